@@ -1,0 +1,118 @@
+// Verifiers, accessors and syntax of the exec dialect.
+#include "dialects/exec/Exec.h"
+
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+#include "dialects/exec/ExecDialect.cpp.inc"
+#include "dialects/exec/ExecEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/ExecAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/ExecOps.cpp.inc"
+
+void ExecDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/exec/ExecAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/exec/ExecOps.cpp.inc"
+      >();
+}
+
+int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
+  int64_t elements = type.getNumElements();
+  if (layout) {
+    int64_t size = type.getDimSize(layout.getDim());
+    elements = size == 0 ? 0 : elements / size * llvm::alignTo(size, layout.getWidth());
+  }
+  return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+PanelAttr KernelOp::getLayout(unsigned i) {
+  return getLayouts() ? dyn_cast<PanelAttr>((*getLayouts())[i]) : PanelAttr();
+}
+
+void KernelOp::setLayout(unsigned i, PanelAttr layout) {
+  unsigned count = getBlock().getNumArguments() + getYielded().size();
+  SmallVector<Attribute> all(count, UnitAttr::get(getContext()));
+  if (getLayouts())
+    all.assign(getLayouts()->begin(), getLayouts()->end());
+  all[i] = layout ? Attribute(layout) : UnitAttr::get(getContext());
+  setLayoutsAttr(ArrayAttr::get(getContext(), all));
+}
+
+RankedTensorType KernelOp::getRoot() {
+  RankedTensorType root;
+  for (Value v : getYielded()) {
+    auto t = cast<RankedTensorType>(v.getType());
+    if (!root || t.getRank() > root.getRank() ||
+        (t.getRank() == root.getRank() && t.getNumElements() > root.getNumElements()))
+      root = t;
+  }
+  return root;
+}
+
+// exec.kernel @name(%a: tensor<..>, ...) -> (tensor<..>, ...) attributes {...} { ... }
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseSymbolName(name, "sym_name", state.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+  return parser.parseRegion(*state.addRegion(), arguments);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  llvm::interleaveComma(getBlock().getArguments(), printer,
+                        [&](BlockArgument a) { printer.printRegionArgument(a); });
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"sym_name"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult KernelOp::verify() {
+  size_t count = getBlock().getNumArguments() + getYielded().size();
+  if (getLayouts() && getLayouts()->size() != count)
+    return emitOpError("expected ") << count << " layouts (operands, then results), found "
+                                    << getLayouts()->size();
+  if (getInplace() && getInplace()->size() != getYielded().size())
+    return emitOpError("expected one inplace entry a result, found ") << getInplace()->size();
+  if (getYielded().empty())
+    return emitOpError("expected at least one result");
+  if (auto schedule = getScheduleAttr())
+    if (schedule.getTile().size() != size_t(getRoot().getRank()) ||
+        schedule.getOrder().size() != schedule.getTile().size())
+      return emitOpError("expected tile and order of rank ") << getRoot().getRank();
+  return success();
+}
+
+static LogicalResult verifyKernelUse(Operation *op, FlatSymbolRefAttr kernel, size_t operands,
+                                     size_t results, SymbolTableCollection &tables) {
+  auto callee = tables.lookupNearestSymbolFrom<KernelOp>(op, kernel);
+  if (!callee)
+    return op->emitOpError("expected ") << kernel << " to be an exec.kernel";
+  if (callee.getBlock().getNumArguments() != operands || callee.getYielded().size() != results)
+    return op->emitOpError("expected ")
+           << callee.getBlock().getNumArguments() << " operands and " << callee.getYielded().size()
+           << " results, found " << operands << " and " << results;
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyKernelUse(*this, getKernelAttr(), getOperands().size(), getNumResults(), tables);
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyKernelUse(*this, getKernelAttr(), getReads().size(), getWrites().size(),
+                         tables);
+}

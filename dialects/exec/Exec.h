@@ -1,0 +1,19 @@
+// The exec dialect's C++ face.
+#ifndef DIALECTS_EXEC_EXEC_H
+#define DIALECTS_EXEC_EXEC_H
+
+#include "dialects/Pch.h"
+
+#include "dialects/exec/ExecDialect.h.inc"
+#include "dialects/exec/ExecEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/ExecAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/ExecOps.h.inc"
+
+namespace mlir::exec {
+/// Bytes that a tensor takes in a layout (null: row-major), padding included.
+int64_t layoutBytes(RankedTensorType type, PanelAttr layout);
+} // namespace mlir::exec
+
+#endif

@@ -1,0 +1,152 @@
+// The exec dialect: the static schedule. What the runtime will do, with nothing left to decide.
+#ifndef EXEC_DIALECT
+#define EXEC_DIALECT
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::mlir::exec";
+  let summary = "kernels, and the entries that dispatch them over one planned arena";
+  let description = [{
+    Two forms. *Value form* (form kernels, choose layouts, schedule): functions whose ops are
+    `exec.launch` of outlined `exec.kernel`s over SSA tensors. *Planned form* (after plan-memory):
+    `exec.entry`, a list of `exec.dispatch` over slices of the arena, of state buffers and of the
+    entry's inputs and outputs.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
+class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> { let mnemonic = mnemonic_; }
+
+// Attributes --------------------------------------------------------------------------------------
+
+def Exec_Panel : Exec_Attr<"Panel", "panel"> {
+  let summary = "a tensor cut into panels along one dim";
+  let description = [{
+    Physical order: [ceil(size(dim) / width)] x the other dims in order x [width], padded with zeros.
+    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. A tensor without
+    a layout is row-major.
+  }];
+  let parameters = (ins "int64_t":$dim, "int64_t":$width);
+  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width `>`";
+}
+
+def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
+  let summary = "how one kernel runs on one level";
+  let description = [{
+    `tile`: elements of the kernel's root space (the dims of its largest result) that are computed at
+    once in registers, one a dim; the innermost dim's is a multiple of `lanes` (vector width in
+    elements). `order`: the root dims, outermost loop first. The outermost loop's iterations are
+    the units that threads share: a unit's bits do not depend on who computes it. `grain`: units
+    below which splitting does not pay.
+  }];
+  let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
+                        ArrayRefParameter<"int64_t">:$order, "int64_t":$grain);
+  let assemblyFormat = [{
+    `<` `lanes` `=` $lanes `,` `tile` `=` `[` $tile `]` `,` `order` `=` `[` $order `]` `,`
+    `grain` `=` $grain `>`
+  }];
+}
+
+def Exec_SpaceEnum : I32EnumAttr<"Space", "where a slice lives", [
+    I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"buffer", 1>, I32EnumAttrCase<"input", 2>,
+    I32EnumAttrCase<"output", 3>]> {
+  let cppNamespace = "::mlir::exec";
+}
+
+def Exec_Slice : Exec_Attr<"Slice", "slice"> {
+  let summary = "bytes [offset, offset + size) of the arena, of a state's buffer, or of an entry input or output";
+  let description = [{
+    `index` is the input's or output's number, 0 otherwise; `buffer` the symbol of an exec.buffer
+    where space is `buffer`; `type` the logical tensor in it.
+    Example: `#exec.slice<arena 0 at 4096 : tensor<32x128xf32>>`
+  }];
+  let parameters = (ins EnumParameter<Exec_SpaceEnum>:$space, "int64_t":$index, "int64_t":$offset,
+      OptionalParameter<"::mlir::FlatSymbolRefAttr">:$buffer, "::mlir::RankedTensorType":$type);
+  let assemblyFormat = "`<` $space $index `at` $offset (`of` $buffer^)? `:` $type `>`";
+}
+
+// Ops ---------------------------------------------------------------------------------------------
+
+def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "one kernel: a region of grad ops from operand tensors to result tensors";
+  let description = [{
+    The region stays grad IR until code generation, so the evaluator can run every kernel.
+    Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute an
+    operand, then a result. `inplace[r]` is the operand whose memory result r may take, or -1.
+    `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
+      OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<DenseI64ArrayAttr>:$inplace,
+      OptionalAttr<ArrayAttr>:$nodes, OptionalAttr<I64Attr>:$flops, OptionalAttr<I64Attr>:$bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    ::mlir::ValueRange getYielded() { return getBlock().getTerminator()->getOperands(); }
+    /// The layout of operand or result `i` (results follow operands); null: row-major.
+    ::mlir::exec::PanelAttr getLayout(unsigned i);
+    void setLayout(unsigned i, ::mlir::exec::PanelAttr layout);
+    /// The kernel's root space: the type of its largest result.
+    ::mlir::RankedTensorType getRoot();
+  }];
+}
+
+def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "the kernel's results";
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+def Exec_LaunchOp : Exec_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "value form: run a kernel over tensors";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$operands);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+}
+
+def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
+  let summary = "the storage of a state at this level: its primary copy, or a mirror in another layout";
+  let description = [{
+    A mirror is refreshed from the primary by a dispatch after every write of the state.
+    Example: `exec.buffer @fc1.weight.primary of @fc1.weight layout #exec.panel<dim = 1, width = 16> : 32768`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$state,
+      OptionalAttr<Exec_Panel>:$layout, UnitAttr:$mirror, I64Attr:$bytes);
+  let assemblyFormat = [{
+    $sym_name `of` $state (`layout` $layout^)? (`mirror` $mirror^)? `:` $bytes attr-dict
+  }];
+}
+
+def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+  let summary = "planned form: what one call of the runtime does";
+  let description = [{
+    `inputs` and `outputs` are dictionaries with `name`, `type`, `role` and, for data, `field`.
+    An output is the slice that holds it after the last dispatch.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, ArrayAttr:$inputs,
+      ArrayAttr:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `arena` $arena `inputs` $inputs `outputs` $outputs attr-dict-with-keyword $body
+  }];
+}
+
+def Exec_DispatchOp : Exec_Op<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    HasParent<"EntryOp">]> {
+  let summary = "planned form: run a kernel over slices, operands first, then results";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$reads, ArrayAttr:$writes);
+  let assemblyFormat = "$kernel $reads `->` $writes attr-dict";
+}
+
+#endif

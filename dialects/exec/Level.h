@@ -1,0 +1,28 @@
+// The measured table of CPU levels: what the schedule and the code generator know of a machine.
+#ifndef DIALECTS_EXEC_LEVEL_H
+#define DIALECTS_EXEC_LEVEL_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::exec {
+
+struct Level {
+  llvm::StringRef name;     // as on the command line and in the artifact
+  llvm::StringRef cpu;      // LLVM's -mcpu
+  llvm::StringRef features; // LLVM's -mattr, beyond the cpu's own
+  int64_t vectorBytes;      // of the widest register used
+  int64_t tileRows;         // the contraction's register tile: rows x vectors
+  int64_t tileVectors;
+};
+
+/// All levels, lowest first.
+llvm::ArrayRef<Level> levels();
+/// The level of that name, or null.
+const Level *findLevel(llvm::StringRef name);
+/// The highest level that this machine executes, or null.
+const Level *nativeLevel();
+
+} // namespace mlir::exec
+
+#endif

@@ -1,0 +1,104 @@
+// Expr's operators and the loop builders that families share.
+#include "dialects/grad/Build.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+Value grad::splat(OpBuilder &b, Location loc, RankedTensorType type, double value) {
+  Type e = type.getElementType();
+  HostTensor one(RankedTensorType::get({}, e));
+  one.setFloat(0, value);
+  DenseElementsAttr attr = e.isInteger(1)
+                               ? DenseElementsAttr::get(type, value != 0)
+                               : DenseElementsAttr::getFromRawBuffer(type, one.bytes());
+  return ConstantOp::create(b, loc, type, attr);
+}
+
+Value grad::constant(OpBuilder &b, Location loc, const HostTensor &value) {
+  return ConstantOp::create(b, loc, value.getType(), value.toAttribute());
+}
+
+SmallVector<int64_t> grad::otherDims(int64_t rank, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> rest;
+  for (int64_t d = 0; d < rank; ++d)
+    if (!llvm::is_contained(dims, d))
+      rest.push_back(d);
+  return rest;
+}
+
+RankedTensorType grad::signlessType(Type type) {
+  auto t = cast<RankedTensorType>(type);
+  Type e = t.getElementType();
+  if (isa<IntegerType>(e))
+    e = IntegerType::get(type.getContext(), e.getIntOrFloatBitWidth());
+  return RankedTensorType::get(t.getShape(), e);
+}
+
+Expr Expr::splat(double number) const {
+  return with(grad::splat(*builder, location, type(), number));
+}
+Expr Expr::compare(ComparePredicate predicate, Value rhs) const {
+  return with(builder->createOrFold<CompareOp>(location, predicate, value, rhs));
+}
+Expr Expr::select(Value onTrue, Value onFalse) const {
+  return with(builder->createOrFold<SelectOp>(location, value, onTrue, onFalse));
+}
+Expr Expr::cast(Type element) const {
+  if (type().getElementType() == element)
+    return *this;
+  return with(builder->createOrFold<CastOp>(location, type().clone(element), value));
+}
+Expr Expr::broadcast(RankedTensorType to, ArrayRef<int64_t> dims) const {
+  if (to == type())
+    return *this;
+  return with(builder->createOrFold<BroadcastOp>(location, to, value, dims));
+}
+Expr Expr::reshape(ArrayRef<int64_t> to) const {
+  if (to == shape())
+    return *this;
+  return with(builder->createOrFold<ReshapeOp>(location, type().clone(to), value));
+}
+Expr Expr::transpose(ArrayRef<int64_t> permutation) const {
+  return with(builder->createOrFold<TransposeOp>(location, value, permutation));
+}
+Expr Expr::sum(ArrayRef<int64_t> dims) const {
+  if (dims.empty())
+    return *this;
+  return with(builder->createOrFold<ReduceSumOp>(location, value, dims));
+}
+
+Expr grad::operator+(Expr a, Expr b) { return a.apply<AddOp>(b); }
+Expr grad::operator-(Expr a, Expr b) { return a.apply<SubOp>(b); }
+Expr grad::operator*(Expr a, Expr b) { return a.apply<MulOp>(b); }
+Expr grad::operator/(Expr a, Expr b) { return a.apply<DivOp>(b); }
+Expr grad::operator-(Expr a) { return a.apply<NegOp>(); }
+Expr grad::operator+(Expr a, double b) { return a + a.splat(b); }
+Expr grad::operator-(Expr a, double b) { return a - a.splat(b); }
+Expr grad::operator*(Expr a, double b) { return a * a.splat(b); }
+Expr grad::operator/(Expr a, double b) { return a / a.splat(b); }
+Expr grad::operator+(double a, Expr b) { return b.splat(a) + b; }
+Expr grad::operator-(double a, Expr b) { return b.splat(a) - b; }
+Expr grad::operator*(double a, Expr b) { return b.splat(a) * b; }
+Expr grad::operator/(double a, Expr b) { return b.splat(a) / b; }
+
+SmallVector<Value> grad::pointwiseLoops(
+    OpBuilder &b, Operation *op, ValueRange operands,
+    llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body) {
+  SmallVector<Type> types;
+  SmallVector<Value> outputs;
+  for (Type t : op->getResultTypes()) {
+    types.push_back(signlessType(t));
+    auto ranked = cast<RankedTensorType>(types.back());
+    outputs.push_back(
+        tensor::EmptyOp::create(b, op->getLoc(), ranked.getShape(), ranked.getElementType()));
+  }
+  int64_t rank = cast<RankedTensorType>(types.front()).getRank();
+  SmallVector<AffineMap> maps(operands.size() + outputs.size(), b.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, op->getLoc(), types, operands, outputs, maps, iterators,
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        linalg::YieldOp::create(nested, loc, body(nested, loc, args.take_front(operands.size())));
+      });
+  return SmallVector<Value>(generic.getResults());
+}

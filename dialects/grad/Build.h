@@ -1,0 +1,81 @@
+// Short ways to build grad ops: gradients and decompositions that are formulas should read as such.
+#ifndef DIALECTS_GRAD_BUILD_H
+#define DIALECTS_GRAD_BUILD_H
+
+#include "dialects/grad/Grad.h"
+
+namespace mlir::grad {
+
+/// A value that builds: `a * b + 1.0` creates (and folds) grad ops at the builder. All operands of
+/// an operator have the same type; a number stands for a splat of the other side's type.
+class Expr {
+public:
+  Expr(OpBuilder &builder, Location location, Value value)
+      : builder(&builder), location(location), value(value) {}
+  operator Value() const { return value; }
+  Value get() const { return value; }
+  RankedTensorType type() const { return cast<RankedTensorType>(value.getType()); }
+  ArrayRef<int64_t> shape() const { return type().getShape(); }
+  OpBuilder &getBuilder() const { return *builder; }
+  Location getLoc() const { return location; }
+
+  /// A splat of this value's type.
+  Expr splat(double number) const;
+  /// Another value, built on at the same place.
+  Expr with(Value other) const { return Expr(*builder, location, other); }
+  /// Applies a unary op of the same result type: `x.apply<ExpOp>()`.
+  template <typename Op> Expr apply() const {
+    return with(builder->createOrFold<Op>(location, value));
+  }
+  template <typename Op> Expr apply(Value rhs) const {
+    return with(builder->createOrFold<Op>(location, value, rhs));
+  }
+  Expr compare(ComparePredicate predicate, Value rhs) const;
+  /// This (a bool) ? a : b.
+  Expr select(Value onTrue, Value onFalse) const;
+  Expr cast(Type element) const;
+  Expr broadcast(RankedTensorType type, ArrayRef<int64_t> dims) const;
+  Expr broadcastScalar(RankedTensorType type) const { return broadcast(type, {}); }
+  Expr reshape(ArrayRef<int64_t> shape) const;
+  Expr transpose(ArrayRef<int64_t> permutation) const;
+  Expr sum(ArrayRef<int64_t> dims) const;
+
+private:
+  OpBuilder *builder;
+  Location location;
+  Value value;
+};
+
+Expr operator+(Expr a, Expr b);
+Expr operator-(Expr a, Expr b);
+Expr operator*(Expr a, Expr b);
+Expr operator/(Expr a, Expr b);
+Expr operator-(Expr a);
+Expr operator+(Expr a, double b);
+Expr operator-(Expr a, double b);
+Expr operator*(Expr a, double b);
+Expr operator/(Expr a, double b);
+Expr operator+(double a, Expr b);
+Expr operator-(double a, Expr b);
+Expr operator*(double a, Expr b);
+Expr operator/(double a, Expr b);
+
+/// A splat constant of `type`.
+Value splat(OpBuilder &builder, Location location, RankedTensorType type, double value);
+/// A constant from host memory.
+Value constant(OpBuilder &builder, Location location, const HostTensor &value);
+
+/// The dims of a tensor of `rank` that are not in `dims`.
+SmallVector<int64_t> otherDims(int64_t rank, ArrayRef<int64_t> dims);
+
+/// `type` with unsigned integers made signless: what loops compute on.
+RankedTensorType signlessType(Type type);
+
+/// Builds a pointwise linalg.generic: `body(builder, location, scalars)` gives one scalar a result.
+SmallVector<Value> pointwiseLoops(
+    OpBuilder &builder, Operation *op, ValueRange operands,
+    llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);
+
+} // namespace mlir::grad
+
+#endif

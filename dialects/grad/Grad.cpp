@@ -1,0 +1,90 @@
+// The dialect itself: registration, constants, and folding by evaluation.
+#include "dialects/grad/Grad.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+#include "dialects/grad/GradDialect.cpp.inc"
+#include "dialects/grad/GradEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/grad/GradAttrs.cpp.inc"
+#include "dialects/grad/GradInterfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/grad/GradOps.cpp.inc"
+
+void GradDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/grad/GradAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/grad/GradOps.cpp.inc"
+      >();
+}
+
+Operation *GradDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                            Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  return elements ? ConstantOp::create(builder, loc, type, elements).getOperation() : nullptr;
+}
+
+SmallVector<HostTensor> grad::evaluateOp(Operation *op, ArrayRef<HostTensor> operands) {
+  SmallVector<HostTensor> results;
+  for (Type t : op->getResultTypes())
+    results.emplace_back(cast<RankedTensorType>(t));
+  cast<EvaluateOpInterface>(op).evaluate(operands, results);
+  return results;
+}
+
+/// Evaluates a clone of a pointwise op of splats on tensors of one element.
+static LogicalResult foldSplats(Operation *op, ArrayRef<Attribute> operands,
+                                SmallVectorImpl<OpFoldResult> &results) {
+  auto single = [](Type t) {
+    return RankedTensorType::get({1}, cast<RankedTensorType>(t).getElementType());
+  };
+  OperationState state(op->getLoc(), op->getName());
+  SmallVector<HostTensor> values;
+  for (Attribute a : operands)
+    values.emplace_back(cast<ElementsAttr>(cast<DenseElementsAttr>(a).resizeSplat(
+        single(cast<DenseElementsAttr>(a).getType()))));
+  state.operands.assign(op->operand_begin(), op->operand_end());
+  state.attributes = op->getDiscardableAttrDictionary();
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  for (Type t : op->getResultTypes())
+    state.types.push_back(single(t));
+  Operation *small = Operation::create(state);
+  for (auto [value, type] : llvm::zip(evaluateOp(small, values), op->getResultTypes())) {
+    auto element = cast<DenseElementsAttr>(value.toAttribute());
+    results.push_back(Attribute(element.resizeSplat(cast<ShapedType>(type))));
+  }
+  small->destroy();
+  return success();
+}
+
+LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
+                                     SmallVectorImpl<OpFoldResult> &results) {
+  if (operands.empty() || !llvm::all_of(operands, [](Attribute a) {
+        return isa_and_nonnull<DenseElementsAttr, DenseResourceElementsAttr>(a);
+      }))
+    return failure();
+  bool pointwise = op->hasTrait<grad::Pointwise>();
+  if (pointwise && llvm::all_of(operands, [](Attribute a) {
+        auto dense = dyn_cast<DenseElementsAttr>(a);
+        return dense && dense.isSplat();
+      }))
+    return foldSplats(op, operands, results);
+  int64_t bytes = 0;
+  for (Type t : op->getResultTypes()) {
+    auto type = cast<RankedTensorType>(t);
+    bytes += type.getNumElements() * elementBytes(type.getElementType());
+  }
+  if (bytes > foldLimitBytes)
+    return failure();
+  SmallVector<HostTensor> values;
+  for (Attribute a : operands)
+    values.emplace_back(cast<ElementsAttr>(a));
+  for (const HostTensor &value : evaluateOp(op, values))
+    results.push_back(Attribute(value.toAttribute()));
+  return success();
+}

@@ -1,0 +1,10 @@
+// All families of the grad dialect, for one run of tablegen.
+include "dialects/grad/State.td"
+include "dialects/grad/Elementwise.td"
+include "dialects/grad/Contraction.td"
+include "dialects/grad/Reduction.td"
+include "dialects/grad/Shape.td"
+include "dialects/grad/Normalization.td"
+include "dialects/grad/Loss.td"
+include "dialects/grad/Optimizer.td"
+include "dialects/grad/Random.td"

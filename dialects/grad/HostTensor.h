@@ -1,0 +1,59 @@
+// A tensor in host memory: what `evaluate` reads and writes.
+#ifndef DIALECTS_GRAD_HOSTTENSOR_H
+#define DIALECTS_GRAD_HOSTTENSOR_H
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include <memory>
+#include <vector>
+
+namespace mlir::grad {
+
+/// Elements in row-major order, packed as the element type says (bool: one byte, 0 or 1).
+/// Copies share their bytes until one of them is written.
+class HostTensor {
+public:
+  HostTensor() = default;
+  /// Zeros.
+  explicit HostTensor(RankedTensorType type);
+  /// The attribute's elements; splats are expanded. Dense and dense-resource attributes only.
+  explicit HostTensor(ElementsAttr attribute);
+  HostTensor(RankedTensorType type, llvm::ArrayRef<char> bytes);
+
+  RankedTensorType getType() const { return type; }
+  llvm::ArrayRef<int64_t> getShape() const { return type.getShape(); }
+  Type getElementType() const { return type.getElementType(); }
+  int64_t size() const { return type.getNumElements(); }
+  llvm::ArrayRef<char> bytes() const { return *data; }
+  llvm::MutableArrayRef<char> mutableBytes();
+
+  /// Element `i` in row-major order as f64 (from any element type).
+  double getFloat(int64_t i) const;
+  /// Element `i` as i64; floats truncate. Unsigned values keep their value up to 2^63.
+  int64_t getInt(int64_t i) const;
+  /// Stores, rounding to nearest even once (floats) or wrapping (integers); bools store != 0.
+  void setFloat(int64_t i, double value);
+  void setInt(int64_t i, int64_t value);
+
+  /// Dense below 1 KB or when all elements are equal (a splat), else a dense resource named `hint`.
+  ElementsAttr toAttribute(llvm::StringRef hint = "folded") const;
+  /// The same bytes in another shape.
+  HostTensor reshaped(llvm::ArrayRef<int64_t> shape) const;
+
+private:
+  RankedTensorType type;
+  std::shared_ptr<std::vector<char>> data;
+};
+
+/// Bytes that one element takes: bool 1, else the width / 8.
+int64_t elementBytes(Type element);
+
+/// Calls `body(index)` for every index of `shape` in row-major order.
+void forEachIndex(llvm::ArrayRef<int64_t> shape,
+                  llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
+/// The row-major position of `index` in `shape`.
+int64_t linearize(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> shape);
+
+} // namespace mlir::grad
+
+#endif

@@ -1,0 +1,36 @@
+// Reductions over a set of dims; the dims disappear from the result.
+#ifndef GRAD_REDUCTION
+#define GRAD_REDUCTION
+
+include "dialects/grad/GradDialect.td"
+
+class Grad_ReductionOp<string mnemonic, string formula> : Grad_Op<mnemonic, [InferTypeOpAdaptor], ["getFlops"]> {
+  let summary = formula # " over `dims`, which disappear";
+  let description = "C1: dims are sorted, distinct and in range. C2 (max, min): no reduced dim is 0.";
+  let arguments = (ins Grad_NumberTensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Grad_NumberTensor:$result);
+  let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand)";
+}
+
+def Grad_ReduceSumOp : Grad_ReductionOp<"reduce_sum", "the sum">;
+def Grad_ReduceProdOp : Grad_ReductionOp<"reduce_prod", "the product">;
+def Grad_ReduceMaxOp : Grad_ReductionOp<"reduce_max", "the maximum (NaN wins; ties share the gradient)">;
+def Grad_ReduceMinOp : Grad_ReductionOp<"reduce_min", "the minimum (NaN wins; ties share the gradient)">;
+
+def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [InferTypeOpAdaptor]> {
+  let summary = "the mean over `dims`, which disappear";
+  let description = "C1: dims are sorted, distinct and in range.";
+  let arguments = (ins Grad_FloatTensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand)";
+}
+
+def Grad_ArgmaxOp : Grad_Op<"argmax", [InferTypeOpAdaptor]> {
+  let summary = "index of the first maximum along `dim`, which disappears, as i64 (NaN wins)";
+  let description = "C1: dim is in range. C2: it is not empty.";
+  let arguments = (ins Grad_NumberTensor:$operand, I64Attr:$dim);
+  let results = (outs Grad_IntTensor:$result);
+  let assemblyFormat = "$operand `dim` $dim attr-dict `:` type($operand)";
+}
+
+#endif

@@ -1,0 +1,59 @@
+// Constants, module state, and the request for a gradient.
+#ifndef GRAD_STATE
+#define GRAD_STATE
+
+include "dialects/grad/GradDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Grad_ConstantOp : Op<Grad_Dialect, "constant", [Pure, ConstantLike, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>, DeclareOpInterfaceMethods<GradientOpInterface>,
+    DeclareOpInterfaceMethods<LoopsOpInterface>, DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    PrecisionOpInterface, OperandRoleOpInterface]> {
+  let summary = "a tensor known at compile time; above 1 KB a dense resource";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Grad_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
+  let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic or large constant";
+  let description = [{
+    `initial` is an elements attribute of `type` (a splat for slots; a dense resource for weights).
+
+    Example: `grad.state parameter @fc1.weight : tensor<64x128xf32> = dense<0.0>`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Grad_StateKind:$kind, TypeAttrOf<Grad_Tensor>:$type,
+                       ElementsAttr:$initial);
+  let assemblyFormat = "$kind $sym_name `:` $type `=` $initial attr-dict";
+  let hasVerifier = 1;
+}
+
+def Grad_ReadOp : Op<Grad_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the state's value at the start of the entry";
+  let description = "Reads see the value before the entry's write, wherever they stand.";
+  let arguments = (ins FlatSymbolRefAttr:$state);
+  let results = (outs Grad_Tensor:$result);
+  let assemblyFormat = "$state attr-dict `:` type($result)";
+}
+
+def Grad_WriteOp : Op<Grad_Dialect, "write", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the state's value after the entry; at most one write an entry and state";
+  let arguments = (ins FlatSymbolRefAttr:$state, Grad_Tensor:$value);
+  let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
+}
+
+def Grad_GradientOp : Op<Grad_Dialect, "gradient", [Pure, InferTypeOpAdaptor]> {
+  let summary = "d objective / d each of `targets`: a request that the differentiate pass answers";
+  let description = [{
+    Targets are any values of the same block; the forward is shared by all requests. Nested requests
+    give higher derivatives. C1: the objective is a float scalar. C2: targets are float tensors.
+
+    Example: `%g:2 = grad.gradient %loss wrt %w, %x : tensor<f32>, tensor<2x3xf32>, tensor<4x2xf32>`
+  }];
+  let arguments = (ins Grad_FloatScalar:$objective, Variadic<Grad_FloatTensor>:$targets);
+  let results = (outs Variadic<Grad_FloatTensor>:$results);
+  let assemblyFormat = "$objective `wrt` $targets attr-dict `:` type($objective) `,` type($targets)";
+}
+
+#endif

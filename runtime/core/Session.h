@@ -1,0 +1,97 @@
+// A loaded artifact, and a session: its state buffers, arena and threads. What the training loop,
+// the input pipeline's feeder, checkpoints and the C ABI are built on.
+#ifndef RUNTIME_CORE_SESSION_H
+#define RUNTIME_CORE_SESSION_H
+
+#include "runtime/core/Status.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradc {
+
+class Device;
+
+/// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when it
+/// is opened (magic, version, bounds of every range, hash), so that access needs no checks.
+class Artifact {
+public:
+  /// Maps the file: a bare artifact, or an executable or shared library that carries one.
+  static Result<std::shared_ptr<Artifact>> open(const std::string &path);
+  /// Bytes that outlive the artifact.
+  static Result<std::shared_ptr<Artifact>> fromMemory(std::span<const std::byte> bytes);
+  ~Artifact();
+
+  const gradc_artifact_header &header() const;
+  std::string_view string(gradc_string offset) const;
+  /// The elements of a range: `artifact.elements<gradc_artifact_state>(header().states)`.
+  template <typename T> std::span<const T> elements(gradc_range range) const {
+    return {reinterpret_cast<const T *>(base + range.offset), size_t(range.count)};
+  }
+  std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
+  std::span<const gradc_artifact_state> states() const;
+  std::span<const gradc_artifact_level> levels() const;
+
+private:
+  Artifact() = default;
+  const std::byte *base = nullptr;
+  size_t size = 0;
+  bool mapped = false;
+};
+
+struct SessionOptions {
+  int threads = 1;   ///< of the team; the same bits for any number
+  std::string level; ///< empty: the highest level of the artifact that this machine executes
+};
+
+/// One model's state on one device. Not thread-safe: one caller at a time.
+class Session {
+public:
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<const Artifact> artifact,
+                                                 const SessionOptions &options);
+  virtual ~Session() = default;
+
+  virtual const Artifact &artifact() const = 0;
+  virtual const gradc_artifact_level &level() const = 0;
+  /// The entry of that name, or null.
+  virtual const gradc_artifact_entry *findEntry(std::string_view name) const = 0;
+
+  /// Runs an entry. `inputs` and `outputs` point to one row-major host buffer a port, in the entry's
+  /// order; an output may be null.
+  virtual Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                     std::span<void *const> outputs) = 0;
+
+  /// The logical (row-major) bytes of a state: `out` has tensor.bytes of it.
+  virtual Status readState(uint32_t state, void *out) = 0;
+  virtual Status writeState(uint32_t state, const void *value) = 0;
+  /// Every state back to the artifact's initial values.
+  virtual Status resetStates() = 0;
+
+  /// Launch by launch, for verify, trace and finding the first non-finite tensor. `begin` binds the
+  /// inputs; then each launch is run in order; slices may be looked at in between.
+  virtual Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) = 0;
+  virtual Status runLaunch(uint32_t launch) = 0;
+  /// The bytes behind a slice of the entry that was begun (valid until the next call).
+  virtual std::span<std::byte> slice(const gradc_artifact_slice &slice) = 0;
+
+  struct NonFinite {
+    std::string node;   ///< the source node whose launch made it
+    std::string kernel; ///< the kernel's title
+    int64_t index = 0;  ///< first bad element, in the slice's physical order
+    double value = 0;
+  };
+  /// Replays an entry and finds the first launch with a non-finite float among its results, or the
+  /// first non-finite input. Updates must be predicated off, or the states saved before.
+  virtual Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
+                                          std::span<const void *const> inputs) = 0;
+};
+
+} // namespace gradc
+
+#endif

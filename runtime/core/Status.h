@@ -1,0 +1,51 @@
+// Success, or an exit code and a message for a person.
+#ifndef RUNTIME_CORE_STATUS_H
+#define RUNTIME_CORE_STATUS_H
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace gradc {
+
+/// Exit codes of every gradc program.
+enum class Code { ok = 0, error = 1, usage = 2, invalid = 3, mismatch = 4, doesNotFit = 5 };
+
+class [[nodiscard]] Status {
+public:
+  Status() = default;
+  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  static Status error(std::string message) { return {Code::error, std::move(message)}; }
+  static Status invalid(std::string message) { return {Code::invalid, std::move(message)}; }
+
+  bool ok() const { return code_ == Code::ok; }
+  Code code() const { return code_; }
+  const std::string &message() const { return message_; }
+
+private:
+  Code code_ = Code::ok;
+  std::string message_;
+};
+
+/// A value, or the status that says why there is none.
+template <typename T> class [[nodiscard]] Result {
+public:
+  Result(T value) : state(std::move(value)) {}
+  Result(Status status) : state(std::move(status)) {}
+
+  bool ok() const { return std::holds_alternative<T>(state); }
+  explicit operator bool() const { return ok(); }
+  T &operator*() { return std::get<T>(state); }
+  T *operator->() { return &std::get<T>(state); }
+  const T &operator*() const { return std::get<T>(state); }
+  const T *operator->() const { return &std::get<T>(state); }
+  /// The failure; a success gives an ok status.
+  Status status() const { return ok() ? Status() : std::get<Status>(state); }
+
+private:
+  std::variant<T, Status> state;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,171 @@
+/* The artifact: one relocatable blob of plain structs that the compiler writes and the runtime maps.
+ *
+ * All offsets count from the blob's first byte; all sections are 64-byte aligned; little endian.
+ * An executable or shared library carries the blob at its end, followed by a gradc_artifact_trailer. */
+#ifndef GRADC_ARTIFACT_H
+#define GRADC_ARTIFACT_H
+
+#include <stdint.h>
+
+#define GRADC_ARTIFACT_MAGIC "GRADCART"
+#define GRADC_ARTIFACT_VERSION 1u
+#define GRADC_NONE 0xffffffffu
+
+/* `count` elements (bytes for raw data) starting at `offset`. */
+typedef struct gradc_range {
+  uint64_t offset, count;
+} gradc_range;
+
+/* Offset of a NUL-terminated string inside the strings section; 0 is "". */
+typedef uint32_t gradc_string;
+
+/* Element types: ONNX's own numbers (TensorProto.DataType). */
+typedef enum gradc_dtype {
+  GRADC_F32 = 1, GRADC_U8 = 2, GRADC_I8 = 3, GRADC_U16 = 4, GRADC_I16 = 5, GRADC_I32 = 6,
+  GRADC_I64 = 7, GRADC_BOOL = 9, GRADC_F16 = 10, GRADC_F64 = 11, GRADC_U32 = 12, GRADC_U64 = 13,
+  GRADC_BF16 = 16
+} gradc_dtype;
+
+/* A logical tensor: row-major. */
+typedef struct gradc_artifact_tensor {
+  gradc_string name;
+  uint32_t dtype;    /* gradc_dtype */
+  gradc_range shape; /* int64_t */
+  uint64_t bytes;
+} gradc_artifact_tensor;
+
+typedef enum gradc_state_kind {
+  GRADC_STATE_PARAMETER, GRADC_STATE_SLOT, GRADC_STATE_STATISTIC, GRADC_STATE_CONSTANT
+} gradc_state_kind;
+
+/* A tensor that outlives a step. */
+typedef struct gradc_artifact_state {
+  gradc_artifact_tensor tensor;
+  uint32_t kind;            /* gradc_state_kind */
+  uint32_t splat;           /* 1: `initial` is one element that fills the tensor */
+  gradc_range initial;      /* raw bytes, row-major */
+  uint64_t model_offset;    /* where the initializer's bytes lie in the model (see header.model) */
+  uint64_t model_bytes;     /* 0: not an initializer of the model */
+} gradc_artifact_state;
+
+/* Storage of a state at one level. The first buffer of a state is its primary. */
+typedef struct gradc_artifact_buffer {
+  uint32_t state;  /* index into header.states */
+  uint32_t mirror; /* 1: a copy in another layout, refreshed by the schedule */
+  uint32_t packed; /* 1: not row-major: read and write it through the pack and unpack entries */
+  uint32_t reserved;
+  uint64_t bytes;
+} gradc_artifact_buffer;
+
+typedef enum gradc_space {
+  GRADC_SPACE_ARENA,  /* offset into the entry's arena */
+  GRADC_SPACE_BUFFER, /* level.buffers[index] */
+  GRADC_SPACE_INPUT,  /* entry.inputs[index] */
+  GRADC_SPACE_OUTPUT  /* entry.outputs[index] */
+} gradc_space;
+
+typedef struct gradc_artifact_slice {
+  uint32_t space; /* gradc_space */
+  uint32_t index;
+  uint64_t offset, bytes;
+  uint32_t dtype;    /* gradc_dtype */
+  uint32_t packed;   /* 1: the bytes are in a panel layout (padding included) */
+} gradc_artifact_slice;
+
+/* void kernel(void *const *slices, int64_t begin, int64_t end): runs units [begin, end). */
+typedef struct gradc_artifact_kernel {
+  gradc_string symbol; /* in the level's image */
+  gradc_string title;  /* for people: what it computes */
+  gradc_range nodes;   /* gradc_string: the source nodes */
+  uint64_t flops, bytes;
+  int64_t units;       /* independent pieces of one launch; any split gives the same bits */
+  int64_t grain;       /* pieces below which splitting does not pay */
+} gradc_artifact_kernel;
+
+typedef struct gradc_artifact_launch {
+  uint32_t kernel;
+  uint32_t operands;  /* the first this many slices are read, the rest written */
+  gradc_range slices; /* gradc_artifact_slice */
+  gradc_string node;  /* source node of this launch */
+  uint32_t reserved;
+} gradc_artifact_launch;
+
+typedef enum gradc_role {
+  GRADC_ROLE_DATA,          /* inputs: fed from a field of the data set or by the caller */
+  GRADC_ROLE_LEARNING_RATE, /* inputs: f32 scalar */
+  GRADC_ROLE_STEP,          /* inputs: f32 scalar, 1-based number of the optimizer step */
+  GRADC_ROLE_COUNTER,       /* inputs: i32 scalar, the same number for random ops */
+  GRADC_ROLE_SEED,          /* inputs: i32 scalar */
+  GRADC_ROLE_OUTPUT,        /* outputs: of the model */
+  GRADC_ROLE_LOSS,          /* outputs: f32 scalar, mean over the batch */
+  GRADC_ROLE_METRIC,        /* outputs: f32 scalar, mean over the batch */
+  GRADC_ROLE_GRADIENT_NORM, /* outputs: f32 scalar, before clipping */
+  GRADC_ROLE_PROCEED        /* outputs: bool scalar, false when the update was predicated off */
+} gradc_role;
+
+typedef struct gradc_artifact_port {
+  gradc_artifact_tensor tensor;
+  uint32_t role;            /* gradc_role */
+  gradc_string field;       /* data inputs: the data set's field */
+  int64_t classes;          /* label inputs: valid values are [0, classes); 0: not labels */
+  gradc_artifact_slice slice; /* outputs: where the value lies after the last launch */
+} gradc_artifact_port;
+
+/* What one call does. Names: "train", "train.tail" (the last, smaller batch), "evaluate",
+ * "evaluate.tail", "forward", and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
+ * output, named "value", row-major). */
+typedef struct gradc_artifact_entry {
+  gradc_string name;
+  uint32_t reserved;
+  int64_t batch; /* samples a call; 0: not batched */
+  gradc_range inputs, outputs; /* gradc_artifact_port */
+  gradc_range launches;        /* gradc_artifact_launch */
+  uint64_t arena;              /* bytes */
+} gradc_artifact_entry;
+
+/* One CPU level: all that exists once per level. Levels are sorted, lowest first. */
+typedef struct gradc_artifact_level {
+  gradc_string name;   /* "x86-64-v3", "x86-64-v4" */
+  uint32_t reserved;
+  gradc_range image;   /* an ELF shared object */
+  gradc_range buffers, kernels, entries;
+} gradc_artifact_level;
+
+/* The job: the training spec as a tree of named values. A message is a GROUP whose children are its
+ * set fields in order; a repeated field is several children of one name; an enum is its name. */
+typedef enum gradc_value_kind {
+  GRADC_VALUE_GROUP, GRADC_VALUE_INT, GRADC_VALUE_FLOAT, GRADC_VALUE_STRING, GRADC_VALUE_BOOL
+} gradc_value_kind;
+
+typedef struct gradc_artifact_value {
+  gradc_string name;
+  uint32_t kind;         /* gradc_value_kind */
+  uint32_t first_child;  /* index into header.job; GRADC_NONE */
+  uint32_t next_sibling; /* index into header.job; GRADC_NONE */
+  union {
+    int64_t integer; /* INT and BOOL */
+    double real;
+    uint64_t string; /* a gradc_string */
+  } as;
+} gradc_artifact_value;
+
+typedef struct gradc_artifact_header {
+  char magic[8];
+  uint32_t version;
+  uint32_t header_bytes;
+  uint64_t total_bytes;
+  uint64_t hash;       /* FNV-1a 64 of the bytes after the header */
+  uint64_t model_hash; /* FNV-1a 64 of names, types and shapes of the states: a checkpoint fits when equal */
+  gradc_range strings;
+  gradc_range states;  /* gradc_artifact_state */
+  gradc_range levels;  /* gradc_artifact_level */
+  gradc_range job;     /* gradc_artifact_value; element 0 is the root; empty without a training spec */
+  gradc_range model;   /* the ONNX file's bytes, initializers inline */
+} gradc_artifact_header;
+
+typedef struct gradc_artifact_trailer {
+  uint64_t blob_bytes;
+  char magic[8]; /* GRADC_ARTIFACT_MAGIC */
+} gradc_artifact_trailer;
+
+#endif
