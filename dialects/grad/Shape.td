@@ -4,6 +4,15 @@
 
 include "dialects/grad/GradDialect.td"
 
+def Grad_IotaOp : Grad_Op<"iota"> {
+  let summary = "result[i] = i[dim]: every element is its own index along `dim`";
+  let description = "C1: dim is in range.";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Grad_NumberTensor:$result);
+  let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Grad_ReshapeOp : Grad_Op<"reshape"> {
   let summary = "the same elements in row-major order in another shape (never a copy)";
   let description = "C1: as many elements, the same element type.";
