@@ -8,9 +8,8 @@ Value grad::splat(OpBuilder &b, Location loc, RankedTensorType type, double valu
   Type e = type.getElementType();
   HostTensor one(RankedTensorType::get({}, e));
   one.setFloat(0, value);
-  DenseElementsAttr attr = e.isInteger(1)
-                               ? DenseElementsAttr::get(type, value != 0)
-                               : DenseElementsAttr::getFromRawBuffer(type, one.bytes());
+  DenseElementsAttr attr = e.isInteger(1) ? DenseElementsAttr::get(type, value != 0)
+                                          : DenseElementsAttr::getFromRawBuffer(type, one.bytes());
   return ConstantOp::create(b, loc, type, attr);
 }
 

@@ -72,9 +72,9 @@ SmallVector<int64_t> otherDims(int64_t rank, ArrayRef<int64_t> dims);
 RankedTensorType signlessType(Type type);
 
 /// Builds a pointwise linalg.generic: `body(builder, location, scalars)` gives one scalar a result.
-SmallVector<Value> pointwiseLoops(
-    OpBuilder &builder, Operation *op, ValueRange operands,
-    llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);
+SmallVector<Value>
+pointwiseLoops(OpBuilder &builder, Operation *op, ValueRange operands,
+               llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);
 
 } // namespace mlir::grad
 

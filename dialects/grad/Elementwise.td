@@ -71,9 +71,6 @@ def Grad_SelectOp : Grad_Op<"select", [Grad_Pointwise, AllTypesMatch<["onTrue", 
   let arguments = (ins Grad_BoolTensor:$condition, Grad_Tensor:$onTrue, Grad_Tensor:$onFalse);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$condition `,` $onTrue `,` $onFalse attr-dict `:` type($onTrue)";
-  let builders = [OpBuilder<(ins "Value":$condition, "Value":$onTrue, "Value":$onFalse), [{
-    build($_builder, $_state, onTrue.getType(), condition, onTrue, onFalse);
-  }]>];
 }
 
 def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "result"]>]> {

@@ -24,8 +24,7 @@ SmallVector<HostTensor> evaluateOp(Operation *op, ArrayRef<HostTensor> operands)
 LogicalResult foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
                                SmallVectorImpl<OpFoldResult> &results);
 
-template <typename Op>
-class FoldsByEvaluation : public OpTrait::TraitBase<Op, FoldsByEvaluation> {
+template <typename Op> class FoldsByEvaluation : public OpTrait::TraitBase<Op, FoldsByEvaluation> {
 public:
   static LogicalResult foldTrait(Operation *op, ArrayRef<Attribute> operands,
                                  SmallVectorImpl<OpFoldResult> &results) {
