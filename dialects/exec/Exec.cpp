@@ -83,8 +83,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
 LogicalResult KernelOp::verify() {
   size_t count = getBlock().getNumArguments() + getYielded().size();
   if (getLayouts() && getLayouts()->size() != count)
-    return emitOpError("expected ") << count << " layouts (operands, then results), found "
-                                    << getLayouts()->size();
+    return emitOpError("expected ")
+           << count << " layouts (operands, then results), found " << getLayouts()->size();
   if (getInplace() && getInplace()->size() != getYielded().size())
     return emitOpError("expected one inplace entry a result, found ") << getInplace()->size();
   if (getYielded().empty())
@@ -113,6 +113,5 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyKernelUse(*this, getKernelAttr(), getReads().size(), getWrites().size(),
-                         tables);
+  return verifyKernelUse(*this, getKernelAttr(), getReads().size(), getWrites().size(), tables);
 }
