@@ -1,6 +1,8 @@
 // The dialect itself: registration, constants, and folding by evaluation.
 #include "dialects/grad/Grad.h"
 
+#include "dialects/grad/Pointwise.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 

@@ -34,6 +34,9 @@ public:
 
 template <typename Op> class Pointwise : public OpTrait::TraitBase<Op, Pointwise> {};
 
+class Expr;
+class Scalar;
+
 } // namespace mlir::grad
 
 #define GET_ATTRDEF_CLASSES
