@@ -4,6 +4,9 @@
 #include "passes/Clusters.h"
 #include "passes/Passes.h"
 
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -155,6 +158,10 @@ private:
     for (Value v : operands)
       bytes += tensorBytes(v.getType());
     exec::YieldOp::create(builder, unknown, yielded);
+    // Clones of free ops meet again here.
+    IRRewriter rewriter(builder);
+    DominanceInfo dominance(kernel);
+    eliminateCommonSubExpressions(rewriter, dominance, kernel);
     kernel.setInplace(findInplace(*body));
     kernel.setFlops(flops);
     kernel.setBytes(bytes);
