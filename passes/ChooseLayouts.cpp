@@ -196,15 +196,10 @@ private:
 
   /// A kernel that copies a tensor from one layout to another (transposing it on the way).
   exec::KernelOp copyKernel(RankedTensorType type, PanelAttr from, PanelAttr to, bool transposed) {
-    OpBuilder builder(module.getContext());
-    Location loc = builder.getUnknownLoc();
-    OperationState state(loc, exec::KernelOp::getOperationName());
-    state.addAttribute("sym_name", builder.getStringAttr(to ? "pack" : "unpack"));
-    Block *body = new Block;
-    state.addRegion()->push_back(body);
-    auto kernel = cast<exec::KernelOp>(Operation::create(state));
-    Value value = body->addArgument(type, loc);
-    builder.setInsertionPointToEnd(body);
+    auto kernel = exec::createKernel(module.getContext(), to ? "pack" : "unpack", type);
+    Location loc = kernel.getLoc();
+    OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBlock());
+    Value value = kernel.getBlock().getArgument(0);
     if (transposed) {
       value = TransposeOp::create(builder, loc, value, ArrayRef<int64_t>{1, 0});
       to = PanelAttr::get(module.getContext(), 1, to.getWidth());

@@ -133,17 +133,12 @@ public:
 
 private:
   exec::KernelOp create(const Cluster &cluster, ArrayRef<Value> operands, ArrayRef<Value> results) {
-    OpBuilder builder(module.getContext());
-    Location unknown = builder.getUnknownLoc();
-    OperationState state(unknown, exec::KernelOp::getOperationName());
-    state.addAttribute("sym_name", builder.getStringAttr(describe(cluster)));
-    Block *body = new Block;
-    state.addRegion()->push_back(body);
-    auto kernel = cast<exec::KernelOp>(Operation::create(state));
+    auto kernel = exec::createKernel(module.getContext(), describe(cluster),
+                                     TypeRange(ValueRange(operands)));
+    Block *body = &kernel.getBlock();
     IRMapping mapping;
-    for (Value v : operands)
-      mapping.map(v, body->addArgument(v.getType(), unknown));
-    builder.setInsertionPointToEnd(body);
+    mapping.map(operands, body->getArguments());
+    OpBuilder builder = OpBuilder::atBlockEnd(body);
     int64_t flops = 0, bytes = 0;
     for (Operation *op : cluster.ops) {
       builder.clone(*op, mapping);
@@ -157,7 +152,7 @@ private:
     }
     for (Value v : operands)
       bytes += tensorBytes(v.getType());
-    exec::YieldOp::create(builder, unknown, yielded);
+    exec::YieldOp::create(builder, kernel.getLoc(), yielded);
     // Clones of free ops meet again here.
     IRRewriter rewriter(builder);
     DominanceInfo dominance(kernel);

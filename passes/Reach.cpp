@@ -10,7 +10,8 @@ using namespace mlir::grad;
 
 SmallVector<gradc::Reach> gradc::findReach(Value objective, ValueRange targets) {
   SmallVector<Operation *> ops = producersOf(objective);
-  Block scratch;
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(objective.getLoc());
+  Block &scratch = *holder->getBody();
   OpBuilder b = OpBuilder::atBlockEnd(&scratch);
   Backward backward;
   auto type = cast<RankedTensorType>(objective.getType());

@@ -33,6 +33,17 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+KernelOp exec::createKernel(MLIRContext *context, StringRef name, TypeRange arguments) {
+  Location unknown = UnknownLoc::get(context);
+  OperationState state(unknown, KernelOp::getOperationName());
+  state.addRegion();
+  auto kernel = cast<KernelOp>(Operation::create(state));
+  kernel.setSymName(name);
+  kernel.getBody().emplaceBlock().addArguments(
+      arguments, SmallVector<Location>(arguments.size(), unknown));
+  return kernel;
+}
+
 int64_t exec::kernelUnits(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   if (schedule.getOrder().empty())
