@@ -207,8 +207,8 @@ private:
     }
   }
 
-  /// Whether `op` may also be written out by `group`: at the root, or once per row (a scalar would be
-  /// written by every unit).
+  /// Whether `op` may also be written out by `group`: at the root, or once per row (a scalar would
+  /// be written by every unit).
   static bool mayBeResult(Operation *op, Group *group, Access how) {
     RankedTensorType type = typeOf(op);
     return type.getShape() == group->root.getShape() ||
