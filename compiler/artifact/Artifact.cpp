@@ -16,17 +16,26 @@ namespace gradc {
 namespace {
 
 gradc_dtype dtypeOf(Type t) {
-  if (t.isF32()) return GRADC_F32;
-  if (t.isF64()) return GRADC_F64;
-  if (t.isF16()) return GRADC_F16;
-  if (t.isBF16()) return GRADC_BF16;
+  if (t.isF32())
+    return GRADC_F32;
+  if (t.isF64())
+    return GRADC_F64;
+  if (t.isF16())
+    return GRADC_F16;
+  if (t.isBF16())
+    return GRADC_BF16;
   bool isUnsigned = t.isUnsignedInteger();
   switch (t.getIntOrFloatBitWidth()) {
-  case 1: return GRADC_BOOL;
-  case 8: return isUnsigned ? GRADC_U8 : GRADC_I8;
-  case 16: return isUnsigned ? GRADC_U16 : GRADC_I16;
-  case 32: return isUnsigned ? GRADC_U32 : GRADC_I32;
-  default: return isUnsigned ? GRADC_U64 : GRADC_I64;
+  case 1:
+    return GRADC_BOOL;
+  case 8:
+    return isUnsigned ? GRADC_U8 : GRADC_I8;
+  case 16:
+    return isUnsigned ? GRADC_U16 : GRADC_I16;
+  case 32:
+    return isUnsigned ? GRADC_U32 : GRADC_I32;
+  default:
+    return isUnsigned ? GRADC_U64 : GRADC_I64;
   }
 }
 

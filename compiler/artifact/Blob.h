@@ -17,8 +17,8 @@ public:
 
   /// Appends an array as a section; its range.
   template <typename T> gradc_range append(llvm::ArrayRef<T> elements) {
-    gradc_range range = appendBytes({reinterpret_cast<const char *>(elements.data()),
-                                     elements.size() * sizeof(T)});
+    gradc_range range =
+        appendBytes({reinterpret_cast<const char *>(elements.data()), elements.size() * sizeof(T)});
     range.count = elements.size();
     return range;
   }

@@ -64,7 +64,8 @@ private:
     case FieldDescriptor::CPPTYPE_STRING:
       return addString(name, i < 0 ? r->GetString(m, field) : r->GetRepeatedString(m, field, i));
     case FieldDescriptor::CPPTYPE_ENUM:
-      return addString(name, (i < 0 ? r->GetEnum(m, field) : r->GetRepeatedEnum(m, field, i))->name());
+      return addString(name,
+                       (i < 0 ? r->GetEnum(m, field) : r->GetRepeatedEnum(m, field, i))->name());
     case FieldDescriptor::CPPTYPE_DOUBLE: {
       uint32_t v = add(name, GRADC_VALUE_FLOAT);
       values[v].as.real = i < 0 ? r->GetDouble(m, field) : r->GetRepeatedDouble(m, field, i);
@@ -76,7 +77,8 @@ private:
       return v;
     }
     default: {
-      assert(field->cpp_type() == FieldDescriptor::CPPTYPE_INT64 && "the spec's integers are int64");
+      assert(field->cpp_type() == FieldDescriptor::CPPTYPE_INT64 &&
+             "the spec's integers are int64");
       uint32_t v = add(name, GRADC_VALUE_INT);
       values[v].as.integer = i < 0 ? r->GetInt64(m, field) : r->GetRepeatedInt64(m, field, i);
       return v;

@@ -33,6 +33,14 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+int64_t exec::kernelUnits(KernelOp kernel) {
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (schedule.getOrder().empty())
+    return 1;
+  int64_t dim = schedule.getOrder().front();
+  return llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
+}
+
 PanelAttr KernelOp::getLayout(unsigned i) {
   return getLayouts() ? dyn_cast<PanelAttr>((*getLayouts())[i]) : PanelAttr();
 }
