@@ -244,7 +244,8 @@ static void expectLoopsEqualEvaluate(Operation *op, ArrayRef<HostTensor> operand
     signless.push_back(HostTensor(type, operand.bytes()));
     block.addArgument(type, op->getLoc());
   }
-  OpBuilder b = OpBuilder::atBlockEnd(&block);
+  OpBuilder b(op->getContext());
+  b.setInsertionPointToEnd(&block);
   SmallVector<Value> values = cast<LoopsOpInterface>(op).lowerToLoops(b, block.getArguments());
   for (Operation &lowered : block)
     EXPECT_TRUE(succeeded(verify(&lowered)));
@@ -271,7 +272,8 @@ TEST_F(Contract, LoopsAgreeOnSpecialValues) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const double specials[] = {0.0, -0.0, inf, -inf, nan, 1e-40, -1e-310, 1.5, -1.0, 3.0};
   forEachInstance(/*onlyF64=*/false, [&](Instance &instance) {
-    if (!isa<LoopsOpInterface>(instance.op))
+    // rem's loops are exact while the quotient is; fmod is wherever it exists.
+    if (!isa<LoopsOpInterface>(instance.op) || isa<RemOp>(instance.op))
       return;
     for (unsigned shift = 0; shift < std::size(specials); ++shift) {
       SmallVector<HostTensor> operands = instance.randomOperands(3);

@@ -227,6 +227,14 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
         scalars[key(number)] = {0, APInt(64, index[number.getDim()])};
         continue;
       }
+      if (isa<arith::MulUIExtendedOp>(inner)) {
+        APInt a = get(inner.getOperand(0)).bits, b = get(inner.getOperand(1)).bits;
+        APInt product = a.zext(2 * a.getBitWidth()) * b.zext(2 * a.getBitWidth());
+        scalars[key(inner.getResult(0))] = {0, product.trunc(a.getBitWidth())};
+        scalars[key(inner.getResult(1))] = {0,
+                                            product.extractBits(a.getBitWidth(), a.getBitWidth())};
+        continue;
+      }
       std::optional<Scalar> result =
           runScalarOp(inner, llvm::map_to_vector(inner.getOperands(), get));
       if (!result && unknown.empty())
