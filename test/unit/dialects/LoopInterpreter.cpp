@@ -164,8 +164,12 @@ void gradc::test::LoopInterpreter::run(Block &block, ArrayRef<HostTensor> argume
 void gradc::test::LoopInterpreter::runTensorOp(Operation &op) {
   if (isa<linalg::GenericOp>(op))
     return runGeneric(op);
-  if (isa<arith::ConstantOp>(op))
-    return; // A scalar: its users look at the op.
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    // The users of a scalar look at the op.
+    if (auto elements = dyn_cast<ElementsAttr>(constant.getValue()))
+      tensors[key(constant)] = HostTensor(elements);
+    return;
+  }
   if (isa<tensor::EmptyOp>(op)) {
     // Not zeros, so that reading what nobody wrote shows.
     HostTensor garbage(cast<RankedTensorType>(op.getResult(0).getType()));
@@ -192,12 +196,13 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
   SmallVector<HostTensor> values;
   for (Value operand : generic->getOperands())
     values.push_back(lookup(operand));
-  // A loop is as long as the dim that a map reads by it alone.
-  SmallVector<int64_t> bounds(generic.getNumLoops(), -1);
+  // A loop is as long as the shortest dim that a map reads by it alone: a slice reads the beginning
+  // of a longer one, a concatenation writes it.
+  SmallVector<int64_t> bounds(generic.getNumLoops(), std::numeric_limits<int64_t>::max());
   for (auto [map, value] : llvm::zip_equal(maps, values))
     for (auto [expression, size] : llvm::zip_equal(map.getResults(), value.getShape()))
       if (auto dim = dyn_cast<AffineDimExpr>(expression))
-        bounds[dim.getPosition()] = size;
+        bounds[dim.getPosition()] = std::min(bounds[dim.getPosition()], size);
 
   unsigned inputs = generic.getNumDpsInputs();
   Block &body = *generic.getBody();
