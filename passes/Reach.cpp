@@ -10,9 +10,9 @@ using namespace mlir::grad;
 
 SmallVector<gradc::Reach> gradc::findReach(Value objective, ValueRange targets) {
   SmallVector<Operation *> ops = producersOf(objective);
-  OwningOpRef<ModuleOp> holder = ModuleOp::create(objective.getLoc());
-  Block &scratch = *holder->getBody();
-  OpBuilder b = OpBuilder::atBlockEnd(&scratch);
+  Block scratch;
+  OpBuilder b(objective.getContext());
+  b.setInsertionPointToEnd(&scratch);
   Backward backward;
   auto type = cast<RankedTensorType>(objective.getType());
   backward.add(b, objective, splat(b, objective.getLoc(), type, 1));
