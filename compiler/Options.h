@@ -1,0 +1,29 @@
+// What a compilation may be told. One struct, passed whole.
+#ifndef COMPILER_OPTIONS_H
+#define COMPILER_OPTIONS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+struct CompileOptions {
+  /// Levels to compile for; empty: the highest that this machine executes.
+  std::vector<std::string> levels;
+  /// Shapes bound to graph inputs by name.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  /// Where the IR goes after each pass, one file a pass; empty: nowhere.
+  std::string dumpDirectory;
+  /// Print the time of every phase and pass to stderr.
+  bool timing = false;
+  /// Kernel that the test-only corruption pass changes; empty: none.
+  std::string corruptKernel;
+  /// Turn the program to f64 (gradient checks).
+  bool retypeF64 = false;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,61 @@
+// The phases as lists of passes, with the reasons for their order.
+#include "compiler/Pipeline.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void gradc::registerDialects(DialectRegistry &registry) {
+  registry.insert<grad::GradDialect, exec::ExecDialect, func::FuncDialect, arith::ArithDialect,
+                  math::MathDialect, linalg::LinalgDialect, tensor::TensorDialect,
+                  memref::MemRefDialect, vector::VectorDialect, scf::SCFDialect,
+                  cf::ControlFlowDialect, LLVM::LLVMDialect>();
+}
+
+/// Simplification is the same list wherever new redundancy appears.
+static void simplify(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(gradc::createSimplifyAlgebra());
+  pm.addPass(createCSEPass());
+}
+
+void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
+  simplify(pm);
+  // The gradient is a request, an op: the step is built on its results before they exist.
+  pm.addPass(createBuildStep());
+  pm.addPass(createDifferentiate());
+  if (options.retypeF64)
+    pm.addPass(createRetypeF64());
+  simplify(pm);
+}
+
+void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
+  // On a CPU every composite is loops; a softmax is fused as its primitives, row by row.
+  pm.addPass(createDecomposeComposites());
+  simplify(pm);
+  pm.addPass(createFormKernels());
+}
+
+void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
+  // Layouts look at all entries: a weight has one home for forward, backward and update.
+  pm.addPass(createChooseLayouts());
+  pm.addPass(createSchedule());
+  pm.addPass(createPlanMemory());
+}
+
+void gradc::registerPipelines() {
+  static PassPipelineRegistration<> graph("gradc-graph-phase", "gradients, update, simplification",
+                                          [](OpPassManager &pm) { buildGraphPhase(pm, {}); });
+  static PassPipelineRegistration<> kernel("gradc-kernel-phase", "form kernels",
+                                           [](OpPassManager &pm) { buildKernelPhase(pm, {}); });
+  static PassPipelineRegistration<> level("gradc-level-phase", "layouts, schedules, memory plan",
+                                          [](OpPassManager &pm) { buildLevelPhase(pm, {}); });
+}

@@ -1,0 +1,27 @@
+// The pipeline: the figure of the design, as code. One function per phase, each a list of passes.
+#ifndef COMPILER_PIPELINE_H
+#define COMPILER_PIPELINE_H
+
+#include "compiler/Options.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace gradc {
+
+/// Every dialect that any phase uses.
+void registerDialects(mlir::DialectRegistry &registry);
+/// The phases as pass pipelines of gradc-opt: gradc-graph-phase, gradc-kernel-phase,
+/// gradc-level-phase.
+void registerPipelines();
+
+/// grad functions -> grad functions that train: gradients, update, simplified.
+void buildGraphPhase(mlir::OpPassManager &pm, const CompileOptions &options);
+/// grad functions -> launches of outlined kernels (value form), the same for all levels.
+void buildKernelPhase(mlir::OpPassManager &pm, const CompileOptions &options);
+/// One level's module (attribute `exec.level`): layouts, schedules, memory plan -> planned form.
+void buildLevelPhase(mlir::OpPassManager &pm, const CompileOptions &options);
+
+} // namespace gradc
+
+#endif
