@@ -2,9 +2,8 @@
 // cycled from memory, the loss of every step kept, the median over chunks of about 50 ms.
 //
 //   gradc-steps ARTIFACT DATA_DIR [--threads N] [--seconds S]
-#include "runtime/core/Config.h"
 #include "runtime/core/Session.h"
-#include "runtime/data/Stages.h"
+#include "runtime/train/Phase.h"
 
 #include <sched.h>
 
@@ -30,83 +29,43 @@ double milliseconds(Clock::time_point begin) {
   std::exit(int(status.code()));
 }
 
+void check(const Status &status) {
+  if (!status.ok())
+    fail(status);
+}
+
 template <typename T> T take(Result<T> result) {
-  if (!result)
-    fail(result.status());
+  check(result.status());
   return std::move(*result);
 }
 
-/// The train entry with its inputs bound to twenty batches in memory.
+/// The train entry of an artifact, and twenty batches in memory.
 class Steps {
 public:
   Steps(const std::string &path, const std::string &folder, int threads)
-      : session(take(Session::create(take(Artifact::open(path)), {threads, ""}))),
-        artifact(session->artifact()), entry(session->findEntry("train")) {
-    if (!entry)
-      fail(Status::invalid("expected an artifact with a train entry"));
-    loadBatches(folder);
-    bindPorts();
+      : session(take(Session::create(take(Artifact::open(path)), {threads, ""}))) {
+    TrainOptions options;
+    options.dataFolder = folder;
+    job = take(Job::read(session->artifact(), options));
+    train = take(Phase::make(*session, "train", job.data, job));
+    auto iterator = train.dataset->iterate();
+    for (size_t i = 0; i < batchCount; ++i) {
+      batches.push_back(train.dataset->allocate());
+      check(iterator->next(batches.back()));
+    }
   }
 
   float run(size_t index) {
-    step = float(index + 1);
-    size_t data = 0;
-    for (size_t port : dataPorts)
-      inputs[port] = batches[index % batchCount].field(data++);
-    if (Status status = session->run(*entry, inputs, outputs); !status.ok())
-      fail(status);
-    return loss;
+    check(train.whole->run(batches[index % batchCount],
+                           {job.learningRate, int64_t(index + 1), job.seed}));
+    return train.whole->loss();
   }
 
 private:
-  std::span<const gradc_artifact_port> ports(gradc_range range) const {
-    return artifact.elements<gradc_artifact_port>(range);
-  }
-
-  void loadBatches(const std::string &folder) {
-    DataContext context;
-    context.folders = {folder};
-    for (const gradc_artifact_port &port : ports(entry->inputs))
-      if (port.role == GRADC_ROLE_DATA) {
-        auto shape = artifact.elements<int64_t>(port.tensor.shape);
-        context.demands.push_back({std::string(artifact.string(port.field)),
-                                   std::string(artifact.string(port.tensor.name)),
-                                   gradc_dtype(port.tensor.dtype),
-                                   {shape.begin() + 1, shape.end()},
-                                   port.classes});
-      }
-    dataset = take(makeDataset(Config::job(artifact).child("data"), context));
-    auto iterator = dataset->iterate();
-    for (size_t i = 0; i < batchCount; ++i) {
-      batches.push_back(dataset->allocate());
-      if (Status status = iterator->next(batches.back()); !status.ok())
-        fail(status);
-    }
-  }
-
-  void bindPorts() {
-    Config optimizer = Config::job(artifact).child("optimizer");
-    learningRate = float(optimizer.children().front().real("learning_rate", 1e-3));
-    for (const gradc_artifact_port &port : ports(entry->inputs)) {
-      if (port.role == GRADC_ROLE_DATA)
-        dataPorts.push_back(inputs.size());
-      inputs.push_back(port.role == GRADC_ROLE_LEARNING_RATE ? static_cast<void *>(&learningRate)
-                       : port.role == GRADC_ROLE_STEP        ? &step
-                                                             : nullptr);
-    }
-    for (const gradc_artifact_port &port : ports(entry->outputs))
-      outputs.push_back(port.role == GRADC_ROLE_LOSS ? &loss : nullptr);
-  }
-
   std::unique_ptr<Session> session;
-  const Artifact &artifact;
-  const gradc_artifact_entry *entry;
-  std::shared_ptr<const Dataset> dataset;
+  Job job;
+  Phase train;
   std::vector<Batch> batches;
-  std::vector<size_t> dataPorts;
-  std::vector<const void *> inputs;
-  std::vector<void *> outputs;
-  float learningRate = 0, step = 0, loss = 0;
 };
 
 /// Binds the process to the last CPU that it may use, as peers/run.py does.
