@@ -1,14 +1,21 @@
 """What the bars share: where the built programs and examples are, running them, and reporting a figure."""
+import array
 import atexit
 import json
+import math
 import os
+import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 BIN = os.environ.get("GRADC_BIN", os.path.join(ROOT, "build/release/bin"))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+from onnx_writer import FLOAT, Model
+
 REFERENCES = os.path.join(ROOT, "test/e2e/references")
 DIGITS = os.path.join(ROOT, "examples/digits")
 
@@ -52,6 +59,49 @@ def events(log, kind):
     """The log's events of one kind, in their order."""
     with open(log) as file:
         return [event for event in map(json.loads, file) if event["event"] == kind]
+
+
+def write_npy(path, values, shape):
+    """An array of the standard library as a .npy file."""
+    dtype = {"f": "<f4", "q": "<i8"}[values.typecode]
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        values.tofile(file)
+
+
+def write_mlp_job(folder, widths, batch, batches):
+    """A multilayer perceptron with random weights and random data; the path of its spec."""
+    numbers = random.Random(3)
+    model = Model("mlp")
+    value = model.input("x", FLOAT, ["N", widths[0]])
+    for layer, (rows, columns) in enumerate(zip(widths, widths[1:]), 1):
+        scale, last = math.sqrt(2 / rows), layer == len(widths) - 1
+        weight = model.initializer(f"fc{layer}.weight", FLOAT, [rows, columns],
+                                   [numbers.gauss(0, scale) for _ in range(rows * columns)])
+        bias = model.initializer(f"fc{layer}.bias", FLOAT, [columns], [0.0] * columns)
+        value = model.node("Gemm", [value, weight, bias], ["logits" if last else f"fc{layer}.out"], f"fc{layer}")
+        if not last:
+            value = model.node("Relu", [value], [f"relu{layer}.out"], f"relu{layer}")
+    model.output("logits", FLOAT, ["N", widths[-1]])
+    model.save(os.path.join(folder, "mlp.onnx"))
+    rows = batch * batches
+    write_npy(os.path.join(folder, "x.npy"), array.array("f", (numbers.random() for _ in range(rows * widths[0]))),
+              (rows, widths[0]))
+    labels = array.array("q", (numbers.randrange(widths[-1]) for _ in range(rows)))
+    write_npy(os.path.join(folder, "labels.npy"), labels, (rows,))
+    spec = os.path.join(folder, "mlp.textproto")
+    with open(spec, "w") as file:
+        file.write(f"""model: "mlp.onnx"
+loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
+optimizer {{ adam {{}} }}
+data {{
+  source {{ npy {{ field {{ name: "x"  path: "x.npy" }} field {{ name: "labels"  path: "labels.npy" }} }} }}
+  batch {{ size: {batch}  drop_remainder: true }}
+}}
+""")
+    return spec
 
 
 def report(text, reached):
