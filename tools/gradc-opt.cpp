@@ -10,7 +10,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   gradc::registerDialects(registry);
-  gradc::registerPasses();
+  gradc::registerGradcPasses();
   gradc::registerPipelines();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(

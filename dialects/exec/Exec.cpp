@@ -33,6 +33,14 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+int64_t exec::kernelUnits(KernelOp kernel) {
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (schedule.getOrder().empty())
+    return 1;
+  int64_t dim = schedule.getOrder().front();
+  return llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
+}
+
 PanelAttr KernelOp::getLayout(unsigned i) {
   return getLayouts() ? dyn_cast<PanelAttr>((*getLayouts())[i]) : PanelAttr();
 }
@@ -83,8 +91,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
 LogicalResult KernelOp::verify() {
   size_t count = getBlock().getNumArguments() + getYielded().size();
   if (getLayouts() && getLayouts()->size() != count)
-    return emitOpError("expected ") << count << " layouts (operands, then results), found "
-                                    << getLayouts()->size();
+    return emitOpError("expected ")
+           << count << " layouts (operands, then results), found " << getLayouts()->size();
   if (getInplace() && getInplace()->size() != getYielded().size())
     return emitOpError("expected one inplace entry a result, found ") << getInplace()->size();
   if (getYielded().empty())
@@ -113,6 +121,5 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyKernelUse(*this, getKernelAttr(), getReads().size(), getWrites().size(),
-                         tables);
+  return verifyKernelUse(*this, getKernelAttr(), getReads().size(), getWrites().size(), tables);
 }

@@ -128,6 +128,19 @@ def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
   }];
 }
 
+def Exec_LoadOp : Exec_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "value form: the tensor in a buffer, as it was at the start of the entry";
+  let arguments = (ins FlatSymbolRefAttr:$buffer);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($result)";
+}
+
+def Exec_StoreOp : Exec_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "value form: what a buffer holds after the entry";
+  let arguments = (ins FlatSymbolRefAttr:$buffer, AnyRankedTensor:$value);
+  let assemblyFormat = "$buffer `,` $value attr-dict `:` type($value)";
+}
+
 def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "planned form: what one call of the runtime does";
   let description = [{

@@ -1,5 +1,5 @@
-// Tiles: 6x2 vectors of 8 reach 93-98 % of FMA peak on AVX2, 8x2 of 16 97-99 % on AVX-512, where 8x3
-// is equal but wastes more on widths that are no multiple of 48.
+// Tiles: 6x2 vectors of 8 reach 93-98 % of FMA peak on AVX2, 8x2 of 16 97-99 % on AVX-512, where
+// 8x3 is equal but wastes more on widths that are no multiple of 48.
 #include "dialects/exec/Level.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -26,5 +26,6 @@ const Level *mlir::exec::nativeLevel() {
   };
   if (!hasAll({"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"}))
     return nullptr;
-  return hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? &table[1] : &table[0];
+  return hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? &table[1]
+                                                                             : &table[0];
 }

@@ -8,9 +8,8 @@ Value grad::splat(OpBuilder &b, Location loc, RankedTensorType type, double valu
   Type e = type.getElementType();
   HostTensor one(RankedTensorType::get({}, e));
   one.setFloat(0, value);
-  DenseElementsAttr attr = e.isInteger(1)
-                               ? DenseElementsAttr::get(type, value != 0)
-                               : DenseElementsAttr::getFromRawBuffer(type, one.bytes());
+  DenseElementsAttr attr = e.isInteger(1) ? DenseElementsAttr::get(type, value != 0)
+                                          : DenseElementsAttr::getFromRawBuffer(type, one.bytes());
   return ConstantOp::create(b, loc, type, attr);
 }
 
@@ -24,6 +23,15 @@ SmallVector<int64_t> grad::otherDims(int64_t rank, ArrayRef<int64_t> dims) {
     if (!llvm::is_contained(dims, d))
       rest.push_back(d);
   return rest;
+}
+
+std::string grad::formatDims(ArrayRef<int64_t> dims) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << '[';
+  llvm::interleaveComma(dims, os);
+  os << ']';
+  return text;
 }
 
 RankedTensorType grad::signlessType(Type type) {
@@ -81,6 +89,22 @@ Expr grad::operator-(double a, Expr b) { return b.splat(a) - b; }
 Expr grad::operator*(double a, Expr b) { return b.splat(a) * b; }
 Expr grad::operator/(double a, Expr b) { return b.splat(a) / b; }
 
+Value grad::fillLoops(OpBuilder &b, Location loc, RankedTensorType type, const HostTensor &value) {
+  Type e = type.getElementType();
+  // Unsigned values wrap into the signless type.
+  auto integer = [&] {
+    return APInt(e.getIntOrFloatBitWidth(), value.getInt(0), /*isSigned=*/true,
+                 /*implicitTrunc=*/true);
+  };
+  TypedAttr scalar = isa<FloatType>(e) ? TypedAttr(b.getFloatAttr(e, value.getFloat(0)))
+                                       : TypedAttr(b.getIntegerAttr(e, integer()));
+  Value constant = arith::ConstantOp::create(b, loc, scalar);
+  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), e);
+  return linalg::FillOp::create(b, loc, constant, empty).getResult(0);
+}
+
+static bool isShortFloat(Type t) { return isa<FloatType>(t) && t.getIntOrFloatBitWidth() < 32; }
+
 SmallVector<Value> grad::pointwiseLoops(
     OpBuilder &b, Operation *op, ValueRange operands,
     llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body) {
@@ -98,7 +122,15 @@ SmallVector<Value> grad::pointwiseLoops(
   auto generic = linalg::GenericOp::create(
       b, op->getLoc(), types, operands, outputs, maps, iterators,
       [&](OpBuilder &nested, Location loc, ValueRange args) {
-        linalg::YieldOp::create(nested, loc, body(nested, loc, args.take_front(operands.size())));
+        SmallVector<Value> scalars(args.take_front(operands.size()));
+        for (Value &scalar : scalars)
+          if (isShortFloat(scalar.getType()))
+            scalar = arith::ExtFOp::create(nested, loc, nested.getF32Type(), scalar);
+        SmallVector<Value> yields = body(nested, loc, scalars);
+        for (auto [yield, out] : llvm::zip_equal(yields, args.drop_front(operands.size())))
+          if (yield.getType() != out.getType())
+            yield = nested.createOrFold<arith::TruncFOp>(loc, out.getType(), yield);
+        linalg::YieldOp::create(nested, loc, yields);
       });
   return SmallVector<Value>(generic.getResults());
 }

@@ -68,13 +68,21 @@ Value constant(OpBuilder &builder, Location location, const HostTensor &value);
 /// The dims of a tensor of `rank` that are not in `dims`.
 SmallVector<int64_t> otherDims(int64_t rank, ArrayRef<int64_t> dims);
 
+/// `[0, 2, 1]`, as errors quote dims.
+std::string formatDims(ArrayRef<int64_t> dims);
+
 /// `type` with unsigned integers made signless: what loops compute on.
 RankedTensorType signlessType(Type type);
 
+/// A tensor of `type` filled with the first element of `value`.
+Value fillLoops(OpBuilder &builder, Location location, RankedTensorType type,
+                const HostTensor &value);
+
 /// Builds a pointwise linalg.generic: `body(builder, location, scalars)` gives one scalar a result.
-SmallVector<Value> pointwiseLoops(
-    OpBuilder &builder, Operation *op, ValueRange operands,
-    llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);
+/// The body computes on f32 in place of f16 and bf16.
+SmallVector<Value>
+pointwiseLoops(OpBuilder &builder, Operation *op, ValueRange operands,
+               llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);
 
 } // namespace mlir::grad
 

@@ -4,13 +4,40 @@
 
 include "dialects/grad/GradDialect.td"
 
+/// Ops that give one scalar formula three ways: evaluated, as a loop body, and differentiated.
+/// `evaluateScalar` has an overload for integers (in i64) where the op takes them.
 class Grad_UnaryOp<string mnemonic, Type type, string formula>
     : Grad_Op<mnemonic, [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = " # formula;
   let arguments = (ins type:$operand);
   let results = (outs type:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
+  bit integers = 0;
+  let extraClassDeclaration = [{
+    static double evaluateScalar(double x);
+    static Scalar lowerScalar(Scalar x);
+    /// The operand's gradient from operand, result and the result's gradient; null is zero.
+    static Value backward(Expr x, Expr y, Expr dy);
+  }] # !if(integers, "static int64_t evaluateScalar(int64_t x, bool isUnsigned);", "");
+  let extraClassDefinition = [{
+    void $cppClass::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+      evaluateUnary(operands, results, $cppClass::evaluateScalar}]
+      # !if(integers, ", $cppClass::evaluateScalar", "") # [{);
+    }
+    SmallVector<Value> $cppClass::lowerToLoops(OpBuilder &builder, ValueRange operands) {
+      return lowerUnary(builder, *this, operands, $cppClass::lowerScalar);
+    }
+    LogicalResult $cppClass::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                           SmallVectorImpl<Value> &operandGradients) {
+      return unaryGradient(builder, *this, resultGradients, operandGradients, $cppClass::backward);
+    }
+    LoopKind $cppClass::getLoopKind() { return LoopKind::elementwise; }
+  }];
 }
+class Grad_FloatUnaryOp<string mnemonic, string formula>
+    : Grad_UnaryOp<mnemonic, Grad_FloatTensor, formula>;
+class Grad_NumberUnaryOp<string mnemonic, string formula>
+    : Grad_UnaryOp<mnemonic, Grad_NumberTensor, formula> { let integers = 1; }
 
 class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> traits = []>
     : Grad_Op<mnemonic, !listconcat([SameOperandsAndResultType, Grad_Pointwise], traits)> {
@@ -18,44 +45,83 @@ class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> trai
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
+  bit floats = 1;
+  bit integers = 1;
+  let extraClassDeclaration = [{
+    static Scalar lowerScalar(Scalar a, Scalar b);
+  }] # !if(floats, [{
+    static double evaluateScalar(double a, double b);
+    /// The operands' gradients from operands, result and the result's gradient; null is zero.
+    static std::pair<Value, Value> backward(Expr a, Expr b, Expr y, Expr dy);
+  }], "") # !if(integers, [{
+    static int64_t evaluateScalar(int64_t a, int64_t b, bool isUnsigned);
+  }], "");
+  let extraClassDefinition = [{
+    void $cppClass::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+      evaluateBinary(operands, results, }]
+      # !if(floats, "$cppClass::evaluateScalar", "nullptr") # ", "
+      # !if(integers, "$cppClass::evaluateScalar", "nullptr") # [{);
+    }
+    SmallVector<Value> $cppClass::lowerToLoops(OpBuilder &builder, ValueRange operands) {
+      return lowerBinary(builder, *this, operands, $cppClass::lowerScalar);
+    }
+    LogicalResult $cppClass::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                           SmallVectorImpl<Value> &operandGradients) {
+      return }] # !if(floats, [{binaryGradient(builder, *this, resultGradients, operandGradients,
+                                           $cppClass::backward)}], "success()") # [{;
+    }
+    LoopKind $cppClass::getLoopKind() { return LoopKind::elementwise; }
+  }];
+}
+class Grad_NumberBinaryOp<string mnemonic, string formula, list<Trait> traits = []>
+    : Grad_BinaryOp<mnemonic, Grad_NumberTensor, formula, traits>;
+class Grad_BoolBinaryOp<string mnemonic, string formula>
+    : Grad_BinaryOp<mnemonic, Grad_BoolTensor, formula, [Commutative]> { let floats = 0; }
+
+def Grad_NegOp : Grad_NumberUnaryOp<"neg", "-x">;
+def Grad_AbsOp : Grad_NumberUnaryOp<"abs", "|x|">;
+def Grad_SignOp : Grad_NumberUnaryOp<"sign", "-1, 0 or 1; NaN stays">;
+def Grad_FloorOp : Grad_FloatUnaryOp<"floor", "the largest integer <= x">;
+def Grad_CeilOp : Grad_FloatUnaryOp<"ceil", "the smallest integer >= x">;
+def Grad_RoundOp : Grad_FloatUnaryOp<"round", "the nearest integer, halves to even">;
+def Grad_ExpOp : Grad_FloatUnaryOp<"exp", "e^x">;
+def Grad_Expm1Op : Grad_FloatUnaryOp<"expm1", "e^x - 1, exact near 0">;
+def Grad_LogOp : Grad_FloatUnaryOp<"log", "ln x">;
+def Grad_Log1pOp : Grad_FloatUnaryOp<"log1p", "ln(1 + x), exact near 0">;
+def Grad_SqrtOp : Grad_FloatUnaryOp<"sqrt", "the square root of x">;
+def Grad_RsqrtOp : Grad_FloatUnaryOp<"rsqrt", "1 / sqrt(x)">;
+def Grad_ReciprocalOp : Grad_FloatUnaryOp<"reciprocal", "1 / x">;
+def Grad_SinOp : Grad_FloatUnaryOp<"sin", "sin x, x in radians">;
+def Grad_CosOp : Grad_FloatUnaryOp<"cos", "cos x, x in radians">;
+def Grad_TanhOp : Grad_FloatUnaryOp<"tanh", "tanh x">;
+def Grad_ErfOp : Grad_FloatUnaryOp<"erf", "the error function of x">;
+def Grad_SigmoidOp : Grad_FloatUnaryOp<"sigmoid", "1 / (1 + e^-x)">;
+def Grad_ReluOp : Grad_NumberUnaryOp<"relu", "x < 0 ? 0 : x; NaN stays; gradient 0 at 0">;
+def Grad_NotOp : Grad_Op<"not", [SameOperandsAndResultType, Grad_Pointwise]> {
+  let summary = "y = not x";
+  let arguments = (ins Grad_BoolTensor:$operand);
+  let results = (outs Grad_BoolTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
-def Grad_NegOp : Grad_UnaryOp<"neg", Grad_NumberTensor, "-x">;
-def Grad_AbsOp : Grad_UnaryOp<"abs", Grad_NumberTensor, "|x|">;
-def Grad_SignOp : Grad_UnaryOp<"sign", Grad_NumberTensor, "-1, 0 or 1; NaN stays">;
-def Grad_FloorOp : Grad_UnaryOp<"floor", Grad_FloatTensor, "the largest integer <= x">;
-def Grad_CeilOp : Grad_UnaryOp<"ceil", Grad_FloatTensor, "the smallest integer >= x">;
-def Grad_RoundOp : Grad_UnaryOp<"round", Grad_FloatTensor, "the nearest integer, halves to even">;
-def Grad_ExpOp : Grad_UnaryOp<"exp", Grad_FloatTensor, "e^x">;
-def Grad_Expm1Op : Grad_UnaryOp<"expm1", Grad_FloatTensor, "e^x - 1, exact near 0">;
-def Grad_LogOp : Grad_UnaryOp<"log", Grad_FloatTensor, "ln x">;
-def Grad_Log1pOp : Grad_UnaryOp<"log1p", Grad_FloatTensor, "ln(1 + x), exact near 0">;
-def Grad_SqrtOp : Grad_UnaryOp<"sqrt", Grad_FloatTensor, "the square root of x">;
-def Grad_RsqrtOp : Grad_UnaryOp<"rsqrt", Grad_FloatTensor, "1 / sqrt(x)">;
-def Grad_ReciprocalOp : Grad_UnaryOp<"reciprocal", Grad_FloatTensor, "1 / x">;
-def Grad_SinOp : Grad_UnaryOp<"sin", Grad_FloatTensor, "sin x, x in radians">;
-def Grad_CosOp : Grad_UnaryOp<"cos", Grad_FloatTensor, "cos x, x in radians">;
-def Grad_TanhOp : Grad_UnaryOp<"tanh", Grad_FloatTensor, "tanh x">;
-def Grad_ErfOp : Grad_UnaryOp<"erf", Grad_FloatTensor, "the error function of x">;
-def Grad_SigmoidOp : Grad_UnaryOp<"sigmoid", Grad_FloatTensor, "1 / (1 + e^-x)">;
-def Grad_ReluOp : Grad_UnaryOp<"relu", Grad_NumberTensor, "x > 0 ? x : 0; NaN stays; gradient 0 at 0">;
-def Grad_NotOp : Grad_UnaryOp<"not", Grad_BoolTensor, "not x">;
-
-def Grad_AddOp : Grad_BinaryOp<"add", Grad_NumberTensor, "a + b", [Commutative]>;
-def Grad_SubOp : Grad_BinaryOp<"sub", Grad_NumberTensor, "a - b">;
-def Grad_MulOp : Grad_BinaryOp<"mul", Grad_NumberTensor, "a * b", [Commutative]>;
-def Grad_DivOp : Grad_BinaryOp<"div", Grad_NumberTensor,
+def Grad_AddOp : Grad_NumberBinaryOp<"add", "a + b", [Commutative]>;
+def Grad_SubOp : Grad_NumberBinaryOp<"sub", "a - b">;
+def Grad_MulOp : Grad_NumberBinaryOp<"mul", "a * b", [Commutative]>;
+def Grad_DivOp : Grad_NumberBinaryOp<"div",
     "a / b; integers truncate toward 0, and a / 0 = 0">;
-def Grad_RemOp : Grad_BinaryOp<"rem", Grad_NumberTensor,
+def Grad_RemOp : Grad_NumberBinaryOp<"rem",
     "a - trunc(a / b) * b, the sign of a (C's fmod); integers: a rem 0 = 0">;
-def Grad_PowOp : Grad_BinaryOp<"pow", Grad_FloatTensor, "a^b">;
-def Grad_MaxOp : Grad_BinaryOp<"maximum", Grad_NumberTensor,
+def Grad_PowOp : Grad_BinaryOp<"pow", Grad_FloatTensor, "a^b"> {
+  let integers = 0;
+  let hasCanonicalizer = 1;
+}
+def Grad_MaxOp : Grad_NumberBinaryOp<"maximum",
     "the larger; NaN wins; at equality the gradient is halved", [Commutative]>;
-def Grad_MinOp : Grad_BinaryOp<"minimum", Grad_NumberTensor,
+def Grad_MinOp : Grad_NumberBinaryOp<"minimum",
     "the smaller; NaN wins; at equality the gradient is halved", [Commutative]>;
-def Grad_AndOp : Grad_BinaryOp<"and", Grad_BoolTensor, "a and b", [Commutative]>;
-def Grad_OrOp : Grad_BinaryOp<"or", Grad_BoolTensor, "a or b", [Commutative]>;
-def Grad_XorOp : Grad_BinaryOp<"xor", Grad_BoolTensor, "a xor b", [Commutative]>;
+def Grad_AndOp : Grad_BoolBinaryOp<"and", "a and b">;
+def Grad_OrOp : Grad_BoolBinaryOp<"or", "a or b">;
+def Grad_XorOp : Grad_BoolBinaryOp<"xor", "a xor b">;
 
 def Grad_CompareOp : Grad_Op<"compare", [InferTypeOpAdaptor, SameTypeOperands, Grad_Pointwise]> {
   let summary = "y = a PREDICATE b, as a bool; false with NaN, but `ne` true";
@@ -71,9 +137,6 @@ def Grad_SelectOp : Grad_Op<"select", [Grad_Pointwise, AllTypesMatch<["onTrue", 
   let arguments = (ins Grad_BoolTensor:$condition, Grad_Tensor:$onTrue, Grad_Tensor:$onFalse);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$condition `,` $onTrue `,` $onFalse attr-dict `:` type($onTrue)";
-  let builders = [OpBuilder<(ins "Value":$condition, "Value":$onTrue, "Value":$onFalse), [{
-    build($_builder, $_state, onTrue.getType(), condition, onTrue, onFalse);
-  }]>];
 }
 
 def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "result"]>]> {
@@ -85,11 +148,12 @@ def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "r
   let arguments = (ins Grad_Tensor:$operand);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
 }
 
 def Grad_ClampOp : Grad_Op<"clamp", [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = min(max(x, low), high); NaN stays; gradient 1 where low <= x <= high, else 0";
-  let description = "C1: `low` and `high` are numbers. Limits are exact in f64 (integers: in i64).";
+  let description = "C1: `low` and `high` are numbers; those of integers are whole or infinite.";
   let arguments = (ins Grad_NumberTensor:$operand, F64Attr:$low, F64Attr:$high);
   let results = (outs Grad_NumberTensor:$result);
   let assemblyFormat = "$operand `,` $low `,` $high attr-dict `:` type($operand)";

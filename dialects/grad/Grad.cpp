@@ -1,6 +1,8 @@
 // The dialect itself: registration, constants, and folding by evaluation.
 #include "dialects/grad/Grad.h"
 
+#include "dialects/grad/Pointwise.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -46,8 +48,8 @@ static LogicalResult foldSplats(Operation *op, ArrayRef<Attribute> operands,
   OperationState state(op->getLoc(), op->getName());
   SmallVector<HostTensor> values;
   for (Attribute a : operands)
-    values.emplace_back(cast<ElementsAttr>(cast<DenseElementsAttr>(a).resizeSplat(
-        single(cast<DenseElementsAttr>(a).getType()))));
+    values.emplace_back(cast<ElementsAttr>(
+        cast<DenseElementsAttr>(a).resizeSplat(single(cast<DenseElementsAttr>(a).getType()))));
   state.operands.assign(op->operand_begin(), op->operand_end());
   state.attributes = op->getDiscardableAttrDictionary();
   state.propertiesAttr = op->getPropertiesAsAttribute();

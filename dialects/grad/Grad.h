@@ -24,8 +24,7 @@ SmallVector<HostTensor> evaluateOp(Operation *op, ArrayRef<HostTensor> operands)
 LogicalResult foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
                                SmallVectorImpl<OpFoldResult> &results);
 
-template <typename Op>
-class FoldsByEvaluation : public OpTrait::TraitBase<Op, FoldsByEvaluation> {
+template <typename Op> class FoldsByEvaluation : public OpTrait::TraitBase<Op, FoldsByEvaluation> {
 public:
   static LogicalResult foldTrait(Operation *op, ArrayRef<Attribute> operands,
                                  SmallVectorImpl<OpFoldResult> &results) {
@@ -34,6 +33,9 @@ public:
 };
 
 template <typename Op> class Pointwise : public OpTrait::TraitBase<Op, Pointwise> {};
+
+class Expr;
+class Scalar;
 
 } // namespace mlir::grad
 

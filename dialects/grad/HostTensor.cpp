@@ -11,8 +11,7 @@ int64_t grad::elementBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-void grad::forEachIndex(ArrayRef<int64_t> shape,
-                        llvm::function_ref<void(ArrayRef<int64_t>)> body) {
+void grad::forEachIndex(ArrayRef<int64_t> shape, llvm::function_ref<void(ArrayRef<int64_t>)> body) {
   if (llvm::is_contained(shape, 0))
     return;
   SmallVector<int64_t> index(shape.size(), 0);
@@ -34,8 +33,8 @@ int64_t grad::linearize(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
 }
 
 HostTensor::HostTensor(RankedTensorType type)
-    : type(type), data(std::make_shared<std::vector<char>>(
-                      type.getNumElements() * elementBytes(type.getElementType()))) {}
+    : type(type), data(std::make_shared<std::vector<char>>(type.getNumElements() *
+                                                           elementBytes(type.getElementType()))) {}
 
 HostTensor::HostTensor(RankedTensorType type, ArrayRef<char> bytes) : HostTensor(type) {
   assert(bytes.size() == data->size() && "expected as many bytes as the type has");
@@ -71,7 +70,9 @@ MutableArrayRef<char> HostTensor::mutableBytes() {
   return *data;
 }
 
-static const llvm::fltSemantics &semantics(Type t) { return cast<FloatType>(t).getFloatSemantics(); }
+static const llvm::fltSemantics &semantics(Type t) {
+  return cast<FloatType>(t).getFloatSemantics();
+}
 
 double HostTensor::getFloat(int64_t i) const {
   Type e = getElementType();
@@ -154,8 +155,8 @@ HostTensor HostTensor::reshaped(ArrayRef<int64_t> shape) const {
 }
 
 static bool isSplat(ArrayRef<char> bytes, int64_t width) {
-  return bytes.size() >= size_t(width) && std::memcmp(bytes.data(), bytes.data() + width,
-                                                      bytes.size() - width) == 0;
+  return bytes.size() >= size_t(width) &&
+         std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
 }
 
 ElementsAttr HostTensor::toAttribute(StringRef hint) const {

@@ -9,8 +9,8 @@ def Grad_SoftmaxCrossEntropyOp : Grad_CompositeOp<"softmax_cross_entropy", [Infe
   let description = [{
     Logits [N, C]; labels are integers [N] (a class, not checked here: the input pipeline does), or a
     float distribution [N, C] (one-hot included): loss[n] = sum over c of labels[n, c] (logsumexp - logits[n, c]).
-    No gradient to the labels.
-    C1: logits have rank 2. C2: labels have one of the two shapes; float labels have the logits' element type.
+    A distribution gets a gradient too: logsumexp - logits.
+    C1: logits have rank 2 and at least one class. C2: labels have one of the two shapes; float labels have the logits' element type.
   }];
   let arguments = (ins Grad_FloatTensor:$logits, Grad_NumberTensor:$labels);
   let results = (outs Grad_FloatTensor:$result);

@@ -7,7 +7,7 @@ include "dialects/grad/GradDialect.td"
 class Grad_SoftmaxLikeOp<string mnemonic, string formula>
     : Grad_CompositeOp<mnemonic, [SameOperandsAndResultType], ["getFlops"]> {
   let summary = formula # " along `dim`, shifted by the maximum";
-  let description = "C1: dim is in range.";
+  let description = "C1: dim is in range. C2: it is not empty.";
   let arguments = (ins Grad_FloatTensor:$operand, I64Attr:$dim);
   let results = (outs Grad_FloatTensor:$result);
   let assemblyFormat = "$operand `dim` $dim attr-dict `:` type($operand)";

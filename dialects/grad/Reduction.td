@@ -4,6 +4,7 @@
 
 include "dialects/grad/GradDialect.td"
 
+/// Sums and products of 16-bit floats accumulate in f32.
 class Grad_ReductionOp<string mnemonic, string formula> : Grad_Op<mnemonic, [InferTypeOpAdaptor], ["getFlops"]> {
   let summary = formula # " over `dims`, which disappear";
   let description = "C1: dims are sorted, distinct and in range. C2 (max, min): no reduced dim is 0.";

@@ -20,7 +20,8 @@ def Grad_ReshapeOp : Grad_Op<"reshape"> {
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Grad_TransposeOp : Grad_Op<"transpose", [InferTypeOpAdaptor]> {
@@ -29,7 +30,8 @@ def Grad_TransposeOp : Grad_Op<"transpose", [InferTypeOpAdaptor]> {
   let arguments = (ins Grad_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$operand `permutation` $permutation attr-dict `:` type($operand)";
-  let hasCanonicalizer = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Grad_BroadcastOp : Grad_Op<"broadcast"> {
@@ -44,7 +46,8 @@ def Grad_BroadcastOp : Grad_Op<"broadcast"> {
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor]> {
@@ -80,6 +83,7 @@ def Grad_ConcatenateOp : Grad_Op<"concatenate", [InferTypeOpAdaptor]> {
   let arguments = (ins Variadic<Grad_Tensor>:$operands, I64Attr:$dim);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$operands `dim` $dim attr-dict `:` type($operands)";
+  let hasFolder = 1;
 }
 
 #endif

@@ -18,13 +18,13 @@ namespace gradc {
 
 class Device;
 
-/// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when it
-/// is opened (magic, version, bounds of every range, hash), so that access needs no checks.
+/// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when
+/// it is opened (magic, version, bounds of every range, hash), so that access needs no checks.
 class Artifact {
 public:
   /// Maps the file: a bare artifact, or an executable or shared library that carries one.
   static Result<std::shared_ptr<Artifact>> open(const std::string &path);
-  /// Bytes that outlive the artifact.
+  /// Bytes that outlive the artifact, aligned to 8.
   static Result<std::shared_ptr<Artifact>> fromMemory(std::span<const std::byte> bytes);
   ~Artifact();
 
@@ -42,11 +42,12 @@ private:
   Artifact() = default;
   const std::byte *base = nullptr;
   size_t size = 0;
-  bool mapped = false;
+  void *mapping = nullptr; // of the whole file, when a file was opened
+  size_t mappingBytes = 0;
 };
 
 struct SessionOptions {
-  int threads = 1;   ///< of the team; the same bits for any number
+  int threads = 1;   ///< of the team; the same bits for any number; 0: one a CPU
   std::string level; ///< empty: the highest level of the artifact that this machine executes
 };
 
@@ -62,8 +63,9 @@ public:
   /// The entry of that name, or null.
   virtual const gradc_artifact_entry *findEntry(std::string_view name) const = 0;
 
-  /// Runs an entry. `inputs` and `outputs` point to one row-major host buffer a port, in the entry's
-  /// order; an output may be null.
+  /// Runs an entry. `inputs` and `outputs` point to one row-major host buffer a port, in the
+  /// entry's order; an output may be null. Inputs aligned to 64 bytes are read in place, others are
+  /// copied.
   virtual Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                      std::span<void *const> outputs) = 0;
 
@@ -74,7 +76,8 @@ public:
   virtual Status resetStates() = 0;
 
   /// Launch by launch, for verify, trace and finding the first non-finite tensor. `begin` binds the
-  /// inputs; then each launch is run in order; slices may be looked at in between.
+  /// inputs; then each launch is run in order; slices may be looked at in between, but nothing else
+  /// of the session be called: the arena is one.
   virtual Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) = 0;
   virtual Status runLaunch(uint32_t launch) = 0;
   /// The bytes behind a slice of the entry that was begun (valid until the next call).

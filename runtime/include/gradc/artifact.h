@@ -1,7 +1,8 @@
 /* The artifact: one relocatable blob of plain structs that the compiler writes and the runtime maps.
  *
  * All offsets count from the blob's first byte; all sections are 64-byte aligned; little endian.
- * An executable or shared library carries the blob at its end, followed by a gradc_artifact_trailer. */
+ * An executable or shared library carries the blob at its end, followed by a gradc_artifact_trailer;
+ * there the blob begins at a multiple of 64 bytes. */
 #ifndef GRADC_ARTIFACT_H
 #define GRADC_ARTIFACT_H
 
@@ -67,7 +68,7 @@ typedef enum gradc_space {
 typedef struct gradc_artifact_slice {
   uint32_t space; /* gradc_space */
   uint32_t index;
-  uint64_t offset, bytes;
+  uint64_t offset, bytes; /* a launch's slice has an offset that is a multiple of 64 */
   uint32_t dtype;    /* gradc_dtype */
   uint32_t packed;   /* 1: the bytes are in a panel layout (padding included) */
 } gradc_artifact_slice;
@@ -140,8 +141,8 @@ typedef enum gradc_value_kind {
 typedef struct gradc_artifact_value {
   gradc_string name;
   uint32_t kind;         /* gradc_value_kind */
-  uint32_t first_child;  /* index into header.job; GRADC_NONE */
-  uint32_t next_sibling; /* index into header.job; GRADC_NONE */
+  uint32_t first_child;  /* index into header.job, greater than its own; GRADC_NONE */
+  uint32_t next_sibling; /* index into header.job, greater than its own; GRADC_NONE */
   union {
     int64_t integer; /* INT and BOOL */
     double real;
@@ -167,5 +168,14 @@ typedef struct gradc_artifact_trailer {
   uint64_t blob_bytes;
   char magic[8]; /* GRADC_ARTIFACT_MAGIC */
 } gradc_artifact_trailer;
+
+/* FNV-1a 64 of `count` bytes, continuing from `hash`. */
+#define GRADC_HASH_SEED 0xcbf29ce484222325u
+static inline uint64_t gradc_hash(uint64_t hash, const void *bytes, uint64_t count) {
+  const unsigned char *at = (const unsigned char *)bytes;
+  for (uint64_t i = 0; i < count; ++i)
+    hash = (hash ^ at[i]) * 0x100000001b3u;
+  return hash;
+}
 
 #endif

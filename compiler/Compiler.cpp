@@ -1,0 +1,171 @@
+// Drives the phases over one file.
+#include "compiler/Compiler.h"
+
+#include "compiler/Pipeline.h"
+#include "passes/Passes.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace gradc {
+namespace {
+
+/// Writes the module after each pass to its own numbered file.
+struct DumpAfterEach : PassInstrumentation {
+  DumpAfterEach(std::string directory, std::string phase)
+      : directory(std::move(directory)), phase(std::move(phase)) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (pass->getArgument().empty())
+      return;
+    std::string name = llvm::formatv("{0}-{1,0+2}-{2}.mlir", phase, count++, pass->getArgument());
+    llvm::SmallString<128> path(directory);
+    llvm::sys::path::append(path, name);
+    std::error_code error;
+    llvm::raw_fd_ostream out(path, error);
+    if (error) {
+      op->emitError("cannot write ") << path << ": " << error.message();
+      return;
+    }
+    op->print(out, OpPrintingFlags().elideLargeResourceString(16).elideLargeElementsAttrs(16));
+  }
+
+  std::string directory, phase;
+  unsigned count = 1;
+};
+
+using PhaseBuilder = void (*)(OpPassManager &, const CompileOptions &);
+
+/// Times a phase when asked to.
+class PhaseTimer {
+public:
+  PhaseTimer(StringRef name, const CompileOptions &options)
+      : name(name), enabled(options.timing), start(std::chrono::steady_clock::now()) {}
+  ~PhaseTimer() {
+    if (!enabled)
+      return;
+    std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+    llvm::errs() << llvm::formatv("{0,9:f1} ms  {1}\n", ms.count(), name);
+  }
+
+private:
+  std::string name;
+  bool enabled;
+  std::chrono::steady_clock::time_point start;
+};
+
+LogicalResult runPhase(ModuleOp module, StringRef name, PhaseBuilder build,
+                       const CompileOptions &options) {
+  PhaseTimer timer(name, options);
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  pm.enableVerifier(true);
+  build(pm, options);
+  if (!options.dumpDirectory.empty()) {
+    if (auto error = llvm::sys::fs::create_directories(options.dumpDirectory))
+      return module.emitError("cannot make ") << options.dumpDirectory << ": " << error.message();
+    pm.addInstrumentation(std::make_unique<DumpAfterEach>(options.dumpDirectory, name.str()));
+  }
+  return pm.run(module);
+}
+
+FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOptions &options) {
+  std::vector<std::string> names = options.levels;
+  if (names.empty()) {
+    const exec::Level *native = exec::nativeLevel();
+    if (!native)
+      return at->emitError("this machine executes none of the levels; name one with --target"),
+             failure();
+    names.push_back(native->name.str());
+  }
+  // The artifact holds levels lowest first, each once.
+  std::vector<std::string> sorted;
+  for (const exec::Level &level : exec::levels())
+    if (llvm::is_contained(names, level.name))
+      sorted.push_back(level.name.str());
+  return sorted;
+}
+
+} // namespace
+
+std::unique_ptr<MLIRContext> createContext() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
+                               const CompileOptions &options) {
+  PhaseTimer timer("import", options);
+  ImportOptions import;
+  import.shapes = options.shapes;
+  return path.ends_with(".onnx") ? importModel(context, path, import)
+                                 : importTraining(context, path, import);
+}
+
+FailureOr<Program> planProgram(Imported imported, const CompileOptions &options) {
+  Program program{std::move(imported), {}};
+  ModuleOp module = *program.imported.module;
+  FailureOr<std::vector<std::string>> levels = chosenLevels(module, options);
+  if (failed(levels) || failed(runPhase(module, "graph", buildGraphPhase, options)) ||
+      failed(runPhase(module, "kernel", buildKernelPhase, options)))
+    return failure();
+  for (const std::string &name : *levels) {
+    OwningOpRef<ModuleOp> level = cast<ModuleOp>(module->clone());
+    (*level)->setAttr("exec.level", StringAttr::get(module.getContext(), name));
+    if (failed(runPhase(*level, name, buildLevelPhase, options)))
+      return failure();
+    program.levels.push_back(std::move(level));
+  }
+  return program;
+}
+
+static FailureOr<std::string> generate(ModuleOp level, EmitKind kind,
+                                       const CompileOptions &options) {
+  StringRef name = level->getAttrOfType<StringAttr>("exec.level").getValue();
+  PhaseTimer timer(("code for " + name).str(), options);
+  CodegenOptions codegen;
+  codegen.emit = kind;
+  if (options.corruptKernel.empty())
+    return generateImage(level, *exec::findLevel(name), codegen);
+  OwningOpRef<ModuleOp> corrupted = cast<ModuleOp>(level->clone());
+  PassManager pm(level.getContext(), ModuleOp::getOperationName());
+  CorruptKernelOptions corrupt;
+  corrupt.kernel = options.corruptKernel;
+  pm.addPass(createCorruptKernel(corrupt));
+  if (failed(pm.run(*corrupted)))
+    return failure();
+  return generateImage(*corrupted, *exec::findLevel(name), codegen);
+}
+
+FailureOr<std::string> compileProgram(Program &program, StringRef directory,
+                                      const CompileOptions &options) {
+  std::vector<CompiledLevel> compiled;
+  for (auto &level : program.levels) {
+    FailureOr<std::string> image = generate(*level, EmitKind::image, options);
+    if (failed(image))
+      return failure();
+    compiled.push_back({*level, std::move(*image)});
+  }
+  PhaseTimer timer("artifact", options);
+  return writeArtifact(compiled, program.imported, directory);
+}
+
+FailureOr<std::string> emitProgram(Program &program, EmitKind kind, const CompileOptions &options) {
+  std::string all;
+  for (auto &level : program.levels) {
+    FailureOr<std::string> text = generate(*level, kind, options);
+    if (failed(text))
+      return failure();
+    all += *text;
+  }
+  return all;
+}
+
+} // namespace gradc

@@ -1,0 +1,31 @@
+// The reference interpreter: grad functions run op by op through their own `evaluate`.
+#ifndef COMPILER_INTERPRETER_H
+#define COMPILER_INTERPRETER_H
+
+#include "dialects/grad/Grad.h"
+
+namespace gradc {
+
+/// Runs a block of grad ops; what its terminator gives.
+llvm::SmallVector<mlir::grad::HostTensor>
+evaluateBlock(mlir::Block &block, llvm::ArrayRef<mlir::grad::HostTensor> arguments);
+
+/// A module's functions and the states they read and write.
+class Interpreter {
+public:
+  /// States start from their initial values.
+  explicit Interpreter(mlir::ModuleOp module);
+
+  /// Runs a function of grad ops; writes take effect when it returns.
+  llvm::SmallVector<mlir::grad::HostTensor> run(mlir::func::FuncOp function,
+                                                llvm::ArrayRef<mlir::grad::HostTensor> arguments);
+
+  mlir::grad::HostTensor &state(llvm::StringRef name) { return states.find(name)->second; }
+
+private:
+  llvm::StringMap<mlir::grad::HostTensor> states;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,40 @@
+// What `gradc plan` shows: kernels, work, memory, and who holds it at the peak.
+#ifndef COMPILER_PLAN_H
+#define COMPILER_PLAN_H
+
+#include "compiler/Compiler.h"
+
+namespace gradc {
+
+struct PlannedLaunch {
+  std::string kernel, node;
+  int64_t flops, bytes, units;
+};
+
+struct LiveTensor {
+  std::string node, type;
+  int64_t bytes;
+};
+
+struct EntryPlan {
+  std::string name;
+  std::vector<PlannedLaunch> launches;
+  int64_t arenaBytes = 0;
+  /// The launch at which most of the arena is alive, and what is.
+  size_t peakLaunch = 0;
+  int64_t peakBytes = 0;
+  std::vector<LiveTensor> alive;
+};
+
+struct ProgramPlan {
+  std::string level;
+  std::vector<EntryPlan> entries;
+  int64_t stateBytes = 0; ///< all buffers, mirrors included
+  int64_t kernels = 0;    ///< distinct ones
+};
+
+ProgramPlan describePlan(mlir::ModuleOp level);
+
+} // namespace gradc
+
+#endif

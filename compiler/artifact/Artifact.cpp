@@ -1,0 +1,248 @@
+// From planned modules to the artifact's structs; one function per struct.
+#include "compiler/artifact/Artifact.h"
+
+#include "compiler/artifact/Blob.h"
+#include "compiler/artifact/Job.h"
+#include "compiler/codegen/Codegen.h"
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+namespace {
+
+gradc_dtype dtypeOf(Type t) {
+  if (t.isF32())
+    return GRADC_F32;
+  if (t.isF64())
+    return GRADC_F64;
+  if (t.isF16())
+    return GRADC_F16;
+  if (t.isBF16())
+    return GRADC_BF16;
+  bool isUnsigned = t.isUnsignedInteger();
+  switch (t.getIntOrFloatBitWidth()) {
+  case 1:
+    return GRADC_BOOL;
+  case 8:
+    return isUnsigned ? GRADC_U8 : GRADC_I8;
+  case 16:
+    return isUnsigned ? GRADC_U16 : GRADC_I16;
+  case 32:
+    return isUnsigned ? GRADC_U32 : GRADC_I32;
+  default:
+    return isUnsigned ? GRADC_U64 : GRADC_I64;
+  }
+}
+
+gradc_role roleOf(StringRef name) {
+  return llvm::StringSwitch<gradc_role>(name)
+      .Case("learning_rate", GRADC_ROLE_LEARNING_RATE)
+      .Case("step", GRADC_ROLE_STEP)
+      .Case("counter", GRADC_ROLE_COUNTER)
+      .Case("seed", GRADC_ROLE_SEED)
+      .Case("output", GRADC_ROLE_OUTPUT)
+      .Case("loss", GRADC_ROLE_LOSS)
+      .Case("metric", GRADC_ROLE_METRIC)
+      .Case("gradient_norm", GRADC_ROLE_GRADIENT_NORM)
+      .Case("proceed", GRADC_ROLE_PROCEED)
+      .Default(GRADC_ROLE_DATA);
+}
+
+StringRef stringOf(DictionaryAttr dictionary, StringRef name) {
+  auto value = dictionary.getAs<StringAttr>(name);
+  return value ? value.getValue() : StringRef();
+}
+
+class Writer {
+public:
+  Writer(const Imported &imported) : imported(imported) {}
+
+  std::string write(ArrayRef<CompiledLevel> levels, StringRef directory) {
+    gradc_artifact_header header{};
+    header.states = writeStates(levels.front().module);
+    header.model_hash = modelHash;
+    std::vector<gradc_artifact_level> written;
+    for (const CompiledLevel &level : levels)
+      written.push_back(writeLevel(level));
+    header.levels = blob.append(ArrayRef(written));
+    if (imported.spec)
+      header.job = appendJob(blob, *imported.spec, directory);
+    header.model = blob.appendBytes(imported.modelBytes);
+    return blob.finish(header);
+  }
+
+private:
+  gradc_artifact_tensor tensor(StringRef name, RankedTensorType type) {
+    gradc_artifact_tensor t{};
+    t.name = blob.intern(name);
+    t.dtype = dtypeOf(type.getElementType());
+    t.shape = blob.append(type.getShape());
+    t.bytes = exec::layoutBytes(type, nullptr);
+    return t;
+  }
+
+  gradc_range writeStates(ModuleOp module) {
+    std::vector<gradc_artifact_state> states;
+    for (auto op : module.getOps<StateOp>()) {
+      gradc_artifact_state state{};
+      state.tensor = tensor(op.getSymName(), cast<RankedTensorType>(op.getType()));
+      state.kind = uint32_t(op.getKind());
+      writeInitial(op, state);
+      for (const InitializerRange &range : imported.ranges)
+        if (range.state == op.getSymName()) {
+          state.model_offset = range.offset;
+          state.model_bytes = range.bytes;
+        }
+      stateIndex[op.getSymName()] = states.size();
+      states.push_back(state);
+      std::string signature;
+      llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getType() << ';';
+      modelHash = fnv1a(signature, modelHash);
+    }
+    return blob.append(ArrayRef(states));
+  }
+
+  void writeInitial(StateOp op, gradc_artifact_state &state) {
+    auto dense = dyn_cast<DenseElementsAttr>(op.getInitial());
+    if (dense && dense.isSplat()) {
+      auto one = RankedTensorType::get({1}, dense.getElementType());
+      state.splat = 1;
+      state.initial = blob.appendBytes(HostTensor(ElementsAttr(dense.resizeSplat(one))).bytes());
+    } else if (auto resource = dyn_cast<DenseResourceElementsAttr>(op.getInitial())) {
+      state.initial = blob.appendBytes(resource.getData().take_front(state.tensor.bytes));
+    } else {
+      state.initial = blob.appendBytes(HostTensor(op.getInitial()).bytes());
+    }
+  }
+
+  gradc_artifact_level writeLevel(const CompiledLevel &compiled) {
+    ModuleOp module = compiled.module;
+    gradc_artifact_level level{};
+    level.name = blob.intern(module->getAttrOfType<StringAttr>("exec.level").getValue());
+    level.image = blob.appendBytes(compiled.image);
+
+    bufferIndex.clear();
+    kernelIndex.clear();
+    std::vector<gradc_artifact_buffer> buffers;
+    for (auto op : module.getOps<exec::BufferOp>()) {
+      bufferIndex[op.getSymName()] = {uint32_t(buffers.size()), op.getLayout().has_value()};
+      buffers.push_back({stateIndex.lookup(op.getState()), op.getMirror(),
+                         op.getLayout().has_value(), 0, uint64_t(op.getBytes())});
+    }
+    std::vector<gradc_artifact_kernel> kernels;
+    for (auto op : module.getOps<exec::KernelOp>()) {
+      kernelIndex[op.getSymName()] = kernels.size();
+      kernels.push_back(writeKernel(op));
+    }
+    std::vector<gradc_artifact_entry> entries;
+    for (auto op : module.getOps<exec::EntryOp>())
+      entries.push_back(writeEntry(op));
+    level.buffers = blob.append(ArrayRef(buffers));
+    level.kernels = blob.append(ArrayRef(kernels));
+    level.entries = blob.append(ArrayRef(entries));
+    return level;
+  }
+
+  gradc_range writeNames(ArrayAttr names) {
+    std::vector<gradc_string> strings;
+    if (names)
+      for (auto name : names.getAsRange<StringAttr>())
+        strings.push_back(blob.intern(name.getValue()));
+    return blob.append(ArrayRef(strings));
+  }
+
+  gradc_artifact_kernel writeKernel(exec::KernelOp op) {
+    gradc_artifact_kernel kernel{};
+    kernel.symbol = blob.intern(kernelSymbol(op));
+    kernel.title = blob.intern(op.getSymName());
+    kernel.nodes = writeNames(op.getNodesAttr());
+    kernel.flops = op.getFlops().value_or(0);
+    kernel.bytes = op.getBytes().value_or(0);
+    kernel.units = exec::kernelUnits(op);
+    kernel.grain = op.getScheduleAttr().getGrain();
+    return kernel;
+  }
+
+  gradc_artifact_slice writeSlice(exec::SliceAttr slice, exec::PanelAttr layout) {
+    gradc_artifact_slice s{};
+    s.space = uint32_t(slice.getSpace());
+    s.index = slice.getIndex();
+    s.offset = slice.getOffset();
+    s.bytes = exec::layoutBytes(slice.getType(), layout);
+    s.dtype = dtypeOf(slice.getType().getElementType());
+    s.packed = bool(layout);
+    if (slice.getSpace() == exec::Space::buffer)
+      s.index = bufferIndex.lookup(slice.getBuffer().getValue()).first;
+    return s;
+  }
+
+  gradc_artifact_launch writeLaunch(exec::DispatchOp op, ModuleOp module) {
+    auto kernel = module.lookupSymbol<exec::KernelOp>(op.getKernel());
+    gradc_artifact_launch launch{};
+    launch.kernel = kernelIndex.lookup(op.getKernel());
+    launch.operands = op.getReads().size();
+    std::vector<gradc_artifact_slice> slices;
+    for (ArrayAttr list : {op.getReads(), op.getWrites()})
+      for (auto slice : list.getAsRange<exec::SliceAttr>())
+        slices.push_back(writeSlice(slice, kernel.getLayout(slices.size())));
+    launch.slices = blob.append(ArrayRef(slices));
+    auto nodes = op->getAttrOfType<ArrayAttr>("nodes");
+    launch.node = blob.intern(nodes && !nodes.empty() ? cast<StringAttr>(nodes[0]).getValue() : "");
+    return launch;
+  }
+
+  gradc_artifact_port writePort(DictionaryAttr attributes) {
+    gradc_artifact_port port{};
+    auto type = cast<RankedTensorType>(attributes.getAs<TypeAttr>("type").getValue());
+    port.tensor = tensor(stringOf(attributes, "name"), type);
+    port.role = roleOf(stringOf(attributes, "role"));
+    port.field = blob.intern(stringOf(attributes, "field"));
+    if (auto classes = attributes.getAs<IntegerAttr>("classes"))
+      port.classes = classes.getInt();
+    if (auto slice = attributes.getAs<exec::SliceAttr>("slice"))
+      port.slice = writeSlice(slice, nullptr);
+    return port;
+  }
+
+  gradc_range writePorts(ArrayAttr list) {
+    std::vector<gradc_artifact_port> ports;
+    for (auto attributes : list.getAsRange<DictionaryAttr>())
+      ports.push_back(writePort(attributes));
+    return blob.append(ArrayRef(ports));
+  }
+
+  gradc_artifact_entry writeEntry(exec::EntryOp op) {
+    gradc_artifact_entry entry{};
+    entry.name = blob.intern(op.getSymName());
+    if (auto batch = op->getAttrOfType<IntegerAttr>("batch"))
+      entry.batch = batch.getInt();
+    entry.inputs = writePorts(op.getInputs());
+    entry.outputs = writePorts(op.getOutputs());
+    std::vector<gradc_artifact_launch> launches;
+    for (auto dispatch : op.getBody().front().getOps<exec::DispatchOp>())
+      launches.push_back(writeLaunch(dispatch, op->getParentOfType<ModuleOp>()));
+    entry.launches = blob.append(ArrayRef(launches));
+    entry.arena = op.getArena();
+    return entry;
+  }
+
+  const Imported &imported;
+  Blob blob;
+  uint64_t modelHash = fnv1a({});
+  llvm::StringMap<uint32_t> stateIndex, kernelIndex;
+  llvm::StringMap<std::pair<uint32_t, bool>> bufferIndex;
+};
+
+} // namespace
+
+FailureOr<std::string> writeArtifact(ArrayRef<CompiledLevel> levels, const Imported &imported,
+                                     StringRef directory) {
+  return Writer(imported).write(levels, directory);
+}
+
+} // namespace gradc

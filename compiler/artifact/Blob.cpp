@@ -1,0 +1,48 @@
+// Sections are 64-byte aligned, as the runtime maps them.
+#include "compiler/artifact/Blob.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
+
+using namespace gradc;
+
+static constexpr size_t alignment = 64;
+
+uint64_t gradc::fnv1a(llvm::ArrayRef<char> bytes, uint64_t hash) {
+  for (char c : bytes)
+    hash = (hash ^ uint8_t(c)) * 0x100000001b3ull;
+  return hash;
+}
+
+Blob::Blob() : bytes(sizeof(gradc_artifact_header), '\0') {
+  intern(""); // offset 0
+}
+
+gradc_range Blob::appendBytes(llvm::ArrayRef<char> data) {
+  bytes.resize(llvm::alignTo(bytes.size(), alignment));
+  gradc_range range{bytes.size(), data.size()};
+  bytes.append(data.begin(), data.end());
+  return range;
+}
+
+gradc_string Blob::intern(llvm::StringRef text) {
+  auto [it, isNew] = interned.try_emplace(text, gradc_string(strings.size()));
+  if (isNew) {
+    strings.append(text.begin(), text.end());
+    strings.push_back('\0');
+  }
+  return it->second;
+}
+
+std::string Blob::finish(gradc_artifact_header header) {
+  header.strings = appendBytes(strings);
+  bytes.resize(llvm::alignTo(bytes.size(), alignment));
+  std::memcpy(header.magic, GRADC_ARTIFACT_MAGIC, sizeof header.magic);
+  header.version = GRADC_ARTIFACT_VERSION;
+  header.header_bytes = sizeof header;
+  header.total_bytes = bytes.size();
+  header.hash = fnv1a(llvm::ArrayRef<char>(bytes).drop_front(sizeof header));
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return std::move(bytes);
+}

@@ -1,0 +1,43 @@
+// Grows an artifact's bytes: aligned sections, shared strings.
+#ifndef COMPILER_ARTIFACT_BLOB_H
+#define COMPILER_ARTIFACT_BLOB_H
+
+#include "runtime/include/gradc/artifact.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include <string>
+
+namespace gradc {
+
+class Blob {
+public:
+  /// Starts with room for the header.
+  Blob();
+
+  /// Appends an array as a section; its range.
+  template <typename T> gradc_range append(llvm::ArrayRef<T> elements) {
+    gradc_range range =
+        appendBytes({reinterpret_cast<const char *>(elements.data()), elements.size() * sizeof(T)});
+    range.count = elements.size();
+    return range;
+  }
+  gradc_range appendBytes(llvm::ArrayRef<char> bytes);
+  /// The string's offset in the strings section; equal strings share one.
+  gradc_string intern(llvm::StringRef text);
+
+  /// Completes the header (sizes, strings, hash) and gives the bytes.
+  std::string finish(gradc_artifact_header header);
+
+private:
+  std::string bytes;
+  std::string strings;
+  llvm::StringMap<gradc_string> interned;
+};
+
+/// FNV-1a, 64 bits, continued from `hash`.
+uint64_t fnv1a(llvm::ArrayRef<char> bytes, uint64_t hash = 0xcbf29ce484222325ull);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,52 @@
+// Puts an artifact behind a prelinked runner: no linker, no compiler.
+#include "compiler/artifact/Artifact.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace gradc {
+
+llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable) {
+  unsigned mode = llvm::sys::fs::all_read | llvm::sys::fs::owner_write;
+  if (executable)
+    mode |= llvm::sys::fs::all_exe;
+  auto temporary = llvm::sys::fs::TempFile::create(path + ".%%%%%%", mode);
+  if (!temporary)
+    return temporary.takeError();
+  llvm::raw_fd_ostream out(temporary->FD, /*shouldClose=*/false);
+  for (StringRef part : parts)
+    out << part;
+  out.flush();
+  if (out.has_error()) {
+    auto error = llvm::errorCodeToError(out.error());
+    out.clear_error();
+    return llvm::joinErrors(std::move(error), temporary->discard());
+  }
+  return temporary->keep(path);
+}
+
+llvm::Error writeWithRunner(StringRef runner, StringRef artifact, StringRef output,
+                            bool executable) {
+  auto program = llvm::MemoryBuffer::getFile(runner, /*IsText=*/false,
+                                             /*RequiresNullTerminator=*/false);
+  if (!program)
+    return llvm::createStringError(program.getError(), "cannot read the runner %s",
+                                   runner.str().c_str());
+  gradc_artifact_trailer trailer{};
+  trailer.blob_bytes = artifact.size();
+  std::memcpy(trailer.magic, GRADC_ARTIFACT_MAGIC, sizeof trailer.magic);
+  // Sections are aligned within the blob; the blob must be, within the file.
+  StringRef code = (*program)->getBuffer();
+  std::string padding(llvm::alignTo(code.size(), 64) - code.size(), '\0');
+  StringRef end(reinterpret_cast<const char *>(&trailer), sizeof trailer);
+  return writeFile(output, {code, padding, artifact, end}, executable);
+}
+
+} // namespace gradc

@@ -1,0 +1,90 @@
+// The reverse walk that the differentiate pass and gradients by decomposition share.
+#include "dialects/grad/Backward.h"
+
+#include "dialects/grad/Build.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+bool grad::isDifferentiable(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+SmallVector<Operation *> grad::producersOf(Value value) {
+  SmallVector<Operation *> ops;
+  DenseSet<Operation *> seen;
+  SmallVector<Value> work{value};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != value.getParentBlock() || !seen.insert(op).second)
+      continue;
+    ops.push_back(op);
+    llvm::append_range(work, op->getOperands());
+  }
+  llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ops;
+}
+
+void Backward::add(OpBuilder &b, Value value, Value gradient) {
+  assert(value.getType() == gradient.getType() && "a gradient has its value's type");
+  Value &sum = gradients[value];
+  sum = sum ? b.createOrFold<AddOp>(gradient.getLoc(), sum, gradient) : gradient;
+}
+
+void Backward::run(OpBuilder &b, ArrayRef<Operation *> ops, ValueRange targets) {
+  DenseSet<Value> active(targets.begin(), targets.end());
+  auto isActive = [&](Value v) { return isDifferentiable(v) && active.contains(v); };
+  for (Operation *op : ops)
+    if (llvm::any_of(op->getOperands(), isActive))
+      active.insert(op->result_begin(), op->result_end());
+
+  for (Operation *op : llvm::reverse(ops)) {
+    if (llvm::none_of(op->getOperands(), isActive))
+      continue;
+    SmallVector<Value> arrived, sent(op->getNumOperands());
+    for (Value result : op->getResults())
+      arrived.push_back(lookup(result));
+    if (llvm::none_of(arrived, [](Value v) { return bool(v); }))
+      continue;
+    auto differentiable = dyn_cast<GradientOpInterface>(op);
+    if (!differentiable || failed(differentiable.buildGradient(b, arrived, sent))) {
+      missing.push_back(op);
+      for (auto [to, operand] : llvm::zip_equal(sent, op->getOperands()))
+        if (isActive(operand))
+          to = splat(b, op->getLoc(), cast<RankedTensorType>(operand.getType()), 0);
+    }
+    for (auto [gradient, operand] : llvm::zip_equal(sent, op->getOperands()))
+      if (gradient && isActive(operand))
+        add(b, operand, gradient);
+  }
+}
+
+LogicalResult grad::gradientByDecomposition(Operation *op, OpBuilder &b, ValueRange resultGradients,
+                                            SmallVectorImpl<Value> &operandGradients) {
+  Block *block = b.getInsertionBlock();
+  auto end = b.getInsertionPoint();
+  bool atBegin = end == block->begin();
+  auto last = atBegin ? end : std::prev(end);
+  SmallVector<Value> values = cast<DecomposeOpInterface>(op).decompose(b);
+  SmallVector<Operation *> ops;
+  for (Operation &primitive : llvm::make_range(atBegin ? block->begin() : std::next(last), end))
+    ops.push_back(&primitive);
+
+  Backward backward;
+  for (auto [value, gradient] : llvm::zip_equal(values, resultGradients))
+    if (gradient)
+      backward.add(b, value, gradient);
+  backward.run(b, ops, op->getOperands());
+  if (!backward.getMissing().empty()) {
+    while (b.getInsertionPoint() != (atBegin ? block->begin() : std::next(last)))
+      std::prev(b.getInsertionPoint())->erase();
+    return failure();
+  }
+  // An operand that is passed twice has one gradient; the caller adds up what it gets.
+  SmallPtrSet<void *, 4> given;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (given.insert(operand.getAsOpaquePointer()).second)
+      operandGradients[i] = backward.lookup(operand);
+  return success();
+}

@@ -1,0 +1,43 @@
+// Reverse-mode differentiation of straight-line code: gradients flow from results to operands.
+#ifndef DIALECTS_GRAD_BACKWARD_H
+#define DIALECTS_GRAD_BACKWARD_H
+
+#include "dialects/grad/Grad.h"
+
+namespace mlir::grad {
+
+/// One walk from an objective back to targets. Contributions add up in the order of the walk, so
+/// the same ops give the same gradients.
+class Backward {
+public:
+  /// `gradient` (of `value`'s type) arrives at `value`.
+  void add(OpBuilder &builder, Value value, Value gradient);
+
+  /// Walks `ops` (given in execution order) backwards, building at `builder` what carries gradients
+  /// towards `targets`. An op without a gradient is noted in `getMissing`, and the walk goes on, so
+  /// that all of them are found.
+  void run(OpBuilder &builder, ArrayRef<Operation *> ops, ValueRange targets);
+
+  /// What has arrived at `value`; null: nothing, its gradient is zero.
+  Value lookup(Value value) const { return gradients.lookup(value); }
+  ArrayRef<Operation *> getMissing() const { return missing; }
+
+private:
+  DenseMap<Value, Value> gradients;
+  SmallVector<Operation *> missing;
+};
+
+/// Is `value` of a type that gradients flow through?
+bool isDifferentiable(Value value);
+
+/// The ops of `value`'s block that it is computed from, in execution order.
+SmallVector<Operation *> producersOf(Value value);
+
+/// A buildGradient for composites without a formula of their own: decomposes `op` at `builder` and
+/// differentiates the primitives.
+LogicalResult gradientByDecomposition(Operation *op, OpBuilder &builder, ValueRange resultGradients,
+                                      SmallVectorImpl<Value> &operandGradients);
+
+} // namespace mlir::grad
+
+#endif

@@ -1,0 +1,130 @@
+// Matrix products: shapes, gradients, the plain loop nest, and linalg with the transpositions in
+// its maps.
+#include "dialects/grad/Build.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
+  int64_t rank = lhs.getRank();
+  if (rank < 2)
+    return emitOptionalError(loc, "expected lhs of rank 2 or more, found ", lhs);
+  if (rhs.getRank() != rank)
+    return emitOptionalError(loc, "expected lhs and rhs of the same rank, found ", lhs, " and ",
+                             rhs);
+  for (int64_t d = 0; d < rank - 2; ++d)
+    if (lhs.getDimSize(d) != rhs.getDimSize(d))
+      return emitOptionalError(loc, "expected batch dim ", d, " of lhs (", lhs.getDimSize(d),
+                               ") to match rhs (", rhs.getDimSize(d), ")");
+  bool lhsTransposed = adaptor.getTransposeLhs(), rhsTransposed = adaptor.getTransposeRhs();
+  int64_t lhsK = lhsTransposed ? rank - 2 : rank - 1, rhsK = rhsTransposed ? rank - 1 : rank - 2;
+  if (lhs.getDimSize(lhsK) != rhs.getDimSize(rhsK))
+    return emitOptionalError(loc, "expected lhs dim ", lhsK, " (", lhs.getDimSize(lhsK),
+                             ") to match rhs dim ", rhsK, " (", rhs.getDimSize(rhsK), ")");
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOptionalError(loc, "expected lhs and rhs of one element type, found ",
+                             lhs.getElementType(), " and ", rhs.getElementType());
+  SmallVector<int64_t> shape(lhs.getShape().drop_back(2));
+  shape.push_back(lhs.getDimSize(lhsTransposed ? rank - 1 : rank - 2));
+  shape.push_back(rhs.getDimSize(rhsTransposed ? rank - 2 : rank - 1));
+  types.push_back(lhs.clone(shape));
+  return success();
+}
+
+// With A and B as the product sees them, dA = G B^T and dB = A^T G; a side that is stored
+// transposed gets its gradient by the transposed formula, so nothing is ever moved.
+LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
+                                      SmallVectorImpl<Value> &operandGradients) {
+  Value g = resultGradients[0], lhs = getLhs(), rhs = getRhs();
+  bool ta = getTransposeLhs(), tb = getTransposeRhs();
+  operandGradients[0] = ta ? MatmulOp::create(b, getLoc(), rhs, g, tb, true).getResult()
+                           : MatmulOp::create(b, getLoc(), g, rhs, false, !tb).getResult();
+  operandGradients[1] = tb ? MatmulOp::create(b, getLoc(), g, lhs, true, ta).getResult()
+                           : MatmulOp::create(b, getLoc(), lhs, g, !ta, false).getResult();
+  return success();
+}
+
+void MatmulOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  const HostTensor &lhs = operands[0], &rhs = operands[1];
+  int64_t rank = lhs.getType().getRank();
+  int64_t contracted = lhs.getShape()[getTransposeLhs() ? rank - 2 : rank - 1];
+  bool isFloat = isa<FloatType>(lhs.getElementType());
+  forEachIndex(results[0].getShape(), [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> left(index), right(index);
+    double sum = 0;
+    uint64_t whole = 0;
+    for (int64_t k = 0; k < contracted; ++k) {
+      left[rank - 2] = getTransposeLhs() ? k : index[rank - 2];
+      left[rank - 1] = getTransposeLhs() ? index[rank - 2] : k;
+      right[rank - 2] = getTransposeRhs() ? index[rank - 1] : k;
+      right[rank - 1] = getTransposeRhs() ? k : index[rank - 1];
+      int64_t l = linearize(left, lhs.getShape()), r = linearize(right, rhs.getShape());
+      if (isFloat)
+        sum += lhs.getFloat(l) * rhs.getFloat(r);
+      else
+        whole += uint64_t(lhs.getInt(l)) * uint64_t(rhs.getInt(r));
+    }
+    int64_t position = linearize(index, results[0].getShape());
+    if (isFloat)
+      results[0].setFloat(position, sum);
+    else
+      results[0].setInt(position, int64_t(whole));
+  });
+}
+
+int64_t MatmulOp::getFlops() {
+  auto lhs = cast<RankedTensorType>(getLhs().getType());
+  int64_t contracted = lhs.getDimSize(lhs.getRank() - (getTransposeLhs() ? 2 : 1));
+  return 2 * contracted * getResult().getType().getNumElements();
+}
+
+LoopKind MatmulOp::getLoopKind() { return LoopKind::contraction; }
+
+SmallVector<Value> MatmulOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
+  RankedTensorType type = signlessType(getResult().getType());
+  Type element = type.getElementType(), accumulator = element;
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
+    accumulator = b.getF32Type();
+  int64_t batch = type.getRank() - 2;
+  auto map = [&](int64_t row, int64_t column) {
+    SmallVector<AffineExpr> dims;
+    for (int64_t d = 0; d < batch; ++d)
+      dims.push_back(b.getAffineDimExpr(d));
+    dims.append({b.getAffineDimExpr(batch + row), b.getAffineDimExpr(batch + column)});
+    return AffineMap::get(batch + 3, 0, dims, b.getContext());
+  };
+  constexpr int64_t m = 0, n = 1, k = 2;
+  SmallVector<AffineMap> maps{getTransposeLhs() ? map(k, m) : map(m, k),
+                              getTransposeRhs() ? map(n, k) : map(k, n), map(m, n)};
+  SmallVector<utils::IteratorType> iterators(batch + 3, utils::IteratorType::parallel);
+  iterators.back() = utils::IteratorType::reduction;
+  Value zero = arith::ConstantOp::create(b, getLoc(), b.getZeroAttr(accumulator));
+  Value empty = tensor::EmptyOp::create(b, getLoc(), type.getShape(), accumulator);
+  Value initial = linalg::FillOp::create(b, getLoc(), zero, empty).getResult(0);
+  Value sum =
+      linalg::GenericOp::create(b, getLoc(), initial.getType(), operands, initial, maps, iterators,
+                                [&](OpBuilder &nested, Location loc, ValueRange args) {
+                                  Value l = args[0], r = args[1], next;
+                                  if (isa<FloatType>(element)) {
+                                    if (accumulator != element) {
+                                      l = arith::ExtFOp::create(nested, loc, accumulator, l);
+                                      r = arith::ExtFOp::create(nested, loc, accumulator, r);
+                                    }
+                                    Value product = arith::MulFOp::create(nested, loc, l, r);
+                                    next = arith::AddFOp::create(nested, loc, args[2], product);
+                                  } else {
+                                    Value product = arith::MulIOp::create(nested, loc, l, r);
+                                    next = arith::AddIOp::create(nested, loc, args[2], product);
+                                  }
+                                  linalg::YieldOp::create(nested, loc, next);
+                                })
+          .getResult(0);
+  if (accumulator == element)
+    return {sum};
+  return pointwiseLoops(b, *this, sum, [&](OpBuilder &nested, Location loc, ValueRange args) {
+    return SmallVector<Value>{arith::TruncFOp::create(nested, loc, element, args[0])};
+  });
+}

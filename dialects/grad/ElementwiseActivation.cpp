@@ -1,0 +1,91 @@
+// Activation functions, written so that no intermediate overflows where the result does not.
+#include "dialects/grad/Pointwise.h"
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::grad;
+
+// sqrt(2 / pi) and the cubic coefficient of GELU's tanh form.
+static constexpr double geluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+static constexpr double geluCubic = 0.044715;
+
+double TanhOp::evaluateScalar(double x) { return std::tanh(x); }
+Scalar TanhOp::lowerScalar(Scalar x) { return x.apply<math::TanhOp>(); }
+Value TanhOp::backward(Expr, Expr y, Expr dy) { return dy * (1 - y * y); }
+
+static double sigmoid(double x) {
+  double e = std::exp(-std::fabs(x));
+  return (x >= 0 ? 1 : e) / (1 + e);
+}
+double SigmoidOp::evaluateScalar(double x) { return sigmoid(x); }
+Scalar SigmoidOp::lowerScalar(Scalar x) {
+  Scalar e = (-x.apply<math::AbsFOp>()).apply<math::ExpOp>();
+  return (x < x.number(0)).select(e, x.number(1)) / (e + 1);
+}
+Value SigmoidOp::backward(Expr, Expr y, Expr dy) { return dy * y * (1 - y); }
+
+double ReluOp::evaluateScalar(double x) { return x < 0 ? 0 : x; }
+int64_t ReluOp::evaluateScalar(int64_t x, bool isUnsigned) { return !isUnsigned && x < 0 ? 0 : x; }
+Scalar ReluOp::lowerScalar(Scalar x) {
+  // The constant first: NaN passes, and a float vector takes one max instruction.
+  Scalar zero = x.number(0);
+  return x.isUnsigned() ? x : (zero > x).select(zero, x);
+}
+Value ReluOp::backward(Expr, Expr y, Expr dy) {
+  // Asks the result, so that the operand need not be saved.
+  return y.compare(ComparePredicate::gt, y.splat(0)).select(dy, dy.splat(0));
+}
+
+// GELU --------------------------------------------------------------------------------------------
+
+void GeluOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  if (getApproximate())
+    return evaluateUnary(operands, results, [](double x) {
+      return x / 2 * (1 + std::tanh(geluScale * (x + geluCubic * x * x * x)));
+    });
+  evaluateUnary(operands, results,
+                [](double x) { return x / 2 * (1 + std::erf(x / std::numbers::sqrt2)); });
+}
+
+SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
+  Expr x(builder, getLoc(), getOperand());
+  if (getApproximate())
+    return {x * 0.5 * (1 + (geluScale * (x + geluCubic * (x * x * x))).apply<TanhOp>())};
+  return {x * 0.5 * (1 + (x * (1 / std::numbers::sqrt2)).apply<ErfOp>())};
+}
+
+LogicalResult GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                    SmallVectorImpl<Value> &operandGradients) {
+  Expr x(builder, getLoc(), getOperand());
+  Expr dy = x.with(resultGradients[0]);
+  if (getApproximate()) {
+    Expr t = (geluScale * (x + geluCubic * (x * x * x))).apply<TanhOp>();
+    Expr inner = geluScale * (1 + 3 * geluCubic * (x * x));
+    operandGradients[0] = dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner);
+    return success();
+  }
+  Expr cumulative = 0.5 * (1 + (x * (1 / std::numbers::sqrt2)).apply<ErfOp>());
+  Expr density = std::numbers::inv_sqrtpi / std::numbers::sqrt2 * (-0.5 * (x * x)).apply<ExpOp>();
+  operandGradients[0] = dy * (cumulative + x * density);
+  return success();
+}
+
+// SiLU --------------------------------------------------------------------------------------------
+
+void SiluOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  evaluateUnary(operands, results, [](double x) { return x * sigmoid(x); });
+}
+
+SmallVector<Value> SiluOp::decompose(OpBuilder &builder) {
+  Expr x(builder, getLoc(), getOperand());
+  return {x * x.apply<SigmoidOp>()};
+}
+
+LogicalResult SiluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                    SmallVectorImpl<Value> &operandGradients) {
+  Expr x(builder, getLoc(), getOperand());
+  Expr s = x.apply<SigmoidOp>();
+  operandGradients[0] = x.with(resultGradients[0]) * s * (1 + x * (1 - s));
+  return success();
+}

@@ -1,0 +1,34 @@
+// Copying generics and byte copies.
+#include "dialects/grad/Movement.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+Value grad::copyLoops(OpBuilder &builder, Location loc, Value operand, Value result,
+                      AffineMap input, AffineMap output) {
+  SmallVector<utils::IteratorType> iterators(input.getNumDims(), utils::IteratorType::parallel);
+  return linalg::GenericOp::create(builder, loc, result.getType(), operand, result,
+                                   ArrayRef<AffineMap>{input, output}, iterators,
+                                   [](OpBuilder &nested, Location bodyLoc, ValueRange args) {
+                                     linalg::YieldOp::create(nested, bodyLoc, args[0]);
+                                   })
+      .getResult(0);
+}
+
+SmallVector<Value> grad::gatherLoops(OpBuilder &builder, Operation *op, Value operand,
+                                     ArrayRef<AffineExpr> input) {
+  RankedTensorType type = signlessType(op->getResult(0).getType());
+  Value empty =
+      tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(), type.getElementType());
+  auto map = AffineMap::get(type.getRank(), 0, input, builder.getContext());
+  return {copyLoops(builder, op->getLoc(), operand, empty, map,
+                    builder.getMultiDimIdentityMap(type.getRank()))};
+}
+
+void grad::copyElement(const HostTensor &from, int64_t source, HostTensor &to, int64_t target) {
+  int64_t width = elementBytes(from.getElementType());
+  std::copy_n(from.bytes().data() + source * width, width,
+              to.mutableBytes().data() + target * width);
+}
+
+bool grad::isFloatTensor(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }

@@ -1,0 +1,25 @@
+// What ops that move elements have in common: copying generics and byte copies.
+#ifndef DIALECTS_GRAD_MOVEMENT_H
+#define DIALECTS_GRAD_MOVEMENT_H
+
+#include "dialects/grad/Build.h"
+
+namespace mlir::grad {
+
+/// One generic that copies `operand`, read through `input`, into `result`, written through
+/// `output`.
+Value copyLoops(OpBuilder &builder, Location loc, Value operand, Value result, AffineMap input,
+                AffineMap output);
+
+/// A generic over the space of the op's result that reads `operand` at `input`.
+SmallVector<Value> gatherLoops(OpBuilder &builder, Operation *op, Value operand,
+                               ArrayRef<AffineExpr> input);
+
+/// to[target] = from[source], at row-major positions.
+void copyElement(const HostTensor &from, int64_t source, HostTensor &to, int64_t target);
+
+bool isFloatTensor(Type type);
+
+} // namespace mlir::grad
+
+#endif

@@ -1,0 +1,300 @@
+// Turns functions with a loss and an optimizer into training steps.
+#include "passes/Passes.h"
+
+#include "dialects/grad/Build.h"
+#include "passes/Reach.h"
+
+namespace gradc {
+#define GEN_PASS_DEF_BUILDSTEP
+#include "passes/Passes.h.inc"
+} // namespace gradc
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+/// What `grad.optimizer` says. The only place where an optimizer is known by name: the training
+/// spec names it, so somebody has to.
+struct OptimizerSpec {
+  StringRef name;
+  DictionaryAttr numbers;
+
+  static FailureOr<OptimizerSpec> parse(func::FuncOp function);
+  bool isAdam() const { return name == "adam" || name == "adamw"; }
+  ArrayRef<StringRef> slots() const;
+  APFloat number(StringRef key) const {
+    auto value = numbers.getAs<FloatAttr>(key);
+    return value ? value.getValue() : APFloat(0.0);
+  }
+};
+
+/// Builds one training function's step.
+class StepBuilder {
+public:
+  StepBuilder(func::FuncOp function, OptimizerSpec spec)
+      : function(function), spec(spec), exit(function.front().getTerminator()), b(exit),
+        module(function->getParentOfType<ModuleOp>()), symbols(module) {}
+
+  LogicalResult build(const DenseSet<StringAttr> &trained);
+
+private:
+  LogicalResult findScalars();
+  void clip(MutableArrayRef<Value> gradients, double limit);
+  LogicalResult update(ReadOp parameter, Value gradient);
+  FailureOr<Value> slot(ReadOp parameter, StringRef name);
+  void addResult(Value value, StringRef role);
+
+  func::FuncOp function;
+  OptimizerSpec spec;
+  Operation *exit;
+  OpBuilder b;
+  ModuleOp module;
+  SymbolTable symbols;
+  Value learningRate, step, proceed;
+};
+
+struct BuildStep : gradc::impl::BuildStepBase<BuildStep> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+FailureOr<OptimizerSpec> OptimizerSpec::parse(func::FuncOp function) {
+  auto numbers = function->getAttrOfType<DictionaryAttr>("grad.optimizer");
+  auto name = numbers ? numbers.getAs<StringAttr>("name") : StringAttr();
+  SmallVector<StringRef> required;
+  if (name && name == "momentum")
+    required = {"momentum"};
+  else if (name && (name == "adam" || name == "adamw"))
+    required = {"beta1", "beta2", "epsilon"};
+  else if (!name || name != "sgd")
+    return function.emitError("expected grad.optimizer named sgd, momentum, adam or adamw, found ")
+           << function->getAttr("grad.optimizer");
+  for (StringRef key : required)
+    if (!numbers.getAs<FloatAttr>(key))
+      return function.emitError("expected grad.optimizer ")
+             << name << " with a float `" << key << "`, found " << numbers;
+  return OptimizerSpec{name, numbers};
+}
+
+ArrayRef<StringRef> OptimizerSpec::slots() const {
+  static const StringRef momentum[] = {"velocity"}, adam[] = {"first", "second"};
+  if (isAdam())
+    return adam;
+  return name == "momentum" ? ArrayRef<StringRef>(momentum) : ArrayRef<StringRef>();
+}
+
+/// The loss is result 0; null with an error where it is not a float scalar.
+static Value lossOf(func::FuncOp function) {
+  Operation *exit = function.front().getTerminator();
+  Value loss = exit->getNumOperands() ? exit->getOperand(0) : Value();
+  auto type = loss ? dyn_cast<RankedTensorType>(loss.getType()) : RankedTensorType();
+  if (type && type.getRank() == 0 && isa<FloatType>(type.getElementType()))
+    return loss;
+  InFlightDiagnostic error =
+      function.emitError("expected the loss, a float scalar, as result 0, found ");
+  loss ? error << loss.getType() : error << "no result";
+  return {};
+}
+
+/// One read of every parameter, in the order of first reads.
+static SmallVector<Value> parameterReads(func::FuncOp function) {
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  SmallVector<Value> reads;
+  DenseMap<StringAttr, ReadOp> first;
+  for (auto read : llvm::make_early_inc_range(function.getOps<ReadOp>())) {
+    StringAttr name = read.getStateAttr().getAttr();
+    auto state = symbols.lookup<StateOp>(name);
+    if (!state || state.getKind() != StateKind::parameter)
+      continue;
+    auto [known, isNew] = first.try_emplace(name, read);
+    if (isNew) {
+      reads.push_back(read.getResult());
+      continue;
+    }
+    // A parameter that is used twice has one gradient.
+    read.getResult().replaceAllUsesWith(known->second.getResult());
+    read.erase();
+  }
+  return reads;
+}
+
+void BuildStep::runOnOperation() {
+  ModuleOp module = getOperation();
+  // 1. Which functions train, and which parameters the loss of one of them reaches.
+  SmallVector<std::pair<func::FuncOp, OptimizerSpec>> steps;
+  DenseSet<StringAttr> trained;
+  DenseMap<StringAttr, gradc::Reach> unreached;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr("grad.optimizer"))
+      continue;
+    FailureOr<OptimizerSpec> spec = OptimizerSpec::parse(function);
+    Value loss = failed(spec) ? Value() : lossOf(function);
+    if (!loss)
+      return signalPassFailure();
+    steps.push_back({function, *spec});
+    SmallVector<Value> reads = parameterReads(function);
+    for (auto [read, reach] : llvm::zip_equal(reads, gradc::findReach(loss, reads))) {
+      StringAttr name = read.getDefiningOp<ReadOp>().getStateAttr().getAttr();
+      // A missing gradient is for the differentiate pass to report, not to train without.
+      if (reach.arrival == gradc::Arrival::arrives || reach.arrival == gradc::Arrival::missing)
+        trained.insert(name);
+      else
+        unreached.try_emplace(name, reach);
+    }
+  }
+  if (steps.empty())
+    return;
+
+  // 2. The other parameters stay as they are.
+  for (auto state : module.getOps<StateOp>()) {
+    if (state.getKind() != StateKind::parameter || trained.contains(state.getSymNameAttr()))
+      continue;
+    state.setKind(StateKind::constant);
+    InFlightDiagnostic remark = state.emitRemark("the loss does not reach parameter \"")
+                                << state.getSymName() << "\": it stays constant";
+    if (Operation *op = unreached.lookup(state.getSymNameAttr()).op)
+      remark.attachNote(op->getLoc()) << "the gradient stops at " << op->getName();
+  }
+
+  // 3. The steps.
+  for (auto [function, spec] : steps)
+    if (failed(StepBuilder(function, spec).build(trained)))
+      return signalPassFailure();
+}
+
+LogicalResult StepBuilder::findScalars() {
+  auto find = [&](StringRef role, Value &found) -> LogicalResult {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
+      if (!attribute || attribute != role)
+        continue;
+      found = function.getArgument(i);
+      auto type = dyn_cast<RankedTensorType>(found.getType());
+      if (type && type.getRank() == 0 && isa<FloatType>(type.getElementType()))
+        return success();
+      return function.emitError("expected the argument with role ")
+             << attribute << " to be a float scalar, found " << found.getType();
+    }
+    return function.emitError("expected an argument with role \"") << role << "\", found none";
+  };
+  if (failed(find("learning_rate", learningRate)))
+    return failure();
+  return spec.isAdam() ? find("step", step) : success();
+}
+
+LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
+  if (failed(findScalars()))
+    return failure();
+  Value loss = lossOf(function);
+  SmallVector<Value> parameters = llvm::filter_to_vector(parameterReads(function), [&](Value v) {
+    return trained.contains(v.getDefiningOp<ReadOp>().getStateAttr().getAttr());
+  });
+  SmallVector<Value> gradients;
+  if (!parameters.empty())
+    llvm::append_range(gradients,
+                       GradientOp::create(b, loss.getLoc(), loss, parameters).getResults());
+  proceed = IsFiniteOp::create(b, loss.getLoc(), loss);
+  if (auto limits = function->getAttrOfType<DictionaryAttr>("grad.clip")) {
+    auto limit = limits.getAs<FloatAttr>("global_norm");
+    if (!limit || !(limit.getValueAsDouble() > 0))
+      return function.emitError("expected grad.clip with a positive float `global_norm`, found ")
+             << limits;
+    clip(gradients, limit.getValueAsDouble());
+  }
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
+    if (failed(update(parameter.getDefiningOp<ReadOp>(), gradient)))
+      return failure();
+  addResult(proceed, "proceed");
+  function->removeAttr("grad.optimizer");
+  function->removeAttr("grad.clip");
+  return success();
+}
+
+/// Scales all gradients by min(1, limit / (norm + 1e-6)), as PyTorch's clip_grad_norm_.
+void StepBuilder::clip(MutableArrayRef<Value> gradients, double limit) {
+  Expr loss(b, function.getLoc(), lossOf(function));
+  Expr total = loss.splat(0);
+  for (Value gradient : gradients) {
+    Expr g = Expr(b, gradient.getLoc(), gradient).cast(loss.type().getElementType());
+    // Inner dims first: the rows are independent, so that threads may share them.
+    int64_t rank = g.type().getRank();
+    Expr squares = g * g;
+    if (rank > 1)
+      squares = squares.sum(llvm::to_vector(llvm::seq<int64_t>(1, rank)));
+    total = total + (rank ? squares.sum(0) : squares);
+  }
+  Expr norm = total.apply<SqrtOp>();
+  Expr scale = (limit / (norm + 1e-6)).apply<MinOp>(norm.splat(1));
+  for (Value &gradient : gradients) {
+    Expr g(b, gradient.getLoc(), gradient);
+    gradient = g * scale.cast(g.type().getElementType()).broadcastScalar(g.type());
+  }
+  proceed =
+      AndOp::create(b, function.getLoc(), proceed, IsFiniteOp::create(b, function.getLoc(), norm));
+  addResult(norm, "gradient_norm");
+}
+
+/// The slot's value; its state is made by the first function that needs it.
+FailureOr<Value> StepBuilder::slot(ReadOp parameter, StringRef name) {
+  StringAttr symbol = b.getStringAttr(parameter.getState() + "." + name);
+  auto type = cast<RankedTensorType>(parameter.getResult().getType());
+  if (Operation *existing = symbols.lookup(symbol)) {
+    auto state = dyn_cast<StateOp>(existing);
+    if (!state || state.getKind() != StateKind::slot || state.getType() != type)
+      return existing->emitError("expected ")
+             << symbol << " to be free for optimizer slot `" << name << "` of type " << type;
+  } else {
+    auto owner = symbols.lookup<StateOp>(parameter.getState());
+    Operation *last = owner;
+    while (auto next = dyn_cast_or_null<StateOp>(last->getNextNode())) {
+      if (next.getKind() != StateKind::slot)
+        break;
+      last = next;
+    }
+    OpBuilder after(module.getContext());
+    after.setInsertionPointAfter(last);
+    auto zeros = cast<ElementsAttr>(
+        DenseElementsAttr::get(type, cast<Attribute>(b.getFloatAttr(type.getElementType(), 0.0))));
+    symbols.insert(StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, type, zeros));
+  }
+  return ReadOp::create(b, parameter.getLoc(), type, FlatSymbolRefAttr::get(symbol)).getResult();
+}
+
+LogicalResult StepBuilder::update(ReadOp parameter, Value gradient) {
+  Location loc = parameter.getLoc();
+  SmallVector<Value> slots;
+  for (StringRef name : spec.slots()) {
+    FailureOr<Value> value = slot(parameter, name);
+    if (failed(value))
+      return failure();
+    slots.push_back(*value);
+  }
+  Value p = parameter.getResult();
+  Operation *updated;
+  if (spec.name == "sgd")
+    updated =
+        SgdOp::create(b, loc, p.getType(), p, gradient, learningRate, proceed, spec.number("l2"));
+  else if (spec.name == "momentum")
+    updated = MomentumOp::create(b, loc, p.getType(), p.getType(), p, gradient, slots[0],
+                                 learningRate, proceed, spec.number("momentum"), spec.number("l2"),
+                                 !spec.number("nesterov").isZero());
+  else
+    updated = AdamOp::create(b, loc, p.getType(), p.getType(), p.getType(), p, gradient, slots[0],
+                             slots[1], learningRate, step, proceed, spec.number("beta1"),
+                             spec.number("beta2"), spec.number("epsilon"),
+                             spec.number("weight_decay"), spec.number("l2"));
+  WriteOp::create(b, loc, parameter.getStateAttr(), updated->getResult(0));
+  for (auto [value, result] : llvm::zip_equal(slots, updated->getResults().drop_front()))
+    WriteOp::create(b, loc, value.getDefiningOp<ReadOp>().getStateAttr(), result);
+  return success();
+}
+
+void StepBuilder::addResult(Value value, StringRef role) {
+  NamedAttribute attributes[] = {b.getNamedAttr("grad.name", b.getStringAttr(role)),
+                                 b.getNamedAttr("grad.role", b.getStringAttr(role))};
+  (void)function.insertResult(function.getNumResults(), value.getType(),
+                              b.getDictionaryAttr(attributes));
+  exit->insertOperands(exit->getNumOperands(), value);
+}

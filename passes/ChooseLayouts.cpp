@@ -1,0 +1,345 @@
+// Gives every state its storage at this level: weights in the panels that their contractions read.
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+#include "dialects/grad/Build.h"
+#include "passes/Clusters.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using exec::PanelAttr;
+
+namespace gradc {
+#define GEN_PASS_DEF_CHOOSELAYOUTS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Storage of one state: the primary first, then mirrors. Null is row-major.
+struct Storage {
+  StateOp state;
+  SmallVector<PanelAttr> layouts;
+  SmallVector<exec::BufferOp> buffers;
+  bool fixed = false; // something reads or writes it outside a kernel: row-major
+};
+
+/// The operand whose panels a contraction's vectors come from, and along which of its dims.
+std::optional<std::pair<BlockArgument, int64_t>> panelOperand(exec::KernelOp kernel) {
+  for (Operation &op : kernel.getBlock()) {
+    if (loopKind(&op) != LoopKind::contraction)
+      continue;
+    auto rhs = dyn_cast<BlockArgument>(op.getOperand(1));
+    if (!rhs || cast<RankedTensorType>(rhs.getType()).getRank() != 2 || !rhs.hasOneUse())
+      return std::nullopt;
+    // The last result dim (n) is the last dim of the rhs unless it is transposed.
+    return std::make_pair(rhs, op.hasAttr("transpose_rhs") ? 0 : 1);
+  }
+  return std::nullopt;
+}
+
+class Chooser {
+public:
+  Chooser(ModuleOp module, const exec::Level &level)
+      : module(module), symbols(module), level(level) {}
+
+  void run() {
+    for (auto state : module.getOps<StateOp>()) {
+      index[state.getSymName()] = storages.size();
+      storages.push_back({state, {}, {}, false});
+    }
+    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    for (auto function : functions)
+      function.walk([&](Operation *op) { note(op); });
+    for (Storage &storage : storages)
+      createBuffers(storage);
+    for (auto function : functions)
+      rewrite(function);
+    for (auto function : functions)
+      resolveHazards(function);
+    for (Storage &storage : storages)
+      createTransfer(storage);
+    for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>()))
+      if (SymbolTable::symbolKnownUseEmpty(kernel, module))
+        kernel.erase();
+  }
+
+private:
+  Storage &storageOf(StringRef state) { return storages[index.lookup(state)]; }
+
+  /// Collects what each state's users want.
+  void note(Operation *op) {
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      Storage &storage = storageOf(read.getState());
+      for (OpOperand &use : read.getResult().getUses()) {
+        auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
+        if (!launch) {
+          storage.fixed = true;
+          continue;
+        }
+        if (PanelAttr wanted = wantedBy(launch, use.getOperandNumber()))
+          if (!llvm::is_contained(storage.layouts, wanted))
+            storage.layouts.push_back(wanted);
+      }
+    } else if (auto write = dyn_cast<WriteOp>(op)) {
+      for (Operation *user : write.getValue().getUsers())
+        if (!isa<WriteOp, exec::LaunchOp>(user))
+          storageOf(write.getState()).fixed = true;
+    }
+  }
+
+  PanelAttr wantedBy(exec::LaunchOp launch, unsigned operand) {
+    auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
+    auto panel = panelOperand(kernel);
+    if (!panel || panel->first.getArgNumber() != operand)
+      return nullptr;
+    auto type = cast<RankedTensorType>(panel->first.getType());
+    if (!type.getElementType().isF32() && !type.getElementType().isF64())
+      return nullptr;
+    int64_t lanes = level.vectorBytes / elementBytes(type.getElementType());
+    return PanelAttr::get(module.getContext(), panel->second, lanes * level.tileVectors);
+  }
+
+  void createBuffers(Storage &storage) {
+    // A row-major state that a contraction reads is still mirrored in panels.
+    if (storage.layouts.empty() || storage.fixed)
+      storage.layouts.insert(storage.layouts.begin(), PanelAttr());
+    OpBuilder builder(storage.state);
+    builder.setInsertionPointAfter(storage.state);
+    auto type = cast<RankedTensorType>(storage.state.getType());
+    for (auto [i, layout] : llvm::enumerate(storage.layouts)) {
+      std::string name = storage.state.getSymName().str() + "." +
+                         (i == 0 ? "primary" : "mirror" + std::to_string(i));
+      auto buffer =
+          exec::BufferOp::create(builder, storage.state.getLoc(), builder.getStringAttr(name),
+                                 FlatSymbolRefAttr::get(storage.state.getSymNameAttr()), layout,
+                                 i == 0 ? UnitAttr() : builder.getUnitAttr(),
+                                 builder.getI64IntegerAttr(exec::layoutBytes(type, layout)));
+      symbols.insert(buffer);
+      storage.buffers.push_back(buffer);
+    }
+  }
+
+  /// Reads and writes of states become loads and stores of buffers.
+  void rewrite(func::FuncOp function) {
+    for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
+      if (auto read = dyn_cast<ReadOp>(op)) {
+        rewriteRead(read);
+      } else if (auto write = dyn_cast<WriteOp>(op)) {
+        OpBuilder builder(write);
+        store(builder, write.getLoc(), storageOf(write.getState()), write.getValue());
+        write.erase();
+      }
+    }
+    for (auto launch : llvm::to_vector(function.getOps<exec::LaunchOp>()))
+      specialize(launch);
+  }
+
+  void rewriteRead(ReadOp read) {
+    Storage &storage = storageOf(read.getState());
+    OpBuilder builder(read);
+    SmallVector<Value> loads(storage.buffers.size());
+    for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
+      auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
+      PanelAttr wanted = launch ? wantedBy(launch, use.getOperandNumber()) : PanelAttr();
+      auto *it = llvm::find(storage.layouts, wanted);
+      size_t i = it == storage.layouts.end() ? 0 : it - storage.layouts.begin();
+      if (!loads[i])
+        loads[i] = exec::LoadOp::create(builder, read.getLoc(), read.getType(),
+                                        storage.buffers[i].getSymName());
+      use.set(loads[i]);
+    }
+    read.erase();
+  }
+
+  /// Stores to the primary, and refreshes the mirrors from it.
+  void store(OpBuilder &builder, Location loc, Storage &storage, Value value) {
+    // Only a launch can write a buffer, and one result only one of them.
+    if (!value.getDefiningOp<exec::LaunchOp>() || storedLayout(value))
+      value = copy(builder, loc, value, layoutOfValue(value), storage.layouts[0]);
+    exec::StoreOp::create(builder, loc, storage.buffers[0].getSymName(), value);
+    for (size_t i = 1; i < storage.layouts.size(); ++i) {
+      PanelAttr layout = storage.layouts[i];
+      exec::BufferOp buffer = storage.buffers[i];
+      // Panels along dim 0 are filled as the transposed tensor's panels along dim 1: the same
+      // bytes, and the lanes run along the panel.
+      bool transposed = layout.getDim() == 0;
+      exec::KernelOp kernel = copyKernel(cast<RankedTensorType>(value.getType()),
+                                         storage.layouts[0], layout, transposed);
+      Type type = kernel.getYielded().front().getType();
+      auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);
+      launch->setAttr("exec.nodes", builder.getArrayAttr({}));
+      exec::StoreOp::create(builder, loc, buffer.getSymName(), launch.getResult(0));
+    }
+  }
+
+  Value copy(OpBuilder &builder, Location loc, Value value, PanelAttr from, PanelAttr to) {
+    auto type = cast<RankedTensorType>(value.getType());
+    exec::KernelOp kernel = copyKernel(type, from, to, /*transposed=*/false);
+    auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);
+    launch->setAttr("exec.nodes", builder.getArrayAttr({}));
+    return launch.getResult(0);
+  }
+
+  /// The layout of the buffer that a value is stored to, if it is.
+  std::optional<PanelAttr> storedLayout(Value value) {
+    for (Operation *user : value.getUsers())
+      if (auto store = dyn_cast<exec::StoreOp>(user))
+        return layoutOf(store.getBuffer());
+    return std::nullopt;
+  }
+
+  PanelAttr layoutOfValue(Value value) {
+    if (auto load = value.getDefiningOp<exec::LoadOp>())
+      return layoutOf(load.getBuffer());
+    return storedLayout(value).value_or(PanelAttr());
+  }
+
+  /// A kernel that copies a tensor from one layout to another (transposing it on the way).
+  exec::KernelOp copyKernel(RankedTensorType type, PanelAttr from, PanelAttr to, bool transposed) {
+    OpBuilder builder(module.getContext());
+    Location loc = builder.getUnknownLoc();
+    OperationState state(loc, exec::KernelOp::getOperationName());
+    state.addAttribute("sym_name", builder.getStringAttr(to ? "pack" : "unpack"));
+    Block *body = new Block;
+    state.addRegion()->push_back(body);
+    auto kernel = cast<exec::KernelOp>(Operation::create(state));
+    Value value = body->addArgument(type, loc);
+    builder.setInsertionPointToEnd(body);
+    if (transposed) {
+      value = TransposeOp::create(builder, loc, value, ArrayRef<int64_t>{1, 0});
+      to = PanelAttr::get(module.getContext(), 1, to.getWidth());
+    }
+    exec::YieldOp::create(builder, loc, value);
+    kernel.setInplace(ArrayRef<int64_t>{-1});
+    kernel.setFlops(0);
+    kernel.setBytes(exec::layoutBytes(type, from) + exec::layoutBytes(type, to));
+    kernel.setLayout(0, from);
+    kernel.setLayout(1, to);
+    return findOrInsert(kernel);
+  }
+
+  /// Makes the kernel of a launch the variant for the layouts of its loads and stores.
+  void specialize(exec::LaunchOp launch) {
+    auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
+    SmallVector<PanelAttr> wanted;
+    for (Value v : launch.getOperands())
+      wanted.push_back(layoutOfValue(v));
+    for (Value v : launch.getResults())
+      wanted.push_back(layoutOfValue(v));
+    bool same = llvm::all_of(llvm::enumerate(wanted),
+                             [&](auto it) { return kernel.getLayout(it.index()) == it.value(); });
+    if (same)
+      return;
+    auto variant = cast<exec::KernelOp>(kernel->clone());
+    for (auto [i, layout] : llvm::enumerate(wanted))
+      variant.setLayout(i, layout);
+    launch.setKernel(findOrInsert(variant).getSymName());
+  }
+
+  /// A launch may write a buffer only after everyone who reads the old value, and over its own
+  /// operand only in place. Where that cannot be, it writes aside and a copy follows.
+  void resolveHazards(func::FuncOp function) {
+    for (auto store : llvm::to_vector(function.getOps<exec::StoreOp>())) {
+      auto writer = store.getValue().getDefiningOp<exec::LaunchOp>();
+      if (isSafe(writer, cast<OpResult>(store.getValue()), store.getBufferAttr()))
+        continue;
+      OpBuilder builder(store);
+      Value value = store.getValue();
+      PanelAttr layout = layoutOf(store.getBuffer());
+      store.getValueMutable().assign(copy(builder, store.getLoc(), value, nullptr, layout));
+      specialize(writer);
+      for (Operation *user : llvm::to_vector(value.getUsers()))
+        if (auto launch = dyn_cast<exec::LaunchOp>(user))
+          specialize(launch);
+    }
+  }
+
+  bool isSafe(exec::LaunchOp writer, OpResult result, FlatSymbolRefAttr buffer) {
+    auto inplace = symbols.lookup<exec::KernelOp>(writer.getKernel()).getInplace();
+    auto readsOld = [&](Value v) {
+      while (auto view = v.getDefiningOp<ReshapeOp>())
+        v = view.getOperand();
+      auto load = v.getDefiningOp<exec::LoadOp>();
+      return load && load.getBufferAttr() == buffer;
+    };
+    for (auto [i, v] : llvm::enumerate(writer.getOperands()))
+      if (readsOld(v) && (!inplace || (*inplace)[result.getResultNumber()] != int64_t(i)))
+        return false;
+    // Nobody downstream of the writer reads the old value.
+    llvm::SetVector<Operation *> after(writer->user_begin(), writer->user_end());
+    for (size_t i = 0; i < after.size(); ++i) {
+      if (isa<exec::LaunchOp>(after[i]) && llvm::any_of(after[i]->getOperands(), readsOld))
+        return false;
+      after.insert(after[i]->user_begin(), after[i]->user_end());
+    }
+    return true;
+  }
+
+  PanelAttr layoutOf(StringRef buffer) {
+    return symbols.lookup<exec::BufferOp>(buffer).getLayout().value_or(PanelAttr());
+  }
+
+  exec::KernelOp findOrInsert(exec::KernelOp kernel) {
+    for (auto other : module.getOps<exec::KernelOp>())
+      if (other.getLayoutsAttr() == kernel.getLayoutsAttr() &&
+          OperationEquivalence::isRegionEquivalentTo(&kernel.getBody(), &other.getBody(),
+                                                     OperationEquivalence::IgnoreLocations)) {
+        kernel->destroy();
+        return other;
+      }
+    symbols.insert(kernel, module.getBody()->begin());
+    return kernel;
+  }
+
+  /// The entries `pack:STATE` and `unpack:STATE`, through which the runtime sees packed states.
+  void createTransfer(Storage &storage) {
+    if (storage.layouts.size() == 1 && !storage.layouts[0])
+      return;
+    auto type = cast<RankedTensorType>(storage.state.getType());
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    Location loc = storage.state.getLoc();
+    auto makeFunction = [&](StringRef prefix, TypeRange inputs, TypeRange outputs) {
+      auto function =
+          func::FuncOp::create(builder, loc, (prefix + storage.state.getSymName()).str(),
+                               builder.getFunctionType(inputs, outputs));
+      function->setAttr("grad.entry", builder.getStringAttr(function.getSymName()));
+      function.addEntryBlock();
+      return function;
+    };
+    auto pack = makeFunction("pack:", TypeRange{type}, {});
+    pack.setArgAttr(0, "grad.name", builder.getStringAttr("value"));
+    OpBuilder body = OpBuilder::atBlockEnd(&pack.getBody().front());
+    store(body, loc, storage, pack.getArgument(0));
+    func::ReturnOp::create(body, loc);
+
+    auto unpack = makeFunction("unpack:", {}, TypeRange{type});
+    unpack.setResultAttr(0, "grad.name", builder.getStringAttr("value"));
+    body = OpBuilder::atBlockEnd(&unpack.getBody().front());
+    Value value = exec::LoadOp::create(body, loc, type, storage.buffers[0].getSymName());
+    if (storage.layouts[0])
+      value = copy(body, loc, value, storage.layouts[0], nullptr);
+    func::ReturnOp::create(body, loc, value);
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  const exec::Level &level;
+  SmallVector<Storage> storages;
+  llvm::StringMap<size_t> index;
+};
+
+struct ChooseLayouts : impl::ChooseLayoutsBase<ChooseLayouts> {
+  void runOnOperation() override {
+    auto name = getOperation()->getAttrOfType<StringAttr>("exec.level");
+    const exec::Level *level = name ? exec::findLevel(name) : exec::nativeLevel();
+    if (!level) {
+      getOperation()->emitError("expected `exec.level` to name a level");
+      return signalPassFailure();
+    }
+    getOperation()->setAttr("exec.level", StringAttr::get(&getContext(), level->name));
+    Chooser(getOperation(), *level).run();
+  }
+};
+
+} // namespace
+} // namespace gradc

@@ -1,0 +1,332 @@
+// Kernel forming: ops are taken in reverse program order, so that all users of an op already have a
+// cluster, and each joins its users where that costs no repeated work and no cycle.
+#include "passes/Clusters.h"
+
+#include "dialects/grad/Build.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+
+LoopKind loopKind(Operation *op) {
+  auto loops = dyn_cast<LoopsOpInterface>(op);
+  return loops ? loops.getLoopKind() : LoopKind::view;
+}
+
+namespace {
+
+/// Reductions up to this many elements may be repeated inside another reduction.
+constexpr int64_t nestedReductionLimit = 16384;
+
+RankedTensorType typeOf(Operation *op) {
+  return cast<RankedTensorType>(op->getResult(0).getType());
+}
+
+/// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
+/// root's leading dims; what is left is walked by a reduction (`inner`) or indexed in another way
+/// (`scattered`: broadcast columns, transposes, slices).
+struct Access {
+  int64_t prefix = 0;
+  bool inner = false;
+  bool scattered = false;
+
+  bool operator==(const Access &o) const = default;
+  /// Whether a value of `type` is needed once per index of the prefix, not again and again.
+  bool once(RankedTensorType type) const {
+    return !inner && !scattered && prefix == type.getRank();
+  }
+  /// Both ways at once.
+  Access operator|(const Access &o) const {
+    if (*this == o)
+      return o;
+    return {std::min(prefix, o.prefix), true, scattered || o.scattered};
+  }
+};
+
+struct Group {
+  std::vector<Operation *> ops; // reverse program order
+  RankedTensorType root;
+  Operation *contraction = nullptr;
+  bool hasReduction = false;
+  bool closed = false; // takes nobody in
+};
+
+bool isFree(Operation *op) {
+  return isPure(op) && loopKind(op) != LoopKind::view && loopKind(op) != LoopKind::assembly &&
+         (op->getNumOperands() == 0 ||
+          (loopKind(op) == LoopKind::movement && op->getNumOperands() == 1 &&
+           typeOf(op).getNumElements() >
+               cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
+}
+
+/// Whether `small` is a leading prefix of `large`.
+bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
+  return small.size() <= large.size() && large.take_front(small.size()) == small;
+}
+
+class Former {
+public:
+  explicit Former(func::FuncOp function) : block(function.getBody().front()) {}
+
+  std::vector<Cluster> run() {
+    cloneFreeOps();
+    number();
+    for (Operation &op : llvm::reverse(block))
+      if (loopKind(&op) != LoopKind::view)
+        place(&op);
+    mergeScalars();
+    return finish();
+  }
+
+private:
+  void cloneFreeOps() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (!isFree(&op))
+        continue;
+      if (op.use_empty()) {
+        op.erase();
+        continue;
+      }
+      llvm::SetVector<Operation *> users(op.user_begin(), op.user_end());
+      for (Operation *user : users.getArrayRef().drop_front()) {
+        Operation *copy = op.clone();
+        block.getOperations().insertAfter(Block::iterator(op), copy);
+        user->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
+      }
+    }
+  }
+
+  void number() {
+    int64_t i = 0;
+    for (Operation &op : block)
+      order[&op] = i++;
+  }
+
+  Group *groupOf(Operation *op) const {
+    auto it = groups.find(op);
+    return it == groups.end() ? nullptr : it->second;
+  }
+
+  /// Whether some user chain leads from `from` to `to` through anything outside both... or
+  /// directly.
+  bool reaches(Group *from, Group *to) const {
+    llvm::SmallPtrSet<Operation *, 32> seen;
+    SmallVector<Operation *> work(from->ops.begin(), from->ops.end());
+    seen.insert(from->ops.begin(), from->ops.end());
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val();
+      for (Operation *user : op->getUsers()) {
+        Group *group = groupOf(user);
+        if (group == to)
+          return true;
+        if (!seen.insert(user).second)
+          continue;
+        work.push_back(user);
+        if (group)
+          for (Operation *member : group->ops)
+            if (seen.insert(member).second)
+              work.push_back(member);
+      }
+    }
+    return false;
+  }
+
+  /// How `group` reads the result of `op`, over all of its users there.
+  Access accessOf(Operation *op, Group *group) const {
+    std::optional<Access> result;
+    for (Operation *user : op->getUsers()) {
+      if (groupOf(user) != group)
+        continue;
+      Access how = throughUser(op, user);
+      result = result ? *result | how : how;
+    }
+    return *result;
+  }
+
+  Access throughUser(Operation *op, Operation *user) const {
+    Access outer = access.lookup(user);
+    int64_t rank = typeOf(op).getRank();
+    switch (loopKind(user)) {
+    case LoopKind::elementwise:
+      return outer;
+    case LoopKind::reduction: {
+      bool trailing = reducesTrailing(user);
+      return {trailing ? outer.prefix : 0, true, outer.scattered || !trailing};
+    }
+    case LoopKind::movement:
+      if (rank == 0)
+        return {};
+      // A broadcast along trailing dims reads its operand once per row.
+      if (broadcastsRows(user) && !outer.scattered)
+        return {std::min(outer.prefix, rank), outer.inner && rank > outer.prefix, false};
+      return {0, outer.inner, true};
+    default:
+      return {0, true, true};
+    }
+  }
+
+  static ArrayRef<int64_t> dimsOf(Operation *op) {
+    auto dims = op->getAttrOfType<DenseI64ArrayAttr>("dims");
+    return dims ? dims.asArrayRef() : ArrayRef<int64_t>();
+  }
+
+  static bool broadcastsRows(Operation *op) {
+    return isFree(op) && llvm::equal(dimsOf(op), llvm::seq<int64_t>(0, dimsOf(op).size()));
+  }
+
+  static bool reducesTrailing(Operation *op) {
+    int64_t kept = typeOf(op).getRank();
+    return llvm::all_of(dimsOf(op), [&](int64_t d) { return d >= kept; });
+  }
+
+  /// Whether `op` may be computed inside `group`, read there as `how`.
+  bool mayJoin(Operation *op, Group *group, Access how) const {
+    if (group->closed)
+      return false;
+    RankedTensorType type = typeOf(op);
+    bool once = how.once(type);
+    switch (loopKind(op)) {
+    case LoopKind::contraction:
+      return once && type.getShape() == group->root.getShape() && !group->contraction &&
+             !group->hasReduction;
+    case LoopKind::reduction:
+      if (group->contraction)
+        return false;
+      // At the root, or a row statistic that shares the root's row loop.
+      if (once)
+        return type.getRank() == group->root.getRank() || reducesTrailing(op);
+      return !how.scattered &&
+             cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <= nestedReductionLimit;
+    case LoopKind::elementwise:
+      return isFree(op) || !how.scattered;
+    case LoopKind::movement:
+      return isFree(op) || !group->contraction;
+    default:
+      return false;
+    }
+  }
+
+  /// Whether `op` may also be written out by `group`.
+  static bool mayBeResult(Operation *op, Group *group, Access how) {
+    RankedTensorType type = typeOf(op);
+    return type.getShape() == group->root.getShape() ||
+           (how.once(type) && isPrefix(type.getShape(), group->root.getShape()));
+  }
+
+  void add(Operation *op, Group *group, Access how) {
+    group->ops.push_back(op);
+    groups[op] = group;
+    access[op] = how;
+    if (loopKind(op) == LoopKind::contraction)
+      group->contraction = op;
+    if (loopKind(op) == LoopKind::reduction)
+      group->hasReduction = true;
+  }
+
+  void merge(Group *into, Group *from) {
+    for (Operation *op : from->ops)
+      groups[op] = into;
+    into->ops.insert(into->ops.end(), from->ops.begin(), from->ops.end());
+    into->contraction = into->contraction ? into->contraction : from->contraction;
+    into->hasReduction |= from->hasReduction;
+    from->ops.clear();
+  }
+
+  bool mayMerge(Group *a, Group *b) const {
+    return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
+           !(a->contraction && (b->contraction || b->hasReduction)) &&
+           !(b->contraction && a->hasReduction) && !reaches(a, b) && !reaches(b, a);
+  }
+
+  void start(Operation *op) {
+    storage.push_back(std::make_unique<Group>());
+    Group *group = storage.back().get();
+    group->root = typeOf(op);
+    group->closed = loopKind(op) == LoopKind::assembly;
+    add(op, group, {group->root.getRank(), false, false});
+  }
+
+  void place(Operation *op) {
+    llvm::SetVector<Group *> users;
+    bool external = false;
+    for (Operation *user : op->getUsers()) {
+      if (Group *group = groupOf(user))
+        users.insert(group);
+      else
+        external = true;
+    }
+    // Users with one root space that do not depend on each other become one kernel.
+    for (size_t i = 0; i < users.size(); ++i)
+      for (size_t j = users.size() - 1; j > i; --j)
+        if (mayMerge(users[i], users[j])) {
+          merge(users[i], users[j]);
+          users.remove(users[j]);
+        }
+    for (Group *group : users) {
+      Access how = accessOf(op, group);
+      bool shared = external || users.size() > 1;
+      if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)))
+        continue;
+      if (llvm::any_of(users, [&](Group *g) { return g != group && reaches(g, group); }))
+        continue;
+      // Through a view or a write, the result leaves the kernel and may come back.
+      if (external && externalReaches(op, group))
+        continue;
+      return add(op, group, how);
+    }
+    start(op);
+  }
+
+  bool externalReaches(Operation *op, Group *group) const {
+    Group outside;
+    for (Operation *user : op->getUsers())
+      if (!groupOf(user))
+        outside.ops.push_back(user);
+    return reaches(&outside, group);
+  }
+
+  /// Kernels of one number each are all launch: those that do not depend on each other are one.
+  void mergeScalars() {
+    std::vector<Group *> scalars;
+    for (auto &group : storage)
+      if (!group->ops.empty() && group->root.getRank() == 0 && !group->hasReduction)
+        scalars.push_back(group.get());
+    for (size_t i = 0; i < scalars.size(); ++i)
+      for (size_t j = i + 1; j < scalars.size(); ++j)
+        if (!scalars[i]->ops.empty() && !scalars[j]->ops.empty() &&
+            mayMerge(scalars[i], scalars[j]))
+          merge(scalars[i], scalars[j]);
+  }
+
+  std::vector<Cluster> finish() {
+    std::vector<Cluster> clusters;
+    for (auto &group : storage) {
+      if (group->ops.empty())
+        continue;
+      llvm::sort(group->ops, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
+      clusters.push_back({group->ops});
+    }
+    llvm::sort(clusters, [&](const Cluster &a, const Cluster &b) {
+      return order[a.ops.back()] < order[b.ops.back()];
+    });
+    return clusters;
+  }
+
+  Block &block;
+  std::vector<std::unique_ptr<Group>> storage;
+  llvm::DenseMap<Operation *, Group *> groups;
+  llvm::DenseMap<Operation *, Access> access;
+  llvm::DenseMap<Operation *, int64_t> order;
+};
+
+} // namespace
+
+FailureOr<std::vector<Cluster>> formClusters(func::FuncOp function) {
+  for (Operation &op : function.getBody().front())
+    if (isa<DecomposeOpInterface>(op) && !isa<LoopsOpInterface>(op))
+      return op.emitOpError("expected composite ops to be decomposed before kernels form");
+  return Former(function).run();
+}
+
+} // namespace gradc

@@ -1,0 +1,22 @@
+// Which ops of a function run together in one kernel.
+#ifndef PASSES_CLUSTERS_H
+#define PASSES_CLUSTERS_H
+
+#include "dialects/grad/Grad.h"
+
+namespace gradc {
+
+struct Cluster {
+  std::vector<mlir::Operation *> ops; ///< in program order
+};
+
+/// How kernels form around `op`; ops without loops count as views: never inside a kernel.
+mlir::grad::LoopKind loopKind(mlir::Operation *op);
+
+/// Partitions the ops of `function` that compute into clusters without cyclic dependences. Clones
+/// free ops (constants, broadcasts), so that every user has its own.
+mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::func::FuncOp function);
+
+} // namespace gradc
+
+#endif

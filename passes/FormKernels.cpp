@@ -1,0 +1,216 @@
+// Groups ops into kernels by pulling producers into their consumers, and outlines each group.
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Build.h"
+#include "passes/Clusters.h"
+#include "passes/Passes.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Non-splat constants become states: kernels only hold numbers, data lives in buffers.
+void constantsToStates(ModuleOp module, func::FuncOp function, unsigned &counter) {
+  function.walk([&](ConstantOp op) {
+    auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+    if (dense && dense.isSplat())
+      return;
+    OpBuilder builder(function);
+    std::string name = llvm::formatv("constant.{0}", counter++);
+    StateOp::create(builder, op.getLoc(), name, StateKind::constant, op.getType(), op.getValue());
+    builder.setInsertionPoint(op);
+    auto read = ReadOp::create(builder, op.getLoc(), op.getType(), name);
+    op.replaceAllUsesWith(read.getResult());
+    op.erase();
+  });
+}
+
+/// The names of the source nodes of some ops, in order, without repetition.
+void collectNodes(Location location, SmallVectorImpl<Attribute> &nodes) {
+  if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location l : fused.getLocations())
+      collectNodes(l, nodes);
+  } else if (auto name = dyn_cast<NameLoc>(location)) {
+    if (!llvm::is_contained(nodes, name.getName()))
+      nodes.push_back(name.getName());
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    collectNodes(call.getCallee(), nodes);
+  }
+}
+
+/// "matmul_add_maximum": what a kernel computes, from its ops, moves and constants left out.
+std::string describe(const Cluster &cluster) {
+  SmallVector<StringRef> names;
+  for (Operation *op : cluster.ops) {
+    StringRef name = op->getName().stripDialect();
+    if (!op->hasTrait<OpTrait::ConstantLike>() && loopKind(op) != LoopKind::movement &&
+        !llvm::is_contained(names, name))
+      names.push_back(name);
+  }
+  if (names.size() > 4)
+    names.erase(names.begin() + 2, names.end() - 2);
+  return names.empty() ? "move" : llvm::join(names, "_");
+}
+
+/// The operand that each result may overwrite: read element by element on every path to it.
+SmallVector<int64_t> findInplace(Block &body) {
+  SmallVector<int64_t> inplace;
+  llvm::SmallDenseSet<int64_t> taken;
+  for (Value result : body.getTerminator()->getOperands()) {
+    int64_t chosen = -1;
+    for (BlockArgument argument : body.getArguments()) {
+      if (argument.getType() != result.getType() || taken.contains(argument.getArgNumber()))
+        continue;
+      llvm::SetVector<Operation *> users(argument.user_begin(), argument.user_end());
+      bool pointwise = true;
+      for (size_t i = 0; i < users.size() && pointwise; ++i) {
+        if (users[i]->hasTrait<OpTrait::IsTerminator>())
+          continue;
+        pointwise = users[i]->hasTrait<grad::Pointwise>() &&
+                    cast<ShapedType>(users[i]->getResult(0).getType()).getShape() ==
+                        cast<ShapedType>(result.getType()).getShape();
+        users.insert(users[i]->user_begin(), users[i]->user_end());
+      }
+      if (pointwise && !argument.use_empty()) {
+        chosen = argument.getArgNumber();
+        break;
+      }
+    }
+    if (chosen >= 0)
+      taken.insert(chosen);
+    inplace.push_back(chosen);
+  }
+  return inplace;
+}
+
+int64_t tensorBytes(Type t) { return exec::layoutBytes(cast<RankedTensorType>(t), nullptr); }
+
+/// Outlines clusters, one exec.kernel a distinct computation.
+class Outliner {
+public:
+  explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
+
+  void outline(const Cluster &cluster) {
+    llvm::SmallPtrSet<Operation *, 16> members(cluster.ops.begin(), cluster.ops.end());
+    SmallVector<Value> operands, results;
+    for (Operation *op : cluster.ops)
+      for (Value v : op->getOperands())
+        if (!members.contains(v.getDefiningOp()) && !llvm::is_contained(operands, v))
+          operands.push_back(v);
+    for (Operation *op : cluster.ops)
+      for (Value v : op->getResults())
+        if (llvm::any_of(v.getUsers(), [&](Operation *u) { return !members.contains(u); }))
+          results.push_back(v);
+
+    Operation *last = cluster.ops.back();
+    exec::KernelOp kernel = findOrInsert(create(cluster, operands, results));
+    OpBuilder builder(last);
+    builder.setInsertionPointAfter(last);
+    SmallVector<Attribute> nodes;
+    SmallVector<Location> locations;
+    for (Operation *op : cluster.ops) {
+      collectNodes(op->getLoc(), nodes);
+      locations.push_back(op->getLoc());
+    }
+    auto launch =
+        exec::LaunchOp::create(builder, builder.getFusedLoc(locations),
+                               TypeRange(ValueRange(results)), kernel.getSymName(), operands);
+    launch->setAttr("exec.nodes", builder.getArrayAttr(nodes));
+    for (auto [from, to] : llvm::zip(results, launch.getResults()))
+      from.replaceUsesWithIf(to, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
+    for (Operation *op : llvm::reverse(cluster.ops))
+      op->erase();
+  }
+
+private:
+  exec::KernelOp create(const Cluster &cluster, ArrayRef<Value> operands, ArrayRef<Value> results) {
+    OpBuilder builder(module.getContext());
+    Location unknown = builder.getUnknownLoc();
+    OperationState state(unknown, exec::KernelOp::getOperationName());
+    state.addAttribute("sym_name", builder.getStringAttr(describe(cluster)));
+    Block *body = new Block;
+    state.addRegion()->push_back(body);
+    auto kernel = cast<exec::KernelOp>(Operation::create(state));
+    IRMapping mapping;
+    for (Value v : operands)
+      mapping.map(v, body->addArgument(v.getType(), unknown));
+    builder.setInsertionPointToEnd(body);
+    int64_t flops = 0, bytes = 0;
+    for (Operation *op : cluster.ops) {
+      builder.clone(*op, mapping);
+      if (auto cost = dyn_cast<CostOpInterface>(op))
+        flops += cost.getFlops();
+    }
+    SmallVector<Value> yielded;
+    for (Value v : results) {
+      yielded.push_back(mapping.lookup(v));
+      bytes += tensorBytes(v.getType());
+    }
+    for (Value v : operands)
+      bytes += tensorBytes(v.getType());
+    exec::YieldOp::create(builder, unknown, yielded);
+    // Clones of free ops meet again here.
+    IRRewriter rewriter(builder);
+    DominanceInfo dominance(kernel);
+    eliminateCommonSubExpressions(rewriter, dominance, kernel);
+    kernel.setInplace(findInplace(*body));
+    kernel.setFlops(flops);
+    kernel.setBytes(bytes);
+    return kernel;
+  }
+
+  /// The kernel itself, now in the module, or an equal one that was there.
+  exec::KernelOp findOrInsert(exec::KernelOp kernel) {
+    // Names are a cheap bucket: equal computations describe themselves equally.
+    auto &bucket = buckets[kernel.getSymName()];
+    for (exec::KernelOp other : bucket)
+      if (sameSignature(kernel, other) &&
+          OperationEquivalence::isRegionEquivalentTo(&kernel.getBody(), &other.getBody(),
+                                                     OperationEquivalence::IgnoreLocations)) {
+        kernel->destroy();
+        return other;
+      }
+    bucket.push_back(kernel);
+    symbols.insert(kernel); // renames where the name is taken
+    return kernel;
+  }
+
+  static bool sameSignature(exec::KernelOp a, exec::KernelOp b) {
+    return a.getBlock().getArgumentTypes() == b.getBlock().getArgumentTypes() &&
+           a.getYielded().getTypes() == b.getYielded().getTypes();
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::StringMap<SmallVector<exec::KernelOp>> buckets;
+};
+
+struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    unsigned counter = 0;
+    for (auto function : module.getOps<func::FuncOp>())
+      constantsToStates(module, function, counter);
+    Outliner outliner(module);
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      FailureOr<std::vector<Cluster>> clusters = formClusters(function);
+      if (failed(clusters))
+        return signalPassFailure();
+      for (const Cluster &cluster : *clusters)
+        outliner.outline(cluster);
+      sortTopologically(&function.getBody().front());
+    }
+  }
+};
+
+} // namespace
+} // namespace gradc

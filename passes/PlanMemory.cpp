@@ -1,0 +1,271 @@
+// Gives every tensor its place: functions of launches become entries over one arena.
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using exec::SliceAttr;
+using exec::Space;
+
+namespace gradc {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "passes/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t alignment = 64;
+
+/// The value whose memory `v` is: views share their operand's.
+Value storageRoot(Value v) {
+  while (auto view = v.getDefiningOp<ReshapeOp>()) // the one view; it has no loops to ask for
+    v = view.getOperand();
+  return v;
+}
+
+/// One stretch of the arena: values that share memory, alive from their first definition to their
+/// last use.
+struct Region {
+  int64_t bytes = 0, first = 0, last = 0, offset = -1;
+  bool overlaps(const Region &o) const { return first <= o.last && o.first <= last; }
+};
+
+class Planner {
+public:
+  Planner(ModuleOp module, func::FuncOp function)
+      : symbols(module), function(function), block(function.getBody().front()) {}
+
+  LogicalResult run() {
+    if (failed(orderLaunches()) || failed(placeValues()))
+      return failure();
+    allocate();
+    emitEntry();
+    return success();
+  }
+
+private:
+  exec::KernelOp kernelOf(exec::LaunchOp launch) {
+    return symbols.lookup<exec::KernelOp>(launch.getKernel());
+  }
+
+  /// The buffer that a value is stored to, or null.
+  static FlatSymbolRefAttr target(Value v) {
+    for (Operation *user : v.getUsers())
+      if (auto store = dyn_cast<exec::StoreOp>(user))
+        return store.getBufferAttr();
+    return nullptr;
+  }
+
+  static FlatSymbolRefAttr source(Value v) {
+    auto load = storageRoot(v).getDefiningOp<exec::LoadOp>();
+    return load ? load.getBufferAttr() : FlatSymbolRefAttr();
+  }
+
+  /// A stable topological order in which whoever reads a buffer's old value runs before its writer.
+  LogicalResult orderLaunches() {
+    llvm::MapVector<Operation *, llvm::SetVector<Operation *>> before;
+    llvm::DenseMap<Attribute, SmallVector<Operation *>> readers;
+    for (auto launch : block.getOps<exec::LaunchOp>()) {
+      auto &set = before[launch];
+      for (Value v : launch.getOperands()) {
+        if (auto producer = storageRoot(v).getDefiningOp<exec::LaunchOp>())
+          set.insert(producer);
+        if (auto buffer = source(v))
+          readers[buffer].push_back(launch);
+      }
+    }
+    for (auto launch : block.getOps<exec::LaunchOp>())
+      for (Value v : launch.getResults())
+        if (auto buffer = target(v))
+          for (Operation *reader : readers[buffer])
+            if (reader != launch)
+              before[launch].insert(reader);
+    llvm::SmallPtrSet<Operation *, 32> done;
+    while (launches.size() < before.size()) {
+      size_t count = launches.size();
+      for (auto &[op, set] : before)
+        if (!done.contains(op) &&
+            llvm::all_of(set, [&](Operation *o) { return done.contains(o); })) {
+          launches.push_back(cast<exec::LaunchOp>(op));
+          done.insert(op);
+        }
+      if (launches.size() == count)
+        return function.emitOpError(
+            "expected launches without cyclic order: a buffer's new value is "
+            "needed by a launch that reads its old one");
+    }
+    return success();
+  }
+
+  SliceAttr slice(Space space, int64_t index, int64_t offset, FlatSymbolRefAttr buffer, Type type) {
+    return SliceAttr::get(function.getContext(), space, index, offset, buffer,
+                          cast<RankedTensorType>(type));
+  }
+
+  LogicalResult placeValues() {
+    for (BlockArgument argument : block.getArguments())
+      places[argument] =
+          slice(Space::input, argument.getArgNumber(), 0, nullptr, argument.getType());
+    for (auto load : block.getOps<exec::LoadOp>())
+      places[load.getResult()] = slice(Space::buffer, 0, 0, load.getBufferAttr(), load.getType());
+    for (auto [time, launch] : llvm::enumerate(launches)) {
+      for (Value v : launch.getOperands())
+        if (auto it = regionOf.find(storageRoot(v)); it != regionOf.end())
+          regions[it->second].last = time;
+      for (OpResult v : launch.getResults())
+        place(launch, v, time);
+    }
+    // What is returned lives to the end.
+    for (Value v : block.getTerminator()->getOperands())
+      if (auto it = regionOf.find(storageRoot(v)); it != regionOf.end())
+        regions[it->second].last = launches.size();
+    for (Value v : block.getTerminator()->getOperands())
+      if (!places.contains(storageRoot(v)) && !regionOf.contains(storageRoot(v)))
+        return function.emitOpError("expected every result to have a place");
+    return success();
+  }
+
+  void place(exec::LaunchOp launch, OpResult v, int64_t time) {
+    auto type = cast<RankedTensorType>(v.getType());
+    unsigned r = v.getResultNumber();
+    if (auto buffer = target(v)) {
+      places[v] = slice(Space::buffer, 0, 0, buffer, type);
+      return;
+    }
+    // Over an operand that dies here, where the kernel allows it.
+    exec::KernelOp kernel = kernelOf(launch);
+    ArrayRef<int64_t> inplace = kernel.getInplace().value_or(ArrayRef<int64_t>());
+    if (!inplace.empty() && inplace[r] >= 0) {
+      Value operand = storageRoot(launch.getOperand(inplace[r]));
+      auto it = regionOf.find(operand);
+      if (it != regionOf.end() && diesAt(operand, launch)) {
+        regionOf[v] = it->second;
+        regions[it->second].last = time;
+        return;
+      }
+    }
+    exec::PanelAttr layout = kernel.getLayout(launch.getNumOperands() + r);
+    regionOf[v] = regions.size();
+    regions.push_back({std::max<int64_t>(1, exec::layoutBytes(type, layout)), time, time, -1});
+  }
+
+  /// Whether `launch` is the last to use the memory behind `value`, and uses it once.
+  bool diesAt(Value value, exec::LaunchOp launch) {
+    int64_t region = regionOf.lookup(value);
+    unsigned uses = 0;
+    for (auto &[other, r] : regionOf) {
+      if (r != region)
+        continue;
+      SmallVector<Value> views = {other};
+      while (!views.empty()) {
+        Value v = views.pop_back_val();
+        for (OpOperand &use : v.getUses()) {
+          if (isa<ReshapeOp>(use.getOwner()))
+            views.push_back(use.getOwner()->getResult(0));
+          else if (use.getOwner() == launch)
+            ++uses;
+          else if (!isa<exec::LaunchOp>(use.getOwner()) || !isPlaced(use.getOwner()))
+            return false;
+        }
+      }
+    }
+    return uses == 1;
+  }
+
+  /// Whether a launch runs before the one that is being placed.
+  bool isPlaced(Operation *op) {
+    return op->getNumResults() == 0 || places.contains(op->getResult(0)) ||
+           regionOf.contains(op->getResult(0));
+  }
+
+  /// Largest first, each at the lowest offset that is free during its life.
+  void allocate() {
+    SmallVector<Region *> bySize;
+    for (Region &r : regions)
+      bySize.push_back(&r);
+    llvm::stable_sort(bySize, [](Region *a, Region *b) { return a->bytes > b->bytes; });
+    SmallVector<Region *> done;
+    for (Region *r : bySize) {
+      llvm::sort(done, [](Region *a, Region *b) { return a->offset < b->offset; });
+      int64_t offset = 0;
+      for (Region *o : done)
+        if (r->overlaps(*o) && o->offset < offset + r->bytes)
+          offset = std::max<int64_t>(offset, llvm::alignTo(o->offset + o->bytes, alignment));
+      r->offset = offset;
+      arena = std::max<int64_t>(arena, llvm::alignTo(offset + r->bytes, alignment));
+      done.push_back(r);
+    }
+  }
+
+  SliceAttr placeOf(Value v) {
+    Value root = storageRoot(v);
+    SliceAttr base;
+    if (auto it = regionOf.find(root); it != regionOf.end())
+      base = slice(Space::arena, 0, regions[it->second].offset, nullptr, v.getType());
+    else
+      base = places.lookup(root);
+    return slice(base.getSpace(), base.getIndex(), base.getOffset(), base.getBuffer(), v.getType());
+  }
+
+  ArrayAttr placesOf(ValueRange values) {
+    SmallVector<Attribute> slices;
+    for (Value v : values)
+      slices.push_back(placeOf(v));
+    return ArrayAttr::get(function.getContext(), slices);
+  }
+
+  /// Name, type, role, field and so on, from the function's argument or result attributes.
+  DictionaryAttr port(Type type, DictionaryAttr attributes, SliceAttr slice) {
+    Builder b(function.getContext());
+    NamedAttrList list;
+    list.set("type", TypeAttr::get(type));
+    if (slice)
+      list.set("slice", slice);
+    if (attributes)
+      for (NamedAttribute a : attributes)
+        if (a.getName().getValue().starts_with("grad."))
+          list.set(a.getName().getValue().drop_front(5), a.getValue());
+    return list.getDictionary(function.getContext());
+  }
+
+  void emitEntry() {
+    OpBuilder builder(function);
+    SmallVector<Attribute> inputs, outputs;
+    for (BlockArgument a : block.getArguments())
+      inputs.push_back(port(a.getType(), function.getArgAttrDict(a.getArgNumber()), nullptr));
+    for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
+      outputs.push_back(port(v.getType(), function.getResultAttrDict(i), placeOf(v)));
+    auto entry = exec::EntryOp::create(builder, function.getLoc(), function.getSymName(), arena,
+                                       builder.getArrayAttr(inputs), builder.getArrayAttr(outputs));
+    if (auto batch = function->getAttr("grad.batch"))
+      entry->setAttr("batch", batch);
+    builder.createBlock(&entry.getBody());
+    for (exec::LaunchOp launch : launches) {
+      auto dispatch =
+          exec::DispatchOp::create(builder, launch.getLoc(), launch.getKernelAttr(),
+                                   placesOf(launch.getOperands()), placesOf(launch.getResults()));
+      dispatch->setAttr("nodes", launch->getAttr("exec.nodes"));
+    }
+    function.erase();
+  }
+
+  SymbolTable symbols;
+  func::FuncOp function;
+  Block &block;
+  std::vector<exec::LaunchOp> launches;
+  llvm::DenseMap<Value, SliceAttr> places;
+  llvm::MapVector<Value, int64_t> regionOf;
+  std::vector<Region> regions;
+  int64_t arena = 0;
+};
+
+struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
+  void runOnOperation() override {
+    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
+      if (failed(Planner(getOperation(), function).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace gradc

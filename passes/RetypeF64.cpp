@@ -1,0 +1,70 @@
+// Turns every float of a module to f64: values, signatures, states and constants.
+#include "passes/Passes.h"
+
+#include "dialects/grad/Grad.h"
+
+namespace gradc {
+#define GEN_PASS_DEF_RETYPEF64
+#include "passes/Passes.h.inc"
+} // namespace gradc
+
+using namespace mlir;
+using namespace mlir::grad;
+
+static Type retype(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isa<FloatType>(tensor.getElementType()))
+    return type;
+  return tensor.clone(Float64Type::get(type.getContext()));
+}
+
+static ElementsAttr retype(ElementsAttr elements) {
+  auto type = cast<RankedTensorType>(retype(elements.getShapedType()));
+  if (type == elements.getShapedType())
+    return elements;
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements); dense && dense.isSplat()) {
+    bool exact;
+    APFloat value = dense.getSplatValue<APFloat>();
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+    return DenseElementsAttr::get(type, value);
+  }
+  HostTensor from(elements), to(type);
+  for (int64_t i = 0; i < to.size(); ++i)
+    to.setFloat(i, from.getFloat(i));
+  return to.toAttribute("retyped");
+}
+
+/// Attributes that carry tensors: constants, initial values, and the types of states and functions.
+static Attribute retype(Attribute attribute) {
+  if (auto elements = dyn_cast<ElementsAttr>(attribute))
+    return isa<RankedTensorType>(elements.getShapedType()) ? retype(elements) : attribute;
+  auto type = dyn_cast<TypeAttr>(attribute);
+  if (!type)
+    return attribute;
+  if (auto function = dyn_cast<FunctionType>(type.getValue())) {
+    auto all = [](TypeRange types) {
+      return llvm::map_to_vector(types, [](Type t) { return retype(t); });
+    };
+    return TypeAttr::get(function.clone(all(function.getInputs()), all(function.getResults())));
+  }
+  return TypeAttr::get(retype(type.getValue()));
+}
+
+namespace {
+
+struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
+  void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      for (Value result : op->getResults())
+        result.setType(retype(result.getType()));
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Value argument : block.getArguments())
+            argument.setType(retype(argument.getType()));
+      for (NamedAttribute attribute : op->getAttrs())
+        op->setAttr(attribute.getName(), retype(attribute.getValue()));
+    });
+  }
+};
+
+} // namespace

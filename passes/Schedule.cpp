@@ -1,0 +1,133 @@
+// Chooses register tile, loop order and units of every kernel from its shape and the level's table.
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+#include "dialects/grad/Grad.h"
+#include "passes/Clusters.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+#define GEN_PASS_DEF_SCHEDULE
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// A piece of work below this many nanoseconds is not worth another thread.
+constexpr double minimumPieceNs = 1000;
+
+/// Vectors of a pointwise tile: enough independent work to hide latency.
+constexpr int64_t pointwiseVectors = 4;
+/// Rows up to this many vectors stay in registers.
+constexpr int64_t rowVectors = 8;
+
+class Scheduler {
+public:
+  Scheduler(exec::KernelOp kernel, const exec::Level &level)
+      : kernel(kernel), level(level), root(kernel.getRoot()) {}
+
+  exec::ScheduleAttr run() {
+    int64_t rank = root.getRank();
+    lanes = level.vectorBytes / widestElement();
+    tile.assign(rank, 1);
+    order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    if (rank > 0) {
+      if (Operation *op = find(LoopKind::contraction))
+        contraction(op);
+      else
+        loops();
+    }
+    return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain());
+  }
+
+private:
+  int64_t size(int64_t d) const { return root.getDimSize(d); }
+  int64_t vectors(int64_t elements) const { return llvm::divideCeil(elements, lanes); }
+  int64_t tiles(int64_t d) const { return llvm::divideCeil(size(d), tile[d]); }
+
+  /// Bytes of the widest float in the kernel; 4 without floats (index arithmetic is legalized).
+  int64_t widestElement() {
+    int64_t widest = 4;
+    kernel.walk([&](Operation *op) {
+      for (Type t : op->getResultTypes())
+        if (auto tensor = dyn_cast<RankedTensorType>(t))
+          if (isa<FloatType>(tensor.getElementType()))
+            widest = std::max(widest, elementBytes(tensor.getElementType()));
+    });
+    return widest;
+  }
+
+  Operation *find(LoopKind kind) {
+    for (Operation &op : kernel.getBlock())
+      if (loopKind(&op) == kind)
+        return &op;
+    return nullptr;
+  }
+
+  /// The register tile of the level; column tiles outside, so that a panel stays in cache while
+  /// rows stream by, unless there are too few of them to share.
+  void contraction(Operation *op) {
+    int64_t n = root.getRank() - 1, m = n - 1;
+    tile[n] = lanes * std::min(level.tileVectors, vectors(size(n)));
+    if (m < 0)
+      return;
+    // A single vector of columns leaves registers for more rows.
+    int64_t rows = tile[n] == lanes ? 2 * level.tileRows : level.tileRows;
+    tile[m] = std::min(rows, size(m));
+    if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)))
+      std::swap(order[n], order[m]);
+  }
+
+  void loops() {
+    int64_t last = root.getRank() - 1;
+    int64_t rowTile = vectors(size(last));
+    bool wholeRow = find(LoopKind::reduction) && rowTile <= rowVectors;
+    tile[last] =
+        lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(pointwiseVectors, rowTile));
+    // Moves against the lanes go through registers, a square of them at a time.
+    if (isTransposed() && last > 0) {
+      tile[last] = lanes;
+      tile[last - 1] = std::min(lanes, size(last - 1));
+    }
+  }
+
+  bool isTransposed() {
+    for (Operation &op : kernel.getBlock())
+      if (auto permutation = op.getAttrOfType<DenseI64ArrayAttr>("permutation"))
+        if (!permutation.empty() && permutation.asArrayRef().back() != permutation.size() - 1)
+          return true;
+    return false;
+  }
+
+  /// Units that make a piece worth a thread, from the kernel's flops and bytes.
+  int64_t grain() {
+    int64_t units = order.empty() ? 1 : std::max<int64_t>(1, tiles(order[0]));
+    double flops = kernel.getFlops().value_or(0), bytes = kernel.getBytes().value_or(0);
+    // Contractions run near 100 flops a nanosecond, other loops near 10; caches give 30 bytes.
+    double ns = flops / (find(LoopKind::contraction) ? 100 : 10) + bytes / 30;
+    return std::clamp<int64_t>(int64_t(minimumPieceNs * units / std::max(ns, 1.0)), 1, units);
+  }
+
+  exec::KernelOp kernel;
+  const exec::Level &level;
+  RankedTensorType root;
+  int64_t lanes = 1;
+  SmallVector<int64_t> tile, order;
+};
+
+struct Schedule : impl::ScheduleBase<Schedule> {
+  void runOnOperation() override {
+    auto name = getOperation()->getAttrOfType<StringAttr>("exec.level");
+    const exec::Level *level = name ? exec::findLevel(name) : exec::nativeLevel();
+    if (!level) {
+      getOperation()->emitError("expected `exec.level` to name a level");
+      return signalPassFailure();
+    }
+    for (auto kernel : getOperation().getOps<exec::KernelOp>())
+      kernel.setScheduleAttr(Scheduler(kernel, *level).run());
+  }
+};
+
+} // namespace
+} // namespace gradc

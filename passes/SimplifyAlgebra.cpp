@@ -1,0 +1,264 @@
+// Algebraic identities that hold for every value: with NaN, infinities and signed zeros.
+#include "passes/Passes.h"
+
+#include "dialects/grad/Build.h"
+
+namespace gradc {
+#define GEN_PASS_DEF_SIMPLIFYALGEBRA
+#include "passes/Passes.h.inc"
+} // namespace gradc
+
+using namespace mlir;
+using namespace mlir::grad;
+
+/// The splat that `value` is, as `Wanted` (an APFloat or APInt) of its element type.
+template <typename Wanted> static std::optional<Wanted> splatOf(Value value) {
+  DenseElementsAttr elements;
+  constexpr bool floats = std::is_same_v<Wanted, APFloat>;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (isa<FloatType>(type.getElementType()) != floats ||
+      !matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+    return std::nullopt;
+  return elements.getSplatValue<Wanted>();
+}
+
+static bool isSplatConstant(Value value) {
+  DenseElementsAttr elements;
+  return matchPattern(value, m_Constant(&elements)) && elements.isSplat();
+}
+
+static bool isFloatZero(Value value, bool negative) {
+  std::optional<APFloat> number = splatOf<APFloat>(value);
+  return number && number->isZero() && number->isNegative() == negative;
+}
+
+static bool isIntZero(Value value) {
+  std::optional<APInt> number = splatOf<APInt>(value);
+  return number && number->isZero();
+}
+
+static bool isOne(Value value) {
+  if (std::optional<APFloat> number = splatOf<APFloat>(value))
+    return number->isExactlyValue(1.0);
+  std::optional<APInt> number = splatOf<APInt>(value);
+  return number && number->isOne();
+}
+
+namespace {
+
+/// x + -0.0 = x (integers: x + 0); x + -y = x - y. Adding +0.0 would turn -0.0 around.
+struct SimplifyAdd : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
+    for (auto [x, y] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      if (isFloatZero(y, /*negative=*/true) || isIntZero(y)) {
+        rewriter.replaceOp(op, x);
+        return success();
+      }
+      if (auto negated = y.getDefiningOp<NegOp>()) {
+        rewriter.replaceOpWithNewOp<SubOp>(op, x, negated.getOperand());
+        return success();
+      }
+    }
+    return failure();
+  }
+};
+
+/// x - 0.0 = x (integers: x - 0); x - -y = x + y. Subtracting -0.0 would turn -0.0 around.
+struct SimplifySub : OpRewritePattern<SubOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SubOp op, PatternRewriter &rewriter) const override {
+    if (isFloatZero(op.getRhs(), /*negative=*/false) || isIntZero(op.getRhs())) {
+      rewriter.replaceOp(op, op.getLhs());
+      return success();
+    }
+    auto negated = op.getRhs().getDefiningOp<NegOp>();
+    if (!negated)
+      return failure();
+    rewriter.replaceOpWithNewOp<AddOp>(op, op.getLhs(), negated.getOperand());
+    return success();
+  }
+};
+
+/// x * 1 = x; integers: x * 0 = 0. With floats NaN * 0 and inf * 0 are NaN.
+struct SimplifyMul : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
+    for (auto [x, y] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())})
+      if (isOne(y) || isIntZero(y)) {
+        rewriter.replaceOp(op, isOne(y) ? x : y);
+        return success();
+      }
+    return failure();
+  }
+};
+
+/// x / 1 = x.
+struct SimplifyDiv : OpRewritePattern<DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DivOp op, PatternRewriter &rewriter) const override {
+    if (!isOne(op.getRhs()))
+      return failure();
+    rewriter.replaceOp(op, op.getLhs());
+    return success();
+  }
+};
+
+/// f(f(x)) = x, for f = neg and not.
+template <typename Op> struct SimplifyInvolution : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto inner = op.getOperand().template getDefiningOp<Op>();
+    if (!inner)
+      return failure();
+    rewriter.replaceOp(op, inner.getOperand());
+    return success();
+  }
+};
+
+/// A condition that is the same everywhere, or sides that are the same value, decide a select.
+struct SimplifySelect : OpRewritePattern<SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SelectOp op, PatternRewriter &rewriter) const override {
+    std::optional<APInt> condition = splatOf<APInt>(op.getCondition());
+    if (!condition && op.getOnTrue() != op.getOnFalse())
+      return failure();
+    rewriter.replaceOp(op, condition && condition->isZero() ? op.getOnFalse() : op.getOnTrue());
+    return success();
+  }
+};
+
+/// A reduction over no dims is its operand.
+template <typename Op> struct SimplifyEmptyReduction : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!op.getDims().empty())
+      return failure();
+    rewriter.replaceOp(op, op.getOperand());
+    return success();
+  }
+};
+
+/// A sum over dims that a broadcast repeats is a multiplication by their size.
+struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
+    auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
+    if (!broadcast)
+      return failure();
+    auto type = cast<RankedTensorType>(broadcast.getType());
+    ArrayRef<int64_t> dims = broadcast.getDims();
+    int64_t count = 1;
+    SmallVector<int64_t> summed, kept;
+    for (int64_t d : op.getDims())
+      if (!llvm::is_contained(dims, d))
+        count *= type.getDimSize(d);
+    // No elements: the sum is 0, and not 0 times what may be infinite. Small integers: the count
+    // has to be one of them.
+    auto integer = dyn_cast<IntegerType>(type.getElementType());
+    if (count == 0 || (integer && !llvm::isUIntN(integer.getWidth() - 1, count)))
+      return failure();
+    SmallVector<int64_t> left = otherDims(type.getRank(), op.getDims());
+    for (auto [i, d] : llvm::enumerate(dims)) {
+      auto at = llvm::find(left, d);
+      if (at == left.end())
+        summed.push_back(i);
+      else
+        kept.push_back(at - left.begin());
+    }
+    if (summed.size() == op.getDims().size())
+      return failure();
+    Expr x(rewriter, op.getLoc(), broadcast.getOperand());
+    Expr sum = x.sum(summed);
+    rewriter.replaceOp(op, (sum * double(count)).broadcast(op.getType(), kept).get());
+    return success();
+  }
+};
+
+/// f(broadcast(x), broadcast(y), splat) = broadcast(f(x, y, splat)): the op runs once an element of
+/// x.
+struct HoistBroadcast : RewritePattern {
+  explicit HoistBroadcast(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<grad::Pointwise>() || op->getNumResults() != 1)
+      return failure();
+    BroadcastOp first;
+    for (Value operand : op->getOperands()) {
+      auto broadcast = operand.getDefiningOp<BroadcastOp>();
+      if (!broadcast && !isSplatConstant(operand))
+        return failure();
+      if (!broadcast)
+        continue;
+      if (!first)
+        first = broadcast;
+      if (broadcast.getDims() != first.getDims())
+        return failure();
+    }
+    if (!first)
+      return failure();
+    ArrayRef<int64_t> shape = first.getOperand().getType().getShape();
+    auto small = [&](Type type) { return cast<RankedTensorType>(type).clone(shape); };
+    IRMapping mapping;
+    for (Value operand : op->getOperands()) {
+      if (auto broadcast = operand.getDefiningOp<BroadcastOp>()) {
+        mapping.map(operand, broadcast.getOperand());
+        continue;
+      }
+      DenseElementsAttr elements;
+      matchPattern(operand, m_Constant(&elements));
+      RankedTensorType type = small(operand.getType());
+      mapping.map(operand, ConstantOp::create(rewriter, operand.getLoc(), type,
+                                              cast<ElementsAttr>(elements.resizeSplat(type))));
+    }
+    Operation *hoisted = rewriter.clone(*op, mapping);
+    hoisted->getResult(0).setType(small(op->getResult(0).getType()));
+    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op->getResult(0).getType(), hoisted->getResult(0),
+                                             first.getDims());
+    return success();
+  }
+};
+
+/// A transpose of the last two dims is free on either side of a matmul. Names the op because the
+/// transposition flags are its own.
+struct FoldTransposeIntoMatmul : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
+    Value lhs = op.getLhs(), rhs = op.getRhs();
+    bool transposeLhs = op.getTransposeLhs(), transposeRhs = op.getTransposeRhs();
+    auto absorb = [](Value &side, bool &flag) {
+      auto transpose = side.getDefiningOp<TransposeOp>();
+      if (!transpose)
+        return false;
+      int64_t rank = transpose.getType().getRank();
+      auto swapped = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+      std::swap(swapped[rank - 1], swapped[rank - 2]);
+      if (transpose.getPermutation() != ArrayRef<int64_t>(swapped))
+        return false;
+      side = transpose.getOperand();
+      flag = !flag;
+      return true;
+    };
+    bool changedLhs = absorb(lhs, transposeLhs), changedRhs = absorb(rhs, transposeRhs);
+    if (!changedLhs && !changedRhs)
+      return failure();
+    rewriter.replaceOpWithNewOp<MatmulOp>(op, lhs, rhs, transposeLhs, transposeRhs);
+    return success();
+  }
+};
+
+struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
+                 SimplifyInvolution<NotOp>, SimplifySelect, SimplifyEmptyReduction<ReduceSumOp>,
+                 SimplifyEmptyReduction<ReduceProdOp>, SimplifyEmptyReduction<ReduceMaxOp>,
+                 SimplifyEmptyReduction<ReduceMinOp>, SimplifySumOfBroadcast, HoistBroadcast,
+                 FoldTransposeIntoMatmul>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

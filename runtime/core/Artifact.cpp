@@ -1,0 +1,104 @@
+// Opens an artifact: maps its file, finds the blob in it, and checks every byte that is later
+// trusted.
+#include "runtime/core/ArtifactCheck.h"
+#include "runtime/core/Session.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace gradc;
+
+namespace {
+
+struct FileDescriptor {
+  int number;
+  ~FileDescriptor() {
+    if (number >= 0)
+      close(number);
+  }
+};
+
+bool hasMagic(const char *at) { return std::memcmp(at, GRADC_ARTIFACT_MAGIC, 8) == 0; }
+
+/// The blob inside a file's bytes: all of them, or the part before a trailer at their end.
+Result<std::span<const std::byte>> findBlob(std::span<const std::byte> file) {
+  auto text = reinterpret_cast<const char *>(file.data());
+  if (file.size() >= 8 && hasMagic(text))
+    return file;
+  gradc_artifact_trailer trailer = {};
+  if (file.size() >= sizeof trailer)
+    std::memcpy(&trailer, text + file.size() - sizeof trailer, sizeof trailer);
+  if (!hasMagic(trailer.magic))
+    return Status::invalid("not a gradc artifact: neither does it begin with one, nor is one "
+                           "appended to it");
+  uint64_t room = file.size() - sizeof trailer;
+  if (trailer.blob_bytes > room)
+    return Status::invalid("truncated artifact: expected " + std::to_string(trailer.blob_bytes) +
+                           " bytes before the trailer, found " + std::to_string(room));
+  return file.subspan(room - trailer.blob_bytes, trailer.blob_bytes);
+}
+
+} // namespace
+
+Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
+  auto failure = [&](Code code, const std::string &why) { return Status(code, path + ": " + why); };
+  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat info;
+  if (file.number < 0 || fstat(file.number, &info) != 0)
+    return failure(Code::error, std::string("cannot open: ") + std::strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    return failure(Code::invalid, "not a regular file");
+  if (info.st_size == 0)
+    return failure(Code::invalid, "not a gradc artifact: the file is empty");
+
+  size_t bytes = size_t(info.st_size);
+  void *mapping = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.number, 0);
+  if (mapping == MAP_FAILED)
+    return failure(Code::error, std::string("cannot map: ") + std::strerror(errno));
+  std::shared_ptr<Artifact> artifact(new Artifact);
+  artifact->mapping = mapping;
+  artifact->mappingBytes = bytes;
+
+  auto blob = findBlob({static_cast<const std::byte *>(mapping), bytes});
+  if (!blob)
+    return failure(blob.status().code(), blob.status().message());
+  if (Status checked = checkArtifact(*blob); !checked.ok())
+    return failure(checked.code(), checked.message());
+  artifact->base = blob->data();
+  artifact->size = blob->size();
+  return artifact;
+}
+
+Result<std::shared_ptr<Artifact>> Artifact::fromMemory(std::span<const std::byte> bytes) {
+  if (Status checked = checkArtifact(bytes); !checked.ok())
+    return checked;
+  std::shared_ptr<Artifact> artifact(new Artifact);
+  artifact->base = bytes.data();
+  artifact->size = bytes.size();
+  return artifact;
+}
+
+Artifact::~Artifact() {
+  if (mapping)
+    munmap(mapping, mappingBytes);
+}
+
+const gradc_artifact_header &Artifact::header() const {
+  return *reinterpret_cast<const gradc_artifact_header *>(base);
+}
+
+std::string_view Artifact::string(gradc_string offset) const {
+  return reinterpret_cast<const char *>(base + header().strings.offset + offset);
+}
+
+std::span<const gradc_artifact_state> Artifact::states() const {
+  return elements<gradc_artifact_state>(header().states);
+}
+
+std::span<const gradc_artifact_level> Artifact::levels() const {
+  return elements<gradc_artifact_level>(header().levels);
+}

@@ -1,0 +1,381 @@
+// Checks an artifact top down: what a later check reads, an earlier one has proved to be there.
+#include "runtime/core/ArtifactCheck.h"
+#include "runtime/core/DataType.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+using namespace gradc;
+
+namespace {
+
+class Checker {
+public:
+  explicit Checker(std::span<const std::byte> blob) : blob(blob) {}
+  Status check();
+
+private:
+  struct Level {
+    const gradc_artifact_level *level;
+    std::span<const gradc_artifact_buffer> buffers;
+    std::span<const gradc_artifact_kernel> kernels;
+  };
+  struct Entry {
+    const gradc_artifact_entry *entry;
+    std::span<const gradc_artifact_port> inputs, outputs;
+  };
+
+  bool fail(const std::string &why) {
+    if (error.empty())
+      error = "corrupt artifact: " + (where.empty() ? why : where + ": " + why);
+    return false;
+  }
+  bool failCount(const char *what, uint64_t expected, uint64_t found) {
+    return fail(std::string("expected ") + what + " of " + std::to_string(expected) + ", found " +
+                std::to_string(found));
+  }
+
+  bool checkHeader();
+  bool checkString(gradc_string offset, const char *what);
+  bool checkTensor(const gradc_artifact_tensor &tensor);
+  bool checkState(const gradc_artifact_state &state);
+  bool checkJob();
+  bool checkLevel(const gradc_artifact_level &level);
+  bool checkBuffers(const Level &level);
+  bool checkKernel(const gradc_artifact_kernel &kernel);
+  bool checkPort(const gradc_artifact_port &port);
+  bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
+  bool checkSlice(const Level &level, const Entry &entry, const gradc_artifact_slice &slice);
+  bool checkLaunch(const Level &level, const Entry &entry, const gradc_artifact_launch &launch);
+  bool checkPackEntries(const Level &level);
+
+  template <typename T>
+  bool view(gradc_range range, const char *what, std::span<const T> &elements) {
+    if (range.offset % alignof(T) != 0 || range.offset > blob.size() ||
+        range.count > (blob.size() - range.offset) / sizeof(T))
+      return fail(std::string(what) + " lie outside the artifact (" + std::to_string(range.count) +
+                  " elements at byte " + std::to_string(range.offset) + ")");
+    elements = {reinterpret_cast<const T *>(blob.data() + range.offset), size_t(range.count)};
+    return true;
+  }
+  const char *text(gradc_string offset) const { return strings.data() + offset; }
+
+  std::span<const std::byte> blob;
+  const gradc_artifact_header *header = nullptr;
+  std::span<const char> strings;
+  std::span<const gradc_artifact_state> states;
+  std::span<const std::byte> model;
+  std::string where, error;
+};
+
+Status Checker::check() {
+  bool good = checkHeader();
+  for (size_t i = 0; good && i < states.size(); ++i) {
+    where = "state " + std::to_string(i);
+    good = checkState(states[i]);
+  }
+  where = "job";
+  good = good && checkJob();
+  where.clear();
+  std::span<const gradc_artifact_level> levels;
+  good = good && view(header->levels, "levels", levels);
+  for (size_t i = 0; good && i < levels.size(); ++i)
+    good = checkLevel(levels[i]);
+  return good ? Status() : Status::invalid(error);
+}
+
+bool Checker::checkHeader() {
+  if (reinterpret_cast<uintptr_t>(blob.data()) % alignof(gradc_artifact_header) != 0)
+    return fail("expected its bytes to be aligned to 8");
+  if (blob.size() < sizeof *header)
+    return failCount("at least a header", sizeof *header, blob.size());
+  header = reinterpret_cast<const gradc_artifact_header *>(blob.data());
+  if (std::memcmp(header->magic, GRADC_ARTIFACT_MAGIC, 8) != 0)
+    return fail("it does not begin with " GRADC_ARTIFACT_MAGIC);
+  if (header->version != GRADC_ARTIFACT_VERSION) {
+    error = "expected an artifact of version " + std::to_string(GRADC_ARTIFACT_VERSION) +
+            ", found " + std::to_string(header->version) + ": compile it again";
+    return false;
+  }
+  if (header->header_bytes != sizeof *header)
+    return failCount("a header", sizeof *header, header->header_bytes);
+  if (header->total_bytes != blob.size())
+    return failCount("a size", header->total_bytes, blob.size());
+  std::span<const std::byte> body = blob.subspan(sizeof *header);
+  if (header->hash != gradc_hash(GRADC_HASH_SEED, body.data(), body.size()))
+    return fail("its bytes do not have the hash that its header promises");
+  if (!view(header->strings, "strings", strings) || !view(header->states, "states", states) ||
+      !view(header->model, "model bytes", model))
+    return false;
+  if (strings.empty() || strings.front() != 0 || strings.back() != 0)
+    return fail("expected the strings to begin and end with NUL");
+  return true;
+}
+
+bool Checker::checkString(gradc_string offset, const char *what) {
+  return offset < strings.size() ? true : fail(std::string(what) + " lies outside the strings");
+}
+
+bool Checker::checkTensor(const gradc_artifact_tensor &tensor) {
+  if (!checkString(tensor.name, "name"))
+    return false;
+  const DataType *type = findDataType(tensor.dtype);
+  if (!type)
+    return fail("unknown element type " + std::to_string(tensor.dtype));
+  std::span<const int64_t> shape;
+  if (!view(tensor.shape, "dims", shape))
+    return false;
+  uint64_t bytes = type->bytes;
+  for (int64_t dim : shape)
+    if (dim < 0 || __builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
+      return fail("impossible dim " + std::to_string(dim));
+  return bytes == tensor.bytes || failCount("a tensor size", bytes, tensor.bytes);
+}
+
+bool Checker::checkState(const gradc_artifact_state &state) {
+  if (!checkTensor(state.tensor))
+    return false;
+  if (state.kind > GRADC_STATE_CONSTANT)
+    return fail("unknown kind " + std::to_string(state.kind));
+  std::span<const std::byte> initial;
+  uint64_t expected = state.splat ? findDataType(state.tensor.dtype)->bytes : state.tensor.bytes;
+  if (!view(state.initial, "initial values", initial))
+    return false;
+  if (initial.size() != expected)
+    return failCount("initial values", expected, initial.size());
+  if (state.model_offset > model.size() || state.model_bytes > model.size() - state.model_offset)
+    return fail("its place in the model lies outside the model");
+  return true;
+}
+
+bool Checker::checkJob() {
+  std::span<const gradc_artifact_value> job;
+  if (!view(header->job, "values", job))
+    return false;
+  // Links lead forward only, so that no walk can loop.
+  auto checkLink = [&](uint32_t from, uint32_t to) {
+    return to == GRADC_NONE || (to > from && to < job.size()) ||
+           fail("value " + std::to_string(from) + " links to value " + std::to_string(to));
+  };
+  for (uint32_t i = 0; i < job.size(); ++i) {
+    const gradc_artifact_value &value = job[i];
+    if (!checkString(value.name, "name") || !checkLink(i, value.first_child) ||
+        !checkLink(i, value.next_sibling))
+      return false;
+    if (value.kind > GRADC_VALUE_BOOL)
+      return fail("unknown kind of value " + std::to_string(value.kind));
+    if (value.kind == GRADC_VALUE_STRING && value.as.string >= strings.size())
+      return fail("text lies outside the strings");
+  }
+  return true;
+}
+
+bool Checker::checkLevel(const gradc_artifact_level &raw) {
+  if (!checkString(raw.name, "level name"))
+    return false;
+  std::string name = std::string("level ") + text(raw.name);
+  where = name;
+  Level level{&raw, {}, {}};
+  std::span<const std::byte> image;
+  std::span<const gradc_artifact_entry> entries;
+  if (!view(raw.image, "image bytes", image) || !view(raw.buffers, "buffers", level.buffers) ||
+      !view(raw.kernels, "kernels", level.kernels) || !view(raw.entries, "entries", entries))
+    return false;
+  if (!checkBuffers(level))
+    return false;
+  for (const gradc_artifact_kernel &kernel : level.kernels)
+    if (!checkKernel(kernel))
+      return false;
+  for (const gradc_artifact_entry &entry : entries) {
+    if (!checkString(entry.name, "entry name"))
+      return false;
+    where = name + ": entry " + text(entry.name);
+    if (!checkEntry(level, entry))
+      return false;
+  }
+  where = name;
+  return checkPackEntries(level);
+}
+
+bool Checker::checkBuffers(const Level &level) {
+  std::vector<bool> hasPrimary(states.size());
+  for (const gradc_artifact_buffer &buffer : level.buffers) {
+    if (buffer.state >= states.size())
+      return fail("a buffer of state " + std::to_string(buffer.state) + " of " +
+                  std::to_string(states.size()));
+    const gradc_artifact_tensor &tensor = states[buffer.state].tensor;
+    bool mirror = buffer.mirror != 0;
+    if (mirror != hasPrimary[buffer.state])
+      return fail(std::string("expected one primary buffer before the mirrors of state ") +
+                  text(tensor.name));
+    hasPrimary[buffer.state] = true;
+    if (!buffer.packed && buffer.bytes < tensor.bytes)
+      return failCount("a buffer", tensor.bytes, buffer.bytes);
+  }
+  return true;
+}
+
+bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
+  std::span<const gradc_string> nodes;
+  if (!checkString(kernel.symbol, "kernel symbol") || !checkString(kernel.title, "kernel title") ||
+      !view(kernel.nodes, "source nodes", nodes))
+    return false;
+  for (gradc_string node : nodes)
+    if (!checkString(node, "source node"))
+      return false;
+  constexpr int64_t mostUnits = int64_t(1) << 48; // times a thread's number, it still fits
+  if (kernel.units < 0 || kernel.units > mostUnits || kernel.grain < 0)
+    return fail(std::string("kernel ") + text(kernel.symbol) + ": impossible units " +
+                std::to_string(kernel.units) + " or grain " + std::to_string(kernel.grain));
+  return true;
+}
+
+bool Checker::checkPort(const gradc_artifact_port &port) {
+  if (!checkTensor(port.tensor) || !checkString(port.field, "field"))
+    return false;
+  uint32_t expected = 0;
+  switch (port.role) {
+  case GRADC_ROLE_DATA:
+  case GRADC_ROLE_OUTPUT:
+    return true;
+  case GRADC_ROLE_LEARNING_RATE:
+  case GRADC_ROLE_STEP:
+  case GRADC_ROLE_LOSS:
+  case GRADC_ROLE_METRIC:
+  case GRADC_ROLE_GRADIENT_NORM:
+    expected = GRADC_F32;
+    break;
+  case GRADC_ROLE_COUNTER:
+  case GRADC_ROLE_SEED:
+    expected = GRADC_I32;
+    break;
+  case GRADC_ROLE_PROCEED:
+    expected = GRADC_BOOL;
+    break;
+  default:
+    return fail("unknown role " + std::to_string(port.role));
+  }
+  const DataType *type = findDataType(expected);
+  if (port.tensor.dtype != expected || port.tensor.bytes != type->bytes)
+    return fail(std::string("expected ") + text(port.tensor.name) + " to be one " + type->name);
+  return true;
+}
+
+bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
+  Entry entry{&raw, {}, {}};
+  std::span<const gradc_artifact_launch> launches;
+  if (!view(raw.inputs, "inputs", entry.inputs) || !view(raw.outputs, "outputs", entry.outputs) ||
+      !view(raw.launches, "launches", launches))
+    return false;
+  for (const gradc_artifact_port &port : entry.inputs)
+    if (!checkPort(port))
+      return false;
+  for (const gradc_artifact_port &port : entry.outputs) {
+    if (!checkPort(port) || !checkSlice(level, entry, port.slice))
+      return false;
+    if (port.slice.bytes != port.tensor.bytes)
+      return failCount("an output slice", port.tensor.bytes, port.slice.bytes);
+  }
+  for (const gradc_artifact_launch &launch : launches)
+    if (!checkLaunch(level, entry, launch))
+      return false;
+  return true;
+}
+
+bool Checker::checkSlice(const Level &level, const Entry &entry,
+                         const gradc_artifact_slice &slice) {
+  auto within = [&](const char *what, size_t count, auto bytesOf) {
+    if (slice.index >= count)
+      return fail(std::string("a slice of ") + what + " " + std::to_string(slice.index) + " of " +
+                  std::to_string(count));
+    uint64_t limit = bytesOf(slice.index);
+    return (slice.offset <= limit && slice.bytes <= limit - slice.offset) ||
+           fail(std::string("a slice lies outside ") + what + " " + std::to_string(slice.index) +
+                " (" + std::to_string(slice.bytes) + " bytes at " + std::to_string(slice.offset) +
+                " of " + std::to_string(limit) + ")");
+  };
+  const DataType *type = findDataType(slice.dtype);
+  if (!type)
+    return fail("a slice of unknown element type " + std::to_string(slice.dtype));
+  if (slice.bytes % type->bytes != 0)
+    return fail(std::string("a slice of ") + type->name + " of " + std::to_string(slice.bytes) +
+                " bytes");
+  switch (slice.space) {
+  case GRADC_SPACE_ARENA:
+    return within("arena", 1, [&](uint32_t) { return entry.entry->arena; });
+  case GRADC_SPACE_BUFFER:
+    return within("buffer", level.buffers.size(),
+                  [&](uint32_t i) { return level.buffers[i].bytes; });
+  case GRADC_SPACE_INPUT:
+    return within("input", entry.inputs.size(),
+                  [&](uint32_t i) { return entry.inputs[i].tensor.bytes; });
+  case GRADC_SPACE_OUTPUT:
+    return within("output", entry.outputs.size(),
+                  [&](uint32_t i) { return entry.outputs[i].tensor.bytes; });
+  default:
+    return fail("a slice of unknown space " + std::to_string(slice.space));
+  }
+}
+
+bool Checker::checkLaunch(const Level &level, const Entry &entry,
+                          const gradc_artifact_launch &launch) {
+  if (launch.kernel >= level.kernels.size())
+    return fail("a launch of kernel " + std::to_string(launch.kernel) + " of " +
+                std::to_string(level.kernels.size()));
+  std::span<const gradc_artifact_slice> slices;
+  if (!checkString(launch.node, "source node") || !view(launch.slices, "slices", slices))
+    return false;
+  const char *symbol = text(level.kernels[launch.kernel].symbol);
+  if (launch.operands > slices.size())
+    return failCount("operands at most", slices.size(), launch.operands);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (!checkSlice(level, entry, slices[i]))
+      return false;
+    if (slices[i].offset % 64 != 0)
+      return fail(std::string("kernel ") + symbol + ": a slice at byte " +
+                  std::to_string(slices[i].offset) + ", expected a multiple of 64");
+    if (i >= launch.operands && slices[i].space == GRADC_SPACE_INPUT)
+      return fail(std::string("kernel ") + symbol + " writes an input");
+  }
+  return true;
+}
+
+/// States that are not kept row-major, or are kept twice, need entries that convert them.
+bool Checker::checkPackEntries(const Level &level) {
+  std::unordered_map<std::string_view, const gradc_artifact_entry *> byName;
+  std::span<const gradc_artifact_entry> entries;
+  view(level.level->entries, "entries", entries);
+  for (const gradc_artifact_entry &entry : entries)
+    byName.emplace(text(entry.name), &entry);
+  auto needs = [&](const char *kind, const gradc_artifact_tensor &tensor, bool packs) {
+    std::string name = std::string(kind) + ":" + text(tensor.name);
+    auto found = byName.find(name);
+    if (found == byName.end())
+      return fail("expected an entry " + name);
+    std::span<const gradc_artifact_port> inputs, outputs;
+    view(found->second->inputs, "inputs", inputs);
+    view(found->second->outputs, "outputs", outputs);
+    if (inputs.size() != (packs ? 1 : 0) || (!packs && outputs.size() != 1))
+      return fail("expected entry " + name + " to have one " + (packs ? "input" : "output"));
+    uint64_t bytes = (packs ? inputs : outputs)[0].tensor.bytes;
+    if (bytes != tensor.bytes)
+      return failCount(name.c_str(), tensor.bytes, bytes);
+    return true;
+  };
+  for (const gradc_artifact_buffer &buffer : level.buffers) {
+    const gradc_artifact_tensor &tensor = states[buffer.state].tensor;
+    if ((buffer.packed || buffer.mirror) && !needs("pack", tensor, true))
+      return false;
+    if (buffer.packed && !buffer.mirror && !needs("unpack", tensor, false))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+Status gradc::checkArtifact(std::span<const std::byte> blob) { return Checker(blob).check(); }

@@ -1,0 +1,14 @@
+// Kernel code loaded into this process from memory.
+#ifndef RUNTIME_CORE_IMAGE_H
+#define RUNTIME_CORE_IMAGE_H
+
+#include "runtime/device/Device.h"
+
+namespace gradc {
+
+/// Opens an ELF shared object that lies in memory; it needs no file that stays behind.
+Result<std::unique_ptr<Image>> openElfImage(std::span<const std::byte> code);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,363 @@
+// A session on any device: chooses the level, owns the state buffers, binds entries and runs them.
+#include "runtime/core/Session.h"
+#include "runtime/core/DataType.h"
+#include "runtime/core/NonFinite.h"
+#include "runtime/core/Program.h"
+#include "runtime/device/Device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+using namespace gradc;
+
+namespace {
+
+class DeviceSession final : public Session {
+public:
+  DeviceSession(std::shared_ptr<const Artifact> artifact, std::unique_ptr<Device> device,
+                const gradc_artifact_level &level)
+      : theArtifact(std::move(artifact)), device(std::move(device)), theLevel(level) {}
+
+  Status prepare();
+
+  const Artifact &artifact() const override { return *theArtifact; }
+  const gradc_artifact_level &level() const override { return theLevel; }
+  const gradc_artifact_entry *findEntry(std::string_view name) const override;
+
+  Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+             std::span<void *const> outputs) override;
+  Status readState(uint32_t state, void *out) override;
+  Status writeState(uint32_t state, const void *value) override;
+  Status resetStates() override;
+
+  Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
+  Status runLaunch(uint32_t launch) override;
+  std::span<std::byte> slice(const gradc_artifact_slice &slice) override;
+  Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
+                                  std::span<const void *const> inputs) override;
+
+private:
+  /// An entry bound to memory, and copies of those of its inputs that kernels cannot read in place.
+  struct Bound {
+    Program program;
+    std::vector<DeviceMemory> staging;
+  };
+  /// How a state is kept.
+  struct Storage {
+    std::byte *primary = nullptr;
+    const gradc_artifact_entry *pack = nullptr;   // when packed or mirrored
+    const gradc_artifact_entry *unpack = nullptr; // when packed
+  };
+
+  Status allocateBuffers();
+  Status loadKernels();
+  Result<Bound *> bind(const gradc_artifact_entry &entry);
+  Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
+                    std::span<const void *const> inputs, bool inPlace);
+  Result<NonFinite> scanInputs(const gradc_artifact_entry &entry,
+                               std::span<const void *const> inputs);
+  std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
+  std::span<const gradc_artifact_entry> entries() const {
+    return theArtifact->elements<gradc_artifact_entry>(theLevel.entries);
+  }
+  std::span<const gradc_artifact_port> ports(gradc_range range) const {
+    return theArtifact->elements<gradc_artifact_port>(range);
+  }
+
+  // Destroyed from the last to the first: memory and image before their device.
+  std::shared_ptr<const Artifact> theArtifact;
+  std::unique_ptr<Device> device;
+  const gradc_artifact_level &theLevel;
+  std::unique_ptr<Image> image;
+  std::vector<void *> kernels;
+  DeviceMemory stateMemory, arena;
+  std::vector<std::byte *> buffers;
+  std::vector<Storage> storage; // one a state
+  std::unordered_map<const gradc_artifact_entry *, Bound> programs;
+  Program *steppedProgram = nullptr; // by begin
+  std::vector<std::byte> sliceCopy;
+};
+
+constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+Status outOfMemory(const char *what, uint64_t bytes) {
+  return Status(Code::doesNotFit,
+                std::string("no memory for ") + what + " (" + std::to_string(bytes) + " bytes)");
+}
+
+Status DeviceSession::prepare() {
+  if (Status loaded = loadKernels(); !loaded.ok())
+    return loaded;
+  if (Status allocated = allocateBuffers(); !allocated.ok())
+    return allocated;
+  return resetStates();
+}
+
+Status DeviceSession::loadKernels() {
+  auto loaded = device->load(theArtifact->bytes(theLevel.image));
+  if (!loaded)
+    return loaded.status();
+  image = std::move(*loaded);
+  for (const auto &kernel : theArtifact->elements<gradc_artifact_kernel>(theLevel.kernels)) {
+    std::string symbol(string(kernel.symbol));
+    void *address = image->findKernel(symbol.c_str());
+    if (!address)
+      return Status::invalid("corrupt artifact: the image of level " +
+                             std::string(string(theLevel.name)) + " lacks kernel " + symbol);
+    kernels.push_back(address);
+  }
+  return {};
+}
+
+Status DeviceSession::allocateBuffers() {
+  auto records = theArtifact->elements<gradc_artifact_buffer>(theLevel.buffers);
+  auto states = theArtifact->states();
+  storage.resize(states.size());
+
+  // 1. One block holds every buffer, and states that no entry of this level uses.
+  std::vector<bool> stored(states.size());
+  std::vector<uint64_t> offsets;
+  uint64_t bytes = 0;
+  auto place = [&](uint64_t size) {
+    offsets.push_back(bytes);
+    bytes += alignUp(size);
+  };
+  for (const gradc_artifact_buffer &record : records) {
+    place(record.bytes);
+    stored[record.state] = true;
+  }
+  for (size_t state = 0; state < states.size(); ++state)
+    if (!stored[state])
+      place(states[state].tensor.bytes);
+  stateMemory = DeviceMemory(*device, bytes);
+  if (!stateMemory.data())
+    return outOfMemory("parameters and optimizer state", bytes);
+
+  // 2. The addresses of the buffers, and how each state is read and written.
+  for (size_t i = 0; i < records.size(); ++i) {
+    const gradc_artifact_buffer &record = records[i];
+    buffers.push_back(stateMemory.data() + offsets[i]);
+    Storage &kept = storage[record.state];
+    std::string name(string(states[record.state].tensor.name));
+    if (!record.mirror)
+      kept.primary = buffers[i];
+    if (record.packed || record.mirror)
+      kept.pack = findEntry("pack:" + name);
+    if (record.packed && !record.mirror)
+      kept.unpack = findEntry("unpack:" + name);
+  }
+  size_t next = records.size();
+  for (size_t state = 0; state < states.size(); ++state)
+    if (!stored[state])
+      storage[state].primary = stateMemory.data() + offsets[next++];
+
+  // 3. One arena for all entries: they run one at a time.
+  bytes = 0;
+  for (const gradc_artifact_entry &entry : entries())
+    bytes = std::max(bytes, entry.arena);
+  arena = DeviceMemory(*device, bytes);
+  return arena.data() ? Status() : outOfMemory("the arena", bytes);
+}
+
+const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) const {
+  for (const gradc_artifact_entry &entry : entries())
+    if (string(entry.name) == name)
+      return &entry;
+  return nullptr;
+}
+
+Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &entry) {
+  auto found = programs.find(&entry);
+  if (found == programs.end()) {
+    Program program(*theArtifact, theLevel, entry, {arena.data(), buffers, kernels}, *device);
+    if (!program.ok())
+      return Status(Code::doesNotFit,
+                    "no memory for the outputs of entry " + std::string(string(entry.name)));
+    Bound bound{std::move(program), std::vector<DeviceMemory>(entry.inputs.count)};
+    found = programs.emplace(&entry, std::move(bound)).first;
+  }
+  return &found->second;
+}
+
+Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
+                                 std::span<const void *const> inputs, bool inPlace) {
+  auto expected = ports(entry.inputs);
+  if (inputs.size() != expected.size())
+    return Status(Code::usage, "entry " + std::string(string(entry.name)) + ": expected " +
+                                   std::to_string(expected.size()) + " inputs, found " +
+                                   std::to_string(inputs.size()));
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (inPlace && reinterpret_cast<uintptr_t>(inputs[i]) % 64 == 0) {
+      bound.program.bindInput(i, inputs[i]);
+      continue;
+    }
+    uint64_t bytes = expected[i].tensor.bytes;
+    if (!bound.staging[i].data())
+      bound.staging[i] = DeviceMemory(*device, bytes);
+    std::byte *copy = bound.staging[i].data();
+    if (!copy)
+      return outOfMemory("a copy of an input", bytes);
+    if (Status copied = device->copyIn(copy, inputs[i], bytes); !copied.ok())
+      return copied;
+    bound.program.bindInput(i, copy);
+  }
+  return {};
+}
+
+Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                          std::span<void *const> outputs) {
+  auto bound = bind(entry);
+  if (!bound)
+    return bound.status();
+  auto results = ports(entry.outputs);
+  if (outputs.size() != results.size())
+    return Status(Code::usage, "entry " + std::string(string(entry.name)) + ": expected " +
+                                   std::to_string(results.size()) + " outputs, found " +
+                                   std::to_string(outputs.size()));
+  Program &program = (*bound)->program;
+  if (Status s = bindInputs(entry, **bound, inputs, device->sharesHostMemory()); !s.ok())
+    return s;
+  if (Status s = device->launch(program.launches()); !s.ok())
+    return s;
+  if (Status s = device->synchronize(); !s.ok())
+    return s;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i])
+      if (Status s = device->copyOut(outputs[i], program.resolve(results[i].slice),
+                                     results[i].tensor.bytes);
+          !s.ok())
+        return s;
+  return {};
+}
+
+Status DeviceSession::readState(uint32_t state, void *out) {
+  const Storage &kept = storage[state];
+  if (kept.unpack)
+    return run(*kept.unpack, {}, {&out, 1});
+  return device->copyOut(out, kept.primary, theArtifact->states()[state].tensor.bytes);
+}
+
+Status DeviceSession::writeState(uint32_t state, const void *value) {
+  const Storage &kept = storage[state];
+  if (kept.pack) {
+    std::vector<void *> ignored(kept.pack->outputs.count);
+    return run(*kept.pack, {&value, 1}, ignored);
+  }
+  return device->copyIn(kept.primary, value, theArtifact->states()[state].tensor.bytes);
+}
+
+Status DeviceSession::resetStates() {
+  std::vector<std::byte> filled;
+  auto states = theArtifact->states();
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    std::span<const std::byte> initial = theArtifact->bytes(states[i].initial);
+    const void *value = initial.data();
+    if (states[i].splat) {
+      filled.resize(states[i].tensor.bytes);
+      for (size_t at = 0; at < filled.size(); at += initial.size())
+        std::memcpy(filled.data() + at, initial.data(), initial.size());
+      value = filled.data();
+    }
+    if (Status written = writeState(i, value); !written.ok())
+      return written;
+  }
+  return {};
+}
+
+Status DeviceSession::begin(const gradc_artifact_entry &entry,
+                            std::span<const void *const> inputs) {
+  auto bound = bind(entry);
+  if (!bound)
+    return bound.status();
+  // Copied, so that the caller's inputs need not stay until the last launch.
+  if (Status s = bindInputs(entry, **bound, inputs, /*inPlace=*/false); !s.ok())
+    return s;
+  steppedProgram = &(*bound)->program;
+  return {};
+}
+
+Status DeviceSession::runLaunch(uint32_t launch) {
+  if (!steppedProgram || launch >= steppedProgram->launches().size())
+    return Status(Code::usage, "launch " + std::to_string(launch) + " is not of a begun entry");
+  if (Status s = device->launch(steppedProgram->launches().subspan(launch, 1)); !s.ok())
+    return s;
+  return device->synchronize();
+}
+
+std::span<std::byte> DeviceSession::slice(const gradc_artifact_slice &slice) {
+  if (!steppedProgram)
+    return {};
+  std::byte *bytes = steppedProgram->resolve(slice);
+  if (device->sharesHostMemory())
+    return {bytes, size_t(slice.bytes)};
+  sliceCopy.resize(slice.bytes);
+  if (!device->copyOut(sliceCopy.data(), bytes, slice.bytes).ok())
+    return {};
+  return sliceCopy;
+}
+
+Result<Session::NonFinite> DeviceSession::findNonFinite(const gradc_artifact_entry &entry,
+                                                        std::span<const void *const> inputs) {
+  if (Status begun = begin(entry, inputs); !begun.ok())
+    return begun;
+  auto kernelTable = theArtifact->elements<gradc_artifact_kernel>(theLevel.kernels);
+  auto launches = theArtifact->elements<gradc_artifact_launch>(entry.launches);
+  auto inputPorts = ports(entry.inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const gradc_artifact_tensor &tensor = inputPorts[i].tensor;
+    auto bytes = static_cast<const std::byte *>(inputs[i]);
+    if (auto bad = firstNonFinite({bytes, size_t(tensor.bytes)}, tensor.dtype))
+      return NonFinite{std::string(string(tensor.name)), "input", bad->index, bad->value};
+  }
+  for (uint32_t i = 0; i < launches.size(); ++i) {
+    if (Status ran = runLaunch(i); !ran.ok())
+      return ran;
+    auto slices = theArtifact->elements<gradc_artifact_slice>(launches[i].slices);
+    for (const gradc_artifact_slice &result : slices.subspan(launches[i].operands))
+      if (auto bad = firstNonFinite(slice(result), result.dtype))
+        return NonFinite{std::string(string(launches[i].node)),
+                         std::string(string(kernelTable[launches[i].kernel].title)), bad->index,
+                         bad->value};
+  }
+  return Status::error("the replay of entry " + std::string(string(entry.name)) +
+                       " gives finite values only");
+}
+
+/// The level asked for, or the highest one that the device executes.
+Result<const gradc_artifact_level *> chooseLevel(const Artifact &artifact, const Device &device,
+                                                 const std::string &wanted) {
+  const gradc_artifact_level *chosen = nullptr;
+  std::string offered;
+  bool known = false;
+  for (const gradc_artifact_level &level : artifact.levels()) {
+    std::string_view name = artifact.string(level.name);
+    offered += (offered.empty() ? "" : ", ") + std::string(name);
+    known = known || name == wanted;
+    if ((wanted.empty() || name == wanted) && device.executes(name))
+      chosen = &level;
+  }
+  if (chosen)
+    return chosen;
+  std::string has = "the artifact has code for " + (offered.empty() ? "no level" : offered);
+  if (!wanted.empty() && !known)
+    return Status(Code::usage, "unknown level " + wanted + ": " + has);
+  return Status::error((wanted.empty() ? has : "cannot run level " + wanted) +
+                       "; this machine offers " + device.describe());
+}
+
+} // namespace
+
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact,
+                                                 const SessionOptions &options) {
+  auto device = createHostDevice(options.threads);
+  if (!device)
+    return device.status();
+  auto level = chooseLevel(*artifact, **device, options.level);
+  if (!level)
+    return level.status();
+  auto session = std::make_unique<DeviceSession>(std::move(artifact), std::move(*device), **level);
+  if (Status ready = session->prepare(); !ready.ok())
+    return ready;
+  return std::unique_ptr<Session>(std::move(session));
+}

@@ -1,0 +1,92 @@
+// Gathers rows out of arrays in memory.
+#include "runtime/data/ArraySource.h"
+
+#include "runtime/core/Text.h"
+#include "runtime/data/NpyHeader.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace gradc {
+
+namespace {
+
+class ArraySource final : public Table {
+public:
+  ArraySource(std::vector<SourceArray> arrays, std::string origin)
+      : arrays(std::move(arrays)), from(std::move(origin)) {
+    for (const SourceArray &array : this->arrays)
+      fieldList.push_back(array.field);
+  }
+
+  std::span<const Field> fields() const override { return fieldList; }
+  int64_t rows() const override { return arrays.front().rows; }
+  const std::byte *column(size_t field) const override { return arrays[field].data; }
+  std::string origin() const override { return from; }
+
+  void order(uint64_t, std::vector<int64_t> &rows) const override {
+    rows.resize(size_t(this->rows()));
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+
+  Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const override {
+    size_t bytes = fieldList[field].bytes();
+    const std::byte *data = arrays[field].data;
+    for (int64_t row : rows) {
+      std::memcpy(out, data + size_t(row) * bytes, bytes);
+      out += bytes;
+    }
+    return {};
+  }
+
+  std::string describe(size_t field) const override {
+    return text("field '", fieldList[field].name, "' of ", from);
+  }
+
+private:
+  std::vector<SourceArray> arrays;
+  std::vector<Field> fieldList;
+  std::string from;
+};
+
+} // namespace
+
+Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
+                                    std::shared_ptr<const void> owner, std::string_view what) {
+  auto header = parseNpy(bytes, what);
+  if (!header)
+    return header.status();
+  if (header->shape.empty())
+    return Status::error(text(what, " is a single number, expected an array of rows"));
+  SourceArray array;
+  array.rows = header->shape.front();
+  array.field = {std::move(name), header->dtype, {header->shape.begin() + 1, header->shape.end()}};
+  array.data = bytes.data() + header->dataOffset;
+  array.owner = std::move(owner);
+  return array;
+}
+
+Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
+                                                     std::string origin) {
+  if (arrays.empty())
+    return Status::invalid(text("the model takes no field of ", origin));
+  const SourceArray &first = arrays.front();
+  for (const SourceArray &array : arrays)
+    if (array.rows != first.rows)
+      return Status::error(text("fields of ", origin, " differ in their rows: '", first.field.name,
+                                "' has ", first.rows, ", '", array.field.name, "' has ",
+                                array.rows));
+  if (first.rows == 0)
+    return Status::error(text("the data set is empty: ", origin, " has no rows"));
+  return std::shared_ptr<const Table>(
+      std::make_shared<ArraySource>(std::move(arrays), std::move(origin)));
+}
+
+Status missingField(const Demand &demand, std::string_view origin,
+                    std::span<const std::string> available) {
+  return Status::error(text("model input '", demand.input, "' is fed from field '", demand.field,
+                            "', but ", origin, " has ",
+                            available.empty() ? "no arrays" : quotedList(available)));
+}
+
+} // namespace gradc

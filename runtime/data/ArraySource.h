@@ -1,0 +1,31 @@
+// A table of whole arrays in memory, which is what the npz and npy sources make.
+#ifndef RUNTIME_DATA_ARRAYSOURCE_H
+#define RUNTIME_DATA_ARRAYSOURCE_H
+
+#include "runtime/data/Dataset.h"
+
+namespace gradc {
+
+/// An array with its first dimension, the rows, split off.
+struct SourceArray {
+  Field field;
+  int64_t rows = 0;
+  const std::byte *data = nullptr;
+  std::shared_ptr<const void> owner; ///< keeps `data` alive
+};
+
+/// Reads the .npy array in `bytes`. `what` names it in messages.
+Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
+                                    std::shared_ptr<const void> owner, std::string_view what);
+
+/// `origin` names the file or files in messages.
+Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
+                                                     std::string origin);
+
+/// The error for a field that the model takes and the source lacks.
+Status missingField(const Demand &demand, std::string_view origin,
+                    std::span<const std::string> available);
+
+} // namespace gradc
+
+#endif

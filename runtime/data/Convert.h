@@ -1,0 +1,25 @@
+// Element conversion with scale and offset, in one pass.
+#ifndef RUNTIME_DATA_CONVERT_H
+#define RUNTIME_DATA_CONVERT_H
+
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstddef>
+
+namespace gradc {
+
+/// Writes cast(in[i]) * scale + offset, computed in the result's type, for `count` elements; `in`
+/// may have any alignment. Returns the index of the first value that an integer result cannot hold,
+/// or `count`.
+using Converter = size_t (*)(const std::byte *in, std::byte *out, size_t count, double scale,
+                             double offset);
+
+/// Null when there is none: results are f32, f64, i32 or i64; all but bf16 can be read.
+Converter findConverter(gradc_dtype from, gradc_dtype to);
+
+/// The element as a number, for messages.
+double elementAsDouble(gradc_dtype dtype, const std::byte *element);
+
+} // namespace gradc
+
+#endif

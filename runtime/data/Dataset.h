@@ -1,0 +1,124 @@
+// The input pipeline's contracts: tables of rows, batches, data sets and iterators.
+//
+// The chain  source - rows - map - shuffle  is a Table: rows by number, and for every epoch the
+// order in which it visits them. That order is a function of the seed and the epoch alone, so an
+// iterator's whole state is a position, and a resume in the middle of an epoch is exact.
+#ifndef RUNTIME_DATA_DATASET_H
+#define RUNTIME_DATA_DATASET_H
+
+#include "runtime/core/Status.h"
+#include "runtime/data/Field.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+/// Rows by number. Immutable: any thread may read.
+class Table {
+public:
+  virtual ~Table() = default;
+
+  virtual std::span<const Field> fields() const = 0;
+  /// How many rows an epoch visits.
+  virtual int64_t rows() const = 0;
+  /// The numbers of the rows that an epoch visits, in its order.
+  virtual void order(uint64_t epoch, std::vector<int64_t> &rows) const = 0;
+  /// Writes a field of the given rows, one after the other.
+  virtual Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const = 0;
+  /// A field of all rows by number, where it lies in memory without gaps (at any alignment); else
+  /// null.
+  virtual const std::byte *column(size_t field) const = 0;
+  /// For messages: "field 'images' of 'digits.npz'".
+  virtual std::string describe(size_t field) const = 0;
+  /// For messages: where the rows come from, "'digits.npz'".
+  virtual std::string origin() const = 0;
+};
+
+/// A stage over another table; derived classes override what they change.
+class TableStage : public Table {
+public:
+  explicit TableStage(std::shared_ptr<const Table> input) : input(std::move(input)) {}
+
+  std::span<const Field> fields() const override { return input->fields(); }
+  int64_t rows() const override { return input->rows(); }
+  void order(uint64_t epoch, std::vector<int64_t> &rows) const override {
+    input->order(epoch, rows);
+  }
+  Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const override {
+    return input->read(field, rows, out);
+  }
+  const std::byte *column(size_t field) const override { return input->column(field); }
+  std::string describe(size_t field) const override { return input->describe(field); }
+  std::string origin() const override { return input->origin(); }
+
+protected:
+  std::shared_ptr<const Table> input;
+};
+
+/// Where an iterator stands: `row` rows of epoch `epoch` (both from 0) have been given out.
+struct Position {
+  uint64_t epoch = 0;
+  uint64_t row = 0;
+  bool operator==(const Position &) const = default;
+};
+
+/// The rows of one step: one 64-byte aligned, row-major buffer a field.
+class Batch {
+public:
+  Batch() = default;
+  Batch(std::span<const Field> fields, int64_t capacity);
+
+  std::byte *field(size_t index) { return buffers[index].get(); }
+  const std::byte *field(size_t index) const { return buffers[index].get(); }
+  size_t fieldCount() const { return buffers.size(); }
+
+  int64_t rows = 0;
+  Position after;         ///< where the next batch begins
+  bool endsEpoch = false; ///< after.row is 0
+
+private:
+  struct Free {
+    void operator()(std::byte *bytes) const;
+  };
+  std::vector<std::unique_ptr<std::byte[], Free>> buffers;
+};
+
+/// Gives out batches, epoch after epoch without end. One caller at a time.
+class Iterator {
+public:
+  virtual ~Iterator() = default;
+  /// Fills a batch that the data set allocated; its buffers may be exchanged for others of that
+  /// kind.
+  virtual Status next(Batch &batch) = 0;
+  /// Behind the last batch given out: all that is needed to go on exactly there.
+  virtual Position position() const = 0;
+  virtual Status restore(Position position) = 0;
+};
+
+/// Batches of rows. Immutable; outlives its iterators.
+class Dataset {
+public:
+  virtual ~Dataset() = default;
+
+  virtual std::span<const Field> fields() const = 0;
+  /// Rows that an epoch gives out.
+  virtual int64_t rows() const = 0;
+  virtual int64_t batchSize() const = 0;
+  /// Rows of the last, smaller batch; 0: none.
+  virtual int64_t tailSize() const = 0;
+  virtual int64_t batchesPerEpoch() const = 0;
+  /// Rows that an epoch leaves out because they do not fill a batch.
+  virtual int64_t droppedRows() const = 0;
+  virtual std::unique_ptr<Iterator> iterate() const = 0;
+
+  Batch allocate() const { return Batch(fields(), batchSize()); }
+};
+
+} // namespace gradc
+
+#endif

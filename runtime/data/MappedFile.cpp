@@ -1,0 +1,57 @@
+// Finds and maps data files.
+#include "runtime/data/MappedFile.h"
+
+#include "runtime/core/Text.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gradc {
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &path) {
+  auto failed = [&](int code) {
+    return Status::error(text("cannot read '", path, "': ", std::strerror(code)));
+  };
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return failed(errno);
+  struct stat status;
+  if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
+    close(descriptor);
+    return Status::error(text("cannot read '", path, "': not a regular file"));
+  }
+  auto size = size_t(status.st_size);
+  void *base = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
+  int code = errno;
+  close(descriptor);
+  if (base == MAP_FAILED)
+    return failed(code);
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(static_cast<const std::byte *>(base), size));
+}
+
+MappedFile::~MappedFile() {
+  if (base)
+    munmap(const_cast<std::byte *>(base), size);
+}
+
+Result<std::string> findFile(std::string_view path, std::span<const std::string> folders) {
+  if (path.empty())
+    return Status::invalid("the data source has no path");
+  if (path.front() == '/')
+    return std::string(path);
+  std::vector<std::string> tried;
+  for (const std::string &folder : folders) {
+    std::string candidate = folder.empty() ? std::string(path) : text(folder, '/', path);
+    if (access(candidate.c_str(), F_OK) == 0)
+      return candidate;
+    tried.push_back(std::move(candidate));
+  }
+  return Status::error(text("cannot find data file '", path, "', tried ", quotedList(tried)));
+}
+
+} // namespace gradc

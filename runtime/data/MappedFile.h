@@ -1,0 +1,34 @@
+// A file's bytes, mapped for reading.
+#ifndef RUNTIME_DATA_MAPPEDFILE_H
+#define RUNTIME_DATA_MAPPEDFILE_H
+
+#include "runtime/core/Status.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+class MappedFile {
+public:
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string &path);
+  ~MappedFile();
+  MappedFile(const MappedFile &) = delete;
+
+  std::span<const std::byte> bytes() const { return {base, size}; }
+
+private:
+  MappedFile(const std::byte *base, size_t size) : base(base), size(size) {}
+  const std::byte *base;
+  size_t size;
+};
+
+/// A data file's path: absolute, or looked up in the folders in their order.
+Result<std::string> findFile(std::string_view path, std::span<const std::string> folders);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,66 @@
+// Fields from the arrays of a .npz archive.
+#include "runtime/core/Text.h"
+#include "runtime/data/ArraySource.h"
+#include "runtime/data/MappedFile.h"
+#include "runtime/data/Stages.h"
+#include "runtime/data/ZipArchive.h"
+
+namespace gradc {
+
+static std::string fieldName(const ZipMember &member) {
+  std::string_view name = member.name;
+  if (name.ends_with(".npy"))
+    name.remove_suffix(4);
+  return std::string(name);
+}
+
+Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
+  auto path = findFile(config.string("path"), context.folders);
+  if (!path)
+    return path.status();
+  auto file = MappedFile::open(*path);
+  if (!file)
+    return file.status();
+  std::string origin = text('\'', *path, '\'');
+  auto members = listZip((*file)->bytes(), origin);
+  if (!members)
+    return members.status();
+
+  // Only arrays that the model takes are read: an archive may hold others of any kind.
+  std::vector<SourceArray> arrays;
+  for (const Demand &demand : context.demands) {
+    const ZipMember *found = nullptr;
+    std::vector<std::string> names;
+    for (const ZipMember &member : *members) {
+      names.push_back(fieldName(member));
+      if (names.back() == demand.field)
+        found = &member;
+    }
+    if (!found)
+      return missingField(demand, origin, names);
+    bool known = false;
+    for (const SourceArray &array : arrays)
+      known |= array.field.name == demand.field;
+    if (known)
+      continue;
+
+    auto content = readZip((*file)->bytes(), *found, origin);
+    if (!content)
+      return content.status();
+    std::shared_ptr<const void> owner = content->inflated;
+    if (!owner)
+      owner = *file;
+    auto array = makeSourceArray(demand.field, content->bytes, std::move(owner),
+                                 text("field '", demand.field, "' of ", origin));
+    if (!array)
+      return array.status();
+    arrays.push_back(std::move(*array));
+  }
+  auto table = makeArraySource(std::move(arrays), std::move(origin));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
+} // namespace gradc

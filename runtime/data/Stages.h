@@ -1,0 +1,50 @@
+// The stages that a spec's `data` block may name, and how a chain of them becomes a data set.
+#ifndef RUNTIME_DATA_STAGES_H
+#define RUNTIME_DATA_STAGES_H
+
+#include "runtime/core/Config.h"
+#include "runtime/data/Dataset.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+/// What the stages are built for.
+struct DataContext {
+  std::vector<std::string> folders; ///< where relative paths are looked up, in this order
+  std::vector<Demand> demands;      ///< of the model's data inputs, in their order
+  uint64_t seed = 0;
+  bool tailAllowed = true; ///< the model takes a smaller last batch
+};
+
+/// Builds the data set of a `data` block. Its fields are the demands, in their order.
+Result<std::shared_ptr<const Dataset>> makeDataset(Config data, const DataContext &context);
+
+/// What the stages so far have made: a table, from the batch stage on a data set too.
+struct Pipeline {
+  std::shared_ptr<const Table> table;
+  std::shared_ptr<const Dataset> dataset;
+};
+
+Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyFeed(const DataContext &context, Pipeline &pipeline);
+Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
+
+Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table, int64_t size,
+                                                   bool dropRemainder);
+
+/// When a prefetch uses its thread.
+enum class PrefetchThread { whenItPays, always, never };
+std::shared_ptr<const Dataset> makePrefetch(std::shared_ptr<const Dataset> input, size_t depth,
+                                            PrefetchThread thread);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,91 @@
+// Where a session's memory lies and its kernels run.
+#ifndef RUNTIME_DEVICE_DEVICE_H
+#define RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/core/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gradc {
+
+/// Loaded kernel code. Lives as long as anything may launch from it.
+class Image {
+public:
+  virtual ~Image() = default;
+  /// The kernel of that symbol, as Launch wants it, or null.
+  virtual void *findKernel(const char *symbol) const = 0;
+};
+
+/// One launch, with nothing left to look up.
+struct Launch {
+  void *kernel;        ///< from Image::findKernel
+  void *const *slices; ///< operands, then results, in device memory
+  int64_t units;       ///< independent pieces of work
+  int64_t shares;      ///< how many workers it is worth to split them over; at least 1
+  bool waits; ///< for all earlier launches; otherwise independent of those since the last wait
+};
+
+/// Not thread-safe: one caller at a time. Pointers to its memory are opaque where it is not the
+/// host's.
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// Whether code of that level runs here.
+  virtual bool executes(std::string_view level) const = 0;
+  /// What it offers, for a message: "x86-64-v3".
+  virtual std::string describe() const = 0;
+  /// Whether kernels and the host see the same memory.
+  virtual bool sharesHostMemory() const = 0;
+
+  /// Zeroed memory, aligned to 64 bytes; null when there is none.
+  virtual void *allocate(uint64_t bytes) = 0;
+  virtual void release(void *memory, uint64_t bytes) = 0;
+  virtual Status copyIn(void *device, const void *host, uint64_t bytes) = 0;
+  virtual Status copyOut(void *host, const void *device, uint64_t bytes) = 0;
+
+  virtual Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) = 0;
+  /// Starts the launches in order; `launches` and its slices stay until `synchronize` returns.
+  virtual Status launch(std::span<const Launch> launches) = 0;
+  /// Returns when all launches have ended.
+  virtual Status synchronize() = 0;
+};
+
+/// Memory of a device, released with its owner.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  DeviceMemory(Device &device, uint64_t bytes)
+      : device(&device), memory(device.allocate(bytes)), bytes(bytes) {}
+  DeviceMemory(DeviceMemory &&other) noexcept { *this = std::move(other); }
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept {
+    std::swap(device, other.device);
+    std::swap(memory, other.memory);
+    std::swap(bytes, other.bytes);
+    return *this;
+  }
+  ~DeviceMemory() {
+    if (memory)
+      device->release(memory, bytes);
+  }
+  std::byte *data() const { return static_cast<std::byte *>(memory); }
+  uint64_t size() const { return bytes; }
+
+private:
+  Device *device = nullptr;
+  void *memory = nullptr;
+  uint64_t bytes = 0;
+};
+
+/// The CPUs of this machine as a team of `threads`; 0: one thread for each CPU this process may
+/// use.
+Result<std::unique_ptr<Device>> createHostDevice(int threads);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,152 @@
+// The host: kernels are called on a team of threads, memory is the process's own.
+#include "runtime/core/Image.h"
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/device/Device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+#include <xmmintrin.h>
+
+using namespace gradc;
+
+namespace {
+
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end);
+
+struct HostLevel {
+  const char *name;
+  bool (*executes)();
+};
+
+// Lowest first. The compiler's builtin also asks whether the operating system saves the registers.
+constexpr HostLevel hostLevels[] = {
+    {"x86-64-v3",
+     [] {
+       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+              __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
+              __builtin_cpu_supports("movbe");
+     }},
+    {"x86-64-v4",
+     [] {
+       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+              __builtin_cpu_supports("avx512vl");
+     }},
+};
+
+/// Default rounding and exact denormals while kernels run, whatever the calling program has set
+/// (and its threads have inherited): the bits must not depend on it.
+class DefaultFloatingPoint {
+public:
+  DefaultFloatingPoint() : saved(_mm_getcsr()) { _mm_setcsr(0x1f80); }
+  ~DefaultFloatingPoint() { _mm_setcsr(saved); }
+
+private:
+  unsigned saved;
+};
+
+void call(const Launch &launch, int64_t begin, int64_t end) {
+  reinterpret_cast<Kernel>(launch.kernel)(launch.slices, begin, end);
+}
+
+class HostDevice final : public Device {
+public:
+  explicit HostDevice(std::unique_ptr<ThreadTeam> team) : team(std::move(team)) {}
+
+  bool executes(std::string_view level) const override;
+  std::string describe() const override;
+  bool sharesHostMemory() const override { return true; }
+
+  void *allocate(uint64_t bytes) override;
+  void release(void *memory, uint64_t bytes) override {
+    munmap(memory, std::max<uint64_t>(bytes, 1));
+  }
+  Status copyIn(void *device, const void *host, uint64_t bytes) override {
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copyOut(void *host, const void *device, uint64_t bytes) override {
+    std::memcpy(host, device, bytes);
+    return {};
+  }
+
+  Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) override {
+    return openElfImage(code);
+  }
+  Status launch(std::span<const Launch> launches) override;
+  Status synchronize() override { return {}; }
+
+private:
+  void walk(std::span<const Launch> launches, unsigned thread);
+
+  std::unique_ptr<ThreadTeam> team;
+};
+
+bool HostDevice::executes(std::string_view level) const {
+  for (const HostLevel &known : hostLevels) {
+    if (!known.executes())
+      return false;
+    if (known.name == level)
+      return true;
+  }
+  return false;
+}
+
+std::string HostDevice::describe() const {
+  std::string highest = "none of the known levels";
+  for (const HostLevel &known : hostLevels)
+    if (executes(known.name))
+      highest = known.name;
+  return highest;
+}
+
+void *HostDevice::allocate(uint64_t bytes) {
+  bytes = std::max<uint64_t>(bytes, 1);
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return nullptr;
+  constexpr uint64_t hugePage = 2 << 20;
+  if (bytes >= hugePage)
+    madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+Status HostDevice::launch(std::span<const Launch> launches) {
+  bool splits = team->size() > 1 && std::any_of(launches.begin(), launches.end(),
+                                                [](const Launch &l) { return l.shares > 1; });
+  if (splits) {
+    team->run([&](unsigned thread) { walk(launches, thread); });
+    return {};
+  }
+  DefaultFloatingPoint guard;
+  for (const Launch &launch : launches)
+    call(launch, 0, launch.units);
+  return {};
+}
+
+/// Every thread walks all launches and runs its share of each: which units a thread gets depends on
+/// the launch and the number of threads alone.
+void HostDevice::walk(std::span<const Launch> launches, unsigned thread) {
+  DefaultFloatingPoint guard;
+  for (const Launch &launch : launches) {
+    if (launch.waits)
+      team->barrier(thread);
+    int64_t shares = std::min<int64_t>(launch.shares, team->size());
+    if (thread >= shares)
+      continue;
+    int64_t begin = launch.units * thread / shares, end = launch.units * (thread + 1) / shares;
+    if (begin < end)
+      call(launch, begin, end);
+  }
+}
+
+} // namespace
+
+Result<std::unique_ptr<Device>> gradc::createHostDevice(int threads) {
+  auto team = ThreadTeam::create(threads == 0 ? int(ThreadTeam::availableCpus()) : threads);
+  if (!team)
+    return team.status();
+  return std::unique_ptr<Device>(new HostDevice(std::move(*team)));
+}

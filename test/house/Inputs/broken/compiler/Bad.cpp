@@ -1,0 +1,2 @@
+#include "runtime/core/Session.h"
+#include "runtime/include/gradc/artifact.h" // allowed

@@ -1,0 +1,31 @@
+"""lit's configuration: `.mlir` and `.test` files run their RUN lines, GoogleTest programs run below unit/."""
+import os
+import sys
+
+import lit.formats
+
+config.name = "gradc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["unit", "bench", "bars", "Inputs"]
+config.test_source_root = os.path.join(config.source_root, "test")
+config.test_exec_root = os.path.join(config.build_root, "test")
+
+path = [os.path.join(config.build_root, "bin"), config.llvm_tools, os.environ["PATH"]]
+config.environment["PATH"] = os.pathsep.join(path)
+config.substitutions += [
+    ("%python", sys.executable),
+    ("%cc", config.c_compiler),
+    ("%root", config.source_root),
+    ("%build", config.build_root),
+]
+
+with open("/proc/cpuinfo") as file:
+    flags = next((line.split() for line in file if line.startswith("flags")), [])
+config.available_features.update(f for f in ("avx2", "avx512f") if f in flags)
+
+if config.sanitized:
+    config.available_features.add("sanitizers")
+    # libMLIR is not instrumented, so the bookkeeping of containers that cross into it is not complete.
+    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0"
+    config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
