@@ -48,12 +48,12 @@ private:
 
 /// A module in `all` with the kernel's function.
 static LogicalResult emitLoops(exec::KernelOp kernel, ModuleOp all) {
-  OwningOpRef<exec::KernelOp> scratch = kernel.clone();
-  if (failed(lowerRegion(*scratch)))
+  FailureOr<OwningOpRef<exec::KernelOp>> lowered = lowerRegion(kernel);
+  if (failed(lowered))
     return failure();
   auto builder = OpBuilder::atBlockEnd(all.getBody());
   auto module = ModuleOp::create(builder, kernel.getLoc());
-  return cpu::emitKernel(*scratch, module, kernelSymbol(kernel));
+  return cpu::emitKernel(**lowered, module, kernelSymbol(kernel));
 }
 
 static std::string print(ModuleOp all) {

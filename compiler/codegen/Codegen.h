@@ -22,7 +22,8 @@ struct CodegenOptions {
   EmitKind emit = EmitKind::image;
   /// Verify the IR between lowering steps.
   bool verify = false;
-  /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on another's machine.
+  /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on another's
+  /// machine.
   std::string cpu, features;
   /// Called with the name of a phase and its seconds, over all kernels.
   std::function<void(llvm::StringRef, double)> timing;
@@ -31,8 +32,8 @@ struct CodegenOptions {
 /// The kernel's name as a symbol of the image.
 std::string kernelSymbol(mlir::exec::KernelOp kernel);
 
-/// The machine code of all kernels of a module of one level (for the kinds of text: of all kernels, one
-/// after the other). Emits errors at kernels. The module stays as it is.
+/// The machine code of all kernels of a module of one level (for the kinds of text: of all kernels,
+/// one after the other). Emits errors at kernels. The module stays as it is.
 llvm::FailureOr<std::string> generateImage(mlir::ModuleOp module, const mlir::exec::Level &level,
                                            const CodegenOptions &options);
 

@@ -6,8 +6,9 @@
 
 namespace gradc {
 
-/// Decomposes composites and lowers every op to its loops. Ops that are not grad's stay.
-llvm::LogicalResult lowerRegion(mlir::exec::KernelOp kernel);
+/// The same kernel with linalg ops in its region, composites decomposed, on signless integers. Ops
+/// that are not grad's are kept. Emits an error at an op that has no loops.
+llvm::FailureOr<mlir::OwningOpRef<mlir::exec::KernelOp>> lowerRegion(mlir::exec::KernelOp kernel);
 
 } // namespace gradc
 

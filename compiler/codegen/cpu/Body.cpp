@@ -68,8 +68,7 @@ void TileEmitter::emitBodyOp(Operation *op, IRMapping &map) {
       (op->getNumOperands() != 0 && !OpTrait::hasElementwiseMappableTraits(op)))
     return fail(op, "expected an elementwise op in the body");
   auto operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return lookUp(v, map); });
-  bool anyVector =
-      llvm::any_of(operands, [](Value v) { return isa<VectorType>(v.getType()); });
+  bool anyVector = llvm::any_of(operands, [](Value v) { return isa<VectorType>(v.getType()); });
   Operation *clone = nest.builder.clone(*op, map);
   for (auto [i, v] : llvm::enumerate(operands))
     clone->setOperand(i, anyVector ? nest.splat(v) : v);

@@ -1,4 +1,5 @@
-// Walks the root space in tiles: full tiles in loops, what is left over in smaller tiles after them.
+// Walks the root space in tiles: full tiles in loops, what is left over in smaller tiles after
+// them.
 #include "compiler/codegen/cpu/Kernel.h"
 
 #include "compiler/codegen/cpu/TileEmitter.h"
@@ -107,10 +108,9 @@ void SpaceEmitter::emitLevel(size_t level) {
 
   int64_t dim = order[level], size = shape[dim], step = tile[dim], full = size / step;
   // Short rows stay in registers between their statistics and their results.
-  bool isRow = dim + 1 == int64_t(shape.size()) && size <= 8 * nest.lanes &&
-               llvm::any_of(outputs, [](const Output &o) {
-                 return TileEmitter::hasRowReduction(o.value);
-               });
+  bool isRow =
+      dim + 1 == int64_t(shape.size()) && size <= 8 * nest.lanes &&
+      llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
   nest.loop(0, full, isRow, {}, [&](LinearExpr i, ValueRange) {
     bind(level, i * step, step);
     return SmallVector<Value>();
@@ -200,9 +200,9 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, Str
     auto equal = [&](arith::CmpIPredicate how, Value x, Value y) {
       return arith::CmpIOp::create(b, location, how, x, y).getResult();
     };
-    Value first = arith::AndIOp::create(b, location,
-                                        equal(arith::CmpIPredicate::eq, begin, nest.constant(0)),
-                                        equal(arith::CmpIPredicate::slt, begin, end));
+    Value first =
+        arith::AndIOp::create(b, location, equal(arith::CmpIPredicate::eq, begin, nest.constant(0)),
+                              equal(arith::CmpIPredicate::slt, begin, end));
     nest.when(first, [&] {
       for (auto &[result, memory] : apart) {
         auto space = cast<RankedTensorType>(result.getType());

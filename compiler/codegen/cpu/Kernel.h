@@ -6,8 +6,8 @@
 
 namespace gradc::cpu {
 
-/// Builds `void SYMBOL(void *const *slices, int64_t begin, int64_t end)` into `module`. The kernel's
-/// region is linalg on tensors.
+/// Builds `void SYMBOL(void *const *slices, int64_t begin, int64_t end)` into `module`. The
+/// kernel's region is linalg on tensors.
 llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, mlir::ModuleOp module,
                                llvm::StringRef symbol);
 

@@ -22,8 +22,8 @@ static llvm::Error write(llvm::StringRef path, llvm::StringRef bytes) {
   return llvm::Error::success();
 }
 
-static llvm::Expected<std::string> linkIn(llvm::StringRef folder, llvm::ArrayRef<std::string> objects,
-                                          bool relocatable) {
+static llvm::Expected<std::string> linkIn(llvm::StringRef folder,
+                                          llvm::ArrayRef<std::string> objects, bool relocatable) {
   std::string output = (folder + "/image").str();
   std::vector<std::string> arguments{"ld.lld", "-o", output};
   if (relocatable)
@@ -45,13 +45,15 @@ static llvm::Expected<std::string> linkIn(llvm::StringRef folder, llvm::ArrayRef
   lld::Result result = lld::lldMain(pointers, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return llvm::createStringError(messages);
-  auto image = llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto image =
+      llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!image)
     return llvm::createFileError(output, image.getError());
   return (*image)->getBuffer().str();
 }
 
-llvm::Expected<std::string> gradc::cpu::link(llvm::ArrayRef<std::string> objects, bool relocatable) {
+llvm::Expected<std::string> gradc::cpu::link(llvm::ArrayRef<std::string> objects,
+                                             bool relocatable) {
   llvm::SmallString<64> folder;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("gradc-link", folder))
     return llvm::createFileError(folder, error);

@@ -1,5 +1,5 @@
-// The loops of a kernel while they are built: their variables, what has been computed in each, and the
-// way to compute a value in an outer loop while an inner one is open.
+// The loops of a kernel while they are built: their variables, what has been computed in each, and
+// the way to compute a value in an outer loop while an inner one is open.
 #ifndef COMPILER_CODEGEN_CPU_LOOPNEST_H
 #define COMPILER_CODEGEN_CPU_LOOPNEST_H
 
@@ -19,9 +19,10 @@ public:
   const int64_t lanes;
 
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr, mlir::ValueRange)>;
-  /// for (i = lower; i < upper; i++) with values carried through; `body` gets i and returns the next ones.
-  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, mlir::ValueRange carried,
-                                      LoopBody body);
+  /// for (i = lower; i < upper; i++) with values carried through; `body` gets i and returns the
+  /// next ones.
+  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper,
+                                      mlir::ValueRange carried, LoopBody body);
   /// The same with constant bounds; unrolled when `unroll`.
   llvm::SmallVector<mlir::Value> loop(int64_t lower, int64_t upper, bool unroll,
                                       mlir::ValueRange carried, LoopBody body);

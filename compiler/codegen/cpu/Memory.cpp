@@ -62,6 +62,17 @@ Value Memory::load(LoopNest &nest, const Point &p) const {
                                         nest.vectorOf(type.getElementType()), elements);
 }
 
+Value Memory::loadWhere(LoopNest &nest, const Point &p, Value mask, Value otherwise) const {
+  if (panel || offset(nest, p)->lane != 1)
+    return {};
+  OpBuilder &b = nest.builder;
+  Value from = address(nest, offset(nest, p)->inLane(0));
+  int64_t bytes = grad::elementBytes(type.getElementType());
+  return fromStorage(
+      nest, LLVM::MaskedLoadOp::create(b, nest.location, nest.vectorOf(storageType()), from, mask,
+                                       toStorage(nest, otherwise), b.getI32IntegerAttr(bytes)));
+}
+
 void Memory::store(LoopNest &nest, const Point &p, Value value) const {
   std::optional<LinearExpr> at = offset(nest, p);
   if (!p.hasLanes()) {
@@ -106,7 +117,8 @@ static SmallVector<Value> transpose(LoopNest &nest, SmallVector<Value> rows) {
     SmallVector<Value> next(n);
     for (int64_t r = 0; r < n; ++r)
       if (!(r & half)) {
-        next[r] = vector::ShuffleOp::create(nest.builder, nest.location, rows[r], rows[r + half], low);
+        next[r] =
+            vector::ShuffleOp::create(nest.builder, nest.location, rows[r], rows[r + half], low);
         next[r + half] =
             vector::ShuffleOp::create(nest.builder, nest.location, rows[r], rows[r + half], high);
       }

@@ -25,7 +25,8 @@ static void initializeTarget() {
   });
 }
 
-/// Loops are unrolled and vectorized as the schedule says; LLVM only cleans up, selects and allocates.
+/// Loops are unrolled and vectorized as the schedule says; LLVM only cleans up, selects and
+/// allocates.
 static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
@@ -59,9 +60,9 @@ FailureOr<std::string> gradc::cpu::emitObject(ModuleOp module, const exec::Level
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   assert(target && "the X86 target is linked in");
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   code->setTargetTriple(triple);
   code->setDataLayout(machine->createDataLayout());
   for (llvm::Function &f : *code) {

@@ -1,5 +1,5 @@
-// Where a value is wanted: an index a dim, affine in loop variables, possibly running along the lanes
-// of a vector.
+// Where a value is wanted: an index a dim, affine in loop variables, possibly running along the
+// lanes of a vector.
 #ifndef COMPILER_CODEGEN_CPU_POINT_H
 #define COMPILER_CODEGEN_CPU_POINT_H
 
@@ -32,8 +32,8 @@ struct LinearExpr {
   bool operator<(const LinearExpr &other) const;
 };
 
-/// One element of a tensor (no coordinate runs along the lanes), or one a lane. Only the first `valid`
-/// lanes may be read or written.
+/// One element of a tensor (no coordinate runs along the lanes), or one a lane. Only the first
+/// `valid` lanes may be read or written.
 struct Point {
   std::vector<LinearExpr> coordinates;
   int64_t valid = 0; // 0 without lanes

@@ -151,8 +151,8 @@ void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
     SmallVector<Value> elements;
     for (int64_t l = 0; l < nest.lanes; ++l)
       elements.push_back(nest.known(result, p.inLane(std::min(l, p.valid - 1))));
-    Value vector = vector::FromElementsOp::create(
-        nest.builder, nest.location, nest.vectorOf(elements[0].getType()), elements);
+    Value vector = vector::FromElementsOp::create(nest.builder, nest.location,
+                                                  nest.vectorOf(elements[0].getType()), elements);
     nest.known(result, p) = vector;
   }
 }

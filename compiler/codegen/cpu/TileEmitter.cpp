@@ -1,4 +1,5 @@
-// Pulls values through constants, memory and linalg.generic; what it has computed, it computes once.
+// Pulls values through constants, memory and linalg.generic; what it has computed, it computes
+// once.
 #include "compiler/codegen/cpu/TileEmitter.h"
 
 #include "dialects/grad/HostTensor.h"
@@ -34,9 +35,17 @@ void TileEmitter::compute(Value value, const Point &point) {
   assert(op && "every argument of a kernel is bound to memory");
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return computeGeneric(generic, cast<OpResult>(value), point);
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    return computeReshape(op, point);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     Value result = computeConstant(constant, point);
     nest.known(value, point) = result;
+    return;
+  }
+  if (isa<tensor::EmptyOp>(op)) { // what no piece of an assembly covers
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    nest.known(value, point) =
+        arith::ConstantOp::create(nest.builder, op->getLoc(), nest.builder.getZeroAttr(element));
     return;
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op))
@@ -52,8 +61,7 @@ void TileEmitter::compute(Value value, const Point &point) {
 Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {
   auto elements = cast<ElementsAttr>(op.getValue());
   if (auto splat = dyn_cast<SplatElementsAttr>(elements))
-    return arith::ConstantOp::create(nest.builder, op.getLoc(),
-                                     splat.getSplatValue<TypedAttr>());
+    return arith::ConstantOp::create(nest.builder, op.getLoc(), splat.getSplatValue<TypedAttr>());
   nest.atDepth(0, [&] {
     grad::HostTensor host(elements);
     OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
@@ -72,6 +80,8 @@ Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {
 void TileEmitter::computeGeneric(linalg::GenericOp op, OpResult result, const Point &point) {
   if (op.getNumReductionLoops() > 0)
     return reduce(op, result, point);
+  if (isAssembly(op))
+    return computeAssembly(op, point);
   auto domain = domainOf(result, point);
   if (!domain)
     return fail(op, "expected an output map of plain dims");
@@ -148,6 +158,8 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
 
   auto op = value.getDefiningOp<linalg::GenericOp>();
   if (!op)
+    return;
+  if (isAssembly(op))
     return;
   if (op.getNumReductionLoops() > 0) {
     std::map<unsigned, SmallVector<Point>> byDepth;

@@ -1,5 +1,5 @@
-// Computes values of a kernel's region where they are wanted: from a result at a point of the register
-// tile back to the loads, through linalg.generic ops.
+// Computes values of a kernel's region where they are wanted: from a result at a point of the
+// register tile back to the loads, through linalg.generic ops.
 #ifndef COMPILER_CODEGEN_CPU_TILEEMITTER_H
 #define COMPILER_CODEGEN_CPU_TILEEMITTER_H
 
@@ -8,6 +8,10 @@
 #include <set>
 
 namespace gradc::cpu {
+
+/// The op writes into a part of its output and leaves the rest: a piece of a concatenation or a
+/// pad.
+bool isAssembly(mlir::linalg::GenericOp op);
 
 class TileEmitter {
 public:
@@ -20,7 +24,8 @@ public:
   /// Computes together what is cheaper together: all reductions under `value`, and loads that are
   /// transposed. Their values at the points are known from then on.
   void prepare(mlir::Value value, llvm::ArrayRef<Point> points);
-  /// The value at a point: a scalar, or a vector when the point has lanes and the value depends on them.
+  /// The value at a point: a scalar, or a vector when the point has lanes and the value depends on
+  /// them.
   mlir::Value pull(mlir::Value value, const Point &point);
 
   /// A reduction to fewer dims lies under the value: a statistic of its rows.
@@ -30,9 +35,17 @@ public:
 private:
   void compute(mlir::Value value, const Point &point);
   void computeGeneric(mlir::linalg::GenericOp op, mlir::OpResult result, const Point &point);
+  void computeReshape(mlir::Operation *op, const Point &point);
+  void computeAssembly(mlir::linalg::GenericOp op, const Point &point);
+  mlir::Value assembleVector(mlir::linalg::GenericOp op, const Point &point);
+  mlir::Value assembleScalar(mlir::linalg::GenericOp op, const Point &point);
   mlir::Value computeConstant(mlir::arith::ConstantOp op, const Point &point);
   void prepareOnce(mlir::Value value, llvm::ArrayRef<Point> points,
                    std::set<std::pair<const void *, Point>> &seen);
+
+  /// Each lane computed alone.
+  mlir::Value laneByLane(mlir::Type element, const Point &point,
+                         llvm::function_ref<mlir::Value(const Point &)> compute);
 
   // Points and domains.
   /// The iteration of `op` that makes `result` at `point`; reduction dims are left 0.
@@ -42,11 +55,11 @@ private:
 
   // Bodies.
   using BodyOperand = llvm::function_ref<mlir::Value(mlir::OpOperand &)>;
-  /// The body's yielded values, as vectors where an operand or an index is one. With `fuse`, a product
-  /// that is only added to the accumulator becomes one fused operation.
+  /// The body's yielded values, as vectors where an operand or an index is one. With `fuse`, a
+  /// product that is only added to the accumulator becomes one fused operation.
   llvm::SmallVector<mlir::Value> emitBody(mlir::linalg::GenericOp op,
-                                          llvm::ArrayRef<LinearExpr> domain, int64_t valid, bool fuse,
-                                          BodyOperand operand);
+                                          llvm::ArrayRef<LinearExpr> domain, int64_t valid,
+                                          bool fuse, BodyOperand operand);
   void emitBodyOp(mlir::Operation *op, mlir::IRMapping &map);
   mlir::Value lookUp(mlir::Value value, mlir::IRMapping &map);
   mlir::Value emitExtract(mlir::tensor::ExtractOp op, mlir::IRMapping &map, int64_t valid);
@@ -54,13 +67,15 @@ private:
 
   // Reductions.
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
-  void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
+  void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
+                     llvm::ArrayRef<Point> points);
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
                     unsigned dim, mlir::Value combined);
   std::optional<unsigned> dimToVectorize(mlir::linalg::GenericOp op, mlir::OpResult result,
                                          const Point &point);
   int64_t laneCost(mlir::Value value, const Point &point);
-  mlir::Value combine(mlir::linalg::GenericOp op, mlir::Value combined, mlir::Value a, mlir::Value b);
+  mlir::Value combine(mlir::linalg::GenericOp op, mlir::Value combined, mlir::Value a,
+                      mlir::Value b);
   mlir::Value initial(mlir::linalg::GenericOp op, unsigned result, const Point &point);
 
   void fail(mlir::Operation *op, const llvm::Twine &why);

@@ -6,8 +6,8 @@
 
 namespace gradc::cpu {
 
-/// Expands math.exp, expm1, log, log1p, tanh, erf, sin, cos, powf and rsqrt. f16 and bf16 are computed
-/// in f32.
+/// Expands math.exp, expm1, log, log1p, tanh, erf, sin, cos, powf and rsqrt. f16 and bf16 are
+/// computed in f32.
 void populateVectorMathPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace gradc::cpu
