@@ -53,9 +53,9 @@ KernelRunner::KernelRunner(const std::string &text) : context(allDialects()) {
 }
 KernelRunner::~KernelRunner() = default;
 
-int64_t KernelRunner::units() const { return exec::kernelUnits(op); }
+int64_t KernelRunner::units() { return exec::kernelUnits(op); }
 
-std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) const {
+std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<HostTensor> operands;
   for (BlockArgument argument : op.getBlock().getArguments()) {
@@ -131,7 +131,7 @@ struct Buffer {
 
 std::vector<HostTensor>
 KernelRunner::run(const std::vector<HostTensor> &operands,
-                  const std::vector<std::pair<int64_t, int64_t>> &ranges) const {
+                  const std::vector<std::pair<int64_t, int64_t>> &ranges) {
   std::vector<Buffer> buffers;
   std::vector<void *> slices;
   for (auto [i, operand] : llvm::enumerate(operands)) {
@@ -160,7 +160,7 @@ KernelRunner::run(const std::vector<HostTensor> &operands,
   return results;
 }
 
-std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &operands) const {
+std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &operands) {
   llvm::DenseMap<Value, HostTensor> values;
   for (auto [argument, operand] : llvm::zip(op.getBlock().getArguments(), operands))
     values[argument] = operand;

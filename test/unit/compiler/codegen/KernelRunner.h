@@ -33,13 +33,13 @@ public:
   ~KernelRunner();
 
   bool isReady() const { return kernel != nullptr; }
-  int64_t units() const;
-  std::vector<HostTensor> randomOperands(unsigned seed) const;
+  int64_t units();
+  std::vector<HostTensor> randomOperands(unsigned seed);
   /// Runs the units range by range. Fails the test when bytes outside the results change.
   std::vector<HostTensor> run(const std::vector<HostTensor> &operands,
-                              const std::vector<std::pair<int64_t, int64_t>> &ranges) const;
+                              const std::vector<std::pair<int64_t, int64_t>> &ranges);
   /// The region, op by op, through the ops' own evaluate.
-  std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands) const;
+  std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
 
 private:
   mlir::MLIRContext context;
