@@ -23,7 +23,7 @@ struct Life {
   size_t first, last;
 };
 
-void findPeak(exec::EntryOp entry, ArrayRef<exec::DispatchOp> dispatches, EntryPlan &plan) {
+void findPeak(exec::EntryOp entry, MutableArrayRef<exec::DispatchOp> dispatches, EntryPlan &plan) {
   std::vector<Life> lives;
   llvm::DenseMap<int64_t, size_t> current; // arena offset -> the life that holds it now
   for (auto [time, dispatch] : llvm::enumerate(dispatches)) {

@@ -2,7 +2,7 @@
 #ifndef COMPILER_PLAN_H
 #define COMPILER_PLAN_H
 
-#include "compiler/Compiler.h"
+#include "dialects/exec/Exec.h"
 
 namespace gradc {
 
