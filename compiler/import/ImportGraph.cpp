@@ -300,7 +300,8 @@ void EntryImport::finish() {
   func::ReturnOp::create(builder, model.fileLoc(), results);
   Block &body = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (op.use_empty() && (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
+    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
+        (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
       op.erase();
   function.setType(builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, attributes] : llvm::enumerate(argumentAttributes))

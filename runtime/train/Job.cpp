@@ -6,7 +6,7 @@
 namespace gradc {
 
 /// The defaults are those of training.proto.
-static double optimizerRate(Config optimizer) {
+double optimizerRate(Config optimizer) {
   for (Config kind : optimizer.children()) {
     bool isAdam = kind.name() == "adam" || kind.name() == "adamw";
     return kind.real("learning_rate", isAdam ? 0.001 : 0.01);
@@ -45,7 +45,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
         text("evaluation { every_epochs } is ", job.evaluateEveryEpochs, ", expected 1 or more"));
   if (!options.dataFolder.empty())
     job.dataFolders = {options.dataFolder};
-  else if (std::string_view folder = spec.string("spec_folder"); !folder.empty())
+  else if (std::string_view folder = spec.string("directory"); !folder.empty())
     job.dataFolders = {std::string(folder), "."};
   else
     job.dataFolders = {"."};
