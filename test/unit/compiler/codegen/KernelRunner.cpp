@@ -70,6 +70,11 @@ std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) {
   return operands;
 }
 
+HostTensor KernelRunner::operand(const void *bytes, size_t size) {
+  return HostTensor(cast<RankedTensorType>(op.getBlock().getArgument(0).getType()),
+                    ArrayRef(static_cast<const char *>(bytes), size));
+}
+
 namespace {
 /// Where a logical element lies in a layout.
 int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAttr panel) {
@@ -129,9 +134,8 @@ struct Buffer {
 };
 } // namespace
 
-std::vector<HostTensor>
-KernelRunner::run(const std::vector<HostTensor> &operands,
-                  const std::vector<std::pair<int64_t, int64_t>> &ranges) {
+std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operands,
+                                          const std::vector<std::pair<int64_t, int64_t>> &ranges) {
   std::vector<Buffer> buffers;
   std::vector<void *> slices;
   for (auto [i, operand] : llvm::enumerate(operands)) {
@@ -187,7 +191,8 @@ void gradc::test::expectRight(const std::string &text, double tolerance) {
     for (int64_t i = 0; i < whole[r].size(); ++i) {
       double e = expected[r].getFloat(i), found = whole[r].getFloat(i);
       ASSERT_NEAR(found, e, tolerance * std::max(1.0, std::abs(e)))
-          << "result " << r << ", element " << i << " of\n" << text;
+          << "result " << r << ", element " << i << " of\n"
+          << text;
     }
 
   std::vector<std::vector<std::pair<int64_t, int64_t>>> splits;
@@ -199,6 +204,7 @@ void gradc::test::expectRight(const std::string &text, double tolerance) {
   for (const auto &ranges : splits) {
     std::vector<HostTensor> parts = runner.run(operands, ranges);
     for (size_t r = 0; r < whole.size(); ++r)
-      ASSERT_EQ(whole[r].bytes(), parts[r].bytes()) << "result " << r << " differs when split, of\n" << text;
+      ASSERT_EQ(whole[r].bytes(), parts[r].bytes()) << "result " << r << " differs when split, of\n"
+                                                    << text;
   }
 }
