@@ -32,14 +32,14 @@ public:
   void emitUnits(Value begin, Value end);
 
 private:
+  void emitFullUnits(Value begin, Value end);
   void emitLevel(size_t level);
+  /// Opens the loop over a dim's tiles: full ones, then what is left over.
+  void forTiles(int64_t dim, llvm::function_ref<void()> inside);
+  int64_t unitsTogether() const;
   void emitTile(ArrayRef<Output *> outputs);
+  void storeStrided(const Memory &memory, ArrayRef<Point> points, ArrayRef<Value> values);
   SmallVector<Point> tilePoints(const Output &output) const;
-  void bind(size_t level, LinearExpr at, int64_t extent) {
-    coordinates[order[level]] = at;
-    extents[order[level]] = extent;
-    emitLevel(level + 1);
-  }
 
   LoopNest &nest;
   TileEmitter &tiles;
@@ -79,20 +79,48 @@ void SpaceEmitter::emitUnits(Value begin, Value end) {
   }
   int64_t size = shape[order[0]], step = tile[order[0]], full = size / step;
   Value last = nest.constant(full);
-  if (full > 0) {
-    Value upper = arith::MinSIOp::create(b, nest.location, end, last);
-    nest.loop(begin, upper, {}, [&](LinearExpr unit, ValueRange) {
-      bind(0, unit * step, step);
-      return SmallVector<Value>();
-    });
-  }
+  if (full > 0)
+    emitFullUnits(begin, arith::MinSIOp::create(b, nest.location, end, last));
   if (size % step != 0) {
     Value reached = arith::AndIOp::create(
         b, nest.location,
         arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sle, begin, last),
         arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, last));
-    nest.when(reached, [&] { bind(0, LinearExpr(full * step), size % step); });
+    nest.when(reached, [&] {
+      coordinates[order[0]] = LinearExpr(full * step);
+      extents[order[0]] = size % step;
+      emitLevel(1);
+    });
   }
+}
+
+void SpaceEmitter::emitFullUnits(Value begin, Value end) {
+  OpBuilder &b = nest.builder;
+  int64_t step = tile[order[0]], together = unitsTogether();
+  auto units = [&](Value from, Value to, llvm::function_ref<void()> inside) {
+    nest.loop(from, to, {}, [&](LinearExpr unit, ValueRange) {
+      coordinates[order[0]] = unit * step;
+      extents[order[0]] = step;
+      inside();
+      return SmallVector<Value>();
+    });
+  };
+  if (together == 1)
+    return units(begin, end, [&] { emitLevel(1); });
+
+  // Several units go through the second loop together, so that what it streams is read once for
+  // all.
+  Value block = nest.constant(together);
+  Value count = arith::SubIOp::create(b, nest.location, end, begin);
+  Value blocks = arith::CeilDivSIOp::create(b, nest.location, count, block);
+  nest.loop(nest.constant(0), blocks, {}, [&](LinearExpr i, ValueRange) {
+    Value done = nest.index(i * together);
+    Value from = arith::AddIOp::create(b, nest.location, begin, done);
+    Value to = arith::AddIOp::create(b, nest.location, from, block);
+    to = arith::MinSIOp::create(b, nest.location, to, end);
+    forTiles(order[1], [&] { units(from, to, [&] { emitLevel(2); }); });
+    return SmallVector<Value>();
+  });
 }
 
 void SpaceEmitter::emitLevel(size_t level) {
@@ -105,18 +133,26 @@ void SpaceEmitter::emitLevel(size_t level) {
   if (level == order.size() ||
       llvm::none_of(outputs, [&](const Output &o) { return o.level > level; }))
     return;
+  forTiles(order[level], [&] { emitLevel(level + 1); });
+}
 
-  int64_t dim = order[level], size = shape[dim], step = tile[dim], full = size / step;
+void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
+  int64_t size = shape[dim], step = tile[dim], full = size / step;
   // Short rows stay in registers between their statistics and their results.
   bool isRow =
       dim + 1 == int64_t(shape.size()) && size <= 8 * nest.lanes &&
       llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
   nest.loop(0, full, isRow, {}, [&](LinearExpr i, ValueRange) {
-    bind(level, i * step, step);
+    coordinates[dim] = i * step;
+    extents[dim] = step;
+    inside();
     return SmallVector<Value>();
   });
-  if (size % step != 0)
-    bind(level, LinearExpr(full * step), size % step);
+  if (size % step != 0) {
+    coordinates[dim] = LinearExpr(full * step);
+    extents[dim] = size % step;
+    inside();
+  }
 }
 
 SmallVector<Point> SpaceEmitter::tilePoints(const Output &output) const {
@@ -149,13 +185,55 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   }
   // Results may take the place of operands that are read at the same element: all of a point is
   // computed before any of it is stored.
+  SmallVector<SmallVector<Value>> strided(here.size());
   for (size_t i = 0; i < points[0].size(); ++i) {
     SmallVector<Value> values;
     for (auto [o, at] : llvm::zip(here, points))
       values.push_back(tiles.pull(o->value, at[i]));
-    for (auto [o, at, value] : llvm::zip(here, points, values))
-      o->memory.store(nest, at[i], value);
+    for (auto [o, at, value, later] : llvm::zip(here, points, values, strided))
+      if (o->memory.isStrided(nest, at[i]))
+        later.push_back(value);
+      else
+        o->memory.store(nest, at[i], value);
   }
+  for (auto [o, at, values] : llvm::zip(here, points, strided))
+    if (!values.empty())
+      storeStrided(o->memory, at, values);
+}
+
+/// Columns of vectors, transposed in registers where they fill a square.
+void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
+                                ArrayRef<Value> values) {
+  // The tile's points run along its rows; those of one column are a row's vectors apart.
+  int64_t columns = llvm::divideCeil(extents.back(), nest.lanes), rows = points.size() / columns;
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows;) {
+      SmallVector<Point> square;
+      SmallVector<Value> squareValues;
+      for (int64_t r = row; r < std::min(rows, row + nest.lanes); ++r) {
+        square.push_back(points[r * columns + column]);
+        squareValues.push_back(values[r * columns + column]);
+      }
+      if (!memory.storeTransposed(nest, square, squareValues))
+        for (auto [p, value] : llvm::zip(square, squareValues))
+          memory.store(nest, p, value);
+      row += square.size();
+    }
+}
+
+/// A contraction whose rows stream past a panel too large for the first cache: so many panels at
+/// once that they fill half of a small second-level cache.
+int64_t SpaceEmitter::unitsTogether() const {
+  constexpr int64_t panelsBytes = 256 << 10;
+  if (order.size() != 2 || !llvm::all_of(outputs, [](const Output &o) {
+        return o.level == 2 && !TileEmitter::hasRowReduction(o.value);
+      }))
+    return 1;
+  int64_t depth = 0;
+  for (const Output &o : outputs)
+    depth = std::max(depth, TileEmitter::reducedElements(o.value));
+  int64_t panel = depth * tile[order[0]] * 4;
+  return depth == 0 ? 1 : std::clamp<int64_t>(panelsBytes / panel, 1, 8);
 }
 
 } // namespace

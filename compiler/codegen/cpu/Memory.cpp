@@ -40,6 +40,13 @@ std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
   return sum + quotient * stride + remainder;
 }
 
+bool Memory::isStrided(LoopNest &nest, const Point &p) const {
+  if (!p.hasLanes())
+    return false;
+  std::optional<LinearExpr> at = offset(nest, p);
+  return !at || at->lane != 1;
+}
+
 Value Memory::load(LoopNest &nest, const Point &p) const {
   std::optional<LinearExpr> at = offset(nest, p);
   if (!p.hasLanes())

@@ -15,6 +15,8 @@ public:
 
   /// The elements from the base to the point, or nothing when the lanes are not evenly spaced.
   std::optional<LinearExpr> offset(LoopNest &nest, const Point &p) const;
+  /// The point's lanes are not neighbours in memory.
+  bool isStrided(LoopNest &nest, const Point &p) const;
   /// The element, or a vector of one a lane (0 in the lanes beyond `valid`).
   mlir::Value load(LoopNest &nest, const Point &p) const;
   void store(LoopNest &nest, const Point &p, mlir::Value value) const;

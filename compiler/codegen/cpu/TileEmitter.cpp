@@ -181,19 +181,39 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
   }
 }
 
-bool TileEmitter::hasRowReduction(Value value) {
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+/// The reductions under a value.
+static SmallVector<linalg::GenericOp> reductionsUnder(Value value) {
   SetVector<Operation *> below;
+  SmallVector<linalg::GenericOp> reductions;
   if (Operation *op = value.getDefiningOp())
     below.insert(op);
   for (size_t i = 0; i < below.size(); ++i) {
     if (auto generic = dyn_cast<linalg::GenericOp>(below[i]))
-      if (generic.getNumReductionLoops() > 0 &&
-          cast<RankedTensorType>(generic.getResult(0).getType()).getRank() < rank)
-        return true;
+      if (generic.getNumReductionLoops() > 0)
+        reductions.push_back(generic);
     for (Value operand : below[i]->getOperands())
       if (Operation *op = operand.getDefiningOp())
         below.insert(op);
   }
-  return false;
+  return reductions;
+}
+
+bool TileEmitter::hasRowReduction(Value value) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  return llvm::any_of(reductionsUnder(value), [&](linalg::GenericOp op) {
+    return cast<RankedTensorType>(op.getResult(0).getType()).getRank() < rank;
+  });
+}
+
+int64_t TileEmitter::reducedElements(Value value) {
+  int64_t most = 0;
+  for (linalg::GenericOp op : reductionsUnder(value)) {
+    SmallVector<unsigned> dims;
+    op.getReductionDims(dims);
+    int64_t elements = 1;
+    for (unsigned d : dims)
+      elements *= op.getStaticLoopRanges()[d];
+    most = std::max(most, elements);
+  }
+  return most;
 }

@@ -30,6 +30,8 @@ public:
 
   /// A reduction to fewer dims lies under the value: a statistic of its rows.
   static bool hasRowReduction(mlir::Value value);
+  /// The most elements that one element under the value sums over; 0 without reductions.
+  static int64_t reducedElements(mlir::Value value);
   bool hasFailed() const { return failed; }
 
 private:
