@@ -3,6 +3,7 @@
 #include "tools/gradc/Command.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 namespace gradc {
