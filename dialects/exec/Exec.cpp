@@ -6,6 +6,17 @@
 using namespace mlir;
 using namespace mlir::exec;
 
+// [1, 16], and [] for a root space without dims.
+static ParseResult parseDims(AsmParser &parser, SmallVector<int64_t> &dims) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                        [&] { return parser.parseInteger(dims.emplace_back()); });
+}
+static void printDims(AsmPrinter &printer, ArrayRef<int64_t> dims) {
+  printer << '[';
+  llvm::interleaveComma(dims, printer);
+  printer << ']';
+}
+
 #include "dialects/exec/ExecDialect.cpp.inc"
 #include "dialects/exec/ExecEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES

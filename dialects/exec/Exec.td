@@ -50,7 +50,7 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain);
   let assemblyFormat = [{
-    `<` `lanes` `=` $lanes `,` `tile` `=` `[` $tile `]` `,` `order` `=` `[` $order `]` `,`
+    `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
     `grain` `=` $grain `>`
   }];
 }

@@ -14,7 +14,8 @@ Value Float::constant(Type type, double x) const {
   APFloat number(x);
   bool lossy;
   Type element = getElementTypeOrSelf(type);
-  number.convert(cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+  number.convert(cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &lossy);
   TypedAttr attribute = FloatAttr::get(element, number);
   if (auto vector = dyn_cast<VectorType>(type))
     attribute = DenseElementsAttr::get(vector, Attribute(attribute));
@@ -57,8 +58,8 @@ Float Float::atMost(double high) const {
   return limit.select(limit.compare(arith::CmpFPredicate::OLT, *this), *this);
 }
 
-// Adding 1.5 * 2^mantissa leaves the nearest integer in the low bits: no conversion instruction, which
-// AVX2 lacks for 64-bit integers.
+// Adding 1.5 * 2^mantissa leaves the nearest integer in the low bits: no conversion instruction,
+// which AVX2 lacks for 64-bit integers.
 static double magic(const Float &x) { return x.isF64() ? 0x1.8p52 : 0x1.8p23; }
 
 std::pair<Float, Value> Float::nearest() const {

@@ -1,5 +1,5 @@
-// A float value (scalar or vector, f32 or f64) under construction: formulas read as formulas, and are
-// computed as they are written.
+// A float value (scalar or vector, f32 or f64) under construction: formulas read as formulas, and
+// are computed as they are written.
 #ifndef COMPILER_CODEGEN_CPU_FLOATS_H
 #define COMPILER_CODEGEN_CPU_FLOATS_H
 
@@ -41,7 +41,9 @@ public:
   mlir::Value compare(mlir::arith::CmpFPredicate how, Float y) const;
   mlir::Value operator<(Float y) const { return compare(mlir::arith::CmpFPredicate::OLT, y); }
   mlir::Value operator<(double y) const { return *this < number(y); }
-  mlir::Value operator>(double y) const { return compare(mlir::arith::CmpFPredicate::OGT, number(y)); }
+  mlir::Value operator>(double y) const {
+    return compare(mlir::arith::CmpFPredicate::OGT, number(y));
+  }
   mlir::Value operator==(Float y) const { return compare(mlir::arith::CmpFPredicate::OEQ, y); }
   mlir::Value operator==(double y) const { return *this == number(y); }
   Float select(mlir::Value condition, Float otherwise) const;

@@ -1,5 +1,5 @@
-// The expansions. f32 coefficients are minimax fits; f64 ones are Taylor's where that converges fast
-// enough, else those of Sun's fdlibm.
+// The expansions. f32 coefficients are minimax fits; f64 ones are Taylor's where that converges
+// fast enough, else those of Sun's fdlibm.
 #include "compiler/codegen/cpu/VectorMath.h"
 
 #include "compiler/codegen/cpu/Floats.h"
@@ -36,8 +36,7 @@ Float expm1Quotient(Float r) {
 
 Float expOf(Float x) {
   // Beyond these limits the result is 0 or infinite, and the reduction is not exact.
-  Float limited =
-      x.isF64() ? x.atLeast(-746.0).atMost(710.0) : x.atLeast(-104.0).atMost(89.0);
+  Float limited = x.isF64() ? x.atLeast(-746.0).atMost(710.0) : x.atLeast(-104.0).atMost(89.0);
   auto [r, n] = reduceByLn2(limited);
   return expm1Quotient(r).fma(r, r.number(1.0)).scale(n);
 }
@@ -62,7 +61,7 @@ Float tanhOf(Float x) {
                                           -0.0539405632, 0.133331579, -0.333333296}),
                             x);
   Float large = a.number(1.0) - a.number(2.0) / (expOf(a.atMost(10.0) * 2.0) + 1.0);
-  return small.select(a < 0.625, large.copySign(x));
+  return small.select(a < 0.625, large).copySign(x);
 }
 
 // Logarithms --------------------------------------------------------------------------------------
@@ -138,23 +137,21 @@ Float erfOfF32(Float x) {
 
 Float erfOfF64(Float x) {
   Float a = x.abs(), z = x * x, one = x.number(1.0);
-  Float small =
-      x + x * (z.polynomial({-2.37630166566501626084e-05, -5.77027029648944159157e-03,
-                             -2.84817495755985104766e-02, -3.25042107247001499370e-01,
-                             1.28379167095512558561e-01}) /
-               z.polynomial({-3.96022827877536812320e-06, 1.32494738004321644526e-04,
-                             5.08130628187576562776e-03, 6.50222499887672944485e-02,
-                             3.97917223959155352819e-01, 1.0}));
+  Float small = x + x * (z.polynomial({-2.37630166566501626084e-05, -5.77027029648944159157e-03,
+                                       -2.84817495755985104766e-02, -3.25042107247001499370e-01,
+                                       1.28379167095512558561e-01}) /
+                         z.polynomial({-3.96022827877536812320e-06, 1.32494738004321644526e-04,
+                                       5.08130628187576562776e-03, 6.50222499887672944485e-02,
+                                       3.97917223959155352819e-01, 1.0}));
   Float t = a - 1.0;
-  Float middle =
-      t.polynomial({-2.16637559486879084300e-03, 3.54783043256182359371e-02,
-                    -1.10894694282396677476e-01, 3.18346619901161753674e-01,
-                    -3.72207876035701323847e-01, 4.14856118683748331666e-01,
-                    -2.36211856075265944077e-03}) /
-          t.polynomial({1.19844998467991074170e-02, 1.36370839120290507362e-02,
-                        1.26171219808761642112e-01, 7.18286544141962662868e-02,
-                        5.40397917702171048937e-01, 1.06420880400844228286e-01, 1.0}) +
-      8.45062911510467529297e-01;
+  Float middle = t.polynomial({-2.16637559486879084300e-03, 3.54783043256182359371e-02,
+                               -1.10894694282396677476e-01, 3.18346619901161753674e-01,
+                               -3.72207876035701323847e-01, 4.14856118683748331666e-01,
+                               -2.36211856075265944077e-03}) /
+                     t.polynomial({1.19844998467991074170e-02, 1.36370839120290507362e-02,
+                                   1.26171219808761642112e-01, 7.18286544141962662868e-02,
+                                   5.40397917702171048937e-01, 1.06420880400844228286e-01, 1.0}) +
+                 8.45062911510467529297e-01;
   // 1 - erfc, whose argument is split so that its square is exact.
   Float c = a.atMost(6.0), w = one / (c * c);
   Float near = w.polynomial({-9.81432934416914548592e+00, -8.12874355063065934246e+01,
@@ -175,8 +172,8 @@ Float erfOfF64(Float x) {
                             3.03380607434824582924e+01, 1.0});
   Float high = c.fromBits(c.integerOp<arith::AndIOp>(c.bits(), c.integer(~int64_t(0xffffffff))));
   Float ratio = near.select(c < 1.0 / 0.35, far);
-  Float tail = expOf((-high).fma(high, x.number(-0.5625))) *
-               expOf((high - c).fma(high + c, ratio)) / c;
+  Float tail =
+      expOf((-high).fma(high, x.number(-0.5625))) * expOf((high - c).fma(high + c, ratio)) / c;
   Float large = one - tail;
   Float y = middle.select(a < 1.25, large);
   return small.select(a < 0.84375, y.copySign(x));
@@ -196,16 +193,15 @@ Float sineOf(Float x, double quadrants) {
   r = n.fma(x.number(-2.02226624879595063154e-21), r);
   r = r.atLeast(-0.8).atMost(0.8); // where the remainder has lost all digits
   Float s = r * r;
-  Float sine = (r * s).fma(
-      s.polynomial({1.58969099521155010221e-10, -2.50507602534068634195e-08,
-                    2.75573137070700676789e-06, -1.98412698298579493134e-04,
-                    8.33333333332248946124e-03, -1.66666666666666324348e-01}),
-      r);
-  Float cosine = (s * s).fma(
-      s.polynomial({-1.13596475577881948265e-11, 2.08757232129817482790e-09,
-                    -2.75573143513906633035e-07, 2.48015872894767294178e-05,
-                    -1.38888888888741095749e-03, 4.16666666666666019037e-02}),
-      s.fma(s.number(-0.5), s.number(1.0)));
+  Float sine = (r * s).fma(s.polynomial({1.58969099521155010221e-10, -2.50507602534068634195e-08,
+                                         2.75573137070700676789e-06, -1.98412698298579493134e-04,
+                                         8.33333333332248946124e-03, -1.66666666666666324348e-01}),
+                           r);
+  Float cosine =
+      (s * s).fma(s.polynomial({-1.13596475577881948265e-11, 2.08757232129817482790e-09,
+                                -2.75573143513906633035e-07, 2.48015872894767294178e-05,
+                                -1.38888888888741095749e-03, 4.16666666666666019037e-02}),
+                  s.fma(s.number(-0.5), s.number(1.0)));
   Float shifted = n + quadrants;
   Float quadrant = shifted - (shifted * 0.25).floor() * 4.0;
   Value isOdd = x.either(quadrant == 1.0, quadrant == 3.0);
@@ -215,7 +211,7 @@ Float sineOf(Float x, double quadrants) {
   return y.select(x.abs() < x.number(INFINITY), x - x);
 }
 
-Float sinOf(Float x) { return sineOf(x, 0.0); }
+Float sinOf(Float x) { return x.select(x == 0.0, sineOf(x, 0.0)); } // -0 stays
 Float cosOf(Float x) { return sineOf(x, 1.0); }
 
 // Powers ------------------------------------------------------------------------------------------
@@ -238,9 +234,9 @@ Float powOf(Float a, Float b) {
   Value hasSign = one.copySign(a) < zero;
   Float ofInfinity = negated.select(isInteger, y);
   y = ofInfinity.select(a == -infinity, ofNegative).select(hasSign, y);
-  y = a.number(NAN).select(a.either(a.compare(arith::CmpFPredicate::UNO, a),
-                                    b.compare(arith::CmpFPredicate::UNO, b)),
-                           y);
+  y = a.number(NAN).select(
+      a.either(a.compare(arith::CmpFPredicate::UNO, a), b.compare(arith::CmpFPredicate::UNO, b)),
+      y);
   return one.select(a.either(a == one, b == zero), y);
 }
 
@@ -277,9 +273,8 @@ template <typename Op, Float (*formula)(Float)> struct ExpandUnary : OpRewritePa
 struct ExpandPow : OpRewritePattern<math::PowFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::PowFOp op, PatternRewriter &rewriter) const override {
-    return expand(op, rewriter, [&](auto widened) {
-      return powOf(widened(op.getLhs()), widened(op.getRhs()));
-    });
+    return expand(op, rewriter,
+                  [&](auto widened) { return powOf(widened(op.getLhs()), widened(op.getRhs())); });
   }
 };
 

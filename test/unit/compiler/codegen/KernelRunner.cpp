@@ -53,9 +53,9 @@ KernelRunner::KernelRunner(const std::string &text) : context(allDialects()) {
 }
 KernelRunner::~KernelRunner() = default;
 
-int64_t KernelRunner::units() const { return exec::kernelUnits(op); }
+int64_t KernelRunner::units() { return exec::kernelUnits(op); }
 
-std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) const {
+std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<HostTensor> operands;
   for (BlockArgument argument : op.getBlock().getArguments()) {
@@ -68,6 +68,11 @@ std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) const {
     operands.push_back(tensor);
   }
   return operands;
+}
+
+HostTensor KernelRunner::operand(const void *bytes, size_t size) {
+  return HostTensor(cast<RankedTensorType>(op.getBlock().getArgument(0).getType()),
+                    ArrayRef(static_cast<const char *>(bytes), size));
 }
 
 namespace {
@@ -129,9 +134,8 @@ struct Buffer {
 };
 } // namespace
 
-std::vector<HostTensor>
-KernelRunner::run(const std::vector<HostTensor> &operands,
-                  const std::vector<std::pair<int64_t, int64_t>> &ranges) const {
+std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operands,
+                                          const std::vector<std::pair<int64_t, int64_t>> &ranges) {
   std::vector<Buffer> buffers;
   std::vector<void *> slices;
   for (auto [i, operand] : llvm::enumerate(operands)) {
@@ -160,7 +164,7 @@ KernelRunner::run(const std::vector<HostTensor> &operands,
   return results;
 }
 
-std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &operands) const {
+std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &operands) {
   llvm::DenseMap<Value, HostTensor> values;
   for (auto [argument, operand] : llvm::zip(op.getBlock().getArguments(), operands))
     values[argument] = operand;
@@ -187,7 +191,8 @@ void gradc::test::expectRight(const std::string &text, double tolerance) {
     for (int64_t i = 0; i < whole[r].size(); ++i) {
       double e = expected[r].getFloat(i), found = whole[r].getFloat(i);
       ASSERT_NEAR(found, e, tolerance * std::max(1.0, std::abs(e)))
-          << "result " << r << ", element " << i << " of\n" << text;
+          << "result " << r << ", element " << i << " of\n"
+          << text;
     }
 
   std::vector<std::vector<std::pair<int64_t, int64_t>>> splits;
@@ -199,6 +204,7 @@ void gradc::test::expectRight(const std::string &text, double tolerance) {
   for (const auto &ranges : splits) {
     std::vector<HostTensor> parts = runner.run(operands, ranges);
     for (size_t r = 0; r < whole.size(); ++r)
-      ASSERT_EQ(whole[r].bytes(), parts[r].bytes()) << "result " << r << " differs when split, of\n" << text;
+      ASSERT_EQ(whole[r].bytes(), parts[r].bytes()) << "result " << r << " differs when split, of\n"
+                                                    << text;
   }
 }

@@ -28,18 +28,21 @@ private:
 
 class KernelRunner {
 public:
-  /// `text` holds exec.kernel ops; the first one is run. Code is for x86-64-v3 whatever the schedule.
+  /// `text` holds exec.kernel ops; the first one is run. Code is for x86-64-v3 whatever the
+  /// schedule.
   explicit KernelRunner(const std::string &text);
   ~KernelRunner();
 
   bool isReady() const { return kernel != nullptr; }
-  int64_t units() const;
-  std::vector<HostTensor> randomOperands(unsigned seed) const;
+  int64_t units();
+  std::vector<HostTensor> randomOperands(unsigned seed);
+  /// Operand 0's type with these bytes.
+  HostTensor operand(const void *bytes, size_t size);
   /// Runs the units range by range. Fails the test when bytes outside the results change.
   std::vector<HostTensor> run(const std::vector<HostTensor> &operands,
-                              const std::vector<std::pair<int64_t, int64_t>> &ranges) const;
+                              const std::vector<std::pair<int64_t, int64_t>> &ranges);
   /// The region, op by op, through the ops' own evaluate.
-  std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands) const;
+  std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
 
 private:
   mlir::MLIRContext context;
@@ -49,8 +52,8 @@ private:
   Kernel kernel = nullptr;
 };
 
-/// All units at once, cut in two at every place, and one by one backwards: the same bits. And close to
-/// the region's meaning.
+/// All units at once, cut in two at every place, and one by one backwards: the same bits. And close
+/// to the region's meaning.
 void expectRight(const std::string &text, double tolerance = 2e-5);
 
 } // namespace gradc::test

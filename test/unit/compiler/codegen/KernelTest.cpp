@@ -18,8 +18,8 @@ std::string tensor(std::vector<int64_t> shape, std::string element = "f32") {
 
 /// schedule attributes: lanes, tile and order as in IR.
 std::string schedule(int lanes, std::string tile, std::string order) {
-  return formatv("schedule = #exec.schedule<lanes = {0}, tile = [{1}], order = [{2}], grain = 1>", lanes,
-                 tile, order);
+  return formatv("schedule = #exec.schedule<lanes = {0}, tile = [{1}], order = [{2}], grain = 1>",
+                 lanes, tile, order);
 }
 
 TEST(Pointwise, AnyRankAndSize) {
@@ -69,7 +69,9 @@ TEST(Pointwise, Transposes) {
 
 TEST(Pointwise, EveryElementType) {
   for (const char *element : {"f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8", "ui16"}) {
-    double tolerance = element == std::string("bf16") ? 2e-2 : element == std::string("f16") ? 2e-3 : 1e-12;
+    double tolerance = element == std::string("bf16")  ? 2e-2
+                       : element == std::string("f16") ? 2e-3
+                                                       : 1e-12;
     expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {0}) attributes {{{1}} {{
       %s = grad.add %a, %b : {0}
       %p = grad.mul %s, %b : {0}
@@ -134,11 +136,12 @@ TEST(Reduction, SoftmaxRows) {
 
 TEST(Reduction, LossBesideItsGradient) {
   for (int64_t c : {2, 10, 100})
-    expectRight(formatv(R"(exec.kernel @k(%x: {0}, %y: tensor<13xi64>, %g: tensor<13xf32>) attributes {{{1}} {{
+    expectRight(formatv(
+        R"(exec.kernel @k(%x: {0}, %y: tensor<13xi64>, %g: tensor<13xf32>) attributes {{{1}} {{
       %l = grad.softmax_cross_entropy %x, %y : {0}, tensor<13xi64>
       %d = grad.softmax_cross_entropy_grad %x, %y, %g : {0}, tensor<13xi64>, tensor<13xf32>
       exec.yield %l, %d : tensor<13xf32>, {0} })",
-                        tensor({13, c}), schedule(8, "1, 16", "0, 1")));
+        tensor({13, c}), schedule(8, "1, 16", "0, 1")));
 }
 
 TEST(Reduction, ScalarBesideRows) {
@@ -194,10 +197,11 @@ TEST(Contraction, NarrowTypes) {
 }
 
 TEST(Contraction, Batched) {
-  expectRight(formatv(R"(exec.kernel @k(%a: tensor<3x7x10xf32>, %b: tensor<3x10x19xf32>) attributes {{{0}} {{
+  expectRight(formatv(
+      R"(exec.kernel @k(%a: tensor<3x7x10xf32>, %b: tensor<3x10x19xf32>) attributes {{{0}} {{
     %c = grad.matmul %a, %b : tensor<3x7x10xf32>, tensor<3x10x19xf32>
     exec.yield %c : tensor<3x7x19xf32> })",
-                      schedule(8, "1, 6, 16", "0, 2, 1")));
+      schedule(8, "1, 6, 16", "0, 2, 1")));
 }
 
 TEST(Contraction, BiasReluAndItsMask) {
@@ -217,24 +221,26 @@ TEST(Contraction, BiasReluAndItsMask) {
 }
 
 TEST(Contraction, SoftmaxOverItsRows) {
-  expectRight(formatv(R"(exec.kernel @k(%a: tensor<13x20xf32>, %b: tensor<20x10xf32>) attributes {{{0}} {{
+  expectRight(
+      formatv(R"(exec.kernel @k(%a: tensor<13x20xf32>, %b: tensor<20x10xf32>) attributes {{{0}} {{
     %c = grad.matmul %a, %b : tensor<13x20xf32>, tensor<20x10xf32>
     %s = grad.softmax %c dim 1 : tensor<13x10xf32>
     exec.yield %s : tensor<13x10xf32> })",
-                      schedule(8, "6, 16", "0, 1")));
+              schedule(8, "6, 16", "0, 1")));
 }
 
 TEST(Contraction, UpdateInItsEpilogueInPlace) {
   for (const char *element : {"f32", "f64"})
     expectRight(
-        formatv(R"(exec.kernel @k(%x: {0}, %dy: {1}, %w: {2}, %m: {2}, %v: {2}, %lr: {3}, %step: {3},
+        formatv(
+            R"(exec.kernel @k(%x: {0}, %dy: {1}, %w: {2}, %m: {2}, %v: {2}, %lr: {3}, %step: {3},
                               %go: tensor<i1>) attributes {{ inplace = array<i64: 2, 3, 4>,
           layouts = [unit, unit, {4}, {4}, {4}, unit, unit, unit, {4}, {4}, {4}], {5}} {{
       %g = grad.matmul %x, %dy transpose_lhs : {0}, {1}
-      %r:3 = grad.adam %w, %g, %m, %v, %lr, %step, %go {{beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01} : {2}, {3}
+      %r:3 = grad.adam %w, %g, %m, %v, %lr, %step, %go {{beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8, weight_decay = 0.01} : {2}, {3}
       exec.yield %r#0, %r#1, %r#2 : {2}, {2}, {2} })",
-                tensor({9, 20}, element), tensor({9, 37}, element), tensor({20, 37}, element),
-                tensor({}, element), "#exec.panel<dim = 1, width = 16>", schedule(8, "6, 16", "1, 0")),
+            tensor({9, 20}, element), tensor({9, 37}, element), tensor({20, 37}, element),
+            tensor({}, element), "#exec.panel<dim = 1, width = 16>", schedule(8, "6, 16", "1, 0")),
         1e-4);
 }
 
@@ -303,10 +309,11 @@ TEST(Constants, SplatAndDense) {
 }
 
 TEST(Random, Dropout) {
-  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x37xf32>, %seed: tensor<i32>, %step: tensor<i32>) attributes {{{0}} {{
+  expectRight(formatv(
+      R"(exec.kernel @k(%a: tensor<5x37xf32>, %seed: tensor<i32>, %step: tensor<i32>) attributes {{{0}} {{
     %d = grad.dropout %a, %seed, %step stream 3 ratio 0.25 : tensor<5x37xf32>, tensor<i32>
     exec.yield %d : tensor<5x37xf32> })",
-                      schedule(8, "1, 16", "0, 1")));
+      schedule(8, "1, 16", "0, 1")));
 }
 
 } // namespace
