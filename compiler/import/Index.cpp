@@ -68,9 +68,9 @@ static LogicalResult importRange(Node &n) {
     return n.error() << "expected scalars, found " << n.describeOperand(0) << ", "
                      << n.describeOperand(1) << " and " << n.describeOperand(2);
   double size = std::ceil((limit->getFloat(0) - start->getFloat(0)) / delta->getFloat(0));
-  constexpr double most = 1 << 28;
+  constexpr double most = 1 << 24;
   if (!(size < most)) // NaN, too
-    return n.error() << "expected a range of less than 2^28 elements, found a delta of "
+    return n.error() << "expected a range of less than 2^24 elements, found a delta of "
                      << delta->getFloat(0);
   Type element = n.element(0);
   HostTensor values(RankedTensorType::get({int64_t(std::max(size, 0.0))}, element));

@@ -176,6 +176,14 @@ const onnx::TensorProto *OnnxModel::initializer(StringRef name) const {
   return initializers.lookup(name);
 }
 
+std::vector<std::string> OnnxModel::inputNames() const {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto &input : graph().input())
+    if (!initializer(input.name()))
+      names.push_back(input.name());
+  return names;
+}
+
 LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location where) {
   const onnx::TensorProto *first = initializer(a), *second = initializer(b);
   FailureOr<RankedTensorType> firstType = type(*first, where), secondType = type(*second, where);

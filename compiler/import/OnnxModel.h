@@ -27,6 +27,8 @@ public:
   mlir::Location nodeLoc(const onnx::NodeProto &node) const;
   mlir::Location nameLoc(llvm::StringRef name) const;
 
+  /// The graph's inputs that are no initializers (up to IR version 3 these are inputs, too).
+  std::vector<std::string> inputNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
 

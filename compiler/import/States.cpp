@@ -112,6 +112,8 @@ StringRef States::symbol(StringRef initializer) const {
 }
 
 static bool isFinite(ElementsAttr value) {
+  if (auto floats = dyn_cast<DenseF32ResourceElementsAttr>(value)) // the large ones, where it counts
+    return llvm::all_of(*floats.tryGetAsArrayRef(), [](float x) { return std::isfinite(x); });
   HostTensor host(value);
   for (int64_t i = 0; i < host.size(); ++i)
     if (!std::isfinite(host.getFloat(i)))
@@ -139,7 +141,7 @@ static Operation *constantUse(Value value) {
   return nullptr;
 }
 
-static std::string nameOf(Operation *op) {
+std::string gradc::nodeName(Operation *op) {
   auto name = op->getLoc()->findInstanceOf<NameLoc>();
   return name ? name.getName().str() : op->getName().getStringRef().str();
 }
@@ -180,9 +182,9 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
     return no("holds values that are not finite");
   for (ReadOp read : reads)
     if (Operation *user = constantUse(read))
-      return no("used as a constant by \"" + nameOf(user) + "\"");
+      return no("used as a constant by \"" + nodeName(user) + "\"");
   verdict.trains = true;
-  verdict.reason = "a parameter of \"" + nameOf(*reads.front()->getUsers().begin()) + "\"";
+  verdict.reason = "a parameter of \"" + nodeName(*reads.front()->getUsers().begin()) + "\"";
   return verdict;
 }
 
@@ -201,7 +203,7 @@ void States::finish(std::vector<Verdict> &verdicts) {
         type.getNumElements() * elementBytes(type.getElementType()) <= smallBytes)
       return;
     auto initializer = names.find(value);
-    std::string name = initializer != names.end() ? initializer->second : nameOf(constant);
+    std::string name = initializer != names.end() ? initializer->second : nodeName(constant);
     StateOp &state = constants[name];
     if (!state || state.getInitial() != value)
       state = create(name, StateKind::constant, value, constant.getLoc());

@@ -47,6 +47,9 @@ private:
   llvm::StringSet<> trainable, frozen;
 };
 
+/// The ONNX node that an op comes from.
+std::string nodeName(mlir::Operation *op);
+
 /// The name among `candidates` that is most like `name`, or "" where none is.
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
 
