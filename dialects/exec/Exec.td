@@ -23,9 +23,7 @@ def Exec_Dialect : Dialect {
 }
 
 class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
-class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> {
-  let mnemonic = mnemonic_;
-}
+class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> { let mnemonic = mnemonic_; }
 
 // Attributes --------------------------------------------------------------------------------------
 
@@ -50,22 +48,21 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     below which splitting does not pay.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
-      ArrayRefParameter<"int64_t">:$order, "int64_t":$grain);
+                        ArrayRefParameter<"int64_t">:$order, "int64_t":$grain);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` `[` $tile `]` `,` `order` `=` `[` $order `]` `,`
     `grain` `=` $grain `>`
   }];
 }
 
-def Exec_SpaceEnum : I32EnumAttr<"Space", "where a slice lives",
-                                 [I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"buffer", 1>,
-                                  I32EnumAttrCase<"input", 2>, I32EnumAttrCase<"output", 3>]> {
+def Exec_SpaceEnum : I32EnumAttr<"Space", "where a slice lives", [
+    I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"buffer", 1>, I32EnumAttrCase<"input", 2>,
+    I32EnumAttrCase<"output", 3>]> {
   let cppNamespace = "::mlir::exec";
 }
 
 def Exec_Slice : Exec_Attr<"Slice", "slice"> {
-  let summary = "bytes [offset, offset + size) of the arena, of a state's buffer, or of an entry "
-                "input or output";
+  let summary = "bytes [offset, offset + size) of the arena, of a state's buffer, or of an entry input or output";
   let description = [{
     `index` is the input's or output's number, 0 otherwise; `buffer` the symbol of an exec.buffer
     where space is `buffer`; `type` the logical tensor in it.
@@ -78,8 +75,8 @@ def Exec_Slice : Exec_Attr<"Slice", "slice"> {
 
 // Ops ---------------------------------------------------------------------------------------------
 
-def Exec_KernelOp
-    : Exec_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "one kernel: a region of grad ops from operand tensors to result tensors";
   let description = [{
     The region stays grad IR until code generation, so the evaluator can run every kernel.
@@ -118,13 +115,11 @@ def Exec_LaunchOp : Exec_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUse
   let summary = "value form: run a kernel over tensors";
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$operands);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat =
-      "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+  let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
 }
 
 def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
-  let summary =
-      "the storage of a state at this level: its primary copy, or a mirror in another layout";
+  let summary = "the storage of a state at this level: its primary copy, or a mirror in another layout";
   let description = [{
     A mirror is refreshed from the primary by a dispatch after every write of the state.
     Example: `exec.buffer @fc1.weight.primary of @fc1.weight layout #exec.panel<dim = 1, width = 16> : 32768`
@@ -164,7 +159,7 @@ def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, Si
 }
 
 def Exec_DispatchOp : Exec_Op<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-                                           HasParent<"EntryOp">]> {
+    HasParent<"EntryOp">]> {
   let summary = "planned form: run a kernel over slices, operands first, then results";
   let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$reads, ArrayAttr:$writes);
   let assemblyFormat = "$kernel $reads `->` $writes attr-dict";

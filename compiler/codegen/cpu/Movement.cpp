@@ -73,6 +73,10 @@ static std::optional<SmallVector<Piece>> piecesOf(linalg::GenericOp op) {
   for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape())) {
     Piece piece{0, 1, 0, 0, false};
     AffineExpr rest = expr;
+    // `d mod n` is the d of a piece at the start of a dim of n.
+    if (auto inside = dyn_cast<AffineBinaryOpExpr>(rest);
+        inside && inside.getKind() == AffineExprKind::Mod)
+      rest = inside.getLHS();
     if (auto sum = dyn_cast<AffineBinaryOpExpr>(rest); sum && sum.getKind() == AffineExprKind::Add)
       if (auto offset = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
         piece.offset = offset.getValue();
