@@ -168,7 +168,8 @@ LogicalResult JobImport::checkNames() {
       ok = false;
     }
     if (!fed.insert(feed.input()).second) {
-      emitError(spec.at({{"feed", int(i)}})) << "graph input \"" << feed.input() << "\" is fed twice";
+      emitError(spec.at({{"feed", int(i)}}))
+          << "graph input \"" << feed.input() << "\" is fed twice";
       ok = false;
     }
   }
@@ -208,18 +209,18 @@ LogicalResult JobImport::applySpec() {
         known = false;
       }
     if (known && tie.a() == tie.b()) {
-      emitError(spec.at({{"tie", int(i)}})) << "expected two initializers to tie, found \""
-                                            << tie.a() << "\" twice";
+      emitError(spec.at({{"tie", int(i)}}))
+          << "expected two initializers to tie, found \"" << tie.a() << "\" twice";
       known = false;
     }
-    ok &= known && succeeded(model.tie(tie.a(), tie.b(), tie.transpose(),
-                                       spec.at({{"tie", int(i)}})));
+    ok &= known &&
+          succeeded(model.tie(tie.a(), tie.b(), tie.transpose(), spec.at({{"tie", int(i)}})));
   }
   std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
       freeze(spec.get().freeze().begin(), spec.get().freeze().end());
-  ok &= succeeded(import.states.setPatterns(trainable, freeze,
-                                            [&](int i) { return spec.at({{"trainable", i}}); },
-                                            [&](int i) { return spec.at({{"freeze", i}}); }));
+  ok &= succeeded(import.states.setPatterns(
+      trainable, freeze, [&](int i) { return spec.at({{"trainable", i}}); },
+      [&](int i) { return spec.at({{"freeze", i}}); }));
   return success(ok && succeeded(checkNames()));
 }
 
@@ -299,9 +300,7 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
                                     bool training) {
   EntryImport entry(model, import.states, import.options, name, batch, training);
   LossBuilder loss(entry, spec, set);
-  auto bind = [&](const onnx::ValueInfoProto &input) {
-    return bindInput(entry, loss, input, set);
-  };
+  auto bind = [&](const onnx::ValueInfoProto &input) { return bindInput(entry, loss, input, set); };
   if (failed(entry.importNodes(loss.outputs(), bind)) || failed(loss.build()))
     return failure();
   if (training) {
@@ -324,9 +323,9 @@ LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const Dat
                                      bool training) {
   int64_t batch = data.batch().size();
   if (set.known && data.batch().drop_remainder() && set.rows < batch)
-    return emitError(spec.at(set.place)) << "expected at least one batch of " << batch << " rows, \""
-                                         << set.file << "\" has " << set.rows
-                                         << " and drop_remainder leaves an incomplete one out";
+    return emitError(spec.at(set.place))
+           << "expected at least one batch of " << batch << " rows, \"" << set.file << "\" has "
+           << set.rows << " and drop_remainder leaves an incomplete one out";
   if (failed(importStep(name, set, batch, training)))
     return failure();
   if (data.batch().drop_remainder())
@@ -382,7 +381,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   spec::Training &training = spec.edit();
   // What is wrong with spec, names and data is all said before the first node is looked at.
   LogicalResult applied = applySpec();
-  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}), evaluation = data;
+  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}),
+                     evaluation = data;
   if (training.has_evaluation())
     evaluation = describeData(context, spec, training.evaluation().data(), {"evaluation", "data"});
   if (failed(applied) || failed(data) || failed(evaluation))

@@ -33,7 +33,8 @@ public:
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
 
   /// Makes `b` an alias of `a` (transposed) in the model itself, so that an export is right too.
-  mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose, mlir::Location where);
+  mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,
+                          mlir::Location where);
 
   /// The type of a tensor, or of its elements; failure (said at `where`) where gradc has none.
   mlir::FailureOr<mlir::RankedTensorType> type(const onnx::TensorProto &tensor,

