@@ -69,9 +69,9 @@ launchOf(const gradc_session &session, const gradc_artifact_entry &entry, uint32
   return &launches[launch];
 }
 
-static Result<const gradc_artifact_slice *>
-sliceOf(const gradc_session &session, const gradc_artifact_entry &entry, uint32_t launch,
-        uint32_t slice) {
+static Result<const gradc_artifact_slice *> sliceOf(const gradc_session &session,
+                                                    const gradc_artifact_entry &entry,
+                                                    uint32_t launch, uint32_t slice) {
   auto found = launchOf(session, entry, launch);
   if (!found)
     return found.status();
@@ -327,8 +327,7 @@ gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry,
       return found.status();
     const Artifact &artifact = *session->artifact;
     const gradc_artifact_level &level = session->session->level();
-    const auto &kernel =
-        artifact.elements<gradc_artifact_kernel>(level.kernels)[(*found)->kernel];
+    const auto &kernel = artifact.elements<gradc_artifact_kernel>(level.kernels)[(*found)->kernel];
     return deliver({0, artifact.string(kernel.symbol).data(), artifact.string(kernel.title).data(),
                     artifact.string((*found)->node).data(), kernel.flops, kernel.bytes,
                     kernel.units, (*found)->operands, uint32_t((*found)->slices.count)},
@@ -346,9 +345,9 @@ gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry, 
     if (!found)
       return found.status();
     const gradc_artifact_slice &s = **found;
-    return deliver({0, gradc_space(s.space), s.index, s.offset, s.bytes, gradc_dtype(s.dtype),
-                    s.packed},
-                   info);
+    return deliver(
+        {0, gradc_space(s.space), s.index, s.offset, s.bytes, gradc_dtype(s.dtype), s.packed},
+        info);
   });
 }
 

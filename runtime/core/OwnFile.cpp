@@ -1,5 +1,5 @@
-// Asks the kernel which file is mapped at our own code: unlike dladdr's answer, that path is absolute,
-// so it outlives a change of the current folder.
+// Asks the kernel which file is mapped at our own code: unlike dladdr's answer, that path is
+// absolute, so it outlives a change of the current folder.
 #include "runtime/core/OwnFile.h"
 
 #include <cinttypes>
@@ -19,7 +19,8 @@ Result<std::string> gradc::findOwnFile() {
   for (ssize_t length; path.empty() && (length = getline(&line, &capacity, maps)) > 0;) {
     uintptr_t begin = 0, end = 0;
     int pathAt = 0;
-    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin, &end, &pathAt) < 2)
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin, &end, &pathAt) <
+        2)
       continue;
     if (address >= begin && address < end && pathAt > 0 && line[pathAt] == '/')
       path.assign(line + pathAt, size_t(length - pathAt - (line[length - 1] == '\n')));
