@@ -128,6 +128,10 @@ def Grad_CompareOp : Grad_Op<"compare", [InferTypeOpAdaptor, SameTypeOperands, G
   let arguments = (ins Grad_ComparePredicate:$predicate, Grad_Tensor:$lhs, Grad_Tensor:$rhs);
   let results = (outs Grad_BoolTensor:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs)";
+  // A threshold: nothing that is only compared with has a gradient.
+  let extraClassDeclaration = [{
+    ::mlir::grad::OperandRole getOperandRole(unsigned) { return ::mlir::grad::OperandRole::constant; }
+  }];
 }
 
 def Grad_SelectOp : Grad_Op<"select", [Grad_Pointwise, AllTypesMatch<["onTrue", "onFalse", "result"]>,
