@@ -91,8 +91,9 @@ Status applyMap(Config config, const DataContext &, Pipeline &pipeline) {
                                 findDataType(to)->name,
                                 ", expected a cast to F32, F64, I32 or I64"));
 
-  // Adding -0 changes no value, not even -0 itself.
-  double scale = config.real("scale", 1.0), offset = config.real("offset", -0.0);
+  double scale = config.real("scale", 1.0), offset = config.real("offset", 0.0);
+  if (offset == 0)
+    offset = -0.0; // adding it changes no value, not even -0 itself
   bool isInteger = to == GRADC_I32 || to == GRADC_I64;
   for (auto [what, value] : {std::pair("scale", scale), std::pair("offset", offset)})
     if (isInteger && (std::trunc(value) != value || std::abs(value) > 0x1p31))

@@ -45,7 +45,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
         text("evaluation { every_epochs } is ", job.evaluateEveryEpochs, ", expected 1 or more"));
   if (!options.dataFolder.empty())
     job.dataFolders = {options.dataFolder};
-  else if (std::string_view folder = spec.string("spec_folder"); !folder.empty())
+  else if (std::string_view folder = spec.string("directory"); !folder.empty())
     job.dataFolders = {std::string(folder), "."};
   else
     job.dataFolders = {"."};
