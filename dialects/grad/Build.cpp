@@ -128,7 +128,7 @@ SmallVector<Value> grad::pointwiseLoops(
             scalar = arith::ExtFOp::create(nested, loc, nested.getF32Type(), scalar);
         SmallVector<Value> yields = body(nested, loc, scalars);
         for (auto [yield, out] : llvm::zip_equal(yields, args.drop_front(operands.size())))
-          if (yield.getType() != out.getType())
+          if (isShortFloat(out.getType()) && yield.getType() != out.getType())
             yield = nested.createOrFold<arith::TruncFOp>(loc, out.getType(), yield);
         linalg::YieldOp::create(nested, loc, yields);
       });

@@ -47,7 +47,7 @@ static Scalar floatToInt(Scalar x, IntegerType to, bool isUnsigned) {
   Value converted = isUnsigned ? arith::FPToUIOp::create(b, x.getLoc(), to, clamped).getResult()
                                : arith::FPToSIOp::create(b, x.getLoc(), to, clamped).getResult();
   Scalar y(b, x.getLoc(), converted, isUnsigned);
-  Scalar saturated = (x > high).select(y.integer(most.getExtValue()), y);
+  Scalar saturated = (x > high).select(y.integer(most.getZExtValue()), y);
   return (x != x).select(y.integer(0), saturated);
 }
 

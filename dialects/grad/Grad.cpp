@@ -64,18 +64,30 @@ static LogicalResult foldSplats(Operation *op, ArrayRef<Attribute> operands,
   return success();
 }
 
+/// Moved elements of a splat are the same splat, however large the result.
+static bool onlyMoves(Operation *op) {
+  auto loops = dyn_cast<LoopsOpInterface>(op);
+  return loops && op->getNumOperands() == 1 &&
+         (loops.getLoopKind() == LoopKind::movement || loops.getLoopKind() == LoopKind::view);
+}
+
 LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
                                      SmallVectorImpl<OpFoldResult> &results) {
   if (operands.empty() || !llvm::all_of(operands, [](Attribute a) {
         return isa_and_nonnull<DenseElementsAttr, DenseResourceElementsAttr>(a);
       }))
     return failure();
-  bool pointwise = op->hasTrait<grad::Pointwise>();
-  if (pointwise && llvm::all_of(operands, [](Attribute a) {
-        auto dense = dyn_cast<DenseElementsAttr>(a);
-        return dense && dense.isSplat();
-      }))
+  bool splats = llvm::all_of(operands, [](Attribute a) {
+    auto dense = dyn_cast<DenseElementsAttr>(a);
+    return dense && dense.isSplat();
+  });
+  if (splats && op->hasTrait<grad::Pointwise>())
     return foldSplats(op, operands, results);
+  auto type = cast<ShapedType>(op->getResult(0).getType());
+  if (splats && onlyMoves(op) && type.getNumElements() > 0) {
+    results.push_back(Attribute(cast<DenseElementsAttr>(operands[0]).resizeSplat(type)));
+    return success();
+  }
   int64_t bytes = 0;
   for (Type t : op->getResultTypes()) {
     auto type = cast<RankedTensorType>(t);

@@ -50,18 +50,13 @@ HostTensor::HostTensor(ElementsAttr attribute)
     return;
   }
   auto dense = cast<DenseElementsAttr>(attribute);
-  if (isa<FloatType>(type.getElementType())) {
-    int64_t i = 0;
-    for (APFloat v : dense.getValues<APFloat>()) {
-      APInt bits = v.bitcastToAPInt();
-      std::memcpy(data->data() + elementBytes(type.getElementType()) * i++, bits.getRawData(),
-                  elementBytes(type.getElementType()));
-    }
+  if (type.getElementType().isInteger(1)) {
+    llvm::copy(dense.getValues<bool>(), data->begin());
     return;
   }
-  int64_t i = 0;
-  for (APInt v : dense.getValues<APInt>())
-    setInt(i++, v.getBitWidth() == 1 ? int64_t(v.getBoolValue()) : v.getSExtValue());
+  ArrayRef<char> raw = dense.getRawData();
+  for (size_t i = 0; i < data->size(); i += raw.size())
+    std::copy_n(raw.begin(), std::min(raw.size(), data->size() - i), data->begin() + i);
 }
 
 MutableArrayRef<char> HostTensor::mutableBytes() {
@@ -118,30 +113,36 @@ void HostTensor::setFloat(int64_t i, double value) {
   if (!isa<FloatType>(e)) {
     if (e.isInteger(1))
       return setInt(i, value != 0);
-    return setInt(i, int64_t(value));
+    APSInt integer(e.getIntOrFloatBitWidth(), e.isUnsignedInteger());
+    bool exact;
+    APFloat(value).convertToInteger(integer, APFloat::rmTowardZero, &exact);
+    return setInt(i, integer.getZExtValue());
   }
-  int64_t width = elementBytes(e);
-  char *p = mutableBytes().data() + i * width;
   if (e.isF32()) {
     float v = float(value);
-    std::memcpy(p, &v, 4);
+    std::memcpy(mutableBytes().data() + i * 4, &v, 4);
     return;
   }
-  if (e.isF64()) {
-    std::memcpy(p, &value, 8);
-    return;
-  }
-  APFloat v(value);
+  setFloat(i, APFloat(value));
+}
+
+void HostTensor::setFloat(int64_t i, APFloat value) {
   bool lost;
-  v.convert(semantics(e), APFloat::rmNearestTiesToEven, &lost);
-  uint64_t raw = v.bitcastToAPInt().getZExtValue();
-  std::memcpy(p, &raw, width);
+  value.convert(semantics(getElementType()), APFloat::rmNearestTiesToEven, &lost);
+  uint64_t raw = value.bitcastToAPInt().getZExtValue();
+  int64_t width = elementBytes(getElementType());
+  std::memcpy(mutableBytes().data() + i * width, &raw, width);
 }
 
 void HostTensor::setInt(int64_t i, int64_t value) {
   Type e = getElementType();
-  if (isa<FloatType>(e))
-    return setFloat(i, double(value));
+  if (isa<FloatType>(e)) {
+    // Straight to the element type: by way of f64 a large integer would be rounded twice.
+    APFloat number(semantics(e));
+    number.convertFromAPInt(APInt(64, value, /*isSigned=*/true), /*IsSigned=*/true,
+                            APFloat::rmNearestTiesToEven);
+    return setFloat(i, number);
+  }
   if (e.isInteger(1))
     value = value != 0;
   int64_t width = elementBytes(e);
@@ -154,24 +155,20 @@ HostTensor HostTensor::reshaped(ArrayRef<int64_t> shape) const {
   return result;
 }
 
-static bool isSplat(ArrayRef<char> bytes, int64_t width) {
-  return bytes.size() >= size_t(width) &&
+static bool isSplat(ArrayRef<char> bytes, size_t width) {
+  return bytes.size() >= width &&
          std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
 }
 
 ElementsAttr HostTensor::toAttribute(StringRef hint) const {
+  ArrayRef<char> raw = *data;
   int64_t width = elementBytes(getElementType());
-  bool splat = isSplat(*data, width);
-  if (getElementType().isInteger(1)) {
-    SmallVector<bool> values;
-    for (int64_t i = 0, n = splat ? 1 : size(); i < n; ++i)
-      values.push_back(getInt(i));
-    return DenseElementsAttr::get(type, values);
-  }
-  if (splat)
-    return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(*data).take_front(width));
-  if (data->size() <= 1024)
-    return DenseElementsAttr::getFromRawBuffer(type, *data);
+  if (isSplat(raw, width))
+    raw = raw.take_front(width);
+  if (raw.size() <= 1024 && getElementType().isInteger(1))
+    return DenseElementsAttr::get(type, llvm::to_vector_of<bool>(raw));
+  if (raw.size() <= 1024)
+    return DenseElementsAttr::getFromRawBuffer(type, raw);
   auto keep = data;
   auto blob = UnmanagedAsmResourceBlob::allocateWithAlign(
       *keep, 16, [keep](void *, size_t, size_t) {}, /*dataIsMutable=*/false);

@@ -31,8 +31,10 @@ public:
   double getFloat(int64_t i) const;
   /// Element `i` as i64; floats truncate. Unsigned values keep their value up to 2^63.
   int64_t getInt(int64_t i) const;
-  /// Stores, rounding to nearest even once (floats) or wrapping (integers); bools store != 0.
+  /// Stores, rounding to nearest even once; in integers truncates toward 0, what is out of range
+  /// as the nearest limit and NaN as 0. Bools store != 0.
   void setFloat(int64_t i, double value);
+  /// Stores, rounding once (floats) or wrapping (integers); bools store != 0.
   void setInt(int64_t i, int64_t value);
 
   /// Dense below 1 KB or when all elements are equal (a splat), else a dense resource named `hint`.
@@ -41,6 +43,9 @@ public:
   HostTensor reshaped(llvm::ArrayRef<int64_t> shape) const;
 
 private:
+  /// Floats only.
+  void setFloat(int64_t i, llvm::APFloat value);
+
   RankedTensorType type;
   std::shared_ptr<std::vector<char>> data;
 };

@@ -1,10 +1,18 @@
 // Ops that take parts of tensors and put parts together. Pad and concatenate are lowered as one
-// copying generic an operand whose output map is shifted or strided (d + c, s * d + c); what no
+// copying generic an operand, whose output map places it in the result (d + c, s * d + c); what no
 // copy writes keeps the value of the `outs` operand, so the generics form a chain over one result.
 #include "dialects/grad/Movement.h"
 
 using namespace mlir;
 using namespace mlir::grad;
+
+/// Where index `dim` of a part of `size` lies in a result dim of `resultSize`. linalg takes a plain
+/// dim for the whole of it, so a part that starts at 0 says `d mod resultSize`, which is d.
+static AffineExpr placePart(AffineExpr dim, int64_t size, int64_t resultSize, int64_t offset,
+                            int64_t stride = 1) {
+  AffineExpr place = dim * stride + offset;
+  return place == dim && size != resultSize ? dim % resultSize : place;
+}
 
 // Slice -------------------------------------------------------------------------------------------
 
@@ -121,7 +129,8 @@ SmallVector<Value> PadOp::lowerToLoops(OpBuilder &builder, ValueRange operands) 
   int64_t rank = type.getRank();
   SmallVector<AffineExpr> output;
   for (auto [d, low, interior] : llvm::enumerate(getLow(), getInterior()))
-    output.push_back(builder.getAffineDimExpr(d) * (interior + 1) + low);
+    output.push_back(placePart(builder.getAffineDimExpr(d), getOperand().getType().getDimSize(d),
+                               type.getDimSize(d), low, interior + 1));
   return {copyLoops(builder, getLoc(), operands[0], filled, builder.getMultiDimIdentityMap(rank),
                     AffineMap::get(rank, 0, output, getContext()))};
 }
@@ -184,13 +193,14 @@ SmallVector<Value> ConcatenateOp::lowerToLoops(OpBuilder &builder, ValueRange op
   RankedTensorType type = signlessType(getType());
   AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
   Value result = tensor::EmptyOp::create(builder, getLoc(), type.getShape(), type.getElementType());
-  int64_t offset = 0;
+  int64_t dim = getDim(), offset = 0;
   for (Value operand : operands) {
+    int64_t size = cast<RankedTensorType>(operand.getType()).getDimSize(dim);
     SmallVector<AffineExpr> output(identity.getResults());
-    output[getDim()] = output[getDim()] + offset;
+    output[dim] = placePart(output[dim], size, type.getDimSize(dim), offset);
     result = copyLoops(builder, getLoc(), operand, result, identity,
                        AffineMap::get(type.getRank(), 0, output, getContext()));
-    offset += cast<RankedTensorType>(operand.getType()).getDimSize(getDim());
+    offset += size;
   }
   return {result};
 }

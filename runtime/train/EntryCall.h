@@ -47,7 +47,7 @@ private:
   /// Alone in its cache line, at which a session reads an input in place.
   struct alignas(64) Scalar {
     uint32_t role;
-    alignas(64) union {
+    union alignas(64) {
       float real;
       int32_t integer;
     };

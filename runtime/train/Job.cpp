@@ -6,7 +6,7 @@
 namespace gradc {
 
 /// The defaults are those of training.proto.
-static double optimizerRate(Config optimizer) {
+double optimizerRate(Config optimizer) {
   for (Config kind : optimizer.children()) {
     bool isAdam = kind.name() == "adam" || kind.name() == "adamw";
     return kind.real("learning_rate", isAdam ? 0.001 : 0.01);

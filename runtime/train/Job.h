@@ -30,6 +30,9 @@ struct Job {
   static Result<Job> read(const Artifact &artifact, const TrainOptions &options);
 };
 
+/// The learning rate of the spec's optimizer block, or the default of its kind.
+double optimizerRate(Config optimizer);
+
 } // namespace gradc
 
 #endif

@@ -58,7 +58,7 @@ TEST_P(ThreadTeamTest, IsMadeAndEndedRepeatedly) {
     ASSERT_TRUE(team);
     int sum = 0;
     if (i % 2)
-      (*team)->run([&](unsigned thread) { sum += thread == 0; });
+      (*team)->run([&](unsigned thread) { sum += thread == 0 ? 1 : 0; });
     EXPECT_EQ(sum, i % 2);
   }
 }

@@ -1,0 +1,42 @@
+// Code generation: the kernels of one level's module -> one image that the runtime opens.
+#ifndef COMPILER_CODEGEN_CODEGEN_H
+#define COMPILER_CODEGEN_CODEGEN_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+
+#include <functional>
+#include <string>
+
+namespace gradc {
+
+enum class EmitKind {
+  image,    // a position-independent ELF shared object
+  object,   // the same before linking: one relocatable object
+  assembly, // the target's
+  llvm,     // LLVM IR, optimized
+  mlir      // the loops, before they are lowered to LLVM
+};
+
+struct CodegenOptions {
+  EmitKind emit = EmitKind::image;
+  /// Verify the IR between lowering steps.
+  bool verify = false;
+  /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on another's
+  /// machine.
+  std::string cpu, features;
+  /// Called with the name of a phase and its seconds, over all kernels.
+  std::function<void(llvm::StringRef, double)> timing;
+};
+
+/// The kernel's name as a symbol of the image.
+std::string kernelSymbol(mlir::exec::KernelOp kernel);
+
+/// The machine code of all kernels of a module of one level (for the kinds of text: of all kernels,
+/// one after the other). Emits errors at kernels. The module stays as it is.
+llvm::FailureOr<std::string> generateImage(mlir::ModuleOp module, const mlir::exec::Level &level,
+                                           const CodegenOptions &options);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,15 @@
+// A kernel's region of grad ops -> linalg on tensors, through the ops' own interfaces.
+#ifndef COMPILER_CODEGEN_REGION_H
+#define COMPILER_CODEGEN_REGION_H
+
+#include "dialects/exec/Exec.h"
+
+namespace gradc {
+
+/// The same kernel with linalg ops in its region, composites decomposed, on signless integers. Ops
+/// that are not grad's are kept. Emits an error at an op that has no loops.
+llvm::FailureOr<mlir::OwningOpRef<mlir::exec::KernelOp>> lowerRegion(mlir::exec::KernelOp kernel);
+
+} // namespace gradc
+
+#endif

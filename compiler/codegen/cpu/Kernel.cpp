@@ -1,0 +1,221 @@
+// Walks the root space in tiles: full tiles in loops, what is left over in smaller tiles after
+// them.
+#include "compiler/codegen/cpu/Kernel.h"
+
+#include "compiler/codegen/cpu/TileEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+
+namespace {
+
+/// A result and how it lies in the space that is walked.
+struct Output {
+  Value value;
+  Memory memory;
+  SmallVector<int64_t> dims; // the space's dim of each result dim; -1: of size 1
+  size_t level;              // how many loops must be open to know its coordinates
+};
+
+class SpaceEmitter {
+public:
+  SpaceEmitter(LoopNest &nest, TileEmitter &tiles, RankedTensorType space, ArrayRef<int64_t> tile,
+               ArrayRef<int64_t> order)
+      : nest(nest), tiles(tiles), shape(space.getShape()), tile(tile), order(order),
+        coordinates(shape.size()), extents(shape.size(), 1) {}
+
+  /// False when the result's elements are not those of the outermost loops.
+  bool add(Value value, const Memory &memory);
+  /// All of the space, or the units [begin, end) of its outermost loop.
+  void emit() { emitLevel(0); }
+  void emitUnits(Value begin, Value end);
+
+private:
+  void emitLevel(size_t level);
+  void emitTile(ArrayRef<Output *> outputs);
+  SmallVector<Point> tilePoints(const Output &output) const;
+  void bind(size_t level, LinearExpr at, int64_t extent) {
+    coordinates[order[level]] = at;
+    extents[order[level]] = extent;
+    emitLevel(level + 1);
+  }
+
+  LoopNest &nest;
+  TileEmitter &tiles;
+  ArrayRef<int64_t> shape, tile, order;
+  std::vector<Output> outputs;
+  SmallVector<LinearExpr> coordinates;
+  SmallVector<int64_t> extents;
+};
+
+bool SpaceEmitter::add(Value value, const Memory &memory) {
+  Output output{value, memory, {}, 0};
+  ArrayRef<int64_t> own = cast<RankedTensorType>(value.getType()).getShape();
+  if (own.size() > shape.size())
+    return false;
+  llvm::SmallBitVector used(shape.size());
+  for (auto [i, size] : llvm::enumerate(own)) {
+    if (size != shape[i] && size != 1)
+      return false;
+    output.dims.push_back(size == shape[i] ? int64_t(i) : -1);
+    if (size == shape[i])
+      used.set(i);
+  }
+  while (output.level < order.size() && used.test(order[output.level]))
+    used.reset(order[output.level++]);
+  if (used.any() || (output.level == 0 && !order.empty()))
+    return false;
+  outputs.push_back(output);
+  return true;
+}
+
+void SpaceEmitter::emitUnits(Value begin, Value end) {
+  OpBuilder &b = nest.builder;
+  if (order.empty()) {
+    Value any = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::slt, begin, end);
+    nest.when(any, [&] { emit(); });
+    return;
+  }
+  int64_t size = shape[order[0]], step = tile[order[0]], full = size / step;
+  Value last = nest.constant(full);
+  if (full > 0) {
+    Value upper = arith::MinSIOp::create(b, nest.location, end, last);
+    nest.loop(begin, upper, {}, [&](LinearExpr unit, ValueRange) {
+      bind(0, unit * step, step);
+      return SmallVector<Value>();
+    });
+  }
+  if (size % step != 0) {
+    Value reached = arith::AndIOp::create(
+        b, nest.location,
+        arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sle, begin, last),
+        arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, last));
+    nest.when(reached, [&] { bind(0, LinearExpr(full * step), size % step); });
+  }
+}
+
+void SpaceEmitter::emitLevel(size_t level) {
+  SmallVector<Output *> here;
+  for (Output &o : outputs)
+    if (o.level == level)
+      here.push_back(&o);
+  if (!here.empty())
+    emitTile(here);
+  if (level == order.size() ||
+      llvm::none_of(outputs, [&](const Output &o) { return o.level > level; }))
+    return;
+
+  int64_t dim = order[level], size = shape[dim], step = tile[dim], full = size / step;
+  // Short rows stay in registers between their statistics and their results.
+  bool isRow =
+      dim + 1 == int64_t(shape.size()) && size <= 8 * nest.lanes &&
+      llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
+  nest.loop(0, full, isRow, {}, [&](LinearExpr i, ValueRange) {
+    bind(level, i * step, step);
+    return SmallVector<Value>();
+  });
+  if (size % step != 0)
+    bind(level, LinearExpr(full * step), size % step);
+}
+
+SmallVector<Point> SpaceEmitter::tilePoints(const Output &output) const {
+  int64_t laneDim = int64_t(shape.size()) - 1;
+  SmallVector<Point> points{Point()};
+  for (int64_t dim : output.dims) {
+    SmallVector<Point> longer;
+    for (const Point &p : points) {
+      int64_t step = dim == laneDim ? nest.lanes : 1;
+      for (int64_t at = 0; at < (dim < 0 ? 1 : extents[dim]); at += step) {
+        Point next = p;
+        next.coordinates.push_back(dim < 0 ? LinearExpr(0) : coordinates[dim] + LinearExpr(at));
+        if (dim == laneDim) {
+          next.coordinates.back().lane = 1;
+          next.valid = std::min(nest.lanes, extents[dim] - at);
+        }
+        longer.push_back(next);
+      }
+    }
+    points = longer;
+  }
+  return points;
+}
+
+void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
+  SmallVector<SmallVector<Point>> points;
+  for (Output *o : here) {
+    points.push_back(tilePoints(*o));
+    tiles.prepare(o->value, points.back());
+  }
+  // Results may take the place of operands that are read at the same element: all of a point is
+  // computed before any of it is stored.
+  for (size_t i = 0; i < points[0].size(); ++i) {
+    SmallVector<Value> values;
+    for (auto [o, at] : llvm::zip(here, points))
+      values.push_back(tiles.pull(o->value, at[i]));
+    for (auto [o, at, value] : llvm::zip(here, points, values))
+      o->memory.store(nest, at[i], value);
+  }
+}
+
+} // namespace
+
+LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule)
+    return kernel.emitOpError("expected a schedule");
+  Location location = kernel.getLoc();
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                          {pointer, b.getI64Type(), b.getI64Type()});
+  auto function = LLVM::LLVMFuncOp::create(b, location, symbol, type);
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  Value begin = entry->getArgument(1), end = entry->getArgument(2);
+
+  auto slice = [&](unsigned i, Value tensor) {
+    Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, entry->getArgument(0),
+                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value base = LLVM::LoadOp::create(b, location, pointer, slot, 8, false, false,
+                                      /*isInvariant=*/true);
+    return Memory(base, cast<RankedTensorType>(tensor.getType()), kernel.getLayout(i));
+  };
+  LoopNest nest(b, location, schedule.getLanes());
+  TileEmitter tiles(nest, module);
+  unsigned slot = 0;
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    tiles.bind(argument, slice(slot++, argument));
+
+  SpaceEmitter root(nest, tiles, kernel.getRoot(), schedule.getTile(), schedule.getOrder());
+  SmallVector<std::pair<Value, Memory>> apart;
+  for (Value result : kernel.getYielded()) {
+    Memory memory = slice(slot++, result);
+    if (!root.add(result, memory))
+      apart.push_back({result, memory});
+  }
+  root.emitUnits(begin, end);
+
+  if (!apart.empty()) {
+    auto equal = [&](arith::CmpIPredicate how, Value x, Value y) {
+      return arith::CmpIOp::create(b, location, how, x, y).getResult();
+    };
+    Value first =
+        arith::AndIOp::create(b, location, equal(arith::CmpIPredicate::eq, begin, nest.constant(0)),
+                              equal(arith::CmpIPredicate::slt, begin, end));
+    nest.when(first, [&] {
+      for (auto &[result, memory] : apart) {
+        auto space = cast<RankedTensorType>(result.getType());
+        SmallVector<int64_t> tile(space.getRank(), 1);
+        if (!tile.empty())
+          tile.back() = nest.lanes;
+        auto order = llvm::to_vector(llvm::seq<int64_t>(0, space.getRank()));
+        SpaceEmitter own(nest, tiles, space, tile, order);
+        own.add(result, memory);
+        own.emit();
+      }
+    });
+  }
+  LLVM::ReturnOp::create(b, location, ValueRange());
+  return failure(tiles.hasFailed());
+}

@@ -1,0 +1,16 @@
+// One kernel of the schedule as a function: the loops over its root space, by its schedule.
+#ifndef COMPILER_CODEGEN_CPU_KERNEL_H
+#define COMPILER_CODEGEN_CPU_KERNEL_H
+
+#include "dialects/exec/Exec.h"
+
+namespace gradc::cpu {
+
+/// Builds `void SYMBOL(void *const *slices, int64_t begin, int64_t end)` into `module`. The
+/// kernel's region is linalg on tensors.
+llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, mlir::ModuleOp module,
+                               llvm::StringRef symbol);
+
+} // namespace gradc::cpu
+
+#endif

@@ -1,0 +1,75 @@
+// The loops of a kernel while they are built: their variables, what has been computed in each, and
+// the way to compute a value in an outer loop while an inner one is open.
+#ifndef COMPILER_CODEGEN_CPU_LOOPNEST_H
+#define COMPILER_CODEGEN_CPU_LOOPNEST_H
+
+#include "compiler/codegen/cpu/Point.h"
+
+#include <map>
+
+namespace gradc::cpu {
+
+class LoopNest {
+public:
+  /// Builds at `builder`, which stands in the function's entry block: depth 0.
+  LoopNest(mlir::OpBuilder &builder, mlir::Location location, int64_t lanes);
+
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  const int64_t lanes;
+
+  using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr, mlir::ValueRange)>;
+  /// for (i = lower; i < upper; i++) with values carried through; `body` gets i and returns the
+  /// next ones.
+  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper,
+                                      mlir::ValueRange carried, LoopBody body);
+  /// The same with constant bounds; unrolled when `unroll`.
+  llvm::SmallVector<mlir::Value> loop(int64_t lower, int64_t upper, bool unroll,
+                                      mlir::ValueRange carried, LoopBody body);
+  /// if (condition). Nothing is hoisted out of it.
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
+
+  /// The outermost depth where all variables are known.
+  unsigned depthOf(const LinearExpr &e) const;
+  unsigned depthOf(const Point &p) const;
+  /// Runs `emit` so that it builds at `depth`, before what is open below it.
+  void atDepth(unsigned depth, llvm::function_ref<void()> emit);
+
+  /// What `value` is at `p`: empty until computed. One table a depth; it dies with its loop.
+  mlir::Value &known(mlir::Value value, const Point &p);
+
+  /// A value of the current loop as a variable.
+  LinearExpr variable(mlir::Value value);
+  /// The expression (without lanes) as an i64.
+  mlir::Value index(const LinearExpr &e);
+  /// Quotient and remainder of the expression (without lanes, never negative) by a constant.
+  std::pair<LinearExpr, LinearExpr> divide(const LinearExpr &e, int64_t divisor);
+
+  mlir::Value constant(int64_t value);
+  mlir::VectorType vectorOf(mlir::Type element) const;
+  /// The scalar in every lane; vectors stay.
+  mlir::Value splat(mlir::Value scalar);
+  /// True in the first `count` lanes.
+  mlir::Value prefixMask(int64_t count);
+
+private:
+  struct Scope {
+    mlir::Block *block;
+    std::map<std::pair<const void *, Point>, mlir::Value> known;
+    std::map<LinearExpr, mlir::Value> indices;
+    std::map<std::pair<LinearExpr, int64_t>, std::pair<LinearExpr, LinearExpr>> quotients;
+  };
+  struct Variable {
+    mlir::Value value;
+    unsigned depth;
+  };
+
+  llvm::SmallVector<std::shared_ptr<Scope>> scopes;
+  unsigned floor = 0; // nothing is hoisted above
+  std::vector<Variable> variables;
+  llvm::DenseMap<mlir::Value, mlir::Value> splats;
+};
+
+} // namespace gradc::cpu
+
+#endif

@@ -1,0 +1,230 @@
+// Chooses among scalar, contiguous, masked, reversed, transposed and lane-by-lane accesses.
+#include "compiler/codegen/cpu/Memory.h"
+
+#include "dialects/grad/HostTensor.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace gradc::cpu;
+
+std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t panelDim = panel ? panel.getDim() : -1;
+  int64_t stride = panel ? panel.getWidth() : 1;
+  LinearExpr sum;
+  for (int64_t d = type.getRank() - 1; d >= 0; --d)
+    if (d != panelDim) {
+      sum += p.coordinates[d] * stride;
+      stride *= shape[d];
+    }
+  if (!panel)
+    return sum;
+
+  const LinearExpr &e = p.coordinates[panelDim];
+  int64_t width = panel.getWidth(), aligned = std::gcd(e.stride(), width); // width if e is constant
+  int64_t start = ((e.constant % aligned) + aligned) % aligned;
+  if (e.lane != 0 && (e.lane != 1 || start + p.valid > aligned))
+    return std::nullopt;
+  LinearExpr scalar = e.inLane(0), quotient, remainder;
+  if (aligned == width) {
+    remainder = LinearExpr(start);
+    quotient = LinearExpr((e.constant - start) / width);
+    for (auto [id, coefficient] : e.terms)
+      quotient += LinearExpr::variable(id, coefficient / width);
+  } else {
+    std::tie(quotient, remainder) = nest.divide(scalar, width);
+  }
+  remainder.lane = e.lane;
+  return sum + quotient * stride + remainder;
+}
+
+Value Memory::load(LoopNest &nest, const Point &p) const {
+  std::optional<LinearExpr> at = offset(nest, p);
+  if (!p.hasLanes())
+    return fromStorage(nest, LLVM::LoadOp::create(nest.builder, nest.location, storageType(),
+                                                  address(nest, *at),
+                                                  grad::elementBytes(type.getElementType())));
+  if (at && at->lane == 1)
+    return loadVector(nest, *at, p.valid);
+  if (at && at->lane == -1 && p.valid == nest.lanes) {
+    LinearExpr first = at->inLane(nest.lanes - 1);
+    first.lane = 1;
+    Value reversed = loadVector(nest, first, nest.lanes);
+    auto order = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, nest.lanes)));
+    return vector::ShuffleOp::create(nest.builder, nest.location, reversed, reversed, order);
+  }
+  SmallVector<Value> elements;
+  for (int64_t l = 0; l < nest.lanes; ++l)
+    elements.push_back(load(nest, p.inLane(std::min(l, p.valid - 1))));
+  return vector::FromElementsOp::create(nest.builder, nest.location,
+                                        nest.vectorOf(type.getElementType()), elements);
+}
+
+Value Memory::loadWhere(LoopNest &nest, const Point &p, Value mask, Value otherwise) const {
+  if (panel || offset(nest, p)->lane != 1)
+    return {};
+  OpBuilder &b = nest.builder;
+  Value from = address(nest, offset(nest, p)->inLane(0));
+  int64_t bytes = grad::elementBytes(type.getElementType());
+  return fromStorage(
+      nest, LLVM::MaskedLoadOp::create(b, nest.location, nest.vectorOf(storageType()), from, mask,
+                                       toStorage(nest, otherwise), b.getI32IntegerAttr(bytes)));
+}
+
+void Memory::store(LoopNest &nest, const Point &p, Value value) const {
+  std::optional<LinearExpr> at = offset(nest, p);
+  if (!p.hasLanes()) {
+    LLVM::StoreOp::create(nest.builder, nest.location, toStorage(nest, value), address(nest, *at),
+                          grad::elementBytes(type.getElementType()));
+    return;
+  }
+  value = nest.splat(value);
+  if (at && at->lane == 1)
+    return storeVector(nest, *at, p.valid, value);
+  for (int64_t l = 0; l < p.valid; ++l)
+    store(nest, p.inLane(l), vector::ExtractOp::create(nest.builder, nest.location, value, l));
+}
+
+std::optional<SmallVector<LinearExpr>> Memory::transposable(LoopNest &nest,
+                                                            ArrayRef<Point> points) const {
+  if (int64_t(points.size()) != nest.lanes || !points[0].hasLanes())
+    return std::nullopt;
+  SmallVector<LinearExpr> offsets;
+  for (int64_t l = 0; l < points[0].valid; ++l)
+    offsets.push_back(*offset(nest, points[0].inLane(l)));
+  for (auto [i, p] : llvm::enumerate(points)) {
+    if (p.valid != points[0].valid)
+      return std::nullopt;
+    for (auto [l, first] : llvm::enumerate(offsets))
+      if (!(*offset(nest, p.inLane(l)) == first + LinearExpr(i)))
+        return std::nullopt;
+  }
+  return offsets;
+}
+
+/// A square matrix of one vector a row, transposed: log2(n) rounds of two-vector shuffles.
+static SmallVector<Value> transpose(LoopNest &nest, SmallVector<Value> rows) {
+  int64_t n = rows.size();
+  for (int64_t half = n / 2; half >= 1; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t l = 0; l < n; ++l) {
+      bool second = l & half;
+      low.push_back(second ? n + (l - half) : l);
+      high.push_back(second ? n + l : l + half);
+    }
+    SmallVector<Value> next(n);
+    for (int64_t r = 0; r < n; ++r)
+      if (!(r & half)) {
+        next[r] =
+            vector::ShuffleOp::create(nest.builder, nest.location, rows[r], rows[r + half], low);
+        next[r + half] =
+            vector::ShuffleOp::create(nest.builder, nest.location, rows[r], rows[r + half], high);
+      }
+    rows = next;
+  }
+  return rows;
+}
+
+std::optional<SmallVector<Value>> Memory::loadTransposed(LoopNest &nest,
+                                                         ArrayRef<Point> points) const {
+  auto offsets = transposable(nest, points);
+  if (!offsets)
+    return std::nullopt;
+  SmallVector<Value> rows;
+  for (LinearExpr at : *offsets) {
+    at.lane = 1;
+    rows.push_back(loadVector(nest, at, nest.lanes));
+  }
+  rows.resize(nest.lanes, rows.back());
+  return transpose(nest, rows);
+}
+
+bool Memory::storeTransposed(LoopNest &nest, ArrayRef<Point> points, ValueRange values) const {
+  auto offsets = transposable(nest, points);
+  if (!offsets)
+    return false;
+  SmallVector<Value> rows;
+  for (Value v : values)
+    rows.push_back(nest.splat(v));
+  rows = transpose(nest, rows);
+  for (auto [l, at] : llvm::enumerate(*offsets)) {
+    at.lane = 1;
+    storeVector(nest, at, nest.lanes, rows[l]);
+  }
+  return true;
+}
+
+Type Memory::storageType() const {
+  Type element = type.getElementType();
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  return element;
+}
+
+Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
+  auto pointer = LLVM::LLVMPointerType::get(nest.builder.getContext());
+  Value result = base;
+  unsigned depth = nest.depthOf(at);
+  LinearExpr varying = at.variables();
+  auto step = [&](LLVM::GEPArg by) {
+    nest.atDepth(depth, [&] {
+      result = LLVM::GEPOp::create(nest.builder, nest.location, pointer, storageType(), result,
+                                   ArrayRef<LLVM::GEPArg>{by}, LLVM::GEPNoWrapFlags::inbounds);
+    });
+  };
+  if (!varying.terms.empty())
+    step(nest.index(varying));
+  if (at.constant != 0) {
+    // Two steps, so that the addresses of one tile share all but a constant.
+    if (llvm::isInt<31>(at.constant))
+      step(int32_t(at.constant));
+    else
+      step(nest.constant(at.constant));
+  }
+  return result;
+}
+
+Value Memory::loadVector(LoopNest &nest, const LinearExpr &at, int64_t valid) const {
+  OpBuilder &b = nest.builder;
+  int64_t bytes = grad::elementBytes(type.getElementType());
+  auto vector = nest.vectorOf(storageType());
+  LinearExpr first = at.inLane(0);
+  Value from = address(nest, first);
+  if (valid == nest.lanes)
+    return fromStorage(nest, LLVM::LoadOp::create(b, nest.location, vector, from, bytes));
+  Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(vector));
+  return fromStorage(nest, LLVM::MaskedLoadOp::create(b, nest.location, vector, from,
+                                                      nest.prefixMask(valid), zero,
+                                                      b.getI32IntegerAttr(bytes)));
+}
+
+void Memory::storeVector(LoopNest &nest, const LinearExpr &at, int64_t valid, Value value) const {
+  OpBuilder &b = nest.builder;
+  int64_t bytes = grad::elementBytes(type.getElementType());
+  Value to = address(nest, at.inLane(0));
+  value = toStorage(nest, value);
+  if (valid == nest.lanes)
+    LLVM::StoreOp::create(b, nest.location, value, to, bytes);
+  else
+    LLVM::MaskedStoreOp::create(b, nest.location, value, to, nest.prefixMask(valid),
+                                b.getI32IntegerAttr(bytes));
+}
+
+Value Memory::fromStorage(LoopNest &nest, Value stored) const {
+  if (!type.getElementType().isInteger(1))
+    return stored;
+  OpBuilder &b = nest.builder;
+  Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(stored.getType()));
+  return arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ne, stored, zero);
+}
+
+Value Memory::toStorage(LoopNest &nest, Value value) const {
+  if (!type.getElementType().isInteger(1))
+    return value;
+  Type wide = nest.builder.getI8Type();
+  if (isa<VectorType>(value.getType()))
+    wide = nest.vectorOf(wide);
+  return arith::ExtUIOp::create(nest.builder, nest.location, wide, value);
+}

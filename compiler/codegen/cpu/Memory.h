@@ -1,0 +1,51 @@
+// Loads and stores of a tensor in memory, through its layout.
+#ifndef COMPILER_CODEGEN_CPU_MEMORY_H
+#define COMPILER_CODEGEN_CPU_MEMORY_H
+
+#include "compiler/codegen/cpu/LoopNest.h"
+#include "dialects/exec/Exec.h"
+
+namespace gradc::cpu {
+
+class Memory {
+public:
+  Memory() = default;
+  Memory(mlir::Value base, mlir::RankedTensorType type, mlir::exec::PanelAttr panel)
+      : base(base), type(type), panel(panel) {}
+
+  /// The elements from the base to the point, or nothing when the lanes are not evenly spaced.
+  std::optional<LinearExpr> offset(LoopNest &nest, const Point &p) const;
+  /// The element, or a vector of one a lane (0 in the lanes beyond `valid`).
+  mlir::Value load(LoopNest &nest, const Point &p) const;
+  void store(LoopNest &nest, const Point &p, mlir::Value value) const;
+  /// The lanes where `mask` holds, `otherwise` in the others, which may lie outside the tensor.
+  /// Null when the lanes are not neighbours in memory.
+  mlir::Value loadWhere(LoopNest &nest, const Point &p, mlir::Value mask,
+                        mlir::Value otherwise) const;
+
+  /// `lanes` points whose elements are `spacing` apart in each lane, but one apart from point to
+  /// point: contiguous loads, transposed in registers. Nothing when the points are not such.
+  std::optional<llvm::SmallVector<mlir::Value>> loadTransposed(LoopNest &nest,
+                                                               llvm::ArrayRef<Point> points) const;
+  bool storeTransposed(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
+
+private:
+  mlir::Type storageType() const; // bools take a byte
+  mlir::Value address(LoopNest &nest, const LinearExpr &offset) const;
+  mlir::Value loadVector(LoopNest &nest, const LinearExpr &offset, int64_t valid) const;
+  void storeVector(LoopNest &nest, const LinearExpr &offset, int64_t valid,
+                   mlir::Value value) const;
+  mlir::Value fromStorage(LoopNest &nest, mlir::Value stored) const;
+  mlir::Value toStorage(LoopNest &nest, mlir::Value value) const;
+  /// The offsets of the lanes' elements of point 0, when the points can be transposed.
+  std::optional<llvm::SmallVector<LinearExpr>> transposable(LoopNest &nest,
+                                                            llvm::ArrayRef<Point> points) const;
+
+  mlir::Value base;
+  mlir::RankedTensorType type;
+  mlir::exec::PanelAttr panel;
+};
+
+} // namespace gradc::cpu
+
+#endif

@@ -1,0 +1,21 @@
+// The LLVM dialect -> LLVM IR -> machine code, and the link of kernels into one image.
+#ifndef COMPILER_CODEGEN_CPU_OBJECT_H
+#define COMPILER_CODEGEN_CPU_OBJECT_H
+
+#include "compiler/codegen/Codegen.h"
+#include "llvm/Support/Error.h"
+
+namespace gradc::cpu {
+
+/// Object code, assembly or optimized LLVM IR (by `options.emit`) of a module in the LLVM dialect.
+/// Safe to call from several threads on different modules.
+llvm::FailureOr<std::string> emitObject(mlir::ModuleOp module, const mlir::exec::Level &level,
+                                        const CodegenOptions &options);
+
+/// Links objects into a shared object that needs nothing, or (`relocatable`) into one object. The
+/// error says what the linker said.
+llvm::Expected<std::string> link(llvm::ArrayRef<std::string> objects, bool relocatable);
+
+} // namespace gradc::cpu
+
+#endif

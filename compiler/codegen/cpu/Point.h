@@ -1,0 +1,54 @@
+// Where a value is wanted: an index a dim, affine in loop variables, possibly running along the
+// lanes of a vector.
+#ifndef COMPILER_CODEGEN_CPU_POINT_H
+#define COMPILER_CODEGEN_CPU_POINT_H
+
+#include "dialects/Pch.h"
+
+namespace gradc::cpu {
+
+/// constant + lane * (number of the vector lane) + the sum of coefficient * variable.
+struct LinearExpr {
+  int64_t constant = 0;
+  int64_t lane = 0;
+  llvm::SmallVector<std::pair<unsigned, int64_t>, 2> terms; // by variable, coefficients not 0
+
+  LinearExpr() = default;
+  LinearExpr(int64_t constant) : constant(constant) {}
+  static LinearExpr variable(unsigned id, int64_t coefficient = 1);
+
+  LinearExpr &operator+=(const LinearExpr &other);
+  LinearExpr operator+(const LinearExpr &other) const { return LinearExpr(*this) += other; }
+  LinearExpr operator*(int64_t factor) const;
+  /// The same in lane `l` alone.
+  LinearExpr inLane(int64_t l) const;
+  /// Without constant and lane: what addresses of one tile share.
+  LinearExpr variables() const;
+  /// The largest number that divides every coefficient (0 without variables).
+  int64_t stride() const;
+  bool isConstant() const { return terms.empty() && lane == 0; }
+
+  bool operator==(const LinearExpr &other) const = default;
+  bool operator<(const LinearExpr &other) const;
+};
+
+/// One element of a tensor (no coordinate runs along the lanes), or one a lane. Only the first
+/// `valid` lanes may be read or written.
+struct Point {
+  std::vector<LinearExpr> coordinates;
+  int64_t valid = 0; // 0 without lanes
+
+  bool hasLanes() const;
+  Point inLane(int64_t l) const;
+  bool operator==(const Point &other) const = default;
+  bool operator<(const Point &other) const;
+};
+
+/// The affine expression over `dims`, or nothing when it is not linear.
+std::optional<LinearExpr> evaluate(mlir::AffineExpr expr, llvm::ArrayRef<LinearExpr> dims);
+/// The map's results over `dims`, or nothing when one is not linear.
+std::optional<Point> evaluate(mlir::AffineMap map, llvm::ArrayRef<LinearExpr> dims, int64_t valid);
+
+} // namespace gradc::cpu
+
+#endif

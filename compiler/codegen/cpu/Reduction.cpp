@@ -1,0 +1,327 @@
+// Reductions: one accumulator a point, kept in registers through the loops over the reduced dims. A
+// contraction over a tile of rows and vectors is the register-tiled loop that runs at FMA peak.
+#include "compiler/codegen/cpu/TileEmitter.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+
+namespace {
+constexpr int64_t unrolledVectors = 8; // rows of at most this many vectors stay in registers
+constexpr int64_t parallelChains = 4;  // independent accumulators that hide the latency of an add
+
+SmallVector<unsigned> reducedDims(linalg::GenericOp op) {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  return dims;
+}
+
+/// The value that the body combines with its accumulator: every path from the yielded value to an
+/// input goes through it or through the accumulator. Null when there is none (argmax).
+Value combinedValue(linalg::GenericOp op) {
+  if (op.getNumResults() != 1)
+    return {};
+  Block *body = op.getBody();
+  Value acc = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  Value yielded = body->getTerminator()->getOperand(0);
+  auto separates = [&](Value x) {
+    SmallVector<Value> work{yielded};
+    llvm::DenseSet<Value> seen;
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      if (v == x || v == acc || !seen.insert(v).second)
+        continue;
+      Operation *def = v.getDefiningOp();
+      if (!def || isa<linalg::IndexOp, tensor::ExtractOp>(def))
+        return false;
+      llvm::append_range(work, def->getOperands());
+    }
+    return !seen.contains(x);
+  };
+  llvm::DenseSet<Value> fromAcc{acc};
+  for (Operation &o : body->without_terminator())
+    if (llvm::any_of(o.getOperands(), [&](Value v) { return fromAcc.contains(v); }))
+      fromAcc.insert(o.result_begin(), o.result_end());
+  if (!fromAcc.contains(yielded))
+    return {};
+  Value found;
+  auto consider = [&](Value v) {
+    if (v.getType() == acc.getType() && !fromAcc.contains(v) && separates(v))
+      found = v;
+  };
+  for (OpOperand *input : op.getDpsInputOperands())
+    consider(op.getMatchingBlockArgument(input));
+  for (Operation &o : body->without_terminator())
+    if (!o.hasTrait<OpTrait::ConstantLike>())
+      llvm::for_each(o.getResults(), consider);
+  return found;
+}
+} // namespace
+
+Value TileEmitter::initial(linalg::GenericOp op, unsigned result, const Point &point) {
+  Value start = pull(op.getDpsInits()[result], point);
+  return point.hasLanes() ? nest.splat(start) : start;
+}
+
+Value TileEmitter::combine(linalg::GenericOp op, Value combined, Value a, Value b) {
+  IRMapping map;
+  Block *body = op.getBody();
+  map.map(op.getMatchingBlockArgument(op.getDpsInitOperand(0)), a);
+  map.map(combined, b);
+  for (Operation &o : body->without_terminator())
+    if (o.getResult(0) != combined && llvm::all_of(o.getOperands(), [&](Value v) {
+          return map.contains(v) || v.getParentBlock() != body;
+        }))
+      emitBodyOp(&o, map);
+  return map.lookup(body->getTerminator()->getOperand(0));
+}
+
+/// The number of loads under `value` that need one access a lane.
+int64_t TileEmitter::laneCost(Value value, const Point &point) {
+  std::set<std::pair<const void *, Point>> seen;
+  int64_t cost = 0;
+  auto visit = [&](auto &&self, Value v, const Point &p) -> void {
+    if (!p.hasLanes() || !seen.insert({v.getAsOpaquePointer(), p}).second)
+      return;
+    if (auto memory = memories.find(v); memory != memories.end()) {
+      auto offset = memory->second.offset(nest, p);
+      cost += !offset || offset->lane != 1;
+    } else if (auto op = v.getDefiningOp<linalg::GenericOp>()) {
+      if (auto domain = domainOf(cast<OpResult>(v), p))
+        for (OpOperand *input : op.getDpsInputOperands())
+          if (auto at = operandPoint(op, *input, *domain, p.valid))
+            self(self, input->get(), *at);
+    }
+  };
+  visit(visit, value, point);
+  return cost;
+}
+
+std::optional<unsigned> TileEmitter::dimToVectorize(linalg::GenericOp op, OpResult result,
+                                                    const Point &point) {
+  if (!combinedValue(op) || !op.getDpsInits()[0].getDefiningOp<linalg::FillOp>())
+    return std::nullopt;
+  std::optional<unsigned> best;
+  int64_t bestCost = 0;
+  auto ranges = op.getStaticLoopRanges();
+  for (unsigned d : reducedDims(op)) {
+    if (ranges[d] < 2)
+      continue;
+    auto domain = *domainOf(result, point.inLane(0));
+    domain[d].lane = 1;
+    int64_t cost = 0;
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (auto at = operandPoint(op, *input, domain, std::min(nest.lanes, ranges[d])))
+        cost += laneCost(input->get(), *at);
+    if (!best || cost <= bestCost) {
+      best = d;
+      bestCost = cost;
+    }
+  }
+  return bestCost == 0 ? best : std::nullopt;
+}
+
+void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
+  if (!domainOf(result, points[0]))
+    return fail(op, "expected an output map of plain dims");
+  std::optional<unsigned> dim = dimToVectorize(op, result, points[0]);
+  if (!points[0].hasLanes()) {
+    if (!dim)
+      return reduceInLanes(op, result, points);
+    return reduceAcross(op, result, points, *dim, combinedValue(op));
+  }
+  // Lanes of the point run across rows of every input: reduce each row by vectors of its own.
+  auto domain = *domainOf(result, points[0]);
+  bool strided = dim.has_value();
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto at = operandPoint(op, *input, domain, points[0].valid);
+    strided &= at && at->hasLanes() && laneCost(input->get(), *at) > 0;
+  }
+  if (!strided)
+    return reduceInLanes(op, result, points);
+  SmallVector<Point> rows;
+  for (const Point &p : points)
+    for (int64_t l = 0; l < p.valid; ++l)
+      if (Point row = p.inLane(l); !nest.known(result, row) && !llvm::is_contained(rows, row))
+        rows.push_back(row);
+  if (!rows.empty())
+    reduceAcross(op, result, rows, *dim, combinedValue(op));
+  for (const Point &p : points) {
+    SmallVector<Value> elements;
+    for (int64_t l = 0; l < nest.lanes; ++l)
+      elements.push_back(nest.known(result, p.inLane(std::min(l, p.valid - 1))));
+    Value vector = vector::FromElementsOp::create(nest.builder, nest.location,
+                                                  nest.vectorOf(elements[0].getType()), elements);
+    nest.known(result, p) = vector;
+  }
+}
+
+void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
+  SmallVector<unsigned> dims = reducedDims(op);
+  auto ranges = op.getStaticLoopRanges();
+  unsigned results = op.getNumResults();
+  SmallVector<SmallVector<LinearExpr>> domains;
+  SmallVector<Value> start;
+  for (const Point &p : points) {
+    domains.push_back(*domainOf(result, p));
+    for (unsigned r = 0; r < results; ++r)
+      start.push_back(initial(op, r, p));
+  }
+
+  // Steps of the innermost dim, done together so that strided loads can be transposed.
+  auto steps = [&](LinearExpr first, int64_t count, ValueRange carried) {
+    unsigned inner = dims.back();
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      SmallVector<Point> wanted;
+      for (int64_t s = 0; s < count; ++s)
+        for (auto [p, domain] : llvm::zip(points, domains)) {
+          domain[inner] = first + LinearExpr(s);
+          if (auto at = operandPoint(op, *input, domain, p.valid))
+            wanted.push_back(*at);
+        }
+      prepare(input->get(), wanted);
+    }
+    SmallVector<Value> values(carried);
+    for (int64_t s = 0; s < count; ++s)
+      for (auto [i, p] : llvm::enumerate(points)) {
+        domains[i][inner] = first + LinearExpr(s);
+        auto next = emitBody(op, domains[i], p.valid, /*fuse=*/true, [&](OpOperand &o) -> Value {
+          if (op.isDpsInit(&o))
+            return values[i * results + o.getOperandNumber() - op.getNumDpsInputs()];
+          auto at = operandPoint(op, o, domains[i], p.valid);
+          return at ? pull(o.get(), *at) : Value();
+        });
+        for (unsigned r = 0; r < results; ++r)
+          values[i * results + r] = p.hasLanes() && next[r] ? nest.splat(next[r]) : next[r];
+      }
+    return values;
+  };
+
+  bool strided = false;
+  if (points[0].hasLanes())
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (auto at = operandPoint(op, *input, domains[0], points[0].valid))
+        strided |= laneCost(input->get(), *at) > 0;
+  int64_t together = strided ? nest.lanes : 1;
+
+  auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
+    unsigned dim = dims[depth];
+    if (depth + 1 < dims.size())
+      return nest.loop(0, ranges[dim], false, carried, [&](LinearExpr i, ValueRange values) {
+        for (auto &domain : domains)
+          domain[dim] = i;
+        return self(self, depth + 1, values);
+      });
+    int64_t blocks = ranges[dim] / together;
+    SmallVector<Value> values =
+        nest.loop(0, blocks, false, carried, [&](LinearExpr i, ValueRange values) {
+          return steps(i * together, together, values);
+        });
+    for (int64_t rest = blocks * together; rest < ranges[dim]; ++rest)
+      values = steps(LinearExpr(rest), 1, values);
+    return values;
+  };
+  SmallVector<Value> values = loops(loops, 0, start);
+  for (auto [i, p] : llvm::enumerate(points))
+    for (OpResult r : op->getResults())
+      nest.known(r, p) = values[i * results + r.getResultNumber()];
+}
+
+void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<Point> points,
+                               unsigned dim, Value combined) {
+  auto ranges = op.getStaticLoopRanges();
+  int64_t vectors = llvm::divideCeil(ranges[dim], nest.lanes), full = ranges[dim] / nest.lanes;
+  int64_t chains = std::min(vectors, parallelChains);
+  size_t group = std::max<int64_t>(1, unrolledVectors / chains);
+  for (; points.size() > group; points = points.drop_front(group))
+    reduceAcross(op, result, points.take_front(group), dim, combined);
+
+  SmallVector<SmallVector<LinearExpr>> domains;
+  SmallVector<Value> start;
+  for (const Point &p : points) {
+    domains.push_back(*domainOf(result, p));
+    start.append(chains, nest.splat(initial(op, 0, p)));
+  }
+
+  auto step = [&](LinearExpr first, int64_t chain, int64_t valid, SmallVector<Value> &values) {
+    first.lane = 1;
+    for (auto &domain : domains)
+      domain[dim] = first;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      SmallVector<Point> wanted;
+      for (auto &domain : domains)
+        if (auto at = operandPoint(op, *input, domain, valid))
+          wanted.push_back(*at);
+      prepare(input->get(), wanted);
+    }
+    for (size_t i = 0; i < points.size(); ++i) {
+      Value &acc = values[i * chains + chain];
+      auto next = emitBody(op, domains[i], valid, /*fuse=*/true, [&](OpOperand &o) -> Value {
+        if (op.isDpsInit(&o))
+          return acc;
+        auto at = operandPoint(op, o, domains[i], valid);
+        return at ? pull(o.get(), *at) : Value();
+      });
+      if (!next[0])
+        return;
+      acc = valid == nest.lanes
+                ? nest.splat(next[0])
+                : arith::SelectOp::create(nest.builder, nest.location, nest.prefixMask(valid),
+                                          nest.splat(next[0]), acc);
+    }
+  };
+  auto row = [&](ValueRange carried) {
+    SmallVector<Value> values(carried);
+    int64_t done = 0;
+    if (vectors > unrolledVectors) {
+      values = nest.loop(0, full / chains, false, values, [&](LinearExpr i, ValueRange inner) {
+        SmallVector<Value> next(inner);
+        for (int64_t c = 0; c < chains; ++c)
+          step(i * (chains * nest.lanes) + LinearExpr(c * nest.lanes), c, nest.lanes, next);
+        return next;
+      });
+      done = full / chains * chains;
+    }
+    for (int64_t v = done; v < vectors; ++v)
+      step(LinearExpr(v * nest.lanes), v % chains,
+           std::min(nest.lanes, ranges[dim] - v * nest.lanes), values);
+    return values;
+  };
+  SmallVector<unsigned> dims = reducedDims(op);
+  llvm::erase(dims, dim);
+  auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
+    if (depth == dims.size())
+      return row(carried);
+    return nest.loop(0, ranges[dims[depth]], false, carried, [&](LinearExpr i, ValueRange values) {
+      for (auto &domain : domains)
+        domain[dims[depth]] = i;
+      return self(self, depth + 1, values);
+    });
+  };
+  SmallVector<Value> values = loops(loops, 0, start);
+  if (failed)
+    return;
+
+  // The chains in a tree, then the halves of the vector: a fixed order.
+  for (auto [i, p] : llvm::enumerate(points)) {
+    SmallVector<Value> parts(ArrayRef(values).slice(i * chains, chains));
+    while (parts.size() > 1) {
+      SmallVector<Value> pairs;
+      for (size_t j = 0; j + 1 < parts.size(); j += 2)
+        pairs.push_back(combine(op, combined, parts[j], parts[j + 1]));
+      if (parts.size() % 2)
+        pairs.push_back(parts.back());
+      parts = pairs;
+    }
+    Value sum = parts[0];
+    for (int64_t half = nest.lanes / 2; half >= 1; half /= 2) {
+      auto order = llvm::map_to_vector(llvm::seq<int64_t>(0, nest.lanes),
+                                       [&](int64_t l) { return l ^ half; });
+      Value other = vector::ShuffleOp::create(nest.builder, nest.location, sum, sum, order);
+      sum = combine(op, combined, sum, other);
+    }
+    Value scalar = vector::ExtractOp::create(nest.builder, nest.location, sum, 0);
+    nest.known(result, p) = scalar;
+  }
+}

@@ -1,0 +1,199 @@
+// Pulls values through constants, memory and linalg.generic; what it has computed, it computes
+// once.
+#include "compiler/codegen/cpu/TileEmitter.h"
+
+#include "dialects/grad/HostTensor.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+
+void TileEmitter::fail(Operation *op, const Twine &why) {
+  if (!failed)
+    op->emitError("no code for this op in a kernel: ") << why;
+  failed = true;
+}
+
+Value TileEmitter::pull(Value value, const Point &point) {
+  Value &known = nest.known(value, point);
+  if (!known)
+    nest.atDepth(nest.depthOf(point), [&] { compute(value, point); });
+  if (Value result = nest.known(value, point))
+    return result;
+  // Only after an error: some value of the right type, so that building can go on to its end.
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return arith::ConstantOp::create(nest.builder, nest.location, nest.builder.getZeroAttr(element));
+}
+
+void TileEmitter::compute(Value value, const Point &point) {
+  if (auto memory = memories.find(value); memory != memories.end()) {
+    Value loaded = memory->second.load(nest, point);
+    nest.known(value, point) = loaded;
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  assert(op && "every argument of a kernel is bound to memory");
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return computeGeneric(generic, cast<OpResult>(value), point);
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    return computeReshape(op, point);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    Value result = computeConstant(constant, point);
+    nest.known(value, point) = result;
+    return;
+  }
+  if (isa<tensor::EmptyOp>(op)) { // what no piece of an assembly covers
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    nest.known(value, point) =
+        arith::ConstantOp::create(nest.builder, op->getLoc(), nest.builder.getZeroAttr(element));
+    return;
+  }
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    if (auto constant = fill.getInputs()[0].getDefiningOp<arith::ConstantOp>()) {
+      Value result =
+          arith::ConstantOp::create(nest.builder, constant.getLoc(), constant.getValue());
+      nest.known(value, point) = result;
+      return;
+    }
+  fail(op, "expected linalg.generic, linalg.fill of a constant, or a constant");
+}
+
+Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {
+  auto elements = cast<ElementsAttr>(op.getValue());
+  if (auto splat = dyn_cast<SplatElementsAttr>(elements))
+    return arith::ConstantOp::create(nest.builder, op.getLoc(), splat.getSplatValue<TypedAttr>());
+  nest.atDepth(0, [&] {
+    grad::HostTensor host(elements);
+    OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(atModule.getI8Type(), host.bytes().size());
+    auto global = LLVM::GlobalOp::create(
+        atModule, op.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal,
+        ("constant." + Twine(memories.size())).str(),
+        atModule.getStringAttr(StringRef(host.bytes().data(), host.bytes().size())),
+        /*alignment=*/64);
+    Value address = LLVM::AddressOfOp::create(nest.builder, op.getLoc(), global);
+    bind(op, Memory(address, cast<RankedTensorType>(op.getType()), {}));
+  });
+  return memories[op].load(nest, point);
+}
+
+void TileEmitter::computeGeneric(linalg::GenericOp op, OpResult result, const Point &point) {
+  if (op.getNumReductionLoops() > 0)
+    return reduce(op, result, point);
+  if (isAssembly(op))
+    return computeAssembly(op, point);
+  auto domain = domainOf(result, point);
+  if (!domain)
+    return fail(op, "expected an output map of plain dims");
+  SmallVector<Value> yielded =
+      emitBody(op, *domain, point.valid, /*fuse=*/false, [&](OpOperand &operand) -> Value {
+        auto at = operandPoint(op, operand, *domain, point.valid);
+        return at ? pull(operand.get(), *at) : Value();
+      });
+  for (OpResult r : op->getResults())
+    if (op.getMatchingIndexingMap(op.getTiedOpOperand(r)) ==
+        op.getMatchingIndexingMap(op.getTiedOpOperand(result)))
+      nest.known(r, point) = yielded[r.getResultNumber()];
+}
+
+std::optional<SmallVector<LinearExpr>> TileEmitter::domainOf(OpResult result, const Point &point) {
+  auto op = cast<linalg::GenericOp>(result.getOwner());
+  SmallVector<LinearExpr> domain(op.getNumLoops());
+  AffineMap map = op.getMatchingIndexingMap(op.getTiedOpOperand(result));
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      domain[dim.getPosition()] = point.coordinates[i];
+    else if (!isa<AffineConstantExpr>(expr))
+      return std::nullopt;
+  }
+  return domain;
+}
+
+std::optional<Point> TileEmitter::operandPoint(linalg::GenericOp op, OpOperand &operand,
+                                               ArrayRef<LinearExpr> domain, int64_t valid) {
+  auto point = evaluate(op.getMatchingIndexingMap(&operand), domain, valid);
+  if (!point)
+    fail(op, "expected a linear indexing map");
+  return point;
+}
+
+static bool isRead(linalg::GenericOp op, OpOperand &operand) {
+  return !op.getMatchingBlockArgument(&operand).use_empty();
+}
+
+void TileEmitter::prepare(Value value, ArrayRef<Point> points) {
+  std::set<std::pair<const void *, Point>> seen;
+  prepareOnce(value, points, seen);
+}
+
+void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
+                              std::set<std::pair<const void *, Point>> &seen) {
+  SmallVector<Point> points;
+  for (const Point &p : all)
+    if (seen.insert({value.getAsOpaquePointer(), p}).second && !nest.known(value, p))
+      points.push_back(p);
+  if (points.empty() || failed)
+    return;
+
+  if (auto memory = memories.find(value); memory != memories.end()) {
+    if (int64_t(points.size()) < nest.lanes || !points[0].hasLanes())
+      return;
+    auto offset = [&](const Point &p) {
+      return memory->second.offset(nest, p.inLane(0)).value_or(LinearExpr());
+    };
+    auto straight = memory->second.offset(nest, points[0]);
+    if (straight && straight->lane == 1)
+      return;
+    llvm::sort(points, [&](const Point &a, const Point &b) { return offset(a) < offset(b); });
+    for (size_t i = 0; i + nest.lanes <= points.size(); i += nest.lanes) {
+      ArrayRef<Point> group = ArrayRef(points).slice(i, nest.lanes);
+      nest.atDepth(nest.depthOf(group[0]), [&] {
+        if (auto columns = memory->second.loadTransposed(nest, group))
+          for (auto [p, column] : llvm::zip(group, *columns))
+            nest.known(value, p) = column;
+      });
+    }
+    return;
+  }
+
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return;
+  if (isAssembly(op))
+    return;
+  if (op.getNumReductionLoops() > 0) {
+    std::map<unsigned, SmallVector<Point>> byDepth;
+    for (const Point &p : points)
+      byDepth[nest.depthOf(p)].push_back(p);
+    for (auto &[depth, group] : byDepth)
+      nest.atDepth(depth, [&, &group = group] { reduce(op, cast<OpResult>(value), group); });
+    return;
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isRead(op, operand))
+      continue;
+    SmallVector<Point> mapped;
+    for (const Point &p : points)
+      if (auto domain = domainOf(cast<OpResult>(value), p))
+        if (auto at = operandPoint(op, operand, *domain, p.valid))
+          mapped.push_back(*at);
+    prepareOnce(operand.get(), mapped, seen);
+  }
+}
+
+bool TileEmitter::hasRowReduction(Value value) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  SetVector<Operation *> below;
+  if (Operation *op = value.getDefiningOp())
+    below.insert(op);
+  for (size_t i = 0; i < below.size(); ++i) {
+    if (auto generic = dyn_cast<linalg::GenericOp>(below[i]))
+      if (generic.getNumReductionLoops() > 0 &&
+          cast<RankedTensorType>(generic.getResult(0).getType()).getRank() < rank)
+        return true;
+    for (Value operand : below[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp())
+        below.insert(op);
+  }
+  return false;
+}

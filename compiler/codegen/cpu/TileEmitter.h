@@ -1,0 +1,91 @@
+// Computes values of a kernel's region where they are wanted: from a result at a point of the
+// register tile back to the loads, through linalg.generic ops.
+#ifndef COMPILER_CODEGEN_CPU_TILEEMITTER_H
+#define COMPILER_CODEGEN_CPU_TILEEMITTER_H
+
+#include "compiler/codegen/cpu/Memory.h"
+
+#include <set>
+
+namespace gradc::cpu {
+
+/// The op writes into a part of its output and leaves the rest: a piece of a concatenation or a
+/// pad.
+bool isAssembly(mlir::linalg::GenericOp op);
+
+class TileEmitter {
+public:
+  /// Constants with several elements become globals of `module`.
+  TileEmitter(LoopNest &nest, mlir::ModuleOp module) : nest(nest), module(module) {}
+
+  /// Says where a value of the region lies in memory.
+  void bind(mlir::Value tensor, Memory memory) { memories[tensor] = memory; }
+
+  /// Computes together what is cheaper together: all reductions under `value`, and loads that are
+  /// transposed. Their values at the points are known from then on.
+  void prepare(mlir::Value value, llvm::ArrayRef<Point> points);
+  /// The value at a point: a scalar, or a vector when the point has lanes and the value depends on
+  /// them.
+  mlir::Value pull(mlir::Value value, const Point &point);
+
+  /// A reduction to fewer dims lies under the value: a statistic of its rows.
+  static bool hasRowReduction(mlir::Value value);
+  bool hasFailed() const { return failed; }
+
+private:
+  void compute(mlir::Value value, const Point &point);
+  void computeGeneric(mlir::linalg::GenericOp op, mlir::OpResult result, const Point &point);
+  void computeReshape(mlir::Operation *op, const Point &point);
+  void computeAssembly(mlir::linalg::GenericOp op, const Point &point);
+  mlir::Value assembleVector(mlir::linalg::GenericOp op, const Point &point);
+  mlir::Value assembleScalar(mlir::linalg::GenericOp op, const Point &point);
+  mlir::Value computeConstant(mlir::arith::ConstantOp op, const Point &point);
+  void prepareOnce(mlir::Value value, llvm::ArrayRef<Point> points,
+                   std::set<std::pair<const void *, Point>> &seen);
+
+  /// Each lane computed alone.
+  mlir::Value laneByLane(mlir::Type element, const Point &point,
+                         llvm::function_ref<mlir::Value(const Point &)> compute);
+
+  // Points and domains.
+  /// The iteration of `op` that makes `result` at `point`; reduction dims are left 0.
+  std::optional<llvm::SmallVector<LinearExpr>> domainOf(mlir::OpResult result, const Point &point);
+  std::optional<Point> operandPoint(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
+                                    llvm::ArrayRef<LinearExpr> domain, int64_t valid);
+
+  // Bodies.
+  using BodyOperand = llvm::function_ref<mlir::Value(mlir::OpOperand &)>;
+  /// The body's yielded values, as vectors where an operand or an index is one. With `fuse`, a
+  /// product that is only added to the accumulator becomes one fused operation.
+  llvm::SmallVector<mlir::Value> emitBody(mlir::linalg::GenericOp op,
+                                          llvm::ArrayRef<LinearExpr> domain, int64_t valid,
+                                          bool fuse, BodyOperand operand);
+  void emitBodyOp(mlir::Operation *op, mlir::IRMapping &map);
+  mlir::Value lookUp(mlir::Value value, mlir::IRMapping &map);
+  mlir::Value emitExtract(mlir::tensor::ExtractOp op, mlir::IRMapping &map, int64_t valid);
+  mlir::Value coordinate(const LinearExpr &e);
+
+  // Reductions.
+  void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
+  void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
+                     llvm::ArrayRef<Point> points);
+  void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
+                    unsigned dim, mlir::Value combined);
+  std::optional<unsigned> dimToVectorize(mlir::linalg::GenericOp op, mlir::OpResult result,
+                                         const Point &point);
+  int64_t laneCost(mlir::Value value, const Point &point);
+  mlir::Value combine(mlir::linalg::GenericOp op, mlir::Value combined, mlir::Value a,
+                      mlir::Value b);
+  mlir::Value initial(mlir::linalg::GenericOp op, unsigned result, const Point &point);
+
+  void fail(mlir::Operation *op, const llvm::Twine &why);
+
+  LoopNest &nest;
+  mlir::ModuleOp module;
+  llvm::DenseMap<mlir::Value, Memory> memories;
+  bool failed = false;
+};
+
+} // namespace gradc::cpu
+
+#endif
