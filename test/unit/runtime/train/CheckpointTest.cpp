@@ -153,6 +153,7 @@ TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
 }
 
 TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
+  make({.ballast = 1 << 18});
   std::string run = folder / "run";
   ASSERT_EQ(main({"--quiet", "--threads=1", "--steps=3", "--checkpoint", run}), 0);
   Bytes before = readFile(run + "/step-3.ckpt");
@@ -162,7 +163,7 @@ TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
       start({"--quiet", "--threads=1", "--steps=6", "--checkpoint", run, "--resume"}, [] {
         if (!freopen(errorFile, "w", stderr))
           _exit(99);
-        rlimit limit = {100, 100}; // bytes a file; a checkpoint takes more
+        rlimit limit = {1 << 19, 1 << 19}; // bytes a file: half a checkpoint
         setrlimit(RLIMIT_FSIZE, &limit);
       });
   EXPECT_EQ(wait(process), 1);

@@ -60,7 +60,16 @@ private:
       model.insert(model.end(), after.begin(), after.end());
       header.model = put(model);
     }
-    header.states = put(std::vector<gradc_artifact_state>{state});
+    std::vector<gradc_artifact_state> states = {state};
+    if (options.ballast) {
+      gradc_artifact_state ballast = {};
+      ballast.tensor = tensor("ballast", GRADC_F32, {options.ballast});
+      ballast.kind = GRADC_STATE_SLOT;
+      ballast.splat = 1;
+      ballast.initial = put(Bytes(4));
+      states.push_back(ballast);
+    }
+    header.states = put(states);
   }
 
   gradc_artifact_kernel kernel(const char *symbol) {

@@ -13,6 +13,7 @@ struct TrainModelOptions {
   uint64_t modelHash = 42;
   bool tails = true; ///< entries for smaller last batches
   bool carriesModel = true;
+  int64_t ballast = 0; ///< elements of a second state, which makes checkpoints big
   std::vector<std::string> levels = {"x86-64-v3"};
 };
 
