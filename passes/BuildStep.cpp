@@ -215,7 +215,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
 /// Scales all gradients by min(1, limit / (norm + 1e-6)), as PyTorch's clip_grad_norm_.
 void StepBuilder::clip(MutableArrayRef<Value> gradients, double limit) {
   Expr loss(b, function.getLoc(), lossOf(function));
-  Expr total = loss.splat(0);
+  Value total;
   for (Value gradient : gradients) {
     Expr g = Expr(b, gradient.getLoc(), gradient).cast(loss.type().getElementType());
     // Inner dims first: the rows are independent, so that threads may share them.
@@ -223,9 +223,10 @@ void StepBuilder::clip(MutableArrayRef<Value> gradients, double limit) {
     Expr squares = g * g;
     if (rank > 1)
       squares = squares.sum(llvm::to_vector(llvm::seq<int64_t>(1, rank)));
-    total = total + (rank ? squares.sum(0) : squares);
+    squares = rank ? squares.sum(0) : squares;
+    total = total ? loss.with(total) + squares : squares;
   }
-  Expr norm = total.apply<SqrtOp>();
+  Expr norm = total ? loss.with(total).apply<SqrtOp>() : loss.splat(0);
   Expr scale = (limit / (norm + 1e-6)).apply<MinOp>(norm.splat(1));
   for (Value &gradient : gradients) {
     Expr g(b, gradient.getLoc(), gradient);

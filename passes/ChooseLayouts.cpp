@@ -66,24 +66,21 @@ public:
 private:
   Storage &storageOf(StringRef state) { return storages[index.lookup(state)]; }
 
-  /// Collects what each state's users want.
+  /// Collects what each state's users want, in program order: the forward comes first.
   void note(Operation *op) {
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      Storage &storage = storageOf(read.getState());
-      for (OpOperand &use : read.getResult().getUses()) {
-        auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
-        if (!launch) {
-          storage.fixed = true;
-          continue;
-        }
-        if (PanelAttr wanted = wantedBy(launch, use.getOperandNumber()))
-          if (!llvm::is_contained(storage.layouts, wanted))
-            storage.layouts.push_back(wanted);
-      }
+    if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
+      for (auto [i, v] : llvm::enumerate(launch.getOperands()))
+        if (auto read = v.getDefiningOp<ReadOp>())
+          if (PanelAttr wanted = wantedBy(launch, i))
+            if (auto &layouts = storageOf(read.getState()).layouts;
+                !llvm::is_contained(layouts, wanted))
+              layouts.push_back(wanted);
+    } else if (auto read = dyn_cast<ReadOp>(op)) {
+      for (Operation *user : read.getResult().getUsers())
+        storageOf(read.getState()).fixed |= !isa<exec::LaunchOp>(user);
     } else if (auto write = dyn_cast<WriteOp>(op)) {
       for (Operation *user : write.getValue().getUsers())
-        if (!isa<WriteOp, exec::LaunchOp>(user))
-          storageOf(write.getState()).fixed = true;
+        storageOf(write.getState()).fixed |= !isa<WriteOp, exec::LaunchOp>(user);
     }
   }
 
@@ -131,7 +128,8 @@ private:
       }
     }
     for (auto launch : llvm::to_vector(function.getOps<exec::LaunchOp>()))
-      specialize(launch);
+      if (!refreshesMirror(launch)) // made for its layouts
+        specialize(launch);
   }
 
   void rewriteRead(ReadOp read) {
@@ -196,25 +194,25 @@ private:
 
   /// A kernel that copies a tensor from one layout to another (transposing it on the way).
   exec::KernelOp copyKernel(RankedTensorType type, PanelAttr from, PanelAttr to, bool transposed) {
-    OpBuilder builder(module.getContext());
-    Location loc = builder.getUnknownLoc();
-    OperationState state(loc, exec::KernelOp::getOperationName());
-    state.addAttribute("sym_name", builder.getStringAttr(to ? "pack" : "unpack"));
-    Block *body = new Block;
-    state.addRegion()->push_back(body);
-    auto kernel = cast<exec::KernelOp>(Operation::create(state));
-    Value value = body->addArgument(type, loc);
-    builder.setInsertionPointToEnd(body);
+    auto kernel = exec::createKernel(module.getContext(),
+                                     to     ? "pack"
+                                     : from ? "unpack"
+                                            : "copy",
+                                     type);
+    Location loc = kernel.getLoc();
+    OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBlock());
+    Value value = kernel.getBlock().getArgument(0);
     if (transposed) {
       value = TransposeOp::create(builder, loc, value, ArrayRef<int64_t>{1, 0});
       to = PanelAttr::get(module.getContext(), 1, to.getWidth());
     }
     exec::YieldOp::create(builder, loc, value);
-    kernel.setInplace(ArrayRef<int64_t>{-1});
     kernel.setFlops(0);
     kernel.setBytes(exec::layoutBytes(type, from) + exec::layoutBytes(type, to));
-    kernel.setLayout(0, from);
-    kernel.setLayout(1, to);
+    if (from || to) {
+      kernel.setLayout(0, from);
+      kernel.setLayout(1, to);
+    }
     return findOrInsert(kernel);
   }
 
@@ -245,17 +243,28 @@ private:
         continue;
       OpBuilder builder(store);
       Value value = store.getValue();
-      PanelAttr layout = layoutOf(store.getBuffer());
-      store.getValueMutable().assign(copy(builder, store.getLoc(), value, nullptr, layout));
+      Value copied = copy(builder, store.getLoc(), value, nullptr, layoutOf(store.getBuffer()));
+      store.getValueMutable().assign(copied);
       specialize(writer);
-      for (Operation *user : llvm::to_vector(value.getUsers()))
-        if (auto launch = dyn_cast<exec::LaunchOp>(user))
+      for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
+        auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
+        if (launch && refreshesMirror(launch))
+          use.set(copied);
+        else if (launch && launch != copied.getDefiningOp())
           specialize(launch);
+      }
     }
   }
 
+  bool refreshesMirror(exec::LaunchOp launch) {
+    return llvm::any_of(launch->getUsers(), [&](Operation *user) {
+      auto store = dyn_cast<exec::StoreOp>(user);
+      return store && symbols.lookup<exec::BufferOp>(store.getBuffer()).getMirror();
+    });
+  }
+
   bool isSafe(exec::LaunchOp writer, OpResult result, FlatSymbolRefAttr buffer) {
-    auto inplace = symbols.lookup<exec::KernelOp>(writer.getKernel()).getInplace();
+    auto kernel = symbols.lookup<exec::KernelOp>(writer.getKernel());
     auto readsOld = [&](Value v) {
       while (auto view = v.getDefiningOp<ReshapeOp>())
         v = view.getOperand();
@@ -263,7 +272,7 @@ private:
       return load && load.getBufferAttr() == buffer;
     };
     for (auto [i, v] : llvm::enumerate(writer.getOperands()))
-      if (readsOld(v) && (!inplace || (*inplace)[result.getResultNumber()] != int64_t(i)))
+      if (readsOld(v) && !kernel.mayOverwrite(i, result.getResultNumber()))
         return false;
     // Nobody downstream of the writer reads the old value.
     llvm::SetVector<Operation *> after(writer->user_begin(), writer->user_end());

@@ -207,11 +207,13 @@ private:
     }
   }
 
-  /// Whether `op` may also be written out by `group`.
+  /// Whether `op` may also be written out by `group`: at the root, or once per row (a scalar would
+  /// be written by every unit).
   static bool mayBeResult(Operation *op, Group *group, Access how) {
     RankedTensorType type = typeOf(op);
     return type.getShape() == group->root.getShape() ||
-           (how.once(type) && isPrefix(type.getShape(), group->root.getShape()));
+           (type.getRank() > 0 && how.once(type) &&
+            isPrefix(type.getShape(), group->root.getShape()));
   }
 
   void add(Operation *op, Group *group, Access how) {

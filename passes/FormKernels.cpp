@@ -61,33 +61,21 @@ std::string describe(const Cluster &cluster) {
   return names.empty() ? "move" : llvm::join(names, "_");
 }
 
-/// The operand that each result may overwrite: read element by element on every path to it.
-SmallVector<int64_t> findInplace(Block &body) {
+/// The operands that are read element by element, at the root's own index, on every path.
+SmallVector<int64_t> findInplace(exec::KernelOp kernel) {
   SmallVector<int64_t> inplace;
-  llvm::SmallDenseSet<int64_t> taken;
-  for (Value result : body.getTerminator()->getOperands()) {
-    int64_t chosen = -1;
-    for (BlockArgument argument : body.getArguments()) {
-      if (argument.getType() != result.getType() || taken.contains(argument.getArgNumber()))
+  ArrayRef<int64_t> root = kernel.getRoot().getShape();
+  for (BlockArgument argument : kernel.getBlock().getArguments()) {
+    llvm::SetVector<Operation *> users(argument.user_begin(), argument.user_end());
+    bool pointwise = cast<ShapedType>(argument.getType()).getShape() == root;
+    for (size_t i = 0; i < users.size() && pointwise; ++i) {
+      if (users[i]->hasTrait<OpTrait::IsTerminator>())
         continue;
-      llvm::SetVector<Operation *> users(argument.user_begin(), argument.user_end());
-      bool pointwise = true;
-      for (size_t i = 0; i < users.size() && pointwise; ++i) {
-        if (users[i]->hasTrait<OpTrait::IsTerminator>())
-          continue;
-        pointwise = users[i]->hasTrait<grad::Pointwise>() &&
-                    cast<ShapedType>(users[i]->getResult(0).getType()).getShape() ==
-                        cast<ShapedType>(result.getType()).getShape();
-        users.insert(users[i]->user_begin(), users[i]->user_end());
-      }
-      if (pointwise && !argument.use_empty()) {
-        chosen = argument.getArgNumber();
-        break;
-      }
+      pointwise = loopKind(users[i]) == LoopKind::elementwise;
+      users.insert(users[i]->user_begin(), users[i]->user_end());
     }
-    if (chosen >= 0)
-      taken.insert(chosen);
-    inplace.push_back(chosen);
+    if (pointwise)
+      inplace.push_back(argument.getArgNumber());
   }
   return inplace;
 }
@@ -133,17 +121,12 @@ public:
 
 private:
   exec::KernelOp create(const Cluster &cluster, ArrayRef<Value> operands, ArrayRef<Value> results) {
-    OpBuilder builder(module.getContext());
-    Location unknown = builder.getUnknownLoc();
-    OperationState state(unknown, exec::KernelOp::getOperationName());
-    state.addAttribute("sym_name", builder.getStringAttr(describe(cluster)));
-    Block *body = new Block;
-    state.addRegion()->push_back(body);
-    auto kernel = cast<exec::KernelOp>(Operation::create(state));
+    auto kernel =
+        exec::createKernel(module.getContext(), describe(cluster), TypeRange(ValueRange(operands)));
+    Block *body = &kernel.getBlock();
     IRMapping mapping;
-    for (Value v : operands)
-      mapping.map(v, body->addArgument(v.getType(), unknown));
-    builder.setInsertionPointToEnd(body);
+    mapping.map(operands, body->getArguments());
+    OpBuilder builder = OpBuilder::atBlockEnd(body);
     int64_t flops = 0, bytes = 0;
     for (Operation *op : cluster.ops) {
       builder.clone(*op, mapping);
@@ -157,12 +140,12 @@ private:
     }
     for (Value v : operands)
       bytes += tensorBytes(v.getType());
-    exec::YieldOp::create(builder, unknown, yielded);
+    exec::YieldOp::create(builder, kernel.getLoc(), yielded);
     // Clones of free ops meet again here.
     IRRewriter rewriter(builder);
     DominanceInfo dominance(kernel);
     eliminateCommonSubExpressions(rewriter, dominance, kernel);
-    kernel.setInplace(findInplace(*body));
+    kernel.setInplace(findInplace(kernel));
     kernel.setFlops(flops);
     kernel.setBytes(bytes);
     return kernel;

@@ -3,6 +3,7 @@
 #define PASSES_PASSES_H
 
 #include "dialects/Pch.h"
+#include "dialects/exec/Exec.h"
 
 namespace gradc {
 

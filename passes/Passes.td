@@ -43,6 +43,7 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
 
 def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Group ops into kernels and outline each as an exec.kernel";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
     1. Large constants become states; views (reshapes) stay outside.
     2. Every contraction takes its epilogue; pointwise chains and reductions join while they share
@@ -53,6 +54,7 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
 
 def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
   let summary = "Keep weights in the panel layout that their contractions want";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
     Looks at all entries of a level, so that a state has one primary layout for the whole training.
     Where a contraction wants another one, a mirror is kept, refreshed after each write.
@@ -65,6 +67,7 @@ def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
 
 def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every tensor its place: functions become exec.entry over one arena";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
     Liveness over the launch order; in place where the kernel allows; largest tensor first, lowest
     free offset (64-byte aligned). States and entry inputs and outputs are never in the arena.

@@ -134,15 +134,15 @@ private:
     }
     // Over an operand that dies here, where the kernel allows it.
     exec::KernelOp kernel = kernelOf(launch);
-    ArrayRef<int64_t> inplace = kernel.getInplace().value_or(ArrayRef<int64_t>());
-    if (!inplace.empty() && inplace[r] >= 0) {
-      Value operand = storageRoot(launch.getOperand(inplace[r]));
+    for (unsigned i = 0; i < launch.getNumOperands(); ++i) {
+      Value operand = storageRoot(launch.getOperand(i));
       auto it = regionOf.find(operand);
-      if (it != regionOf.end() && diesAt(operand, launch)) {
-        regionOf[v] = it->second;
-        regions[it->second].last = time;
-        return;
-      }
+      if (it == regionOf.end() || !kernel.mayOverwrite(i, r) || !diesAt(operand, launch))
+        continue;
+      int64_t region = it->second;
+      regionOf[v] = region;
+      regions[region].last = time;
+      return;
     }
     exec::PanelAttr layout = kernel.getLayout(launch.getNumOperands() + r);
     regionOf[v] = regions.size();

@@ -11,7 +11,8 @@ using namespace mlir::grad;
 SmallVector<gradc::Reach> gradc::findReach(Value objective, ValueRange targets) {
   SmallVector<Operation *> ops = producersOf(objective);
   Block scratch;
-  OpBuilder b = OpBuilder::atBlockEnd(&scratch);
+  OpBuilder b(objective.getContext());
+  b.setInsertionPointToEnd(&scratch);
   Backward backward;
   auto type = cast<RankedTensorType>(objective.getType());
   backward.add(b, objective, splat(b, objective.getLoc(), type, 1));

@@ -13,6 +13,8 @@ config.test_exec_root = os.path.join(config.build_root, "test")
 
 path = [os.path.join(config.build_root, "bin"), config.llvm_tools, os.environ["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
+config.environment["GRADC_BIN"] = os.path.join(config.build_root, "bin")
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.substitutions += [
     ("%python", sys.executable),
     ("%cc", config.c_compiler),

@@ -33,6 +33,17 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+KernelOp exec::createKernel(MLIRContext *context, StringRef name, TypeRange arguments) {
+  Location unknown = UnknownLoc::get(context);
+  OperationState state(unknown, KernelOp::getOperationName());
+  state.addRegion();
+  auto kernel = cast<KernelOp>(Operation::create(state));
+  kernel.setSymName(name);
+  kernel.getBody().emplaceBlock().addArguments(arguments,
+                                               SmallVector<Location>(arguments.size(), unknown));
+  return kernel;
+}
+
 int64_t exec::kernelUnits(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   if (schedule.getOrder().empty())
@@ -52,6 +63,12 @@ void KernelOp::setLayout(unsigned i, PanelAttr layout) {
     all.assign(getLayouts()->begin(), getLayouts()->end());
   all[i] = layout ? Attribute(layout) : UnitAttr::get(getContext());
   setLayoutsAttr(ArrayAttr::get(getContext(), all));
+}
+
+bool KernelOp::mayOverwrite(unsigned operand, unsigned result) {
+  return llvm::is_contained(getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand)) &&
+         getBlock().getArgument(operand).getType() == getYielded()[result].getType() &&
+         getLayout(operand) == getLayout(getBlock().getNumArguments() + result);
 }
 
 RankedTensorType KernelOp::getRoot() {
@@ -93,8 +110,10 @@ LogicalResult KernelOp::verify() {
   if (getLayouts() && getLayouts()->size() != count)
     return emitOpError("expected ")
            << count << " layouts (operands, then results), found " << getLayouts()->size();
-  if (getInplace() && getInplace()->size() != getYielded().size())
-    return emitOpError("expected one inplace entry a result, found ") << getInplace()->size();
+  for (int64_t operand : getInplace().value_or(ArrayRef<int64_t>()))
+    if (operand < 0 || operand >= int64_t(getBlock().getNumArguments()))
+      return emitOpError("expected inplace operands below ")
+             << getBlock().getNumArguments() << ", found " << operand;
   if (getYielded().empty())
     return emitOpError("expected at least one result");
   if (auto schedule = getScheduleAttr())

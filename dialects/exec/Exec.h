@@ -15,6 +15,9 @@ namespace mlir::exec {
 /// Bytes that a tensor takes in a layout (null: row-major), padding included.
 int64_t layoutBytes(RankedTensorType type, PanelAttr layout);
 
+/// A kernel outside any module, with arguments of these types and nothing in it.
+KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments);
+
 /// Units of one launch of a scheduled kernel: tiles along its outermost loop.
 int64_t kernelUnits(KernelOp kernel);
 } // namespace mlir::exec

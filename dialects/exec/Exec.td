@@ -81,7 +81,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
   let description = [{
     The region stays grad IR until code generation, so the evaluator can run every kernel.
     Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute an
-    operand, then a result. `inplace[r]` is the operand whose memory result r may take, or -1.
+    operand, then a result. `inplace` lists the operands that are only read at the root's own index: a result of the
+    same type and layout may take the memory of any one of them.
     `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
@@ -96,6 +97,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     /// The layout of operand or result `i` (results follow operands); null: row-major.
     ::mlir::exec::PanelAttr getLayout(unsigned i);
     void setLayout(unsigned i, ::mlir::exec::PanelAttr layout);
+    /// Whether a result may be written over an operand.
+    bool mayOverwrite(unsigned operand, unsigned result);
     /// The kernel's root space: the type of its largest result.
     ::mlir::RankedTensorType getRoot();
   }];

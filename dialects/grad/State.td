@@ -47,7 +47,7 @@ def Grad_GradientOp : Op<Grad_Dialect, "gradient", [Pure, InferTypeOpAdaptor]> {
   let summary = "d objective / d each of `targets`: a request that the differentiate pass answers";
   let description = [{
     Targets are any values of the same block; the forward is shared by all requests. Nested requests
-    give higher derivatives. C1: the objective is a float scalar. C2: targets are float tensors.
+    give higher derivatives. A constant is no target: folding looks through it. C1: the objective is a float scalar. C2: targets are float tensors.
 
     Example: `%g:2 = grad.gradient %loss wrt %w, %x : tensor<f32>, tensor<2x3xf32>, tensor<4x2xf32>`
   }];

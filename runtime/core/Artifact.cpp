@@ -2,6 +2,7 @@
 // trusted.
 #include "runtime/core/ArtifactCheck.h"
 #include "runtime/core/Session.h"
+#include "runtime/core/Text.h"
 
 #include <cerrno>
 #include <cstring>
@@ -26,30 +27,32 @@ bool hasMagic(const char *at) { return std::memcmp(at, GRADC_ARTIFACT_MAGIC, 8) 
 
 /// The blob inside a file's bytes: all of them, or the part before a trailer at their end.
 Result<std::span<const std::byte>> findBlob(std::span<const std::byte> file) {
-  auto text = reinterpret_cast<const char *>(file.data());
-  if (file.size() >= 8 && hasMagic(text))
+  auto chars = reinterpret_cast<const char *>(file.data());
+  if (file.size() >= 8 && hasMagic(chars))
     return file;
   gradc_artifact_trailer trailer = {};
   if (file.size() >= sizeof trailer)
-    std::memcpy(&trailer, text + file.size() - sizeof trailer, sizeof trailer);
+    std::memcpy(&trailer, chars + file.size() - sizeof trailer, sizeof trailer);
   if (!hasMagic(trailer.magic))
     return Status::invalid("not a gradc artifact: neither does it begin with one, nor is one "
                            "appended to it");
   uint64_t room = file.size() - sizeof trailer;
   if (trailer.blob_bytes > room)
-    return Status::invalid("truncated artifact: expected " + std::to_string(trailer.blob_bytes) +
-                           " bytes before the trailer, found " + std::to_string(room));
+    return Status::invalid(text("truncated artifact: expected ", trailer.blob_bytes,
+                                " bytes before the trailer, found ", room));
   return file.subspan(room - trailer.blob_bytes, trailer.blob_bytes);
 }
 
 } // namespace
 
 Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
-  auto failure = [&](Code code, const std::string &why) { return Status(code, path + ": " + why); };
+  auto failure = [&](Code code, const TextPart &why, const TextPart &reason = "") {
+    return Status(code, text(path, ": ", why, reason));
+  };
   FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat info;
   if (file.number < 0 || fstat(file.number, &info) != 0)
-    return failure(Code::error, std::string("cannot open: ") + std::strerror(errno));
+    return failure(Code::error, "cannot open: ", std::strerror(errno));
   if (!S_ISREG(info.st_mode))
     return failure(Code::invalid, "not a regular file");
   if (info.st_size == 0)
@@ -58,7 +61,7 @@ Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
   size_t bytes = size_t(info.st_size);
   void *mapping = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.number, 0);
   if (mapping == MAP_FAILED)
-    return failure(Code::error, std::string("cannot map: ") + std::strerror(errno));
+    return failure(Code::error, "cannot map: ", std::strerror(errno));
   std::shared_ptr<Artifact> artifact(new Artifact);
   artifact->mapping = mapping;
   artifact->mappingBytes = bytes;

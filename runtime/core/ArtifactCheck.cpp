@@ -1,6 +1,7 @@
 // Checks an artifact top down: what a later check reads, an earlier one has proved to be there.
 #include "runtime/core/ArtifactCheck.h"
 #include "runtime/core/DataType.h"
+#include "runtime/core/Text.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstring>
@@ -29,14 +30,16 @@ private:
     std::span<const gradc_artifact_port> inputs, outputs;
   };
 
-  bool fail(const std::string &why) {
+  template <typename... Parts> bool fail(const Parts &...parts) {
+    return failWith({TextPart(parts)...});
+  }
+  bool failWith(std::initializer_list<TextPart> parts) {
     if (error.empty())
-      error = "corrupt artifact: " + (where.empty() ? why : where + ": " + why);
+      error = text("corrupt artifact: ", where, where.empty() ? "" : ": ", joinText(parts));
     return false;
   }
   bool failCount(const char *what, uint64_t expected, uint64_t found) {
-    return fail(std::string("expected ") + what + " of " + std::to_string(expected) + ", found " +
-                std::to_string(found));
+    return fail("expected ", what, " of ", expected, ", found ", found);
   }
 
   bool checkHeader();
@@ -57,12 +60,12 @@ private:
   bool view(gradc_range range, const char *what, std::span<const T> &elements) {
     if (range.offset % alignof(T) != 0 || range.offset > blob.size() ||
         range.count > (blob.size() - range.offset) / sizeof(T))
-      return fail(std::string(what) + " lie outside the artifact (" + std::to_string(range.count) +
-                  " elements at byte " + std::to_string(range.offset) + ")");
+      return fail(what, " lie outside the artifact (", range.count, " elements at byte ",
+                  range.offset, ")");
     elements = {reinterpret_cast<const T *>(blob.data() + range.offset), size_t(range.count)};
     return true;
   }
-  const char *text(gradc_string offset) const { return strings.data() + offset; }
+  const char *string(gradc_string offset) const { return strings.data() + offset; }
 
   std::span<const std::byte> blob;
   const gradc_artifact_header *header = nullptr;
@@ -75,7 +78,7 @@ private:
 Status Checker::check() {
   bool good = checkHeader();
   for (size_t i = 0; good && i < states.size(); ++i) {
-    where = "state " + std::to_string(i);
+    where = text("state ", i);
     good = checkState(states[i]);
   }
   where = "job";
@@ -97,8 +100,8 @@ bool Checker::checkHeader() {
   if (std::memcmp(header->magic, GRADC_ARTIFACT_MAGIC, 8) != 0)
     return fail("it does not begin with " GRADC_ARTIFACT_MAGIC);
   if (header->version != GRADC_ARTIFACT_VERSION) {
-    error = "expected an artifact of version " + std::to_string(GRADC_ARTIFACT_VERSION) +
-            ", found " + std::to_string(header->version) + ": compile it again";
+    error = text("expected an artifact of version ", GRADC_ARTIFACT_VERSION, ", found ",
+                 header->version, ": compile it again");
     return false;
   }
   if (header->header_bytes != sizeof *header)
@@ -117,7 +120,7 @@ bool Checker::checkHeader() {
 }
 
 bool Checker::checkString(gradc_string offset, const char *what) {
-  return offset < strings.size() ? true : fail(std::string(what) + " lies outside the strings");
+  return offset < strings.size() ? true : fail(what, " lies outside the strings");
 }
 
 bool Checker::checkTensor(const gradc_artifact_tensor &tensor) {
@@ -125,14 +128,14 @@ bool Checker::checkTensor(const gradc_artifact_tensor &tensor) {
     return false;
   const DataType *type = findDataType(tensor.dtype);
   if (!type)
-    return fail("unknown element type " + std::to_string(tensor.dtype));
+    return fail("unknown element type ", tensor.dtype);
   std::span<const int64_t> shape;
   if (!view(tensor.shape, "dims", shape))
     return false;
   uint64_t bytes = type->bytes;
   for (int64_t dim : shape)
     if (dim < 0 || __builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
-      return fail("impossible dim " + std::to_string(dim));
+      return fail("impossible dim ", dim);
   return bytes == tensor.bytes || failCount("a tensor size", bytes, tensor.bytes);
 }
 
@@ -140,7 +143,7 @@ bool Checker::checkState(const gradc_artifact_state &state) {
   if (!checkTensor(state.tensor))
     return false;
   if (state.kind > GRADC_STATE_CONSTANT)
-    return fail("unknown kind " + std::to_string(state.kind));
+    return fail("unknown kind ", state.kind);
   std::span<const std::byte> initial;
   uint64_t expected = state.splat ? findDataType(state.tensor.dtype)->bytes : state.tensor.bytes;
   if (!view(state.initial, "initial values", initial))
@@ -159,7 +162,7 @@ bool Checker::checkJob() {
   // Links lead forward only, so that no walk can loop.
   auto checkLink = [&](uint32_t from, uint32_t to) {
     return to == GRADC_NONE || (to > from && to < job.size()) ||
-           fail("value " + std::to_string(from) + " links to value " + std::to_string(to));
+           fail("value ", from, " links to value ", to);
   };
   for (uint32_t i = 0; i < job.size(); ++i) {
     const gradc_artifact_value &value = job[i];
@@ -167,7 +170,7 @@ bool Checker::checkJob() {
         !checkLink(i, value.next_sibling))
       return false;
     if (value.kind > GRADC_VALUE_BOOL)
-      return fail("unknown kind of value " + std::to_string(value.kind));
+      return fail("unknown kind of value ", value.kind);
     if (value.kind == GRADC_VALUE_STRING && value.as.string >= strings.size())
       return fail("text lies outside the strings");
   }
@@ -177,7 +180,7 @@ bool Checker::checkJob() {
 bool Checker::checkLevel(const gradc_artifact_level &raw) {
   if (!checkString(raw.name, "level name"))
     return false;
-  std::string name = std::string("level ") + text(raw.name);
+  std::string name = text("level ", string(raw.name));
   where = name;
   Level level{&raw, {}, {}};
   std::span<const std::byte> image;
@@ -193,7 +196,7 @@ bool Checker::checkLevel(const gradc_artifact_level &raw) {
   for (const gradc_artifact_entry &entry : entries) {
     if (!checkString(entry.name, "entry name"))
       return false;
-    where = name + ": entry " + text(entry.name);
+    where = text(name, ": entry ", string(entry.name));
     if (!checkEntry(level, entry))
       return false;
   }
@@ -205,13 +208,11 @@ bool Checker::checkBuffers(const Level &level) {
   std::vector<bool> hasPrimary(states.size());
   for (const gradc_artifact_buffer &buffer : level.buffers) {
     if (buffer.state >= states.size())
-      return fail("a buffer of state " + std::to_string(buffer.state) + " of " +
-                  std::to_string(states.size()));
+      return fail("a buffer of state ", buffer.state, " of ", states.size());
     const gradc_artifact_tensor &tensor = states[buffer.state].tensor;
     bool mirror = buffer.mirror != 0;
     if (mirror != hasPrimary[buffer.state])
-      return fail(std::string("expected one primary buffer before the mirrors of state ") +
-                  text(tensor.name));
+      return fail("expected one primary buffer before the mirrors of state ", string(tensor.name));
     hasPrimary[buffer.state] = true;
     if (!buffer.packed && buffer.bytes < tensor.bytes)
       return failCount("a buffer", tensor.bytes, buffer.bytes);
@@ -229,8 +230,8 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
       return false;
   constexpr int64_t mostUnits = int64_t(1) << 48; // times a thread's number, it still fits
   if (kernel.units < 0 || kernel.units > mostUnits || kernel.grain < 0)
-    return fail(std::string("kernel ") + text(kernel.symbol) + ": impossible units " +
-                std::to_string(kernel.units) + " or grain " + std::to_string(kernel.grain));
+    return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, " or grain ",
+                kernel.grain);
   return true;
 }
 
@@ -257,11 +258,11 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
     expected = GRADC_BOOL;
     break;
   default:
-    return fail("unknown role " + std::to_string(port.role));
+    return fail("unknown role ", port.role);
   }
   const DataType *type = findDataType(expected);
   if (port.tensor.dtype != expected || port.tensor.bytes != type->bytes)
-    return fail(std::string("expected ") + text(port.tensor.name) + " to be one " + type->name);
+    return fail("expected ", string(port.tensor.name), " to be one ", type->name);
   return true;
 }
 
@@ -290,20 +291,17 @@ bool Checker::checkSlice(const Level &level, const Entry &entry,
                          const gradc_artifact_slice &slice) {
   auto within = [&](const char *what, size_t count, auto bytesOf) {
     if (slice.index >= count)
-      return fail(std::string("a slice of ") + what + " " + std::to_string(slice.index) + " of " +
-                  std::to_string(count));
+      return fail("a slice of ", what, " ", slice.index, " of ", count);
     uint64_t limit = bytesOf(slice.index);
     return (slice.offset <= limit && slice.bytes <= limit - slice.offset) ||
-           fail(std::string("a slice lies outside ") + what + " " + std::to_string(slice.index) +
-                " (" + std::to_string(slice.bytes) + " bytes at " + std::to_string(slice.offset) +
-                " of " + std::to_string(limit) + ")");
+           fail("a slice lies outside ", what, " ", slice.index, " (", slice.bytes, " bytes at ",
+                slice.offset, " of ", limit, ")");
   };
   const DataType *type = findDataType(slice.dtype);
   if (!type)
-    return fail("a slice of unknown element type " + std::to_string(slice.dtype));
+    return fail("a slice of unknown element type ", slice.dtype);
   if (slice.bytes % type->bytes != 0)
-    return fail(std::string("a slice of ") + type->name + " of " + std::to_string(slice.bytes) +
-                " bytes");
+    return fail("a slice of ", type->name, " of ", slice.bytes, " bytes");
   switch (slice.space) {
   case GRADC_SPACE_ARENA:
     return within("arena", 1, [&](uint32_t) { return entry.entry->arena; });
@@ -317,29 +315,28 @@ bool Checker::checkSlice(const Level &level, const Entry &entry,
     return within("output", entry.outputs.size(),
                   [&](uint32_t i) { return entry.outputs[i].tensor.bytes; });
   default:
-    return fail("a slice of unknown space " + std::to_string(slice.space));
+    return fail("a slice of unknown space ", slice.space);
   }
 }
 
 bool Checker::checkLaunch(const Level &level, const Entry &entry,
                           const gradc_artifact_launch &launch) {
   if (launch.kernel >= level.kernels.size())
-    return fail("a launch of kernel " + std::to_string(launch.kernel) + " of " +
-                std::to_string(level.kernels.size()));
+    return fail("a launch of kernel ", launch.kernel, " of ", level.kernels.size());
   std::span<const gradc_artifact_slice> slices;
   if (!checkString(launch.node, "source node") || !view(launch.slices, "slices", slices))
     return false;
-  const char *symbol = text(level.kernels[launch.kernel].symbol);
+  const char *symbol = string(level.kernels[launch.kernel].symbol);
   if (launch.operands > slices.size())
     return failCount("operands at most", slices.size(), launch.operands);
   for (size_t i = 0; i < slices.size(); ++i) {
     if (!checkSlice(level, entry, slices[i]))
       return false;
     if (slices[i].offset % 64 != 0)
-      return fail(std::string("kernel ") + symbol + ": a slice at byte " +
-                  std::to_string(slices[i].offset) + ", expected a multiple of 64");
+      return fail("kernel ", symbol, ": a slice at byte ", slices[i].offset,
+                  ", expected a multiple of 64");
     if (i >= launch.operands && slices[i].space == GRADC_SPACE_INPUT)
-      return fail(std::string("kernel ") + symbol + " writes an input");
+      return fail("kernel ", symbol, " writes an input");
   }
   return true;
 }
@@ -350,17 +347,17 @@ bool Checker::checkPackEntries(const Level &level) {
   std::span<const gradc_artifact_entry> entries;
   view(level.level->entries, "entries", entries);
   for (const gradc_artifact_entry &entry : entries)
-    byName.emplace(text(entry.name), &entry);
+    byName.emplace(string(entry.name), &entry);
   auto needs = [&](const char *kind, const gradc_artifact_tensor &tensor, bool packs) {
-    std::string name = std::string(kind) + ":" + text(tensor.name);
+    std::string name = text(kind, ":", string(tensor.name));
     auto found = byName.find(name);
     if (found == byName.end())
-      return fail("expected an entry " + name);
+      return fail("expected an entry ", name);
     std::span<const gradc_artifact_port> inputs, outputs;
     view(found->second->inputs, "inputs", inputs);
     view(found->second->outputs, "outputs", outputs);
     if (inputs.size() != (packs ? 1 : 0) || (!packs && outputs.size() != 1))
-      return fail("expected entry " + name + " to have one " + (packs ? "input" : "output"));
+      return fail("expected entry ", name, " to have one ", (packs ? "input" : "output"));
     uint64_t bytes = (packs ? inputs : outputs)[0].tensor.bytes;
     if (bytes != tensor.bytes)
       return failCount(name.c_str(), tensor.bytes, bytes);

@@ -1,6 +1,7 @@
 // Hands an ELF image in memory to the dynamic loader through a memory file, or, where a hardened
 // kernel forbids executable ones, through an unlinked temporary file.
 #include "runtime/core/Image.h"
+#include "runtime/core/Text.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -47,7 +48,7 @@ int openMemoryFile() { return memfd_create("gradc-image", MFD_CLOEXEC); }
 
 int openTemporaryFile() {
   const char *folder = getenv("TMPDIR");
-  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/gradc-image-XXXXXX";
+  std::string path = text(folder && *folder ? folder : "/tmp", "/gradc-image-XXXXXX");
   int file = mkostemp(path.data(), O_CLOEXEC);
   if (file >= 0)
     unlink(path.c_str());
@@ -68,11 +69,11 @@ Result<std::unique_ptr<Image>> gradc::openElfImage(std::span<const std::byte> co
         close(file);
       continue;
     }
-    std::string path = "/proc/self/fd/" + std::to_string(file);
+    std::string path = text("/proc/self/fd/", file);
     if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
       return std::unique_ptr<Image>(new ElfImage(file, handle));
     reason = dlerror();
     close(file);
   }
-  return Status::error("cannot load the kernel image: " + reason);
+  return Status::error(text("cannot load the kernel image: ", reason));
 }

@@ -3,6 +3,7 @@
 #include "runtime/core/DataType.h"
 #include "runtime/core/NonFinite.h"
 #include "runtime/core/Program.h"
+#include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
 
 #include <algorithm>
@@ -82,8 +83,7 @@ private:
 constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 Status outOfMemory(const char *what, uint64_t bytes) {
-  return Status(Code::doesNotFit,
-                std::string("no memory for ") + what + " (" + std::to_string(bytes) + " bytes)");
+  return Status(Code::doesNotFit, text("no memory for ", what, " (", bytes, " bytes)"));
 }
 
 Status DeviceSession::prepare() {
@@ -103,8 +103,8 @@ Status DeviceSession::loadKernels() {
     std::string symbol(string(kernel.symbol));
     void *address = image->findKernel(symbol.c_str());
     if (!address)
-      return Status::invalid("corrupt artifact: the image of level " +
-                             std::string(string(theLevel.name)) + " lacks kernel " + symbol);
+      return Status::invalid(text("corrupt artifact: the image of level ", string(theLevel.name),
+                                  " lacks kernel ", symbol));
     kernels.push_back(address);
   }
   return {};
@@ -173,7 +173,7 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
     Program program(*theArtifact, theLevel, entry, {arena.data(), buffers, kernels}, *device);
     if (!program.ok())
       return Status(Code::doesNotFit,
-                    "no memory for the outputs of entry " + std::string(string(entry.name)));
+                    text("no memory for the outputs of entry ", string(entry.name)));
     Bound bound{std::move(program), std::vector<DeviceMemory>(entry.inputs.count)};
     found = programs.emplace(&entry, std::move(bound)).first;
   }
@@ -184,9 +184,8 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
                                  std::span<const void *const> inputs, bool inPlace) {
   auto expected = ports(entry.inputs);
   if (inputs.size() != expected.size())
-    return Status(Code::usage, "entry " + std::string(string(entry.name)) + ": expected " +
-                                   std::to_string(expected.size()) + " inputs, found " +
-                                   std::to_string(inputs.size()));
+    return Status(Code::usage, text("entry ", string(entry.name), ": expected ", expected.size(),
+                                    " inputs, found ", inputs.size()));
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     if (inPlace && reinterpret_cast<uintptr_t>(inputs[i]) % 64 == 0) {
       bound.program.bindInput(i, inputs[i]);
@@ -212,9 +211,8 @@ Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const voi
     return bound.status();
   auto results = ports(entry.outputs);
   if (outputs.size() != results.size())
-    return Status(Code::usage, "entry " + std::string(string(entry.name)) + ": expected " +
-                                   std::to_string(results.size()) + " outputs, found " +
-                                   std::to_string(outputs.size()));
+    return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results.size(),
+                                    " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
   if (Status s = bindInputs(entry, **bound, inputs, device->sharesHostMemory()); !s.ok())
     return s;
@@ -279,7 +277,7 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry,
 
 Status DeviceSession::runLaunch(uint32_t launch) {
   if (!steppedProgram || launch >= steppedProgram->launches().size())
-    return Status(Code::usage, "launch " + std::to_string(launch) + " is not of a begun entry");
+    return Status(Code::usage, text("launch ", launch, " is not of a begun entry"));
   if (Status s = device->launch(steppedProgram->launches().subspan(launch, 1)); !s.ok())
     return s;
   return device->synchronize();
@@ -320,8 +318,8 @@ Result<Session::NonFinite> DeviceSession::findNonFinite(const gradc_artifact_ent
                          std::string(string(kernelTable[launches[i].kernel].title)), bad->index,
                          bad->value};
   }
-  return Status::error("the replay of entry " + std::string(string(entry.name)) +
-                       " gives finite values only");
+  return Status::error(
+      text("the replay of entry ", string(entry.name), " gives finite values only"));
 }
 
 /// The level asked for, or the highest one that the device executes.
@@ -332,7 +330,7 @@ Result<const gradc_artifact_level *> chooseLevel(const Artifact &artifact, const
   bool known = false;
   for (const gradc_artifact_level &level : artifact.levels()) {
     std::string_view name = artifact.string(level.name);
-    offered += (offered.empty() ? "" : ", ") + std::string(name);
+    offered += text(offered.empty() ? "" : ", ", name);
     known = known || name == wanted;
     if ((wanted.empty() || name == wanted) && device.executes(name))
       chosen = &level;
@@ -341,9 +339,9 @@ Result<const gradc_artifact_level *> chooseLevel(const Artifact &artifact, const
     return chosen;
   std::string has = "the artifact has code for " + (offered.empty() ? "no level" : offered);
   if (!wanted.empty() && !known)
-    return Status(Code::usage, "unknown level " + wanted + ": " + has);
-  return Status::error((wanted.empty() ? has : "cannot run level " + wanted) +
-                       "; this machine offers " + device.describe());
+    return Status(Code::usage, text("unknown level ", wanted, ": ", has));
+  return Status::error(text((wanted.empty() ? has : "cannot run level " + wanted),
+                            "; this machine offers ", device.describe()));
 }
 
 } // namespace

@@ -1,10 +1,46 @@
-// Lists, shapes and nearest names for messages.
+// Composes messages: parts, lists, shapes and nearest names.
 #include "runtime/core/Text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 namespace gradc {
+
+template <typename T> static void appendNumber(std::string &out, T number) {
+  char digits[40];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+void TextPart::appendTo(std::string &out) const {
+  switch (kind) {
+  case Kind::text:
+    out += string;
+    break;
+  case Kind::character:
+    out += char(integer);
+    break;
+  case Kind::integer:
+    appendNumber(out, integer);
+    break;
+  case Kind::natural:
+    appendNumber(out, uint64_t(integer));
+    break;
+  case Kind::single:
+    appendNumber(out, float(real));
+    break;
+  case Kind::real:
+    appendNumber(out, real);
+    break;
+  }
+}
+
+std::string joinText(std::initializer_list<TextPart> parts) {
+  std::string out;
+  for (const TextPart &part : parts)
+    part.appendTo(out);
+  return out;
+}
 
 std::string quotedList(std::span<const std::string> names) {
   std::string out;

@@ -2,31 +2,45 @@
 #ifndef RUNTIME_CORE_TEXT_H
 #define RUNTIME_CORE_TEXT_H
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace gradc {
 
-inline void appendText(std::string &out, std::string_view text) { out += text; }
-inline void appendText(std::string &out, const char *text) { out += text; }
-inline void appendText(std::string &out, char character) { out += character; }
+/// One string or number of a message; numbers get their shortest form that reads back to the same
+/// value. It is a value of few words, so that composing a message costs its caller little code.
+class TextPart {
+public:
+  TextPart(std::string_view text) : kind(Kind::text), string(text) {}
+  TextPart(const std::string &text) : TextPart(std::string_view(text)) {}
+  TextPart(const char *text) : TextPart(std::string_view(text)) {}
+  TextPart(char character) : kind(Kind::character), integer(character) {}
+  TextPart(std::signed_integral auto number) : kind(Kind::integer), integer(number) {}
+  TextPart(std::unsigned_integral auto number)
+      : kind(Kind::natural), integer(int64_t(uint64_t(number))) {}
+  TextPart(float number) : kind(Kind::single), real(double(number)) {}
+  TextPart(double number) : kind(Kind::real), real(number) {}
 
-/// Numbers in their shortest form that reads back to the same value.
-template <typename T>
-  requires std::integral<T> || std::floating_point<T>
-void appendText(std::string &out, T number) {
-  char digits[40];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
+  void appendTo(std::string &out) const;
 
+private:
+  enum class Kind { text, character, integer, natural, single, real } kind;
+  union {
+    std::string_view string;
+    int64_t integer;
+    double real;
+  };
+};
+
+std::string joinText(std::initializer_list<TextPart> parts);
+
+inline void appendText(std::string &out, const TextPart &part) { part.appendTo(out); }
 template <typename... Parts> std::string text(const Parts &...parts) {
-  std::string out;
-  (appendText(out, parts), ...);
-  return out;
+  return joinText({TextPart(parts)...});
 }
 
 /// "'a', 'b' and 'c'"

@@ -2,6 +2,7 @@
 // one 2^r places back, so two threads exchange one cache line each and n threads need log2(n)
 // rounds.
 #include "runtime/core/ThreadTeam.h"
+#include "runtime/core/Text.h"
 
 #include <algorithm>
 #include <bit>
@@ -50,16 +51,16 @@ ThreadTeam::ThreadTeam(unsigned threads)
 
 Result<std::unique_ptr<ThreadTeam>> ThreadTeam::create(int threads) {
   if (threads < 1 || threads > maxThreads)
-    return Status(Code::usage, "expected between 1 and " + std::to_string(maxThreads) +
-                                   " threads, found " + std::to_string(threads));
+    return Status(Code::usage,
+                  text("expected between 1 and ", maxThreads, " threads, found ", threads));
   std::unique_ptr<ThreadTeam> team(new ThreadTeam(unsigned(threads)));
   team->workers.reserve(size_t(threads - 1));
   try {
     for (unsigned thread = 1; thread < team->count; ++thread)
       team->workers.emplace_back([team = team.get(), thread] { team->work(thread); });
   } catch (const std::system_error &error) {
-    return Status::error("cannot start thread " + std::to_string(team->workers.size() + 2) +
-                         " of " + std::to_string(threads) + ": " + error.what());
+    return Status::error(text("cannot start thread ", team->workers.size() + 2, " of ", threads,
+                              ": ", error.what()));
   }
   team->complete = true;
   team->signal(team->gate, 1);

@@ -122,6 +122,29 @@ Converter findConverter(gradc_dtype from, gradc_dtype type) {
   }
 }
 
+namespace {
+struct Cast {
+  std::string_view name;
+  gradc_dtype dtype;
+};
+constexpr Cast casts[] = {
+    {"F32", GRADC_F32}, {"F64", GRADC_F64}, {"I32", GRADC_I32}, {"I64", GRADC_I64}};
+} // namespace
+
+std::optional<gradc_dtype> castType(std::string_view name) {
+  for (const Cast &cast : casts)
+    if (cast.name == name)
+      return cast.dtype;
+  return std::nullopt;
+}
+
+std::string_view castName(gradc_dtype dtype) {
+  for (const Cast &cast : casts)
+    if (cast.dtype == dtype)
+      return cast.name;
+  return {};
+}
+
 double elementAsDouble(gradc_dtype dtype, const std::byte *element) {
   double value = std::numeric_limits<double>::quiet_NaN();
   if (Converter converter = findConverter(dtype, GRADC_F64))

@@ -5,6 +5,8 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>
+#include <optional>
+#include <string_view>
 
 namespace gradc {
 
@@ -16,6 +18,10 @@ using Converter = size_t (*)(const std::byte *in, std::byte *out, size_t count, 
 
 /// Null when there is none: results are f32, f64, i32 or i64; all but bf16 can be read.
 Converter findConverter(gradc_dtype from, gradc_dtype to);
+
+/// The type that a spec's `cast` names, and back ("" where the spec has no name).
+std::optional<gradc_dtype> castType(std::string_view name);
+std::string_view castName(gradc_dtype dtype);
 
 /// The element as a number, for messages.
 double elementAsDouble(gradc_dtype dtype, const std::byte *element);

@@ -1,5 +1,6 @@
 // Matches fields to the model's inputs, and checks labels as batches are made.
 #include "runtime/core/Text.h"
+#include "runtime/data/Convert.h"
 #include "runtime/data/Stages.h"
 
 #include <cstring>
@@ -75,10 +76,11 @@ private:
 Status check(const Demand &demand, const Field &field, const std::string &where) {
   if (field.dtype != demand.dtype) {
     std::string advice;
-    if (auto cast = dtypeSpecName(demand.dtype); !cast.empty())
+    if (std::string_view cast = castName(demand.dtype); !cast.empty())
       advice = text(" (add map { field: \"", field.name, "\" cast: ", cast, " })");
-    return Status::error(text(where, " has type ", dtypeName(field.dtype), ", but model input '",
-                              demand.input, "' expects ", dtypeName(demand.dtype), advice));
+    return Status::error(text(where, " has type ", findDataType(field.dtype)->name,
+                              ", but model input '", demand.input, "' expects ",
+                              findDataType(demand.dtype)->name, advice));
   }
   if (field.shape != demand.shape)
     return Status::error(text(where, " has rows of shape ", shapeText(field.shape),

@@ -1,23 +1,15 @@
-// Element types and the shape of a data set's columns.
+// The shape of a data set's columns, and what the model asks of them.
 #ifndef RUNTIME_DATA_FIELD_H
 #define RUNTIME_DATA_FIELD_H
 
-#include "runtime/include/gradc/artifact.h"
+#include "runtime/core/DataType.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gradc {
-
-/// Bytes of one element; 0 for a number that is no element type.
-size_t dtypeBytes(uint32_t dtype);
-/// "f32"
-std::string_view dtypeName(uint32_t dtype);
-/// The training spec's name ("F32"), or "" where it has none.
-std::string_view dtypeSpecName(uint32_t dtype);
 
 /// One column: the type and shape of a row.
 struct Field {
@@ -25,8 +17,14 @@ struct Field {
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape;
 
-  size_t elements() const;
-  size_t bytes() const { return elements() * dtypeBytes(dtype); }
+  size_t elements() const {
+    size_t count = 1;
+    for (int64_t dim : shape)
+      count *= size_t(dim);
+    return count;
+  }
+  size_t elementBytes() const { return findDataType(dtype)->bytes; }
+  size_t bytes() const { return elements() * elementBytes(); }
 };
 
 /// What one input of the model asks of the data set.

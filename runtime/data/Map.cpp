@@ -43,7 +43,7 @@ public:
       }
       size_t converted = converter(row, out + i * bytesAfter, elements, scale, offset);
       if (converted != elements)
-        return doesNotFit(field, rows[i], row + converted * dtypeBytes(before.dtype));
+        return doesNotFit(field, rows[i], row + converted * before.elementBytes());
     }
     return {};
   }
@@ -52,7 +52,7 @@ private:
   Status doesNotFit(size_t field, int64_t row, const std::byte *element) const {
     return Status::error(text("value ", elementAsDouble(input->fields()[field].dtype, element),
                               " in row ", row, " of ", describe(field), " does not fit ",
-                              dtypeName(fieldList[field].dtype)));
+                              findDataType(fieldList[field].dtype)->name));
   }
 
   size_t mapped;
@@ -60,13 +60,6 @@ private:
   double scale, offset;
   std::vector<Field> fieldList;
 };
-
-struct Cast {
-  std::string_view name;
-  gradc_dtype dtype;
-};
-constexpr Cast casts[] = {
-    {"F32", GRADC_F32}, {"F64", GRADC_F64}, {"I32", GRADC_I32}, {"I64", GRADC_I64}};
 
 } // namespace
 
@@ -86,28 +79,27 @@ Status applyMap(Config config, const DataContext &, Pipeline &pipeline) {
 
   gradc_dtype from = fields[index].dtype, to = from;
   if (Config cast = config.child("cast")) {
-    const Cast *found = nullptr;
-    for (const Cast &candidate : casts)
-      if (candidate.name == config.string("cast"))
-        found = &candidate;
+    auto found = castType(config.string("cast"));
     if (!found)
       return Status::invalid(text("map of field '", name, "' casts to '", config.string("cast"),
                                   "', expected F32, F64, I32 or I64"));
-    to = found->dtype;
+    to = *found;
   }
   Converter converter = findConverter(from, to);
   if (!converter)
-    return Status::invalid(text("map of field '", name, "' cannot compute in ", dtypeName(to),
+    return Status::invalid(text("map of field '", name, "' cannot compute in ",
+                                findDataType(to)->name,
                                 ", expected a cast to F32, F64, I32 or I64"));
 
-  // Adding -0 changes no value, not even -0 itself.
-  double scale = config.real("scale", 1.0), offset = config.real("offset", -0.0);
+  double scale = config.real("scale", 1.0), offset = config.real("offset", 0.0);
+  if (offset == 0)
+    offset = -0.0; // adding it changes no value, not even -0 itself
   bool isInteger = to == GRADC_I32 || to == GRADC_I64;
   for (auto [what, value] : {std::pair("scale", scale), std::pair("offset", offset)})
     if (isInteger && (std::trunc(value) != value || std::abs(value) > 0x1p31))
       return Status::invalid(text("map of field '", name, "' has ", what, ' ', value,
                                   ", expected a 32-bit integer for a field of type ",
-                                  dtypeName(to)));
+                                  findDataType(to)->name));
   pipeline.table = std::make_shared<Map>(pipeline.table, index, to, converter, scale, offset);
   return {};
 }

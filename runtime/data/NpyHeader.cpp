@@ -1,8 +1,8 @@
 // Parses the Python dictionary that opens a .npy file: descr, fortran_order and shape.
 #include "runtime/data/NpyHeader.h"
 
+#include "runtime/core/DataType.h"
 #include "runtime/core/Text.h"
-#include "runtime/data/Field.h"
 
 #include <charconv>
 #include <cstring>
@@ -172,7 +172,7 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
   if (Status status = parseDictionary(dictionary, what, header); !status.ok())
     return status;
   header.dataOffset = begin + length;
-  header.dataBytes = dtypeBytes(header.dtype);
+  header.dataBytes = findDataType(header.dtype)->bytes;
   for (int64_t dim : header.shape)
     if (__builtin_mul_overflow(header.dataBytes, size_t(dim), &header.dataBytes))
       return Status::error(

@@ -1,2 +1,294 @@
+// The expansions. f32 coefficients are minimax fits; f64 ones are Taylor's where that converges fast
+// enough, else those of Sun's fdlibm.
 #include "compiler/codegen/cpu/VectorMath.h"
-void gradc::cpu::populateVectorMathPatterns(mlir::RewritePatternSet &) {}
+
+#include "compiler/codegen/cpu/Floats.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+
+namespace {
+
+// Exponentials ------------------------------------------------------------------------------------
+
+/// x = n ln 2 + r with |r| <= ln 2 / 2.
+struct Reduced {
+  Float r;
+  Value n;
+};
+
+Reduced reduceByLn2(Float x) {
+  auto [rounded, n] = (x * 1.4426950408889634).nearest();
+  Float high = rounded.fma(x.number(-0.693359375, -6.93147180369123816490e-01), x);
+  return {rounded.fma(x.number(2.12194440e-4, -1.90821492927058770002e-10), high), n};
+}
+
+/// (e^r - 1) / r.
+Float expm1Quotient(Float r) {
+  if (!r.isF64())
+    return r.polynomial({0.00138368456, 0.0083748158, 0.0416682256, 0.166664202, 0.499999921, 1.0});
+  SmallVector<double> taylor;
+  double factorial = 1;
+  for (int k = 1; k <= 13; ++k)
+    taylor.insert(taylor.begin(), 1 / (factorial *= k));
+  return r.polynomial(taylor);
+}
+
+Float expOf(Float x) {
+  // Beyond these limits the result is 0 or infinite, and the reduction is not exact.
+  Float limited =
+      x.isF64() ? x.atLeast(-746.0).atMost(710.0) : x.atLeast(-104.0).atMost(89.0);
+  auto [r, n] = reduceByLn2(limited);
+  return expm1Quotient(r).fma(r, r.number(1.0)).scale(n);
+}
+
+Float expm1Of(Float x) {
+  Float limited = x.isF64() ? x.atLeast(-40.0).atMost(710.0) : x.atLeast(-20.0).atMost(89.0);
+  auto [r, n] = reduceByLn2(limited);
+  // Half of 2^n (e^r - 1) + (2^n - 1), so that 2^n does not overflow before the result does.
+  Float half = r.powerOfTwo(r.integerOp<arith::SubIOp>(n, r.integer(1)));
+  Float y = half.fma(expm1Quotient(r) * r, half - 0.5);
+  return (y + y).copySign(x);
+}
+
+Float tanhOf(Float x) {
+  Float a = x.abs();
+  if (x.isF64()) {
+    Float t = expm1Of(a.atMost(22.0) * 2.0);
+    return (t / (t + 2.0)).copySign(x);
+  }
+  Float s = x * x;
+  Float small = (x * s).fma(s.polynomial({0.00206466511, -0.00809196831, 0.0216663469,
+                                          -0.0539405632, 0.133331579, -0.333333296}),
+                            x);
+  Float large = a.number(1.0) - a.number(2.0) / (expOf(a.atMost(10.0) * 2.0) + 1.0);
+  return small.select(a < 0.625, large.copySign(x));
+}
+
+// Logarithms --------------------------------------------------------------------------------------
+
+/// ln x of a positive, finite, normal x.
+Float logOfNormal(Float x) {
+  int64_t mantissa = x.isF64() ? 52 : 23;
+  Value rootHalf = x.integer(x.isF64() ? 0x3fe6a09e667f3bcd : 0x3f3504f3);
+  Value exponent = x.integerOp<arith::ShRSIOp>(x.integerOp<arith::SubIOp>(x.bits(), rootHalf),
+                                               x.integer(mantissa));
+  Value scaled = x.integerOp<arith::SubIOp>(
+      x.bits(), x.integerOp<arith::ShLIOp>(exponent, x.integer(mantissa)));
+  Float n = x.fromInteger(exponent), f = x.fromBits(scaled) - 1.0; // 1 + f in [sqrt 1/2, sqrt 2]
+  if (!x.isF64()) {
+    Float s = f * f;
+    Float y = f * s *
+              f.polynomial({0.0674663808, -0.116756511, 0.11888163, -0.124055891, 0.142195523,
+                            -0.166679958, 0.200021187, -0.250000096, 0.333333126});
+    y = n.fma(n.number(-2.12194440e-4), y);
+    y = f + s.fma(s.number(-0.5), y);
+    return n.fma(n.number(0.693359375), y);
+  }
+  Float s = f / (f + 2.0), z = s * s, halfSquare = f * f * 0.5;
+  Float rest = z * z.polynomial({1.479819860511658591e-01, 1.531383769920937332e-01,
+                                 1.818357216161805012e-01, 2.222219843214978396e-01,
+                                 2.857142874366239149e-01, 3.999999999940941908e-01,
+                                 6.666666666666735130e-01});
+  Float low = s * (halfSquare + rest) + n * 1.90821492927058770002e-10;
+  return n * 6.93147180369123816490e-01 - ((halfSquare - low) - f);
+}
+
+Float logOf(Float x) {
+  // Denormals are scaled up first.
+  double smallest = x.isF64() ? 0x1p-1022 : 0x1p-126, up = x.isF64() ? 0x1p54 : 0x1p25;
+  double shift = x.isF64() ? 54 : 25;
+  Value isTiny = x < smallest;
+  Float y = logOfNormal((x * up).select(isTiny, x));
+  Float zero = x.number(0.0), infinity = x.number(INFINITY);
+  y = (y - shift * 0.69314718055994531).select(isTiny, y);
+  y = (-infinity).select(x == zero, y);
+  y = infinity.select(x == infinity, y);
+  // Negative numbers and NaN.
+  return y.select(x.compare(arith::CmpFPredicate::OGE, zero), x.number(NAN));
+}
+
+Float log1pOf(Float x) {
+  Float one = x.number(1.0), u = x + one;
+  Float y = logOf(u);
+  // What the sum 1 + x has rounded away.
+  Float correction = (x - (u - one)) / u;
+  Value usable = x.both(u > 0.0, u < x.number(INFINITY));
+  y = (y + correction).select(usable, y);
+  return x.select(u == one, y);
+}
+
+// erf ---------------------------------------------------------------------------------------------
+
+Float erfOfF32(Float x) {
+  Float a = x.abs(), s = x * x;
+  Float small = x * s.polynomial({8.51310444e-05, -0.000817563939, 0.00520385917, -0.0268605085,
+                                  0.11283715, -0.37612635, 1.12837917});
+  // 1 - 2^-p(a).
+  Float p = a.atMost(4.0).polynomial({-0.00029218533, 0.00448271289, -0.0324303088, 0.150686663,
+                                      0.918422057, 1.62738229, 0.00016548126});
+  auto [rounded, n] = (-p).nearest();
+  Float power = (-p - rounded)
+                    .polynomial({0.000153458116, 0.00133999312, 0.00961848896, 0.0555032878,
+                                 0.240226469, 0.693147206, 1.0}) *
+                x.powerOfTwo(n);
+  Float large = x.number(1.0) - power;
+  return small.select(a < 0.875, large.copySign(x));
+}
+
+Float erfOfF64(Float x) {
+  Float a = x.abs(), z = x * x, one = x.number(1.0);
+  Float small =
+      x + x * (z.polynomial({-2.37630166566501626084e-05, -5.77027029648944159157e-03,
+                             -2.84817495755985104766e-02, -3.25042107247001499370e-01,
+                             1.28379167095512558561e-01}) /
+               z.polynomial({-3.96022827877536812320e-06, 1.32494738004321644526e-04,
+                             5.08130628187576562776e-03, 6.50222499887672944485e-02,
+                             3.97917223959155352819e-01, 1.0}));
+  Float t = a - 1.0;
+  Float middle =
+      t.polynomial({-2.16637559486879084300e-03, 3.54783043256182359371e-02,
+                    -1.10894694282396677476e-01, 3.18346619901161753674e-01,
+                    -3.72207876035701323847e-01, 4.14856118683748331666e-01,
+                    -2.36211856075265944077e-03}) /
+          t.polynomial({1.19844998467991074170e-02, 1.36370839120290507362e-02,
+                        1.26171219808761642112e-01, 7.18286544141962662868e-02,
+                        5.40397917702171048937e-01, 1.06420880400844228286e-01, 1.0}) +
+      8.45062911510467529297e-01;
+  // 1 - erfc, whose argument is split so that its square is exact.
+  Float c = a.atMost(6.0), w = one / (c * c);
+  Float near = w.polynomial({-9.81432934416914548592e+00, -8.12874355063065934246e+01,
+                             -1.84605092906711035994e+02, -1.62396669462573470355e+02,
+                             -6.23753324503260060396e+01, -1.05586262253232909814e+01,
+                             -6.93858572707181764372e-01, -9.86494403484714822705e-03}) /
+               w.polynomial({-6.04244152148580987438e-02, 6.57024977031928170135e+00,
+                             1.08635005541779435134e+02, 4.29008140027567833386e+02,
+                             6.45387271733267880336e+02, 4.34565877475229228821e+02,
+                             1.37657754143519042600e+02, 1.96512716674392571292e+01, 1.0});
+  Float far = w.polynomial({-4.83519191608651397019e+02, -1.02509513161107724954e+03,
+                            -6.37566443368389627722e+02, -1.60636384855821916062e+02,
+                            -1.77579549177547519889e+01, -7.99283237680523006574e-01,
+                            -9.86494292470009928597e-03}) /
+              w.polynomial({-2.24409524465858183362e+01, 4.74528541206955367215e+02,
+                            2.55305040643316442583e+03, 3.19985821950859553908e+03,
+                            1.53672958608443695994e+03, 3.25792512996573918826e+02,
+                            3.03380607434824582924e+01, 1.0});
+  Float high = c.fromBits(c.integerOp<arith::AndIOp>(c.bits(), c.integer(~int64_t(0xffffffff))));
+  Float ratio = near.select(c < 1.0 / 0.35, far);
+  Float tail = expOf((-high).fma(high, x.number(-0.5625))) *
+               expOf((high - c).fma(high + c, ratio)) / c;
+  Float large = one - tail;
+  Float y = middle.select(a < 1.25, large);
+  return small.select(a < 0.84375, y.copySign(x));
+}
+
+Float erfOf(Float x) { return x.isF64() ? erfOfF64(x) : erfOfF32(x); }
+
+// Sine and cosine ---------------------------------------------------------------------------------
+
+/// Both from the remainder of x by pi / 2, in f64; `quadrants` are added to the quotient.
+Float sineOf(Float x, double quadrants) {
+  if (!x.isF64())
+    return sineOf(x.toF64(), quadrants).toF32();
+  Float n = (x * 0.63661977236758134308).roundEven();
+  Float r = n.fma(x.number(-1.57079632673412561417e+00), x);
+  r = n.fma(x.number(-6.07710050630396597660e-11), r);
+  r = n.fma(x.number(-2.02226624879595063154e-21), r);
+  r = r.atLeast(-0.8).atMost(0.8); // where the remainder has lost all digits
+  Float s = r * r;
+  Float sine = (r * s).fma(
+      s.polynomial({1.58969099521155010221e-10, -2.50507602534068634195e-08,
+                    2.75573137070700676789e-06, -1.98412698298579493134e-04,
+                    8.33333333332248946124e-03, -1.66666666666666324348e-01}),
+      r);
+  Float cosine = (s * s).fma(
+      s.polynomial({-1.13596475577881948265e-11, 2.08757232129817482790e-09,
+                    -2.75573143513906633035e-07, 2.48015872894767294178e-05,
+                    -1.38888888888741095749e-03, 4.16666666666666019037e-02}),
+      s.fma(s.number(-0.5), s.number(1.0)));
+  Float shifted = n + quadrants;
+  Float quadrant = shifted - (shifted * 0.25).floor() * 4.0;
+  Value isOdd = x.either(quadrant == 1.0, quadrant == 3.0);
+  Float y = cosine.select(isOdd, sine);
+  y = (-y).select(quadrant > 1.5, y);
+  // Infinities and NaN.
+  return y.select(x.abs() < x.number(INFINITY), x - x);
+}
+
+Float sinOf(Float x) { return sineOf(x, 0.0); }
+Float cosOf(Float x) { return sineOf(x, 1.0); }
+
+// Powers ------------------------------------------------------------------------------------------
+
+Float rsqrtOf(Float x) { return x.number(1.0) / x.sqrt(); }
+
+Float powOf(Float a, Float b) {
+  if (!a.isF64())
+    return powOf(a.toF64(), b.toF64()).toF32();
+  Float one = a.number(1.0), zero = a.number(0.0), infinity = a.number(INFINITY);
+  Float y = expOf(b * logOf(a.abs()));
+  // (-1)^inf: the product above is 0 * inf.
+  y = one.select(a.both(a.abs() == one, b.abs() == infinity), y);
+  Value isInteger = b == b.floor();
+  Float half = b * 0.5;
+  Value isEven = half == half.floor();
+  Float negated = y.select(isEven, -y);
+  Float ofNegative = negated.select(isInteger, y.number(NAN).select(a < zero, y));
+  // -0 has a sign too; -inf to a fraction is as +inf.
+  Value hasSign = one.copySign(a) < zero;
+  Float ofInfinity = negated.select(isInteger, y);
+  y = ofInfinity.select(a == -infinity, ofNegative).select(hasSign, y);
+  y = a.number(NAN).select(a.either(a.compare(arith::CmpFPredicate::UNO, a),
+                                    b.compare(arith::CmpFPredicate::UNO, b)),
+                           y);
+  return one.select(a.either(a == one, b == zero), y);
+}
+
+// Patterns ----------------------------------------------------------------------------------------
+
+bool isNarrow(Type type) { return getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32; }
+
+/// Replaces an op by what `formula` makes of its operands.
+template <typename Op, typename Formula>
+LogicalResult expand(Op op, PatternRewriter &rewriter, Formula formula) {
+  Location location = op.getLoc();
+  auto widened = [&](Value v) {
+    if (!isNarrow(v.getType()))
+      return Float(rewriter, location, v);
+    Type wide = rewriter.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(v.getType()))
+      wide = vector.clone(wide);
+    return Float(rewriter, location, arith::ExtFOp::create(rewriter, location, wide, v));
+  };
+  Value result = formula(widened).get();
+  if (isNarrow(op.getType()))
+    result = arith::TruncFOp::create(rewriter, location, op.getType(), result);
+  rewriter.replaceOp(op, result);
+  return success();
+}
+
+template <typename Op, Float (*formula)(Float)> struct ExpandUnary : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    return expand(op, rewriter, [&](auto widened) { return formula(widened(op.getOperand())); });
+  }
+};
+
+struct ExpandPow : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::PowFOp op, PatternRewriter &rewriter) const override {
+    return expand(op, rewriter, [&](auto widened) {
+      return powOf(widened(op.getLhs()), widened(op.getRhs()));
+    });
+  }
+};
+
+} // namespace
+
+void gradc::cpu::populateVectorMathPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpandUnary<math::ExpOp, expOf>, ExpandUnary<math::ExpM1Op, expm1Of>,
+               ExpandUnary<math::LogOp, logOf>, ExpandUnary<math::Log1pOp, log1pOf>,
+               ExpandUnary<math::TanhOp, tanhOf>, ExpandUnary<math::ErfOp, erfOf>,
+               ExpandUnary<math::SinOp, sinOf>, ExpandUnary<math::CosOp, cosOf>,
+               ExpandUnary<math::RsqrtOp, rsqrtOf>, ExpandPow>(patterns.getContext());
+}

@@ -3,12 +3,14 @@
     workloads.py NAME FOLDER    writes NAME.onnx, NAME.npz and NAME.textproto for gradc
 """
 import os
-import struct
 import sys
 
 import numpy as np
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+sys.path.insert(0, os.path.join(ROOT, "test"))
+from onnx_writer import FLOAT, Model
+
 BATCHES = 20  # cycled
 
 
@@ -46,6 +48,21 @@ WORKLOADS = {
     "T1": Workload("digits MLP 64-128-64-10, batch 32, Adam", (64, 128, 64, 10), 32, digits=True),
     "T2": Workload("MLP 784-512-512-10, batch 128, Adam", (784, 512, 512, 10), 128),
 }
+
+
+def write_onnx(workload, path):
+    model = Model("mlp")
+    value = model.input("x", FLOAT, ["N", workload.widths[0]])
+    weights = workload.weights()
+    for layer in range(len(weights) // 2):
+        names = [model.initializer(f"fc{layer}.{kind}", FLOAT, array.shape, data=array.tobytes())
+                 for kind, array in zip(("weight", "bias"), weights[2 * layer :])]
+        last = layer == len(weights) // 2 - 1
+        value = model.node("Gemm", [value, *names], ["logits" if last else f"fc{layer}.out"], f"fc{layer}")
+        if not last:
+            value = model.node("Relu", [value], [f"relu{layer}.out"], f"relu{layer}")
+    model.output("logits", FLOAT, ["N", workload.widths[-1]])
+    model.save(path)
 
 
 def main():

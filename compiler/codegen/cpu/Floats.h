@@ -1,0 +1,87 @@
+// A float value (scalar or vector, f32 or f64) under construction: formulas read as formulas, and are
+// computed as they are written.
+#ifndef COMPILER_CODEGEN_CPU_FLOATS_H
+#define COMPILER_CODEGEN_CPU_FLOATS_H
+
+#include "dialects/Pch.h"
+
+namespace gradc::cpu {
+
+class Float {
+public:
+  Float(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value)
+      : b(&builder), location(location), value(value) {}
+  mlir::Value get() const { return value; }
+  bool isF64() const { return mlir::getElementTypeOrSelf(value).isF64(); }
+
+  Float with(mlir::Value other) const { return Float(*b, location, other); }
+  /// A number in every lane; `wide` where the type is f64.
+  Float number(double x) const { return with(constant(value.getType(), x)); }
+  Float number(double narrow, double wide) const { return number(isF64() ? wide : narrow); }
+
+  Float operator+(Float y) const { return make<mlir::arith::AddFOp>(y); }
+  Float operator-(Float y) const { return make<mlir::arith::SubFOp>(y); }
+  Float operator*(Float y) const { return make<mlir::arith::MulFOp>(y); }
+  Float operator/(Float y) const { return make<mlir::arith::DivFOp>(y); }
+  Float operator+(double y) const { return *this + number(y); }
+  Float operator-(double y) const { return *this - number(y); }
+  Float operator*(double y) const { return *this * number(y); }
+  Float operator-() const { return with(mlir::arith::NegFOp::create(*b, location, value)); }
+  /// this * y + z, rounded once.
+  Float fma(Float y, Float z) const;
+  Float abs() const { return with(mlir::math::AbsFOp::create(*b, location, value)); }
+  Float sqrt() const { return with(mlir::math::SqrtOp::create(*b, location, value)); }
+  Float floor() const { return with(mlir::math::FloorOp::create(*b, location, value)); }
+  Float roundEven() const { return with(mlir::math::RoundEvenOp::create(*b, location, value)); }
+  Float copySign(Float sign) const { return make<mlir::math::CopySignOp>(sign); }
+  /// The polynomial with these coefficients, highest power first.
+  Float polynomial(llvm::ArrayRef<double> coefficients) const;
+
+  /// Bools (scalar or vector).
+  mlir::Value compare(mlir::arith::CmpFPredicate how, Float y) const;
+  mlir::Value operator<(Float y) const { return compare(mlir::arith::CmpFPredicate::OLT, y); }
+  mlir::Value operator<(double y) const { return *this < number(y); }
+  mlir::Value operator>(double y) const { return compare(mlir::arith::CmpFPredicate::OGT, number(y)); }
+  mlir::Value operator==(Float y) const { return compare(mlir::arith::CmpFPredicate::OEQ, y); }
+  mlir::Value operator==(double y) const { return *this == number(y); }
+  Float select(mlir::Value condition, Float otherwise) const;
+  mlir::Value both(mlir::Value x, mlir::Value y) const;
+  mlir::Value either(mlir::Value x, mlir::Value y) const;
+  /// Limits; NaN stays. The constant is compared first, which makes one instruction of it.
+  Float atLeast(double low) const;
+  Float atMost(double high) const;
+
+  /// The nearest integer of |x| < 2^22 (f64: 2^51), as a float and as an integer of the same width.
+  std::pair<Float, mlir::Value> nearest() const;
+  /// 2^n for an integer in the range of normal exponents.
+  Float powerOfTwo(mlir::Value n) const;
+  /// this * 2^n in two steps: right through overflow and denormals.
+  Float scale(mlir::Value n) const;
+  /// The integer (|n| < 2^22) as a float of this type.
+  Float fromInteger(mlir::Value n) const;
+  mlir::Value bits() const;
+  Float fromBits(mlir::Value bits) const;
+  mlir::Value integer(int64_t x) const;
+  template <typename Op> mlir::Value integerOp(mlir::Value x, mlir::Value y) const {
+    return Op::create(*b, location, x, y);
+  }
+  /// The same value in f64, or a f64 value rounded to f32.
+  Float toF64() const;
+  Float toF32() const;
+
+private:
+  template <typename Op> Float make(Float y) const {
+    return with(Op::create(*b, location, value, y.value));
+  }
+  mlir::Value constant(mlir::Type type, double x) const;
+  mlir::Type sameShape(mlir::Type element) const;
+  int64_t mantissaBits() const { return isF64() ? 52 : 23; }
+
+  mlir::OpBuilder *b;
+  mlir::Location location;
+  mlir::Value value;
+};
+
+} // namespace gradc::cpu
+
+#endif

@@ -1,0 +1,57 @@
+// What the importer offers: an ONNX model, alone or with its training spec, as a module of grad IR.
+#ifndef COMPILER_IMPORT_IMPORT_H
+#define COMPILER_IMPORT_IMPORT_H
+
+#include "compiler/import/training.pb.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+struct ImportOptions {
+  /// Whole shapes by graph input: `--shape x=32x3x224x224`.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  /// Sizes by symbolic dim.
+  std::map<std::string, int64_t> dims;
+};
+
+/// Where the bytes of a state's initializer lie in Imported::modelBytes.
+struct InitializerRange {
+  std::string state;
+  uint64_t offset, bytes;
+};
+
+/// What becomes of an initializer, and why.
+struct Verdict {
+  std::string initializer;
+  std::string type; ///< "f32 [64, 128]"
+  bool trains;
+  std::string reason;
+};
+
+struct Imported {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The ONNX file, external data inlined, ties applied: what the trained model is exported into.
+  std::string modelBytes;
+  std::vector<InitializerRange> ranges;
+  std::optional<spec::Training> spec;
+  /// One an initializer, in the model's order.
+  std::vector<Verdict> verdicts;
+};
+
+/// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.
+mlir::FailureOr<Imported> importModel(mlir::MLIRContext &context, llvm::StringRef onnxPath,
+                                      const ImportOptions &options = {});
+
+/// Imports a training job: @train and @evaluate, their `.tail` for a smaller last batch, @forward.
+mlir::FailureOr<Imported> importTraining(mlir::MLIRContext &context, llvm::StringRef specPath,
+                                         const ImportOptions &options = {});
+
+} // namespace gradc
+
+#endif

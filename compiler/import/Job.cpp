@@ -1,0 +1,370 @@
+// The importer's two entrances: a model alone, and a training job with all its entries.
+#include "dialects/Pch.h"
+
+#include "compiler/import/Loss.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// A model on its way to a module.
+class ModuleImport {
+public:
+  ModuleImport(const OnnxModel &model, const ImportOptions &options)
+      : model(model), options(options), module(ModuleOp::create(model.fileLoc())),
+        states(model, *module) {}
+
+  LogicalResult importForward(int64_t batch, llvm::function_ref<std::string(StringRef)> fieldOf);
+  FailureOr<Imported> finish();
+
+  const OnnxModel &model;
+  const ImportOptions &options;
+  OwningOpRef<ModuleOp> module;
+  States states;
+};
+
+/// The entries that a training spec asks for.
+class JobImport {
+public:
+  JobImport(SpecFile &spec, OnnxModel &model, const ImportOptions &options)
+      : spec(spec), model(model), import(model, options) {}
+
+  FailureOr<Imported> run(MLIRContext &context);
+
+private:
+  LogicalResult applySpec();
+  LogicalResult checkNames();
+  LogicalResult importSteps(StringRef name, spec::Data &data, const DataSet &set, bool training);
+  LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training);
+  Value bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
+                  const DataSet &set);
+  std::string fieldOf(StringRef input) const;
+  DictionaryAttr optimizer(Builder &b) const;
+
+  SpecFile &spec;
+  OnnxModel &model;
+  ModuleImport import;
+};
+} // namespace
+
+/// All graph outputs of all graph inputs, in the graph's order.
+LogicalResult ModuleImport::importForward(int64_t batch,
+                                          llvm::function_ref<std::string(StringRef)> fieldOf) {
+  EntryImport entry(model, states, options, "forward", batch, /*training=*/false);
+  std::vector<std::string> outputs;
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    outputs.push_back(output.name());
+  Builder &b = entry.getBuilder();
+  auto bind = [&](const onnx::ValueInfoProto &input) -> Value {
+    FailureOr<RankedTensorType> type = entry.inputType(input);
+    if (failed(type))
+      return nullptr;
+    SmallVector<NamedAttribute> more;
+    if (std::string field = fieldOf(input.name()); !field.empty())
+      more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
+    return entry.addArgument(*type, input.name(), "data", more);
+  };
+  if (failed(entry.importNodes(outputs, bind)))
+    return failure();
+  for (const std::string &name : outputs)
+    entry.addResult(entry.value(name), name, "output");
+  entry.finish();
+  return success();
+}
+
+FailureOr<Imported> ModuleImport::finish() {
+  Imported imported;
+  states.finish(imported.verdicts);
+  // What the ops' own constraints say is the last net under the importer's checks.
+  if (failed(verify(*module)))
+    return failure();
+  imported.modelBytes = model.bytes();
+  for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
+    StringRef symbol = states.symbol(range.state);
+    if (!symbol.empty())
+      imported.ranges.push_back({symbol.str(), range.offset, range.bytes});
+  }
+  imported.module = std::move(module);
+  return imported;
+}
+
+static void loadDialects(MLIRContext &context) {
+  context.loadDialect<GradDialect, func::FuncDialect>();
+}
+
+FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
+                                       const ImportOptions &options) {
+  loadDialects(context);
+  FailureOr<std::unique_ptr<OnnxModel>> model = OnnxModel::read(context, onnxPath);
+  if (failed(model))
+    return failure();
+  ModuleImport import(**model, options);
+  if (failed(import.importForward(0, [](StringRef) { return std::string(); })))
+    return failure();
+  return import.finish();
+}
+
+// Training ----------------------------------------------------------------------------------------
+
+/// The field that feeds a graph input: the one the spec says, or the one of the same name.
+std::string JobImport::fieldOf(StringRef input) const {
+  for (const spec::Feed &feed : spec.get().feed())
+    if (feed.input() == input)
+      return feed.field();
+  return input.str();
+}
+
+static InFlightDiagnostic unknownName(Location where, StringRef what, StringRef name,
+                                      ArrayRef<std::string> known) {
+  auto error = emitError(where);
+  error << what << " \"" << name << "\" is not in the model";
+  if (std::string near = nearest(name, known); !near.empty())
+    error << "; did you mean \"" << near << "\"?";
+  else
+    error << "; it has " << llvm::join(known, ", ");
+  return error;
+}
+
+/// Every name of the spec that should be in the model.
+LogicalResult JobImport::checkNames() {
+  std::vector<std::string> inputs, outputs;
+  llvm::StringSet<> computed;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (!model.initializer(input.name()))
+      inputs.push_back(input.name());
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    outputs.push_back(output.name());
+  for (const onnx::NodeProto &node : model.graph().node())
+    for (const std::string &name : node.output())
+      computed.insert(name);
+  bool ok = true;
+  llvm::StringSet<> fed;
+  for (auto [i, feed] : llvm::enumerate(spec.get().feed())) {
+    if (!llvm::is_contained(inputs, feed.input())) {
+      unknownName(spec.at({{"feed", int(i)}, "input"}), "graph input", feed.input(), inputs);
+      ok = false;
+    }
+    if (!fed.insert(feed.input()).second) {
+      emitError(spec.at({{"feed", int(i)}})) << "graph input \"" << feed.input() << "\" is fed twice";
+      ok = false;
+    }
+  }
+  auto expectOutput = [&](StringRef name, Location where) {
+    if (computed.contains(name))
+      return;
+    unknownName(where, "output", name, outputs);
+    ok = false;
+  };
+  const spec::Loss &loss = spec.get().loss();
+  if (loss.has_softmax_cross_entropy())
+    expectOutput(loss.softmax_cross_entropy().logits(),
+                 spec.at({"loss", "softmax_cross_entropy", "logits"}));
+  if (loss.has_binary_cross_entropy())
+    expectOutput(loss.binary_cross_entropy().logits(),
+                 spec.at({"loss", "binary_cross_entropy", "logits"}));
+  if (loss.has_mean_squared_error())
+    expectOutput(loss.mean_squared_error().predictions(),
+                 spec.at({"loss", "mean_squared_error", "predictions"}));
+  if (loss.has_scalar())
+    expectOutput(loss.scalar(), spec.at({"loss", "scalar"}));
+  for (auto [i, metric] : llvm::enumerate(spec.get().metric()))
+    expectOutput(metric.accuracy().logits(), spec.at({{"metric", int(i)}, "accuracy", "logits"}));
+  return success(ok);
+}
+
+LogicalResult JobImport::applySpec() {
+  std::vector<std::string> names;
+  for (const onnx::TensorProto &t : model.graph().initializer())
+    names.push_back(t.name());
+  bool ok = true;
+  for (auto [i, tie] : llvm::enumerate(spec.get().tie())) {
+    bool known = true;
+    for (auto [field, name] : {std::pair("a", tie.a()), std::pair("b", tie.b())})
+      if (!model.initializer(name)) {
+        unknownName(spec.at({{"tie", int(i)}, field}), "initializer", name, names);
+        known = false;
+      }
+    if (known && tie.a() == tie.b()) {
+      emitError(spec.at({{"tie", int(i)}})) << "expected two initializers to tie, found \""
+                                            << tie.a() << "\" twice";
+      known = false;
+    }
+    ok &= known && succeeded(model.tie(tie.a(), tie.b(), tie.transpose(),
+                                       spec.at({{"tie", int(i)}})));
+  }
+  std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
+      freeze(spec.get().freeze().begin(), spec.get().freeze().end());
+  ok &= succeeded(import.states.setPatterns(trainable, freeze,
+                                            [&](int i) { return spec.at({{"trainable", i}}); },
+                                            [&](int i) { return spec.at({{"freeze", i}}); }));
+  return success(ok && succeeded(checkNames()));
+}
+
+DictionaryAttr JobImport::optimizer(Builder &b) const {
+  SmallVector<NamedAttribute> numbers;
+  auto add = [&](StringRef name, double value) {
+    numbers.push_back(b.getNamedAttr(name, b.getF64FloatAttr(value)));
+  };
+  auto named = [&](StringRef name) {
+    numbers.push_back(b.getNamedAttr("name", b.getStringAttr(name)));
+  };
+  auto adam = [&](const auto &a) {
+    add("beta1", a.beta1());
+    add("beta2", a.beta2());
+    add("epsilon", a.epsilon());
+  };
+  const spec::Optimizer &o = spec.get().optimizer();
+  switch (o.kind_case()) {
+  case spec::Optimizer::kSgd:
+    named("sgd");
+    add("l2", o.sgd().l2());
+    break;
+  case spec::Optimizer::kMomentum:
+    named("momentum");
+    add("momentum", o.momentum().momentum());
+    add("l2", o.momentum().l2());
+    add("nesterov", o.momentum().nesterov());
+    break;
+  case spec::Optimizer::kAdam:
+    named("adam");
+    adam(o.adam());
+    add("l2", o.adam().l2());
+    break;
+  case spec::Optimizer::kAdamw:
+    named("adamw");
+    adam(o.adamw());
+    add("weight_decay", o.adamw().weight_decay());
+    break;
+  case spec::Optimizer::KIND_NOT_SET:
+    llvm_unreachable("checked when the spec was read");
+  }
+  return b.getDictionaryAttr(numbers);
+}
+
+/// A graph input is the batch of its field's rows.
+Value JobImport::bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
+                           const DataSet &set) {
+  FailureOr<RankedTensorType> type = entry.inputType(input);
+  if (failed(type))
+    return nullptr;
+  Location where = model.nameLoc(input.name());
+  std::string field = fieldOf(input.name());
+  for (auto [i, feed] : llvm::enumerate(spec.get().feed()))
+    if (feed.input() == input.name())
+      where = spec.at({{"feed", int(i)}});
+  if (type->getRank() == 0 || type->getDimSize(0) != entry.batchSize()) {
+    emitError(where) << "expected graph input \"" << input.name() << "\" to have a first dim of "
+                     << entry.batchSize() << ", the batch, found " << describe(*type)
+                     << "; export the model with a dynamic batch, or set batch.size";
+    return nullptr;
+  }
+  FailureOr<Value> argument = loss.field(field, *type, input.name(), where);
+  if (failed(argument))
+    return nullptr;
+  if ((*argument).getType() == *type)
+    return *argument;
+  auto found = cast<RankedTensorType>((*argument).getType());
+  auto error = emitError(where) << "expected field \"" << field << "\" of \"" << set.file
+                                << "\" to be " << describe(*type) << " for graph input \""
+                                << input.name() << "\", found " << describe(found);
+  if (found.getShape() == type->getShape() && type->getElementType().isF32())
+    error << "; add map { field: \"" << field << "\" cast: F32 }";
+  return nullptr;
+}
+
+LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t batch,
+                                    bool training) {
+  EntryImport entry(model, import.states, import.options, name, batch, training);
+  LossBuilder loss(entry, spec, set);
+  auto bind = [&](const onnx::ValueInfoProto &input) {
+    return bindInput(entry, loss, input, set);
+  };
+  if (failed(entry.importNodes(loss.outputs(), bind)) || failed(loss.build()))
+    return failure();
+  if (training) {
+    OpBuilder &b = entry.getBuilder();
+    entry.scalarArgument("learning_rate", b.getF32Type());
+    entry.scalarArgument("step", b.getF32Type());
+    func::FuncOp function = entry.getFunction();
+    function->setAttr("grad.optimizer", optimizer(b));
+    if (spec.get().has_clip())
+      function->setAttr("grad.clip",
+                        b.getDictionaryAttr(b.getNamedAttr(
+                            "global_norm", b.getF64FloatAttr(spec.get().clip().global_norm()))));
+  }
+  entry.finish();
+  return success();
+}
+
+/// An entry, and its smaller twin for the rows that are left over.
+LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const DataSet &set,
+                                     bool training) {
+  int64_t batch = data.batch().size();
+  if (failed(importStep(name, set, batch, training)))
+    return failure();
+  if (data.batch().drop_remainder())
+    return success();
+  if (!set.known) {
+    emitRemark(spec.at(set.place)) << "\"" << set.file
+                                   << "\" is not there yet, so the size of the last batch is not "
+                                      "known: an incomplete one is dropped";
+    data.mutable_batch()->set_drop_remainder(true);
+    return success();
+  }
+  int64_t rest = set.rows % batch;
+  if (!rest)
+    return success();
+  std::string tail = (name + ".tail").str();
+  ScopedDiagnosticHandler explain(import.module->getContext(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
+                              << " rows; batch { drop_remainder: true } leaves it out";
+    return failure();
+  });
+  return importStep(tail, set, rest, training);
+}
+
+FailureOr<Imported> JobImport::run(MLIRContext &context) {
+  if (failed(applySpec()))
+    return failure();
+  spec::Training &training = spec.edit();
+  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"});
+  if (failed(data) || failed(importSteps("train", *training.mutable_data(), *data, true)))
+    return failure();
+  if (training.has_evaluation()) {
+    FailureOr<DataSet> evaluation =
+        describeData(context, spec, training.evaluation().data(), {"evaluation", "data"});
+    if (failed(evaluation) ||
+        failed(importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), *evaluation,
+                           false)))
+      return failure();
+  }
+  if (failed(import.importForward(training.data().batch().size(),
+                                  [&](StringRef input) { return fieldOf(input); })))
+    return failure();
+  FailureOr<Imported> imported = import.finish();
+  if (failed(imported))
+    return failure();
+  for (const Verdict &verdict : imported->verdicts)
+    if (verdict.trains) {
+      imported->spec = training;
+      return imported;
+    }
+  return emitError(model.fileLoc()) << "nothing trains: no initializer is a parameter; see what "
+                                       "`gradc check` says about each";
+}
+
+FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPath,
+                                          const ImportOptions &options) {
+  loadDialects(context);
+  FailureOr<std::unique_ptr<SpecFile>> spec = SpecFile::read(context, specPath);
+  if (failed(spec))
+    return failure();
+  FailureOr<std::unique_ptr<OnnxModel>> model =
+      OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
+  if (failed(model))
+    return failure();
+  return JobImport(**spec, **model, options).run(context);
+}

@@ -1,0 +1,221 @@
+// Decides what each initializer is, and keeps the module's states.
+#include "dialects/Pch.h"
+
+#include "compiler/import/States.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// Constants above this many bytes are states: code holds none of them.
+static constexpr int64_t smallBytes = 1024;
+
+std::string gradc::nearest(StringRef name, ArrayRef<std::string> candidates) {
+  std::string best;
+  unsigned bestDistance = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const std::string &candidate : candidates) {
+    unsigned distance = name.edit_distance(candidate, /*AllowReplacements=*/true, bestDistance);
+    if (distance < bestDistance) {
+      bestDistance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+/// The initializers that patterns name; a pattern that names none is an error.
+static LogicalResult select(const OnnxModel &model, ArrayRef<std::string> patterns,
+                            StringRef field, llvm::function_ref<Location(int)> where,
+                            llvm::StringSet<> &selected) {
+  bool ok = true;
+  std::vector<std::string> names;
+  for (const onnx::TensorProto &t : model.graph().initializer())
+    names.push_back(t.name());
+  for (auto [i, pattern] : llvm::enumerate(patterns)) {
+    bool found = false;
+    auto glob = llvm::GlobPattern::create(pattern);
+    if (!glob)
+      llvm::consumeError(glob.takeError()); // Then it is a plain name.
+    for (const std::string &name : names)
+      if (name == pattern || (glob && glob->match(name))) {
+        selected.insert(name);
+        found = true;
+      }
+    if (found)
+      continue;
+    auto error = emitError(where(int(i))) << field << ": no initializer matches \"" << pattern << "\"";
+    if (std::string near = nearest(pattern, names); !near.empty())
+      error << "; did you mean \"" << near << "\"?";
+    ok = false;
+  }
+  return success(ok);
+}
+
+LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
+                                  ArrayRef<std::string> freezePatterns,
+                                  llvm::function_ref<Location(int)> trainableLoc,
+                                  llvm::function_ref<Location(int)> freezeLoc) {
+  LogicalResult first = select(model, trainablePatterns, "trainable", trainableLoc, trainable);
+  LogicalResult second = select(model, freezePatterns, "freeze", freezeLoc, frozen);
+  return success(succeeded(first) && succeeded(second));
+}
+
+StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Location location) {
+  std::string symbol = name.str();
+  for (int i = 1; module.lookupSymbol(symbol); ++i)
+    symbol = (name + "." + Twine(i)).str();
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  // Before the functions, after the states so far.
+  for (Operation &op : *module.getBody())
+    if (!isa<StateOp>(op)) {
+      builder.setInsertionPoint(&op);
+      break;
+    }
+  return StateOp::create(builder, location, symbol, kind, cast<RankedTensorType>(value.getType()),
+                         value);
+}
+
+Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {
+  Location location = model.nameLoc(initializer.name());
+  ElementsAttr &value = attributes[initializer.name()];
+  if (!value) {
+    FailureOr<ElementsAttr> made = model.value(initializer, location);
+    if (failed(made))
+      return nullptr;
+    value = *made;
+    names[value] = initializer.name();
+  }
+  auto type = cast<RankedTensorType>(value.getType());
+  bool mayTrain = isa<FloatType>(type.getElementType()) &&
+                  (type.getRank() > 0 || trainable.contains(initializer.name()));
+  if (!mayTrain)
+    return ConstantOp::create(builder, location, type, value);
+  StateOp &state = states[initializer.name()];
+  if (!state)
+    state = create(initializer.name(), StateKind::parameter, value, location);
+  return ReadOp::create(builder, location, type, state.getSymName());
+}
+
+ElementsAttr States::known(Value value) {
+  ElementsAttr attribute;
+  if (matchPattern(value, m_Constant(&attribute)))
+    return attribute;
+  if (auto read = value.getDefiningOp<ReadOp>())
+    return module.lookupSymbol<StateOp>(read.getState()).getInitial();
+  return nullptr;
+}
+
+StringRef States::symbol(StringRef initializer) const {
+  StateOp state = states.lookup(initializer);
+  return state ? state.getSymName() : StringRef();
+}
+
+static bool isFinite(ElementsAttr value) {
+  HostTensor host(value);
+  for (int64_t i = 0; i < host.size(); ++i)
+    if (!std::isfinite(host.getFloat(i)))
+      return false;
+  return true;
+}
+
+/// The first use that makes a value something else than a parameter. Ops that only move elements
+/// pass the question on to their users.
+static Operation *constantUse(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    auto loops = dyn_cast<LoopsOpInterface>(user);
+    if (loops && (loops.getLoopKind() == LoopKind::view || loops.getLoopKind() == LoopKind::movement ||
+                  loops.getLoopKind() == LoopKind::assembly)) {
+      for (Value result : user->getResults())
+        if (Operation *found = constantUse(result))
+          return found;
+      continue;
+    }
+    auto roles = dyn_cast<OperandRoleOpInterface>(user);
+    if (roles && roles.getOperandRole(use.getOperandNumber()) != OperandRole::parameter)
+      return user;
+  }
+  return nullptr;
+}
+
+static std::string nameOf(Operation *op) {
+  auto name = op->getLoc()->findInstanceOf<NameLoc>();
+  return name ? name.getName().str() : op->getName().getStringRef().str();
+}
+
+Verdict States::judge(const onnx::TensorProto &initializer) {
+  StringRef name = initializer.name();
+  Type element = elementType(*module.getContext(), initializer.data_type());
+  SmallVector<int64_t> shape(initializer.dims().begin(), initializer.dims().end());
+  Verdict verdict{name.str(),
+                  element ? describe(RankedTensorType::get(shape, element))
+                          : dataTypeName(initializer.data_type()),
+                  false, ""};
+  auto no = [&](const Twine &why) {
+    verdict.reason = why.str();
+    return verdict;
+  };
+  if (!element || !isa<FloatType>(element))
+    return no(attributes.contains(name) ? "not a float" : "not used");
+  StateOp state = states.lookup(name);
+  if (!state && shape.empty())
+    return no(attributes.contains(name) ? "a scalar (rank 0)" : "not used");
+  SmallVector<ReadOp> reads;
+  if (state)
+    module.walk([&](ReadOp read) {
+      if (read.getState() == state.getSymName())
+        reads.push_back(read);
+    });
+  if (reads.empty())
+    return no(state ? "only its shape or value at compile time is used" : "not used");
+  if (frozen.contains(name))
+    return no("frozen by the training spec");
+  if (trainable.contains(name)) {
+    verdict.trains = true;
+    verdict.reason = "named by trainable in the training spec";
+    return verdict;
+  }
+  if (!isFinite(state.getInitial()))
+    return no("holds values that are not finite");
+  for (ReadOp read : reads)
+    if (Operation *user = constantUse(read))
+      return no("used as a constant by \"" + nameOf(user) + "\"");
+  verdict.trains = true;
+  verdict.reason = "a parameter of \"" + nameOf(*reads.front()->getUsers().begin()) + "\"";
+  return verdict;
+}
+
+void States::finish(std::vector<Verdict> &verdicts) {
+  for (const onnx::TensorProto &initializer : model.graph().initializer())
+    verdicts.push_back(judge(initializer));
+  for (const Verdict &verdict : verdicts)
+    if (StateOp state = states.lookup(verdict.initializer); state && !verdict.trains)
+      state.setKind(StateKind::constant);
+
+  module.walk([&](ConstantOp constant) {
+    ElementsAttr value = constant.getValue();
+    auto type = cast<RankedTensorType>(value.getType());
+    auto dense = dyn_cast<DenseElementsAttr>(value);
+    if ((dense && dense.isSplat()) ||
+        type.getNumElements() * elementBytes(type.getElementType()) <= smallBytes)
+      return;
+    auto initializer = names.find(value);
+    std::string name = initializer != names.end() ? initializer->second : nameOf(constant);
+    StateOp &state = constants[name];
+    if (!state || state.getInitial() != value)
+      state = create(name, StateKind::constant, value, constant.getLoc());
+    OpBuilder builder(constant);
+    constant.replaceAllUsesWith(
+        ReadOp::create(builder, constant.getLoc(), type, state.getSymName()).getResult());
+    constant.erase();
+  });
+
+  llvm::StringSet<> used;
+  module.walk([&](ReadOp read) { used.insert(read.getState()); });
+  for (auto &entry : llvm::make_early_inc_range(states))
+    if (!used.contains(entry.second.getSymName())) {
+      entry.second.erase();
+      states.erase(entry.getKey());
+    }
+}

@@ -1,0 +1,55 @@
+// The initializers of a model: which become states, which of those train, and what the others are.
+#ifndef COMPILER_IMPORT_STATES_H
+#define COMPILER_IMPORT_STATES_H
+
+#include "compiler/import/OnnxModel.h"
+#include "dialects/grad/Grad.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace gradc {
+
+/// Shared by all entries of a module. An initializer that may hold parameters (float, not of rank 0)
+/// is a `grad.state` from its first use on; any other is a constant that folds.
+class States {
+public:
+  States(const OnnxModel &model, mlir::ModuleOp module) : model(model), module(module) {}
+  mlir::ModuleOp getModule() const { return module; }
+
+  /// The patterns of the spec: `trainable` overrides the rule, `freeze` overrides both.
+  mlir::LogicalResult setPatterns(llvm::ArrayRef<std::string> trainable,
+                                  llvm::ArrayRef<std::string> freeze,
+                                  llvm::function_ref<mlir::Location(int)> trainableLoc,
+                                  llvm::function_ref<mlir::Location(int)> freezeLoc);
+
+  /// The initializer as a value at `builder`. Null where its type is not supported (said).
+  mlir::Value read(mlir::OpBuilder &builder, const onnx::TensorProto &initializer);
+  /// The value of a constant or of an initializer, null for anything else.
+  mlir::ElementsAttr known(mlir::Value value);
+
+  /// After all entries: decides which states train, turns large constants into states, and erases
+  /// the states that folding has made useless.
+  void finish(std::vector<Verdict> &verdicts);
+
+  /// The symbol of an initializer's state, empty where it has none.
+  llvm::StringRef symbol(llvm::StringRef initializer) const;
+
+private:
+  mlir::grad::StateOp create(llvm::StringRef name, mlir::grad::StateKind kind,
+                             mlir::ElementsAttr value, mlir::Location location);
+  Verdict judge(const onnx::TensorProto &initializer);
+
+  const OnnxModel &model;
+  mlir::ModuleOp module;
+  llvm::StringMap<mlir::ElementsAttr> attributes;
+  llvm::StringMap<mlir::grad::StateOp> states;
+  llvm::DenseMap<mlir::Attribute, std::string> names;
+  llvm::StringMap<mlir::grad::StateOp> constants;
+  llvm::StringSet<> trainable, frozen;
+};
+
+/// The name among `candidates` that is most like `name`, or "" where none is.
+std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
+
+} // namespace gradc
+
+#endif

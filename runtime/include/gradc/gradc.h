@@ -1,0 +1,314 @@
+/* The C interface of a compiled model: train, evaluate and run it from any program.
+ *
+ *   gradc_model *model;
+ *   gradc_session *session;
+ *   if (gradc_open("digits.gradc", &model) || gradc_session_create(model, NULL, &session))
+ *     fprintf(stderr, "%s\n", gradc_last_error());
+ *
+ * Status: what can fail returns a gradc_status; gradc_last_error() then has the message. Results are
+ * written through pointers, and only on success.
+ * Memory: tensors are row-major host memory of the caller. Strings and shapes that a call hands out
+ * belong to its model or session and live as long. Nothing but gradc_close and gradc_session_free
+ * takes ownership of anything.
+ * Threads: a model never changes and may be used from all threads; a session from one at a time.
+ * Growth: functions and fields are only ever added, fields at the end of their struct. So every
+ * struct begins with its size, which the caller sets: `gradc_port_info port = {sizeof port};`
+ * A field that is left zero asks for the default. */
+#ifndef GRADC_GRADC_H
+#define GRADC_GRADC_H
+
+#include "artifact.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GRADC_API __attribute__((visibility("default")))
+
+/* Grows by one with every release that adds something. */
+#define GRADC_ABI_VERSION 1
+
+/* The exit codes of every gradc program. */
+typedef enum gradc_status {
+  GRADC_OK = 0,
+  GRADC_ERROR = 1,       /* files, data, checkpoints, machine; a non-finite loss */
+  GRADC_USAGE = 2,       /* a wrong argument */
+  GRADC_INVALID = 3,     /* the artifact is corrupt or of another version */
+  GRADC_MISMATCH = 4,    /* numbers differ from the reference */
+  GRADC_DOES_NOT_FIT = 5 /* not enough memory */
+} gradc_status;
+
+/* An opened artifact, and one training or inference state made from it. */
+typedef struct gradc_model gradc_model;
+typedef struct gradc_session gradc_session;
+
+/* The library's GRADC_ABI_VERSION. */
+GRADC_API uint32_t gradc_abi_version(void);
+
+/* The message of this thread's last failed call, without a line end; "" before the first failure.
+ * Valid until this thread's next failure. */
+GRADC_API const char *gradc_last_error(void);
+
+/* Models ----------------------------------------------------------------------------------------*/
+
+/* Opens an artifact, or an executable or shared library that carries one; NULL: the one that carries
+ * this very code. */
+GRADC_API gradc_status gradc_open(const char *path, gradc_model **model);
+
+/* Opens an artifact in memory: aligned to 8 bytes, unchanged and alive until model and sessions end. */
+GRADC_API gradc_status gradc_open_memory(const void *bytes, size_t count, gradc_model **model);
+
+/* NULL is ignored. Sessions of the model stay usable. */
+GRADC_API void gradc_close(gradc_model *model);
+
+typedef struct gradc_model_info {
+  size_t size;
+  uint64_t hash;       /* of the whole artifact */
+  uint64_t model_hash; /* checkpoints fit another artifact when this is equal */
+  uint32_t levels;     /* CPU levels with code, lowest first */
+  uint32_t states;
+  uint32_t trains;     /* 1: carries a training job (gradc_train) */
+} gradc_model_info;
+
+GRADC_API gradc_status gradc_model_describe(const gradc_model *model, gradc_model_info *info);
+
+/* "x86-64-v3"; NULL when there is no such level. */
+GRADC_API const char *gradc_level_name(const gradc_model *model, uint32_t level);
+
+/* Sessions --------------------------------------------------------------------------------------*/
+
+typedef struct gradc_session_options {
+  size_t size;
+  int32_t threads;   /* default: one a CPU. The same bits for any number */
+  const char *level; /* default: the highest that this machine executes */
+} gradc_session_options;
+
+/* A session with all states at their initial values. `options` may be NULL. Fails when the machine
+ * executes no level of the artifact, or memory is short. */
+GRADC_API gradc_status gradc_session_create(const gradc_model *model,
+                                            const gradc_session_options *options,
+                                            gradc_session **session);
+
+/* NULL is ignored. */
+GRADC_API void gradc_session_free(gradc_session *session);
+
+/* The level it runs on. */
+GRADC_API const char *gradc_session_level(const gradc_session *session);
+
+/* Entries ---------------------------------------------------------------------------------------*/
+
+/* An entry is something that a model can do in one call: "train" (one step), "train.tail" (a step on
+ * the last, smaller batch), "evaluate", "evaluate.tail", "forward". The inputs of one are numbered
+ * from 0, and so are its outputs. */
+
+GRADC_API uint32_t gradc_entry_count(const gradc_session *session);
+
+/* The number of the entry of that name. */
+GRADC_API gradc_status gradc_entry_find(const gradc_session *session, const char *name,
+                                        uint32_t *entry);
+
+typedef struct gradc_entry_info {
+  size_t size;
+  const char *name;
+  int64_t batch;        /* samples a call; 0: not batched */
+  uint32_t inputs, outputs;
+  uint32_t launches;    /* kernels that a call runs */
+  uint64_t arena_bytes; /* planned memory for intermediate tensors */
+} gradc_entry_info;
+
+GRADC_API gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
+                                            gradc_entry_info *info);
+
+typedef struct gradc_port_info {
+  size_t size;
+  const char *name;
+  gradc_dtype dtype;
+  uint32_t rank;
+  const int64_t *shape; /* rank dims */
+  uint64_t bytes;
+  gradc_role role;
+  const char *field; /* data inputs: the data set's field, else "" */
+  int64_t classes;   /* labels: values lie in [0, classes); 0: not labels */
+} gradc_port_info;
+
+GRADC_API gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry,
+                                            uint32_t input, gradc_port_info *info);
+GRADC_API gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry,
+                                             uint32_t output, gradc_port_info *info);
+
+/* Runs an entry: one pointer for every input and output, in order; an output may be NULL when it is
+ * not wanted. Inputs at addresses that are multiples of 64 are read in place, others are copied
+ * first. Labels out of range are refused. "train" also updates the states. */
+GRADC_API gradc_status gradc_run(gradc_session *session, uint32_t entry,
+                                 const void *const *inputs, uint32_t input_count,
+                                 void *const *outputs, uint32_t output_count);
+
+/* States ----------------------------------------------------------------------------------------*/
+
+/* Parameters, optimizer slots and statistics: what a call of "train" changes and a checkpoint holds.
+ * Reading and writing is in the logical, row-major layout, whatever the session keeps. */
+
+GRADC_API uint32_t gradc_state_count(const gradc_session *session);
+GRADC_API gradc_status gradc_state_find(const gradc_session *session, const char *name,
+                                        uint32_t *state);
+
+typedef struct gradc_state_info {
+  size_t size;
+  const char *name; /* a parameter's is its initializer's in the ONNX model */
+  gradc_dtype dtype;
+  uint32_t rank;
+  const int64_t *shape; /* rank dims */
+  uint64_t bytes;
+  gradc_state_kind kind;
+} gradc_state_info;
+
+GRADC_API gradc_status gradc_state_describe(const gradc_session *session, uint32_t state,
+                                            gradc_state_info *info);
+
+/* `bytes` must be the state's. */
+GRADC_API gradc_status gradc_state_get(gradc_session *session, uint32_t state, void *value,
+                                       uint64_t bytes);
+GRADC_API gradc_status gradc_state_set(gradc_session *session, uint32_t state, const void *value,
+                                       uint64_t bytes);
+/* All states to their initial values, and the step number to 0. */
+GRADC_API gradc_status gradc_state_reset(gradc_session *session);
+
+/* Training, step by step ------------------------------------------------------------------------*/
+
+typedef struct gradc_step_result {
+  size_t size;
+  int64_t step;         /* number of this step, from 1 */
+  float loss;           /* mean over the batch */
+  float gradient_norm;  /* before clipping; NaN when the job does not ask for it */
+  uint32_t updated;     /* 0: loss or gradient were not finite, the states are as before */
+} gradc_step_result;
+
+/* One optimizer step on one batch: `data` has one pointer for each data input of "train", in their
+ * order (or of "train.tail", when `samples` is that entry's batch; 0: the whole batch). Step number,
+ * counter and seed are kept by the session. A `learning_rate` that is not positive means the
+ * job's. `result` may be NULL. */
+GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
+                                        uint32_t data_count, int64_t samples, float learning_rate,
+                                        gradc_step_result *result);
+
+/* Number of the last step; seed of random ops (default: the job's). */
+GRADC_API int64_t gradc_session_step(const gradc_session *session);
+GRADC_API gradc_status gradc_session_set_seed(gradc_session *session, uint64_t seed);
+
+/* Writes all states and the step number to a file, atomically; a file of that name stays whole until
+ * the new one is complete. Loading refuses a checkpoint of another model, or a damaged one, and then
+ * leaves the session as it was. */
+GRADC_API gradc_status gradc_checkpoint_save(gradc_session *session, const char *path);
+GRADC_API gradc_status gradc_checkpoint_load(gradc_session *session, const char *path);
+
+/* Writes the ONNX model that was compiled, with the session's parameters. Atomic. */
+GRADC_API gradc_status gradc_export_onnx(gradc_session *session, const char *path);
+
+/* Training, the whole job -----------------------------------------------------------------------*/
+
+/* What is known after a step. Valid during the callback. */
+typedef struct gradc_step_report {
+  size_t size;
+  int64_t step, epoch; /* from 1 */
+  float loss;
+  float learning_rate;
+  float gradient_norm;       /* NaN when the job does not ask for it */
+  double milliseconds;       /* of the step, with the wait for its batch */
+  double input_milliseconds; /* the wait alone */
+} gradc_step_report;
+
+typedef struct gradc_train_options {
+  size_t size;
+  int64_t steps;           /* stop after this step; default: the job's */
+  int64_t epochs;          /* default: the job's */
+  const uint64_t *seed;    /* default: the job's */
+  int32_t threads;         /* default: one a CPU */
+  const char *level;       /* default: the highest that this machine executes */
+  const char *data_folder; /* of relative data paths; default: the spec's folder */
+  const char *log;         /* JSON lines; default: none */
+  const char *checkpoint;  /* folder; default: the job's */
+  const char *resume;      /* a checkpoint, a folder of them, or "latest"; default: from the start */
+  const char *export_onnx; /* default: the job's */
+  uint32_t progress;       /* 1: print progress to the terminal */
+  /* Called after every step on the calling thread; returning 0 ends the training in good order. */
+  int (*on_step)(const gradc_step_report *report, void *context);
+  void *context;
+} gradc_train_options;
+
+typedef struct gradc_train_result {
+  size_t size;
+  int64_t steps;     /* of the whole training, those before a resume included */
+  double seconds;
+  float loss;        /* of the last step; NaN without one */
+  double evaluation_loss; /* NaN without an evaluation */
+  double metric;     /* the job's first, in the last evaluation; NaN without one */
+} gradc_train_result;
+
+/* Runs the job that the artifact carries, on a session of its own: input pipeline, evaluation, log,
+ * checkpoints, export. `options` and `result` may be NULL. */
+GRADC_API gradc_status gradc_train(const gradc_model *model, const gradc_train_options *options,
+                                   gradc_train_result *result);
+
+/* Launch by launch ------------------------------------------------------------------------------*/
+
+/* For debuggers: gradc_begin copies an entry's inputs, then each of its launches is run, in order;
+ * between them every slice of memory that a launch reads or writes may be looked at. Any other call
+ * on the session ends this. */
+
+typedef struct gradc_launch_info {
+  size_t size;
+  const char *symbol;      /* of the kernel's code */
+  const char *title;       /* what it computes */
+  const char *node;        /* source node in the ONNX model */
+  uint64_t flops, bytes;
+  int64_t units;           /* pieces that threads share */
+  uint32_t operands;       /* slices that it reads: numbers 0 to operands - 1 */
+  uint32_t slices;         /* the rest are its results */
+} gradc_launch_info;
+
+GRADC_API gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry,
+                                             uint32_t launch, gradc_launch_info *info);
+
+typedef struct gradc_slice_info {
+  size_t size;
+  gradc_space space;
+  uint32_t index;         /* of the state buffer, input or output */
+  uint64_t offset, bytes;
+  gradc_dtype dtype;
+  uint32_t packed;        /* 1: in a layout of its own, padding included */
+} gradc_slice_info;
+
+GRADC_API gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry,
+                                            uint32_t launch, uint32_t slice,
+                                            gradc_slice_info *info);
+
+GRADC_API gradc_status gradc_begin(gradc_session *session, uint32_t entry,
+                                   const void *const *inputs, uint32_t input_count);
+GRADC_API gradc_status gradc_launch(gradc_session *session, uint32_t launch);
+/* `bytes` must be the slice's. */
+GRADC_API gradc_status gradc_slice_read(gradc_session *session, uint32_t launch, uint32_t slice,
+                                        void *value, uint64_t bytes);
+
+typedef struct gradc_non_finite {
+  size_t size;
+  const char *node;   /* whose launch made it, or the name of an input */
+  const char *kernel; /* its title, or "input" */
+  int64_t index;      /* of the element */
+  double value;
+} gradc_non_finite;
+
+/* Replays an entry launch by launch and finds the first infinity or NaN. Its updates are applied
+ * unless the entry itself leaves them out: save the states before. The strings are valid until the
+ * session's next call. */
+GRADC_API gradc_status gradc_find_non_finite(gradc_session *session, uint32_t entry,
+                                             const void *const *inputs, uint32_t input_count,
+                                             gradc_non_finite *found);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

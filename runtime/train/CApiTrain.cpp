@@ -1,0 +1,166 @@
+// The C interface to training: single steps on the caller's batches, checkpoints, export, whole
+// jobs.
+#include "runtime/core/CApi.h"
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Export.h"
+#include "runtime/train/Job.h"
+#include "runtime/train/Trainer.h"
+
+#include <limits>
+
+using namespace gradc;
+
+static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
+
+/// The entry that takes so many samples; 0: a whole batch.
+static Result<const gradc_artifact_entry *> findTrainEntry(const gradc_session &session,
+                                                           int64_t samples) {
+  std::string sizes;
+  for (const char *name : {"train", "train.tail"}) {
+    const gradc_artifact_entry *entry = session.session->findEntry(name);
+    if (!entry)
+      continue;
+    if (samples == 0 || entry->batch == samples)
+      return entry;
+    sizes += text(sizes.empty() ? "" : " or ", entry->batch);
+  }
+  if (sizes.empty())
+    return usage("the artifact was compiled without a training spec: it has no entry 'train'");
+  return usage(text("expected a batch of ", sizes, " samples, found ", samples));
+}
+
+gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
+                              int64_t samples, float learning_rate, gradc_step_result *result) {
+  return cCall([&]() -> Status {
+    auto entry = findTrainEntry(*session, samples);
+    if (!entry)
+      return entry.status();
+    const Artifact &artifact = *session->artifact;
+    int64_t step = session->step + 1;
+
+    // 1. The caller's data, and the scalars that this session keeps.
+    float stepNumber = float(step);
+    auto counter = int32_t(step), seed = int32_t(session->seed);
+    if (!(learning_rate > 0))
+      learning_rate = float(optimizerRate(Config::job(artifact).child("optimizer")));
+    std::vector<const void *> inputs;
+    uint32_t used = 0;
+    for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->inputs)) {
+      switch (port.role) {
+      case GRADC_ROLE_LEARNING_RATE:
+        inputs.push_back(&learning_rate);
+        break;
+      case GRADC_ROLE_STEP:
+        inputs.push_back(&stepNumber);
+        break;
+      case GRADC_ROLE_COUNTER:
+        inputs.push_back(&counter);
+        break;
+      case GRADC_ROLE_SEED:
+        inputs.push_back(&seed);
+        break;
+      default:
+        inputs.push_back(used < data_count ? data[used] : nullptr);
+        ++used;
+      }
+    }
+    if (used != data_count)
+      return usage(text("expected ", used, " data inputs, found ", data_count));
+    if (Status checked = checkInputs(artifact, **entry, inputs); !checked.ok())
+      return checked;
+
+    // 2. The results that a caller may ask for.
+    float loss = 0, norm = missing;
+    uint8_t proceed = 1;
+    std::vector<void *> outputs;
+    for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->outputs))
+      outputs.push_back(port.role == GRADC_ROLE_LOSS            ? static_cast<void *>(&loss)
+                        : port.role == GRADC_ROLE_GRADIENT_NORM ? static_cast<void *>(&norm)
+                        : port.role == GRADC_ROLE_PROCEED       ? static_cast<void *>(&proceed)
+                                                                : nullptr);
+    session->begun = nullptr;
+    if (Status ran = session->session->run(**entry, inputs, outputs); !ran.ok())
+      return ran;
+    if (proceed)
+      session->step = step;
+    return result ? deliver({0, step, loss, norm, proceed}, result) : Status();
+  });
+}
+
+gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
+  return cCall([&] {
+    session->begun = nullptr;
+    TrainPosition position;
+    position.step = uint64_t(session->step);
+    position.seed = session->seed;
+    return writeCheckpoint(orEmpty(path), *session->session, position);
+  });
+}
+
+gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
+  return cCall([&]() -> Status {
+    session->begun = nullptr;
+    auto checkpoint = Checkpoint::open(orEmpty(path));
+    if (!checkpoint)
+      return checkpoint.status();
+    if (Status restored = checkpoint->restore(*session->session); !restored.ok())
+      return restored;
+    session->step = int64_t(checkpoint->position().step);
+    session->seed = checkpoint->position().seed;
+    return {};
+  });
+}
+
+gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
+  return cCall([&] {
+    session->begun = nullptr;
+    return exportOnnx(*session->session, orEmpty(path));
+  });
+}
+
+static TrainOptions translate(const gradc_train_options &given) {
+  TrainOptions options;
+  if (given.steps)
+    options.steps = given.steps;
+  if (given.epochs)
+    options.epochs = given.epochs;
+  if (given.seed)
+    options.seed = int64_t(*given.seed);
+  options.threads = given.threads;
+  options.level = orEmpty(given.level);
+  options.dataFolder = orEmpty(given.data_folder);
+  options.log = orEmpty(given.log);
+  options.checkpoint = orEmpty(given.checkpoint);
+  options.resume = orEmpty(given.resume);
+  options.exportPath = orEmpty(given.export_onnx);
+  options.quiet = !given.progress;
+  if (given.on_step)
+    options.onStep = [callback = given.on_step, context = given.context](const StepReport &step) {
+      gradc_step_report report = {sizeof report,     step.step,
+                                  step.epoch,        step.loss,
+                                  step.learningRate, step.gradientNorm.value_or(missing),
+                                  step.milliseconds, step.inputMilliseconds};
+      return callback(&report, context) != 0;
+    };
+  return options;
+}
+
+gradc_status gradc_train(const gradc_model *model, const gradc_train_options *options,
+                         gradc_train_result *result) {
+  return cCall([&]() -> Status {
+    auto accepted = acceptOptions(options);
+    if (!accepted)
+      return accepted.status();
+    auto summary = train(model->artifact, translate(*accepted));
+    if (!summary)
+      return summary.status();
+    auto evaluated = [&](size_t i) {
+      return i < summary->evaluation.size() ? summary->evaluation[i].value : double(missing);
+    };
+    return result ? deliver({0, summary->steps, summary->seconds,
+                             summary->losses.empty() ? missing : summary->losses.back(),
+                             evaluated(0), evaluated(1)},
+                            result)
+                  : Status();
+  });
+}

@@ -1,0 +1,199 @@
+// The file: a header, one record a state (numbers, shape, name, bytes), and a checksum of all that.
+#include "runtime/train/Checkpoint.h"
+
+#include "runtime/core/DataType.h"
+#include "runtime/core/Text.h"
+#include "runtime/train/AtomicFile.h"
+#include "runtime/train/Checksum.h"
+
+#include <cstring>
+
+namespace gradc {
+
+namespace {
+
+constexpr std::string_view magic = "GRADCCKP";
+constexpr uint32_t version = 1;
+
+struct FileHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t states;
+  uint64_t totalBytes; ///< of the file, the checksum at its end included
+  uint64_t modelHash;
+  uint64_t step, epoch, row, rows, seed;
+  char level[32]; ///< NUL-terminated
+};
+
+/// Followed by the shape, the name and the bytes, each padded to a multiple of 8.
+struct Record {
+  uint32_t dtype, kind, rank, nameBytes;
+  uint64_t bytes;
+};
+
+constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+bool isSaved(const gradc_artifact_state &state) { return state.kind != GRADC_STATE_CONSTANT; }
+
+class Writer {
+public:
+  explicit Writer(const std::string &path) : file(path) {}
+
+  void add(const void *data, size_t size) {
+    constexpr std::byte zeros[8] = {};
+    put({static_cast<const std::byte *>(data), size});
+    put({zeros, padded(size) - size});
+  }
+  Status finish() {
+    uint64_t sum = checksum.value();
+    file.write(std::as_bytes(std::span(&sum, 1)));
+    return file.commit();
+  }
+
+private:
+  void put(std::span<const std::byte> bytes) {
+    checksum.add(bytes);
+    file.write(bytes);
+  }
+  AtomicFile file;
+  Checksum checksum;
+};
+
+} // namespace
+
+Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position) {
+  const Artifact &artifact = session.artifact();
+  FileHeader header = {};
+  std::memcpy(header.magic, magic.data(), magic.size());
+  header.version = version;
+  header.totalBytes = sizeof header + sizeof(uint64_t);
+  for (const gradc_artifact_state &state : artifact.states())
+    if (isSaved(state)) {
+      ++header.states;
+      header.totalBytes += sizeof(Record) + 8 * state.tensor.shape.count +
+                           padded(artifact.string(state.tensor.name).size()) +
+                           padded(state.tensor.bytes);
+    }
+  header.modelHash = artifact.header().model_hash;
+  header.step = position.step;
+  header.epoch = position.data.epoch;
+  header.row = position.data.row;
+  header.rows = position.rows;
+  header.seed = position.seed;
+  std::string_view level = artifact.string(session.level().name);
+  std::memcpy(header.level, level.data(), std::min(level.size(), sizeof header.level - 1));
+
+  Writer writer(path);
+  writer.add(&header, sizeof header);
+  std::vector<std::byte> bytes;
+  for (uint32_t i = 0; i < artifact.states().size(); ++i) {
+    const gradc_artifact_state &state = artifact.states()[i];
+    if (!isSaved(state))
+      continue;
+    std::string_view name = artifact.string(state.tensor.name);
+    auto shape = artifact.elements<int64_t>(state.tensor.shape);
+    Record record = {state.tensor.dtype, state.kind, uint32_t(shape.size()), uint32_t(name.size()),
+                     state.tensor.bytes};
+    bytes.resize(state.tensor.bytes);
+    if (Status status = session.readState(i, bytes.data()); !status.ok())
+      return status;
+    writer.add(&record, sizeof record);
+    writer.add(shape.data(), shape.size_bytes());
+    writer.add(name.data(), name.size());
+    writer.add(bytes.data(), bytes.size());
+  }
+  return writer.finish();
+}
+
+Result<Checkpoint> Checkpoint::open(const std::string &path) {
+  auto file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  Checkpoint checkpoint;
+  checkpoint.path = path;
+  checkpoint.file = std::move(*file);
+  if (Status status = checkpoint.parse(); !status.ok())
+    return status;
+  return checkpoint;
+}
+
+Status Checkpoint::parse() {
+  auto failed = [&](const auto &...why) {
+    return Status::error(text("checkpoint '", path, "' ", why...));
+  };
+  // 1. What the file claims to be.
+  std::span<const std::byte> bytes = file->bytes();
+  if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()))
+    return failed("is not a checkpoint");
+  FileHeader header;
+  if (bytes.size() < sizeof header + sizeof(uint64_t))
+    return failed("is truncated: found ", bytes.size(), " bytes");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.version != version)
+    return failed("has version ", header.version, ", expected ", version);
+  if (bytes.size() < header.totalBytes)
+    return failed("is truncated: expected ", header.totalBytes, " bytes, found ", bytes.size());
+
+  // 2. Whether it is what was written.
+  Checksum checksum;
+  checksum.add(bytes.first(bytes.size() - sizeof(uint64_t)));
+  uint64_t expected;
+  std::memcpy(&expected, bytes.data() + bytes.size() - sizeof expected, sizeof expected);
+  if (bytes.size() != header.totalBytes || checksum.value() != expected)
+    return failed("is damaged: its checksum differs");
+  theModelHash = header.modelHash;
+  thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed};
+  theLevel.assign(header.level, strnlen(header.level, sizeof header.level));
+
+  // 3. The states. A checksum is no signature: bounds are checked too.
+  auto rest = bytes.subspan(sizeof header, bytes.size() - sizeof header - sizeof(uint64_t));
+  auto take = [&](uint64_t size) -> const std::byte * {
+    if (size > rest.size() || padded(size) > rest.size())
+      return nullptr;
+    const std::byte *begin = rest.data();
+    rest = rest.subspan(padded(size));
+    return begin;
+  };
+  for (uint32_t i = 0; i < header.states; ++i) {
+    auto *record = reinterpret_cast<const Record *>(take(sizeof(Record)));
+    auto *shape = record ? take(8 * uint64_t(record->rank)) : nullptr;
+    auto *name = shape ? take(record->nameBytes) : nullptr;
+    auto *data = name ? take(record->bytes) : nullptr;
+    if (!data || !findDataType(record->dtype))
+      return failed("is damaged: state ", i, " of ", header.states, " lies outside the file");
+    theStates.push_back({{reinterpret_cast<const char *>(name), record->nameBytes},
+                         gradc_dtype(record->dtype),
+                         gradc_state_kind(record->kind),
+                         {reinterpret_cast<const int64_t *>(shape), record->rank},
+                         {data, size_t(record->bytes)}});
+  }
+  return {};
+}
+
+Status Checkpoint::restore(Session &session) const {
+  const Artifact &artifact = session.artifact();
+  auto otherModel = [&](const auto &...why) {
+    return Status::error(text("checkpoint '", path, "' is of another model", why...));
+  };
+  if (theModelHash != artifact.header().model_hash)
+    return otherModel(": its states differ in name, type or shape from this artifact's");
+
+  // All is checked before anything is written.
+  std::vector<const State *> found(artifact.states().size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    const gradc_artifact_state &state = artifact.states()[i];
+    std::string_view name = artifact.string(state.tensor.name);
+    for (const State &candidate : theStates)
+      if (candidate.name == name && candidate.bytes.size() == state.tensor.bytes)
+        found[i] = &candidate;
+    if (!found[i] && isSaved(state))
+      return otherModel(": it lacks state '", name, "' of ", state.tensor.bytes, " bytes");
+  }
+  for (uint32_t i = 0; i < found.size(); ++i)
+    if (found[i])
+      if (Status status = session.writeState(i, found[i]->bytes.data()); !status.ok())
+        return status;
+  return {};
+}
+
+} // namespace gradc

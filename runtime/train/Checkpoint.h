@@ -1,0 +1,57 @@
+// Checkpoints: every state of a session, and where its training stands, in one file.
+#ifndef RUNTIME_TRAIN_CHECKPOINT_H
+#define RUNTIME_TRAIN_CHECKPOINT_H
+
+#include "runtime/core/Session.h"
+#include "runtime/data/Dataset.h"
+#include "runtime/data/MappedFile.h"
+
+namespace gradc {
+
+/// Where a training stands.
+struct TrainPosition {
+  uint64_t step = 0; ///< steps done
+  Position data;     ///< of the training data's iterator
+  uint64_t rows = 0; ///< of the training data, an epoch
+  uint64_t seed = 0;
+};
+
+/// Atomic: the file is whole or absent, and one that it replaces stays until then.
+Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position);
+
+/// A checkpoint, opened: complete and undamaged.
+class Checkpoint {
+public:
+  struct State {
+    std::string_view name;
+    gradc_dtype dtype;
+    gradc_state_kind kind;
+    std::span<const int64_t> shape;
+    std::span<const std::byte> bytes; ///< row-major
+  };
+
+  static Result<Checkpoint> open(const std::string &path);
+
+  uint64_t modelHash() const { return theModelHash; }
+  const TrainPosition &position() const { return thePosition; }
+  /// The CPU level that it was trained on.
+  const std::string &level() const { return theLevel; }
+  std::span<const State> states() const { return theStates; }
+
+  /// Writes the states into a session; its artifact must be of the same model.
+  Status restore(Session &session) const;
+
+private:
+  Status parse();
+
+  std::string path;
+  std::shared_ptr<const MappedFile> file;
+  uint64_t theModelHash = 0;
+  TrainPosition thePosition;
+  std::string theLevel;
+  std::vector<State> theStates;
+};
+
+} // namespace gradc
+
+#endif

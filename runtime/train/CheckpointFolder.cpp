@@ -1,0 +1,86 @@
+// Names, lists and prunes checkpoint files: step-120.ckpt.
+#include "runtime/train/CheckpointFolder.h"
+
+#include "runtime/core/Text.h"
+#include "runtime/train/AtomicFile.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gradc {
+
+static constexpr std::string_view prefix = "step-", extension = ".ckpt";
+
+/// The step in a checkpoint's name; -1: the name of something else.
+static int64_t stepOf(std::string_view name) {
+  if (!name.starts_with(prefix) || !name.ends_with(extension) ||
+      name.size() <= prefix.size() + extension.size())
+    return -1;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - extension.size());
+  int64_t step = -1;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  return error == std::errc() && end == name.data() + name.size() ? step : -1;
+}
+
+static std::vector<std::string> namesIn(const std::string &path) {
+  std::vector<std::string> names;
+  if (DIR *folder = opendir(path.c_str())) {
+    while (dirent *entry = readdir(folder))
+      names.emplace_back(entry->d_name);
+    closedir(folder);
+  }
+  return names;
+}
+
+Status CheckpointFolder::create() const {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    std::string part = path.substr(0, end);
+    if (mkdir(part.c_str(), 0777) && errno != EEXIST)
+      return Status::error(text("cannot make folder '", part, "': ", std::strerror(errno)));
+    if (end == path.npos)
+      break;
+  }
+  struct stat status;
+  if (stat(path.c_str(), &status) || !S_ISDIR(status.st_mode))
+    return Status::error(text("cannot write checkpoints to '", path, "': not a folder"));
+  return {};
+}
+
+std::string CheckpointFolder::file(int64_t step) const {
+  return text(path, '/', prefix, step, extension);
+}
+
+std::vector<int64_t> CheckpointFolder::steps() const {
+  std::vector<int64_t> steps;
+  for (const std::string &name : namesIn(path))
+    if (int64_t step = stepOf(name); step >= 0)
+      steps.push_back(step);
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+Result<std::string> CheckpointFolder::latest() const {
+  auto found = steps();
+  if (found.empty())
+    return Status::error(text("no checkpoint in '", path, "' to resume from"));
+  return file(found.back());
+}
+
+void CheckpointFolder::prune(int64_t keep) const {
+  auto found = steps();
+  for (size_t i = 0; i + size_t(keep) < found.size(); ++i)
+    unlink(file(found[i]).c_str());
+  for (const std::string &name : namesIn(path)) {
+    std::string_view whole = name;
+    if (whole.ends_with(AtomicFile::suffix) &&
+        stepOf(whole.substr(0, whole.size() - AtomicFile::suffix.size())) >= 0)
+      unlink(text(path, '/', name).c_str());
+  }
+}
+
+} // namespace gradc

@@ -1,0 +1,33 @@
+// A folder of checkpoints, one file a step, of which the newest stay.
+#ifndef RUNTIME_TRAIN_CHECKPOINTFOLDER_H
+#define RUNTIME_TRAIN_CHECKPOINTFOLDER_H
+
+#include "runtime/core/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+class CheckpointFolder {
+public:
+  explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
+
+  /// Makes the folder, and those above it, where absent.
+  Status create() const;
+  std::string file(int64_t step) const;
+  /// Steps of the checkpoints that are there, oldest first.
+  std::vector<int64_t> steps() const;
+  /// The newest checkpoint's path.
+  Result<std::string> latest() const;
+  /// Removes all but the newest `keep`, and what killed processes have left half written.
+  void prune(int64_t keep) const;
+
+private:
+  std::string path;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,160 @@
+// A table of options, and the loop that reads arguments by it.
+#include "runtime/train/CommandLine.h"
+
+#include "runtime/core/Text.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace gradc {
+
+namespace {
+
+enum class Takes { nothing, value, optionalValue };
+
+struct Option {
+  std::string_view name;
+  Takes takes;
+  std::string_view value; ///< its name in the help
+  std::string_view help;
+  /// Returns what was expected, or "".
+  std::string_view (*set)(CommandLine &, std::string_view value);
+};
+
+std::optional<int64_t> integer(std::string_view value, int64_t least) {
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || number < least)
+    return std::nullopt;
+  return number;
+}
+
+std::string_view setCount(std::optional<int64_t> &target, std::string_view value) {
+  target = integer(value, 1);
+  return target ? "" : "a number, 1 or more";
+}
+
+std::string_view setText(std::string &target, std::string_view value) {
+  target = value;
+  return value.empty() ? "a name" : "";
+}
+
+constexpr Option options[] = {
+    {"--steps", Takes::value, "N", "stop after step N, over as many epochs as it takes",
+     [](CommandLine &line, std::string_view value) { return setCount(line.options.steps, value); }},
+    {"--epochs", Takes::value, "N", "passes over the training data",
+     [](CommandLine &line, std::string_view value) {
+       return setCount(line.options.epochs, value);
+     }},
+    {"--seed", Takes::value, "N", "seed of shuffling and random ops",
+     [](CommandLine &line, std::string_view value) -> std::string_view {
+       line.options.seed = integer(value, 0);
+       return line.options.seed ? "" : "a number, 0 or more";
+     }},
+    {"--threads", Takes::value, "N", "threads; the same bits for any number (default: one a CPU)",
+     [](CommandLine &line, std::string_view value) -> std::string_view {
+       auto threads = integer(value, 1);
+       if (!threads || *threads > 4096)
+         return "a number from 1 to 4096";
+       line.options.threads = int(*threads);
+       return "";
+     }},
+    {"--level", Takes::value, "NAME", "code for this CPU level (default: the machine's highest)",
+     [](CommandLine &line, std::string_view value) { return setText(line.options.level, value); }},
+    {"--data-dir", Takes::value, "DIR",
+     "where relative data paths are looked up (default: the spec's folder, then the current one)",
+     [](CommandLine &line, std::string_view value) {
+       return setText(line.options.dataFolder, value);
+     }},
+    {"--log", Takes::value, "FILE", "write one JSON object a line for steps, evaluations, ...",
+     [](CommandLine &line, std::string_view value) { return setText(line.options.log, value); }},
+    {"--checkpoint", Takes::value, "DIR", "write checkpoints to this folder",
+     [](CommandLine &line, std::string_view value) {
+       return setText(line.options.checkpoint, value);
+     }},
+    {"--resume", Takes::optionalValue, "PATH",
+     "go on from a checkpoint, or the newest of a folder (default: latest, of the run's folder)",
+     [](CommandLine &line, std::string_view value) {
+       return setText(line.options.resume, value.empty() ? "latest" : value);
+     }},
+    {"--export", Takes::value, "FILE", "write the trained model as ONNX",
+     [](CommandLine &line, std::string_view value) {
+       return setText(line.options.exportPath, value);
+     }},
+    {"--quiet", Takes::nothing, "", "print errors only",
+     [](CommandLine &line, std::string_view) -> std::string_view {
+       line.options.quiet = true;
+       return "";
+     }},
+    {"--help", Takes::nothing, "", "print this",
+     [](CommandLine &line, std::string_view) -> std::string_view {
+       line.help = true;
+       return "";
+     }},
+    {"--version", Takes::nothing, "", "print the version",
+     [](CommandLine &line, std::string_view) -> std::string_view {
+       line.version = true;
+       return "";
+     }},
+};
+
+Status usage(std::string message) { return Status(Code::usage, std::move(message)); }
+
+Status unknown(std::string_view argument) {
+  std::vector<std::string> names;
+  for (const Option &option : options)
+    names.emplace_back(option.name);
+  std::string near = nearest(argument, names);
+  return usage(text(argument.starts_with('-') ? "unknown option '" : "unexpected argument '",
+                    argument, '\'', near.empty() ? "" : text(", did you mean '", near, "'?")));
+}
+
+} // namespace
+
+Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
+  CommandLine line;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view argument = arguments[i];
+    size_t equals = argument.find('=');
+    std::string_view name = argument.substr(0, equals);
+    auto option = std::find_if(std::begin(options), std::end(options),
+                               [&](const Option &candidate) { return candidate.name == name; });
+    if (option == std::end(options))
+      return unknown(name);
+
+    std::string_view value;
+    if (equals != argument.npos) {
+      if (option->takes == Takes::nothing)
+        return usage(text("option '", name, "' takes no value"));
+      value = argument.substr(equals + 1);
+    } else if (option->takes != Takes::nothing) {
+      bool follows =
+          i + 1 < arguments.size() && !std::string_view(arguments[i + 1]).starts_with("--");
+      if (follows)
+        value = arguments[++i];
+      else if (option->takes == Takes::value)
+        return usage(text("option '", name, "' expects a value: ", name, ' ', option->value));
+    }
+    if (std::string_view expected = option->set(line, value); !expected.empty())
+      return usage(text("option '", name, "' is '", value, "', expected ", expected));
+  }
+  return line;
+}
+
+std::string helpText(std::string_view program) {
+  std::string out = text("usage: ", program,
+                         " [options]\n\nTrains the model that this program was "
+                         "compiled from.\n\noptions:\n");
+  for (const Option &option : options) {
+    std::string left = text("  ", option.name);
+    if (option.takes == Takes::value)
+      left += text(' ', option.value);
+    if (option.takes == Takes::optionalValue)
+      left += text(" [", option.value, ']');
+    left.resize(std::max<size_t>(left.size() + 1, 22), ' ');
+    out += text(left, option.help, '\n');
+  }
+  return out;
+}
+
+} // namespace gradc

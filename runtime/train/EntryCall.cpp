@@ -1,0 +1,105 @@
+// Binds ports by their roles once, so that a step only sets pointers and scalars.
+#include "runtime/train/EntryCall.h"
+
+#include "runtime/core/Text.h"
+
+#include <cmath>
+
+namespace gradc {
+
+static std::span<const gradc_artifact_port> portsOf(const Artifact &artifact, gradc_range range) {
+  return artifact.elements<gradc_artifact_port>(range);
+}
+
+std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_entry &entry) {
+  std::vector<Demand> demands;
+  for (const gradc_artifact_port &port : portsOf(artifact, entry.inputs)) {
+    if (port.role != GRADC_ROLE_DATA)
+      continue;
+    auto shape = artifact.elements<int64_t>(port.tensor.shape);
+    Demand demand{std::string(artifact.string(port.field)),
+                  std::string(artifact.string(port.tensor.name)),
+                  gradc_dtype(port.tensor.dtype),
+                  {},
+                  port.classes};
+    if (!shape.empty())
+      demand.shape.assign(shape.begin() + 1, shape.end());
+    demands.push_back(std::move(demand));
+  }
+  return demands;
+}
+
+Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
+                                                   const gradc_artifact_entry &entry,
+                                                   std::span<const Demand> demands) {
+  const Artifact &artifact = session.artifact();
+  std::unique_ptr<EntryCall> call(new EntryCall(session, entry));
+
+  auto inputs = portsOf(artifact, entry.inputs);
+  call->inputs.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].role != GRADC_ROLE_DATA) {
+      call->scalars.push_back({inputs[i].role, {}});
+      call->inputs[i] = &call->scalars.back().real;
+      continue;
+    }
+    size_t field = 0;
+    while (field < demands.size() && demands[field].field != artifact.string(inputs[i].field))
+      ++field;
+    if (field == demands.size())
+      return Status::invalid(text("entry '", artifact.string(entry.name), "' takes field '",
+                                  artifact.string(inputs[i].field),
+                                  "', which its batches do not have"));
+    call->dataInputs.push_back({i, field});
+  }
+
+  auto outputs = portsOf(artifact, entry.outputs);
+  call->outputs.resize(outputs.size());
+  call->metricValues.reserve(outputs.size()); // the addresses of its elements are bound below
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    switch (outputs[i].role) {
+    case GRADC_ROLE_LOSS:
+      call->outputs[i] = &call->theLoss;
+      break;
+    case GRADC_ROLE_GRADIENT_NORM:
+      call->outputs[i] = &call->theNorm;
+      call->hasNorm = true;
+      break;
+    case GRADC_ROLE_PROCEED:
+      call->outputs[i] = &call->proceed;
+      break;
+    case GRADC_ROLE_METRIC:
+      call->outputs[i] = &call->metricValues.emplace_back();
+      call->theMetrics.push_back({std::string(artifact.string(outputs[i].tensor.name)), 0});
+      break;
+    }
+  }
+  return call;
+}
+
+Status EntryCall::run(const Batch &batch, const StepScalars &values) {
+  for (const DataInput &input : dataInputs)
+    inputs[input.port] = batch.field(input.field);
+  for (Scalar &scalar : scalars) {
+    switch (scalar.role) {
+    case GRADC_ROLE_LEARNING_RATE:
+      scalar.real = values.learningRate;
+      break;
+    case GRADC_ROLE_STEP:
+      scalar.real = float(values.step);
+      break;
+    case GRADC_ROLE_COUNTER:
+      scalar.integer = int32_t(values.step);
+      break;
+    case GRADC_ROLE_SEED:
+      scalar.integer = int32_t(values.seed);
+      break;
+    }
+  }
+  Status status = session.run(entry, inputs, outputs);
+  for (size_t i = 0; i < theMetrics.size(); ++i)
+    theMetrics[i].value = metricValues[i];
+  return status;
+}
+
+} // namespace gradc

@@ -1,0 +1,38 @@
+// The training job: the artifact's spec with the command line's overrides and all defaults applied.
+#ifndef RUNTIME_TRAIN_JOB_H
+#define RUNTIME_TRAIN_JOB_H
+
+#include "runtime/core/Config.h"
+#include "runtime/train/Trainer.h"
+
+#include <limits>
+
+namespace gradc {
+
+struct Job {
+  static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+  int64_t epochs = 1;
+  int64_t steps = unlimited;
+  uint64_t seed = 0;
+  float learningRate = 0;
+
+  Config data;
+  Config evaluationData; ///< absent: no evaluation
+  int64_t evaluateEveryEpochs = 1;
+  std::vector<std::string> dataFolders;
+
+  std::string checkpointFolder;                                ///< "": no checkpoints
+  int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not by this measure
+  int64_t checkpointKeep = 3;
+  std::string exportPath; ///< "": no export
+
+  static Result<Job> read(const Artifact &artifact, const TrainOptions &options);
+};
+
+/// The learning rate of the spec's optimizer block, or the default of its kind.
+double optimizerRate(Config optimizer);
+
+} // namespace gradc
+
+#endif

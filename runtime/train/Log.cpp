@@ -1,0 +1,114 @@
+// Formats log lines without locale or allocation, and writes them in blocks.
+#include "runtime/train/Log.h"
+
+#include "runtime/core/Text.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gradc {
+
+LogLine::LogLine(std::string &out, std::string_view event) : out(out) {
+  out += "{\"event\":\"";
+  out += event;
+  out += '"';
+}
+
+void LogLine::key(std::string_view name, std::string_view suffix) {
+  out += ",\"";
+  out += name;
+  out += suffix;
+  out += "\":";
+}
+
+LogLine &LogLine::integer(std::string_view name, int64_t value) {
+  key(name);
+  appendText(out, value);
+  return *this;
+}
+
+template <typename T> LogLine &LogLine::real(std::string_view name, T value) {
+  key(name);
+  if (std::isfinite(value)) {
+    appendText(out, value);
+    return *this;
+  }
+  out += "null";
+  key(name, "_is");
+  out += std::isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"";
+  return *this;
+}
+template LogLine &LogLine::real(std::string_view, float);
+template LogLine &LogLine::real(std::string_view, double);
+
+LogLine &LogLine::string(std::string_view name, std::string_view value) {
+  key(name);
+  out += '"';
+  for (char c : value) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      constexpr char digits[] = "0123456789abcdef";
+      out += "\\u00";
+      out += digits[c >> 4];
+      out += digits[c & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+  return *this;
+}
+
+Log::~Log() {
+  if (descriptor < 0)
+    return;
+  (void)flush();
+  close(descriptor);
+}
+
+Status Log::open(const std::string &file, bool append) {
+  path = file;
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
+  descriptor = ::open(file.c_str(), flags, 0666);
+  if (descriptor < 0)
+    return Status::error(text("cannot write log '", path, "': ", std::strerror(errno)));
+  return {};
+}
+
+void Log::step(const StepReport &report) {
+  if (!isOpen())
+    return;
+  LogLine line(buffer, "step");
+  line.integer("step", report.step).real("loss", report.loss);
+  for (const Metric &metric : report.metrics)
+    line.real(metric.name, float(metric.value));
+  line.real("lr", report.learningRate);
+  if (report.gradientNorm)
+    line.real("grad_norm", *report.gradientNorm);
+  // Whole microseconds: more digits are noise.
+  line.real("ms", std::round(report.milliseconds * 1e3) / 1e3);
+}
+
+Status Log::flush() {
+  size_t done = 0;
+  while (isOpen() && done < buffer.size()) {
+    ssize_t written = ::write(descriptor, buffer.data() + done, buffer.size() - done);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0) {
+      int code = errno;
+      buffer.clear();
+      return Status::error(text("cannot write log '", path, "': ", std::strerror(code)));
+    }
+    done += size_t(written);
+  }
+  buffer.clear();
+  return {};
+}
+
+} // namespace gradc

@@ -1,0 +1,55 @@
+// The training log: one JSON object a line.
+#ifndef RUNTIME_TRAIN_LOG_H
+#define RUNTIME_TRAIN_LOG_H
+
+#include "runtime/core/Status.h"
+#include "runtime/train/Trainer.h"
+
+#include <string>
+#include <string_view>
+
+namespace gradc {
+
+/// A line under way: {"event":"eval","epoch":1,...}. JSON has no NaN and no infinity: such a number
+/// is null, and a field NAME_is says which it was.
+class LogLine {
+public:
+  LogLine(std::string &out, std::string_view event);
+  ~LogLine() { out += "}\n"; }
+  LogLine(const LogLine &) = delete;
+
+  LogLine &integer(std::string_view name, int64_t value);
+  /// In the shortest form that reads back to the same float or double.
+  template <typename T> LogLine &real(std::string_view name, T value);
+  LogLine &string(std::string_view name, std::string_view value);
+
+private:
+  void key(std::string_view name, std::string_view suffix = {});
+  std::string &out;
+};
+
+/// Without a path it takes lines and drops them.
+class Log {
+public:
+  Log() = default;
+  ~Log();
+  Log(const Log &) = delete;
+
+  Status open(const std::string &path, bool append);
+  bool isOpen() const { return descriptor >= 0; }
+
+  void step(const StepReport &report);
+  LogLine line(std::string_view event) { return LogLine(buffer, event); }
+  /// Writes what a full buffer holds; else the lines wait for `flush`.
+  Status write() { return buffer.size() < 1 << 16 ? Status() : flush(); }
+  Status flush();
+
+private:
+  std::string path;
+  int descriptor = -1;
+  std::string buffer;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,271 @@
+// Steps, and what comes between them: evaluation, checkpoints, log, the end.
+#include "runtime/train/Loop.h"
+
+#include "runtime/core/Text.h"
+#include "runtime/train/Export.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+namespace gradc {
+
+static double millisecondsBetween(Progress::Clock::time_point from,
+                                  Progress::Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+/// "loss 0.1234, accuracy 0.9722"
+static std::string metricsText(std::span<const Metric> metrics) {
+  std::string out;
+  for (const Metric &metric : metrics) {
+    char value[40];
+    std::snprintf(value, sizeof value, "%.4f", metric.value);
+    out += text(out.empty() ? "" : ", ", metric.name, ' ', value);
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
+                                         const TrainOptions &options, const Checkpoint *resume) {
+  std::unique_ptr<Loop> loop(new Loop(session, job, options));
+  if (Status status = loop->prepare(resume); !status.ok())
+    return status;
+  return loop;
+}
+
+Status Loop::prepare(const Checkpoint *resume) {
+  // 1. The training data, and where in it to begin.
+  if (resume)
+    job.seed = resume->position().seed;
+  auto phase = Phase::make(session, "train", job.data, job);
+  if (!phase)
+    return phase.status();
+  training = std::move(*phase);
+  const Dataset &dataset = *training.dataset;
+  iterator = dataset.iterate();
+  batch = dataset.allocate();
+  if (resume) {
+    const TrainPosition &position = resume->position();
+    if (position.rows != uint64_t(dataset.rows()))
+      return Status::error(text("cannot resume: the checkpoint was written with ", position.rows,
+                                " training rows, the data now gives ", dataset.rows()));
+    if (Status status = resume->restore(session); !status.ok())
+      return status;
+    if (Status status = iterator->restore(position.data); !status.ok())
+      return status;
+    done = checkpointedAt = int64_t(position.step);
+  }
+
+  // 2. The end: the steps of whole epochs, unless the number of steps comes first.
+  lastStep = job.steps;
+  if (int64_t perEpoch = dataset.batchesPerEpoch(); job.epochs <= job.steps / perEpoch)
+    lastStep = job.epochs * perEpoch;
+
+  // 3. What else may fail is tried before the first step.
+  if (job.evaluationData) {
+    auto evaluated = Phase::make(session, "evaluate", job.evaluationData, job);
+    if (!evaluated)
+      return evaluated.status();
+    evaluation = std::move(*evaluated);
+  }
+  checkpoints = CheckpointFolder(job.checkpointFolder);
+  if (!job.checkpointFolder.empty())
+    if (Status status = checkpoints.create(); !status.ok())
+      return status;
+  if (!options.log.empty())
+    if (Status status = log.open(options.log, /*append=*/resume != nullptr); !status.ok())
+      return status;
+
+  progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
+  const Dataset *evaluated = evaluation ? evaluation->dataset.get() : nullptr;
+  for (auto [what, set] : {std::pair("training", &dataset), std::pair("evaluation", evaluated)})
+    if (set && set->droppedRows())
+      progress->print(text(what, " leaves out the last ", set->droppedRows(), " of ",
+                           set->rows() + set->droppedRows(), " rows, which fill no batch of ",
+                           set->batchSize()));
+  return {};
+}
+
+Result<TrainSummary> Loop::run() {
+  log.line(done ? "resume" : "start")
+      .integer("step", done)
+      .integer("steps", lastStep)
+      .integer("seed", int64_t(job.seed))
+      .string("level", session.artifact().string(session.level().name));
+  Clock::time_point begin = Clock::now();
+  Status status = trainSteps();
+  summary.seconds = millisecondsBetween(begin, Clock::now()) / 1e3;
+  summary.steps = done;
+  if (summary.seconds > 0)
+    summary.samplesPerSecond = samples / summary.seconds;
+  if (status.ok())
+    status = finish();
+  // What was logged up to a failure tells how it came about.
+  Status flushed = log.flush();
+  if (!status.ok())
+    return status;
+  if (!flushed.ok())
+    return flushed;
+  return std::move(summary);
+}
+
+Status Loop::trainSteps() {
+  if (lastStep < Job::unlimited)
+    summary.losses.reserve(size_t(std::min<int64_t>(lastStep - std::min(lastStep, done), 1 << 20)));
+  lastTime = Clock::now();
+  while (done < lastStep && !stopped)
+    if (Status status = step(); !status.ok())
+      return status;
+  return {};
+}
+
+Status Loop::step() {
+  // 1. A batch.
+  if (Status status = iterator->next(batch); !status.ok())
+    return status;
+  Clock::time_point fetched = Clock::now();
+
+  // 2. The step.
+  EntryCall &call = training.callFor(batch);
+  StepScalars scalars{job.learningRate, done + 1, job.seed};
+  if (Status status = call.run(batch, scalars); !status.ok())
+    return status;
+  Clock::time_point now = Clock::now();
+  ++done;
+  samples += double(batch.rows);
+  summary.losses.push_back(call.loss());
+
+  // 3. The report.
+  report.step = done;
+  report.epoch = int64_t(batch.after.epoch) + !batch.endsEpoch;
+  report.loss = call.loss();
+  report.learningRate = job.learningRate;
+  report.gradientNorm = call.gradientNorm();
+  report.metrics = call.metrics();
+  report.inputMilliseconds = millisecondsBetween(lastTime, fetched);
+  report.milliseconds = millisecondsBetween(lastTime, now);
+  lastTime = now;
+  log.step(report);
+  if (!call.proceeded())
+    return stopForNonFinite(call);
+  progress->step(report, now);
+  stopped = (options.onStep && !options.onStep(report)) || interrupted();
+  return endStep(batch.endsEpoch);
+}
+
+Status Loop::endStep(bool endsEpoch) {
+  int64_t epochs = report.epoch;
+  bool evaluates = evaluation && endsEpoch && epochs % job.evaluateEveryEpochs == 0;
+  bool saves = (job.checkpointEverySteps && done % job.checkpointEverySteps == 0) ||
+               (job.checkpointEveryEpochs && endsEpoch && epochs % job.checkpointEveryEpochs == 0);
+  saves = saves && !job.checkpointFolder.empty();
+  if (evaluates)
+    if (Status status = evaluateNow(); !status.ok())
+      return status;
+  if (saves)
+    if (Status status = checkpointNow(); !status.ok())
+      return status;
+  // The next step's time does not count them.
+  if (evaluates || saves)
+    lastTime = Clock::now();
+  return log.write();
+}
+
+Status Loop::finish() {
+  bool signalled = interrupted();
+  if (signalled)
+    summary.signal = options.interrupt->load();
+  if (evaluation && evaluatedAt != done && !signalled)
+    if (Status status = evaluateNow(); !status.ok())
+      return status;
+  if (!job.checkpointFolder.empty() && checkpointedAt != done)
+    if (Status status = checkpointNow(); !status.ok())
+      return status;
+  if (!job.exportPath.empty() && !signalled) {
+    if (Status status = exportOnnx(session, job.exportPath); !status.ok())
+      return status;
+    log.line("export").string("path", job.exportPath);
+  }
+
+  {
+    LogLine line = log.line("done");
+    line.integer("step", done)
+        .integer("epochs", int64_t(iterator->position().epoch))
+        .real("seconds", summary.seconds)
+        .real("samples_per_second", summary.samplesPerSecond);
+    if (!summary.losses.empty())
+      line.real("last_loss", summary.losses.back());
+    for (const Metric &metric : summary.evaluation)
+      line.real(metric.name, metric.value);
+    line.string("reason", signalled ? "signal" : stopped ? "stopped" : "finished");
+  }
+
+  char seconds[40];
+  std::snprintf(seconds, sizeof seconds, "%.3f", summary.seconds);
+  std::string result = summary.losses.empty()
+                           ? std::string()
+                           : metricsText({{{"last loss", double(summary.losses.back())}}});
+  if (!summary.evaluation.empty())
+    result += text(result.empty() ? "" : "; ", "evaluation: ", metricsText(summary.evaluation));
+  progress->print(text(signalled ? "stopped after step " : "trained to step ", done, " in ",
+                       seconds, " s, ", shortCount(summary.samplesPerSecond), " samples/s; ",
+                       result));
+  return {};
+}
+
+Status Loop::evaluateNow() {
+  auto result = evaluate(*evaluation, job.seed);
+  if (!result)
+    return result.status();
+  summary.evaluation = std::move(*result);
+  evaluatedAt = done;
+  auto epoch = int64_t(iterator->position().epoch);
+  {
+    LogLine line = log.line("eval");
+    line.integer("epoch", epoch).integer("step", done);
+    for (const Metric &metric : summary.evaluation)
+      line.real(metric.name, metric.value);
+  }
+  progress->print(
+      text("epoch ", epoch, "  step ", done, "  evaluation: ", metricsText(summary.evaluation)));
+  return {};
+}
+
+Status Loop::checkpointNow() {
+  std::string path = checkpoints.file(done);
+  TrainPosition position = {uint64_t(done), iterator->position(),
+                            uint64_t(training.dataset->rows()), job.seed};
+  if (Status status = writeCheckpoint(path, session, position); !status.ok()) {
+    std::string kept = summary.checkpoint.empty()
+                           ? ""
+                           : text("; the previous checkpoint '", summary.checkpoint, "' is whole");
+    return Status(status.code(), text(status.message(), kept));
+  }
+  checkpoints.prune(job.checkpointKeep);
+  checkpointedAt = done;
+  summary.checkpoint = path;
+  log.line("checkpoint").integer("step", done).string("path", path);
+  // Whoever resumes from it finds the log up to it.
+  return log.flush();
+}
+
+Status Loop::stopForNonFinite(EntryCall &call) {
+  bool lossIsBad = !std::isfinite(call.loss());
+  double value = lossIsBad ? double(call.loss()) : double(call.gradientNorm().value_or(NAN));
+  std::string message = text(lossIsBad ? "the loss" : "the gradient norm", " is ", value,
+                             " at step ", done, " (epoch ", report.epoch, ')');
+  if (auto found = call.findNonFinite(); found.ok())
+    message += text("; the first non-finite value is ", found->value, " at element ", found->index,
+                    " of node '", found->node, "' (", found->kernel, ')');
+  else
+    message += text("; ", found.status().message());
+  message += summary.checkpoint.empty()
+                 ? "; no checkpoint was written"
+                 : text("; the last checkpoint is '", summary.checkpoint, '\'');
+  log.line("nonfinite").integer("step", done).string("message", message);
+  return Status::error(std::move(message));
+}
+
+} // namespace gradc

@@ -1,0 +1,65 @@
+// The training loop: steps over batches; evaluates, logs and writes checkpoints in between.
+#ifndef RUNTIME_TRAIN_LOOP_H
+#define RUNTIME_TRAIN_LOOP_H
+
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/Job.h"
+#include "runtime/train/Log.h"
+#include "runtime/train/Phase.h"
+#include "runtime/train/Progress.h"
+
+#include <optional>
+
+namespace gradc {
+
+class Loop {
+public:
+  /// `resume` may be null. The session and the options outlive the loop.
+  static Result<std::unique_ptr<Loop>> make(Session &session, const Job &job,
+                                            const TrainOptions &options, const Checkpoint *resume);
+
+  /// Trains to the end of the job, evaluates, exports.
+  Result<TrainSummary> run();
+
+private:
+  using Clock = Progress::Clock;
+
+  Loop(Session &session, const Job &job, const TrainOptions &options)
+      : session(session), job(job), options(options) {}
+
+  Status prepare(const Checkpoint *resume);
+  Status trainSteps();
+  Status step();
+  Status endStep(bool endsEpoch);
+  Status finish();
+
+  Status evaluateNow();
+  Status checkpointNow();
+  Status stopForNonFinite(EntryCall &call);
+  bool interrupted() const { return options.interrupt && options.interrupt->load() != 0; }
+
+  Session &session;
+  Job job;
+  const TrainOptions &options;
+  Phase training;
+  std::optional<Phase> evaluation;
+  std::unique_ptr<Iterator> iterator;
+  Batch batch;
+  Log log;
+  std::optional<Progress> progress;
+  CheckpointFolder checkpoints{""};
+
+  int64_t done = 0;                              ///< steps
+  int64_t lastStep = 0;                          ///< to be done
+  bool stopped = false;                          ///< by onStep or a signal
+  int64_t evaluatedAt = -1, checkpointedAt = -1; ///< steps
+  double samples = 0;                            ///< seen here
+  Clock::time_point lastTime;
+  StepReport report;
+  TrainSummary summary;
+};
+
+} // namespace gradc
+
+#endif

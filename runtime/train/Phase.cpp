@@ -1,0 +1,75 @@
+// Puts data sets and entries together, and evaluates.
+#include "runtime/train/Phase.h"
+
+#include "runtime/core/Text.h"
+#include "runtime/data/Stages.h"
+
+namespace gradc {
+
+Result<Phase> Phase::make(Session &session, std::string_view name, Config data, const Job &job) {
+  const gradc_artifact_entry *entry = session.findEntry(name);
+  const gradc_artifact_entry *tailEntry = session.findEntry(text(name, ".tail"));
+  if (!entry)
+    return Status::invalid(text("the artifact has no entry '", name, "'"));
+
+  DataContext context;
+  context.folders = job.dataFolders;
+  context.demands = demandsOf(session.artifact(), *entry);
+  context.seed = job.seed;
+  context.tailAllowed = tailEntry != nullptr;
+  auto dataset = makeDataset(data, context);
+  if (!dataset)
+    return dataset.status();
+  Phase phase;
+  phase.dataset = std::move(*dataset);
+
+  auto mismatch = [&](const char *which, int64_t expected, int64_t found) {
+    return Status::error(text("the artifact was compiled for ", name, ' ', which, " of ", expected,
+                              " rows, but the data gives ", found,
+                              ": compile it again with this data"));
+  };
+  if (phase.dataset->batchSize() != entry->batch)
+    return mismatch("batches", entry->batch, phase.dataset->batchSize());
+  int64_t tailSize = phase.dataset->tailSize();
+  if (tailSize && tailSize != tailEntry->batch)
+    return mismatch("last batches", tailEntry->batch, tailSize);
+
+  auto whole = EntryCall::bind(session, *entry, context.demands);
+  if (!whole)
+    return whole.status();
+  phase.whole = std::move(*whole);
+  if (tailSize) {
+    auto tail = EntryCall::bind(session, *tailEntry, context.demands);
+    if (!tail)
+      return tail.status();
+    phase.tail = std::move(*tail);
+  }
+  return phase;
+}
+
+Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
+  std::vector<Metric> sums = {{"loss", 0}};
+  for (const Metric &metric : phase.whole->metrics())
+    sums.push_back({metric.name, 0});
+
+  auto iterator = phase.dataset->iterate();
+  Batch batch = phase.dataset->allocate();
+  int64_t rows = 0;
+  do {
+    if (Status status = iterator->next(batch); !status.ok())
+      return status;
+    EntryCall &call = phase.callFor(batch);
+    if (Status status = call.run(batch, {.seed = seed}); !status.ok())
+      return status;
+    auto weight = double(batch.rows);
+    sums[0].value += call.loss() * weight;
+    for (size_t i = 0; i < call.metrics().size(); ++i)
+      sums[i + 1].value += call.metrics()[i].value * weight;
+    rows += batch.rows;
+  } while (!batch.endsEpoch);
+  for (Metric &sum : sums)
+    sum.value /= double(rows);
+  return sums;
+}
+
+} // namespace gradc

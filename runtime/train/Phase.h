@@ -1,0 +1,27 @@
+// Training or evaluation: a data set, the entry that takes its batches and the one for its last,
+// smaller one.
+#ifndef RUNTIME_TRAIN_PHASE_H
+#define RUNTIME_TRAIN_PHASE_H
+
+#include "runtime/train/EntryCall.h"
+#include "runtime/train/Job.h"
+
+namespace gradc {
+
+struct Phase {
+  std::shared_ptr<const Dataset> dataset;
+  std::unique_ptr<EntryCall> whole, tail; ///< no tail: null
+
+  /// `name` is "train" or "evaluate".
+  static Result<Phase> make(Session &session, std::string_view name, Config data, const Job &job);
+  EntryCall &callFor(const Batch &batch) const {
+    return batch.rows == whole->batchSize() ? *whole : *tail;
+  }
+};
+
+/// Means over the rows of a data set: the loss first, then the metrics.
+Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed);
+
+} // namespace gradc
+
+#endif

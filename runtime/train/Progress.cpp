@@ -1,0 +1,72 @@
+// Formats progress lines, a few times a second at most.
+#include "runtime/train/Progress.h"
+
+#include "runtime/core/Text.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace gradc {
+
+std::string shortCount(double value) {
+  const char *unit = "";
+  for (const char *next : {"k", "M", "G"}) {
+    if (value < 9999.5)
+      break;
+    value /= 1000;
+    unit = next;
+  }
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.0f%s", value, unit);
+  return digits;
+}
+
+Progress::Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batchSize)
+    : descriptor(descriptor), quiet(quiet), terminal(isatty(descriptor)), totalSteps(totalSteps),
+      batchSize(batchSize), interval(std::chrono::milliseconds(terminal ? 250 : 2000)),
+      since(Clock::now()) {}
+
+void Progress::step(const StepReport &report, Clock::time_point now) {
+  if (quiet)
+    return;
+  ++steps;
+  milliseconds += report.milliseconds;
+  inputMilliseconds += report.inputMilliseconds;
+  if (now - since < interval)
+    return;
+
+  std::string total = text(totalSteps);
+  char part[160];
+  std::snprintf(part, sizeof part, "step %*lld/%s  loss %.4f", int(total.size()),
+                static_cast<long long>(report.step), total.c_str(), double(report.loss));
+  std::string line = part;
+  if (report.gradientNorm) {
+    std::snprintf(part, sizeof part, "  norm %.2f", double(*report.gradientNorm));
+    line += part;
+  }
+  double mean = milliseconds / double(steps);
+  std::snprintf(part, sizeof part, "  lr %.1e  %.*f ms  %s samples/s  input %.1f%%",
+                double(report.learningRate), mean < 1 ? 3 : 1, mean,
+                shortCount(double(batchSize) * 1000 / mean).c_str(),
+                100 * inputMilliseconds / milliseconds);
+  line += part;
+  write(terminal ? text('\r', line, "\x1b[K") : line + '\n');
+  rewriting = terminal;
+  since = now;
+  steps = 0;
+  milliseconds = inputMilliseconds = 0;
+}
+
+void Progress::print(const std::string &line) {
+  if (quiet)
+    return;
+  write(text(rewriting ? "\r\x1b[K" : "", line, '\n'));
+  rewriting = false;
+}
+
+void Progress::write(const std::string &bytes) const {
+  // Training does not end because nobody reads what it says.
+  [[maybe_unused]] ssize_t ignored = ::write(descriptor, bytes.data(), bytes.size());
+}
+
+} // namespace gradc

@@ -1,0 +1,43 @@
+// What a person sees while it trains: one line that is rewritten on a terminal, plain lines
+// elsewhere.
+#ifndef RUNTIME_TRAIN_PROGRESS_H
+#define RUNTIME_TRAIN_PROGRESS_H
+
+#include "runtime/train/Trainer.h"
+
+#include <chrono>
+
+namespace gradc {
+
+class Progress {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batchSize);
+
+  /// Cheap: a line is made only when one is due.
+  void step(const StepReport &report, Clock::time_point now);
+  /// A line that stays.
+  void print(const std::string &line);
+
+private:
+  void write(const std::string &bytes) const;
+
+  int descriptor;
+  bool quiet, terminal;
+  bool rewriting = false; ///< the cursor stands behind a line that the next one replaces
+  int64_t totalSteps, batchSize;
+  Clock::duration interval;
+
+  // Since the last line.
+  Clock::time_point since;
+  int64_t steps = 0;
+  double milliseconds = 0, inputMilliseconds = 0;
+};
+
+/// "508k"
+std::string shortCount(double value);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,21 @@
+// The prelinked runner: the compiler appends an artifact to this program, and it is a trainer.
+#include "runtime/core/OwnFile.h"
+#include "runtime/train/Trainer.h"
+
+#include <cstdio>
+
+using namespace gradc;
+
+static Result<std::shared_ptr<Artifact>> openOwnArtifact() {
+  auto path = findOwnFile();
+  return path ? Artifact::open(*path) : path.status();
+}
+
+int main(int argc, char **argv) {
+  auto artifact = openOwnArtifact();
+  if (!artifact) {
+    std::fprintf(stderr, "error: %s\n", artifact.status().message().c_str());
+    return int(artifact.status().code());
+  }
+  return trainerMain(argc, argv, *artifact);
+}

@@ -1,0 +1,73 @@
+// Training as a whole: what the compiled executable, `gradc train` and the C ABI run.
+#ifndef RUNTIME_TRAIN_TRAINER_H
+#define RUNTIME_TRAIN_TRAINER_H
+
+#include "runtime/core/Session.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+struct Metric {
+  std::string name;
+  double value = 0;
+};
+
+/// What is known after a step.
+struct StepReport {
+  int64_t step = 0;  ///< from 1
+  int64_t epoch = 0; ///< that the step belongs to, from 1
+  float loss = 0;    ///< mean over the batch
+  float learningRate = 0;
+  std::optional<float> gradientNorm; ///< before clipping
+  std::span<const Metric> metrics;   ///< means over the batch
+  double milliseconds = 0;           ///< with the wait for the batch
+  double inputMilliseconds = 0;      ///< the wait alone
+};
+
+/// Overrides of the job that the artifact carries.
+struct TrainOptions {
+  std::optional<int64_t>
+      steps; ///< stops after this step; without `epochs`, over as many as it takes
+  std::optional<int64_t> epochs;
+  std::optional<int64_t> seed;
+  std::string log;        ///< JSON lines; "": none
+  std::string checkpoint; ///< folder; "": the job's
+  std::string resume;     ///< a checkpoint, a folder of them, "latest", or "": from the start
+  std::string dataFolder; ///< for relative data paths; "": the spec's folder, then the current one
+  std::string exportPath; ///< ONNX; "": the job's
+  std::string level;      ///< "": a resumed checkpoint's, else the highest that the machine runs
+  int threads = 0;        ///< 0: one a CPU
+  bool quiet = false;     ///< prints nothing
+
+  /// Called after every step; false ends the training as if it were the last one.
+  std::function<bool(const StepReport &)> onStep;
+  /// When it becomes a signal's number, the training ends after the step under way.
+  const std::atomic<int> *interrupt = nullptr;
+};
+
+struct TrainSummary {
+  int64_t steps = 0; ///< of the whole training, those before a resume included
+  double seconds = 0;
+  double samplesPerSecond = 0;
+  std::vector<float> losses;      ///< of the steps made here
+  std::vector<Metric> evaluation; ///< the last one: loss, then metrics; empty: none
+  std::string checkpoint;         ///< the last one written; "": none
+  int signal = 0;                 ///< that ended the training
+};
+
+/// Runs the job on a session made for it.
+Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options);
+
+/// The command line of a compiled trainer; returns its exit code.
+int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact);
+
+} // namespace gradc
+
+#endif

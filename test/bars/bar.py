@@ -1,0 +1,110 @@
+"""What the bars share: where the built programs and examples are, running them, and reporting a figure."""
+import array
+import atexit
+import json
+import math
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+BIN = os.environ.get("GRADC_BIN", os.path.join(ROOT, "build/release/bin"))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+from onnx_writer import FLOAT, Model
+
+REFERENCES = os.path.join(ROOT, "test/e2e/references")
+DIGITS = os.path.join(ROOT, "examples/digits")
+
+
+def program(name):
+    path = os.path.join(BIN, name)
+    if not os.path.exists(path):
+        sys.exit(f"{path} is not built: run tools/check first")
+    return path
+
+
+def run(*command, **options):
+    """Runs a command to its end and gives back what it printed; stops with its messages when it fails."""
+    command = [str(part) for part in command]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    if result.returncode:
+        sys.exit(f"{' '.join(command)}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def gradc(*arguments, **options):
+    return run(program("gradc"), *arguments, **options)
+
+
+def compile_spec(spec, folder, emit="exe"):
+    """Compiles a training spec into the folder; the path of the result."""
+    name = os.path.splitext(os.path.basename(spec))[0]
+    output = os.path.join(folder, name + (".so" if emit == "so" else ""))
+    gradc("compile", spec, "-o", output, f"--emit={emit}")
+    return output
+
+
+def scratch():
+    """A folder that goes when the bar ends."""
+    folder = tempfile.mkdtemp(prefix="gradc-bar-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def events(log, kind):
+    """The log's events of one kind, in their order."""
+    with open(log) as file:
+        return [event for event in map(json.loads, file) if event["event"] == kind]
+
+
+def write_npy(path, values, shape):
+    """An array of the standard library as a .npy file."""
+    dtype = {"f": "<f4", "q": "<i8"}[values.typecode]
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        values.tofile(file)
+
+
+def write_mlp_job(folder, widths, batch, batches):
+    """A multilayer perceptron with random weights and random data; the path of its spec."""
+    numbers = random.Random(3)
+    model = Model("mlp")
+    value = model.input("x", FLOAT, ["N", widths[0]])
+    for layer, (rows, columns) in enumerate(zip(widths, widths[1:]), 1):
+        scale, last = math.sqrt(2 / rows), layer == len(widths) - 1
+        weight = model.initializer(f"fc{layer}.weight", FLOAT, [rows, columns],
+                                   [numbers.gauss(0, scale) for _ in range(rows * columns)])
+        bias = model.initializer(f"fc{layer}.bias", FLOAT, [columns], [0.0] * columns)
+        value = model.node("Gemm", [value, weight, bias], ["logits" if last else f"fc{layer}.out"], f"fc{layer}")
+        if not last:
+            value = model.node("Relu", [value], [f"relu{layer}.out"], f"relu{layer}")
+    model.output("logits", FLOAT, ["N", widths[-1]])
+    model.save(os.path.join(folder, "mlp.onnx"))
+    rows = batch * batches
+    write_npy(os.path.join(folder, "x.npy"), array.array("f", (numbers.random() for _ in range(rows * widths[0]))),
+              (rows, widths[0]))
+    labels = array.array("q", (numbers.randrange(widths[-1]) for _ in range(rows)))
+    write_npy(os.path.join(folder, "labels.npy"), labels, (rows,))
+    spec = os.path.join(folder, "mlp.textproto")
+    with open(spec, "w") as file:
+        file.write(f"""model: "mlp.onnx"
+loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
+optimizer {{ adam {{}} }}
+data {{
+  source {{ npy {{ field {{ name: "x"  path: "x.npy" }} field {{ name: "labels"  path: "labels.npy" }} }} }}
+  batch {{ size: {batch}  drop_remainder: true }}
+}}
+""")
+    return spec
+
+
+def report(text, reached):
+    """Ends the bar: its figure last, exit code 1 when it falls short."""
+    print(text if reached else f"{text}: SHORT")
+    sys.exit(0 if reached else 1)

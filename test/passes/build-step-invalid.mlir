@@ -1,0 +1,71 @@
+// RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-build-step
+
+// expected-error @+1 {{expected grad.optimizer named sgd, momentum, adam or adamw, found {name = "rmsprop"}}}
+func.func @unknown(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "rmsprop"}} {
+  return %lr : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected grad.optimizer "adam" with a float `beta2`, found}}
+func.func @number(%lr: tensor<f32>) -> tensor<f32> attributes {grad.optimizer = {name = "adam", beta1 = 0.9}} {
+  return %lr : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected the loss, a float scalar, as result 0, found 'tensor<2xf32>'}}
+func.func @loss(%x: tensor<2xf32>) -> tensor<2xf32> attributes {grad.optimizer = {name = "sgd"}} {
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected the loss, a float scalar, as result 0, found no result}}
+func.func @no_loss() attributes {grad.optimizer = {name = "sgd"}} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected an argument with role "learning_rate", found none}}
+func.func @no_rate(%x: tensor<f32>) -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected the argument with role "learning_rate" to be a float scalar, found 'tensor<1xf32>'}}
+func.func @rate(%x: tensor<f32>, %lr: tensor<1xf32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected an argument with role "step", found none}}
+func.func @no_step(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "adam", beta1 = 0.9, beta2 = 0.9, epsilon = 0.1}} {
+  return %lr : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected grad.clip with a positive float `global_norm`, found {global_norm = -1.000000e+00 : f64}}}
+func.func @clip(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}, grad.clip = {global_norm = -1.0}} {
+  return %lr : tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32>
+// expected-error @+1 {{expected "w.velocity" to be free for optimizer slot `velocity` of type 'tensor<f32>'}}
+grad.state parameter @w.velocity : tensor<f32> = dense<0.5> : tensor<f32>
+
+func.func @slot(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "momentum", momentum = 0.9}} {
+  %0 = grad.read @w : tensor<f32>
+  %1 = grad.read @w.velocity : tensor<f32>
+  %2 = grad.mul %0, %1 : tensor<f32>
+  return %2 : tensor<f32>
+}

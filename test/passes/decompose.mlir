@@ -1,0 +1,26 @@
+// RUN: gradc-opt %s -gradc-decompose | FileCheck %s
+
+// What each composite is made of is tested beside the op; here: all go, also those made of others,
+// and primitives stay.
+
+// CHECK-LABEL: @composites
+// CHECK-NOT: grad.{{softmax|gelu|reduce_mean|dropout|random_uniform|sgd}}
+// CHECK: return
+func.func @composites(%x: tensor<2x4xf32>, %seed: tensor<i32>, %lr: tensor<f32>, %go: tensor<i1>) -> (tensor<2x4xf32>, tensor<2xf32>) {
+  %0 = grad.softmax %x dim 1 : tensor<2x4xf32>
+  %1 = grad.gelu %0 : tensor<2x4xf32>
+  %2 = grad.dropout %1, %seed, %seed stream 0 ratio 0.5 : tensor<2x4xf32>, tensor<i32>
+  %3 = grad.sgd %2, %x, %lr, %go : tensor<2x4xf32>, tensor<f32>
+  %4 = grad.reduce_mean %3 dims [1] : tensor<2x4xf32>
+  return %3, %4 : tensor<2x4xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: @primitives
+func.func @primitives(%x: tensor<2x4xf32>) -> tensor<2xf32> {
+  // CHECK-NEXT: grad.sigmoid
+  // CHECK-NEXT: grad.reduce_sum
+  // CHECK-NEXT: return
+  %0 = grad.sigmoid %x : tensor<2x4xf32>
+  %1 = grad.reduce_sum %0 dims [1] : tensor<2x4xf32>
+  return %1 : tensor<2xf32>
+}

@@ -1,0 +1,29 @@
+// RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-differentiate
+
+// All ops without a gradient are reported at once, each with a target that needed it.
+
+// expected-note @+1 {{needed for the gradient with respect to input "x"}}
+func.func @all_at_once(%x: tensor<4xf32> {grad.name = "x"}, %lr: tensor<f32>, %go: tensor<i1>) -> tensor<4xf32> {
+  %g = grad.exp %x : tensor<4xf32>
+  // expected-error @+1 {{'grad.sgd' op has no gradient}}
+  %0 = grad.sgd %x, %g, %lr, %go : tensor<4xf32>, tensor<f32>
+  // expected-error @+1 {{'grad.sgd' op has no gradient}}
+  %1 = grad.sgd %0, %g, %lr, %go : tensor<4xf32>, tensor<f32>
+  %2 = grad.reduce_sum %1 dims [0] : tensor<4xf32>
+  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+
+func.func @parameter(%lr: tensor<f32>, %go: tensor<i1>) -> tensor<4xf32> {
+  // expected-note @+1 {{needed for the gradient with respect to parameter "w"}}
+  %w = grad.read @w : tensor<4xf32>
+  // expected-error @+1 {{'grad.sgd' op has no gradient}}
+  %0 = grad.sgd %w, %w, %lr, %go : tensor<4xf32>, tensor<f32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  %2 = grad.gradient %1 wrt %w : tensor<f32>, tensor<4xf32>
+  return %2 : tensor<4xf32>
+}

@@ -1,0 +1,30 @@
+// RUN: gradc-opt %s -gradc-retype-f64 | FileCheck %s
+
+// CHECK: grad.state {{ ?}}parameter @w : tensor<2xf64> = dense<[1.500000e+00, -2.000000e+00]> : tensor<2xf64>
+grad.state parameter @w : tensor<2xf32> = dense<[1.5, -2.0]> : tensor<2xf32>
+// CHECK: grad.state {{ ?}}slot @w.first : tensor<2xf64> = dense<0.000000e+00> : tensor<2xf64>
+grad.state slot @w.first : tensor<2xbf16> = dense<0.0> : tensor<2xbf16>
+// CHECK: grad.state {{ ?}}constant @table : tensor<2xi32> = dense<[1, 2]> : tensor<2xi32>
+grad.state constant @table : tensor<2xi32> = dense<[1, 2]> : tensor<2xi32>
+
+// CHECK-LABEL: func.func @f(
+// CHECK-SAME: %arg0: tensor<2xf64> {grad.role = "data"}, %arg1: tensor<2xi32>) -> tensor<2xf64>
+func.func @f(%x: tensor<2xf16> {grad.role = "data"}, %n: tensor<2xi32>) -> tensor<2xf32> {
+  // CHECK: grad.read @w : tensor<2xf64>
+  %w = grad.read @w : tensor<2xf32>
+  // CHECK: grad.constant dense<[5.000000e-01, 0x7FF8000000000000]> : tensor<2xf64>
+  %c = grad.constant dense<[0.5, 0x7FC00000]> : tensor<2xf32>
+  // CHECK: grad.constant dense<1> : tensor<2xi32>
+  %one = grad.constant dense<1> : tensor<2xi32>
+  // CHECK: grad.cast %arg0 : tensor<2xf64> -> tensor<2xf64>
+  %0 = grad.cast %x : tensor<2xf16> -> tensor<2xf32>
+  // CHECK: grad.add %arg1, %{{.*}} : tensor<2xi32>
+  %1 = grad.add %n, %one : tensor<2xi32>
+  // CHECK: grad.cast %{{.*}} : tensor<2xi32> -> tensor<2xf64>
+  %2 = grad.cast %1 : tensor<2xi32> -> tensor<2xf32>
+  // CHECK: grad.compare {{.*}} : tensor<2xf64>
+  %3 = grad.compare lt %0, %w : tensor<2xf32>
+  // CHECK: grad.select {{.*}} : tensor<2xf64>
+  %4 = grad.select %3, %2, %c : tensor<2xf32>
+  return %4 : tensor<2xf32>
+}

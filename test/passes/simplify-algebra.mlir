@@ -1,0 +1,195 @@
+// RUN: gradc-opt %s -gradc-simplify-algebra | FileCheck %s
+
+// Every identity fires on its first op and leaves the second one, where it does not hold.
+
+// CHECK-LABEL: @add_zero
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[N:.*]]: tensor<4xi32>)
+func.func @add_zero(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>, tensor<4xf32>) {
+  %minus = grad.constant dense<-0.0> : tensor<4xf32>
+  %zero = grad.constant dense<0> : tensor<4xi32>
+  %plus = grad.constant dense<0.0> : tensor<4xf32>
+  %0 = grad.add %x, %minus : tensor<4xf32>
+  %1 = grad.add %n, %zero : tensor<4xi32>
+  // -0.0 + 0.0 is 0.0.
+  // CHECK: %[[KEPT:.*]] = grad.add
+  %2 = grad.add %x, %plus : tensor<4xf32>
+  // CHECK: return %[[X]], %[[N]], %[[KEPT]]
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xi32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @sub_zero
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @sub_zero(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %plus = grad.constant dense<0.0> : tensor<4xf32>
+  %minus = grad.constant dense<-0.0> : tensor<4xf32>
+  %0 = grad.sub %x, %plus : tensor<4xf32>
+  // CHECK: %[[KEPT:.*]] = grad.sub
+  %1 = grad.sub %x, %minus : tensor<4xf32>
+  // CHECK: return %[[X]], %[[KEPT]]
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @negated_operands
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
+func.func @negated_operands(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %n = grad.neg %y : tensor<4xf32>
+  // CHECK: grad.sub %[[X]], %[[Y]]
+  %0 = grad.add %x, %n : tensor<4xf32>
+  // CHECK: grad.add %[[X]], %[[Y]]
+  %1 = grad.sub %x, %n : tensor<4xf32>
+  // -(y - y) is -0.0, y - y is 0.0: a difference is not turned around.
+  // CHECK: %[[D:.*]] = grad.sub
+  // CHECK: grad.neg %[[D]]
+  %2 = grad.sub %x, %y : tensor<4xf32>
+  %3 = grad.neg %2 : tensor<4xf32>
+  return %0, %1, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @mul
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[N:.*]]: tensor<4xi32>)
+func.func @mul(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>, tensor<4xf32>) {
+  %one = grad.constant dense<1.0> : tensor<4xf32>
+  %nothing = grad.constant dense<0> : tensor<4xi32>
+  %zero = grad.constant dense<0.0> : tensor<4xf32>
+  // CHECK-DAG: %[[ZERO:.*]] = grad.constant dense<0> : tensor<4xi32>
+  %0 = grad.mul %x, %one : tensor<4xf32>
+  %1 = grad.mul %n, %nothing : tensor<4xi32>
+  // Infinity times 0.0 is NaN.
+  // CHECK: %[[KEPT:.*]] = grad.mul
+  %2 = grad.mul %x, %zero : tensor<4xf32>
+  // CHECK: return %[[X]], %[[ZERO]], %[[KEPT]]
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xi32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @div
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @div(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = grad.constant dense<1.0> : tensor<4xf32>
+  %0 = grad.div %x, %one : tensor<4xf32>
+  // NaN / NaN is not 1.
+  // CHECK: %[[KEPT:.*]] = grad.div %[[X]], %[[X]]
+  %1 = grad.div %x, %x : tensor<4xf32>
+  // CHECK: return %[[X]], %[[KEPT]]
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @involutions
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xi1>)
+func.func @involutions(%x: tensor<4xf32>, %b: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xi1>, tensor<4xf32>) {
+  %0 = grad.neg %x : tensor<4xf32>
+  %1 = grad.neg %0 : tensor<4xf32>
+  %2 = grad.not %b : tensor<4xi1>
+  %3 = grad.not %2 : tensor<4xi1>
+  // 1 / (1 / x) is only nearly x.
+  // CHECK: grad.reciprocal
+  // CHECK: %[[KEPT:.*]] = grad.reciprocal
+  %4 = grad.reciprocal %x : tensor<4xf32>
+  %5 = grad.reciprocal %4 : tensor<4xf32>
+  // CHECK: return %[[X]], %[[B]], %[[KEPT]]
+  return %1, %3, %5 : tensor<4xf32>, tensor<4xi1>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @select
+// CHECK-SAME: (%[[X:.*]]: tensor<2xf32>, %[[Y:.*]]: tensor<2xf32>, %[[B:.*]]: tensor<2xi1>)
+func.func @select(%x: tensor<2xf32>, %y: tensor<2xf32>, %b: tensor<2xi1>)
+    -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %yes = grad.constant dense<true> : tensor<2xi1>
+  %no = grad.constant dense<false> : tensor<2xi1>
+  %mixed = grad.constant dense<[true, false]> : tensor<2xi1>
+  %0 = grad.select %yes, %x, %y : tensor<2xf32>
+  %1 = grad.select %no, %x, %y : tensor<2xf32>
+  %2 = grad.select %b, %x, %x : tensor<2xf32>
+  // CHECK: %[[KEPT:.*]] = grad.select
+  %3 = grad.select %mixed, %x, %y : tensor<2xf32>
+  // CHECK: return %[[X]], %[[Y]], %[[X]], %[[KEPT]]
+  return %0, %1, %2, %3 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: @empty_reductions
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @empty_reductions(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>) {
+  %0 = grad.reduce_sum %x dims [] : tensor<4xf32>
+  %1 = grad.reduce_prod %x dims [] : tensor<4xf32>
+  %2 = grad.reduce_max %x dims [] : tensor<4xf32>
+  %3 = grad.reduce_min %x dims [] : tensor<4xf32>
+  // CHECK: %[[KEPT:.*]] = grad.reduce_max
+  %4 = grad.reduce_max %x dims [0] : tensor<4xf32>
+  // CHECK: return %[[X]], %[[X]], %[[X]], %[[X]], %[[KEPT]]
+  return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>
+}
+
+// CHECK-LABEL: @sum_of_broadcast
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+func.func @sum_of_broadcast(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>, tensor<3x5xf32>) {
+  %0 = grad.broadcast %x dims [1] : tensor<4xf32> -> tensor<3x4x5xf32>
+  // CHECK-DAG: %[[FIFTEEN:.*]] = grad.constant dense<1.500000e+01> : tensor<4xf32>
+  // CHECK-DAG: grad.mul %[[X]], %[[FIFTEEN]]
+  %1 = grad.reduce_sum %0 dims [0, 2] : tensor<3x4x5xf32>
+  // CHECK-DAG: %[[SUM:.*]] = grad.reduce_sum %[[X]] dims [0] : tensor<4xf32>
+  // CHECK-DAG: grad.mul %[[SUM]],
+  %2 = grad.reduce_sum %0 dims [0, 1, 2] : tensor<3x4x5xf32>
+  // Nothing is repeated along what is summed.
+  // CHECK-DAG: grad.reduce_sum %{{.*}} dims [1] : tensor<3x4x5xf32>
+  %3 = grad.reduce_sum %0 dims [1] : tensor<3x4x5xf32>
+  return %1, %2, %3 : tensor<4xf32>, tensor<f32>, tensor<3x5xf32>
+}
+
+// The sum of nothing is 0, though x may be infinite; 200 is no i8.
+
+// CHECK-LABEL: @sum_of_broadcast_kept
+func.func @sum_of_broadcast_kept(%x: tensor<4xf32>, %n: tensor<i8>) -> (tensor<4xf32>, tensor<i8>) {
+  // CHECK: grad.broadcast
+  // CHECK: grad.reduce_sum
+  // CHECK: grad.broadcast
+  // CHECK: grad.reduce_sum
+  %0 = grad.broadcast %x dims [1] : tensor<4xf32> -> tensor<0x4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<0x4xf32>
+  %2 = grad.broadcast %n dims [] : tensor<i8> -> tensor<200xi8>
+  %3 = grad.reduce_sum %2 dims [0] : tensor<200xi8>
+  return %1, %3 : tensor<4xf32>, tensor<i8>
+}
+
+// CHECK-LABEL: @hoist
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
+func.func @hoist(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<3x4xf32>, tensor<3x4xi1>) {
+  %two = grad.constant dense<2.0> : tensor<3x4xf32>
+  %bx = grad.broadcast %x dims [1] : tensor<4xf32> -> tensor<3x4xf32>
+  %by = grad.broadcast %y dims [1] : tensor<4xf32> -> tensor<3x4xf32>
+  // CHECK: %[[TWO:.*]] = grad.constant dense<2.000000e+00> : tensor<4xf32>
+  // CHECK-DAG: %[[TWICE:.*]] = grad.mul %[[X]], %[[TWO]] : tensor<4xf32>
+  // CHECK-DAG: %[[SUM:.*]] = grad.add %[[TWICE]], %[[Y]] : tensor<4xf32>
+  // CHECK-DAG: grad.broadcast %[[SUM]] dims [1] : tensor<4xf32> -> tensor<3x4xf32>
+  %0 = grad.mul %bx, %two : tensor<3x4xf32>
+  %1 = grad.add %0, %by : tensor<3x4xf32>
+  // CHECK-DAG: %[[LESS:.*]] = grad.compare {{ ?}}lt %[[X]], %[[Y]] : tensor<4xf32>
+  // CHECK-DAG: grad.broadcast %[[LESS]] dims [1] : tensor<4xi1> -> tensor<3x4xi1>
+  %2 = grad.compare lt %bx, %by : tensor<3x4xf32>
+  return %1, %2 : tensor<3x4xf32>, tensor<3x4xi1>
+}
+
+// CHECK-LABEL: @hoist_kept
+func.func @hoist_kept(%x: tensor<4xf32>, %y: tensor<3xf32>, %z: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %bx = grad.broadcast %x dims [1] : tensor<4xf32> -> tensor<3x4xf32>
+  %by = grad.broadcast %y dims [0] : tensor<3xf32> -> tensor<3x4xf32>
+  // CHECK: grad.add %{{.*}} : tensor<3x4xf32>
+  %0 = grad.add %bx, %by : tensor<3x4xf32>
+  // CHECK: grad.mul %{{.*}} : tensor<3x4xf32>
+  %1 = grad.mul %bx, %z : tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
+}
+
+// CHECK-LABEL: @transpose_into_matmul
+// CHECK-SAME: (%[[A:.*]]: tensor<5x3x2xf32>, %[[B:.*]]: tensor<5x4x3xf32>
+func.func @transpose_into_matmul(%a: tensor<5x3x2xf32>, %b: tensor<5x4x3xf32>, %c: tensor<4x3x5xf32>)
+    -> (tensor<5x2x4xf32>, tensor<5x2x4xf32>) {
+  %ta = grad.transpose %a permutation [0, 2, 1] : tensor<5x3x2xf32>
+  %tb = grad.transpose %b permutation [0, 2, 1] : tensor<5x4x3xf32>
+  // CHECK: grad.matmul %[[A]], %[[B]] transpose_lhs transpose_rhs :
+  %0 = grad.matmul %ta, %tb : tensor<5x2x3xf32>, tensor<5x3x4xf32>
+  // A permutation that moves the batch is not free.
+  // CHECK: %[[C:.*]] = grad.transpose
+  // CHECK: grad.matmul %[[A]], %[[C]] transpose_lhs :
+  %tc = grad.transpose %c permutation [2, 1, 0] : tensor<4x3x5xf32>
+  %1 = grad.matmul %ta, %tc : tensor<5x2x3xf32>, tensor<5x3x4xf32>
+  return %0, %1 : tensor<5x2x4xf32>, tensor<5x2x4xf32>
+}

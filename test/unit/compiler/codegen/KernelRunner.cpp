@@ -1,0 +1,204 @@
+// Buffers with guards around them, layouts packed by plain loops.
+#include "test/unit/compiler/codegen/KernelRunner.h"
+
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <random>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace gradc::test;
+
+Image::Image(llvm::StringRef bytes) {
+  file = memfd_create("kernels", MFD_CLOEXEC);
+  if (file >= 0 && write(file, bytes.data(), bytes.size()) == ssize_t(bytes.size()))
+    handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+Image::~Image() {
+  if (handle)
+    dlclose(handle);
+  close(file);
+}
+Kernel Image::find(const std::string &symbol) const {
+  return handle ? reinterpret_cast<Kernel>(dlsym(handle, symbol.c_str())) : nullptr;
+}
+
+static DialectRegistry allDialects() {
+  DialectRegistry registry;
+  registry.insert<exec::ExecDialect, grad::GradDialect, arith::ArithDialect, linalg::LinalgDialect,
+                  math::MathDialect, tensor::TensorDialect>();
+  return registry;
+}
+
+KernelRunner::KernelRunner(const std::string &text) : context(allDialects()) {
+  context.loadAllAvailableDialects();
+  module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return;
+  op = *module->getOps<exec::KernelOp>().begin();
+  CodegenOptions options;
+  options.verify = true;
+  options.cpu = "x86-64-v3";
+  const exec::Level *level =
+      exec::findLevel(op.getScheduleAttr().getLanes() == 16 ? "x86-64-v4" : "x86-64-v3");
+  FailureOr<std::string> bytes = generateImage(*module, *level, options);
+  if (failed(bytes))
+    return;
+  image = std::make_unique<Image>(*bytes);
+  kernel = image->find(kernelSymbol(op));
+}
+KernelRunner::~KernelRunner() = default;
+
+int64_t KernelRunner::units() const { return exec::kernelUnits(op); }
+
+std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) const {
+  std::mt19937 generator(seed);
+  std::vector<HostTensor> operands;
+  for (BlockArgument argument : op.getBlock().getArguments()) {
+    HostTensor tensor(cast<RankedTensorType>(argument.getType()));
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      if (isa<FloatType>(tensor.getElementType()))
+        tensor.setFloat(i, std::uniform_real_distribution<double>(-2, 2)(generator));
+      else
+        tensor.setInt(i, generator() % (tensor.getElementType().isInteger(1) ? 2 : 7));
+    operands.push_back(tensor);
+  }
+  return operands;
+}
+
+namespace {
+/// Where a logical element lies in a layout.
+int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAttr panel) {
+  if (!panel)
+    return grad::linearize(index, shape);
+  int64_t position = index[panel.getDim()] / panel.getWidth();
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (int64_t(d) != panel.getDim())
+      position = position * shape[d] + index[d];
+  return position * panel.getWidth() + index[panel.getDim()] % panel.getWidth();
+}
+
+/// The bytes of a tensor in a layout, with a guard behind them.
+struct Buffer {
+  static constexpr size_t guard = 64;
+  Buffer(RankedTensorType type, exec::PanelAttr panel, int fill)
+      : type(type), panel(panel), size(exec::layoutBytes(type, panel)) {
+    size_t whole = llvm::alignTo(size + guard, 64);
+    bytes.reset(static_cast<char *>(std::aligned_alloc(64, whole)));
+    std::memset(bytes.get(), panel ? 0 : fill, size);
+    std::memset(bytes.get() + size, 0x5a, guard);
+  }
+  template <typename Copy> void forEachElement(Copy copy) {
+    int64_t width = grad::elementBytes(type.getElementType()), logical = 0;
+    grad::forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+      copy(logical, bytes.get() + physical(index, type.getShape(), panel) * width, width);
+      logical += width;
+    });
+  }
+  void pack(const HostTensor &tensor) {
+    forEachElement([&](int64_t logical, char *at, int64_t width) {
+      std::memcpy(at, tensor.bytes().data() + logical, width);
+    });
+  }
+  HostTensor unpack() {
+    HostTensor tensor(type);
+    MutableArrayRef<char> out = tensor.mutableBytes();
+    forEachElement([&](int64_t logical, char *at, int64_t width) {
+      std::memcpy(out.data() + logical, at, width);
+    });
+    return tensor;
+  }
+  void expectUntouchedAround() {
+    for (size_t i = 0; i < guard; ++i)
+      ASSERT_EQ(bytes.get()[size + i], 0x5a) << "written " << i << " bytes behind a tensor";
+    if (!panel)
+      return;
+    forEachElement([](int64_t, char *at, int64_t width) { std::memset(at, 0, width); });
+    for (size_t i = 0; i < size; ++i)
+      ASSERT_EQ(bytes.get()[i], 0) << "padding of a panel is no longer 0";
+  }
+
+  RankedTensorType type;
+  exec::PanelAttr panel;
+  size_t size;
+  std::unique_ptr<char, decltype(&std::free)> bytes{nullptr, &std::free};
+};
+} // namespace
+
+std::vector<HostTensor>
+KernelRunner::run(const std::vector<HostTensor> &operands,
+                  const std::vector<std::pair<int64_t, int64_t>> &ranges) const {
+  std::vector<Buffer> buffers;
+  std::vector<void *> slices;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    buffers.emplace_back(operand.getType(), op.getLayout(i), 0);
+    buffers.back().pack(operand);
+    slices.push_back(buffers.back().bytes.get());
+  }
+  std::vector<size_t> resultBuffers;
+  for (auto [r, result] : llvm::enumerate(op.getYielded())) {
+    int64_t shared = op.getInplace() ? (*op.getInplace())[r] : -1;
+    if (shared < 0) {
+      shared = buffers.size();
+      buffers.emplace_back(cast<RankedTensorType>(result.getType()),
+                           op.getLayout(operands.size() + r), 0xcd);
+    }
+    resultBuffers.push_back(shared);
+    slices.push_back(buffers[shared].bytes.get());
+  }
+  for (auto [begin, end] : ranges)
+    kernel(slices.data(), begin, end);
+  std::vector<HostTensor> results;
+  for (size_t b : resultBuffers)
+    results.push_back(buffers[b].unpack());
+  for (Buffer &b : buffers)
+    b.expectUntouchedAround();
+  return results;
+}
+
+std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &operands) const {
+  llvm::DenseMap<Value, HostTensor> values;
+  for (auto [argument, operand] : llvm::zip(op.getBlock().getArguments(), operands))
+    values[argument] = operand;
+  for (Operation &inner : op.getBlock().without_terminator()) {
+    auto inputs = llvm::map_to_vector(inner.getOperands(), [&](Value v) { return values[v]; });
+    for (auto [value, tensor] : llvm::zip(inner.getResults(), grad::evaluateOp(&inner, inputs)))
+      values[value] = tensor;
+  }
+  std::vector<HostTensor> results;
+  for (Value v : op.getYielded())
+    results.push_back(values[v]);
+  return results;
+}
+
+void gradc::test::expectRight(const std::string &text, double tolerance) {
+  KernelRunner runner(text);
+  ASSERT_TRUE(runner.isReady()) << text;
+  int64_t units = runner.units();
+  std::vector<HostTensor> operands = runner.randomOperands(1);
+  std::vector<HostTensor> whole = runner.run(operands, {{0, units}});
+
+  std::vector<HostTensor> expected = runner.evaluate(operands);
+  for (size_t r = 0; r < whole.size(); ++r)
+    for (int64_t i = 0; i < whole[r].size(); ++i) {
+      double e = expected[r].getFloat(i), found = whole[r].getFloat(i);
+      ASSERT_NEAR(found, e, tolerance * std::max(1.0, std::abs(e)))
+          << "result " << r << ", element " << i << " of\n" << text;
+    }
+
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> splits;
+  for (int64_t cut : {int64_t(1), units / 2, units - 1})
+    splits.push_back({{0, cut}, {cut, units}});
+  splits.emplace_back();
+  for (int64_t u = units - 1; u >= 0; --u)
+    splits.back().push_back({u, u + 1});
+  for (const auto &ranges : splits) {
+    std::vector<HostTensor> parts = runner.run(operands, ranges);
+    for (size_t r = 0; r < whole.size(); ++r)
+      ASSERT_EQ(whole[r].bytes(), parts[r].bytes()) << "result " << r << " differs when split, of\n" << text;
+  }
+}

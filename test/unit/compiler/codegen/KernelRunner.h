@@ -1,0 +1,58 @@
+// Compiles one kernel given as text, runs it over random operands, and evaluates its region.
+#ifndef TEST_UNIT_COMPILER_CODEGEN_KERNELRUNNER_H
+#define TEST_UNIT_COMPILER_CODEGEN_KERNELRUNNER_H
+
+#include "compiler/codegen/Codegen.h"
+#include "dialects/grad/Grad.h"
+
+#include <string>
+#include <vector>
+
+namespace gradc::test {
+
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end);
+using mlir::grad::HostTensor;
+
+/// Opens an image and keeps it open.
+class Image {
+public:
+  explicit Image(llvm::StringRef bytes);
+  ~Image();
+  Image(const Image &) = delete;
+  Kernel find(const std::string &symbol) const;
+
+private:
+  int file = -1;
+  void *handle = nullptr;
+};
+
+class KernelRunner {
+public:
+  /// `text` holds exec.kernel ops; the first one is run. Code is for x86-64-v3 whatever the schedule.
+  explicit KernelRunner(const std::string &text);
+  ~KernelRunner();
+
+  bool isReady() const { return kernel != nullptr; }
+  int64_t units() const;
+  std::vector<HostTensor> randomOperands(unsigned seed) const;
+  /// Runs the units range by range. Fails the test when bytes outside the results change.
+  std::vector<HostTensor> run(const std::vector<HostTensor> &operands,
+                              const std::vector<std::pair<int64_t, int64_t>> &ranges) const;
+  /// The region, op by op, through the ops' own evaluate.
+  std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands) const;
+
+private:
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::exec::KernelOp op;
+  std::unique_ptr<Image> image;
+  Kernel kernel = nullptr;
+};
+
+/// All units at once, cut in two at every place, and one by one backwards: the same bits. And close to
+/// the region's meaning.
+void expectRight(const std::string &text, double tolerance = 2e-5);
+
+} // namespace gradc::test
+
+#endif

@@ -1,0 +1,312 @@
+// Generated kernels against the meaning of their regions: every kind, at sizes on and off the tile.
+#include "test/unit/compiler/codegen/KernelRunner.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace gradc::test;
+using llvm::formatv;
+
+namespace {
+
+std::string tensor(std::vector<int64_t> shape, std::string element = "f32") {
+  std::string s = "tensor<";
+  for (int64_t d : shape)
+    s += std::to_string(d) + "x";
+  return s + element + ">";
+}
+
+/// schedule attributes: lanes, tile and order as in IR.
+std::string schedule(int lanes, std::string tile, std::string order) {
+  return formatv("schedule = #exec.schedule<lanes = {0}, tile = [{1}], order = [{2}], grain = 1>", lanes,
+                 tile, order);
+}
+
+TEST(Pointwise, AnyRankAndSize) {
+  for (auto [n, c] : {std::pair(3, 1), {4, 8}, {50, 37}, {7, 10}, {1, 1}, {5, 64}}) {
+    std::string t = tensor({n, c});
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {0}) attributes {{{1}} {{
+      %s = grad.add %a, %b : {0}
+      %e = grad.exp %s : {0}
+      %r = grad.relu %a : {0}
+      %c = grad.compare lt %a, %b : {0}
+      %m = grad.select %c, %e, %r : {0}
+      exec.yield %m, %c : {0}, {2} })",
+                        t, schedule(8, "1, 16", "0, 1"), tensor({n, c}, "i1")));
+  }
+}
+
+TEST(Pointwise, Scalars) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<f32>, %b: tensor<f32>) attributes {{{0}} {{
+    %s = grad.mul %a, %b : tensor<f32>
+    %t = grad.tanh %s : tensor<f32>
+    exec.yield %t : tensor<f32> })",
+                      schedule(8, "", "")));
+}
+
+TEST(Pointwise, Broadcasts) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x37xf32>, %b: tensor<37xf32>, %c: tensor<5xf32>,
+                                         %d: tensor<f32>) attributes {{{0}} {{
+    %bb = grad.broadcast %b dims [1] : tensor<37xf32> -> tensor<5x37xf32>
+    %cc = grad.broadcast %c dims [0] : tensor<5xf32> -> tensor<5x37xf32>
+    %dd = grad.broadcast %d dims [] : tensor<f32> -> tensor<5x37xf32>
+    %x = grad.mul %a, %bb : tensor<5x37xf32>
+    %y = grad.add %x, %cc : tensor<5x37xf32>
+    %z = grad.sub %y, %dd : tensor<5x37xf32>
+    exec.yield %z : tensor<5x37xf32> })",
+                      schedule(8, "2, 16", "0, 1")));
+}
+
+TEST(Pointwise, Transposes) {
+  for (auto [n, c] : {std::pair(16, 24), {50, 37}, {8, 8}, {1, 10}, {9, 3}})
+    for (const char *tile : {"1, 8", "8, 8", "8, 16", "3, 8"})
+      expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {1}) attributes {{{2}} {{
+        %t = grad.transpose %a permutation [1, 0] : {0}
+        %s = grad.add %t, %b : {1}
+        exec.yield %s : {1} })",
+                          tensor({n, c}), tensor({c, n}), schedule(8, tile, "0, 1")));
+}
+
+TEST(Pointwise, EveryElementType) {
+  for (const char *element : {"f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8", "ui16"}) {
+    double tolerance = element == std::string("bf16") ? 2e-2 : element == std::string("f16") ? 2e-3 : 1e-12;
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {0}) attributes {{{1}} {{
+      %s = grad.add %a, %b : {0}
+      %p = grad.mul %s, %b : {0}
+      %m = grad.maximum %p, %a : {0}
+      exec.yield %m : {0} })",
+                        tensor({5, 13}, element), schedule(8, "1, 8", "0, 1")),
+                tolerance);
+  }
+}
+
+TEST(Reduction, Rows) {
+  for (int64_t c : {1, 2, 7, 8, 37, 64, 65, 200})
+    for (const char *op : {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
+      expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{{1}} {{
+        %q = grad.mul %a, %a : {0}
+        %s = grad.{2} %q dims [1] : {0}
+        exec.yield %s : tensor<13xf32> })",
+                          tensor({13, c}), schedule(8, "8", "0"), op),
+                  1e-4);
+}
+
+TEST(Reduction, Columns) {
+  for (int64_t n : {1, 3, 32, 50})
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{{1}} {{
+      %s = grad.reduce_sum %a dims [0] : {0}
+      exec.yield %s : tensor<37xf32> })",
+                        tensor({n, 37}), schedule(8, "16", "0")));
+}
+
+TEST(Reduction, Everything) {
+  for (int64_t n : {1, 5, 40, 333})
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{{1}} {{
+      %s = grad.reduce_sum %a dims [0, 1] : {0}
+      exec.yield %s : tensor<f32> })",
+                        tensor({3, n}), schedule(8, "", "")),
+                1e-4);
+}
+
+TEST(Reduction, MiddleOfThree) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<3x5x11xf32>) attributes {{{0}} {{
+    %s = grad.reduce_max %a dims [1] : tensor<3x5x11xf32>
+    exec.yield %s : tensor<3x11xf32> })",
+                      schedule(8, "2, 8", "0, 1")));
+}
+
+TEST(Reduction, Argmax) {
+  for (int64_t c : {1, 10, 37})
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{{1}} {{
+      %s = grad.argmax %a dim 1 : {0}
+      exec.yield %s : tensor<13xi64> })",
+                        tensor({13, c}), schedule(8, "8", "0")));
+}
+
+TEST(Reduction, SoftmaxRows) {
+  for (int64_t c : {1, 2, 10, 16, 37, 64, 100, 300})
+    for (const char *op : {"softmax", "log_softmax"})
+      expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{{1}} {{
+        %s = grad.{2} %a dim 1 : {0}
+        exec.yield %s : {0} })",
+                          tensor({7, c}), schedule(8, "2, 16", "0, 1"), op));
+}
+
+TEST(Reduction, LossBesideItsGradient) {
+  for (int64_t c : {2, 10, 100})
+    expectRight(formatv(R"(exec.kernel @k(%x: {0}, %y: tensor<13xi64>, %g: tensor<13xf32>) attributes {{{1}} {{
+      %l = grad.softmax_cross_entropy %x, %y : {0}, tensor<13xi64>
+      %d = grad.softmax_cross_entropy_grad %x, %y, %g : {0}, tensor<13xi64>, tensor<13xf32>
+      exec.yield %l, %d : tensor<13xf32>, {0} })",
+                        tensor({13, c}), schedule(8, "1, 16", "0, 1")));
+}
+
+TEST(Reduction, ScalarBesideRows) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<13x10xf32>) attributes {{{0}} {{
+    %s = grad.reduce_sum %a dims [1] : tensor<13x10xf32>
+    %t = grad.reduce_sum %s dims [0] : tensor<13xf32>
+    exec.yield %s, %t : tensor<13xf32>, tensor<f32> })",
+                      schedule(8, "8", "0")));
+}
+
+/// C = op(A) op(B) with every combination of transposition and layout of B.
+void contraction(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool panel, int lanes,
+                 std::string tile, std::string order, std::string element = "f32",
+                 double tolerance = 2e-5) {
+  std::string a = ta ? tensor({k, m}, element) : tensor({m, k}, element);
+  std::string b = tb ? tensor({n, k}, element) : tensor({k, n}, element);
+  std::string layouts =
+      panel ? formatv("layouts = [unit, #exec.panel<dim = {0}, width = {1}>, unit], ", tb ? 0 : 1,
+                      2 * lanes)
+                  .str()
+            : "";
+  expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {1}) attributes {{{2}{3}} {{
+    %c = grad.matmul %a, %b {4} {5} : {0}, {1}
+    exec.yield %c : {6} })",
+                      a, b, layouts, schedule(lanes, tile, order), ta ? "transpose_lhs" : "",
+                      tb ? "transpose_rhs" : "", tensor({m, n}, element)),
+              tolerance);
+}
+
+TEST(Contraction, EveryTransposition) {
+  for (auto [m, n, k] : {std::tuple(6, 16, 8), {50, 37, 10}, {3, 1, 50}, {1, 10, 37}, {13, 48, 65}})
+    for (bool ta : {false, true})
+      for (bool tb : {false, true})
+        for (bool panel : {false, true})
+          contraction(m, n, k, ta, tb, panel, 8, "6, 16", "1, 0");
+}
+
+TEST(Contraction, OtherTiles) {
+  for (bool panel : {false, true}) {
+    contraction(50, 37, 10, false, false, panel, 8, "6, 16", "0, 1");
+    contraction(50, 37, 10, false, false, panel, 8, "4, 8", "1, 0");
+    contraction(50, 100, 10, false, false, panel, 8, "2, 32", "1, 0");
+    contraction(50, 37, 10, true, false, panel, 16, "8, 32", "1, 0");
+    contraction(50, 37, 20, false, true, panel, 16, "8, 32", "1, 0");
+    contraction(50, 37, 10, false, false, panel, 4, "6, 8", "1, 0", "f64", 1e-12);
+  }
+}
+
+TEST(Contraction, NarrowTypes) {
+  contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "bf16", 2e-2);
+  contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "f16", 3e-3);
+  contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "i32");
+}
+
+TEST(Contraction, Batched) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<3x7x10xf32>, %b: tensor<3x10x19xf32>) attributes {{{0}} {{
+    %c = grad.matmul %a, %b : tensor<3x7x10xf32>, tensor<3x10x19xf32>
+    exec.yield %c : tensor<3x7x19xf32> })",
+                      schedule(8, "1, 6, 16", "0, 2, 1")));
+}
+
+TEST(Contraction, BiasReluAndItsMask) {
+  for (auto [m, n, k] : {std::tuple(32, 64, 16), {13, 37, 10}})
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {1}, %bias: {2}, %y: {3}) attributes {{
+          layouts = [unit, #exec.panel<dim = 1, width = 16>, unit, unit, unit, unit], {4}} {{
+      %c = grad.matmul %a, %b : {0}, {1}
+      %bb = grad.broadcast %bias dims [1] : {2} -> {3}
+      %s = grad.add %c, %bb : {3}
+      %r = grad.relu %s : {3}
+      %zero = grad.constant dense<0.0> : {3}
+      %p = grad.compare gt %y, %zero : {3}
+      %g = grad.select %p, %c, %zero : {3}
+      exec.yield %r, %g : {3}, {3} })",
+                        tensor({m, k}), tensor({k, n}), tensor({n}), tensor({m, n}),
+                        schedule(8, "6, 16", "1, 0")));
+}
+
+TEST(Contraction, SoftmaxOverItsRows) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<13x20xf32>, %b: tensor<20x10xf32>) attributes {{{0}} {{
+    %c = grad.matmul %a, %b : tensor<13x20xf32>, tensor<20x10xf32>
+    %s = grad.softmax %c dim 1 : tensor<13x10xf32>
+    exec.yield %s : tensor<13x10xf32> })",
+                      schedule(8, "6, 16", "0, 1")));
+}
+
+TEST(Contraction, UpdateInItsEpilogueInPlace) {
+  for (const char *element : {"f32", "f64"})
+    expectRight(
+        formatv(R"(exec.kernel @k(%x: {0}, %dy: {1}, %w: {2}, %m: {2}, %v: {2}, %lr: {3}, %step: {3},
+                              %go: tensor<i1>) attributes {{ inplace = array<i64: 2, 3, 4>,
+          layouts = [unit, unit, {4}, {4}, {4}, unit, unit, unit, {4}, {4}, {4}], {5}} {{
+      %g = grad.matmul %x, %dy transpose_lhs : {0}, {1}
+      %r:3 = grad.adam %w, %g, %m, %v, %lr, %step, %go {{beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01} : {2}, {3}
+      exec.yield %r#0, %r#1, %r#2 : {2}, {2}, {2} })",
+                tensor({9, 20}, element), tensor({9, 37}, element), tensor({20, 37}, element),
+                tensor({}, element), "#exec.panel<dim = 1, width = 16>", schedule(8, "6, 16", "1, 0")),
+        1e-4);
+}
+
+TEST(Layout, RepacksEitherWay) {
+  for (auto [k, n] : {std::pair(16, 32), {20, 37}, {5, 3}})
+    for (const char *tile : {"1, 16", "8, 16", "8, 8", "16, 8"})
+      for (int from : {-1, 0, 1})
+        for (int to : {-1, 0, 1}) {
+          auto layout = [](int dim) {
+            return dim < 0 ? std::string("unit")
+                           : formatv("#exec.panel<dim = {0}, width = 16>", dim).str();
+          };
+          expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{layouts = [{1}, {2}], {3}} {{
+            exec.yield %a : {0} })",
+                              tensor({k, n}), layout(from), layout(to), schedule(8, tile, "0, 1")));
+        }
+}
+
+TEST(Movement, SlicesPadsAndConcatenates) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<9x40xf32>) attributes {{{0}} {{
+    %s = grad.slice %a starts [8, 3] sizes [4, 13] strides [-2, 2] : tensor<9x40xf32>
+    exec.yield %s : tensor<4x13xf32> })",
+                      schedule(8, "1, 8", "0, 1")));
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<9x40xf32>) attributes {{{0}} {{
+    %s = grad.slice %a starts [0, 39] sizes [9, 20] strides [1, -1] : tensor<9x40xf32>
+    exec.yield %s : tensor<9x20xf32> })",
+                      schedule(8, "1, 8", "0, 1")));
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x11xf32>) attributes {{{0}} {{
+    %s = grad.pad %a low [1, 3] high [2, 0] interior [0, 0] {{value = 1.5} : tensor<5x11xf32>
+    exec.yield %s : tensor<8x14xf32> })",
+                      schedule(8, "1, 8", "0, 1")));
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x11xf32>) attributes {{{0}} {{
+    %s = grad.pad %a low [1, 3] high [2, 0] interior [1, 2] : tensor<5x11xf32>
+    exec.yield %s : tensor<12x34xf32> })",
+                      schedule(8, "1, 8", "0, 1")));
+  for (int dim : {0, 1})
+    expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x11xf32>, %b: {1}) attributes {{{0}} {{
+      %s = grad.concatenate %a, %b dim {2} : tensor<5x11xf32>, {1}
+      exec.yield %s : {3} })",
+                        schedule(8, "1, 8", "0, 1"), dim ? tensor({5, 6}) : tensor({3, 11}), dim,
+                        dim ? tensor({5, 17}) : tensor({8, 11})));
+}
+
+TEST(Movement, ReshapesInside) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<6x20xf32>) attributes {{{0}} {{
+    %n = grad.neg %a : tensor<6x20xf32>
+    %r = grad.reshape %n : tensor<6x20xf32> -> tensor<8x15xf32>
+    %e = grad.exp %r : tensor<8x15xf32>
+    exec.yield %e : tensor<8x15xf32> })",
+                      schedule(8, "1, 8", "0, 1")));
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<6x1x20xf32>) attributes {{{0}} {{
+    %n = grad.neg %a : tensor<6x1x20xf32>
+    %r = grad.reshape %n : tensor<6x1x20xf32> -> tensor<6x20x1xf32>
+    exec.yield %r : tensor<6x20x1xf32> })",
+                      schedule(8, "1, 1, 8", "0, 1, 2")));
+}
+
+TEST(Constants, SplatAndDense) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<2x3xf32>) attributes {{{0}} {{
+    %c = grad.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+    %i = grad.iota dim 1 : tensor<2x3xf32>
+    %s = grad.add %a, %c : tensor<2x3xf32>
+    %t = grad.mul %s, %i : tensor<2x3xf32>
+    exec.yield %t : tensor<2x3xf32> })",
+                      schedule(8, "1, 8", "0, 1")));
+}
+
+TEST(Random, Dropout) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x37xf32>, %seed: tensor<i32>, %step: tensor<i32>) attributes {{{0}} {{
+    %d = grad.dropout %a, %seed, %step stream 3 ratio 0.25 : tensor<5x37xf32>, tensor<i32>
+    exec.yield %d : tensor<5x37xf32> })",
+                      schedule(8, "1, 16", "0, 1")));
+}
+
+} // namespace

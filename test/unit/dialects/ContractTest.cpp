@@ -1,0 +1,362 @@
+// What every op of the grad dialect promises, checked for all that are registered.
+#include "LoopInterpreter.h"
+#include "Samples.h"
+
+#include "dialects/grad/Backward.h"
+#include "dialects/grad/Build.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+#include <random>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc::test;
+
+namespace {
+
+/// Ops of programs, not of tensors: they have no value of their own to check.
+const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write", "grad.gradient"};
+
+/// The ops that no gradient flows through, by what they are. Nothing else may join this list.
+const std::set<StringRef> withoutGradient = {
+    // Integers, logic, comparisons
+    "grad.and", "grad.or", "grad.xor", "grad.not", "grad.compare", "grad.is_finite", "grad.argmax",
+    "grad.iota", "grad.constant",
+    // Rounding, and what is constant between its steps
+    "grad.floor", "grad.ceil", "grad.round", "grad.sign",
+    // Random
+    "grad.random_bits", "grad.random_uniform", "grad.random_normal",
+    // Optimizer updates
+    "grad.sgd", "grad.momentum", "grad.adam"};
+
+std::string withElement(std::string text, StringRef element) {
+  for (StringRef opening : {"<", "x"})
+    for (std::string pattern = (opening + "T>").str();;) {
+      size_t at = text.find(pattern);
+      if (at == std::string::npos)
+        break;
+      text.replace(at, pattern.size(), (opening + element + ">").str());
+    }
+  return text;
+}
+
+/// One sample parsed for one element type, in a function of its operands.
+struct Instance {
+  Instance(MLIRContext &context, const Sample &sample, StringRef element) {
+    std::string text = "func.func @f(";
+    for (auto [i, operand] : llvm::enumerate(sample.operands)) {
+      text += (i ? ", %" : "%") + std::to_string(i) + ": " + operand.type;
+      domains.push_back(operand.domain);
+    }
+    text += ") {\n  " + std::string(sample.ir) + "\n  return\n}";
+    module = parseSourceString<ModuleOp>(withElement(text, element), &context);
+    if (module)
+      op = &(*module->getOps<func::FuncOp>().begin()).front().front();
+  }
+
+  SmallVector<HostTensor> randomOperands(uint32_t seed) const;
+
+  OwningOpRef<ModuleOp> module;
+  Operation *op = nullptr;
+  SmallVector<Domain> domains;
+};
+
+HostTensor randomTensor(RankedTensorType type, Domain domain, std::mt19937 &random) {
+  HostTensor tensor(type);
+  auto between = [&](double low, double high) {
+    return low + (high - low) * (random() / 4294967296.0);
+  };
+  bool isFloat = isa<FloatType>(type.getElementType());
+  bool isUnsigned = type.getElementType().isUnsignedInteger();
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    bool negative = random() % 2 && domain == Domain::any && !isUnsigned;
+    if (type.getElementType().isInteger(1))
+      tensor.setInt(i, domain == Domain::one || (domain != Domain::zero && random() % 2));
+    else if (domain == Domain::one)
+      tensor.setFloat(i, 1);
+    else if (domain == Domain::labels)
+      tensor.setInt(i, random() % 4);
+    else if (domain == Domain::zero && i % 4 == 1)
+      tensor.setFloat(i, 0);
+    else if (!isFloat)
+      tensor.setInt(i, (negative ? -1 : 1) * int64_t(1 + random() % 5));
+    else if (domain == Domain::any || domain == Domain::zero)
+      tensor.setFloat(i, (negative ? -1 : 1) * between(0.1, 2));
+    else
+      tensor.setFloat(i, domain == Domain::unit ? between(0.1, 0.9) : between(0.3, 2));
+  }
+  return tensor;
+}
+
+SmallVector<HostTensor> Instance::randomOperands(uint32_t seed) const {
+  std::mt19937 random(seed);
+  SmallVector<HostTensor> tensors;
+  for (auto [operand, domain] : llvm::zip_equal(op->getOperands(), domains))
+    tensors.push_back(randomTensor(cast<RankedTensorType>(operand.getType()), domain, random));
+  return tensors;
+}
+
+/// Evaluates the ops of a block in order.
+class Evaluation {
+public:
+  void set(Value value, const HostTensor &tensor) { tensors[value] = tensor; }
+  void setOperands(Operation *op, ArrayRef<HostTensor> operands) {
+    for (auto [operand, tensor] : llvm::zip_equal(op->getOperands(), operands))
+      set(operand, tensor);
+  }
+  void run(Operation *op) {
+    SmallVector<HostTensor> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(tensors.at(operand));
+    for (auto [result, tensor] : llvm::zip_equal(op->getResults(), evaluateOp(op, operands)))
+      set(result, tensor);
+  }
+  const HostTensor &get(Value value) const { return tensors.at(value); }
+
+private:
+  struct Less {
+    bool operator()(Value a, Value b) const {
+      return a.getAsOpaquePointer() < b.getAsOpaquePointer();
+    }
+  };
+  std::map<Value, HostTensor, Less> tensors;
+};
+
+bool isClose(double a, double b, double tolerance) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::isnan(a) && std::isnan(b);
+  return a == b || std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
+}
+
+void expectClose(const HostTensor &found, const HostTensor &expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (int64_t i = 0; i < found.size(); ++i) {
+    if (isa<FloatType>(expected.getElementType()))
+      EXPECT_PRED3(isClose, found.getFloat(i), expected.getFloat(i), tolerance)
+          << "at element " << i;
+    else
+      EXPECT_EQ(found.getInt(i), expected.getInt(i)) << "at element " << i;
+  }
+}
+
+/// Loops round after every op, `evaluate` once: a few units of the last place lie between.
+double toleranceOf(Type element) {
+  if (element.isF64())
+    return 1e-12;
+  if (element.isF16())
+    return 4e-3;
+  return element.isBF16() ? 3e-2 : 4e-6;
+}
+
+class Contract : public testing::Test {
+protected:
+  Contract() {
+    DialectRegistry registry;
+    registry.insert<GradDialect, func::FuncDialect>();
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.getDiagEngine().registerHandler(
+        [](Diagnostic &diagnostic) { ADD_FAILURE() << diagnostic.str(); });
+  }
+
+  /// Calls `body` with every sample, parsed for each of its element types (or for f64 alone).
+  void forEachInstance(bool onlyF64, llvm::function_ref<void(Instance &)> body) {
+    for (const Sample &sample : samples())
+      for (StringRef element : sample.elements) {
+        if (onlyF64 && element != "f64")
+          continue;
+        SCOPED_TRACE(withElement(sample.ir, element));
+        Instance instance(context, sample, element);
+        ASSERT_TRUE(instance.op);
+        body(instance);
+      }
+  }
+
+  MLIRContext context;
+};
+
+} // namespace
+
+TEST_F(Contract, EveryOpHasASampleThatParses) {
+  std::set<StringRef> sampled(structural);
+  for (const Sample &sample : samples())
+    sampled.insert(sample.opName());
+  for (RegisteredOperationName name : context.getRegisteredOperations())
+    if (name.getDialectNamespace() == "grad")
+      EXPECT_TRUE(sampled.count(name.getStringRef())) << name.getStringRef().str();
+  forEachInstance(/*onlyF64=*/false, [](Instance &) {});
+}
+
+TEST_F(Contract, EveryOpAnswersTheQuestionsOfThePasses) {
+  for (RegisteredOperationName name : context.getRegisteredOperations()) {
+    if (name.getDialectNamespace() != "grad" || structural.count(name.getStringRef()))
+      continue;
+    SCOPED_TRACE(name.getStringRef().str());
+    EXPECT_TRUE(name.hasInterface<EvaluateOpInterface>());
+    EXPECT_TRUE(name.hasInterface<GradientOpInterface>());
+    EXPECT_TRUE(name.hasInterface<CostOpInterface>());
+    EXPECT_TRUE(name.hasInterface<PrecisionOpInterface>());
+    EXPECT_TRUE(name.hasInterface<OperandRoleOpInterface>());
+    EXPECT_NE(name.hasInterface<LoopsOpInterface>(), name.hasInterface<DecomposeOpInterface>())
+        << "an op is either a primitive with loops or a composite that decomposes";
+  }
+  forEachInstance(/*onlyF64=*/false, [](Instance &instance) {
+    EXPECT_GE(cast<CostOpInterface>(instance.op).getFlops(), 0);
+  });
+}
+
+TEST_F(Contract, CompositesEqualTheirDecompositions) {
+  forEachInstance(/*onlyF64=*/true, [](Instance &instance) {
+    auto composite = dyn_cast<DecomposeOpInterface>(instance.op);
+    if (!composite)
+      return;
+    SmallVector<HostTensor> operands = instance.randomOperands(1);
+    SmallVector<HostTensor> expected = evaluateOp(instance.op, operands);
+    OpBuilder b(instance.op);
+    SmallVector<Value> results = composite.decompose(b);
+    ASSERT_EQ(results.size(), expected.size());
+    Evaluation evaluation;
+    evaluation.setOperands(instance.op, operands);
+    for (Operation &op : *instance.op->getBlock()) {
+      if (&op == instance.op)
+        break;
+      EXPECT_FALSE(isa<DecomposeOpInterface>(op)) << "decomposes into a composite";
+      EXPECT_TRUE(succeeded(verify(&op)));
+      evaluation.run(&op);
+    }
+    for (auto [result, type, tensor] :
+         llvm::zip_equal(results, instance.op->getResultTypes(), expected)) {
+      EXPECT_EQ(result.getType(), type);
+      expectClose(evaluation.get(result), tensor, 1e-12);
+    }
+  });
+}
+
+/// Lowers the op in a block of its own and compares what its loops compute with `evaluate`.
+static void expectLoopsEqualEvaluate(Operation *op, ArrayRef<HostTensor> operands) {
+  SmallVector<HostTensor> signless;
+  Block block;
+  for (const HostTensor &operand : operands) {
+    RankedTensorType type = signlessType(operand.getType());
+    signless.push_back(HostTensor(type, operand.bytes()));
+    block.addArgument(type, op->getLoc());
+  }
+  OpBuilder b(op->getContext());
+  b.setInsertionPointToEnd(&block);
+  SmallVector<Value> values = cast<LoopsOpInterface>(op).lowerToLoops(b, block.getArguments());
+  // An assembly's generics write parts of one result, which linalg's verifier does not allow for.
+  if (cast<LoopsOpInterface>(op).getLoopKind() != LoopKind::assembly)
+    for (Operation &lowered : block)
+      EXPECT_TRUE(succeeded(verify(&lowered)));
+  LoopInterpreter interpreter;
+  interpreter.run(block, signless);
+  ASSERT_EQ(interpreter.getUnknown(), "") << "the interpreter lacks this op";
+  for (auto [value, expected] : llvm::zip_equal(values, evaluateOp(op, operands))) {
+    ASSERT_EQ(value.getType(), signlessType(expected.getType()));
+    HostTensor found(expected.getType(), interpreter.lookup(value).bytes());
+    expectClose(found, expected, toleranceOf(expected.getElementType()));
+  }
+  while (!block.empty())
+    block.back().erase();
+}
+
+TEST_F(Contract, LoopsComputeWhatEvaluateSays) {
+  forEachInstance(/*onlyF64=*/false, [](Instance &instance) {
+    if (isa<LoopsOpInterface>(instance.op))
+      expectLoopsEqualEvaluate(instance.op, instance.randomOperands(2));
+  });
+}
+
+TEST_F(Contract, LoopsAgreeOnSpecialValues) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const double specials[] = {0.0, -0.0, inf, -inf, nan, 1e-40, -1e-310, 1.5, -1.0, 3.0};
+  forEachInstance(/*onlyF64=*/false, [&](Instance &instance) {
+    // rem's loops are exact while the quotient is; fmod is wherever it exists.
+    if (!isa<LoopsOpInterface>(instance.op) || isa<RemOp>(instance.op))
+      return;
+    for (unsigned shift = 0; shift < std::size(specials); ++shift) {
+      SmallVector<HostTensor> operands = instance.randomOperands(3);
+      for (auto [which, operand] : llvm::enumerate(operands))
+        if (isa<FloatType>(operand.getElementType()))
+          for (int64_t i = 0; i < operand.size(); ++i)
+            operand.setFloat(i, specials[(i + (which + 1) * shift) % std::size(specials)]);
+      expectLoopsEqualEvaluate(instance.op, operands);
+    }
+  });
+}
+
+// d/dt of <c, op(x + t d)> at 0, with c and d random: once by central differences of `evaluate`,
+// once by buildGradient. f64 throughout.
+TEST_F(Contract, GradientsEqualDirectionalDifferences) {
+  std::set<StringRef> flows;
+  forEachInstance(/*onlyF64=*/true, [&](Instance &instance) {
+    Operation *op = instance.op;
+    StringRef name = op->getName().getStringRef();
+    SmallVector<HostTensor> operands = instance.randomOperands(4);
+    std::mt19937 random(5);
+    SmallVector<HostTensor> weights, directions;
+    for (Type type : op->getResultTypes())
+      weights.push_back(randomTensor(cast<RankedTensorType>(type), Domain::any, random));
+    for (const HostTensor &operand : operands)
+      directions.push_back(randomTensor(operand.getType(), Domain::any, random));
+
+    Evaluation evaluation;
+    evaluation.setOperands(op, operands);
+    evaluation.run(op);
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    SmallVector<Value> arrived, sent(op->getNumOperands());
+    for (auto [result, weight] : llvm::zip_equal(op->getResults(), weights))
+      arrived.push_back(isDifferentiable(result) ? constant(b, op->getLoc(), weight) : Value());
+    if (llvm::none_of(arrived, [](Value v) { return bool(v); }))
+      return;
+    if (failed(cast<GradientOpInterface>(op).buildGradient(b, arrived, sent)))
+      return;
+    for (Operation *built = op->getNextNode(); !built->hasTrait<OpTrait::IsTerminator>();
+         built = built->getNextNode()) {
+      EXPECT_TRUE(succeeded(verify(built)));
+      evaluation.run(built);
+    }
+
+    double analytic = 0, scale = 1;
+    for (auto [operand, gradient, direction] :
+         llvm::zip_equal(op->getOperands(), sent, directions)) {
+      if (!gradient)
+        continue;
+      flows.insert(name);
+      ASSERT_EQ(gradient.getType(), operand.getType());
+      const HostTensor &value = evaluation.get(gradient);
+      for (int64_t i = 0; i < value.size(); ++i) {
+        analytic += value.getFloat(i) * direction.getFloat(i);
+        scale += std::abs(value.getFloat(i) * direction.getFloat(i));
+      }
+    }
+    auto objective = [&](double t) {
+      SmallVector<HostTensor> moved(operands);
+      for (auto [operand, direction] : llvm::zip_equal(moved, directions))
+        if (isa<FloatType>(operand.getElementType()))
+          for (int64_t i = 0; i < operand.size(); ++i)
+            operand.setFloat(i, operand.getFloat(i) + t * direction.getFloat(i));
+      double sum = 0;
+      for (auto [result, weight] : llvm::zip_equal(evaluateOp(op, moved), weights))
+        if (isa<FloatType>(result.getElementType()))
+          for (int64_t i = 0; i < result.size(); ++i)
+            sum += result.getFloat(i) * weight.getFloat(i);
+      return sum;
+    };
+    // A cast to f32 rounds what it is given, so it is looked at from further away.
+    bool narrows = llvm::any_of(op->getResultTypes(), [](Type type) {
+      return isa<FloatType>(getElementTypeOrSelf(type)) && !getElementTypeOrSelf(type).isF64();
+    });
+    double h = narrows ? 1e-2 : 1e-6, tolerance = narrows ? 1e-4 : 1e-7;
+    double numeric = (objective(h) - objective(-h)) / (2 * h);
+    EXPECT_NEAR(analytic, numeric, tolerance * scale);
+  });
+
+  for (const Sample &sample : samples())
+    EXPECT_NE(flows.count(sample.opName()), withoutGradient.count(sample.opName()))
+        << sample.opName().str() << " belongs in the list of ops without gradient, or out of it";
+}

@@ -1,0 +1,202 @@
+// The table. Several samples an op where its attributes or operand types make different code.
+#include "Samples.h"
+
+using namespace gradc::test;
+
+static const std::vector<const char *> floats = {"f64", "f32", "f16", "bf16"};
+static const std::vector<const char *> numbers = {"f64", "f32", "f16",  "bf16", "i64",
+                                                  "i32", "i8",  "ui64", "ui32", "ui8"};
+static const std::vector<const char *> elements = {"f64", "f32", "f16", "bf16",
+                                                   "i64", "i32", "ui8", "i1"};
+static const std::vector<const char *> bools = {"i1"};
+static const std::vector<const char *> ints = {"i64", "i32", "i8", "ui8"};
+
+static Sample unary(const char *ir, std::vector<const char *> types, Domain domain = Domain::any) {
+  return {ir, {{"tensor<2x5xT>", domain}}, types};
+}
+static Sample binary(const char *ir, std::vector<const char *> types, Domain lhs = Domain::any,
+                     Domain rhs = Domain::any) {
+  return {ir, {{"tensor<2x5xT>", lhs}, {"tensor<2x5xT>", rhs}}, types};
+}
+
+static const std::vector<Sample> table = {
+    // Elementwise
+    unary("grad.neg %0 : tensor<2x5xT>", numbers),
+    unary("grad.abs %0 : tensor<2x5xT>", numbers),
+    unary("grad.sign %0 : tensor<2x5xT>", numbers),
+    unary("grad.floor %0 : tensor<2x5xT>", floats),
+    unary("grad.ceil %0 : tensor<2x5xT>", floats),
+    unary("grad.round %0 : tensor<2x5xT>", floats),
+    unary("grad.exp %0 : tensor<2x5xT>", floats),
+    unary("grad.expm1 %0 : tensor<2x5xT>", floats),
+    unary("grad.log %0 : tensor<2x5xT>", floats, Domain::positive),
+    unary("grad.log1p %0 : tensor<2x5xT>", floats, Domain::positive),
+    unary("grad.sqrt %0 : tensor<2x5xT>", floats, Domain::positive),
+    unary("grad.rsqrt %0 : tensor<2x5xT>", floats, Domain::positive),
+    unary("grad.reciprocal %0 : tensor<2x5xT>", floats),
+    unary("grad.sin %0 : tensor<2x5xT>", floats),
+    unary("grad.cos %0 : tensor<2x5xT>", floats),
+    unary("grad.tanh %0 : tensor<2x5xT>", floats),
+    unary("grad.erf %0 : tensor<2x5xT>", floats),
+    unary("grad.sigmoid %0 : tensor<2x5xT>", floats),
+    unary("grad.relu %0 : tensor<2x5xT>", numbers),
+    unary("grad.not %0 : tensor<2x5xi1>", bools),
+    binary("grad.add %0, %1 : tensor<2x5xT>", numbers),
+    binary("grad.sub %0, %1 : tensor<2x5xT>", numbers),
+    binary("grad.mul %0, %1 : tensor<2x5xT>", numbers),
+    binary("grad.div %0, %1 : tensor<2x5xT>", numbers),
+    binary("grad.div %0, %1 : tensor<2x5xT>", ints, Domain::any, Domain::zero),
+    binary("grad.rem %0, %1 : tensor<2x5xT>", numbers),
+    binary("grad.rem %0, %1 : tensor<2x5xT>", ints, Domain::any, Domain::zero),
+    binary("grad.pow %0, %1 : tensor<2x5xT>", floats, Domain::positive),
+    binary("grad.maximum %0, %1 : tensor<2x5xT>", numbers),
+    binary("grad.minimum %0, %1 : tensor<2x5xT>", numbers),
+    binary("grad.and %0, %1 : tensor<2x5xi1>", bools),
+    binary("grad.or %0, %1 : tensor<2x5xi1>", bools),
+    binary("grad.xor %0, %1 : tensor<2x5xi1>", bools),
+    binary("grad.compare eq %0, %1 : tensor<2x5xT>", elements),
+    binary("grad.compare ne %0, %1 : tensor<2x5xT>", elements),
+    binary("grad.compare lt %0, %1 : tensor<2x5xT>", elements),
+    binary("grad.compare le %0, %1 : tensor<2x5xT>", elements),
+    binary("grad.compare gt %0, %1 : tensor<2x5xT>", elements),
+    binary("grad.compare ge %0, %1 : tensor<2x5xT>", elements),
+    {"grad.select %0, %1, %2 : tensor<2x5xT>",
+     {{"tensor<2x5xi1>"}, {"tensor<2x5xT>"}, {"tensor<2x5xT>"}},
+     elements},
+    unary("grad.cast %0 : tensor<2x5xT> -> tensor<2x5xf64>", elements),
+    unary("grad.cast %0 : tensor<2x5xT> -> tensor<2x5xf32>", elements),
+    unary("grad.cast %0 : tensor<2x5xT> -> tensor<2x5xbf16>", {"f32", "i64", "i32"}),
+    unary("grad.cast %0 : tensor<2x5xT> -> tensor<2x5xi32>", elements),
+    unary("grad.cast %0 : tensor<2x5xT> -> tensor<2x5xui8>", elements, Domain::positive),
+    unary("grad.cast %0 : tensor<2x5xT> -> tensor<2x5xi1>", elements, Domain::zero),
+    unary("grad.clamp %0, -1.0, 1.0 : tensor<2x5xT>",
+          {"f64", "f32", "f16", "bf16", "i64", "i32", "i8"}),
+    unary("grad.gelu %0 : tensor<2x5xT>", floats),
+    unary("grad.gelu %0 {approximate} : tensor<2x5xT>", floats),
+    unary("grad.silu %0 : tensor<2x5xT>", floats),
+    unary("grad.is_finite %0 : tensor<2x5xT>", floats),
+
+    // Contraction
+    {"grad.matmul %0, %1 : tensor<2x3xT>, tensor<3x4xT>",
+     {{"tensor<2x3xT>"}, {"tensor<3x4xT>"}},
+     numbers},
+    {"grad.matmul %0, %1 transpose_lhs : tensor<3x2xT>, tensor<3x4xT>",
+     {{"tensor<3x2xT>"}, {"tensor<3x4xT>"}},
+     numbers},
+    {"grad.matmul %0, %1 transpose_rhs : tensor<2x3xT>, tensor<4x3xT>",
+     {{"tensor<2x3xT>"}, {"tensor<4x3xT>"}},
+     numbers},
+    {"grad.matmul %0, %1 transpose_lhs transpose_rhs : tensor<5x3x2xT>, tensor<5x4x3xT>",
+     {{"tensor<5x3x2xT>"}, {"tensor<5x4x3xT>"}},
+     numbers},
+
+    // Reduction
+    unary("grad.reduce_sum %0 dims [1] : tensor<2x5xT>", numbers),
+    unary("grad.reduce_sum %0 dims [0, 1] : tensor<2x5xT>", numbers),
+    unary("grad.reduce_prod %0 dims [1] : tensor<2x5xT>", numbers),
+    unary("grad.reduce_prod %0 dims [0] : tensor<2x5xT>", numbers),
+    unary("grad.reduce_prod %0 dims [0, 1] : tensor<2x5xT>", {"f64"}, Domain::zero),
+    unary("grad.reduce_max %0 dims [1] : tensor<2x5xT>", numbers),
+    unary("grad.reduce_max %0 dims [0, 1] : tensor<2x5xT>", numbers),
+    unary("grad.reduce_min %0 dims [0] : tensor<2x5xT>", numbers),
+    unary("grad.reduce_mean %0 dims [1] : tensor<2x5xT>", floats),
+    unary("grad.argmax %0 dim 0 : tensor<2x5xT>", numbers),
+    unary("grad.argmax %0 dim 1 : tensor<2x5xT>", numbers),
+
+    // Shape
+    {"grad.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xT>", {}, {"i64", "i32", "ui8"}},
+    {"grad.constant dense<[[1.5, -2.0], [0.0, 4.0]]> : tensor<2x2xT>", {}, floats},
+    {"grad.iota dim 1 : tensor<3x4xT>", {}, numbers},
+    unary("grad.reshape %0 : tensor<2x5xT> -> tensor<5x2x1xT>", elements),
+    unary("grad.transpose %0 permutation [1, 0] : tensor<2x5xT>", elements),
+    {"grad.transpose %0 permutation [2, 0, 1] : tensor<2x3x4xT>", {{"tensor<2x3x4xT>"}}, elements},
+    {"grad.broadcast %0 dims [1] : tensor<5xT> -> tensor<2x5xT>", {{"tensor<5xT>"}}, elements},
+    {"grad.broadcast %0 dims [] : tensor<T> -> tensor<2x5xT>", {{"tensor<T>"}}, elements},
+    unary("grad.slice %0 starts [0, 1] sizes [2, 2] strides [1, 3] : tensor<2x5xT>", elements),
+    unary("grad.slice %0 starts [1, 4] sizes [2, 3] strides [-1, -2] : tensor<2x5xT>", elements),
+    unary("grad.pad %0 low [1, 0] high [0, 2] interior [1, 0] {value = 2.0 : f64} : tensor<2x5xT>",
+          numbers),
+    {"grad.concatenate %0, %1 dim 1 : tensor<2x5xT>, tensor<2x1xT>",
+     {{"tensor<2x5xT>"}, {"tensor<2x1xT>"}},
+     elements},
+
+    // Normalization
+    unary("grad.softmax %0 dim 1 : tensor<2x5xT>", floats),
+    unary("grad.softmax %0 dim 0 : tensor<2x5xT>", floats),
+    unary("grad.log_softmax %0 dim 1 : tensor<2x5xT>", floats),
+
+    // Loss
+    {"grad.softmax_cross_entropy %0, %1 : tensor<3x4xT>, tensor<3xi64>",
+     {{"tensor<3x4xT>"}, {"tensor<3xi64>", Domain::labels}},
+     floats},
+    {"grad.softmax_cross_entropy %0, %1 : tensor<3x4xT>, tensor<3xui8>",
+     {{"tensor<3x4xT>"}, {"tensor<3xui8>", Domain::labels}},
+     floats},
+    {"grad.softmax_cross_entropy %0, %1 : tensor<3x4xT>, tensor<3x4xT>",
+     {{"tensor<3x4xT>"}, {"tensor<3x4xT>", Domain::unit}},
+     floats},
+    {"grad.softmax_cross_entropy_grad %0, %1, %2 : tensor<3x4xT>, tensor<3xi32>, tensor<3xT>",
+     {{"tensor<3x4xT>"}, {"tensor<3xi32>", Domain::labels}, {"tensor<3xT>"}},
+     floats},
+    {"grad.softmax_cross_entropy_grad %0, %1, %2 : tensor<3x4xT>, tensor<3x4xT>, tensor<3xT>",
+     {{"tensor<3x4xT>"}, {"tensor<3x4xT>", Domain::unit}, {"tensor<3xT>"}},
+     floats},
+    binary("grad.binary_cross_entropy %0, %1 : tensor<2x5xT>", floats, Domain::any, Domain::unit),
+    binary("grad.squared_error %0, %1 : tensor<2x5xT>", floats),
+
+    // Optimizer
+    {"grad.sgd %0, %1, %2, %3 {l2 = 0.1 : f64} : tensor<2x5xT>, tensor<T>",
+     {{"tensor<2x5xT>"}, {"tensor<2x5xT>"}, {"tensor<T>"}, {"tensor<i1>", Domain::one}},
+     floats},
+    {"grad.momentum %0, %1, %2, %3, %4 {momentum = 0.9 : f64, l2 = 0.1 : f64} : tensor<2x5xT>, "
+     "tensor<T>",
+     {{"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<T>"},
+      {"tensor<i1>", Domain::one}},
+     floats},
+    {"grad.momentum %0, %1, %2, %3, %4 {momentum = 0.9 : f64, nesterov} : tensor<2x5xT>, tensor<T>",
+     {{"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<T>"},
+      {"tensor<i1>", Domain::one}},
+     floats},
+    {"grad.adam %0, %1, %2, %3, %4, %5, %6 {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = "
+     "1.0e-8 : f64, weight_decay = 0.01 : f64, l2 = 0.1 : f64} : tensor<2x5xT>, tensor<T>",
+     {{"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>", Domain::positive},
+      {"tensor<T>"},
+      {"tensor<T>", Domain::one},
+      {"tensor<i1>", Domain::one}},
+     floats},
+    {"grad.adam %0, %1, %2, %3, %4, %5, %6 {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = "
+     "1.0e-8 : f64} : tensor<2x5xT>, tensor<T>",
+     {{"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>", Domain::positive},
+      {"tensor<T>"},
+      {"tensor<T>", Domain::one},
+      {"tensor<i1>", Domain::zero}},
+     floats},
+
+    // Random
+    {"grad.random_bits %0, %1 stream 3 : tensor<T> -> tensor<2x5xui32>",
+     {{"tensor<T>"}, {"tensor<T>"}},
+     {"i32"}},
+    {"grad.random_uniform %0, %1, -1.0, 2.0 stream 3 : tensor<i32> -> tensor<2x5xT>",
+     {{"tensor<i32>"}, {"tensor<i32>"}},
+     floats},
+    {"grad.random_normal %0, %1, 1.0, 2.0 stream 3 : tensor<i32> -> tensor<2x5xT>",
+     {{"tensor<i32>"}, {"tensor<i32>"}},
+     floats},
+    {"grad.dropout %0, %1, %2 stream 3 ratio 0.3 : tensor<2x5xT>, tensor<i32>",
+     {{"tensor<2x5xT>"}, {"tensor<i32>"}, {"tensor<i32>"}},
+     floats},
+};
+
+llvm::ArrayRef<Sample> gradc::test::samples() { return table; }

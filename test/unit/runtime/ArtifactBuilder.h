@@ -1,0 +1,51 @@
+// Writes small artifacts by hand, for tests of the runtime.
+#ifndef TEST_UNIT_RUNTIME_ARTIFACTBUILDER_H
+#define TEST_UNIT_RUNTIME_ARTIFACTBUILDER_H
+
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradc::test {
+
+using Bytes = std::vector<std::byte>;
+
+/// Sections are appended in the order of the calls; `header` and its ranges are set by the caller.
+class ArtifactBuilder {
+public:
+  ArtifactBuilder();
+
+  gradc_string text(std::string_view value);
+  /// Appends elements as a section of their own.
+  template <typename T> gradc_range put(const std::vector<T> &elements) {
+    return append(elements.data(), elements.size(), sizeof(T));
+  }
+  gradc_artifact_tensor tensor(std::string_view name, gradc_dtype dtype,
+                               std::vector<int64_t> shape);
+  /// The blob, with sizes and hash filled in.
+  Bytes finish();
+
+  gradc_artifact_header header = {};
+
+private:
+  gradc_range append(const void *data, size_t count, size_t elementBytes);
+
+  Bytes blob;
+  std::vector<char> strings;
+};
+
+/// Recomputes the hash: for tests that corrupt what lies after the header.
+void sealHash(Bytes &blob);
+
+Bytes readFile(const std::string &path);
+void writeFile(const std::string &path, const Bytes &bytes);
+/// The bytes of a runner with an artifact appended.
+Bytes withArtifact(Bytes runner, const Bytes &artifact);
+
+} // namespace gradc::test
+
+#endif

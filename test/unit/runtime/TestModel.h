@@ -1,0 +1,28 @@
+// A small artifact with every feature that a session knows, on kernels written in C.
+#ifndef TEST_UNIT_RUNTIME_TESTMODEL_H
+#define TEST_UNIT_RUNTIME_TESTMODEL_H
+
+#include "test/unit/runtime/ArtifactBuilder.h"
+
+namespace gradc::test {
+
+struct TestModelOptions {
+  std::vector<std::string> levels = {"x86-64-v3"};
+  float weightStart = 1;    ///< the weight is weightStart + its element's number
+  std::string lacking = {}; ///< an entry or kernel symbol to damage, for the checks
+  int64_t grain = 4;        ///< of the kernels that split
+};
+
+/// States: "total" f32[64, 16], a slot of zeros; "weight" f32[6, 4], packed, with a row-major
+/// mirror; "unused" f32[3], which no entry touches. Entries, each over input x f32[64, 16]:
+///   train     total += 2 x + row; loss = sum(2 x + row); doubled = 2 x + row
+///   invert    out = 1 / (2 x + row - 3)
+///   weigh     no input; out = the sum of the packed weight and its mirror
+///   tiny      out = x * 1e-39
+///   identity  out = x, without a launch
+///   pack:weight, unpack:weight
+Bytes makeTestModel(const TestModelOptions &options = {});
+
+} // namespace gradc::test
+
+#endif

@@ -1,0 +1,312 @@
+// Opening artifacts: each of the forms, and every kind of damage.
+#include "runtime/core/Session.h"
+#include "test/unit/runtime/TestModel.h"
+
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+#include <unistd.h>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+Result<std::shared_ptr<Artifact>> openBytes(const Bytes &bytes) {
+  return Artifact::fromMemory(bytes);
+}
+
+std::string errorOf(const Bytes &bytes) { return openBytes(bytes).status().message(); }
+
+std::string temporary(const char *name) {
+  return testing::TempDir() + name + "." + std::to_string(getpid());
+}
+
+TEST(Artifact, OpensFromMemory) {
+  Bytes blob = makeTestModel();
+  auto artifact = openBytes(blob);
+  ASSERT_TRUE(artifact) << artifact.status().message();
+  ASSERT_EQ((*artifact)->states().size(), 3u);
+  EXPECT_EQ((*artifact)->string((*artifact)->states()[1].tensor.name), "weight");
+  ASSERT_EQ((*artifact)->levels().size(), 1u);
+  EXPECT_EQ((*artifact)->header().model_hash, 42u);
+}
+
+TEST(Artifact, OpensBareAndAppendedFiles) {
+  std::string path = temporary("artifact");
+  Bytes blob = makeTestModel();
+  for (const Bytes &file : {blob, withArtifact(readFile(GRADC_TEST_KERNELS), blob)}) {
+    writeFile(path, file);
+    auto artifact = Artifact::open(path);
+    ASSERT_TRUE(artifact) << artifact.status().message();
+    EXPECT_EQ((*artifact)->header().total_bytes, blob.size());
+  }
+  unlink(path.c_str());
+}
+
+TEST(Artifact, SaysWhatIsWrongWithAFile) {
+  std::string path = temporary("broken");
+  auto missing = Artifact::open(path);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.status().code(), Code::error);
+  EXPECT_EQ(missing.status().message(), path + ": cannot open: No such file or directory");
+  EXPECT_EQ(Artifact::open("/dev").status().message(), "/dev: not a regular file");
+
+  auto errorOfFile = [&](const Bytes &file) {
+    writeFile(path, file);
+    Status status = Artifact::open(path).status();
+    EXPECT_EQ(status.code(), Code::invalid);
+    EXPECT_EQ(status.message().rfind(path + ": ", 0), 0u);
+    return status.message().substr(path.size() + 2);
+  };
+  EXPECT_EQ(errorOfFile({}), "not a gradc artifact: the file is empty");
+  EXPECT_EQ(errorOfFile(readFile(GRADC_TEST_KERNELS)),
+            "not a gradc artifact: neither does it begin with one, nor is one appended to it");
+  Bytes blob = makeTestModel();
+  Bytes carrier = withArtifact({}, blob);
+  Bytes tail(carrier.end() - 1000, carrier.end());
+  EXPECT_EQ(errorOfFile(tail), "truncated artifact: expected " + std::to_string(blob.size()) +
+                                   " bytes before the trailer, found " +
+                                   std::to_string(1000 - sizeof(gradc_artifact_trailer)));
+  unlink(path.c_str());
+}
+
+TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
+  Bytes blob = makeTestModel();
+  Bytes newer = blob;
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{2};
+  EXPECT_EQ(errorOf(newer), "expected an artifact of version 1, found 2: compile it again");
+  Bytes damaged = blob;
+  damaged[damaged.size() / 2] ^= std::byte{1};
+  EXPECT_EQ(errorOf(damaged),
+            "corrupt artifact: its bytes do not have the hash that its header promises");
+  Bytes longer = blob;
+  longer.push_back({});
+  EXPECT_EQ(errorOf(longer), "corrupt artifact: expected a size of " + std::to_string(blob.size()) +
+                                 ", found " + std::to_string(longer.size()));
+}
+
+TEST(Artifact, SurvivesEveryTruncation) {
+  Bytes blob = makeTestModel();
+  for (size_t size = 0; size < blob.size(); size += size < 512 ? 1 : 97)
+    EXPECT_FALSE(openBytes(Bytes(blob.begin(), blob.begin() + ptrdiff_t(size)))) << size;
+}
+
+/// Reads all that a session or the training loop would read without checks.
+uint64_t touchEverything(const Artifact &artifact) {
+  uint64_t sum = 0;
+  auto touchText = [&](gradc_string text) { sum += artifact.string(text).size(); };
+  auto touchBytes = [&](gradc_range range) {
+    for (std::byte b : artifact.bytes(range))
+      sum += uint64_t(b);
+  };
+  auto touchTensor = [&](const gradc_artifact_tensor &tensor) {
+    touchText(tensor.name);
+    for (int64_t dim : artifact.elements<int64_t>(tensor.shape))
+      sum += uint64_t(dim);
+  };
+  for (const gradc_artifact_state &state : artifact.states()) {
+    touchTensor(state.tensor);
+    touchBytes(state.initial);
+  }
+  for (const auto &value : artifact.elements<gradc_artifact_value>(artifact.header().job)) {
+    touchText(value.name);
+    if (value.kind == GRADC_VALUE_STRING)
+      touchText(gradc_string(value.as.string));
+  }
+  for (const gradc_artifact_level &level : artifact.levels()) {
+    touchText(level.name);
+    touchBytes(level.image);
+    for (const auto &kernel : artifact.elements<gradc_artifact_kernel>(level.kernels)) {
+      touchText(kernel.symbol);
+      for (gradc_string node : artifact.elements<gradc_string>(kernel.nodes))
+        touchText(node);
+    }
+    for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries)) {
+      touchText(entry.name);
+      for (gradc_range range : {entry.inputs, entry.outputs})
+        for (const auto &port : artifact.elements<gradc_artifact_port>(range))
+          touchTensor(port.tensor);
+      for (const auto &launch : artifact.elements<gradc_artifact_launch>(entry.launches)) {
+        touchText(launch.node);
+        for (const auto &slice : artifact.elements<gradc_artifact_slice>(launch.slices))
+          sum += slice.bytes;
+      }
+    }
+  }
+  return sum;
+}
+
+// The header is not covered by the hash: whatever opens must be readable to the last byte.
+TEST(Artifact, SurvivesEveryFlippedByteOfTheHeader) {
+  Bytes blob = makeTestModel();
+  uint64_t sum = 0;
+  for (size_t at = 0; at < sizeof(gradc_artifact_header); ++at)
+    for (unsigned flip : {0x01u, 0x10u, 0x80u, 0xffu}) {
+      Bytes damaged = blob;
+      damaged[at] ^= std::byte(flip);
+      if (auto artifact = openBytes(damaged))
+        sum += touchEverything(**artifact);
+      else
+        EXPECT_EQ(artifact.status().code(), Code::invalid) << at;
+    }
+  EXPECT_GT(sum, 0u);
+}
+
+// Someone who can write a hash can write anything: every record is checked on its own.
+TEST(Artifact, SurvivesRandomDamageUnderAValidHash) {
+  Bytes blob = makeTestModel();
+  std::mt19937 random(1);
+  uint64_t sum = 0;
+  int opened = 0, refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Bytes damaged = blob;
+    for (unsigned flips = 1 + random() % 4; flips > 0; --flips)
+      damaged[sizeof(gradc_artifact_header) +
+              random() % (damaged.size() - sizeof(gradc_artifact_header))] = std::byte(random());
+    sealHash(damaged);
+    if (auto artifact = openBytes(damaged)) {
+      ++opened;
+      sum += touchEverything(**artifact);
+    } else {
+      ++refused;
+    }
+  }
+  EXPECT_GT(opened, 0);
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(sum, 0u);
+}
+
+/// The message after changing one record of the test model.
+template <typename Record>
+std::string errorAfter(const std::function<gradc_range(const Artifact &)> &where, size_t index,
+                       const std::function<void(Record &)> &change) {
+  Bytes blob = makeTestModel();
+  auto artifact = openBytes(blob);
+  gradc_range range = where(**artifact);
+  EXPECT_LT(index, range.count);
+  change(reinterpret_cast<Record *>(blob.data() + range.offset)[index]);
+  sealHash(blob);
+  return errorOf(blob);
+}
+
+template <typename Record>
+std::string errorInLevel(gradc_range gradc_artifact_level::*member, size_t index,
+                         const std::function<void(Record &)> &change) {
+  return errorAfter<Record>([&](const Artifact &a) { return a.levels()[0].*member; }, index,
+                            change);
+}
+
+/// Entry 0 is "train", whose launch 1 reads the arena and a buffer and writes the buffer.
+std::string errorInLaunch(const std::function<void(gradc_artifact_launch &)> &change) {
+  auto where = [](const Artifact &a) {
+    return a.elements<gradc_artifact_entry>(a.levels()[0].entries)[0].launches;
+  };
+  return errorAfter<gradc_artifact_launch>(where, 1, change);
+}
+
+std::string errorInSlice(size_t index, const std::function<void(gradc_artifact_slice &)> &change) {
+  auto where = [](const Artifact &a) {
+    auto &entry = a.elements<gradc_artifact_entry>(a.levels()[0].entries)[0];
+    return a.elements<gradc_artifact_launch>(entry.launches)[1].slices;
+  };
+  return errorAfter<gradc_artifact_slice>(where, index, change);
+}
+
+std::string errorInOutput(const std::function<void(gradc_artifact_port &)> &change) {
+  auto where = [](const Artifact &a) {
+    return a.elements<gradc_artifact_entry>(a.levels()[0].entries)[0].outputs;
+  };
+  return errorAfter<gradc_artifact_port>(where, 0, change);
+}
+
+TEST(Artifact, ChecksStates) {
+  auto states = [](const Artifact &a) { return a.header().states; };
+  auto error = [&](const std::function<void(gradc_artifact_state &)> &change) {
+    return errorAfter<gradc_artifact_state>(states, 1, change);
+  };
+  const std::string prefix = "corrupt artifact: state 1: ";
+  EXPECT_EQ(error([](auto &s) { s.tensor.dtype = 8; }), prefix + "unknown element type 8");
+  EXPECT_EQ(error([](auto &s) { s.tensor.bytes = 95; }),
+            prefix + "expected a tensor size of 96, found 95");
+  EXPECT_EQ(error([](auto &s) { s.kind = 4; }), prefix + "unknown kind 4");
+  EXPECT_EQ(error([](auto &s) { s.initial.count = 4; }),
+            prefix + "expected initial values of 96, found 4");
+  EXPECT_EQ(error([](auto &s) { s.model_offset = 1; }),
+            prefix + "its place in the model lies outside the model");
+  EXPECT_EQ(error([](auto &s) { s.tensor.name = 1 << 30; }),
+            prefix + "name lies outside the strings");
+  EXPECT_NE(error([](auto &s) {
+              s.tensor.shape.count = uint64_t(1) << 62;
+            }).find(prefix + "dims lie outside the artifact"),
+            std::string::npos);
+}
+
+TEST(Artifact, ChecksTheJob) {
+  auto job = [](const Artifact &a) { return a.header().job; };
+  auto error = [&](size_t i, const std::function<void(gradc_artifact_value &)> &change) {
+    return errorAfter<gradc_artifact_value>(job, i, change);
+  };
+  EXPECT_EQ(error(1, [](auto &v) { v.next_sibling = 0; }),
+            "corrupt artifact: job: value 1 links to value 0");
+  EXPECT_EQ(error(2, [](auto &v) { v.first_child = 3; }),
+            "corrupt artifact: job: value 2 links to value 3");
+  EXPECT_EQ(error(0, [](auto &v) { v.kind = 9; }),
+            "corrupt artifact: job: unknown kind of value 9");
+  EXPECT_EQ(error(2, [](auto &v) { v.as.string = uint64_t(1) << 40; }),
+            "corrupt artifact: job: text lies outside the strings");
+}
+
+TEST(Artifact, ChecksBuffersAndKernels) {
+  const std::string prefix = "corrupt artifact: level x86-64-v3: ";
+  auto buffer = [](size_t i, const std::function<void(gradc_artifact_buffer &)> &change) {
+    return errorInLevel<gradc_artifact_buffer>(&gradc_artifact_level::buffers, i, change);
+  };
+  EXPECT_EQ(buffer(0, [](auto &b) { b.state = 9; }), prefix + "a buffer of state 9 of 3");
+  EXPECT_EQ(buffer(0, [](auto &b) { b.bytes = 64; }),
+            prefix + "expected a buffer of 4096, found 64");
+  EXPECT_EQ(buffer(1, [](auto &b) { b.mirror = 1; }),
+            prefix + "expected one primary buffer before the mirrors of state weight");
+  auto kernel = [](const std::function<void(gradc_artifact_kernel &)> &change) {
+    return errorInLevel<gradc_artifact_kernel>(&gradc_artifact_level::kernels, 0, change);
+  };
+  EXPECT_EQ(kernel([](auto &k) { k.units = -1; }),
+            prefix + "kernel double_rows: impossible units -1 or grain 4");
+  EXPECT_EQ(kernel([](auto &k) { k.symbol = 1 << 30; }),
+            prefix + "kernel symbol lies outside the strings");
+}
+
+TEST(Artifact, ChecksEntries) {
+  const std::string prefix = "corrupt artifact: level x86-64-v3: entry train: ";
+  EXPECT_EQ(errorInLaunch([](auto &l) { l.kernel = 99; }), prefix + "a launch of kernel 99 of 8");
+  EXPECT_EQ(errorInLaunch([](auto &l) { l.operands = 4; }),
+            prefix + "expected operands at most of 3, found 4");
+  EXPECT_EQ(errorInSlice(0, [](auto &s) { s.offset = 128; }),
+            prefix + "a slice lies outside arena 0 (4096 bytes at 128 of 4160)");
+  EXPECT_EQ(errorInSlice(0, [](auto &s) { s.offset = 32; }),
+            prefix + "kernel accumulate_rows: a slice at byte 32, expected a multiple of 64");
+  EXPECT_EQ(errorInSlice(1, [](auto &s) { s.index = 3; }), prefix + "a slice of buffer 3 of 3");
+  EXPECT_EQ(errorInSlice(1, [](auto &s) { s.space = 4; }), prefix + "a slice of unknown space 4");
+  EXPECT_EQ(errorInSlice(1, [](auto &s) { s.dtype = 0; }),
+            prefix + "a slice of unknown element type 0");
+  EXPECT_EQ(errorInSlice(1, [](auto &s) { s.bytes = 5; }), prefix + "a slice of f32 of 5 bytes");
+  EXPECT_EQ(errorInSlice(2, [](auto &s) { s.space = GRADC_SPACE_INPUT, s.index = 0; }),
+            prefix + "kernel accumulate_rows writes an input");
+  EXPECT_EQ(errorInOutput([](auto &p) { p.role = 77; }), prefix + "unknown role 77");
+  EXPECT_EQ(errorInOutput([](auto &p) { p.role = GRADC_ROLE_PROCEED; }),
+            prefix + "expected loss to be one bool");
+  EXPECT_EQ(errorInOutput([](auto &p) { p.slice.bytes = 8; }),
+            prefix + "expected an output slice of 4, found 8");
+}
+
+TEST(Artifact, ExpectsEntriesThatConvertPackedStates) {
+  for (const char *name : {"pack:weight", "unpack:weight"}) {
+    TestModelOptions options;
+    options.lacking = name;
+    EXPECT_EQ(errorOf(makeTestModel(options)),
+              "corrupt artifact: level x86-64-v3: expected an entry " + std::string(name));
+  }
+}
+
+} // namespace

@@ -1,0 +1,70 @@
+/* Kernels for the session's tests, built into an image like the compiler's: position-independent,
+ * calling nothing. Each follows the kernel ABI of artifact.h. */
+#include <stdint.h>
+
+/* [rows, 16] f32; a unit is a row: out = a * 2 + row's number. */
+void double_rows(void *const *slices, int64_t begin, int64_t end) {
+  const float *in = slices[0];
+  float *out = slices[1];
+  for (int64_t i = begin * 16; i < end * 16; ++i)
+    out[i] = in[i] * 2 + (float)(i / 16);
+}
+
+/* out += in, in place; a unit is one row of 16. */
+void accumulate_rows(void *const *slices, int64_t begin, int64_t end) {
+  const float *in = slices[0];
+  float *out = slices[2]; /* the same memory as slices[1] */
+  for (int64_t i = begin * 16; i < end * 16; ++i)
+    out[i] += in[i];
+}
+
+/* [64, 16] -> one f32, on one thread, in index order. */
+void sum_all(void *const *slices, int64_t begin, int64_t end) {
+  const float *in = slices[0];
+  float *out = slices[1], sum = 0;
+  for (int64_t i = 0; i < 64 * 16; ++i)
+    sum += in[i];
+  *out = sum;
+}
+
+/* w[6][4] -> wt[4][6], and a mirror w[6][4]. */
+void pack_weight(void *const *slices, int64_t begin, int64_t end) {
+  const float *in = slices[0];
+  float *packed = slices[1], *mirror = slices[2];
+  for (int64_t i = 0; i < 6; ++i)
+    for (int64_t j = 0; j < 4; ++j)
+      packed[j * 6 + i] = mirror[i * 4 + j] = in[i * 4 + j];
+}
+
+void unpack_weight(void *const *slices, int64_t begin, int64_t end) {
+  const float *packed = slices[0];
+  float *out = slices[1];
+  for (int64_t i = 0; i < 6; ++i)
+    for (int64_t j = 0; j < 4; ++j)
+      out[i * 4 + j] = packed[j * 6 + i];
+}
+
+/* packed weight + mirror -> sum of both, one f32. */
+void weigh(void *const *slices, int64_t begin, int64_t end) {
+  const float *packed = slices[0], *mirror = slices[1];
+  float *out = slices[2], sum = 0;
+  for (int64_t i = 0; i < 24; ++i)
+    sum += packed[i] + mirror[i];
+  *out = sum;
+}
+
+/* out = 1 / (in - 3): infinite where in is 3. */
+void reciprocal(void *const *slices, int64_t begin, int64_t end) {
+  const float *in = slices[0];
+  float *out = slices[1];
+  for (int64_t i = begin * 16; i < end * 16; ++i)
+    out[i] = 1.0f / (in[i] - 3.0f);
+}
+
+/* A product that is denormal: 0 where denormals are flushed. */
+void denormal(void *const *slices, int64_t begin, int64_t end) {
+  const float *in = slices[0];
+  float *out = slices[1];
+  for (int64_t i = begin * 16; i < end * 16; ++i)
+    out[i] = in[i] * 1e-39f;
+}

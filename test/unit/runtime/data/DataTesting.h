@@ -1,0 +1,56 @@
+// Data files written by hand, and data sets over them.
+#ifndef TEST_UNIT_RUNTIME_DATA_DATATESTING_H
+#define TEST_UNIT_RUNTIME_DATA_DATATESTING_H
+
+#include "runtime/data/Stages.h"
+#include "test/unit/runtime/JobText.h"
+
+#include <gtest/gtest.h>
+
+namespace gradc::test {
+
+/// A folder that is removed with all in it.
+class TemporaryFolder {
+public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  std::string path;
+  std::string operator/(std::string_view name) const { return path + "/" + std::string(name); }
+};
+
+/// A .npy array of raw bytes; `descr` and `shape` as they stand in its header: "<f4", "(3, 4)".
+Bytes npy(std::string_view descr, std::string_view shape, const Bytes &data,
+          std::string_view fortran = "False");
+
+template <typename T> Bytes bytesOf(const std::vector<T> &values) {
+  auto raw = reinterpret_cast<const std::byte *>(values.data());
+  return Bytes(raw, raw + values.size() * sizeof(T));
+}
+
+struct Member {
+  std::string name;
+  Bytes content;
+  bool deflated = false;
+  bool zip64 = false;
+};
+Bytes zip(const std::vector<Member> &members);
+
+/// Two fields of `rows` rows: images u8 [2, 2], whose values are 4 * row + 0..3 (mod 256), and
+/// labels i64 (row mod 10).
+std::vector<Member> digits(int64_t rows);
+
+/// Demands for them as the model takes them: images f32 (fed to x), labels i64 of 10 classes.
+std::vector<Demand> digitsDemands();
+
+/// Builds the data set of a `data` block over digits.npz in the folder.
+Result<std::shared_ptr<const Dataset>> build(std::string_view data, const DataContext &context);
+/// The message of a data set that cannot be built.
+std::string buildError(std::string_view data, const DataContext &context);
+
+/// The labels-free identity of a batch: its rows' first pixels, and where it ends.
+std::vector<float> firstPixels(const Batch &batch);
+
+} // namespace gradc::test
+
+#endif

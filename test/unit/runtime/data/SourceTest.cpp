@@ -1,0 +1,244 @@
+// Sources: npz and npy files of every kind, and an answer for each that cannot be read.
+#include "runtime/data/NpyHeader.h"
+#include "runtime/data/ZipArchive.h"
+#include "test/unit/runtime/data/DataTesting.h"
+
+#include <cstring>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+constexpr const char *plain = R"(source { npz { path: "digits.npz" } }
+                                 map { field: "images" cast: F32 } batch { size: 4 })";
+
+class SourceTest : public testing::Test {
+protected:
+  SourceTest() {
+    context.folders = {folder.path};
+    context.demands = digitsDemands();
+  }
+  std::string path() const { return folder / "digits.npz"; }
+
+  /// Every field of every row of an epoch, against what digits() holds.
+  void expectDigits(std::string_view data, int64_t rows) {
+    auto dataset = build(data, context);
+    ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+    ASSERT_EQ((*dataset)->rows(), rows);
+    auto iterator = (*dataset)->iterate();
+    Batch batch = (*dataset)->allocate();
+    int64_t row = 0;
+    do {
+      ASSERT_TRUE(iterator->next(batch).ok());
+      auto *images = reinterpret_cast<const float *>(batch.field(0));
+      auto *labels = reinterpret_cast<const int64_t *>(batch.field(1));
+      for (int64_t i = 0; i < batch.rows; ++i, ++row) {
+        for (int64_t pixel = 0; pixel < 4; ++pixel)
+          EXPECT_EQ(images[4 * i + pixel], float((4 * row + pixel) % 256));
+        EXPECT_EQ(labels[i], row % 10);
+      }
+    } while (!batch.endsEpoch);
+    EXPECT_EQ(row, rows);
+  }
+
+  TemporaryFolder folder;
+  DataContext context;
+};
+
+TEST_F(SourceTest, NpzStored) {
+  writeFile(path(), zip(digits(11)));
+  expectDigits(plain, 11);
+}
+
+TEST_F(SourceTest, NpzDeflatedAndZip64) {
+  auto members = digits(1000);
+  members[0].deflated = true;
+  members[1].zip64 = true;
+  writeFile(path(), zip(members));
+  expectDigits(plain, 1000);
+  for (Member &member : members)
+    member.deflated = member.zip64 = true;
+  writeFile(path(), zip(members));
+  expectDigits(plain, 1000);
+}
+
+TEST_F(SourceTest, NpzWithCommentAndUnusedArrays) {
+  auto members = digits(11);
+  members.push_back({"names.npy", npy("<U3", "(2,)", Bytes(24))});
+  Bytes archive = zip(members);
+  archive[archive.size() - 2] = std::byte(3);
+  archive.resize(archive.size() + 3);
+  writeFile(path(), archive);
+  expectDigits(plain, 11);
+}
+
+TEST_F(SourceTest, NpyFiles) {
+  auto members = digits(9);
+  writeFile(folder / "a.npy", members[0].content);
+  writeFile(folder / "b.npy", members[1].content);
+  expectDigits(R"(source { npy { field { name: "images" path: "a.npy" }
+                                 field { name: "labels" path: "b.npy" }
+                                 field { name: "unused" path: "no-such-file.npy" } } }
+                  map { field: "images" cast: F32 } batch { size: 4 })",
+               9);
+}
+
+TEST_F(SourceTest, SecondFolderAndAbsolutePath) {
+  writeFile(path(), zip(digits(5)));
+  context.folders = {folder / "absent", folder.path};
+  expectDigits(plain, 5);
+  context.folders = {};
+  expectDigits("source { npz { path: \"" + path() +
+                   "\" } } map { field: \"images\" cast: F32 } batch { size: 4 }",
+               5);
+}
+
+TEST_F(SourceTest, MissingFile) {
+  EXPECT_EQ(buildError(plain, context),
+            "cannot find data file 'digits.npz', tried '" + path() + "'");
+  EXPECT_EQ(buildError("source { npz { path: \"/no/file.npz\" } }", context),
+            "cannot read '/no/file.npz': No such file or directory");
+  EXPECT_EQ(buildError("source { npz { path: \"/\" } }", context),
+            "cannot read '/': not a regular file");
+  EXPECT_EQ(buildError("source { npz { } }", context), "the data source has no path");
+}
+
+TEST_F(SourceTest, MissingArray) {
+  auto members = digits(5);
+  members[0].name = "pictures.npy";
+  writeFile(path(), zip(members));
+  EXPECT_EQ(buildError(plain, context), "model input 'x' is fed from field 'images', but '" +
+                                            path() + "' has 'pictures' and 'labels'");
+  EXPECT_EQ(buildError(R"(source { npy { } } batch { size: 4 })", context),
+            "model input 'x' is fed from field 'images', but the npy source has no arrays");
+}
+
+TEST_F(SourceTest, DifferentRows) {
+  auto members = digits(5);
+  members[1] = digits(6)[1];
+  writeFile(path(), zip(members));
+  EXPECT_EQ(buildError(plain, context), "fields of '" + path() +
+                                            "' differ in their rows: 'images' has 5, 'labels' "
+                                            "has 6");
+}
+
+TEST_F(SourceTest, EmptyDataSet) {
+  writeFile(path(), zip(digits(0)));
+  EXPECT_EQ(buildError(plain, context), "the data set is empty: '" + path() + "' has no rows");
+}
+
+TEST_F(SourceTest, NpyHeaders) {
+  std::string what = "field 'labels' of '" + path() + "' ";
+  auto error = [&](const Bytes &labels) {
+    auto members = digits(2);
+    members[1].content = labels;
+    writeFile(path(), zip(members));
+    std::string message = buildError(plain, context);
+    EXPECT_EQ(message.substr(0, what.size()), what);
+    return message.substr(std::min(message.size(), what.size()));
+  };
+  Bytes data(16);
+  EXPECT_EQ(error(npy("<i8", "(2,)", data, "True")),
+            "is in Fortran order, expected C order (save numpy.ascontiguousarray of it)");
+  EXPECT_EQ(error(npy(">i8", "(2,)", data)),
+            "has element type '>i8', expected little-endian integers, floats or bool");
+  EXPECT_EQ(error(npy("<c8", "(2,)", data)),
+            "has element type '<c8', expected little-endian integers, floats or bool");
+  EXPECT_EQ(error(npy("<i8", "()", data)), "is a single number, expected an array of rows");
+  EXPECT_EQ(error(npy("<i8", "(3,)", data)), "is truncated: expected 152 bytes, found 144");
+  EXPECT_EQ(error(npy("<i8", "(4611686018427387904, 4)", data)),
+            "has shape [4611686018427387904, 4], which is too big");
+  EXPECT_EQ(error(npy("<i8", "(-2,)", data)), "has a malformed .npy header");
+  EXPECT_EQ(error(npy("<i8", "(2", data)), "has a malformed .npy header");
+  EXPECT_EQ(error(npy("<i8", "(2,)", data, "Maybe")), "has a malformed .npy header");
+  EXPECT_EQ(error(bytesOf(std::vector<char>{'P', 'K'})), "is not a .npy array");
+  Bytes array = npy("<i8", "(2,)", data);
+  EXPECT_EQ(error(Bytes(array.begin(), array.begin() + 9)),
+            "is truncated: expected 12 bytes, found 9");
+  EXPECT_EQ(error(Bytes(array.begin(), array.begin() + 40)),
+            "is truncated: expected 128 bytes, found 40");
+  array[6] = std::byte(9);
+  EXPECT_EQ(error(array), "has .npy version 9, expected 1, 2 or 3");
+  std::string structured = "{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (2,), }";
+  Bytes header = npy("<i8", "(2,)", data);
+  std::memcpy(header.data() + 10, structured.data(), structured.size());
+  EXPECT_EQ(error(header),
+            "has element type '[('a', '<i8')]', expected little-endian integers, floats or bool");
+}
+
+TEST_F(SourceTest, DamagedMembers) {
+  for (bool deflated : {false, true}) {
+    auto members = digits(100);
+    members[0].deflated = deflated;
+    Bytes archive = zip(members);
+    archive[30 + 10 + (deflated ? 60 : 200)] ^= std::byte(0x55);
+    writeFile(path(), archive);
+    std::string message = buildError(plain, context);
+    EXPECT_NE(message.find("'images.npy' in '" + path() + "' is damaged: "), message.npos)
+        << message;
+  }
+}
+
+/// Whether both arrays of the archive can be read.
+bool readsAll(const Bytes &archive) {
+  auto members = listZip(archive, "archive");
+  if (!members || members->size() != 2)
+    return false;
+  for (const ZipMember &member : *members) {
+    auto content = readZip(archive, member, "archive");
+    if (!content || !parseNpy(content->bytes, "array"))
+      return false;
+  }
+  return true;
+}
+
+TEST(ZipTest, TruncatedAnywhereIsAnError) {
+  auto members = digits(20);
+  members[0].deflated = members[1].zip64 = true;
+  Bytes archive = zip(members);
+  EXPECT_TRUE(readsAll(archive));
+  for (size_t length = 0; length < archive.size(); ++length)
+    EXPECT_FALSE(readsAll(Bytes(archive.begin(), archive.begin() + ptrdiff_t(length)))) << length;
+}
+
+TEST(ZipTest, FlippedBytesOfTheContentAreAnErrorAndNoneCrashes) {
+  auto members = digits(20);
+  members[0].deflated = members[1].zip64 = true;
+  Bytes archive = zip(members);
+  size_t unnoticed = 0;
+  for (size_t at = 0; at < archive.size(); ++at)
+    for (uint8_t flip : {0x01, 0x80, 0xff}) {
+      Bytes flipped = archive;
+      flipped[at] ^= std::byte(flip);
+      unnoticed += readsAll(flipped);
+    }
+  // Names, dates and versions of the archive carry no checksum.
+  EXPECT_LT(unnoticed, 3 * 250u);
+}
+
+TEST_F(SourceTest, NotAnArchive) {
+  writeFile(path(), bytesOf(std::vector<char>(100, 'x')));
+  EXPECT_EQ(buildError(plain, context),
+            "'" + path() + "' is not a zip archive or is truncated: no end record");
+}
+
+TEST_F(SourceTest, EncryptedOrOtherwiseCompressed) {
+  Bytes archive = zip(digits(3));
+  auto directory = [&](size_t offset) -> std::byte & {
+    for (size_t at = 0;; ++at)
+      if (std::memcmp(archive.data() + at, "PK\x01\x02", 4) == 0)
+        return archive[at + offset];
+  };
+  directory(8) = std::byte(1);
+  writeFile(path(), archive);
+  EXPECT_EQ(buildError(plain, context), "'images.npy' in '" + path() + "' is encrypted");
+  directory(8) = std::byte(0);
+  directory(10) = std::byte(12);
+  writeFile(path(), archive);
+  EXPECT_EQ(buildError(plain, context),
+            "'images.npy' in '" + path() +
+                "' has compression method 12, expected stored (0) or deflated (8)");
+}
+
+} // namespace
