@@ -37,6 +37,17 @@ func.func @known_answer() -> tensor<1xui32> {
   return %0 : tensor<1xui32>
 }
 
+// philox4x32-10(counter = (i, 0, 3, 0), key = (5, 9)) by another implementation, itself checked on
+// the paper's vectors.
+// CHECK-LABEL: @position
+// CHECK: dense<[2695273242, 4015263484, 1283710376]> : tensor<3xui32>
+func.func @position() -> tensor<3xui32> {
+  %seed = grad.constant dense<5> : tensor<i32>
+  %step = grad.constant dense<9> : tensor<i32>
+  %0 = grad.random_bits %seed, %step stream 3 : tensor<i32> -> tensor<3xui32>
+  return %0 : tensor<3xui32>
+}
+
 // The same numbers whatever the shape; others for another seed, step or stream.
 // CHECK-LABEL: @independent
 // CHECK-DAG: dense<[[A:\[.*\]]]> : tensor<2xui32>
