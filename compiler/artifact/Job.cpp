@@ -34,7 +34,12 @@ public:
 
   uint32_t addGroup(llvm::StringRef name, const Message &message) {
     uint32_t group = add(name, GRADC_VALUE_GROUP);
-    uint32_t last = GRADC_NONE;
+    addFields(group, GRADC_NONE, message);
+    return group;
+  }
+
+  /// Appends the message's fields behind the group's last child. Links only lead forward.
+  void addFields(uint32_t group, uint32_t last, const Message &message) {
     auto link = [&](uint32_t child) {
       (last == GRADC_NONE ? values[group].first_child : values[last].next_sibling) = child;
       last = child;
@@ -50,7 +55,6 @@ public:
         link(addField(message, field, -1));
       }
     }
-    return group;
   }
 
 private:
@@ -93,9 +97,9 @@ private:
 
 gradc_range gradc::appendJob(Blob &blob, const spec::Training &spec, llvm::StringRef directory) {
   JobWriter writer(blob);
-  uint32_t root = writer.addGroup("training", spec);
-  uint32_t entry = writer.addString("directory", directory);
-  writer.values[entry].next_sibling = writer.values[root].first_child;
-  writer.values[root].first_child = entry;
+  uint32_t root = writer.add("training", GRADC_VALUE_GROUP);
+  uint32_t first = writer.addString("directory", directory);
+  writer.values[root].first_child = first;
+  writer.addFields(root, first, spec);
   return blob.append(llvm::ArrayRef(writer.values));
 }

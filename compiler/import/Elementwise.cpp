@@ -54,8 +54,8 @@ template <ComparePredicate predicate, Kind kind> static LogicalResult compare(No
 static LogicalResult importPow(Node &n) {
   if (failed(n.expect(0, Kind::Number)) || failed(n.expect(1, Kind::Number)))
     return failure();
-  if (auto exponent = n.tryKnown(1); exponent && exponent->size() == 1 &&
-                                     exponent->getFloat(0) == 2 && n.rank(1) <= n.rank(0))
+  if (auto exponent = n.tryKnown(1);
+      exponent && exponent->size() == 1 && exponent->getFloat(0) == 2 && n.rank(1) <= n.rank(0))
     return n.set(n.expr(0u) * n.expr(0u));
   auto operands = n.broadcastOperands(0, 2);
   if (failed(operands))
@@ -147,9 +147,9 @@ static LogicalResult importClip(Node &n) {
     if (!low && !high)
       return n.set(n.operand(0));
     if (isFloat || (low && high))
-      return n.set(n.builder().createOrFold<ClampOp>(n.loc(), n.operand(0),
-                                                     n.builder().getF64FloatAttr(low.value_or(-infinity)),
-                                                     n.builder().getF64FloatAttr(high.value_or(infinity))));
+      return n.set(n.builder().createOrFold<ClampOp>(
+          n.loc(), n.operand(0), n.builder().getF64FloatAttr(low.value_or(-infinity)),
+          n.builder().getF64FloatAttr(high.value_or(infinity))));
   }
   Expr x = n.expr(0u);
   auto limit = [&](unsigned i) { return n.broadcast(n.expr(i).reshape({}), n.shape(0)); };
@@ -173,7 +173,8 @@ static LogicalResult importIsInf(Node &n) {
   Expr x = n.expr(0u);
   Expr positive = x.compare(ComparePredicate::eq, x.splat(infinity));
   Expr negative = x.compare(ComparePredicate::eq, x.splat(-infinity));
-  bool wantsPositive = n.integer("detect_positive", 1), wantsNegative = n.integer("detect_negative", 1);
+  bool wantsPositive = n.integer("detect_positive", 1),
+       wantsNegative = n.integer("detect_negative", 1);
   if (wantsPositive && wantsNegative)
     return n.set(positive.apply<OrOp>(negative));
   if (wantsPositive || wantsNegative)

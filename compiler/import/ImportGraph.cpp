@@ -1,4 +1,5 @@
-// Imports the nodes that an entry needs, in an order in which every operand is known before its use.
+// Imports the nodes that an entry needs, in an order in which every operand is known before its
+// use.
 #include "dialects/Pch.h"
 
 #include "compiler/import/ImportGraph.h"
@@ -37,8 +38,9 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
 FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input) {
   Location where = model.nameLoc(input.name());
   if (!input.type().has_tensor_type())
-    return emitError(where) << "graph input \"" << input.name()
-                            << "\" is not a tensor; sequences, maps and optionals are not supported";
+    return emitError(where)
+           << "graph input \"" << input.name()
+           << "\" is not a tensor; sequences, maps and optionals are not supported";
   const onnx::TypeProto::Tensor &tensor = input.type().tensor_type();
   Type element = elementType(*where.getContext(), tensor.elem_type());
   if (!element)
@@ -92,15 +94,15 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
         example += (i ? "x" : "") + std::to_string(other.has_dim_value() ? other.dim_value() : 1);
       }
       emitError(where) << "dim " << d << " of graph input \"" << input.name() << "\" " << symbol
-                       << (d == 0 ? ": bind it with batch.size of the training spec or with --shape "
-                                  : ": bind it with --shape ")
+                       << (d == 0
+                               ? ": bind it with batch.size of the training spec or with --shape "
+                               : ": bind it with --shape ")
                        << input.name() << "=" << example;
       ok = false;
     }
   }
   if (ok && !fits(shape)) {
-    auto error = emitError(where) << "graph input \"" << input.name()
-                                  << "\" is absurdly large: [";
+    auto error = emitError(where) << "graph input \"" << input.name() << "\" is absurdly large: [";
     llvm::interleaveComma(shape, error);
     return error << "]";
   }
@@ -177,7 +179,8 @@ FailureOr<SmallVector<unsigned>> EntryImport::orderNodes(ArrayRef<std::string> o
         return;
       }
       emitError(user ? model.nodeLoc(*user) : model.nameLoc(name))
-          << (user ? "input" : "output") << " \"" << name << "\" " << (user ? "of " + user->op_type() : "")
+          << (user ? "input" : "output") << " \"" << name << "\" "
+          << (user ? "of " + user->op_type() : "")
           << " is neither a graph input, nor an initializer, nor computed by a node";
       ok = false;
       return;
@@ -186,8 +189,7 @@ FailureOr<SmallVector<unsigned>> EntryImport::orderNodes(ArrayRef<std::string> o
       state[found->second] = open;
       path.push_back({found->second, 0});
     } else if (state[found->second] == open) {
-      auto error = emitError(model.nodeLoc(graph.node(found->second)))
-                   << "the graph has a cycle: ";
+      auto error = emitError(model.nodeLoc(graph.node(found->second))) << "the graph has a cycle: ";
       auto start = llvm::find_if(path, [&](auto &step) { return step.first == found->second; });
       for (auto &step : llvm::make_range(start, path.end()))
         error << "\"" << graph.node(step.first).output(0) << "\" needs ";
@@ -250,7 +252,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
     poisoned |= !name.empty() && !operand;
     operands.push_back(operand);
   }
-  while (!operands.empty() && !operands.back())
+  while (!operands.empty() && proto.input(int(operands.size()) - 1).empty())
     operands.pop_back();
   for (const std::string &name : proto.output())
     if (!name.empty())
@@ -303,7 +305,8 @@ void EntryImport::finish() {
     if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
         (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
       op.erase();
-  function.setType(builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setType(
+      builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, attributes] : llvm::enumerate(argumentAttributes))
     function.setArgAttrs(i, attributes.getAttrs());
   for (auto [i, attributes] : llvm::enumerate(resultAttributes))

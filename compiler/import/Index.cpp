@@ -61,16 +61,17 @@ static LogicalResult importRange(Node &n) {
   for (unsigned i = 0; i < 3; ++i)
     if (failed(n.expect(i, Kind::Number)) || failed(n.expectSameElement(0, i)))
       return failure();
-  auto start = n.known(0, "the start"), limit = n.known(1, "the limit"), delta = n.known(2, "the delta");
+  auto start = n.known(0, "the start"), limit = n.known(1, "the limit"),
+       delta = n.known(2, "the delta");
   if (failed(start) || failed(limit) || failed(delta))
     return failure();
   if (start->size() != 1 || limit->size() != 1 || delta->size() != 1)
     return n.error() << "expected scalars, found " << n.describeOperand(0) << ", "
                      << n.describeOperand(1) << " and " << n.describeOperand(2);
   double size = std::ceil((limit->getFloat(0) - start->getFloat(0)) / delta->getFloat(0));
-  constexpr double most = 1 << 28;
+  constexpr double most = 1 << 24;
   if (!(size < most)) // NaN, too
-    return n.error() << "expected a range of less than 2^28 elements, found a delta of "
+    return n.error() << "expected a range of less than 2^24 elements, found a delta of "
                      << delta->getFloat(0);
   Type element = n.element(0);
   HostTensor values(RankedTensorType::get({int64_t(std::max(size, 0.0))}, element));
@@ -121,8 +122,8 @@ static LogicalResult importGather(Node &n) {
   if (failed(n.expectSensible(shape)))
     return failure();
   ElementsAttr data;
-  int64_t bytes = RankedTensorType::get(shape, n.element(0)).getNumElements() *
-                  elementBytes(n.element(0));
+  int64_t bytes =
+      RankedTensorType::get(shape, n.element(0)).getNumElements() * elementBytes(n.element(0));
   if (matchPattern(n.operand(0), m_Constant(&data)) && bytes <= foldLimitBytes)
     return n.set(gatherKnown(n, HostTensor(data), indices, *dim, shape));
 
@@ -143,8 +144,9 @@ static LogicalResult importGather(Node &n) {
   } while (begin < indices.size());
   constexpr size_t mostPieces = 64;
   if (pieces.size() > mostPieces)
-    return n.error() << "of " << indices.size() << " scattered indices is not supported: expected at most "
-                     << mostPieces << " runs, found " << pieces.size();
+    return n.error() << "of " << indices.size()
+                     << " scattered indices is not supported: expected at most " << mostPieces
+                     << " runs, found " << pieces.size();
   Value all = pieces.front();
   if (pieces.size() > 1)
     all = b.createOrFold<ConcatenateOp>(n.loc(), pieces, *dim);

@@ -3,6 +3,7 @@
 
 #include "compiler/import/Loss.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/Reach.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -40,6 +41,7 @@ private:
   LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training);
   Value bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
                   const DataSet &set);
+  void judgeReach(Imported &imported);
   std::string fieldOf(StringRef input) const;
   DictionaryAttr optimizer(Builder &b) const;
 
@@ -90,6 +92,38 @@ FailureOr<Imported> ModuleImport::finish() {
   return imported;
 }
 
+static InFlightDiagnostic unknownName(Location where, StringRef what, StringRef name,
+                                      ArrayRef<std::string> known) {
+  auto error = emitError(where);
+  error << what << " \"" << name << "\" is not in the model";
+  if (std::string near = nearest(name, known); !near.empty())
+    error << "; did you mean \"" << near << "\"?";
+  else
+    error << "; it has " << llvm::join(known, ", ");
+  return error;
+}
+
+/// Names on the command line that the model does not have.
+static LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &options) {
+  std::vector<std::string> inputs = model.inputNames(), symbols;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty())
+        symbols.push_back(dim.dim_param());
+  bool ok = true;
+  for (const auto &[name, shape] : options.shapes)
+    if (!llvm::is_contained(inputs, name)) {
+      unknownName(model.fileLoc(), "--shape: graph input", name, inputs);
+      ok = false;
+    }
+  for (const auto &[name, size] : options.dims)
+    if (!llvm::is_contained(symbols, name)) {
+      unknownName(model.fileLoc(), "symbolic dim", name, symbols);
+      ok = false;
+    }
+  return success(ok);
+}
+
 static void loadDialects(MLIRContext &context) {
   context.loadDialect<GradDialect, func::FuncDialect>();
 }
@@ -101,7 +135,8 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
   if (failed(model))
     return failure();
   ModuleImport import(**model, options);
-  if (failed(import.importForward(0, [](StringRef) { return std::string(); })))
+  if (failed(checkOptions(**model, options)) ||
+      failed(import.importForward(0, [](StringRef) { return std::string(); })))
     return failure();
   return import.finish();
 }
@@ -116,24 +151,10 @@ std::string JobImport::fieldOf(StringRef input) const {
   return input.str();
 }
 
-static InFlightDiagnostic unknownName(Location where, StringRef what, StringRef name,
-                                      ArrayRef<std::string> known) {
-  auto error = emitError(where);
-  error << what << " \"" << name << "\" is not in the model";
-  if (std::string near = nearest(name, known); !near.empty())
-    error << "; did you mean \"" << near << "\"?";
-  else
-    error << "; it has " << llvm::join(known, ", ");
-  return error;
-}
-
 /// Every name of the spec that should be in the model.
 LogicalResult JobImport::checkNames() {
-  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> inputs = model.inputNames(), outputs;
   llvm::StringSet<> computed;
-  for (const onnx::ValueInfoProto &input : model.graph().input())
-    if (!model.initializer(input.name()))
-      inputs.push_back(input.name());
   for (const onnx::ValueInfoProto &output : model.graph().output())
     outputs.push_back(output.name());
   for (const onnx::NodeProto &node : model.graph().node())
@@ -147,7 +168,8 @@ LogicalResult JobImport::checkNames() {
       ok = false;
     }
     if (!fed.insert(feed.input()).second) {
-      emitError(spec.at({{"feed", int(i)}})) << "graph input \"" << feed.input() << "\" is fed twice";
+      emitError(spec.at({{"feed", int(i)}}))
+          << "graph input \"" << feed.input() << "\" is fed twice";
       ok = false;
     }
   }
@@ -187,18 +209,18 @@ LogicalResult JobImport::applySpec() {
         known = false;
       }
     if (known && tie.a() == tie.b()) {
-      emitError(spec.at({{"tie", int(i)}})) << "expected two initializers to tie, found \""
-                                            << tie.a() << "\" twice";
+      emitError(spec.at({{"tie", int(i)}}))
+          << "expected two initializers to tie, found \"" << tie.a() << "\" twice";
       known = false;
     }
-    ok &= known && succeeded(model.tie(tie.a(), tie.b(), tie.transpose(),
-                                       spec.at({{"tie", int(i)}})));
+    ok &= known &&
+          succeeded(model.tie(tie.a(), tie.b(), tie.transpose(), spec.at({{"tie", int(i)}})));
   }
   std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
       freeze(spec.get().freeze().begin(), spec.get().freeze().end());
-  ok &= succeeded(import.states.setPatterns(trainable, freeze,
-                                            [&](int i) { return spec.at({{"trainable", i}}); },
-                                            [&](int i) { return spec.at({{"freeze", i}}); }));
+  ok &= succeeded(import.states.setPatterns(
+      trainable, freeze, [&](int i) { return spec.at({{"trainable", i}}); },
+      [&](int i) { return spec.at({{"freeze", i}}); }));
   return success(ok && succeeded(checkNames()));
 }
 
@@ -278,9 +300,7 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
                                     bool training) {
   EntryImport entry(model, import.states, import.options, name, batch, training);
   LossBuilder loss(entry, spec, set);
-  auto bind = [&](const onnx::ValueInfoProto &input) {
-    return bindInput(entry, loss, input, set);
-  };
+  auto bind = [&](const onnx::ValueInfoProto &input) { return bindInput(entry, loss, input, set); };
   if (failed(entry.importNodes(loss.outputs(), bind)) || failed(loss.build()))
     return failure();
   if (training) {
@@ -302,6 +322,10 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
 LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const DataSet &set,
                                      bool training) {
   int64_t batch = data.batch().size();
+  if (set.known && data.batch().drop_remainder() && set.rows < batch)
+    return emitError(spec.at(set.place))
+           << "expected at least one batch of " << batch << " rows, \"" << set.file << "\" has "
+           << set.rows << " and drop_remainder leaves an incomplete one out";
   if (failed(importStep(name, set, batch, training)))
     return failure();
   if (data.batch().drop_remainder())
@@ -326,27 +350,56 @@ LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const Dat
   return importStep(tail, set, rest, training);
 }
 
-FailureOr<Imported> JobImport::run(MLIRContext &context) {
-  if (failed(applySpec()))
-    return failure();
-  spec::Training &training = spec.edit();
-  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"});
-  if (failed(data) || failed(importSteps("train", *training.mutable_data(), *data, true)))
-    return failure();
-  if (training.has_evaluation()) {
-    FailureOr<DataSet> evaluation =
-        describeData(context, spec, training.evaluation().data(), {"evaluation", "data"});
-    if (failed(evaluation) ||
-        failed(importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), *evaluation,
-                           false)))
-      return failure();
+/// A parameter trains only where the loss depends on it.
+void JobImport::judgeReach(Imported &imported) {
+  auto train = imported.module->lookupSymbol<func::FuncOp>("train");
+  SmallVector<Value> reads;
+  for (auto read : train.getOps<ReadOp>())
+    reads.push_back(read);
+  SmallVector<Reach> reaches = findReach(train.front().getTerminator()->getOperand(0), reads);
+  llvm::StringMap<std::string> why;
+  llvm::StringSet<> reached;
+  for (auto [read, reach] : llvm::zip(reads, reaches)) {
+    StringRef state = read.getDefiningOp<ReadOp>().getState();
+    // What has no gradient is an error of differentiation, which says it at its node.
+    if (reach.arrival == Arrival::arrives || reach.arrival == Arrival::missing)
+      reached.insert(state);
+    else if (reach.arrival == Arrival::stopped)
+      why[state] = "no gradient gets through \"" + nodeName(reach.op) + "\"";
   }
+  for (Verdict &verdict : imported.verdicts) {
+    StringRef symbol = import.states.symbol(verdict.initializer);
+    if (!verdict.trains || reached.contains(symbol))
+      continue;
+    verdict.trains = false;
+    verdict.reason = why.contains(symbol) ? why[symbol] : "the loss does not depend on it";
+    imported.module->lookupSymbol<StateOp>(symbol).setKind(StateKind::constant);
+  }
+}
+
+FailureOr<Imported> JobImport::run(MLIRContext &context) {
+  spec::Training &training = spec.edit();
+  // What is wrong with spec, names and data is all said before the first node is looked at.
+  LogicalResult applied = applySpec();
+  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}),
+                     evaluation = data;
+  if (training.has_evaluation())
+    evaluation = describeData(context, spec, training.evaluation().data(), {"evaluation", "data"});
+  if (failed(applied) || failed(data) || failed(evaluation))
+    return failure();
+  if (failed(importSteps("train", *training.mutable_data(), *data, true)))
+    return failure();
+  if (training.has_evaluation() &&
+      failed(importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), *evaluation,
+                         false)))
+    return failure();
   if (failed(import.importForward(training.data().batch().size(),
                                   [&](StringRef input) { return fieldOf(input); })))
     return failure();
   FailureOr<Imported> imported = import.finish();
   if (failed(imported))
     return failure();
+  judgeReach(*imported);
   for (const Verdict &verdict : imported->verdicts)
     if (verdict.trains) {
       imported->spec = training;
@@ -364,7 +417,7 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
     return failure();
   FailureOr<std::unique_ptr<OnnxModel>> model =
       OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
-  if (failed(model))
+  if (failed(model) || failed(checkOptions(**model, options)))
     return failure();
   return JobImport(**spec, **model, options).run(context);
 }

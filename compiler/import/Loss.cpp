@@ -8,8 +8,8 @@ using namespace mlir::grad;
 using namespace gradc;
 
 Expr LossBuilder::expr(Value value) {
-  return Expr(entry.getBuilder(), NameLoc::get(entry.getBuilder().getStringAttr("loss"), spec.at({"loss"})),
-              value);
+  return Expr(entry.getBuilder(),
+              NameLoc::get(entry.getBuilder().getStringAttr("loss"), spec.at({"loss"})), value);
 }
 
 /// The mean over everything, as f32: what the runtime prints.
@@ -198,8 +198,8 @@ FailureOr<Value> LossBuilder::accuracy(const spec::Accuracy &metric, Location wh
                               << describe(full) << ", has elements, found "
                               << describe((*argument).getType());
     Expr y = expr(*argument).cast(full.getElementType()).reshape(full.getShape());
-    Expr equal = x.compare(ComparePredicate::gt, x.splat(0)).apply<XorOp>(
-        y.compare(ComparePredicate::le, y.splat(0.5)));
+    Expr equal = x.compare(ComparePredicate::gt, x.splat(0))
+                     .apply<XorOp>(y.compare(ComparePredicate::le, y.splat(0.5)));
     return mean(equal.cast(b.getF32Type()));
   }
   if (failed(expectClasses(*result, metric.logits(), entry.batchSize(), where)))
@@ -216,7 +216,8 @@ FailureOr<Value> LossBuilder::accuracy(const spec::Accuracy &metric, Location wh
   Expr y = expr(*target);
   if (isa<FloatType>(y.type().getElementType()))
     y = best(y);
-  return mean(best(scores).compare(ComparePredicate::eq, y.cast(b.getI64Type())).cast(b.getF32Type()));
+  return mean(
+      best(scores).compare(ComparePredicate::eq, y.cast(b.getI64Type())).cast(b.getF32Type()));
 }
 
 LogicalResult LossBuilder::build() {

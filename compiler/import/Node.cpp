@@ -203,8 +203,8 @@ FailureOr<SmallVector<Value>> Node::broadcastOperands(unsigned begin, unsigned e
     if (!next) {
       auto diagnostic = error() << "expected shapes that broadcast to one, found ";
       llvm::interleave(
-          llvm::seq(begin, end), diagnostic,
-          [&](unsigned k) { diagnostic << describeOperand(k); }, " and ");
+          llvm::seq(begin, end), diagnostic, [&](unsigned k) { diagnostic << describeOperand(k); },
+          " and ");
       return diagnostic;
     }
     common = *next;

@@ -83,8 +83,8 @@ public:
   /// An attribute that changes nothing for gradc.
   void ignore(llvm::StringRef name) { read.insert(name); }
   /// An attribute up to one version and an operand after it: `axes` of most ops.
-  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>>
-  integersOrOperand(llvm::StringRef name, unsigned operand);
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> integersOrOperand(llvm::StringRef name,
+                                                                               unsigned operand);
 
   /// A dim counted from the back when negative, checked.
   mlir::FailureOr<int64_t> axis(int64_t value, int64_t rank);
@@ -103,7 +103,9 @@ public:
 
   // Results -------------------------------------------------------------------------------------
   /// Whether somebody may read result `i`.
-  bool wants(unsigned i) const { return i < unsigned(proto.output_size()) && !proto.output(i).empty(); }
+  bool wants(unsigned i) const {
+    return i < unsigned(proto.output_size()) && !proto.output(i).empty();
+  }
   mlir::LogicalResult set(mlir::Value value) { return set(0, value); }
   mlir::LogicalResult set(unsigned i, mlir::Value value);
   unsigned resultCount() const { return proto.output_size(); }

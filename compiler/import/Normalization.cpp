@@ -62,8 +62,8 @@ template <bool scores> static LogicalResult crossEntropy(Node &n) {
   }
   if (n.wants(1)) {
     Expr input = n.expr(0u);
-    if (failed(n.set(1, n.builder().createOrFold<LogSoftmaxOp>(
-                            n.loc(), input, n.builder().getI64IntegerAttr(1)))))
+    if (failed(n.set(1, n.builder().createOrFold<LogSoftmaxOp>(n.loc(), input,
+                                                               n.builder().getI64IntegerAttr(1)))))
       return failure();
   }
   if (reduction == "none")

@@ -1,4 +1,5 @@
-// Reads an ONNX file and checks all that holds for the file as a whole, before any node is looked at.
+// Reads an ONNX file and checks all that holds for the file as a whole, before any node is looked
+// at.
 #include "dialects/Pch.h"
 
 #include "compiler/import/OnnxModel.h"
@@ -17,7 +18,8 @@ OnnxModel::OnnxModel(MLIRContext &context, StringRef path)
 
 FailureOr<std::unique_ptr<OnnxModel>> OnnxModel::read(MLIRContext &context, StringRef path) {
   std::unique_ptr<OnnxModel> model(new OnnxModel(context, path));
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return emitError(model->location)
            << "cannot read the ONNX model \"" << path << "\": " << buffer.getError().message();
@@ -77,7 +79,8 @@ LogicalResult OnnxModel::checkFields() {
   for (std::string &p : problems)
     p += " is not known to this version of gradc, and may change what the model means";
   if (proto->training_info_size())
-    problems.push_back("training_info is not supported: training is described in the training spec");
+    problems.push_back(
+        "training_info is not supported: training is described in the training spec");
   if (proto->graph().sparse_initializer_size())
     problems.push_back("sparse initializers are not supported; export them dense");
   constexpr size_t shown = 20;
@@ -93,8 +96,9 @@ LogicalResult OnnxModel::checkOpset() {
     if (set.domain().empty() || set.domain() == "ai.onnx")
       opsetVersion = set.version();
   if (proto->opset_import().empty())
-    return emitError(location) << "expected an ONNX model, found a protobuf without an operator set "
-                                  "(opset_import)";
+    return emitError(location)
+           << "expected an ONNX model, found a protobuf without an operator set "
+              "(opset_import)";
   // A model of other domains alone: its nodes are reported one by one.
   if (!opsetVersion)
     opsetVersion = newestOpset;
@@ -176,6 +180,14 @@ const onnx::TensorProto *OnnxModel::initializer(StringRef name) const {
   return initializers.lookup(name);
 }
 
+std::vector<std::string> OnnxModel::inputNames() const {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto &input : graph().input())
+    if (!initializer(input.name()))
+      names.push_back(input.name());
+  return names;
+}
+
 LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location where) {
   const onnx::TensorProto *first = initializer(a), *second = initializer(b);
   FailureOr<RankedTensorType> firstType = type(*first, where), secondType = type(*second, where);
@@ -193,7 +205,8 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
 
   size_t width = mlir::grad::elementBytes(firstType->getElementType());
   StringRef x = first->raw_data(), y = second->raw_data();
-  int64_t columns = transpose ? shape[1] : 1, rows = transpose ? shape[0] : firstType->getNumElements();
+  int64_t columns = transpose ? shape[1] : 1,
+          rows = transpose ? shape[0] : firstType->getNumElements();
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       if (x.substr((i * columns + j) * width, width) != y.substr((j * rows + i) * width, width))

@@ -27,11 +27,14 @@ public:
   mlir::Location nodeLoc(const onnx::NodeProto &node) const;
   mlir::Location nameLoc(llvm::StringRef name) const;
 
+  /// The graph's inputs that are no initializers (up to IR version 3 these are inputs, too).
+  std::vector<std::string> inputNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
 
   /// Makes `b` an alias of `a` (transposed) in the model itself, so that an export is right too.
-  mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose, mlir::Location where);
+  mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,
+                          mlir::Location where);
 
   /// The type of a tensor, or of its elements; failure (said at `where`) where gradc has none.
   mlir::FailureOr<mlir::RankedTensorType> type(const onnx::TensorProto &tensor,

@@ -11,8 +11,22 @@ using mlir::grad::HostTensor;
 namespace {
 /// TensorProto.DataType, as the file numbers it.
 enum DataType : int32_t {
-  FLOAT = 1, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64,
-  COMPLEX64, COMPLEX128, BFLOAT16
+  FLOAT = 1,
+  UINT8,
+  INT8,
+  UINT16,
+  INT16,
+  INT32,
+  INT64,
+  STRING,
+  BOOL,
+  FLOAT16,
+  DOUBLE,
+  UINT32,
+  UINT64,
+  COMPLEX64,
+  COMPLEX128,
+  BFLOAT16
 };
 /// No tensor of a model that fits a machine is larger; beyond it, sizes are mistakes or attacks.
 constexpr int64_t absurdBytes = int64_t(1) << 40;
@@ -20,31 +34,49 @@ constexpr int64_t absurdBytes = int64_t(1) << 40;
 
 Type gradc::elementType(MLIRContext &context, int32_t number) {
   Builder b(&context);
-  auto unsignedInteger = [&](unsigned width) { return b.getIntegerType(width, /*isSigned=*/false); };
+  auto unsignedInteger = [&](unsigned width) {
+    return b.getIntegerType(width, /*isSigned=*/false);
+  };
   switch (number) {
-  case FLOAT: return b.getF32Type();
-  case UINT8: return unsignedInteger(8);
-  case INT8: return b.getI8Type();
-  case UINT16: return unsignedInteger(16);
-  case INT16: return b.getI16Type();
-  case INT32: return b.getI32Type();
-  case INT64: return b.getI64Type();
-  case BOOL: return b.getI1Type();
-  case FLOAT16: return b.getF16Type();
-  case DOUBLE: return b.getF64Type();
-  case UINT32: return unsignedInteger(32);
-  case UINT64: return unsignedInteger(64);
-  case BFLOAT16: return b.getBF16Type();
-  default: return nullptr;
+  case FLOAT:
+    return b.getF32Type();
+  case UINT8:
+    return unsignedInteger(8);
+  case INT8:
+    return b.getI8Type();
+  case UINT16:
+    return unsignedInteger(16);
+  case INT16:
+    return b.getI16Type();
+  case INT32:
+    return b.getI32Type();
+  case INT64:
+    return b.getI64Type();
+  case BOOL:
+    return b.getI1Type();
+  case FLOAT16:
+    return b.getF16Type();
+  case DOUBLE:
+    return b.getF64Type();
+  case UINT32:
+    return unsignedInteger(32);
+  case UINT64:
+    return unsignedInteger(64);
+  case BFLOAT16:
+    return b.getBF16Type();
+  default:
+    return nullptr;
   }
 }
 
 std::string gradc::dataTypeName(int32_t number) {
   static constexpr const char *names[] = {
-      "undefined", "float",   "uint8",  "int8",   "uint16",         "int16",        "int32",
-      "int64",     "string",  "bool",   "float16", "double",        "uint32",       "uint64",
-      "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
-      "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
+      "undefined",      "float",    "uint8",        "int8",           "uint16",
+      "int16",          "int32",    "int64",        "string",         "bool",
+      "float16",        "double",   "uint32",       "uint64",         "complex64",
+      "complex128",     "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
+      "float8e5m2fnuz", "uint4",    "int4",         "float4e2m1",     "float8e8m0",
+      "uint2",          "int2"};
   if (number >= 0 && number < int32_t(std::size(names)))
     return names[number];
   return "data type " + std::to_string(number);

@@ -47,7 +47,8 @@ static LogicalResult importDropout(Node &n) {
                                  stream(n), n.builder().getF64FloatAttr(ratio)));
 }
 
-template <typename Op> static LogicalResult makeRandom(Node &n, ArrayRef<int64_t> shape, Type element) {
+template <typename Op>
+static LogicalResult makeRandom(Node &n, ArrayRef<int64_t> shape, Type element) {
   n.ignore("seed");
   constexpr bool uniform = std::is_same_v<Op, RandomUniformOp>;
   double a = uniform ? n.real("low", 0) : n.real("mean", 0);

@@ -13,8 +13,8 @@ static int64_t count(ArrayRef<int64_t> shape) {
 }
 
 static LogicalResult wrongSize(Node &n, ArrayRef<int64_t> shape) {
-  auto error = n.error() << "expected a shape of " << n.type(0).getNumElements()
-                         << " elements for " << n.describeOperand(0) << ", found [";
+  auto error = n.error() << "expected a shape of " << n.type(0).getNumElements() << " elements for "
+                         << n.describeOperand(0) << ", found [";
   llvm::interleaveComma(shape, error);
   return error << "]";
 }
@@ -56,8 +56,8 @@ static LogicalResult importFlatten(Node &n) {
     return n.error() << "expected an axis from " << -rank << " to " << rank << ", found " << axis;
   if (axis < 0)
     axis += rank;
-  return n.set(n.expr(0u).reshape(
-      {count(n.shape(0).take_front(axis)), count(n.shape(0).drop_front(axis))}));
+  return n.set(
+      n.expr(0u).reshape({count(n.shape(0).take_front(axis)), count(n.shape(0).drop_front(axis))}));
 }
 
 static LogicalResult importTranspose(Node &n) {
@@ -147,7 +147,8 @@ static LogicalResult importSlice(Node &n) {
     int64_t dim = *n.axis(axis, n.rank(0)), size = n.shape(0)[dim];
     // Positions count from the back when negative and stop at the ends, one before 0 backwards.
     auto position = [&](int64_t p) {
-      return std::clamp(p < 0 ? p + size : p, step < 0 ? int64_t(-1) : 0, step < 0 ? size - 1 : size);
+      return std::clamp(p < 0 ? p + size : p, step < 0 ? int64_t(-1) : 0,
+                        step < 0 ? size - 1 : size);
     };
     int64_t a = position(start), b = position(end);
     int64_t distance = step < 0 ? a - b : b - a;
@@ -247,7 +248,8 @@ static LogicalResult importConcat(Node &n) {
   return n.set(n.builder().createOrFold<ConcatenateOp>(n.loc(), operands, *dim));
 }
 
-/// Part sizes as an attribute (up to 12) or an operand; else equal parts, the last one smaller (18).
+/// Part sizes as an attribute (up to 12) or an operand; else equal parts, the last one smaller
+/// (18).
 static LogicalResult importSplit(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   auto given = n.integersOrOperand("split", 1);
@@ -277,8 +279,8 @@ static LogicalResult importSplit(Node &n) {
   SmallVector<int64_t> from(n.rank(0), 0), shape(n.shape(0)), ones(n.rank(0), 1);
   for (auto [i, part] : llvm::enumerate(sizes)) {
     shape[*dim] = part;
-    if (n.wants(i) &&
-        failed(n.set(i, n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, shape, ones))))
+    if (n.wants(i) && failed(n.set(i, n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from,
+                                                                        shape, ones))))
       return failure();
     from[*dim] += part;
   }
@@ -346,8 +348,10 @@ static LogicalResult importDepthToSpace(Node &n) {
   if (mode != "DCR" && mode != "CRD")
     return n.error() << "expected mode \"DCR\" or \"CRD\", found \"" << mode << "\"";
   int64_t c = s[1] / (block * block);
-  Expr x = mode == "DCR" ? n.expr(0u).reshape({s[0], block, block, c, s[2], s[3]}).transpose({0, 3, 4, 1, 5, 2})
-                         : n.expr(0u).reshape({s[0], c, block, block, s[2], s[3]}).transpose({0, 1, 4, 2, 5, 3});
+  Expr x =
+      mode == "DCR"
+          ? n.expr(0u).reshape({s[0], block, block, c, s[2], s[3]}).transpose({0, 3, 4, 1, 5, 2})
+          : n.expr(0u).reshape({s[0], c, block, block, s[2], s[3]}).transpose({0, 1, 4, 2, 5, 3});
   return n.set(x.reshape({s[0], c, s[2] * block, s[3] * block}));
 }
 

@@ -25,9 +25,8 @@ std::string gradc::nearest(StringRef name, ArrayRef<std::string> candidates) {
 }
 
 /// The initializers that patterns name; a pattern that names none is an error.
-static LogicalResult select(const OnnxModel &model, ArrayRef<std::string> patterns,
-                            StringRef field, llvm::function_ref<Location(int)> where,
-                            llvm::StringSet<> &selected) {
+static LogicalResult select(const OnnxModel &model, ArrayRef<std::string> patterns, StringRef field,
+                            llvm::function_ref<Location(int)> where, llvm::StringSet<> &selected) {
   bool ok = true;
   std::vector<std::string> names;
   for (const onnx::TensorProto &t : model.graph().initializer())
@@ -44,7 +43,8 @@ static LogicalResult select(const OnnxModel &model, ArrayRef<std::string> patter
       }
     if (found)
       continue;
-    auto error = emitError(where(int(i))) << field << ": no initializer matches \"" << pattern << "\"";
+    auto error = emitError(where(int(i)))
+                 << field << ": no initializer matches \"" << pattern << "\"";
     if (std::string near = nearest(pattern, names); !near.empty())
       error << "; did you mean \"" << near << "\"?";
     ok = false;
@@ -112,6 +112,9 @@ StringRef States::symbol(StringRef initializer) const {
 }
 
 static bool isFinite(ElementsAttr value) {
+  if (auto floats =
+          dyn_cast<DenseF32ResourceElementsAttr>(value)) // the large ones, where it counts
+    return llvm::all_of(*floats.tryGetAsArrayRef(), [](float x) { return std::isfinite(x); });
   HostTensor host(value);
   for (int64_t i = 0; i < host.size(); ++i)
     if (!std::isfinite(host.getFloat(i)))
@@ -125,8 +128,9 @@ static Operation *constantUse(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     auto loops = dyn_cast<LoopsOpInterface>(user);
-    if (loops && (loops.getLoopKind() == LoopKind::view || loops.getLoopKind() == LoopKind::movement ||
-                  loops.getLoopKind() == LoopKind::assembly)) {
+    if (loops &&
+        (loops.getLoopKind() == LoopKind::view || loops.getLoopKind() == LoopKind::movement ||
+         loops.getLoopKind() == LoopKind::assembly)) {
       for (Value result : user->getResults())
         if (Operation *found = constantUse(result))
           return found;
@@ -139,7 +143,7 @@ static Operation *constantUse(Value value) {
   return nullptr;
 }
 
-static std::string nameOf(Operation *op) {
+std::string gradc::nodeName(Operation *op) {
   auto name = op->getLoc()->findInstanceOf<NameLoc>();
   return name ? name.getName().str() : op->getName().getStringRef().str();
 }
@@ -180,9 +184,9 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
     return no("holds values that are not finite");
   for (ReadOp read : reads)
     if (Operation *user = constantUse(read))
-      return no("used as a constant by \"" + nameOf(user) + "\"");
+      return no("used as a constant by \"" + nodeName(user) + "\"");
   verdict.trains = true;
-  verdict.reason = "a parameter of \"" + nameOf(*reads.front()->getUsers().begin()) + "\"";
+  verdict.reason = "a parameter of \"" + nodeName(*reads.front()->getUsers().begin()) + "\"";
   return verdict;
 }
 
@@ -201,7 +205,7 @@ void States::finish(std::vector<Verdict> &verdicts) {
         type.getNumElements() * elementBytes(type.getElementType()) <= smallBytes)
       return;
     auto initializer = names.find(value);
-    std::string name = initializer != names.end() ? initializer->second : nameOf(constant);
+    std::string name = initializer != names.end() ? initializer->second : nodeName(constant);
     StateOp &state = constants[name];
     if (!state || state.getInitial() != value)
       state = create(name, StateKind::constant, value, constant.getLoc());

@@ -8,8 +8,8 @@
 
 namespace gradc {
 
-/// Shared by all entries of a module. An initializer that may hold parameters (float, not of rank 0)
-/// is a `grad.state` from its first use on; any other is a constant that folds.
+/// Shared by all entries of a module. An initializer that may hold parameters (float, not of rank
+/// 0) is a `grad.state` from its first use on; any other is a constant that folds.
 class States {
 public:
   States(const OnnxModel &model, mlir::ModuleOp module) : model(model), module(module) {}
@@ -46,6 +46,9 @@ private:
   llvm::StringMap<mlir::grad::StateOp> constants;
   llvm::StringSet<> trainable, frozen;
 };
+
+/// The ONNX node that an op comes from.
+std::string nodeName(mlir::Operation *op);
 
 /// The name among `candidates` that is most like `name`, or "" where none is.
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);

@@ -39,10 +39,14 @@ static Type elementOf(MLIRContext &context, StringRef dtype) {
 static Type castType(MLIRContext &context, spec::DataType type) {
   Builder b(&context);
   switch (type) {
-  case spec::F32: return b.getF32Type();
-  case spec::F64: return b.getF64Type();
-  case spec::I32: return b.getI32Type();
-  case spec::I64: return b.getI64Type();
+  case spec::F32:
+    return b.getF32Type();
+  case spec::F64:
+    return b.getF64Type();
+  case spec::I32:
+    return b.getI32Type();
+  case spec::I64:
+    return b.getI64Type();
   }
   llvm_unreachable("the parser knows all types");
 }
@@ -79,8 +83,8 @@ FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spe
   SmallVector<SpecFile::Step> sourcePlace(place);
   sourcePlace.push_back("source");
   Location where = spec.at(sourcePlace);
-  const spec::Rows &rows = data.source().has_npz() ? data.source().npz().rows()
-                                                   : data.source().npy().rows();
+  const spec::Rows &rows =
+      data.source().has_npz() ? data.source().npz().rows() : data.source().npy().rows();
   std::map<std::string, ArrayInfo> arrays;
   auto read = [&](const std::string &name, auto reader, auto keep) -> LogicalResult {
     std::string path = spec.resolve(name);

@@ -37,9 +37,9 @@ public:
     SmallVector<StringRef> parts;
     StringRef(message).split(parts, '"');
     const google::protobuf::Descriptor *type =
-        parts.size() < 4 ? nullptr
-                         : spec::Training::descriptor()->file()->pool()->FindMessageTypeByName(
-                               parts[1].str());
+        parts.size() < 4
+            ? nullptr
+            : spec::Training::descriptor()->file()->pool()->FindMessageTypeByName(parts[1].str());
     if (!type)
       return AddError(line, column, message);
     std::vector<std::string> fields;
@@ -141,7 +141,8 @@ static void checkOptimizer(Checker &c, const spec::Optimizer &o) {
     c.expect(value >= 0, {"optimizer", kind, field}, field, "of 0 or more", value);
   };
   auto moment = [&](const char *kind, const char *field, double value) {
-    c.expect(value >= 0 && value < 1, {"optimizer", kind, field}, field, "from 0 to below 1", value);
+    c.expect(value >= 0 && value < 1, {"optimizer", kind, field}, field, "from 0 to below 1",
+             value);
   };
   auto adam = [&](const char *kind, const auto &a) {
     rate(kind, a.learning_rate());
@@ -164,7 +165,8 @@ static void checkOptimizer(Checker &c, const spec::Optimizer &o) {
     adam("adamw", o.adamw());
     return decay("adamw", "weight_decay", o.adamw().weight_decay());
   case spec::Optimizer::KIND_NOT_SET:
-    return c.require(false, {"optimizer"}, "optimizer", "optimizer { adam { learning_rate: 1e-3 } }");
+    return c.require(false, {"optimizer"}, "optimizer",
+                     "optimizer { adam { learning_rate: 1e-3 } }");
   }
 }
 
@@ -266,8 +268,8 @@ LogicalResult SpecFile::check() const {
   checkLoss(c, training.loss());
   for (auto [i, metric] : llvm::enumerate(training.metric())) {
     if (metric.has_accuracy())
-      checkPair(c, {{"metric", int(i)}, "accuracy"}, "accuracy", "logits", metric.accuracy().logits(),
-                "labels", metric.accuracy().labels());
+      checkPair(c, {{"metric", int(i)}, "accuracy"}, "accuracy", "logits",
+                metric.accuracy().logits(), "labels", metric.accuracy().labels());
     else
       c.require(false, {{"metric", int(i)}}, "the metric's kind", "accuracy { ... }");
   }
@@ -281,11 +283,12 @@ LogicalResult SpecFile::check() const {
   else
     c.ok &= succeeded(checkData(training.data(), {"data"}));
   if (training.has_evaluation()) {
-    c.expect(training.evaluation().every_epochs() > 0, {"evaluation", "every_epochs"}, "every_epochs",
-             "above 0", training.evaluation().every_epochs());
+    c.expect(training.evaluation().every_epochs() > 0, {"evaluation", "every_epochs"},
+             "every_epochs", "above 0", training.evaluation().every_epochs());
     c.ok &= succeeded(checkData(training.evaluation().data(), {"evaluation", "data"}));
   }
-  c.expect(training.epochs() > 0, {"epochs"}, "epochs", "above 0", training.epochs());
+  if (training.has_epochs())
+    c.expect(training.epochs() > 0, {"epochs"}, "epochs", "above 0", training.epochs());
   if (training.has_steps())
     c.expect(training.steps() > 0, {"steps"}, "steps", "above 0", training.steps());
   if (training.has_checkpoint()) {

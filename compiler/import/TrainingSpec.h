@@ -3,8 +3,8 @@
 #define COMPILER_IMPORT_TRAININGSPEC_H
 
 #include "compiler/import/training.pb.h"
-#include "mlir/IR/Location.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -35,8 +35,7 @@ public:
   mlir::Location at(llvm::ArrayRef<Step> steps) const;
 
 private:
-  SpecFile(mlir::MLIRContext &context, llvm::StringRef path)
-      : context(context), path(path.str()) {}
+  SpecFile(mlir::MLIRContext &context, llvm::StringRef path) : context(context), path(path.str()) {}
   mlir::LogicalResult parse(llvm::StringRef text);
   mlir::LogicalResult check() const;
   mlir::LogicalResult checkData(const spec::Data &data, llvm::ArrayRef<Step> place) const;

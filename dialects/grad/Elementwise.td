@@ -110,7 +110,9 @@ def Grad_MulOp : Grad_NumberBinaryOp<"mul", "a * b", [Commutative]>;
 def Grad_DivOp : Grad_NumberBinaryOp<"div",
     "a / b; integers truncate toward 0, and a / 0 = 0">;
 def Grad_RemOp : Grad_NumberBinaryOp<"rem",
-    "a - trunc(a / b) * b, the sign of a (C's fmod); integers: a rem 0 = 0">;
+    "a - trunc(a / b) * b, the sign of a (C's fmod); integers: a rem 0 = 0"> {
+  let description = "Exact while |a / b| < 2^24 (f64: 2^53): compiled code divides instead of looping.";
+}
 def Grad_PowOp : Grad_BinaryOp<"pow", Grad_FloatTensor, "a^b"> {
   let integers = 0;
   let hasCanonicalizer = 1;
@@ -128,6 +130,10 @@ def Grad_CompareOp : Grad_Op<"compare", [InferTypeOpAdaptor, SameTypeOperands, G
   let arguments = (ins Grad_ComparePredicate:$predicate, Grad_Tensor:$lhs, Grad_Tensor:$rhs);
   let results = (outs Grad_BoolTensor:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs)";
+  // A threshold: nothing that is only compared with has a gradient.
+  let extraClassDeclaration = [{
+    ::mlir::grad::OperandRole getOperandRole(unsigned) { return ::mlir::grad::OperandRole::constant; }
+  }];
 }
 
 def Grad_SelectOp : Grad_Op<"select", [Grad_Pointwise, AllTypesMatch<["onTrue", "onFalse", "result"]>,

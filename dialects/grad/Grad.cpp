@@ -88,12 +88,17 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
     results.push_back(Attribute(cast<DenseElementsAttr>(operands[0]).resizeSplat(type)));
     return success();
   }
-  int64_t bytes = 0;
-  for (Type t : op->getResultTypes()) {
-    auto type = cast<RankedTensorType>(t);
-    bytes += type.getNumElements() * elementBytes(type.getElementType());
-  }
-  if (bytes > foldLimitBytes)
+  auto bytes = [](TypeRange types) {
+    int64_t sum = 0;
+    for (Type t : types) {
+      auto type = cast<RankedTensorType>(t);
+      sum += type.getNumElements() * elementBytes(type.getElementType());
+    }
+    return sum;
+  };
+  // A splat of any size may be an operand: what is expanded to be read is bounded, too.
+  if (bytes(op->getResultTypes()) > foldLimitBytes ||
+      bytes(op->getOperandTypes()) > 64 * foldLimitBytes)
     return failure();
   SmallVector<HostTensor> values;
   for (Attribute a : operands)

@@ -20,7 +20,7 @@ constexpr int64_t foldLimitBytes = 1 << 20;
 SmallVector<HostTensor> evaluateOp(Operation *op, ArrayRef<HostTensor> operands);
 
 /// The fold that every pure op has: all operands constant -> the evaluated constants. Pointwise ops
-/// of splats are evaluated on one element.
+/// of splats are evaluated on one element; an op that only moves a splat gives that splat.
 LogicalResult foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
                                SmallVectorImpl<OpFoldResult> &results);
 

@@ -165,8 +165,11 @@ ElementsAttr HostTensor::toAttribute(StringRef hint) const {
   int64_t width = elementBytes(getElementType());
   if (isSplat(raw, width))
     raw = raw.take_front(width);
-  if (raw.size() <= 1024 && getElementType().isInteger(1))
-    return DenseElementsAttr::get(type, llvm::to_vector_of<bool>(raw));
+  if (raw.size() <= 1024 && getElementType().isInteger(1)) {
+    SmallVector<bool> bools;
+    bools.append(raw.begin(), raw.end());
+    return DenseElementsAttr::get(type, bools);
+  }
   if (raw.size() <= 1024)
     return DenseElementsAttr::getFromRawBuffer(type, raw);
   auto keep = data;

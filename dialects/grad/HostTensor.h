@@ -37,7 +37,7 @@ public:
   /// Stores, rounding once (floats) or wrapping (integers); bools store != 0.
   void setInt(int64_t i, int64_t value);
 
-  /// Dense below 1 KB or when all elements are equal (a splat), else a dense resource named `hint`.
+  /// Dense up to 1 KB or when all elements are equal (a splat), else a dense resource named `hint`.
   ElementsAttr toAttribute(llvm::StringRef hint = "folded") const;
   /// The same bytes in another shape.
   HostTensor reshaped(llvm::ArrayRef<int64_t> shape) const;

@@ -111,7 +111,7 @@ Result<Checkpoint> Checkpoint::open(const std::string &path) {
     return file.status();
   Checkpoint checkpoint;
   checkpoint.path = path;
-  checkpoint.file = std::move(*file);
+  checkpoint.mapped = std::move(*file);
   if (Status status = checkpoint.parse(); !status.ok())
     return status;
   return checkpoint;
@@ -122,7 +122,7 @@ Status Checkpoint::parse() {
     return Status::error(text("checkpoint '", path, "' ", why...));
   };
   // 1. What the file claims to be.
-  std::span<const std::byte> bytes = file->bytes();
+  std::span<const std::byte> bytes = mapped->bytes();
   if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()))
     return failed("is not a checkpoint");
   FileHeader header;

@@ -32,6 +32,7 @@ public:
 
   static Result<Checkpoint> open(const std::string &path);
 
+  const std::string &file() const { return path; }
   uint64_t modelHash() const { return theModelHash; }
   const TrainPosition &position() const { return thePosition; }
   /// The CPU level that it was trained on.
@@ -45,7 +46,7 @@ private:
   Status parse();
 
   std::string path;
-  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const MappedFile> mapped;
   uint64_t theModelHash = 0;
   TrainPosition thePosition;
   std::string theLevel;

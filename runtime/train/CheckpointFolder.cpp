@@ -71,10 +71,13 @@ Result<std::string> CheckpointFolder::latest() const {
   return file(found.back());
 }
 
-void CheckpointFolder::prune(int64_t keep) const {
+void CheckpointFolder::prune(int64_t newest, int64_t keep) const {
   auto found = steps();
-  for (size_t i = 0; i + size_t(keep) < found.size(); ++i)
-    unlink(file(found[i]).c_str());
+  auto end = std::upper_bound(found.begin(), found.end(), newest);
+  auto begin = end - std::min<ptrdiff_t>(end - found.begin(), ptrdiff_t(keep));
+  for (auto step = found.begin(); step != found.end(); ++step)
+    if (step < begin || step >= end)
+      unlink(file(*step).c_str());
   for (const std::string &name : namesIn(path)) {
     std::string_view whole = name;
     if (whole.ends_with(AtomicFile::suffix) &&

@@ -21,8 +21,9 @@ public:
   std::vector<int64_t> steps() const;
   /// The newest checkpoint's path.
   Result<std::string> latest() const;
-  /// Removes all but the newest `keep`, and what killed processes have left half written.
-  void prune(int64_t keep) const;
+  /// Keeps `newest` and those before it, `keep` in all. Removes those behind it, which are of an
+  /// earlier training that this one replaces, and what killed processes have left half written.
+  void prune(int64_t newest, int64_t keep) const;
 
 private:
   std::string path;

@@ -56,6 +56,7 @@ Status Loop::prepare(const Checkpoint *resume) {
     if (Status status = iterator->restore(position.data); !status.ok())
       return status;
     done = checkpointedAt = int64_t(position.step);
+    lastCheckpoint = resume->file();
   }
 
   // 2. The end: the steps of whole epochs, unless the number of steps comes first.
@@ -238,14 +239,14 @@ Status Loop::checkpointNow() {
   TrainPosition position = {uint64_t(done), iterator->position(),
                             uint64_t(training.dataset->rows()), job.seed};
   if (Status status = writeCheckpoint(path, session, position); !status.ok()) {
-    std::string kept = summary.checkpoint.empty()
+    std::string kept = lastCheckpoint.empty()
                            ? ""
-                           : text("; the previous checkpoint '", summary.checkpoint, "' is whole");
+                           : text("; the previous checkpoint '", lastCheckpoint, "' is whole");
     return Status(status.code(), text(status.message(), kept));
   }
-  checkpoints.prune(job.checkpointKeep);
+  checkpoints.prune(done, job.checkpointKeep);
   checkpointedAt = done;
-  summary.checkpoint = path;
+  summary.checkpoint = lastCheckpoint = path;
   log.line("checkpoint").integer("step", done).string("path", path);
   // Whoever resumes from it finds the log up to it.
   return log.flush();
@@ -261,9 +262,8 @@ Status Loop::stopForNonFinite(EntryCall &call) {
                     " of node '", found->node, "' (", found->kernel, ')');
   else
     message += text("; ", found.status().message());
-  message += summary.checkpoint.empty()
-                 ? "; no checkpoint was written"
-                 : text("; the last checkpoint is '", summary.checkpoint, '\'');
+  message += lastCheckpoint.empty() ? "; no checkpoint was written"
+                                    : text("; the last checkpoint is '", lastCheckpoint, '\'');
   log.line("nonfinite").integer("step", done).string("message", message);
   return Status::error(std::move(message));
 }

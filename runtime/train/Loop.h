@@ -50,6 +50,7 @@ private:
   std::optional<Progress> progress;
   CheckpointFolder checkpoints{""};
 
+  std::string lastCheckpoint;                    ///< written, or resumed from
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
   bool stopped = false;                          ///< by onStep or a signal

@@ -12,7 +12,7 @@
  * takes ownership of anything.
  * Threads: a model never changes and may be used from all threads; a session from one at a time.
  * Growth: functions and fields are only ever added, fields at the end of their struct. So every
- * struct begins with its size, which the caller sets: `gradc_port_info port = {sizeof port};`
+ * struct begins with its size, which the caller sets: `gradc_port_info port = {.size = sizeof port};`
  * A field that is left zero asks for the default. */
 #ifndef GRADC_GRADC_H
 #define GRADC_GRADC_H

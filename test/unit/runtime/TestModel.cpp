@@ -178,6 +178,13 @@ private:
           {launch(packWeight, {value}, {packed, mirror}, "pack")});
     entry("unpack:weight", {}, {port("value", {6, 4}, GRADC_ROLE_OUTPUT, unpacked)},
           {launch(unpackWeight, {packed}, {unpacked}, "unpack")});
+    if (options.labels) {
+      gradc_artifact_port labels = {};
+      labels.tensor = tensor("labels", GRADC_I32, {64});
+      labels.role = GRADC_ROLE_DATA;
+      labels.classes = 10;
+      entry("classify", {labels}, {}, {});
+    }
     return all;
   }
 

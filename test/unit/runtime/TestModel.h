@@ -11,6 +11,7 @@ struct TestModelOptions {
   float weightStart = 1;    ///< the weight is weightStart + its element's number
   std::string lacking = {}; ///< an entry or kernel symbol to damage, for the checks
   int64_t grain = 4;        ///< of the kernels that split
+  bool labels = false;      ///< with an entry that takes labels
 };
 
 /// States: "total" f32[64, 16], a slot of zeros; "weight" f32[6, 4], packed, with a row-major
@@ -20,6 +21,7 @@ struct TestModelOptions {
 ///   weigh     no input; out = the sum of the packed weight and its mirror
 ///   tiny      out = x * 1e-39
 ///   identity  out = x, without a launch
+///   classify  no output, with input labels i32[64] of 10 classes (where asked for)
 ///   pack:weight, unpack:weight
 Bytes makeTestModel(const TestModelOptions &options = {});
 

@@ -1,0 +1,215 @@
+// The C interface behind C++ types.
+#include "compiler/Session.h"
+
+#include "dialects/Pch.h"
+#include <random>
+
+using namespace mlir;
+using mlir::grad::HostTensor;
+
+namespace gradc {
+
+char RuntimeError::ID = 0;
+
+static llvm::Error check(gradc_status status) {
+  if (status == GRADC_OK)
+    return llvm::Error::success();
+  return llvm::make_error<RuntimeError>(status, gradc_last_error());
+}
+
+static Type elementType(MLIRContext &c, gradc_dtype dtype) {
+  auto integer = [&](unsigned width, bool isUnsigned) -> Type {
+    return IntegerType::get(&c, width, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
+  };
+  switch (dtype) {
+  case GRADC_F32:
+    return Float32Type::get(&c);
+  case GRADC_F64:
+    return Float64Type::get(&c);
+  case GRADC_F16:
+    return Float16Type::get(&c);
+  case GRADC_BF16:
+    return BFloat16Type::get(&c);
+  case GRADC_BOOL:
+    return integer(1, false);
+  case GRADC_I8:
+    return integer(8, false);
+  case GRADC_I16:
+    return integer(16, false);
+  case GRADC_I32:
+    return integer(32, false);
+  case GRADC_I64:
+    return integer(64, false);
+  case GRADC_U8:
+    return integer(8, true);
+  case GRADC_U16:
+    return integer(16, true);
+  case GRADC_U32:
+    return integer(32, true);
+  case GRADC_U64:
+    return integer(64, true);
+  }
+  llvm_unreachable("the runtime checks dtypes when it opens an artifact");
+}
+
+RankedTensorType tensorType(MLIRContext &context, gradc_dtype dtype, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, elementType(context, dtype));
+}
+
+llvm::Error CompiledSession::start() {
+  gradc_session_options options{};
+  options.size = sizeof options;
+  options.threads = 1;
+  return check(gradc_session_create(model, &options, &session));
+}
+
+llvm::Expected<std::unique_ptr<CompiledSession>> CompiledSession::open(std::string artifact) {
+  std::unique_ptr<CompiledSession> s(new CompiledSession);
+  s->artifact = std::move(artifact);
+  if (auto error = check(gradc_open_memory(s->artifact.data(), s->artifact.size(), &s->model)))
+    return error;
+  if (auto error = s->start())
+    return error;
+  return s;
+}
+
+llvm::Expected<std::unique_ptr<CompiledSession>>
+CompiledSession::openFile(const std::string &path) {
+  std::unique_ptr<CompiledSession> s(new CompiledSession);
+  if (auto error = check(gradc_open(path.c_str(), &s->model)))
+    return error;
+  if (auto error = s->start())
+    return error;
+  return s;
+}
+
+CompiledSession::~CompiledSession() {
+  gradc_session_free(session);
+  gradc_close(model);
+}
+
+llvm::Expected<uint32_t> CompiledSession::find(StringRef entry) {
+  uint32_t index;
+  if (auto error = check(gradc_entry_find(session, entry.str().c_str(), &index)))
+    return error;
+  return index;
+}
+
+using Describe = gradc_status (*)(const gradc_session *, uint32_t, uint32_t, gradc_port_info *);
+
+static std::vector<CompiledSession::Port> describePorts(MLIRContext &context,
+                                                        const gradc_session *session,
+                                                        uint32_t entry, uint32_t count,
+                                                        Describe describe) {
+  std::vector<CompiledSession::Port> ports;
+  for (uint32_t i = 0; i < count; ++i) {
+    gradc_port_info info{};
+    info.size = sizeof info;
+    describe(session, entry, i, &info);
+    ports.push_back({info.name, tensorType(context, info.dtype, ArrayRef(info.shape, info.rank)),
+                     info.role, info.classes});
+  }
+  return ports;
+}
+
+static gradc_entry_info describeEntry(const gradc_session *session, uint32_t entry) {
+  gradc_entry_info info{};
+  info.size = sizeof info;
+  gradc_entry_describe(session, entry, &info);
+  return info;
+}
+
+std::vector<CompiledSession::Port> CompiledSession::inputs(MLIRContext &context, uint32_t entry) {
+  return describePorts(context, session, entry, describeEntry(session, entry).inputs,
+                       gradc_input_describe);
+}
+
+std::vector<CompiledSession::Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry) {
+  return describePorts(context, session, entry, describeEntry(session, entry).outputs,
+                       gradc_output_describe);
+}
+
+static SmallVector<const void *> pointers(ArrayRef<HostTensor> tensors) {
+  return llvm::map_to_vector(tensors,
+                             [](const HostTensor &t) -> const void * { return t.bytes().data(); });
+}
+
+llvm::Expected<std::vector<HostTensor>> CompiledSession::run(MLIRContext &context, uint32_t entry,
+                                                             ArrayRef<HostTensor> inputs) {
+  std::vector<HostTensor> results;
+  SmallVector<void *> out;
+  for (const Port &port : outputs(context, entry))
+    results.emplace_back(port.type);
+  for (HostTensor &result : results)
+    out.push_back(result.mutableBytes().data());
+  auto in = pointers(inputs);
+  if (auto error = check(gradc_run(session, entry, in.data(), in.size(), out.data(), out.size())))
+    return error;
+  return results;
+}
+
+llvm::Error CompiledSession::begin(uint32_t entry, ArrayRef<HostTensor> inputs) {
+  auto in = pointers(inputs);
+  return check(gradc_begin(session, entry, in.data(), in.size()));
+}
+
+llvm::Error CompiledSession::launch(uint32_t launch) {
+  return check(gradc_launch(session, launch));
+}
+
+llvm::Expected<std::vector<char>> CompiledSession::readSlice(uint32_t entry, uint32_t launch,
+                                                             uint32_t slice) {
+  gradc_slice_info info{};
+  info.size = sizeof info;
+  if (auto error = check(gradc_slice_describe(session, entry, launch, slice, &info)))
+    return error;
+  std::vector<char> bytes(info.bytes);
+  if (auto error = check(gradc_slice_read(session, launch, slice, bytes.data(), bytes.size())))
+    return error;
+  return bytes;
+}
+
+llvm::Expected<std::vector<char>> CompiledSession::getState(StringRef name) {
+  uint32_t state;
+  gradc_state_info info{};
+  info.size = sizeof info;
+  if (auto error = check(gradc_state_find(session, name.str().c_str(), &state)))
+    return error;
+  if (auto error = check(gradc_state_describe(session, state, &info)))
+    return error;
+  std::vector<char> bytes(info.bytes);
+  if (auto error = check(gradc_state_get(session, state, bytes.data(), bytes.size())))
+    return error;
+  return bytes;
+}
+
+llvm::Error CompiledSession::setState(StringRef name, ArrayRef<char> value) {
+  uint32_t state;
+  if (auto error = check(gradc_state_find(session, name.str().c_str(), &state)))
+    return error;
+  return check(gradc_state_set(session, state, value.data(), value.size()));
+}
+
+std::vector<HostTensor> CompiledSession::randomInputs(MLIRContext &context, uint32_t entry,
+                                                      uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<HostTensor> values;
+  for (const Port &port : inputs(context, entry)) {
+    HostTensor value(port.type);
+    bool isFloat = isa<FloatType>(port.type.getElementType());
+    for (int64_t i = 0; i < value.size(); ++i) {
+      if (port.role == GRADC_ROLE_LEARNING_RATE)
+        value.setFloat(i, 1e-3);
+      else if (port.role != GRADC_ROLE_DATA)
+        value.setInt(i, 1);
+      else if (isFloat)
+        value.setFloat(i, random() * 0x1p-32);
+      else
+        value.setInt(i, random() % std::max<int64_t>(2, port.classes));
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+} // namespace gradc

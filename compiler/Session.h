@@ -1,0 +1,74 @@
+// Runs compiled entries on host tensors, through the runtime's C interface.
+#ifndef COMPILER_SESSION_H
+#define COMPILER_SESSION_H
+
+#include "dialects/grad/HostTensor.h"
+#include "runtime/include/gradc/gradc.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+
+namespace gradc {
+
+/// A C status with its message, as an llvm::Error that keeps the code.
+class RuntimeError : public llvm::ErrorInfo<RuntimeError> {
+public:
+  static char ID;
+  RuntimeError(gradc_status code, std::string message) : code(code), message(std::move(message)) {}
+  void log(llvm::raw_ostream &out) const override { out << message; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+  gradc_status code;
+  std::string message;
+};
+
+/// The tensor type of a runtime's dtype and shape.
+mlir::RankedTensorType tensorType(mlir::MLIRContext &context, gradc_dtype dtype,
+                                  llvm::ArrayRef<int64_t> shape);
+
+/// An artifact (in memory or a file) with a session on it.
+class CompiledSession {
+public:
+  static llvm::Expected<std::unique_ptr<CompiledSession>> open(std::string artifact);
+  static llvm::Expected<std::unique_ptr<CompiledSession>> openFile(const std::string &path);
+  ~CompiledSession();
+
+  struct Port {
+    std::string name;
+    mlir::RankedTensorType type;
+    gradc_role role;
+    int64_t classes;
+  };
+  /// The level that was chosen.
+  llvm::StringRef level() const { return gradc_session_level(session); }
+  llvm::Expected<uint32_t> find(llvm::StringRef entry);
+  std::vector<Port> inputs(mlir::MLIRContext &context, uint32_t entry);
+  std::vector<Port> outputs(mlir::MLIRContext &context, uint32_t entry);
+
+  llvm::Expected<std::vector<mlir::grad::HostTensor>>
+  run(mlir::MLIRContext &context, uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
+
+  /// Launch by launch.
+  llvm::Error begin(uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
+  llvm::Error launch(uint32_t launch);
+  llvm::Expected<std::vector<char>> readSlice(uint32_t entry, uint32_t launch, uint32_t slice);
+
+  llvm::Expected<std::vector<char>> getState(llvm::StringRef name);
+  llvm::Error setState(llvm::StringRef name, llvm::ArrayRef<char> value);
+
+  /// Values for every input of an entry: numbers in [0, 1), labels among their classes.
+  std::vector<mlir::grad::HostTensor> randomInputs(mlir::MLIRContext &context, uint32_t entry,
+                                                   uint32_t seed);
+
+private:
+  CompiledSession() = default;
+  llvm::Error start();
+
+  std::string artifact;
+  gradc_model *model = nullptr;
+  gradc_session *session = nullptr;
+};
+
+} // namespace gradc
+
+#endif

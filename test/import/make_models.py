@@ -1,0 +1,246 @@
+"""Makes the models, data and specs that the importer's tests read: good ones, and one for each way to be wrong.
+
+    make_models.py FOLDER
+"""
+import os
+import struct
+import sys
+import zipfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from onnx_writer import BOOL, DOUBLE, FLOAT, INT64, STRING, Model, field, message, node, raw, tensor, value_info
+
+
+def mlp(opset=17, activation="Relu", last=None, batch="N", inputs=4, hidden=6, classes=3, dropout=False):
+    """x [N, 4] -> fc1 -> relu -> fc2 -> logits [N, 3], and `last` behind it."""
+    model = Model("mlp", opset)
+    value = model.input("x", FLOAT, [batch, inputs])
+    for layer, (rows, columns) in enumerate([(inputs, hidden), (hidden, classes)], 1):
+        weight = model.initializer(f"fc{layer}.weight", FLOAT, [rows, columns],
+                                   [0.1 * ((i * 7) % 11 - 5) for i in range(rows * columns)])
+        bias = model.initializer(f"fc{layer}.bias", FLOAT, [columns], [0.01 * i for i in range(columns)])
+        value = model.node("Gemm", [value, weight, bias], ["logits" if layer == 2 else "hidden"], f"fc{layer}")
+        if layer == 1:
+            value = model.node(activation, [value], ["activated"], "act")
+            if dropout:
+                value = model.node("Dropout", [value], ["dropped"], "drop")
+    if last:
+        value = model.node(last, [value], ["probabilities"], "last", **({"axis": -1} if last == "Softmax" else {}))
+    model.output(value, FLOAT, [batch, classes])
+    return model
+
+
+def good():
+    yield "mlp", mlp()
+    yield "mlp-fixed", mlp(batch=1)
+    yield "softmax", mlp(last="Softmax")
+    yield "softmax-11", mlp(opset=11, last="Softmax")
+    yield "sigmoid", mlp(last="Sigmoid", classes=1)
+    yield "dropout", mlp(dropout=True)
+
+    # Shape arithmetic as PyTorch exports x.view(x.size(0), -1).
+    model = Model("view")
+    x = model.input("x", FLOAT, ["N", 2, 2])
+    shape = model.node("Shape", [x], ["shape"], "shape")
+    zero = model.initializer("zero", INT64, [], [0])
+    size = model.node("Gather", [shape, zero], ["size"], "size", axis=0)
+    axes = model.initializer("axes", INT64, [1], [0])
+    first = model.node("Unsqueeze", [size, axes], ["first"], "first")
+    rest = model.initializer("rest", INT64, [1], [-1])
+    target = model.node("Concat", [first, rest], ["target"], "target", axis=0)
+    flat = model.node("Reshape", [x, target], ["flat"], "view")
+    weight = model.initializer("weight", FLOAT, [4, 3], [0.5] * 12)
+    model.output(model.node("MatMul", [flat, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    yield "view", model
+
+    # Every kind of initializer.
+    model = Model("kinds")
+    x = model.input("x", FLOAT, ["N", 2])
+    value = model.node("Mul", [x, model.initializer("scale", FLOAT, [2], [1.0, 2.0])], ["a"], "scaled")
+    value = model.node("Add", [value, model.initializer("half", FLOAT, [], [0.5])], ["b"], "shifted")
+    value = model.node("Max", [value, model.initializer("floor", FLOAT, [2], [float("-inf")] * 2)], ["c"], "limited")
+    above = model.node("Greater", [value, model.initializer("threshold", FLOAT, [2], [0.0, 1.0])], ["above"], "gate")
+    value = model.node("Where", [above, value, x], ["logits"], "choice")
+    model.initializer("unused", FLOAT, [2], [1.0, 1.0])
+    model.initializer("table", INT64, [2], [1, 2])
+    rounded = model.node("Round", [model.initializer("steps", FLOAT, [2], [1.0, 1.0])], ["rounded"], "rounded")
+    value = model.node("Mul", [value, rounded], ["out"], "quantized")
+    model.output(value, FLOAT, ["N", 2])
+    yield "kinds", model
+
+    # Two copies of one matrix, one transposed: an autoencoder with tied weights.
+    model = Model("tied")
+    encoder = model.initializer("encoder", FLOAT, [4, 2], [float(i) for i in range(8)])
+    decoder = model.initializer("decoder", FLOAT, [2, 4], [0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0])
+    model.initializer("other", FLOAT, [2, 4], [1.0] * 8)
+    code = model.node("MatMul", [model.input("x", FLOAT, ["N", 4]), encoder], ["code"], "encode")
+    model.output(model.node("MatMul", [code, decoder], ["logits"], "decode"), FLOAT, ["N", 4])
+    yield "tied", model
+
+    # A loss inside the graph, and an output that has nothing to do with it.
+    model = Model("scalar")
+    x, y = model.input("x", FLOAT, ["N", 4]), model.input("labels", INT64, ["N"])
+    value = model.node("MatMul", [x, model.initializer("weight", FLOAT, [4, 3], [0.5] * 12)], ["logits"], "fc")
+    model.node("SoftmaxCrossEntropyLoss", [value, y], ["loss"], "loss")
+    model.output("loss", FLOAT, [])
+    model.output("logits", FLOAT, ["N", 3])
+    aside = model.node("Mul", [x, model.initializer("aside", FLOAT, [4], [1.0] * 4)], ["other"], "aside")
+    model.output(aside, FLOAT, ["N", 4])
+    yield "scalar", model
+
+    # An initializer in floats instead of raw bytes, and one that is an input as well (IR version 3).
+    model = Model("typed", opset=9, ir_version=3)
+    weight = message((1, [4, 3]), (2, FLOAT), (4, struct.pack("<12f", *range(12))), (8, "weight"))
+    model.initializers.append(weight)
+    model.input("weight", FLOAT, [4, 3])
+    model.output(model.node("MatMul", [model.input("x", FLOAT, ["N", 4]), "weight"], ["logits"], "fc"), FLOAT, ["N", 3])
+    yield "typed", model
+
+    # Nodes in the wrong order.
+    model = mlp()
+    model.nodes.reverse()
+    yield "unsorted", model
+
+
+def one(op, inputs, outputs=("y",), opset=17, **attributes):
+    """A model of one node. An input is (name, dims), (name, dims, dtype) or (name, dims, dtype, values)."""
+    model = Model("one", opset)
+    names = []
+    for name, dims, *more in inputs:
+        dtype = more[0] if more else FLOAT
+        if len(more) > 1:
+            model.initializer(name, dtype, dims, more[1])
+        else:
+            model.input(name, dtype, dims)
+        names.append(name)
+    for output in outputs:
+        model.output(output, FLOAT, None)
+    model.node(op, names, list(outputs), "node", **attributes)
+    return model
+
+
+def bad():
+    model = mlp()
+    model.nodes[1:1] = [node("Conv", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
+                        node("Elsewhere", ["c"], ["d"], "", "com.example"),
+                        node("Add", ["d", "hidden"], ["e"], "behind"), node("LSTM", ["e"], ["f"], "lstm")]
+    model.nodes[5] = node("Relu", ["f"], ["activated"], "act")
+    yield "unsupported", model
+    yield "symbols", one("Relu", [("x", ["N", "time", 4])])
+    yield "no-shape", one("Relu", [("x", None)])
+    yield "matmul-shapes", one("MatMul", [("x", [2, 784]), ("fc1.weight", [768, 10], FLOAT, [0.0] * 7680)])
+    yield "gemm-shapes", one("Gemm", [("x", [2, 4]), ("w", [3, 4])])
+    yield "gemm-bias", one("Gemm", [("x", [2, 4]), ("w", [4, 3]), ("b", [5])])
+    yield "gemm-rank", one("Gemm", [("x", [2, 4, 1]), ("w", [4, 3])])
+    yield "add-shapes", one("Add", [("a", [2, 3]), ("b", [2, 4])])
+    yield "add-types", one("Add", [("a", [2]), ("b", [2], INT64)])
+    yield "relu-bool", one("Relu", [("a", [2], BOOL)])
+    yield "reshape-count", one("Reshape", [("a", [2, 3]), ("shape", [2], INT64, [4, -1])])
+    yield "reshape-dynamic", one("Reshape", [("a", [2, 3]), ("shape", [1], INT64)])
+    yield "axis", one("Softmax", [("a", [2, 3])], axis=2)
+    yield "attribute", one("Relu", [("a", [2, 3])], slope=1)
+    yield "operands", one("Add", [("a", [2, 3])])
+    yield "outputs", one("Relu", [("a", [2, 3])], outputs=("y", "z"))
+    yield "absurd", one("Expand", [("a", [1]), ("shape", [3], INT64, [1 << 40, 1 << 40, 1 << 40])])
+    yield "string", one("Identity", [("a", [2], STRING)])
+    yield "gather-far", one("Gather", [("a", [2, 3]), ("i", [1], INT64, [7])])
+    yield "transpose", one("Transpose", [("a", [2, 3])], perm=[0, 0])
+    yield "old-opset", one("Relu", [("a", [2])], opset=6)
+    yield "new-opset", one("Relu", [("a", [2])], opset=99)
+
+    model = one("Relu", [("a", [2])])
+    model.nodes += [node("Add", ["p", "q"], ["r"], "first"), node("Relu", ["r"], ["q"], "second"),
+                    node("Neg", ["q"], ["p"], "third")]
+    model.output("p", FLOAT, None)
+    yield "cycle", model
+    model = one("Relu", [("a", [2])])
+    model.nodes[0] = node("Add", ["a", "nowhere"], ["y"], "node")
+    yield "undefined", model
+    model = one("Relu", [("a", [2])])
+    model.output("missing", FLOAT, None)
+    yield "no-output", model
+    model = one("Relu", [("a", [2])])
+    model.nodes.append(node("Neg", ["a"], ["y"], "again"))
+    yield "duplicate-output", model
+    model = one("Add", [("a", [2]), ("w", [2], FLOAT, [1.0, 2.0])])
+    model.initializer("w", FLOAT, [2], [1.0, 2.0])
+    yield "duplicate-initializer", model
+
+    for name, dims, data in [("no-data", [3], None), ("short-data", [3], b"12345678"), ("negative-dim", [-3], b""),
+                             ("absurd-dim", [1 << 40, 1 << 40], b"")]:
+        model = one("Relu", [("a", [2])])
+        model.initializer("w", FLOAT, dims, data=data)
+        yield name, model
+    for name, where in [("external-absent", ("absent.bin", 0, 8)), ("external-short", ("weights.bin", 4, 64)),
+                        ("external-up", ("../weights.bin", 0, 8)), ("external-absolute", ("/etc/passwd", 0, 8)),
+                        ("external-link", ("link.bin", 0, 8)), ("external-offset", ("weights.bin", "x", 8))]:
+        model = one("Add", [("a", [2])])
+        model.nodes[0] = node("Add", ["a", "w"], ["y"], "node")
+        model.initializer("w", FLOAT, [2], external=where)
+        yield name, model
+
+
+def npy(dtype, dims, data, fortran=False):
+    header = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {tuple(dims)}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+def archive(path, compression=zipfile.ZIP_STORED, **arrays):
+    with zipfile.ZipFile(path, "w", compression) as out:
+        for name, data in arrays.items():
+            out.writestr(name + ".npy", data)
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(os.path.join(folder, "in"), exist_ok=True)
+    at = lambda *parts: os.path.join(folder, "in", *parts)
+    write = lambda name, data: open(at(name), "wb").write(data)
+    for name, model in [*good(), *bad()]:
+        model.save(at(name + ".onnx"))
+
+    # Files that are not models.
+    whole = mlp().bytes()
+    write("truncated.onnx", whole[: len(whole) // 2])
+    write("empty.onnx", b"")
+    write("text.onnx", b"this is not a model\n")
+    write("no-graph.onnx", message((1, 8), (2, "somebody")))
+    write("unknown-field.onnx", whole + field(99, 1))
+    unknown = one("Relu", [("a", [2])])
+    unknown.nodes[0] += field(77, "later")
+    unknown.save(at("unknown-node-field.onnx"))
+
+    # External data, inside and outside.
+    write("weights.bin", raw(FLOAT, [float(i) for i in range(10)]))
+    with open(os.path.join(folder, "weights.bin"), "wb") as file:
+        file.write(raw(FLOAT, [1.0] * 10))
+    if not os.path.islink(at("link.bin")):
+        os.symlink(os.path.join("..", "weights.bin"), at("link.bin"))
+    model = Model("external")
+    model.initializer("weight", FLOAT, [2, 2], external=("weights.bin", 8, 16))
+    model.output(model.node("MatMul", [model.input("x", FLOAT, ["N", 2]), "weight"], ["y"], "fc"), FLOAT, ["N", 2])
+    model.save(at("external.onnx"))
+
+    # Data: ten rows of four numbers and a label.
+    numbers = npy("<f4", [10, 4], raw(FLOAT, [0.1 * i for i in range(40)]))
+    labels = npy("<i8", [10], raw(INT64, [i % 3 for i in range(10)]))
+    archive(at("data.npz"), x=numbers, labels=labels)
+    archive(at("deflated.npz"), zipfile.ZIP_DEFLATED, x=numbers, labels=labels)
+    archive(at("doubles.npz"), x=npy("<f8", [10, 4], raw(DOUBLE, [0.0] * 40)), labels=labels)
+    archive(at("narrow.npz"), x=npy("<f4", [10, 3], raw(FLOAT, [0.0] * 30)), labels=labels)
+    archive(at("uneven.npz"), x=numbers, labels=npy("<i8", [9], raw(INT64, [0] * 9)))
+    archive(at("fortran.npz"), x=npy("<f4", [10, 4], raw(FLOAT, [0.0] * 40), fortran=True), labels=labels)
+    archive(at("big-endian.npz"), x=npy(">f4", [10, 4], bytes(160)), labels=labels)
+    archive(at("one-hot.npz"), x=numbers, labels=npy("<f4", [10, 3], raw(FLOAT, [1.0, 0.0, 0.0] * 10)))
+    archive(at("binary.npz"), x=numbers, labels=labels)
+    archive(at("odd-labels.npz"), x=numbers, labels=npy("<i8", [10, 2], raw(INT64, [0] * 20)))
+    archive(at("empty.npz"), x=npy("<f4", [0, 4], b""), labels=npy("<i8", [0], b""))
+    write("x.npy", numbers)
+    write("labels.npy", labels)
+    with open(at("data.npz"), "rb") as file:
+        write("truncated.npz", file.read()[:300])
+
+
+if __name__ == "__main__":
+    main()

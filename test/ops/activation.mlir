@@ -1,0 +1,95 @@
+// RUN: gradc-opt %s | gradc-opt | FileCheck %s --check-prefix=TRIP
+// RUN: gradc-opt %s --canonicalize | FileCheck %s
+// RUN: gradc-opt %s --gradc-decompose --canonicalize --cse | FileCheck %s --check-prefix=PARTS
+// RUN: gradc-opt %s --gradc-differentiate --gradc-simplify-algebra --canonicalize --cse | FileCheck %s --check-prefix=GRAD
+
+// TRIP-LABEL: @trip
+// TRIP: grad.gelu %{{.*}} : tensor<3xf32>
+// TRIP: grad.gelu %{{.*}} {approximate} : tensor<3xf32>
+// TRIP: grad.silu %{{.*}} : tensor<3xf32>
+// PARTS-LABEL: @trip
+// PARTS-NOT: grad.gelu
+// PARTS: grad.erf
+// PARTS-NOT: grad.gelu
+// PARTS: grad.tanh
+// PARTS-NOT: grad.silu
+// PARTS: grad.sigmoid
+func.func @trip(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %0 = grad.gelu %x : tensor<3xf32>
+  %1 = grad.gelu %x {approximate} : tensor<3xf32>
+  %2 = grad.silu %x : tensor<3xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+// NaN stays and -0 too; integers have a relu.
+// CHECK-LABEL: @relus
+func.func @relus() -> (tensor<5xf32>, tensor<2xi8>, tensor<2xui8>) {
+  %x = grad.constant dense<[0x7FC00000, -0.0, -1.0, 2.0, 0xFF800000]> : tensor<5xf32>
+  // CHECK-DAG: dense<[0x7FC00000, -0.000000e+00, 0.000000e+00, 2.000000e+00, 0.000000e+00]>
+  %0 = grad.relu %x : tensor<5xf32>
+  %i = grad.constant dense<[-128, 127]> : tensor<2xi8>
+  // CHECK-DAG: dense<[0, 127]> : tensor<2xi8>
+  %1 = grad.relu %i : tensor<2xi8>
+  %u = grad.constant dense<[200, 0]> : tensor<2xui8>
+  // CHECK-DAG: dense<[200, 0]> : tensor<2xui8>
+  %2 = grad.relu %u : tensor<2xui8>
+  return %0, %1, %2 : tensor<5xf32>, tensor<2xi8>, tensor<2xui8>
+}
+
+// Far out sigmoid is a denormal on one side and exactly 1 on the other.
+// CHECK-LABEL: @far
+func.func @far() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %x = grad.constant dense<[-100.0, 100.0, 0.0, 0x7FC00000]> : tensor<4xf32>
+  // CHECK-DAG: dense<[3.783510e-44, 1.000000e+00, 5.000000e-01, {{0x[7F]FC00000}}]>
+  %0 = grad.sigmoid %x : tensor<4xf32>
+  // CHECK-DAG: dense<[-1.000000e+00, 1.000000e+00, 0.000000e+00, 0x7FC00000]>
+  %1 = grad.tanh %x : tensor<4xf32>
+  // CHECK-DAG: dense<[-0.000000e+00, 1.000000e+02, 0.000000e+00, 0x7FC00000]>
+  %2 = grad.gelu %x : tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// gelu(1) = 0.8413447 (exact), 0.8411920 (tanh form); silu(1) = 0.7310586.
+// CHECK-LABEL: @values
+func.func @values() -> (tensor<f32>, tensor<f32>, tensor<f32>) {
+  %x = grad.constant dense<1.0> : tensor<f32>
+  // CHECK-DAG: dense<0.841344773> : tensor<f32>
+  %0 = grad.gelu %x : tensor<f32>
+  // CHECK-DAG: dense<8.411920e-01> : tensor<f32>
+  %1 = grad.gelu %x {approximate} : tensor<f32>
+  // CHECK-DAG: dense<0.731058597> : tensor<f32>
+  %2 = grad.silu %x : tensor<f32>
+  return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// The gradient asks the result: the operand need not be saved. It is 0 at 0.
+// GRAD-LABEL: @grad_relu
+// GRAD: %[[Y:.*]] = grad.relu
+// GRAD: %[[C:.*]] = grad.compare gt %[[Y]]
+// GRAD: grad.select %[[C]]
+func.func @grad_relu(%x: tensor<f32>) -> tensor<f32> {
+  %y = grad.relu %x : tensor<f32>
+  %g = grad.gradient %y wrt %x : tensor<f32>, tensor<f32>
+  return %g : tensor<f32>
+}
+
+// At 0 the slopes of tanh, sigmoid, gelu (both forms) and silu are 1, 1/4, 1/2 and 1/2.
+// GRAD-LABEL: @slopes
+// GRAD-DAG: %[[TANH:.*]] = grad.constant dense<1.000000e+00> : tensor<f64>
+// GRAD-DAG: %[[SIGMOID:.*]] = grad.constant dense<2.500000e-01> : tensor<f64>
+// GRAD-DAG: %[[HALF:.*]] = grad.constant dense<5.000000e-01> : tensor<f64>
+// GRAD: return %[[TANH]], %[[SIGMOID]], %[[HALF]], %[[HALF]], %[[HALF]]
+func.func @slopes() -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) {
+  %x = grad.constant dense<0.0> : tensor<f64>
+  %0 = grad.tanh %x : tensor<f64>
+  %1 = grad.sigmoid %x : tensor<f64>
+  %2 = grad.gelu %x : tensor<f64>
+  %3 = grad.gelu %x {approximate} : tensor<f64>
+  %4 = grad.silu %x : tensor<f64>
+  %g0 = grad.gradient %0 wrt %x : tensor<f64>, tensor<f64>
+  %g1 = grad.gradient %1 wrt %x : tensor<f64>, tensor<f64>
+  %g2 = grad.gradient %2 wrt %x : tensor<f64>, tensor<f64>
+  %g3 = grad.gradient %3 wrt %x : tensor<f64>, tensor<f64>
+  %g4 = grad.gradient %4 wrt %x : tensor<f64>, tensor<f64>
+  return %g0, %g1, %g2, %g3, %g4 : tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>
+}

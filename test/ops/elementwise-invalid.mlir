@@ -1,0 +1,39 @@
+// RUN: gradc-opt %s -verify-diagnostics -split-input-file
+
+func.func @clamp_c1(%x: tensor<3xf32>) {
+  // expected-error @+1 {{expected low and high to be numbers, found nan and 1}}
+  %0 = grad.clamp %x, 0x7FF8000000000000, 1.0 : tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @clamp_c1_whole(%x: tensor<3xi32>) {
+  // expected-error @+1 {{expected whole or infinite limits of integers, found 5.000000e-01 and 1}}
+  %0 = grad.clamp %x, 0.5, 1.0 : tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @float_only(%x: tensor<3xi32>) {
+  // expected-error @+1 {{operand #0 must be static tensor of f64, f32, f16 or bf16}}
+  %0 = grad.exp %x : tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @static_only(%x: tensor<?xf32>) {
+  // expected-error @+1 {{operand #0 must be static tensor}}
+  %0 = grad.exp %x : tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @cast_shape(%x: tensor<3xf32>) {
+  // expected-error @+1 {{all of {operand, result} have same shape}}
+  %0 = grad.cast %x : tensor<3xf32> -> tensor<4xf64>
+  return
+}

@@ -1,0 +1,48 @@
+// RUN: gradc-opt %s -verify-diagnostics -split-input-file
+
+// expected-error @+1 {{expected initial of type 'tensor<3xf32>', found 'tensor<2xf32>'}}
+grad.state parameter @w : tensor<3xf32> = dense<0.0> : tensor<2xf32>
+
+// -----
+
+func.func @read_unknown() {
+  // expected-error @+1 {{expected a grad.state, found no @w}}
+  %0 = grad.read @w : tensor<3xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{state is here}}
+grad.state parameter @w : tensor<3xf32> = dense<0.0> : tensor<3xf32>
+func.func @read_type() {
+  // expected-error @+1 {{expected the type of @w ('tensor<3xf32>'), found 'tensor<4xf32>'}}
+  %0 = grad.read @w : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{state is here}}
+grad.state parameter @w : tensor<3xf32> = dense<0.0> : tensor<3xf32>
+func.func @write_type(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected the type of @w ('tensor<3xf32>'), found 'tensor<4xf32>'}}
+  grad.write @w, %x : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @gradient_c1(%x: tensor<3xf32>) {
+  // expected-error @+1 {{operand #0 must be float tensor of rank 0}}
+  %0 = grad.gradient %x wrt %x : tensor<3xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @gradient_c2(%y: tensor<f32>, %x: tensor<3xi32>) {
+  // expected-error @+1 {{operand #1 must be variadic of static tensor of f64, f32, f16 or bf16}}
+  %0 = grad.gradient %y wrt %x : tensor<f32>, tensor<3xi32>
+  return
+}

@@ -1,0 +1,93 @@
+// Bound entries: only launches that touch what an earlier one wrote, or write what it touched,
+// wait.
+#include "runtime/core/Program.h"
+#include "test/unit/runtime/ArtifactBuilder.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+gradc_artifact_slice arena(uint64_t offset, uint64_t bytes = 64) {
+  return {GRADC_SPACE_ARENA, 0, offset, bytes, GRADC_F32, 0};
+}
+gradc_artifact_slice buffer(uint32_t index) {
+  return {GRADC_SPACE_BUFFER, index, 0, 64, GRADC_F32, 0};
+}
+
+struct LaunchSpec {
+  bool splits;
+  std::vector<gradc_artifact_slice> reads, writes;
+};
+
+/// Which launches wait, as a string of '.' and 'w'.
+std::string waitsOf(const std::vector<LaunchSpec> &specs) {
+  ArtifactBuilder builder;
+  gradc_artifact_kernel single = {}, split = {};
+  single.units = split.units = 8;
+  single.grain = 8;
+  split.grain = 1;
+  gradc_artifact_level level = {};
+  level.kernels = builder.put(std::vector<gradc_artifact_kernel>{single, split});
+  level.buffers = builder.put(std::vector<gradc_artifact_buffer>(2));
+  std::vector<gradc_artifact_launch> launches;
+  for (const LaunchSpec &spec : specs) {
+    gradc_artifact_launch launch = {};
+    launch.kernel = spec.splits ? 1 : 0;
+    launch.operands = uint32_t(spec.reads.size());
+    std::vector<gradc_artifact_slice> slices = spec.reads;
+    slices.insert(slices.end(), spec.writes.begin(), spec.writes.end());
+    launch.slices = builder.put(slices);
+    launches.push_back(launch);
+  }
+  gradc_artifact_entry entry = {};
+  entry.launches = builder.put(launches);
+  Bytes blob = builder.finish();
+  auto artifact = Artifact::fromMemory(blob);
+  EXPECT_TRUE(artifact) << artifact.status().message();
+  auto device = createHostDevice(1);
+  std::byte memory[1024], *buffers[] = {memory, memory + 512};
+  void *kernels[] = {nullptr, nullptr};
+  Program program(**artifact, level, entry, {memory, buffers, kernels}, **device);
+  std::string waits;
+  for (const Launch &launch : program.launches())
+    waits += launch.waits ? 'w' : '.';
+  return waits;
+}
+
+TEST(Program, ReadersWaitForWriters) {
+  EXPECT_EQ(waitsOf({{true, {}, {arena(0)}}, {true, {arena(0)}, {arena(64)}}}), ".w");
+  EXPECT_EQ(waitsOf({{true, {}, {arena(0)}}, {true, {arena(64)}, {arena(128)}}}), "..");
+  EXPECT_EQ(waitsOf({{true, {}, {arena(0, 128)}}, {true, {arena(64)}, {arena(128)}}}), ".w");
+}
+
+TEST(Program, WritersWaitForReadersAndWriters) {
+  EXPECT_EQ(waitsOf({{true, {arena(0)}, {arena(64)}}, {true, {}, {arena(0)}}}), ".w");
+  EXPECT_EQ(waitsOf({{true, {}, {arena(0)}}, {true, {}, {arena(0)}}}), ".w");
+  EXPECT_EQ(waitsOf({{true, {arena(0)}, {arena(64)}}, {true, {arena(0)}, {arena(128)}}}), "..");
+}
+
+TEST(Program, BuffersAreApart) {
+  EXPECT_EQ(waitsOf({{true, {}, {buffer(0)}}, {true, {buffer(1)}, {arena(0)}}}), "..");
+  EXPECT_EQ(waitsOf({{true, {}, {buffer(1)}}, {true, {buffer(1)}, {arena(0)}}}), ".w");
+  EXPECT_EQ(waitsOf({{true, {}, {buffer(0)}}, {true, {arena(0)}, {arena(64)}}}), "..");
+}
+
+TEST(Program, UnsplitLaunchesNeverWaitForEachOther) {
+  EXPECT_EQ(waitsOf({{false, {}, {arena(0)}}, {false, {arena(0)}, {arena(0)}}}), "..");
+  EXPECT_EQ(waitsOf({{false, {}, {arena(0)}}, {true, {arena(0)}, {arena(64)}}}), ".w");
+  EXPECT_EQ(waitsOf({{true, {}, {arena(0)}}, {false, {arena(0)}, {arena(64)}}}), ".w");
+}
+
+TEST(Program, OneWaitCoversAllThatCameBefore) {
+  EXPECT_EQ(waitsOf({{true, {}, {arena(0)}},
+                     {true, {}, {arena(64)}},
+                     {true, {arena(0)}, {arena(128)}},
+                     {true, {arena(64)}, {arena(192)}},
+                     {true, {arena(192)}, {}}}),
+            "..w.w");
+}
+
+} // namespace

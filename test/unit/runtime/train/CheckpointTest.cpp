@@ -1,0 +1,298 @@
+// Checkpoints: what they hold, and that damage, full disks and kills are noticed or survived.
+#include "test/unit/runtime/train/TrainModel.h"
+
+#include "runtime/train/AtomicFile.h"
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/Checksum.h"
+
+#include <csignal>
+#include <cstring>
+#include <random>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+class CheckpointTest : public TrainTest {
+protected:
+  CheckpointTest() : path(folder / "one.ckpt") {
+    auto created = Session::create(artifact, {1, ""});
+    EXPECT_TRUE(created.ok());
+    session = std::move(*created);
+  }
+
+  void write() { ASSERT_TRUE(writeCheckpoint(path, *session, position).ok()); }
+  std::string openError() {
+    auto opened = Checkpoint::open(path);
+    return opened ? "opened" : opened.status().message();
+  }
+  /// Replaces the checksum by that of what the file now holds.
+  void reseal(Bytes &bytes) {
+    Checksum checksum;
+    checksum.add({bytes.data(), bytes.size() - 8});
+    uint64_t value = checksum.value();
+    std::memcpy(bytes.data() + bytes.size() - 8, &value, 8);
+  }
+
+  std::string path;
+  std::unique_ptr<Session> session;
+  TrainPosition position = {12, {2, 16}, 43, 7};
+};
+
+TEST_F(CheckpointTest, HoldsStatesAndPosition) {
+  float value[4] = {5, 6, 7, 8};
+  ASSERT_TRUE(session->writeState(0, value).ok());
+  write();
+  auto checkpoint = Checkpoint::open(path);
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  EXPECT_EQ(checkpoint->modelHash(), 42u);
+  EXPECT_EQ(checkpoint->position().step, 12u);
+  EXPECT_EQ(checkpoint->position().data, (Position{2, 16}));
+  EXPECT_EQ(checkpoint->position().rows, 43u);
+  EXPECT_EQ(checkpoint->position().seed, 7u);
+  EXPECT_EQ(checkpoint->level(), "x86-64-v3");
+  ASSERT_EQ(checkpoint->states().size(), 1u);
+  const Checkpoint::State &state = checkpoint->states()[0];
+  EXPECT_EQ(state.name, "w");
+  EXPECT_EQ(state.dtype, GRADC_F32);
+  EXPECT_EQ(state.kind, GRADC_STATE_PARAMETER);
+  ASSERT_EQ(state.shape.size(), 1u);
+  EXPECT_EQ(state.shape[0], 4);
+
+  ASSERT_TRUE(session->resetStates().ok());
+  ASSERT_TRUE(checkpoint->restore(*session).ok());
+  float restored[4];
+  ASSERT_TRUE(session->readState(0, restored).ok());
+  EXPECT_EQ(std::memcmp(restored, value, sizeof value), 0);
+}
+
+TEST_F(CheckpointTest, EveryTruncationIsNoticed) {
+  write();
+  Bytes whole = readFile(path);
+  for (size_t length = 0; length < whole.size(); ++length) {
+    writeFile(path, Bytes(whole.begin(), whole.begin() + ptrdiff_t(length)));
+    std::string message = openError();
+    ASSERT_NE(message, "opened") << length;
+    if (length >= 8)
+      EXPECT_NE(message.find(" is truncated: "), message.npos) << message;
+  }
+}
+
+TEST_F(CheckpointTest, EveryFlippedByteIsNoticed) {
+  write();
+  Bytes whole = readFile(path);
+  for (size_t at = 0; at < whole.size(); ++at) {
+    Bytes flipped = whole;
+    flipped[at] ^= std::byte(0x10);
+    writeFile(path, flipped);
+    ASSERT_NE(openError(), "opened") << at;
+  }
+}
+
+TEST_F(CheckpointTest, Errors) {
+  std::string who = "checkpoint '" + path + "' ";
+  EXPECT_EQ(openError(), "cannot read '" + path + "': No such file or directory");
+  writeFile(path, bytesOf(std::vector<char>(500, 'x')));
+  EXPECT_EQ(openError(), who + "is not a checkpoint");
+  write();
+  Bytes whole = readFile(path);
+  Bytes longer = whole;
+  longer.resize(whole.size() + 1);
+  writeFile(path, longer);
+  EXPECT_EQ(openError(), who + "is damaged: its checksum differs");
+
+  Bytes newer = whole;
+  newer[8] = std::byte(9);
+  reseal(newer);
+  writeFile(path, newer);
+  EXPECT_EQ(openError(), who + "has version 9, expected 1");
+
+  Bytes hostile = whole; // a checksum can be made for anything
+  uint32_t states = 1000;
+  std::memcpy(hostile.data() + 12, &states, sizeof states);
+  reseal(hostile);
+  writeFile(path, hostile);
+  EXPECT_EQ(openError(), who + "is damaged: state 1 of 1000 lies outside the file");
+}
+
+TEST_F(CheckpointTest, OfAnotherModel) {
+  write();
+  make({.weight = "v"}); // the hash claims that it fits
+  session = std::move(*Session::create(artifact, {1, ""}));
+  auto checkpoint = Checkpoint::open(path);
+  ASSERT_TRUE(checkpoint.ok());
+  EXPECT_EQ(checkpoint->restore(*session).message(),
+            "checkpoint '" + path + "' is of another model: it lacks state 'v' of 16 bytes");
+}
+
+TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
+  TrainOptions options;
+  options.steps = 3;
+  options.checkpoint = folder / "run";
+  ASSERT_TRUE(train(options).ok());
+  std::string file = options.checkpoint + "/step-3.ckpt";
+  Bytes bytes = readFile(file);
+  auto level = std::string_view("x86-64-v3");
+  for (size_t at = 0; at + level.size() < bytes.size(); ++at)
+    if (std::memcmp(bytes.data() + at, level.data(), level.size()) == 0)
+      bytes[at + 8] = std::byte('9');
+  reseal(bytes);
+  writeFile(file, bytes);
+  options.resume = "latest";
+  options.steps = 4;
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(train(options).ok());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: the checkpoint was trained on level x86-64-v9, this run is on x86-64-v3: "
+            "results may differ in their last bits\n");
+}
+
+TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
+  make({.ballast = 1 << 18});
+  std::string run = folder / "run";
+  ASSERT_EQ(main({"--quiet", "--threads=1", "--steps=3", "--checkpoint", run}), 0);
+  Bytes before = readFile(run + "/step-3.ckpt");
+  std::string errors = folder / "errors";
+  static const char *errorFile = errors.c_str();
+  pid_t process =
+      start({"--quiet", "--threads=1", "--steps=6", "--checkpoint", run, "--resume"}, [] {
+        if (!freopen(errorFile, "w", stderr))
+          _exit(99);
+        rlimit limit = {1 << 19, 1 << 19}; // bytes a file: half a checkpoint
+        setrlimit(RLIMIT_FSIZE, &limit);
+      });
+  EXPECT_EQ(wait(process), 1);
+  EXPECT_EQ(linesOf(errors),
+            std::vector{"error: cannot write '" + run +
+                        "/step-6.ckpt': File too large; the previous checkpoint '" + run +
+                        "/step-3.ckpt' is whole"});
+  EXPECT_EQ(readFile(run + "/step-3.ckpt"), before);
+  EXPECT_FALSE(exists(run + "/step-6.ckpt"));
+  EXPECT_FALSE(exists(run + "/step-6.ckpt.tmp"));
+  EXPECT_EQ(main({"--quiet", "--threads=1", "--steps=6", "--checkpoint", run, "--resume"}), 0);
+}
+
+TEST_F(CheckpointTest, AFullDiskIsSaidWithTheCheckpointThatIsLeft) {
+  // The second checkpoint cannot be written: a folder stands in its way.
+  make({.job = digitsJob + std::string(" checkpoint { every_steps: 2 }")});
+  TrainOptions options;
+  options.checkpoint = folder / "run";
+  CheckpointFolder checkpoints(options.checkpoint);
+  ASSERT_TRUE(CheckpointFolder(checkpoints.file(4) + ".tmp").create().ok());
+  auto summary = train(options);
+  EXPECT_EQ(summary.status().code(), Code::error);
+  EXPECT_EQ(summary.status().message(), "cannot write '" + checkpoints.file(4) +
+                                            "': Is a directory; the previous checkpoint '" +
+                                            checkpoints.file(2) + "' is whole");
+}
+
+TEST_F(CheckpointTest, AKillAtAnyMomentLeavesWholeCheckpoints) {
+  std::mt19937 random(1);
+  std::string run = folder / "run";
+  CheckpointFolder checkpoints(run);
+  make({.job = digitsJob + std::string(" checkpoint { every_steps: 1 keep: 2 }")});
+  int64_t newest = 0;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::string> arguments = {"--quiet", "--threads=1", "--epochs=100000000",
+                                          "--checkpoint", run};
+    if (!checkpoints.steps().empty())
+      arguments.push_back("--resume");
+    pid_t process = start(arguments);
+    usleep(2000 + random() % 12000);
+    kill(process, SIGKILL);
+    ASSERT_EQ(wait(process), 1000 + SIGKILL) << "it ended by itself";
+    auto steps = checkpoints.steps();
+    for (int64_t step : steps) {
+      auto checkpoint = Checkpoint::open(checkpoints.file(step));
+      ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+      EXPECT_EQ(checkpoint->position().step, uint64_t(step));
+    }
+    if (!steps.empty()) {
+      EXPECT_GE(steps.back(), newest);
+      newest = steps.back();
+    }
+  }
+  EXPECT_GT(newest, 0);
+
+  // And after all those kills the bits are those of one run.
+  TrainOptions options;
+  options.steps = newest + 5;
+  options.checkpoint = run;
+  options.resume = "latest";
+  options.exportPath = folder / "resumed.onnx";
+  ASSERT_TRUE(train(options).ok());
+  options.resume.clear();
+  options.checkpoint = folder / "whole";
+  options.exportPath = folder / "whole.onnx";
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(readFile(folder / "resumed.onnx"), readFile(folder / "whole.onnx"));
+}
+
+TEST_F(CheckpointTest, FolderIgnoresOtherFilesAndRemovesLeftovers) {
+  CheckpointFolder checkpoints(folder / "run");
+  ASSERT_TRUE(checkpoints.create().ok());
+  for (const char *name : {"step-3.ckpt", "step-20.ckpt", "step-100.ckpt", "step-7.ckpt.tmp",
+                           "step-x.ckpt", "step-.ckpt", "notes.tmp", "step-9.txt"})
+    writeFile(folder / ("run/" + std::string(name)), {});
+  EXPECT_EQ(checkpoints.steps(), (std::vector<int64_t>{3, 20, 100}));
+  EXPECT_EQ(*checkpoints.latest(), checkpoints.file(100));
+  checkpoints.prune(100, 2);
+  EXPECT_EQ(checkpoints.steps(), (std::vector<int64_t>{20, 100}));
+  checkpoints.prune(20, 2);
+  EXPECT_EQ(checkpoints.steps(), (std::vector<int64_t>{20}));
+  EXPECT_FALSE(exists(folder / "run/step-7.ckpt.tmp"));
+  for (const char *name : {"step-x.ckpt", "step-.ckpt", "notes.tmp", "step-9.txt"})
+    EXPECT_TRUE(exists(folder / ("run/" + std::string(name)))) << name;
+}
+
+TEST(ChecksumTest, IsXxh64) {
+  auto hash = [](std::string_view text, size_t piece) {
+    Checksum checksum;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      auto part = text.substr(at, piece);
+      checksum.add(std::as_bytes(std::span(part.data(), part.size())));
+    }
+    return checksum.value();
+  };
+  EXPECT_EQ(hash("", 1), 0xEF46DB3751D8E999u);
+  EXPECT_EQ(hash("a", 1), 0xD24EC4F1A98C6E5Bu);
+  EXPECT_EQ(hash("abc", 3), 0x44BC2CF5AD770999u);
+  std::string longer;
+  for (int i = 0; i < 1000; ++i)
+    longer += char(i * 7);
+  for (size_t piece : {1, 3, 31, 32, 33, 64, 999})
+    EXPECT_EQ(hash(longer, piece), hash(longer, 1000)) << piece;
+}
+
+TEST(AtomicFileTest, LeavesNothingWithoutCommit) {
+  TemporaryFolder folder;
+  std::string path = folder / "file";
+  {
+    AtomicFile file(path);
+    file.write(bytesOf(std::vector<char>(1 << 20, 'x')));
+    EXPECT_TRUE(exists(path + ".tmp"));
+  }
+  EXPECT_FALSE(exists(path + ".tmp"));
+  EXPECT_FALSE(exists(path));
+  Bytes content = bytesOf(std::vector<char>(1 << 20, 'y'));
+  {
+    AtomicFile file(path);
+    file.write(content);
+    EXPECT_TRUE(file.commit().ok());
+  }
+  EXPECT_FALSE(exists(path + ".tmp"));
+  EXPECT_EQ(readFile(path), content);
+}
+
+TEST(AtomicFileTest, KeepsTheFirstFailure) {
+  AtomicFile file("/absent/file");
+  file.write(bytesOf(std::vector<char>(10)));
+  EXPECT_EQ(file.commit().message(), "cannot write '/absent/file': No such file or directory");
+}
+
+} // namespace

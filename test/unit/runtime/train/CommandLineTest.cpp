@@ -1,0 +1,196 @@
+// The command line, log lines and progress.
+#include "runtime/train/CommandLine.h"
+#include "runtime/train/Log.h"
+#include "runtime/train/Progress.h"
+#include "test/unit/runtime/train/TrainModel.h"
+
+#include <cmath>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+Result<CommandLine> parse(std::vector<std::string> arguments) {
+  std::vector<char *> raw;
+  for (std::string &argument : arguments)
+    raw.push_back(argument.data());
+  return parseCommandLine(raw);
+}
+
+std::string parseError(std::vector<std::string> arguments) {
+  auto line = parse(std::move(arguments));
+  EXPECT_FALSE(line.ok());
+  EXPECT_EQ(line.status().code(), Code::usage);
+  return line.status().message();
+}
+
+TEST(CommandLineTest, ReadsEveryOption) {
+  auto line = parse({"--steps", "5", "--epochs=6", "--seed", "0", "--threads", "8", "--level",
+                     "x86-64-v3", "--data-dir", "d", "--log=l", "--checkpoint", "c", "--export",
+                     "e.onnx", "--quiet", "--resume", "r"});
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  const TrainOptions &options = line->options;
+  EXPECT_EQ(options.steps, 5);
+  EXPECT_EQ(options.epochs, 6);
+  EXPECT_EQ(options.seed, 0);
+  EXPECT_EQ(options.threads, 8);
+  EXPECT_EQ(options.level, "x86-64-v3");
+  EXPECT_EQ(options.dataFolder, "d");
+  EXPECT_EQ(options.log, "l");
+  EXPECT_EQ(options.checkpoint, "c");
+  EXPECT_EQ(options.exportPath, "e.onnx");
+  EXPECT_EQ(options.resume, "r");
+  EXPECT_TRUE(options.quiet);
+  EXPECT_FALSE(line->help);
+}
+
+TEST(CommandLineTest, ResumeTakesAPathOrNothing) {
+  EXPECT_EQ(parse({"--resume"})->options.resume, "latest");
+  EXPECT_EQ(parse({"--resume", "--quiet"})->options.resume, "latest");
+  EXPECT_EQ(parse({"--resume=run"})->options.resume, "run");
+  EXPECT_EQ(parse({})->options.resume, "");
+}
+
+TEST(CommandLineTest, Errors) {
+  EXPECT_EQ(parseError({"--chekpoint", "d"}),
+            "unknown option '--chekpoint', did you mean '--checkpoint'?");
+  EXPECT_EQ(parseError({"--frobnicate"}), "unknown option '--frobnicate'");
+  EXPECT_EQ(parseError({"model.onnx"}), "unexpected argument 'model.onnx'");
+  EXPECT_EQ(parseError({"--steps"}), "option '--steps' expects a value: --steps N");
+  EXPECT_EQ(parseError({"--steps", "--quiet"}), "option '--steps' expects a value: --steps N");
+  EXPECT_EQ(parseError({"--steps", "0"}), "option '--steps' is '0', expected a number, 1 or more");
+  EXPECT_EQ(parseError({"--steps", "5x"}),
+            "option '--steps' is '5x', expected a number, 1 or more");
+  EXPECT_EQ(parseError({"--epochs="}), "option '--epochs' is '', expected a number, 1 or more");
+  EXPECT_EQ(parseError({"--seed", "-1"}), "option '--seed' is '-1', expected a number, 0 or more");
+  EXPECT_EQ(parseError({"--threads", "5000"}),
+            "option '--threads' is '5000', expected a number from 1 to 4096");
+  EXPECT_EQ(parseError({"--log="}), "option '--log' is '', expected a name");
+  EXPECT_EQ(parseError({"--quiet=yes"}), "option '--quiet' takes no value");
+}
+
+TEST(CommandLineTest, HelpNamesEveryOption) {
+  std::string help = helpText("trainer");
+  for (const char *name : {"--steps N", "--epochs N", "--seed N", "--threads N", "--level NAME",
+                           "--data-dir DIR", "--log FILE", "--checkpoint DIR", "--resume [PATH]",
+                           "--export FILE", "--quiet", "--help", "--version"})
+    EXPECT_NE(help.find(name), help.npos) << name;
+}
+
+TEST(LogTest, NumbersReadBackAndNonFiniteOnesAreNull) {
+  std::string out;
+  LogLine(out, "test")
+      .integer("i", -3)
+      .real("third", 1 / 3.0f)
+      .real("tenth", 0.1)
+      .real("nan", NAN)
+      .real("inf", INFINITY)
+      .real("low", -double(INFINITY));
+  EXPECT_EQ(out, "{\"event\":\"test\",\"i\":-3,\"third\":0.33333334,\"tenth\":0.1,"
+                 "\"nan\":null,\"nan_is\":\"nan\",\"inf\":null,\"inf_is\":\"inf\","
+                 "\"low\":null,\"low_is\":\"-inf\"}\n");
+}
+
+TEST(LogTest, StringsAreEscaped) {
+  std::string out;
+  LogLine(out, "test").string("s", "a\"b\\c\n\x01 \xc3\xa9");
+  EXPECT_EQ(out, "{\"event\":\"test\",\"s\":\"a\\\"b\\\\c\\u000a\\u0001 \xc3\xa9\"}\n");
+}
+
+TEST(LogTest, LinesReachTheFileWhenTheBufferIsFullAndAtTheEnd) {
+  TemporaryFolder folder;
+  std::string path = folder / "log";
+  {
+    Log log;
+    ASSERT_TRUE(log.open(path, false).ok());
+    log.line("one");
+    ASSERT_TRUE(log.write().ok());
+    EXPECT_EQ(linesOf(path).size(), 0u);
+    for (int i = 0; i < 10000; ++i)
+      log.line("more");
+    ASSERT_TRUE(log.write().ok());
+    EXPECT_EQ(linesOf(path).size(), 10001u);
+    log.line("last");
+  }
+  EXPECT_EQ(linesOf(path).size(), 10002u);
+  Log log;
+  ASSERT_TRUE(log.open(path, /*append=*/true).ok());
+  log.line("appended");
+  ASSERT_TRUE(log.flush().ok());
+  EXPECT_EQ(linesOf(path).size(), 10003u);
+}
+
+class ProgressTest : public testing::Test {
+protected:
+  ProgressTest() : path(folder / "out"), descriptor(open(path.c_str(), O_CREAT | O_RDWR, 0600)) {}
+  ~ProgressTest() override { close(descriptor); }
+
+  static StepReport report(int64_t step) {
+    StepReport report;
+    report.step = step;
+    report.loss = 6.81234f;
+    report.gradientNorm = 0.912f;
+    report.learningRate = 6e-4f;
+    report.milliseconds = 0.063;
+    report.inputMilliseconds = 0.000252;
+    return report;
+  }
+
+  TemporaryFolder folder;
+  std::string path;
+  int descriptor;
+};
+
+TEST_F(ProgressTest, PlainLinesAreRare) {
+  Progress progress(descriptor, false, 19560, 32);
+  auto now = Progress::Clock::now();
+  for (int step = 1; step <= 5000; ++step)
+    progress.step(report(step), now += std::chrono::milliseconds(1));
+  auto lines = linesOf(path);
+  ASSERT_EQ(lines.size(), 2u); // one in two seconds
+  EXPECT_EQ(lines[0].substr(lines[0].find("  loss")),
+            "  loss 6.8123  norm 0.91  lr 6.0e-04  0.063 ms  508k samples/s  input 0.4%");
+  EXPECT_EQ(lines[0].substr(0, 6), "step  ");
+  EXPECT_NE(lines[0].find("/19560"), std::string::npos);
+  progress.print("done");
+  EXPECT_EQ(linesOf(path).back(), "done");
+}
+
+TEST_F(ProgressTest, QuietIsQuiet) {
+  Progress progress(descriptor, true, 100, 32);
+  progress.step(report(1), Progress::Clock::now() + std::chrono::hours(1));
+  progress.print("done");
+  EXPECT_TRUE(readFile(path).empty());
+}
+
+TEST(ShortCountTest, FourDigitsAtMost) {
+  EXPECT_EQ(shortCount(0), "0");
+  EXPECT_EQ(shortCount(9999), "9999");
+  EXPECT_EQ(shortCount(10000), "10k");
+  EXPECT_EQ(shortCount(507936), "508k");
+  EXPECT_EQ(shortCount(12.3e6), "12M");
+}
+
+TEST(ProgressTerminalTest, OneLineIsRewritten) {
+  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(grantpt(master) | unlockpt(master), 0);
+  int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  Progress progress(terminal, false, 100, 32);
+  StepReport report;
+  report.milliseconds = 1;
+  progress.step(report, Progress::Clock::now() + std::chrono::seconds(1));
+  progress.print("done");
+  std::string seen(4096, ' ');
+  seen.resize(size_t(read(master, seen.data(), seen.size())));
+  EXPECT_EQ(seen.find("\rstep   0/100  loss"), 0u) << seen;
+  EXPECT_NE(seen.find("\x1b[K\r\x1b[Kdone\r\n"), seen.npos) << seen;
+  close(terminal);
+  close(master);
+}
+
+} // namespace

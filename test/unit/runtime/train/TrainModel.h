@@ -1,0 +1,63 @@
+// An artifact that trains, and a folder with its data.
+#ifndef TEST_UNIT_RUNTIME_TRAIN_TRAINMODEL_H
+#define TEST_UNIT_RUNTIME_TRAIN_TRAINMODEL_H
+
+#include "runtime/train/Trainer.h"
+#include "test/unit/runtime/data/DataTesting.h"
+
+namespace gradc::test {
+
+struct TrainModelOptions {
+  std::string job = {};     ///< protobuf text; {} stands for the folder of the data
+  std::string weight = "w"; ///< name of the one state
+  uint64_t modelHash = 42;
+  bool tails = true; ///< entries for smaller last batches
+  bool carriesModel = true;
+  int64_t ballast = 0; ///< elements of a second state, which makes checkpoints big
+  std::vector<std::string> levels = {"x86-64-v3"};
+};
+
+/// State w f32[4] (0.1, 0.2, 0.3, 0.4). Entries train (8 rows), train.tail (3), evaluate (8) and
+/// evaluate.tail (1) over images f32 [2, 2] and labels i64 of 10 classes; kernels.c has the
+/// arithmetic. The "ONNX model" is "before " + w + " after".
+Bytes makeTrainModel(const TrainModelOptions &options);
+
+/// A job over digits.npz: 43 training rows, 17 rows to evaluate on.
+constexpr const char *digitsJob = R"(
+  directory: "{}"
+  optimizer { sgd { learning_rate: 0.02 } }
+  data { source { npz { path: "digits.npz" rows { end: 43 } } }
+         map { field: "images" cast: F32 scale: 0.01 }
+         shuffle { } batch { size: 8 } prefetch { } }
+  evaluation { data { source { npz { path: "digits.npz" rows { begin: 43 } } }
+                      map { field: "images" cast: F32 scale: 0.01 } batch { size: 8 } } }
+  epochs: 4 seed: 7)";
+
+/// A model, its data, and trainings of it.
+class TrainTest : public testing::Test {
+protected:
+  TrainTest();
+
+  /// Takes the job of the options as it is, or `digitsJob`.
+  void make(TrainModelOptions model = {});
+  /// Trains quietly on one thread with these options.
+  Result<TrainSummary> train(TrainOptions options = {});
+  /// trainerMain with these arguments, in this process.
+  int main(std::vector<std::string> arguments);
+  /// In a process of its own, which `prepare` may limit; returns its number.
+  pid_t start(std::vector<std::string> arguments, void (*prepare)() = nullptr);
+  /// The exit code, or 1000 + the signal that ended it.
+  static int wait(pid_t process);
+
+  std::shared_ptr<const Artifact> artifact;
+  Bytes blob;
+  TemporaryFolder folder;
+};
+
+/// The lines of a text file.
+std::vector<std::string> linesOf(const std::string &path);
+bool exists(const std::string &path);
+
+} // namespace gradc::test
+
+#endif

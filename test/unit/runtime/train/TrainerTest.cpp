@@ -1,0 +1,440 @@
+// Whole trainings: length, evaluation, log, resume, export, and what stops them.
+#include "test/unit/runtime/train/TrainModel.h"
+
+#include "runtime/train/CheckpointFolder.h"
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <numeric>
+#include <unistd.h>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+using TrainerTest = TrainTest;
+
+std::string digitsJobWith(std::string_view more) { return digitsJob + std::string(more); }
+
+TEST_F(TrainerTest, TrainsWholeEpochsWithTheirSmallerLastBatch) {
+  auto summary = train();
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(summary->steps, 24); // 4 epochs of five batches of 8 and one of 3
+  ASSERT_EQ(summary->losses.size(), 24u);
+  // Shuffled small batches jump: epochs are compared.
+  auto epochLoss = [&](ptrdiff_t epoch) {
+    auto first = summary->losses.begin() + 6 * epoch;
+    return std::accumulate(first, first + 6, 0.0f);
+  };
+  EXPECT_LT(epochLoss(3), epochLoss(0));
+  ASSERT_EQ(summary->evaluation.size(), 2u);
+  EXPECT_EQ(summary->evaluation[0].name, "loss");
+  EXPECT_EQ(summary->evaluation[1].name, "accuracy");
+}
+
+TEST_F(TrainerTest, LengthIsTheSpecsOrTheCommandLines) {
+  auto steps = [&](std::optional<int64_t> steps, std::optional<int64_t> epochs) {
+    TrainOptions options;
+    options.steps = steps;
+    options.epochs = epochs;
+    auto summary = train(options);
+    EXPECT_TRUE(summary.ok());
+    return summary->steps;
+  };
+  EXPECT_EQ(steps({}, {}), 24);
+  EXPECT_EQ(steps(10, {}), 10);
+  EXPECT_EQ(steps(50, {}), 50); // over as many epochs as it takes
+  EXPECT_EQ(steps({}, 2), 12);
+  EXPECT_EQ(steps(50, 2), 12);
+  EXPECT_EQ(steps(7, 2), 7);
+  make({.job = digitsJobWith(" steps: 9")});
+  EXPECT_EQ(steps({}, {}), 9);
+  std::string job = digitsJob;
+  job.replace(job.find("epochs: 4"), 9, "steps: 40");
+  make({.job = job});
+  EXPECT_EQ(steps({}, {}), 40);
+}
+
+TEST_F(TrainerTest, EvaluationIsTheMeanOverRows) {
+  TrainOptions options;
+  options.steps = 1;
+  auto summary = train(options);
+  ASSERT_TRUE(summary.ok());
+  // Again by hand: 17 rows in batches of 8, 8 and 1, with the weights that one step leaves.
+  options.exportPath = folder / "out.onnx";
+  ASSERT_TRUE(train(options).ok());
+  Bytes exported = readFile(options.exportPath);
+  float w[4];
+  std::memcpy(w, exported.data() + 7, sizeof w);
+  double sum = 0, hits = 0;
+  for (int row = 43; row < 60; ++row) {
+    double error = -(row % 10);
+    for (int j = 0; j < 4; ++j)
+      error += w[j] * (0.01 * ((4 * row + j) % 256));
+    sum += error * error;
+    hits += std::abs(error) < 0.5;
+  }
+  EXPECT_NEAR(summary->evaluation[0].value, sum / 17, 1e-4 * sum / 17);
+  EXPECT_NEAR(summary->evaluation[1].value, hits / 17, 1e-6);
+}
+
+TEST_F(TrainerTest, Log) {
+  TrainOptions options;
+  options.epochs = 2;
+  options.log = folder / "log.jsonl";
+  options.checkpoint = folder / "run";
+  auto summary = train(options);
+  ASSERT_TRUE(summary.ok());
+  auto lines = linesOf(options.log);
+  ASSERT_EQ(lines.size(), 1 + 12 + 2 * 2 + 1u);
+  EXPECT_EQ(lines[0], R"({"event":"start","step":0,"steps":12,"seed":7,"level":"x86-64-v3"})");
+  EXPECT_EQ(lines[1].find("{\"event\":\"step\",\"step\":1,\"loss\":"), 0u);
+  for (const char *key : {",\"accuracy\":", ",\"lr\":0.02,", ",\"grad_norm\":", ",\"ms\":"})
+    EXPECT_NE(lines[1].find(key), std::string::npos) << lines[1];
+  EXPECT_EQ(lines[7].find("{\"event\":\"eval\",\"epoch\":1,\"step\":6,\"loss\":"), 0u) << lines[7];
+  EXPECT_NE(lines[7].find(",\"accuracy\":"), std::string::npos);
+  EXPECT_EQ(lines[8], "{\"event\":\"checkpoint\",\"step\":6,\"path\":\"" + options.checkpoint +
+                          "/step-6.ckpt\"}");
+  EXPECT_EQ(lines.back().find("{\"event\":\"done\",\"step\":12,\"epochs\":2,\"seconds\":"), 0u);
+  EXPECT_NE(lines.back().find("\"reason\":\"finished\"}"), std::string::npos);
+
+  // The losses read back to the same floats.
+  for (int step = 1; step <= 6; ++step) {
+    const std::string &line = lines[size_t(step)];
+    float loss = std::strtof(line.c_str() + line.find("\"loss\":") + 7, nullptr);
+    EXPECT_EQ(loss, summary->losses[size_t(step) - 1]);
+  }
+}
+
+TEST_F(TrainerTest, SeedsDecide) {
+  auto losses = [&](int64_t seed) {
+    TrainOptions options;
+    options.seed = seed;
+    auto summary = train(options);
+    EXPECT_TRUE(summary.ok());
+    return summary->losses;
+  };
+  EXPECT_EQ(losses(1), losses(1));
+  EXPECT_NE(losses(1), losses(2));
+}
+
+TEST_F(TrainerTest, ResumeAfterAnyStepGivesTheSameBits) {
+  TrainOptions options;
+  options.steps = 20;
+  options.exportPath = folder / "whole.onnx";
+  auto whole = train(options);
+  ASSERT_TRUE(whole.ok());
+  Bytes expected = readFile(options.exportPath);
+  for (int64_t stop = 1; stop <= 20; ++stop) {
+    TrainOptions first;
+    first.steps = stop;
+    first.checkpoint = folder / ("run" + std::to_string(stop));
+    ASSERT_TRUE(train(first).ok());
+    TrainOptions second = options;
+    second.checkpoint = first.checkpoint;
+    second.resume = "latest";
+    second.exportPath = folder / "resumed.onnx";
+    auto summary = train(second);
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    EXPECT_EQ(summary->steps, 20);
+    EXPECT_EQ(summary->losses,
+              std::vector<float>(whole->losses.begin() + stop, whole->losses.end()));
+    EXPECT_EQ(readFile(second.exportPath), expected) << stop;
+    EXPECT_EQ(summary->evaluation[0].value, whole->evaluation[0].value);
+  }
+}
+
+TEST_F(TrainerTest, ResumeFromAFileOrAFolderAppendsToTheLog) {
+  TrainOptions options;
+  options.steps = 5;
+  options.checkpoint = folder / "run";
+  options.log = folder / "log.jsonl";
+  ASSERT_TRUE(train(options).ok());
+  size_t before = linesOf(options.log).size();
+  options.steps = 6;
+  for (std::string from : {options.checkpoint + "/step-5.ckpt", options.checkpoint}) {
+    options.resume = from;
+    ASSERT_TRUE(train(options).ok());
+  }
+  auto lines = linesOf(options.log);
+  ASSERT_GT(lines.size(), before);
+  EXPECT_EQ(lines[before].find("{\"event\":\"resume\",\"step\":5,"), 0u) << lines[before];
+}
+
+TEST_F(TrainerTest, ResumeErrors) {
+  TrainOptions options;
+  options.resume = "latest";
+  EXPECT_EQ(train(options).status().message(),
+            "nothing to resume from: the spec has no checkpoint folder, name one with "
+            "--checkpoint");
+  EXPECT_EQ(train(options).status().code(), Code::usage);
+  options.checkpoint = folder / "run";
+  EXPECT_EQ(train(options).status().message(),
+            "no checkpoint in '" + options.checkpoint + "' to resume from");
+  options.resume = folder / "absent.ckpt";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot read '" + options.resume + "': No such file or directory");
+
+  options.resume.clear();
+  options.steps = 3;
+  ASSERT_TRUE(train(options).ok());
+  options.resume = "latest";
+  options.seed = 8;
+  EXPECT_EQ(train(options).status().message(),
+            "cannot resume with seed 8: the checkpoint was trained with seed 7");
+  options.seed.reset();
+  std::string job = digitsJob;
+  job.replace(job.find("end: 43"), 7, "end: 35");
+  make({.job = job});
+  EXPECT_EQ(train(options).status().message(),
+            "cannot resume: the checkpoint was written with 43 training rows, the data now gives "
+            "35");
+  make({.modelHash = 43});
+  EXPECT_EQ(train(options).status().message(),
+            "checkpoint '" + options.checkpoint +
+                "/step-3.ckpt' is of another model: its states differ in name, type or shape from "
+                "this artifact's");
+}
+
+TEST_F(TrainerTest, ADamagedNewestCheckpointNamesTheOneBefore) {
+  make({.job = digitsJobWith(" checkpoint { every_steps: 2 }")});
+  TrainOptions options;
+  options.steps = 4;
+  options.checkpoint = folder / "run";
+  ASSERT_TRUE(train(options).ok());
+  std::string newest = options.checkpoint + "/step-4.ckpt";
+  Bytes bytes = readFile(newest);
+  bytes[bytes.size() / 2] ^= std::byte(1);
+  writeFile(newest, bytes);
+  options.resume = "latest";
+  EXPECT_EQ(train(options).status().message(), "checkpoint '" + newest +
+                                                   "' is damaged: its checksum differs; the one "
+                                                   "before it is '" +
+                                                   options.checkpoint + "/step-2.ckpt'");
+}
+
+TEST_F(TrainerTest, CheckpointsByStepsAndEpochsKeepTheNewest) {
+  auto kept = [&](std::string_view checkpoint, const char *name) {
+    make({.job = digitsJobWith(checkpoint)});
+    TrainOptions options;
+    options.steps = 20;
+    options.checkpoint = folder / name;
+    EXPECT_TRUE(train(options).ok());
+    std::vector<int64_t> steps;
+    for (int64_t step = 0; step <= 30; ++step)
+      if (exists(options.checkpoint + "/step-" + std::to_string(step) + ".ckpt"))
+        steps.push_back(step);
+    return steps;
+  };
+  using Steps = std::vector<int64_t>;
+  EXPECT_EQ(kept(" checkpoint { every_steps: 4 }", "a"), (Steps{12, 16, 20}));
+  EXPECT_EQ(kept(" checkpoint { every_epochs: 1 keep: 9 }", "b"), (Steps{6, 12, 18, 20}));
+  EXPECT_EQ(kept(" checkpoint { every_epochs: 2 keep: 2 }", "c"), (Steps{12, 20}));
+  EXPECT_EQ(kept("", "d/e/f"), (Steps{12, 18, 20}));
+}
+
+TEST_F(TrainerTest, ANewTrainingReplacesAnEarlierOnesCheckpoints) {
+  make({.job = digitsJobWith(" checkpoint { every_steps: 4 }")});
+  TrainOptions options;
+  options.checkpoint = folder / "run";
+  for (int64_t steps : {40, 9}) {
+    options.steps = steps;
+    ASSERT_TRUE(train(options).ok());
+  }
+  EXPECT_EQ(CheckpointFolder(options.checkpoint).steps(), (std::vector<int64_t>{4, 8, 9}));
+}
+
+TEST_F(TrainerTest, ExportPatchesTheModel) {
+  TrainOptions options;
+  options.exportPath = folder / "trained.onnx";
+  ASSERT_TRUE(train(options).ok());
+  Bytes bytes = readFile(options.exportPath);
+  std::string whole(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  ASSERT_EQ(whole.size(), 7 + 16 + 6u);
+  EXPECT_EQ(whole.substr(0, 7), "before ");
+  EXPECT_EQ(whole.substr(23), " after");
+  float first;
+  std::memcpy(&first, bytes.data() + 7, sizeof first);
+  EXPECT_NE(first, 0.1f);
+
+  options.exportPath = folder / "absent/trained.onnx";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write '" + options.exportPath + "': No such file or directory");
+  make({.carriesModel = false});
+  EXPECT_EQ(train(options).status().message(),
+            "cannot export '" + options.exportPath + "': the artifact carries no ONNX model");
+}
+
+TEST_F(TrainerTest, NonFiniteLossNamesTheNodeAndKeepsTheLastCheckpoint) {
+  std::string job = digitsJobWith(" checkpoint { every_steps: 1 keep: 100 }");
+  job.replace(job.find("0.02"), 4, "1e20");
+  make({.job = job});
+  TrainOptions options;
+  options.checkpoint = folder / "run";
+  options.log = folder / "log.jsonl";
+  auto summary = train(options);
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.status().code(), Code::error);
+  std::string message = summary.status().message();
+  EXPECT_NE(message.find("the loss is inf at step 2 (epoch 1); the first non-finite value is inf "
+                         "at element 0 of node 'dense' (linear model)"),
+            message.npos)
+      << message;
+  EXPECT_NE(message.find("; the last checkpoint is '" + options.checkpoint + "/step-1.ckpt'"),
+            message.npos);
+  EXPECT_TRUE(exists(options.checkpoint + "/step-1.ckpt"));
+  EXPECT_FALSE(exists(options.checkpoint + "/step-2.ckpt"));
+  auto lines = linesOf(options.log);
+  EXPECT_NE(lines[lines.size() - 2].find("\"loss\":null,\"loss_is\":\"inf\""), std::string::npos);
+  EXPECT_EQ(lines.back().find("{\"event\":\"nonfinite\",\"step\":2,"), 0u);
+
+  options.checkpoint.clear();
+  EXPECT_NE(train(options).status().message().find("; no checkpoint was written"),
+            std::string::npos);
+}
+
+TEST_F(TrainerTest, DataOfAnotherSizeThanCompiledFor) {
+  std::string job = digitsJob;
+  job.replace(job.find("end: 43"), 7, "end: 44");
+  make({.job = job});
+  EXPECT_EQ(train().status().message(),
+            "the artifact was compiled for train last batches of 3 rows, but the data gives 4: "
+            "compile it again with this data");
+  job = digitsJob;
+  job.replace(job.find("size: 8"), 7, "size: 4");
+  make({.job = job});
+  EXPECT_EQ(train().status().message(),
+            "the artifact was compiled for train batches of 8 rows, but the data gives 4: compile "
+            "it again with this data");
+}
+
+TEST_F(TrainerTest, WithoutEntriesForThemLastBatchesAreLeftOut) {
+  make({.tails = false});
+  auto summary = train();
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->steps, 20);
+}
+
+TEST_F(TrainerTest, DataFolder) {
+  TemporaryFolder other;
+  writeFile(other / "digits.npz", zip(digits(50)));
+  std::string job = digitsJob;
+  job.replace(job.find("begin: 43"), 9, "begin: 49");
+  make({.job = job});
+  TrainOptions options;
+  options.dataFolder = other.path;
+  EXPECT_TRUE(train(options).ok());
+  options.dataFolder = folder / "absent";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot find data file 'digits.npz', tried '" + options.dataFolder + "/digits.npz'");
+}
+
+TEST_F(TrainerTest, JobErrors) {
+  TrainModelOptions model;
+  model.job = "model: \"no data\"";
+  make(model);
+  EXPECT_EQ(train().status().message(),
+            "the artifact was compiled without a training spec, expected one with a data block");
+  EXPECT_EQ(train().status().code(), Code::invalid);
+  auto error = [&](std::string from, std::string to) {
+    std::string job = digitsJob;
+    job.replace(job.find(from), from.size(), to);
+    make({.job = job});
+    return train().status().message();
+  };
+  EXPECT_EQ(error("epochs: 4", "epochs: 0"), "epochs is 0, expected 1 or more");
+  EXPECT_EQ(error("epochs: 4", "steps: -1"), "steps is -1, expected 1 or more");
+  EXPECT_EQ(error("evaluation {", "evaluation { every_epochs: 0 "),
+            "evaluation { every_epochs } is 0, expected 1 or more");
+  EXPECT_EQ(error("epochs: 4", "checkpoint { keep: 0 }"),
+            "checkpoint { keep } is 0, expected 1 or more");
+}
+
+TEST_F(TrainerTest, FilesThatCannotBeWrittenStopItBeforeTheFirstStep) {
+  TrainOptions options;
+  options.onStep = [](const StepReport &) {
+    ADD_FAILURE() << "a step was made";
+    return true;
+  };
+  options.log = folder / "absent/log.jsonl";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write log '" + options.log + "': No such file or directory");
+  options.log.clear();
+  options.checkpoint = folder / "digits.npz";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write checkpoints to '" + options.checkpoint + "': not a folder");
+  options.checkpoint = folder / "digits.npz/run";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot make folder '" + options.checkpoint + "': Not a directory");
+}
+
+TEST_F(TrainerTest, AFullDiskUnderTheLog) {
+  TrainOptions options;
+  options.log = "/dev/full";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write log '/dev/full': No space left on device");
+}
+
+TEST_F(TrainerTest, StepsAreReportedAndMayStop) {
+  std::vector<int64_t> steps, epochs;
+  TrainOptions options;
+  options.onStep = [&](const StepReport &report) {
+    steps.push_back(report.step);
+    epochs.push_back(report.epoch);
+    EXPECT_TRUE(report.gradientNorm.has_value());
+    EXPECT_EQ(report.metrics.size(), 1u);
+    EXPECT_GE(report.milliseconds, report.inputMilliseconds);
+    return report.step < 7;
+  };
+  auto summary = train(options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->steps, 7);
+  EXPECT_EQ(steps, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(epochs, (std::vector<int64_t>{1, 1, 1, 1, 1, 1, 2}));
+}
+
+TEST_F(TrainerTest, ASignalEndsTheStepAndWritesACheckpoint) {
+  for (auto [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    std::string run = folder / ("run" + std::to_string(signal));
+    std::string log = run + ".jsonl";
+    pid_t process = start(
+        {"--quiet", "--threads=1", "--epochs", "100000000", "--checkpoint", run, "--log", log});
+    while (!exists(run + "/step-6.ckpt") && !exists(run + "/step-12.ckpt") &&
+           !exists(run + "/step-18.ckpt"))
+      usleep(200);
+    kill(process, signal);
+    EXPECT_EQ(wait(process), code);
+    EXPECT_NE(linesOf(log).back().find("\"reason\":\"signal\"}"), std::string::npos);
+    EXPECT_EQ(main({"--quiet", "--threads=1", "--epochs=1", "--checkpoint", run, "--resume"}), 0);
+  }
+}
+
+TEST_F(TrainerTest, MainReportsErrorsWithTheirExitCodes) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(main({"--setps", "3"}), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: unknown option '--setps', did you mean '--steps'?\nsee trainer --help\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(main({"--quiet", "--data-dir", "/absent"}), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: cannot find data file 'digits.npz', tried '/absent/digits.npz'\n");
+}
+
+TEST_F(TrainerTest, MainSaysWhatItDoes) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--threads=1", "--epochs=1"}), 0);
+  std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("epoch 1  step 6  evaluation: loss "), printed.npos) << printed;
+  EXPECT_NE(printed.find("trained to step 6 in "), printed.npos) << printed;
+  EXPECT_NE(printed.find("; evaluation: loss "), printed.npos) << printed;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--help"}), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout().find("usage: trainer [options]\n"), 0u);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--version"}), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout().find("gradc "), 0u);
+}
+
+} // namespace

@@ -1,0 +1,75 @@
+// gradc verify: compiled against evaluated, kernel by kernel; gradients against differences.
+#include "compiler/Verify.h"
+#include "tools/gradc/Command.h"
+
+#include <fmt/core.h>
+
+namespace gradc {
+namespace {
+
+int print(llvm::ArrayRef<KernelCheck> kernels) {
+  int wrong = 0;
+  for (const KernelCheck &check : kernels) {
+    fmt::print("kernel {:48} error {:8.1e}  {}\n", check.kernel, check.error,
+               check.ok ? "ok" : "MISMATCH in entry " + check.entry + ", node " + check.node);
+    wrong += !check.ok;
+  }
+  return wrong;
+}
+
+int print(llvm::ArrayRef<GradientCheck> gradients) {
+  int wrong = 0;
+  for (const GradientCheck &check : gradients) {
+    fmt::print("gradient {:46} {:+.9e}, by difference {:+.9e}  {}\n", check.parameter,
+               check.gradient, check.difference, check.ok ? "ok" : "MISMATCH");
+    wrong += !check.ok;
+  }
+  return wrong;
+}
+
+int verify(CompileArguments &arguments) {
+  if (!arguments.finish())
+    return exitCode(Code::usage);
+  auto context = createContext();
+  Console console(*context);
+  auto imported = importFile(*context, arguments.file, arguments.options);
+  if (failed(imported))
+    return exitCode(Code::invalid);
+  Imported forGradients{imported->module->clone(), "", {}, imported->spec, {}};
+  bool trains = imported->spec.has_value();
+  auto program = planProgram(std::move(*imported), arguments.options);
+  if (failed(program))
+    return exitCode(Code::invalid);
+  auto artifact = compileProgram(*program, "", arguments.options);
+  if (failed(artifact))
+    return exitCode(Code::invalid);
+  auto kernels = verifyKernels(*program, *artifact);
+  if (!kernels)
+    return fail(Code::error, llvm::toString(kernels.takeError()));
+  int wrong = print(*kernels);
+  size_t checks = kernels->size();
+  if (trains && arguments.options.corruptKernel.empty()) {
+    std::vector<KernelCheck> doubles;
+    auto gradients = verifyGradients(forGradients, doubles);
+    if (failed(gradients))
+      return exitCode(Code::invalid);
+    fmt::print("gradients, in f64:\n");
+    wrong += print(doubles) + print(*gradients);
+    checks += doubles.size() + gradients->size();
+  }
+  fmt::print("{} checks, {} wrong\n", checks, wrong);
+  return exitCode(wrong ? Code::mismatch : Code::ok);
+}
+
+} // namespace
+
+void addVerify(CLI::App &app, Runner &run) {
+  auto arguments = std::make_shared<CompileArguments>();
+  CLI::App *command = app.add_subcommand("verify", "compare compiled code with the evaluator");
+  arguments->add(*command);
+  command->add_option("--corrupt-kernel", arguments->options.corruptKernel,
+                      "tests only: compile this kernel wrongly");
+  command->callback([=, &run] { run = [=] { return verify(*arguments); }; });
+}
+
+} // namespace gradc
