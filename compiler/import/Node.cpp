@@ -61,17 +61,15 @@ LogicalResult Node::expectRank(unsigned i, int64_t expected) {
 }
 
 std::optional<HostTensor> Node::tryKnown(unsigned i) {
-  if (!operand(i))
-    return std::nullopt;
-  ElementsAttr attribute = entry.getStates().known(operands[i]);
-  if (!attribute)
+  ElementsAttr attribute;
+  if (!operand(i) || !matchPattern(operands[i], m_Constant(&attribute)))
     return std::nullopt;
   return HostTensor(attribute);
 }
 
 FailureOr<HostTensor> Node::known(unsigned i, StringRef what) {
-  if (std::optional<HostTensor> value = tryKnown(i))
-    return *value;
+  if (ElementsAttr attribute = entry.getStates().known(operands[i]))
+    return HostTensor(attribute);
   return error() << "expected " << what << " to be known at compile time, but "
                  << describeOperand(i) << " is computed; only static shapes are supported";
 }

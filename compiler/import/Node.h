@@ -70,7 +70,7 @@ public:
   /// The value of an operand that must be known at compile time.
   mlir::FailureOr<mlir::grad::HostTensor> known(unsigned i, llvm::StringRef what);
   mlir::FailureOr<llvm::SmallVector<int64_t>> knownInts(unsigned i, llvm::StringRef what);
-  /// The same where it may be left to run time.
+  /// The value of a constant; not of an initializer that may train.
   std::optional<mlir::grad::HostTensor> tryKnown(unsigned i);
 
   // Attributes ----------------------------------------------------------------------------------
