@@ -80,13 +80,17 @@ Status Loop::prepare(const Checkpoint *resume) {
       return status;
 
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
-  const Dataset *evaluated = evaluation ? evaluation->dataset.get() : nullptr;
-  for (auto [what, set] : {std::pair("training", &dataset), std::pair("evaluation", evaluated)})
-    if (set && set->droppedRows())
-      progress->print(text(what, " leaves out the last ", set->droppedRows(), " of ",
-                           set->rows() + set->droppedRows(), " rows, which fill no batch of ",
-                           set->batchSize()));
+  sayWhatIsLeftOut("training", dataset, job.data);
+  if (evaluation)
+    sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
   return {};
+}
+
+void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {
+  if (dataset.droppedRows() && !data.child("batch").boolean("drop_remainder", false))
+    progress->print(text("an epoch of ", what, " leaves out ", dataset.droppedRows(), " of ",
+                         dataset.rows() + dataset.droppedRows(), " rows, which fill no batch of ",
+                         dataset.batchSize()));
 }
 
 Result<TrainSummary> Loop::run() {

@@ -29,6 +29,7 @@ private:
       : session(session), job(job), options(options) {}
 
   Status prepare(const Checkpoint *resume);
+  void sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data);
   Status trainSteps();
   Status step();
   Status endStep(bool endsEpoch);

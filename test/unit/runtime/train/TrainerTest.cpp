@@ -315,6 +315,12 @@ TEST_F(TrainerTest, WithoutEntriesForThemLastBatchesAreLeftOut) {
   auto summary = train();
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(summary->steps, 20);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--threads=1"}), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout().find(
+                "an epoch of training leaves out 3 of 43 rows, which fill no batch of 8\n"
+                "an epoch of evaluation leaves out 1 of 17 rows, which fill no batch of 8\n"),
+            0u);
 }
 
 TEST_F(TrainerTest, DataFolder) {
