@@ -20,7 +20,8 @@ using namespace gradc;
 namespace {
 
 // Waking a sleeping thread takes about 44 us: spinning for twice that is never much worse.
-constexpr auto spinTime = std::chrono::microseconds(100);
+constexpr std::chrono::nanoseconds longestSpin = std::chrono::microseconds(100);
+constexpr std::chrono::nanoseconds shortestSpin = std::chrono::microseconds(2);
 
 void relax() { __builtin_ia32_pause(); }
 
@@ -47,7 +48,10 @@ unsigned ThreadTeam::availableCpus() {
 ThreadTeam::ThreadTeam(unsigned threads)
     : count(threads), rounds(unsigned(std::bit_width(threads - 1))),
       spins(threads <= availableCpus()), flags(new Flag[size_t(threads) * rounds]),
-      members(new Member[threads]) {}
+      members(new Member[threads]) {
+  for (unsigned thread = 0; thread < threads; ++thread)
+    members[thread].spin = longestSpin;
+}
 
 Result<std::unique_ptr<ThreadTeam>> ThreadTeam::create(int threads) {
   if (threads < 1 || threads > maxThreads)
@@ -79,7 +83,7 @@ ThreadTeam::~ThreadTeam() {
 }
 
 void ThreadTeam::work(unsigned thread) {
-  await(gate, 1);
+  await(gate, 1, members[thread]);
   if (!complete)
     return;
   for (;;) {
@@ -98,31 +102,39 @@ void ThreadTeam::barrier(unsigned thread) {
     if (partner >= count)
       partner -= count;
     signal(flags[size_t(partner) * rounds + round], epoch);
-    await(flags[size_t(thread) * rounds + round], epoch);
+    await(flags[size_t(thread) * rounds + round], epoch, members[thread]);
   }
 }
 
 void ThreadTeam::signal(Flag &flag, uint32_t epoch) const {
   // Sequentially consistent on both sides: either this sees the sleeper, or the sleeper sees the
-  // epoch.
+  // epoch. Measured as fast as a plain store, and a third faster than one with a fence behind it.
   flag.epoch.store(epoch);
   if (flag.sleepers.load())
     futexWake(flag.epoch);
 }
 
-void ThreadTeam::await(Flag &flag, uint32_t epoch) const {
+void ThreadTeam::await(Flag &flag, uint32_t epoch, Member &member) const {
   auto arrived = [&] { return reached(flag.epoch.load(std::memory_order_acquire), epoch); };
   if (arrived())
     return;
   if (spins) {
-    auto deadline = std::chrono::steady_clock::now() + spinTime;
+    // Reading the clock takes as long as a barrier: not before the first burst was in vain.
+    std::chrono::steady_clock::time_point deadline{}, now{};
     do {
       for (int i = 0; i < 64; ++i) {
-        if (arrived())
+        if (arrived()) {
+          member.spin = std::min(2 * member.spin, longestSpin);
           return;
+        }
         relax();
       }
-    } while (std::chrono::steady_clock::now() < deadline);
+      now = std::chrono::steady_clock::now();
+      if (deadline == std::chrono::steady_clock::time_point{})
+        deadline = now + member.spin;
+    } while (now < deadline);
+    // Where other programs take the CPUs, spinning only keeps the awaited thread from getting one.
+    member.spin = std::max(member.spin / 2, shortestSpin);
   }
   ++flag.sleepers;
   for (uint32_t value; !reached(value = flag.epoch.load(), epoch);)

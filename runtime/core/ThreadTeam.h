@@ -5,6 +5,7 @@
 #include "runtime/core/Status.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -14,8 +15,8 @@
 namespace gradc {
 
 /// Waiting spins for a while before it sleeps, because waking a thread costs a thousand times more
-/// than a barrier between running ones; but only where every thread has a CPU of its own: elsewhere
-/// spinning would keep the awaited thread from running.
+/// than a barrier between running ones; but only where every thread has a CPU of its own, and
+/// shorter where it was in vain: elsewhere spinning would keep the awaited thread from running.
 class ThreadTeam {
 public:
   static constexpr int maxThreads = 1024;
@@ -50,14 +51,16 @@ private:
     std::atomic<uint32_t> epoch{0}; ///< of the newest barrier that has been signalled here
     std::atomic<uint32_t> sleepers{0};
   };
+  /// Touched by its thread alone.
   struct alignas(128) Member {
-    uint32_t epoch = 0; ///< barriers passed; touched by its thread alone
+    uint32_t epoch = 0;              ///< barriers passed
+    std::chrono::nanoseconds spin{}; ///< how long it pays to spin: longer after every success
   };
 
   explicit ThreadTeam(unsigned threads);
   void work(unsigned thread);
   void signal(Flag &flag, uint32_t epoch) const;
-  void await(Flag &flag, uint32_t epoch) const;
+  void await(Flag &flag, uint32_t epoch, Member &member) const;
 
   const unsigned count, rounds;
   const bool spins;
