@@ -60,7 +60,8 @@ public:
     auto index = session.find(entry.getSymName());
     if (!index)
       return index.takeError();
-    if (auto error = session.begin(*index, session.randomInputs(*level.getContext(), *index, 1)))
+    auto inputs = session.randomInputs(*level.getContext(), *index, 1);
+    if (auto error = session.begin(*index, inputs))
       return error;
     uint32_t number = 0;
     for (auto dispatch : entry.getBody().front().getOps<exec::DispatchOp>())
