@@ -109,8 +109,8 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
                                  : importTraining(context, path, import);
 }
 
-FailureOr<Program> planProgram(Imported imported, const CompileOptions &options) {
-  Program program{std::move(imported), {}};
+FailureOr<PlannedProgram> planProgram(Imported imported, const CompileOptions &options) {
+  PlannedProgram program{std::move(imported), {}};
   ModuleOp module = *program.imported.module;
   FailureOr<std::vector<std::string>> levels = chosenLevels(module, options);
   if (failed(levels) || failed(runPhase(module, "graph", buildGraphPhase, options)) ||
@@ -144,7 +144,7 @@ static FailureOr<std::string> generate(ModuleOp level, EmitKind kind,
   return generateImage(*corrupted, *exec::findLevel(name), codegen);
 }
 
-FailureOr<std::string> compileProgram(Program &program, StringRef directory,
+FailureOr<std::string> compileProgram(PlannedProgram &program, StringRef directory,
                                       const CompileOptions &options) {
   std::vector<CompiledLevel> compiled;
   for (auto &level : program.levels) {
@@ -157,7 +157,8 @@ FailureOr<std::string> compileProgram(Program &program, StringRef directory,
   return writeArtifact(compiled, program.imported, directory);
 }
 
-FailureOr<std::string> emitProgram(Program &program, EmitKind kind, const CompileOptions &options) {
+FailureOr<std::string> emitProgram(PlannedProgram &program, EmitKind kind,
+                                   const CompileOptions &options) {
   std::string all;
   for (auto &level : program.levels) {
     FailureOr<std::string> text = generate(*level, kind, options);

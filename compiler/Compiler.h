@@ -10,7 +10,7 @@
 namespace gradc {
 
 /// A module in planned form for each level, and the machine code where it was asked for.
-struct Program {
+struct PlannedProgram {
   Imported imported;
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> levels;
 };
@@ -23,15 +23,15 @@ mlir::FailureOr<Imported> importFile(mlir::MLIRContext &context, llvm::StringRef
                                      const CompileOptions &options);
 
 /// Graph, kernel and level phases: everything up to the memory plan.
-mlir::FailureOr<Program> planProgram(Imported imported, const CompileOptions &options);
+mlir::FailureOr<PlannedProgram> planProgram(Imported imported, const CompileOptions &options);
 
 /// Generates code and writes the artifact's bytes. `directory`: where the job's relative paths
 /// start.
-mlir::FailureOr<std::string> compileProgram(Program &program, llvm::StringRef directory,
+mlir::FailureOr<std::string> compileProgram(PlannedProgram &program, llvm::StringRef directory,
                                             const CompileOptions &options);
 
 /// The text or object of each level, one after the other, for `--emit=obj|asm|llvm|mlir`.
-mlir::FailureOr<std::string> emitProgram(Program &program, EmitKind kind,
+mlir::FailureOr<std::string> emitProgram(PlannedProgram &program, EmitKind kind,
                                          const CompileOptions &options);
 
 } // namespace gradc

@@ -145,6 +145,10 @@ SmallVector<std::string> requestGradients(ModuleOp module) {
   exit->setOperands(results);
   function.setType(b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
   function.removeResAttrsAttr();
+  // What only the update needed is f32 to the runtime, and unused here.
+  for (unsigned i = function.getNumArguments(); i-- > 0;)
+    if (function.getArgument(i).use_empty())
+      (void)function.eraseArgument(i);
   return parameters;
 }
 
@@ -195,7 +199,7 @@ llvm::Expected<GradientCheck> checkParameter(MLIRContext &context, CompiledSessi
 
 } // namespace
 
-llvm::Expected<std::vector<KernelCheck>> verifyKernels(Program &program,
+llvm::Expected<std::vector<KernelCheck>> verifyKernels(PlannedProgram &program,
                                                        const std::string &artifact) {
   auto session = CompiledSession::open(artifact);
   if (!session)

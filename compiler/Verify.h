@@ -22,7 +22,7 @@ struct GradientCheck {
 
 /// Runs every entry of every level that this machine executes, launch by launch, and compares each
 /// result with the kernel's region evaluated on the same operands.
-llvm::Expected<std::vector<KernelCheck>> verifyKernels(Program &program,
+llvm::Expected<std::vector<KernelCheck>> verifyKernels(PlannedProgram &program,
                                                        const std::string &artifact);
 
 /// Compiles the training entry's gradients in f64 and compares them with central differences of the

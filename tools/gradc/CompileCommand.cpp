@@ -27,7 +27,7 @@ struct Settings {
   std::string output, emit = "exe";
 };
 
-int writeProgram(Program &program, const Settings &settings) {
+int writeProgram(PlannedProgram &program, const Settings &settings) {
   auto artifact =
       compileProgram(program, folderOf(settings.compile.file), settings.compile.options);
   if (failed(artifact))

@@ -1,9 +1,12 @@
 // gradc: the command line. One file per subcommand; here only the choice between them.
 #include "tools/gradc/Command.h"
 
+#include "llvm/Support/InitLLVM.h"
+
 #include <cstring>
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   if (argc > 1 && std::strcmp(argv[1], "train") == 0)
     return gradc::runTrain(argc - 1, argv + 1);
 
