@@ -239,8 +239,7 @@ def nan_in_the_data(job):
 
 @case(ERROR, "fc1", "inf", "step 1")
 def overflow_in_a_node(job):
-    job.edit("batch {", 'map { field: "x"  scale: 0  offset: 3.4e38 }
-  batch {')
+    job.edit("batch {", 'map { field: "x"  scale: 0  offset: 3.4e38 }\n  batch {')
     return job.train()
 
 
