@@ -14,13 +14,16 @@ namespace gradc {
 
 namespace {
 
-/// A piece of work below this many nanoseconds is not worth another thread.
-constexpr double minimumPieceNs = 1000;
+/// A piece of work below this many nanoseconds is not worth another thread: the barrier costs
+/// 200-300, and cache lines that the other core has just written as much again.
+constexpr double minimumPieceNs = 5000;
 
 /// Vectors of a pointwise tile: enough independent work to hide latency.
 constexpr int64_t pointwiseVectors = 4;
 /// Rows up to this many vectors stay in registers.
 constexpr int64_t rowVectors = 8;
+/// Rows up to this many vectors are computed so many at a time.
+constexpr int64_t shortRowVectors = 2, shortRows = 4;
 
 class Scheduler {
 public:
@@ -85,6 +88,9 @@ private:
     bool wholeRow = find(LoopKind::reduction) && rowTile <= rowVectors;
     tile[last] =
         lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(pointwiseVectors, rowTile));
+    // Short rows leave registers for several at once, which hides the latency of their reductions.
+    if (wholeRow && rowTile <= shortRowVectors && last > 0)
+      tile[last - 1] = std::min(shortRows, size(last - 1));
     // Moves against the lanes go through registers, a square of them at a time.
     if (isTransposed() && last > 0) {
       tile[last] = lanes;
