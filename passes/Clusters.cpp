@@ -60,6 +60,14 @@ bool isFree(Operation *op) {
                cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
 }
 
+/// Whether `op` is all that becomes of a contraction's result.
+bool isEpilogue(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value v) {
+    Operation *producer = v.getDefiningOp();
+    return producer && loopKind(producer) == LoopKind::contraction && v.hasOneUse();
+  });
+}
+
 /// Whether `small` is a leading prefix of `large`.
 bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
   return small.size() <= large.size() && large.take_front(small.size()) == small;
@@ -199,7 +207,9 @@ private:
       return !how.scattered &&
              cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <= nestedReductionLimit;
     case LoopKind::elementwise:
-      return isFree(op) || !how.scattered;
+      // What only follows a contraction is its epilogue, where rows have their reductions
+      // elsewhere.
+      return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:
       return isFree(op) || !group->contraction;
     default:

@@ -191,8 +191,10 @@ private:
       for (auto slice : list.getAsRange<exec::SliceAttr>())
         slices.push_back(writeSlice(slice, kernel.getLayout(slices.size())));
     launch.slices = blob.append(ArrayRef(slices));
-    auto nodes = op->getAttrOfType<ArrayAttr>("nodes");
-    launch.node = blob.intern(nodes && !nodes.empty() ? cast<StringAttr>(nodes[0]).getValue() : "");
+    std::string nodes;
+    for (auto node : op->getAttrOfType<ArrayAttr>("nodes").getAsRange<StringAttr>())
+      nodes += (nodes.empty() ? "" : " + ") + node.getValue().str();
+    launch.node = blob.intern(nodes);
     return launch;
   }
 

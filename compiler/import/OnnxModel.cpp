@@ -37,8 +37,11 @@ LogicalResult OnnxModel::parse() {
     return emitError(location) << "expected a model of at most 2 GiB (protobuf's limit), found "
                                << original.size() << " bytes; keep its weights as external data";
   if (!proto->ParseFromArray(original.data(), int(original.size()))) {
+    // A model that was cut off begins as one: with fields that a model has.
     bool begins = false;
-    auto broken = walkFields(original, [&](const WireField &) { begins = true; });
+    auto broken = walkFields(original, [&](const WireField &field) {
+      begins |= onnx::ModelProto::descriptor()->FindFieldByNumber(field.number) != nullptr;
+    });
     if (broken && begins)
       return emitError(location) << "the file is truncated or damaged: at " << *broken
                                  << "; export or download it again";
