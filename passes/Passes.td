@@ -60,8 +60,8 @@ def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
 def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
   let summary = "Turn every float of the module to f64: gradients are checked in it";
   let description = [{
-    Only `gradc verify` runs it, after the gradients are there, so that what it checks is the graph that trains. In f32 a
-    difference quotient is mostly rounding.
+    Only `gradc verify` runs it, after the gradients are there, so that what it checks is the graph that trains.
+    In f32 a difference quotient is mostly rounding.
   }];
 }
 
@@ -107,7 +107,8 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
   let description = [{
     Looks at all entries of a level, so that a state has one primary layout for the whole training.
     Where a contraction wants another one, a mirror is kept, refreshed after each write. A state that is read or
-    written outside kernels stays row-major. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and export.
+    written outside kernels stays row-major. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
+    export.
 
     ```mlir
     %w = grad.read @w : tensor<8x16xf32>
