@@ -1,0 +1,108 @@
+// RUN: gradc-opt %s -verify-diagnostics -split-input-file
+
+// expected-error @+1 {{expected 2 layouts (operands, then results), found 1}}
+exec.kernel @layouts(%x: tensor<4xf32>) attributes {layouts = [unit]} {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected inplace operands below 1, found 1}}
+exec.kernel @inplace_large(%x: tensor<4xf32>) attributes {inplace = array<i64: 0, 1>} {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected inplace operands below 1, found -1}}
+exec.kernel @inplace_negative(%x: tensor<4xf32>) attributes {inplace = array<i64: -1>} {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected at least one result}}
+exec.kernel @no_result(%x: tensor<4xf32>) {
+  exec.yield
+}
+
+// -----
+
+// expected-error @+1 {{expected tile and order of rank 2}}
+exec.kernel @tile(%x: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1>} {
+  %0 = grad.exp %x : tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected tile and order of rank 1}}
+exec.kernel @order(%x: tensor<4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [8], order = [0, 1], grain = 1>} {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+exec.kernel @isolated(%x: tensor<4xf32>) {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+func.func @launch_count(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected 1 operands and 1 results, found 2 and 1}}
+  %0 = exec.launch @isolated(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @launch_unknown(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected @nowhere to be an exec.kernel}}
+  %0 = exec.launch @nowhere(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+grad.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+func.func @launch_state(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected @w to be an exec.kernel}}
+  %0 = exec.launch @w(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+exec.kernel @pointwise(%x: tensor<4xf32>) {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+exec.entry @dispatch_count arena 64 inputs [] outputs [] {
+  // expected-error @+1 {{expected 1 operands and 1 results, found 1 and 0}}
+  exec.dispatch @pointwise [#exec.slice<input 0 at 0 : tensor<4xf32>>] -> []
+}
+
+// -----
+
+exec.entry @dispatch_unknown arena 64 inputs [] outputs [] {
+  // expected-error @+1 {{expected @nowhere to be an exec.kernel}}
+  exec.dispatch @nowhere [] -> []
+}
+
+// -----
+
+exec.kernel @outside(%x: tensor<4xf32>) {
+  exec.yield %x : tensor<4xf32>
+}
+// expected-error @+1 {{expects parent op 'exec.entry'}}
+exec.dispatch @outside [#exec.slice<input 0 at 0 : tensor<4xf32>>] -> [#exec.slice<arena 0 at 0 : tensor<4xf32>>]
+
+// -----
+
+func.func @yield() {
+  // expected-error @+1 {{expects parent op 'exec.kernel'}}
+  exec.yield
+}

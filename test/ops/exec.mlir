@@ -1,0 +1,69 @@
+// RUN: gradc-opt %s | gradc-opt | FileCheck %s
+
+// CHECK: grad.state parameter @w : tensor<16x32xf32>
+grad.state parameter @w : tensor<16x32xf32> = dense<0.0> : tensor<16x32xf32>
+
+// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 2048
+exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 2048
+// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror : 2048
+exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror : 2048
+// CHECK: exec.buffer @plain of @w : 2048
+exec.buffer @plain of @w : 2048
+
+// Every attribute: one layout an operand and a result, unit for row-major.
+
+// CHECK: exec.kernel @scheduled(%[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<16x32xf32>, %[[B:.*]]: tensor<8x32xf32>) attributes {
+// CHECK-SAME: bytes = 4608 : i64, flops = 8448 : i64, inplace = array<i64: 2>
+// CHECK-SAME: layouts = [unit, #exec.panel<dim = 1, width = 16>, unit, unit]
+// CHECK-SAME: nodes = ["fc1"]
+// CHECK-SAME: schedule = #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 2>
+// CHECK: exec.yield %{{.*}} : tensor<8x32xf32>
+exec.kernel @scheduled(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %b: tensor<8x32xf32>) attributes {
+    layouts = [unit, #exec.panel<dim = 1, width = 16>, unit, unit],
+    schedule = #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 2>,
+    inplace = array<i64: 2>, nodes = ["fc1"], flops = 8448 : i64, bytes = 4608 : i64} {
+  %0 = grad.matmul %x, %w : tensor<8x16xf32>, tensor<16x32xf32>
+  %1 = grad.add %0, %b : tensor<8x32xf32>
+  exec.yield %1 : tensor<8x32xf32>
+}
+
+// A root without dims, no attributes, no operands, several results.
+
+// CHECK: exec.kernel @scalar(%{{.*}}: tensor<f32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [], order = [], grain = 1>}
+exec.kernel @scalar(%x: tensor<f32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [], order = [], grain = 1>} {
+  %0 = grad.exp %x : tensor<f32>
+  exec.yield %0 : tensor<f32>
+}
+
+// CHECK: exec.kernel @fill() {
+// CHECK: exec.yield %{{.*}}, %{{.*}} : tensor<4xf32>, tensor<i1>
+exec.kernel @fill() {
+  %0 = grad.constant dense<1.0> : tensor<4xf32>
+  %1 = grad.constant dense<true> : tensor<i1>
+  exec.yield %0, %1 : tensor<4xf32>, tensor<i1>
+}
+
+// CHECK-LABEL: func.func @value_form
+// CHECK: %[[W:.*]] = exec.load @w.primary : tensor<16x32xf32>
+// CHECK: %[[Y:.*]] = exec.launch @scheduled(%{{.*}}, %[[W]], %{{.*}}) {exec.nodes = ["fc1"]} : (tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
+// CHECK: %{{.*}}:2 = exec.launch @fill() : () -> (tensor<4xf32>, tensor<i1>)
+// CHECK: exec.store @plain, %[[W]] : tensor<16x32xf32>
+func.func @value_form(%x: tensor<8x16xf32>, %b: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %w = exec.load @w.primary : tensor<16x32xf32>
+  %y = exec.launch @scheduled(%x, %w, %b) {exec.nodes = ["fc1"]} : (tensor<8x16xf32>, tensor<16x32xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
+  %f:2 = exec.launch @fill() : () -> (tensor<4xf32>, tensor<i1>)
+  exec.store @plain, %w : tensor<16x32xf32>
+  return %y : tensor<8x32xf32>
+}
+
+// A dispatch names a slice of every space.
+
+// CHECK: exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}] outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<8x32xf32>>}] attributes {batch = 8 : i64} {
+// CHECK-NEXT: exec.dispatch @scheduled [#exec.slice<input 0 at 0 : tensor<8x16xf32>>, #exec.slice<buffer 0 at 0 of @w.primary : tensor<16x32xf32>>, #exec.slice<arena 0 at 0 : tensor<8x32xf32>>]
+// CHECK-SAME: -> [#exec.slice<output 0 at 64 : tensor<8x32xf32>>] {nodes = ["fc1"]}
+exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}]
+    outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<8x32xf32>>}] attributes {batch = 8 : i64} {
+  exec.dispatch @scheduled [#exec.slice<input 0 at 0 : tensor<8x16xf32>>,
+      #exec.slice<buffer 0 at 0 of @w.primary : tensor<16x32xf32>>, #exec.slice<arena 0 at 0 : tensor<8x32xf32>>]
+      -> [#exec.slice<output 0 at 64 : tensor<8x32xf32>>] {nodes = ["fc1"]}
+}

@@ -1,0 +1,198 @@
+// RUN: gradc-opt %s -split-input-file -gradc-choose-layouts | FileCheck %s
+
+// A weight lives in the panels that its forward wants. The backward reads it transposed, from a
+// mirror that is refreshed from the new value after the write. Kernels take the layouts of what
+// they load and store, so an update stays in place; the runtime's way in and out are two entries.
+
+// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 1, width = 16>, unit]
+// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 16>, unit]
+// CHECK-DAG: exec.kernel @[[UPDATE:update.*]](%{{.*}}layouts = [unit, unit, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]
+// CHECK-DAG: exec.kernel @[[REFRESH:pack]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]{{.*}}
+// CHECK: %[[TURNED:.*]] = grad.transpose %{{.*}} permutation [1, 0]
+// CHECK-NEXT: exec.yield %[[TURNED]] : tensor<40x24xf32>
+// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 4608
+// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror : 5120
+// CHECK: exec.buffer @b.primary of @b : 160
+// CHECK-NOT: exec.kernel
+// CHECK-LABEL: func.func @step
+// CHECK-DAG: %[[W:.*]] = exec.load @w.primary : tensor<24x40xf32>
+// CHECK-DAG: %[[TRANSPOSED:.*]] = exec.load @w.mirror1 : tensor<24x40xf32>
+// CHECK: %[[Y:.*]] = exec.launch @[[FORWARD]](%arg0, %[[W]])
+// CHECK: exec.launch @[[BACKWARD]](%[[Y]], %[[TRANSPOSED]])
+// CHECK: %[[NEW:.*]] = exec.launch @[[UPDATE]](%arg0, %[[Y]], %[[W]])
+// CHECK: exec.store @w.primary, %[[NEW]]
+// CHECK: %[[MIRRORED:.*]] = exec.launch @[[REFRESH]](%[[NEW]]) {exec.nodes = []}
+// CHECK: exec.store @w.mirror1, %[[MIRRORED]]
+// CHECK-LABEL: func.func @"pack:w"(
+// CHECK-SAME: %[[VALUE:.*]]: tensor<24x40xf32> {grad.name = "value"}) attributes {grad.entry = "pack:w"}
+// CHECK: %[[PACKED:.*]] = exec.launch @{{pack.*}}(%[[VALUE]])
+// CHECK: exec.store @w.primary, %[[PACKED]]
+// CHECK: %[[MIRRORED:.*]] = exec.launch @[[REFRESH]](%[[PACKED]])
+// CHECK: exec.store @w.mirror1, %[[MIRRORED]]
+// CHECK-LABEL: func.func @"unpack:w"() -> (tensor<24x40xf32> {grad.name = "value"}) attributes {grad.entry = "unpack:w"}
+// CHECK: %[[PACKED:.*]] = exec.load @w.primary
+// CHECK: %[[VALUE:.*]] = exec.launch @unpack(%[[PACKED]])
+// CHECK: return %[[VALUE]]
+// A row-major state needs no such entries.
+// CHECK-NOT: pack:b
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+grad.state parameter @b : tensor<40xf32> = dense<1.0> : tensor<40xf32>
+exec.kernel @forward(%x: tensor<8x24xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xf32>, tensor<24x40xf32>
+  exec.yield %0 : tensor<8x40xf32>
+}
+exec.kernel @backward(%d: tensor<8x40xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %d, %w transpose_rhs : tensor<8x40xf32>, tensor<24x40xf32>
+  exec.yield %0 : tensor<8x24xf32>
+}
+exec.kernel @update(%x: tensor<8x24xf32>, %d: tensor<8x40xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64: 2>} {
+  %0 = grad.matmul %x, %d transpose_lhs : tensor<8x24xf32>, tensor<8x40xf32>
+  %1 = grad.sub %w, %0 : tensor<24x40xf32>
+  exec.yield %1 : tensor<24x40xf32>
+}
+func.func @step(%x: tensor<8x24xf32>) -> tensor<8x24xf32> {
+  %w = grad.read @w : tensor<24x40xf32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<24x40xf32>) -> tensor<8x40xf32>
+  %dx = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<8x24xf32>
+  %new = exec.launch @update(%x, %y, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  grad.write @w, %new : tensor<24x40xf32>
+  return %dx : tensor<8x24xf32>
+}
+}
+
+// -----
+
+// Wider vectors, wider panels; twice as wide elements, half as many. Integers stay row-major.
+
+// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 32> : 6144
+// CHECK: exec.buffer @d.primary of @d layout <dim = 1, width = 16> : 9216
+// CHECK: exec.buffer @i.primary of @i : 3840
+// CHECK-LABEL: func.func @forwards
+module attributes {exec.level = "x86-64-v4"} {
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+grad.state parameter @d : tensor<24x40xf64> = dense<1.0> : tensor<24x40xf64>
+grad.state parameter @i : tensor<24x40xi32> = dense<1> : tensor<24x40xi32>
+exec.kernel @forward(%x: tensor<8x24xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xf32>, tensor<24x40xf32>
+  exec.yield %0 : tensor<8x40xf32>
+}
+exec.kernel @forward64(%x: tensor<8x24xf64>, %w: tensor<24x40xf64>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xf64>, tensor<24x40xf64>
+  exec.yield %0 : tensor<8x40xf64>
+}
+exec.kernel @forwardi(%x: tensor<8x24xi32>, %w: tensor<24x40xi32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xi32>, tensor<24x40xi32>
+  exec.yield %0 : tensor<8x40xi32>
+}
+func.func @forwards(%x: tensor<8x24xf32>, %d: tensor<8x24xf64>, %i: tensor<8x24xi32>) -> (tensor<8x40xf32>, tensor<8x40xf64>, tensor<8x40xi32>) {
+  %w = grad.read @w : tensor<24x40xf32>
+  %dw = grad.read @d : tensor<24x40xf64>
+  %iw = grad.read @i : tensor<24x40xi32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<24x40xf32>) -> tensor<8x40xf32>
+  %yd = exec.launch @forward64(%d, %dw) {exec.nodes = []} : (tensor<8x24xf64>, tensor<24x40xf64>) -> tensor<8x40xf64>
+  %yi = exec.launch @forwardi(%i, %iw) {exec.nodes = []} : (tensor<8x24xi32>, tensor<24x40xi32>) -> tensor<8x40xi32>
+  return %y, %yd, %yi : tensor<8x40xf32>, tensor<8x40xf64>, tensor<8x40xi32>
+}
+}
+
+// -----
+
+// What is returned must be row-major: then the panels are the mirror.
+
+// CHECK: exec.buffer @w.primary of @w : 3840
+// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 1, width = 16> mirror : 4608
+// CHECK-LABEL: func.func @returned
+// CHECK-DAG: %[[W:.*]] = exec.load @w.primary
+// CHECK-DAG: %[[PANELS:.*]] = exec.load @w.mirror1
+// CHECK: %[[Y:.*]] = exec.launch @{{forward.*}}(%arg0, %[[PANELS]])
+// CHECK: return %[[Y]], %[[W]]
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+exec.kernel @forward(%x: tensor<8x24xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xf32>, tensor<24x40xf32>
+  exec.yield %0 : tensor<8x40xf32>
+}
+func.func @returned(%x: tensor<8x24xf32>) -> (tensor<8x40xf32>, tensor<24x40xf32>) {
+  %w = grad.read @w : tensor<24x40xf32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<24x40xf32>) -> tensor<8x40xf32>
+  return %y, %w : tensor<8x40xf32>, tensor<24x40xf32>
+}
+}
+
+// -----
+
+// A launch may write over its operand in place and into a buffer whose old value nobody needs any
+// more. Everything else goes through a copy.
+
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @a : tensor<8x8xf32> = dense<1.0> : tensor<8x8xf32>
+grad.state parameter @b : tensor<8x8xf32> = dense<1.0> : tensor<8x8xf32>
+grad.state parameter @c : tensor<8x8xf32> = dense<1.0> : tensor<8x8xf32>
+exec.kernel @exp(%x: tensor<8x8xf32>) attributes {inplace = array<i64: 0>} {
+  %0 = grad.exp %x : tensor<8x8xf32>
+  exec.yield %0 : tensor<8x8xf32>
+}
+exec.kernel @add(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) attributes {inplace = array<i64: 0, 1>} {
+  %0 = grad.add %x, %y : tensor<8x8xf32>
+  exec.yield %0 : tensor<8x8xf32>
+}
+exec.kernel @turn(%x: tensor<8x8xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<8x8xf32>
+  exec.yield %0 : tensor<8x8xf32>
+}
+// CHECK-LABEL: func.func @inplace
+// CHECK: %[[OLD:.*]] = exec.load @a.primary
+// CHECK-NEXT: %[[NEW:.*]] = exec.launch @exp(%[[OLD]])
+// CHECK-NEXT: exec.store @a.primary, %[[NEW]]
+func.func @inplace() {
+  %a = grad.read @a : tensor<8x8xf32>
+  %0 = exec.launch @exp(%a) {exec.nodes = []} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  grad.write @a, %0 : tensor<8x8xf32>
+  return
+}
+// CHECK-LABEL: func.func @not_inplace
+// CHECK: %[[NEW:.*]] = exec.launch @turn(
+// CHECK-NEXT: %[[COPY:.*]] = exec.launch @copy(%[[NEW]])
+// CHECK-NEXT: exec.store @a.primary, %[[COPY]]
+func.func @not_inplace() {
+  %a = grad.read @a : tensor<8x8xf32>
+  %0 = exec.launch @turn(%a) {exec.nodes = []} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  grad.write @a, %0 : tensor<8x8xf32>
+  return
+}
+// The new value is needed where the old one still is.
+// CHECK-LABEL: func.func @later_reader
+// CHECK: %[[OLD:.*]] = exec.load @a.primary
+// CHECK: %[[NEW:.*]] = exec.launch @exp(%[[OLD]])
+// CHECK: exec.launch @add(%[[NEW]], %[[OLD]])
+// CHECK: %[[COPY:.*]] = exec.launch @copy(%[[NEW]])
+// CHECK-NEXT: exec.store @a.primary, %[[COPY]]
+func.func @later_reader() -> tensor<8x8xf32> {
+  %a = grad.read @a : tensor<8x8xf32>
+  %0 = exec.launch @exp(%a) {exec.nodes = []} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = exec.launch @add(%0, %a) {exec.nodes = []} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  grad.write @a, %0 : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// One result is one buffer.
+// CHECK-LABEL: func.func @twice
+// CHECK: %[[NEW:.*]] = exec.launch @exp(
+// CHECK: exec.store @b.primary, %[[NEW]]
+// CHECK: %[[COPY:.*]] = exec.launch @copy(%[[NEW]])
+// CHECK: exec.store @c.primary, %[[COPY]]
+func.func @twice() {
+  %a = grad.read @a : tensor<8x8xf32>
+  %0 = exec.launch @exp(%a) {exec.nodes = []} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  grad.write @b, %0 : tensor<8x8xf32>
+  grad.write @c, %0 : tensor<8x8xf32>
+  return
+}
+// CHECK-LABEL: func.func @from_input
+// CHECK: %[[COPY:.*]] = exec.launch @copy(%arg0)
+// CHECK: exec.store @b.primary, %[[COPY]]
+func.func @from_input(%x: tensor<8x8xf32>) {
+  grad.write @b, %x : tensor<8x8xf32>
+  return
+}
+}

@@ -1,0 +1,150 @@
+// RUN: gradc-opt %s -gradc-plan-memory | FileCheck %s
+
+exec.kernel @exp(%x: tensor<16x16xf32>) attributes {inplace = array<i64: 0>} {
+  %0 = grad.exp %x : tensor<16x16xf32>
+  exec.yield %0 : tensor<16x16xf32>
+}
+exec.kernel @turn(%x: tensor<16x16xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<16x16xf32>
+  exec.yield %0 : tensor<16x16xf32>
+}
+exec.kernel @small(%x: tensor<5xf32>) attributes {inplace = array<i64>} {
+  exec.yield %x : tensor<5xf32>
+}
+exec.kernel @add(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>) attributes {inplace = array<i64: 0, 1>} {
+  %0 = grad.add %x, %y : tensor<16x16xf32>
+  exec.yield %0 : tensor<16x16xf32>
+}
+exec.kernel @padded(%x: tensor<16x16xf32>) attributes {inplace = array<i64: 0>, layouts = [unit, #exec.panel<dim = 1, width = 32>]} {
+  exec.yield %x : tensor<16x16xf32>
+}
+grad.state parameter @w : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32>
+exec.buffer @w.primary of @w : 1024
+
+// Over an operand that dies, where the kernel may. What the runtime needs of an entry comes along.
+
+// CHECK-LABEL: exec.entry @inplace arena 1024
+// CHECK-SAME: inputs [{field = "pixels", name = "x", role = "data", type = tensor<16x16xf32>}]
+// CHECK-SAME: outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<16x16xf32>>, type = tensor<16x16xf32>}]
+// CHECK-SAME: attributes {batch = 16 : i64}
+// CHECK-NEXT: exec.dispatch @turn [#exec.slice<input 0 at 0 : {{.*}}] -> [#exec.slice<arena 0 at 0 : {{.*}}] {nodes = ["a"]}
+// CHECK-NEXT: exec.dispatch @exp [#exec.slice<arena 0 at 0 : {{.*}}] -> [#exec.slice<arena 0 at 0 : {{.*}}] {nodes = ["b"]}
+func.func @inplace(%x: tensor<16x16xf32> {grad.name = "x", grad.role = "data", grad.field = "pixels"}) -> (tensor<16x16xf32> {grad.name = "y"}) attributes {grad.batch = 16 : i64} {
+  %0 = exec.launch @turn(%x) {exec.nodes = ["a"]} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = exec.launch @exp(%0) {exec.nodes = ["b"]} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %1 : tensor<16x16xf32>
+}
+
+// Not over an operand where the kernel may not, but over what died before.
+
+// CHECK-LABEL: exec.entry @reuse arena 2048
+// CHECK-NEXT: exec.dispatch @turn [#exec.slice<input 0 {{.*}} -> [#exec.slice<arena 0 at [[FIRST:[0-9]+]] :
+// CHECK-NEXT: exec.dispatch @turn [#exec.slice<arena 0 at [[FIRST]] :{{.*}} -> [#exec.slice<arena 0 at [[SECOND:[0-9]+]] :
+// CHECK-NEXT: exec.dispatch @turn [#exec.slice<arena 0 at [[SECOND]] :{{.*}} -> [#exec.slice<arena 0 at [[FIRST]] :
+func.func @reuse(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = exec.launch @turn(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = exec.launch @turn(%1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
+}
+
+// Not over an operand that is read again.
+
+// CHECK-LABEL: exec.entry @alive arena 2048
+// CHECK: exec.dispatch @exp [#exec.slice<arena 0 at 0 : {{.*}} -> [#exec.slice<arena 0 at 1024 :
+// CHECK-NEXT: exec.dispatch @add [#exec.slice<arena 0 at 0 :{{.*}}, #exec.slice<arena 0 at 1024 :{{.*}} -> [#exec.slice<arena 0 at 0 :
+func.func @alive(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = exec.launch @exp(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = exec.launch @add(%0, %1) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
+}
+
+// Not over a tensor that the launch reads twice.
+
+// CHECK-LABEL: exec.entry @twice arena 2048
+// CHECK: exec.dispatch @add [#exec.slice<arena 0 at 0 :{{.*}}, #exec.slice<arena 0 at 0 :{{.*}} -> [#exec.slice<arena 0 at 1024 :
+func.func @twice(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = exec.launch @add(%0, %0) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %1 : tensor<16x16xf32>
+}
+
+// What is returned lives to the end.
+
+// CHECK-LABEL: exec.entry @outputs arena 3072
+// CHECK-SAME: outputs [{slice = #exec.slice<arena 0 at 0 :{{.*}}}, {slice = #exec.slice<arena 0 at 2048 :
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @exp {{.*}} -> [#exec.slice<arena 0 at 1024 :
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 2048 :
+func.func @outputs(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = exec.launch @exp(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = exec.launch @turn(%1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %0, %2 : tensor<16x16xf32>, tensor<16x16xf32>
+}
+
+// A view is the memory of what it views, and keeps it alive.
+
+// CHECK-LABEL: exec.entry @views arena 2048
+// CHECK-SAME: outputs [{slice = #exec.slice<arena 0 at 0 : tensor<256xf32>>, type = tensor<256xf32>}]
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 1024 :
+// CHECK-NEXT: exec.dispatch @add [#exec.slice<arena 0 at 0 : tensor<16x16xf32>>, #exec.slice<arena 0 at 1024 :{{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NOT: grad.reshape
+func.func @views(%x: tensor<16x16xf32>) -> tensor<256xf32> {
+  %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = grad.reshape %0 : tensor<16x16xf32> -> tensor<256xf32>
+  %2 = exec.launch @turn(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = grad.reshape %1 : tensor<256xf32> -> tensor<16x16xf32>
+  %4 = exec.launch @add(%3, %2) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %5 = grad.reshape %4 : tensor<16x16xf32> -> tensor<256xf32>
+  return %5 : tensor<256xf32>
+}
+
+// Inputs are never in the arena, nor written over.
+
+// CHECK-LABEL: exec.entry @input_view arena 1024
+// CHECK-SAME: outputs [{slice = #exec.slice<input 0 at 0 : tensor<16x16xf32>>{{.*}}}, {slice = #exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @exp [#exec.slice<input 0 at 0 : tensor<16x16xf32>>] -> [#exec.slice<arena 0 at 0 :
+func.func @input_view(%x: tensor<256xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  %0 = grad.reshape %x : tensor<256xf32> -> tensor<16x16xf32>
+  %1 = exec.launch @exp(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
+}
+
+// 20 bytes take 64.
+
+// CHECK-LABEL: exec.entry @alignment arena 128
+// CHECK: exec.dispatch @small {{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @small {{.*}} -> [#exec.slice<arena 0 at 64 :
+func.func @alignment(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %0 = exec.launch @small(%x) {exec.nodes = []} : (tensor<5xf32>) -> tensor<5xf32>
+  %1 = exec.launch @small(%0) {exec.nodes = []} : (tensor<5xf32>) -> tensor<5xf32>
+  return %0, %1 : tensor<5xf32>, tensor<5xf32>
+}
+
+// A layout's padding takes memory, the largest tensor is placed first, and another layout is not in
+// place.
+
+// CHECK-LABEL: exec.entry @padding arena 3072
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 2048 :
+// CHECK-NEXT: exec.dispatch @padded [#exec.slice<arena 0 at 2048 :{{.*}} -> [#exec.slice<arena 0 at 0 :
+func.func @padding(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = exec.launch @padded(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %1 : tensor<16x16xf32>
+}
+
+// Whoever reads a state's old value runs before its writer.
+
+// CHECK-LABEL: exec.entry @readers
+// CHECK-NEXT: exec.dispatch @add [#exec.slice<input 0 at 0 :{{.*}}, #exec.slice<buffer 0 at 0 of @w.primary :{{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @exp [#exec.slice<buffer 0 at 0 of @w.primary :{{.*}} -> [#exec.slice<buffer 0 at 0 of @w.primary :
+func.func @readers(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %w = exec.load @w.primary : tensor<16x16xf32>
+  %0 = exec.launch @exp(%w) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  exec.store @w.primary, %0 : tensor<16x16xf32>
+  %1 = exec.launch @add(%x, %w) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %1 : tensor<16x16xf32>
+}

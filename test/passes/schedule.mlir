@@ -1,0 +1,166 @@
+// RUN: sed s/LEVEL/x86-64-v3/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V3
+// RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V4
+
+module attributes {exec.level = "LEVEL"} {
+
+// A contraction's tile is the level's: rows x vectors. Column tiles outside while there are enough of
+// them to share, or no more row tiles than that.
+
+// V3-LABEL: exec.kernel @contraction(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 1>
+// V4-LABEL: exec.kernel @contraction(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [1, 0], grain = 1>
+exec.kernel @contraction(%x: tensor<256x64xf32>, %w: tensor<64x128xf32>) attributes {flops = 4194304 : i64, bytes = 229376 : i64} {
+  %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x128xf32>
+  exec.yield %0 : tensor<256x128xf32>
+}
+
+// One vector of columns leaves registers for twice the rows.
+
+// V3-LABEL: exec.kernel @narrow(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [12, 8], order = [0, 1], grain = 4>
+// V4-LABEL: exec.kernel @narrow(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 3>
+exec.kernel @narrow(%x: tensor<256x64xf32>, %w: tensor<64x8xf32>) attributes {flops = 262144 : i64, bytes = 75776 : i64} {
+  %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x8xf32>
+  exec.yield %0 : tensor<256x8xf32>
+}
+
+// V3-LABEL: exec.kernel @tall(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [0, 1], grain = 3>
+// V4-LABEL: exec.kernel @tall(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [0, 1], grain = 2>
+exec.kernel @tall(%x: tensor<256x64xf32>, %w: tensor<64x32xf32>) attributes {flops = 1048576 : i64, bytes = 106496 : i64} {
+  %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x32xf32>
+  exec.yield %0 : tensor<256x32xf32>
+}
+
+// Batches are outermost, and units already.
+
+// V3-LABEL: exec.kernel @batched(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 6, 16], order = [0, 1, 2], grain = 1>
+// V4-LABEL: exec.kernel @batched(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 8, 32], order = [0, 1, 2], grain = 1>
+exec.kernel @batched(%x: tensor<4x256x64xf32>, %w: tensor<4x64x128xf32>) attributes {flops = 16777216 : i64, bytes = 917504 : i64} {
+  %0 = grad.matmul %x, %w : tensor<4x256x64xf32>, tensor<4x64x128xf32>
+  exec.yield %0 : tensor<4x256x128xf32>
+}
+
+// V3-LABEL: exec.kernel @few_rows(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 16], order = [1, 0], grain = 5>
+// V4-LABEL: exec.kernel @few_rows(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [2, 32], order = [1, 0], grain = 2>
+exec.kernel @few_rows(%x: tensor<2x64xf32>, %w: tensor<64x128xf32>) attributes {flops = 32768 : i64, bytes = 34304 : i64} {
+  %0 = grad.matmul %x, %w : tensor<2x64xf32>, tensor<64x128xf32>
+  exec.yield %0 : tensor<2x128xf32>
+}
+
+// f64: half the lanes.
+
+// V3-LABEL: exec.kernel @contraction64(
+// V3-SAME: #exec.schedule<lanes = 4, tile = [6, 8], order = [1, 0], grain = 1>
+// V4-LABEL: exec.kernel @contraction64(
+// V4-SAME: #exec.schedule<lanes = 8, tile = [8, 16], order = [1, 0], grain = 1>
+exec.kernel @contraction64(%x: tensor<256x64xf64>, %w: tensor<64x128xf64>) attributes {flops = 4194304 : i64, bytes = 458752 : i64} {
+  %0 = grad.matmul %x, %w : tensor<256x64xf64>, tensor<64x128xf64>
+  exec.yield %0 : tensor<256x128xf64>
+}
+
+// Four vectors of a row at a time; two rows make a piece worth a thread.
+
+// V3-LABEL: exec.kernel @pointwise(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 2>
+// V4-LABEL: exec.kernel @pointwise(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 2>
+exec.kernel @pointwise(%x: tensor<1024x1024xf32>) attributes {flops = 1048576 : i64, bytes = 8388608 : i64} {
+  %0 = grad.exp %x : tensor<1024x1024xf32>
+  exec.yield %0 : tensor<1024x1024xf32>
+}
+
+// At least one vector.
+
+// V3-LABEL: exec.kernel @short(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1>
+// V4-LABEL: exec.kernel @short(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16], order = [0], grain = 1>
+exec.kernel @short(%x: tensor<5xf32>) attributes {flops = 5 : i64, bytes = 40 : i64} {
+  %0 = grad.exp %x : tensor<5xf32>
+  exec.yield %0 : tensor<5xf32>
+}
+
+// Short rows are in registers whole, long ones piece by piece.
+
+// V3-LABEL: exec.kernel @rows(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 40], order = [0, 1], grain = 53>
+// V4-LABEL: exec.kernel @rows(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 48], order = [0, 1], grain = 53>
+exec.kernel @rows(%x: tensor<64x40xf32>) attributes {flops = 5120 : i64, bytes = 20480 : i64} {
+  %0 = grad.reduce_sum %x dims [1] : tensor<64x40xf32>
+  %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x40xf32>
+  %2 = grad.sub %x, %1 : tensor<64x40xf32>
+  exec.yield %2 : tensor<64x40xf32>
+}
+
+// V3-LABEL: exec.kernel @long_rows(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 2>
+// V4-LABEL: exec.kernel @long_rows(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 2>
+exec.kernel @long_rows(%x: tensor<64x1024xf32>) attributes {flops = 131072 : i64, bytes = 524288 : i64} {
+  %0 = grad.reduce_sum %x dims [1] : tensor<64x1024xf32>
+  %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x1024xf32>
+  %2 = grad.sub %x, %1 : tensor<64x1024xf32>
+  exec.yield %2 : tensor<64x1024xf32>
+}
+
+// A transposition that moves the innermost dim goes through a square of registers; one that does not
+// is like any other loop.
+
+// V3-LABEL: exec.kernel @pack(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [0, 1], grain = 5>
+// V4-LABEL: exec.kernel @pack(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 3>
+exec.kernel @pack(%x: tensor<24x40xf32>) attributes {flops = 0 : i64, bytes = 9216 : i64, layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]} {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<24x40xf32>
+  exec.yield %0 : tensor<40x24xf32>
+}
+
+// V3-LABEL: exec.kernel @swap_outer(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 32], order = [0, 1, 2], grain = 2>
+// V4-LABEL: exec.kernel @swap_outer(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 64], order = [0, 1, 2], grain = 2>
+exec.kernel @swap_outer(%x: tensor<24x40x64xf32>) attributes {flops = 0 : i64, bytes = 491520 : i64} {
+  %0 = grad.transpose %x permutation [1, 0, 2] : tensor<24x40x64xf32>
+  exec.yield %0 : tensor<40x24x64xf32>
+}
+
+// V3-LABEL: exec.kernel @doubles(
+// V3-SAME: #exec.schedule<lanes = 4, tile = [16], order = [0], grain = 64>
+// V4-LABEL: exec.kernel @doubles(
+// V4-SAME: #exec.schedule<lanes = 8, tile = [32], order = [0], grain = 32>
+exec.kernel @doubles(%x: tensor<1024xf64>) attributes {flops = 1024 : i64, bytes = 16384 : i64} {
+  %0 = grad.exp %x : tensor<1024xf64>
+  exec.yield %0 : tensor<1024xf64>
+}
+
+// The widest element counts.
+
+// V3-LABEL: exec.kernel @mixed(
+// V3-SAME: #exec.schedule<lanes = 4, tile = [16], order = [0], grain = 64>
+// V4-LABEL: exec.kernel @mixed(
+// V4-SAME: #exec.schedule<lanes = 8, tile = [32], order = [0], grain = 32>
+exec.kernel @mixed(%x: tensor<1024xf32>) attributes {flops = 1024 : i64, bytes = 12288 : i64} {
+  %0 = grad.cast %x : tensor<1024xf32> -> tensor<1024xf64>
+  exec.yield %0 : tensor<1024xf64>
+}
+
+// A number has no loops.
+
+// V3-LABEL: exec.kernel @scalar(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [], order = [], grain = 1>
+// V4-LABEL: exec.kernel @scalar(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [], order = [], grain = 1>
+exec.kernel @scalar(%x: tensor<f32>) attributes {flops = 1 : i64, bytes = 8 : i64} {
+  %0 = grad.exp %x : tensor<f32>
+  exec.yield %0 : tensor<f32>
+}
+}

@@ -1,0 +1,28 @@
+"""Makes a small training job, mlp.onnx and mlp.textproto, and arrays to run the model on: good ones and wrong ones.
+
+    make_job.py FOLDER
+"""
+import array
+import os
+import random
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
+from bar import write_mlp_job, write_npy
+
+folder = sys.argv[1]
+shutil.rmtree(folder, ignore_errors=True)
+os.makedirs(folder)
+# A width that is no multiple of a vector, and one that fills a panel.
+write_mlp_job(folder, (6, 37, 3), 4, 6)
+numbers = random.Random(5)
+
+
+def write(name, values, shape):
+    write_npy(os.path.join(folder, name), values, shape)
+
+
+write("batch.npy", array.array("f", (numbers.gauss(0, 1) for _ in range(24))), (4, 6))
+write("narrow.npy", array.array("f", [0.5] * 20), (4, 5))
+write("integers.npy", array.array("q", [1] * 24), (4, 6))
