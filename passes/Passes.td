@@ -24,21 +24,60 @@ def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
     2. Walk them backwards, ask each GradientOpInterface, add up contributions.
     3. Report every op whose gradient is missing, all at once, each at its own location.
     Requests of one objective share their backward graph.
+
+    ```mlir
+    %y = grad.mul %x, %x : tensor<4xf32>
+    %l = grad.reduce_sum %y dims [0] : tensor<4xf32>
+    %g = grad.gradient %l wrt %x : tensor<f32>, tensor<4xf32>
+    ```
+    becomes, simplified (the seed of a sum is 1 everywhere),
+    ```mlir
+    %s = grad.mul %x, %one : tensor<4xf32>
+    %g = grad.add %s, %s : tensor<4xf32>
+    ```
   }];
 }
 
 def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
-  let summary = "Apply identities that canonicalization does not: x + 0, x * 1, broadcasts hoisted over pointwise ops";
+  let summary = "Apply identities that hold for every value, NaN, infinities and signed zeros included";
+  let description = [{
+    x + -0.0, x * 1, double negations, decided selects, sums of broadcasts; pointwise ops move above a broadcast, where
+    they run once an element; a transpose moves into its matmul. What does not hold for every float stays: x + 0.0
+    turns -0.0 around, and x * 0 is NaN for an infinity.
+
+    ```mlir
+    %b = grad.broadcast %y dims [] : tensor<f32> -> tensor<4xf32>
+    %e = grad.exp %b : tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %s = grad.exp %y : tensor<f32>
+    %e = grad.broadcast %s dims [] : tensor<f32> -> tensor<4xf32>
+    ```
+  }];
 }
 
 def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
   let summary = "Turn every float of the module to f64: gradients are checked in it";
+  let description = [{
+    Only `gradc verify` runs it, after the gradients are there, so that what it checks is the graph that trains.
+    In f32 a difference quotient is mostly rounding.
+  }];
 }
 
 // Kernel phase ------------------------------------------------------------------------------------
 
 def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
   let summary = "Replace composite ops by their primitives, where no kernel takes them whole";
+  let description = [{
+    Asks DecomposeOpInterface until no composite is left; primitives stay. It runs after differentiation, which wants
+    composites whole: their gradients are stabler and cheaper than those of their parts.
+
+    ```mlir
+    %y = grad.sgd %p, %g, %rate, %go : tensor<2x4xf32>, tensor<f32>
+    ```
+    becomes p - rate * g, selected by `%go`, in `grad.mul`, `grad.sub` and `grad.select`.
+  }];
 }
 
 def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
@@ -49,6 +88,16 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
     2. Every contraction takes its epilogue; pointwise chains and reductions join while they share
        a root space and no value would be computed twice at a cost.
     3. Outline; identical kernels become one.
+
+    ```mlir
+    %0 = grad.matmul %x, %w : tensor<32x8xf32>, tensor<8x16xf32>
+    %1 = grad.relu %0 : tensor<32x16xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = exec.launch @matmul_relu(%x, %w) : (tensor<32x8xf32>, tensor<8x16xf32>) -> tensor<32x16xf32>
+    ```
+    and `exec.kernel @matmul_relu`, which holds the two ops.
   }];
 }
 
@@ -57,12 +106,32 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
     Looks at all entries of a level, so that a state has one primary layout for the whole training.
-    Where a contraction wants another one, a mirror is kept, refreshed after each write.
+    Where a contraction wants another one, a mirror is kept, refreshed after each write. A state that is read or
+    written outside kernels stays row-major. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
+    export.
+
+    ```mlir
+    %w = grad.read @w : tensor<8x16xf32>
+    ```
+    becomes
+    ```mlir
+    exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 512
+    %w = exec.load @w.primary : tensor<8x16xf32>
+    ```
   }];
 }
 
 def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose register tile, loop order and units of every kernel, by level";
+  let description = [{
+    A contraction takes the level's measured tile; other kernels enough vectors to hide latency. `grain` is the number
+    of units below which another thread does not pay: it depends on the work, never on the number of threads.
+
+    ```mlir
+    exec.kernel @matmul_relu(...) attributes {schedule =
+        #exec.schedule<lanes = 8, tile = [6, 16], order = [0, 1], grain = 6>, ...}
+    ```
+  }];
 }
 
 def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
@@ -70,7 +139,16 @@ def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
     Liveness over the launch order; in place where the kernel allows; largest tensor first, lowest
-    free offset (64-byte aligned). States and entry inputs and outputs are never in the arena.
+    free offset (64-byte aligned). States and entry inputs are never in the arena.
+
+    ```mlir
+    %1 = exec.launch @matmul_relu(%x, %w) : (tensor<32x8xf32>, tensor<8x16xf32>) -> tensor<32x16xf32>
+    ```
+    becomes
+    ```mlir
+    exec.dispatch @matmul_relu [#exec.slice<input 0 at 0 : tensor<32x8xf32>>,
+        #exec.slice<buffer 0 at 0 of @w.primary : tensor<8x16xf32>>] -> [#exec.slice<arena 0 at 0 : tensor<32x16xf32>>]
+    ```
   }];
 }
 

@@ -14,13 +14,16 @@ namespace gradc {
 
 namespace {
 
-/// A piece of work below this many nanoseconds is not worth another thread.
-constexpr double minimumPieceNs = 1000;
+/// A piece of work below this many nanoseconds is not worth another thread: the barrier costs
+/// 200-300, and cache lines that the other core has just written as much again.
+constexpr double minimumPieceNs = 5000;
 
 /// Vectors of a pointwise tile: enough independent work to hide latency.
 constexpr int64_t pointwiseVectors = 4;
 /// Rows up to this many vectors stay in registers.
 constexpr int64_t rowVectors = 8;
+/// Rows up to this many vectors are computed so many at a time.
+constexpr int64_t shortRowVectors = 2, shortRows = 4;
 
 class Scheduler {
 public:
@@ -69,12 +72,12 @@ private:
   /// rows stream by, unless there are too few of them to share.
   void contraction(Operation *op) {
     int64_t n = root.getRank() - 1, m = n - 1;
-    tile[n] = lanes * std::min(level.tileVectors, vectors(size(n)));
+    tile[n] = lanes * std::clamp<int64_t>(vectors(size(n)), 1, level.tileVectors);
     if (m < 0)
       return;
     // A single vector of columns leaves registers for more rows.
     int64_t rows = tile[n] == lanes ? 2 * level.tileRows : level.tileRows;
-    tile[m] = std::min(rows, size(m));
+    tile[m] = std::clamp<int64_t>(size(m), 1, rows);
     if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)))
       std::swap(order[n], order[m]);
   }
@@ -85,10 +88,13 @@ private:
     bool wholeRow = find(LoopKind::reduction) && rowTile <= rowVectors;
     tile[last] =
         lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(pointwiseVectors, rowTile));
+    // Short rows leave registers for several at once, which hides the latency of their reductions.
+    if (wholeRow && rowTile <= shortRowVectors && last > 0)
+      tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, shortRows);
     // Moves against the lanes go through registers, a square of them at a time.
     if (isTransposed() && last > 0) {
       tile[last] = lanes;
-      tile[last - 1] = std::min(lanes, size(last - 1));
+      tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, lanes);
     }
   }
 

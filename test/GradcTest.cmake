@@ -10,7 +10,6 @@ function(gradc_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${GRADC_TEST_BIN})
   if(ARG_MLIR)
-    target_compile_options(${name} PRIVATE -fPIC) # as the precompiled header
     # The precompiled header is -fPIC code, and must find the same flag here.
     target_compile_options(${name} PRIVATE -fPIC)
     target_precompile_headers(${name} REUSE_FROM gradc_pch)

@@ -29,5 +29,5 @@ config.available_features.update(f for f in ("avx2", "avx512f") if f in flags)
 if config.sanitized:
     config.available_features.add("sanitizers")
     # libMLIR is not instrumented, so the bookkeeping of containers that cross into it is not complete.
-    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0"
+    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0"
     config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"

@@ -34,8 +34,8 @@ public:
     const std::byte *column = input->column(field);
     std::vector<std::byte> made;
     for (size_t i = 0; i < rows.size(); ++i) {
-      const std::byte *row = column + size_t(rows[i]) * bytesBefore;
-      if (!column) {
+      const std::byte *row = column ? column + size_t(rows[i]) * bytesBefore : nullptr;
+      if (!row) {
         made.resize(bytesBefore);
         if (Status status = input->read(field, rows.subspan(i, 1), made.data()); !status.ok())
           return status;

@@ -6,5 +6,5 @@ config.test_format = lit.formats.GoogleTest(".", "-test")
 config.test_source_root = config.test_exec_root = config.programs
 if config.sanitized:
     # libMLIR is not instrumented, so the bookkeeping of containers that cross into it is not complete.
-    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0"
+    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0"
     config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"

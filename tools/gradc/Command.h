@@ -28,7 +28,8 @@ struct CompileArguments {
   std::vector<std::string> shapes, targets;
   CompileOptions options;
 
-  void add(CLI::App &command);
+  /// `what`: the files that the command takes.
+  void add(CLI::App &command, const char *what = "an ONNX model (.onnx) or a training spec");
   /// Reads shapes and targets; false after having told what is wrong.
   bool finish();
 };

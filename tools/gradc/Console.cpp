@@ -68,8 +68,8 @@ int fail(Code code, const llvm::Twine &message) {
 
 int fail(const Status &status) { return fail(status.code(), status.message()); }
 
-void CompileArguments::add(CLI::App &command) {
-  command.add_option("file", file, "an ONNX model (.onnx) or a training spec")->required();
+void CompileArguments::add(CLI::App &command, const char *what) {
+  command.add_option("file", file, what)->required();
   command.add_option("--shape", shapes, "bind an input's shape: NAME=32x3x224x224")
       ->type_name("NAME=DIMS");
   command
@@ -83,12 +83,18 @@ void CompileArguments::add(CLI::App &command) {
 bool CompileArguments::finish() {
   for (const std::string &text : shapes) {
     auto [name, dims] = llvm::StringRef(text).split('=');
+    if (options.shapes.count(name.str())) {
+      fail(Code::usage, "--shape names \"" + name + "\" twice");
+      return false;
+    }
     SmallVector<llvm::StringRef> sizes;
     dims.split(sizes, 'x');
     for (llvm::StringRef size : sizes) {
       int64_t value;
-      if (name.empty() || size.getAsInteger(10, value) || value < 0) {
-        fail(Code::usage, "expected --shape NAME=DIMS such as x=32x3x224x224, found " + text);
+      if (name.empty() || size.getAsInteger(10, value) || value < 1) {
+        fail(Code::usage,
+             "expected --shape NAME=DIMS with sizes of at least 1, such as x=32x3x224x224, found " +
+                 text);
         return false;
       }
       options.shapes[name.str()].push_back(value);

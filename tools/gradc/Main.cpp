@@ -21,6 +21,11 @@ int main(int argc, char **argv) {
   gradc::addRun(app, run);
   gradc::addVerify(app, run);
   gradc::addExport(app, run);
+  auto isNamed = [&](CLI::App *command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isNamed).empty())
+    return gradc::fail(gradc::Code::usage,
+                       llvm::Twine("unknown command \"") + argv[1] +
+                           "\": expected check, plan, compile, train, run, verify or export");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &help) {

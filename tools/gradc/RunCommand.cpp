@@ -1,6 +1,7 @@
 // gradc run: one forward of a model on .npy inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
+#include "compiler/import/OnnxModel.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/TensorFile.h"
 
@@ -22,12 +23,6 @@ struct Settings {
 
 using Named = std::map<std::string, HostTensor>;
 
-std::string typeText(mlir::Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 /// The inputs in the entry's order, or what does not fit.
 Result<std::vector<HostTensor>> arrange(const Named &given,
                                         llvm::ArrayRef<CompiledSession::Port> ports) {
@@ -44,8 +39,8 @@ Result<std::vector<HostTensor>> arrange(const Named &given,
       return Status(Code::usage, "no value for input \"" + port.name + "\": add --input " +
                                      port.name + "=FILE.npy");
     if (it->second.getType() != port.type)
-      return Status(Code::error, "input \"" + port.name + "\": expected " + typeText(port.type) +
-                                     ", found " + typeText(it->second.getType()));
+      return Status(Code::invalid, "input \"" + port.name + "\": expected " + describe(port.type) +
+                                       ", found " + describe(it->second.getType()));
     ordered.push_back(it->second);
   }
   return ordered;
@@ -114,6 +109,8 @@ int runModel(Settings &settings) {
     auto value = readTensor(*context, path.str());
     if (!value)
       return fail(value.status());
+    if (value->size() == 0)
+      return fail(Code::invalid, "input \"" + name + "\": " + path + " is empty");
     // The given tensors bind the model's symbolic dims.
     settings.compile.options.shapes.try_emplace(name.str(), value->getShape());
     given[name.str()] = std::move(*value);
@@ -146,7 +143,7 @@ int runModel(Settings &settings) {
 void addRun(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
   CLI::App *command = app.add_subcommand("run", "one forward of a model or artifact");
-  settings->compile.add(*command);
+  settings->compile.add(*command, "an ONNX model (.onnx) or a compiled artifact");
   command->add_option("--input", settings->inputs, "NAME=FILE.npy, once an input")
       ->type_name("NAME=FILE");
   command->add_option("--output-dir", settings->outputFolder,
