@@ -43,7 +43,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         inputs = os.path.join(folder, "pictures.npy")
         write_npy(inputs, (len(pictures), 8, 8), [value / 16 for picture in pictures for value in picture])
-        subprocess.run(["gradc", "run", model, "--input", f"x={inputs}", "--output-dir", folder], check=True)
+        try:
+            subprocess.run(["gradc", "run", model, "--input", f"x={inputs}", "--output-dir", folder], check=True)
+        except FileNotFoundError:
+            sys.exit("gradc is not on the PATH")
+        except subprocess.CalledProcessError as error:
+            sys.exit(error.returncode)  # gradc has said why
         with open(os.path.join(folder, "logits.npy"), "rb") as file:
             (_, classes), logits = read_npy(file.read())
 

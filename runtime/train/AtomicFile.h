@@ -18,6 +18,9 @@ public:
   /// Behind the final name while the file is being written; a killed process leaves it.
   static constexpr std::string_view suffix = ".tmp";
 
+  /// Whether a file could be written there now.
+  static Status check(std::string path) { return AtomicFile(std::move(path)).failure; }
+
   explicit AtomicFile(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;

@@ -2,6 +2,7 @@
 #include "runtime/train/Loop.h"
 
 #include "runtime/core/Text.h"
+#include "runtime/train/AtomicFile.h"
 #include "runtime/train/Export.h"
 
 #include <algorithm>
@@ -71,6 +72,9 @@ Status Loop::prepare(const Checkpoint *resume) {
       return evaluated.status();
     evaluation = std::move(*evaluated);
   }
+  if (!job.exportPath.empty())
+    if (Status status = AtomicFile::check(job.exportPath); !status.ok())
+      return status;
   checkpoints = CheckpointFolder(job.checkpointFolder);
   if (!job.checkpointFolder.empty())
     if (Status status = checkpoints.create(); !status.ok())

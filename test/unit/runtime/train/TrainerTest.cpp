@@ -259,9 +259,16 @@ TEST_F(TrainerTest, ExportPatchesTheModel) {
   std::memcpy(&first, bytes.data() + 7, sizeof first);
   EXPECT_NE(first, 0.1f);
 
+  // Where nothing can be written is said before the first step, not after the last.
   options.exportPath = folder / "absent/trained.onnx";
+  options.onStep = [](const StepReport &) {
+    ADD_FAILURE() << "trained before the path was tried";
+    return false;
+  };
   EXPECT_EQ(train(options).status().message(),
             "cannot write '" + options.exportPath + "': No such file or directory");
+  options = {};
+  options.exportPath = folder / "trained.onnx";
   make({.carriesModel = false});
   EXPECT_EQ(train(options).status().message(),
             "cannot export '" + options.exportPath + "': the artifact carries no ONNX model");
