@@ -196,3 +196,42 @@ func.func @from_input(%x: tensor<8x8xf32>) {
   return
 }
 }
+
+// -----
+
+// A mirror is refreshed from what the primary holds, also where that was written aside: the copy
+// packs, and the launch itself writes row-major.
+
+// CHECK: exec.kernel @[[UPDATE:update.*]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, unit]
+// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 16>
+// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror
+// CHECK-LABEL: func.func @aside
+// CHECK: %[[NEW:.*]] = exec.launch @[[UPDATE]](
+// CHECK: %[[PACKED:.*]] = exec.launch @pack{{.*}}(%[[NEW]])
+// CHECK: exec.store @w.primary, %[[PACKED]]
+// CHECK: %[[MIRRORED:.*]] = exec.launch @pack{{.*}}(%[[PACKED]])
+// CHECK: exec.store @w.mirror1, %[[MIRRORED]]
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @w : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32>
+exec.kernel @forward(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x16xf32>, tensor<16x16xf32>
+  exec.yield %0 : tensor<8x16xf32>
+}
+exec.kernel @backward(%d: tensor<8x16xf32>, %w: tensor<16x16xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %d, %w transpose_rhs : tensor<8x16xf32>, tensor<16x16xf32>
+  exec.yield %0 : tensor<8x16xf32>
+}
+exec.kernel @update(%w: tensor<16x16xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.transpose %w permutation [1, 0] : tensor<16x16xf32>
+  %1 = grad.exp %0 : tensor<16x16xf32>
+  exec.yield %1 : tensor<16x16xf32>
+}
+func.func @aside(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %w = grad.read @w : tensor<16x16xf32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+  %d = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+  %new = exec.launch @update(%w) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  grad.write @w, %new : tensor<16x16xf32>
+  return %d : tensor<8x16xf32>
+}
+}

@@ -1,0 +1,21 @@
+// XFAIL: *
+// A state that is written and whose old value is returned: the output is the state's buffer, which holds the new value by
+// then. The new value must go aside until the old one is read, or the old one be copied.
+
+// RUN: gradc-opt %s -gradc-choose-layouts -gradc-plan-memory | FileCheck %s
+
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @w : tensor<8xf32> = dense<1.0> : tensor<8xf32>
+exec.kernel @exp(%x: tensor<8xf32>) attributes {inplace = array<i64: 0>} {
+  %0 = grad.exp %x : tensor<8xf32>
+  exec.yield %0 : tensor<8xf32>
+}
+// CHECK: exec.entry @old
+// CHECK-SAME: outputs [{slice = #exec.slice<arena
+func.func @old() -> tensor<8xf32> {
+  %w = grad.read @w : tensor<8xf32>
+  %0 = exec.launch @exp(%w) {exec.nodes = []} : (tensor<8xf32>) -> tensor<8xf32>
+  grad.write @w, %0 : tensor<8xf32>
+  return %w : tensor<8xf32>
+}
+}
