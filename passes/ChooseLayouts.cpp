@@ -237,23 +237,63 @@ private:
   /// A launch may write a buffer only after everyone who reads the old value, and over its own
   /// operand only in place. Where that cannot be, it writes aside and a copy follows.
   void resolveHazards(func::FuncOp function) {
+    writersAfter.clear();
+    copyReturnedStates(function);
     for (auto store : llvm::to_vector(function.getOps<exec::StoreOp>())) {
       auto writer = store.getValue().getDefiningOp<exec::LaunchOp>();
-      if (isSafe(writer, cast<OpResult>(store.getValue()), store.getBufferAttr()))
-        continue;
-      OpBuilder builder(store);
-      Value value = store.getValue();
-      Value copied = copy(builder, store.getLoc(), value, nullptr, layoutOf(store.getBuffer()));
-      store.getValueMutable().assign(copied);
-      specialize(writer);
-      for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
-        auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
-        if (launch && refreshesMirror(launch))
-          use.set(copied);
-        else if (launch && launch != copied.getDefiningOp())
-          specialize(launch);
-      }
+      if (!isSafe(writer, cast<OpResult>(store.getValue()), store.getBufferAttr()))
+        writer = writeAside(store, writer);
+      for (Operation *reader : readersOf(function, store.getBufferAttr()))
+        if (reader != writer)
+          writersAfter[reader].push_back(writer);
     }
+  }
+
+  /// A state that is both written and returned is returned as it was.
+  void copyReturnedStates(func::FuncOp function) {
+    Operation *exit = function.front().getTerminator();
+    OpBuilder builder(exit);
+    for (OpOperand &operand : exit->getOpOperands()) {
+      FlatSymbolRefAttr buffer = loadedBuffer(operand.get());
+      bool written = buffer && llvm::any_of(function.getOps<exec::StoreOp>(), [&](auto store) {
+                       return store.getBufferAttr() == buffer;
+                     });
+      if (written)
+        operand.set(copy(builder, exit->getLoc(), operand.get(), nullptr, nullptr));
+    }
+  }
+
+  exec::LaunchOp writeAside(exec::StoreOp store, exec::LaunchOp writer) {
+    OpBuilder builder(store);
+    Value value = store.getValue();
+    Value copied = copy(builder, store.getLoc(), value, nullptr, layoutOf(store.getBuffer()));
+    auto copier = copied.getDefiningOp<exec::LaunchOp>();
+    store.getValueMutable().assign(copied);
+    specialize(writer);
+    for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
+      auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
+      if (launch && refreshesMirror(launch))
+        use.set(copied);
+      else if (launch && launch != copier)
+        specialize(launch);
+    }
+    return copier;
+  }
+
+  /// The buffer that a value is loaded from, through views; null where it is computed.
+  static FlatSymbolRefAttr loadedBuffer(Value v) {
+    while (auto view = v.getDefiningOp<ReshapeOp>())
+      v = view.getOperand();
+    auto load = v.getDefiningOp<exec::LoadOp>();
+    return load ? load.getBufferAttr() : FlatSymbolRefAttr();
+  }
+
+  static SmallVector<Operation *> readersOf(func::FuncOp function, FlatSymbolRefAttr buffer) {
+    SmallVector<Operation *> readers;
+    for (auto launch : function.getOps<exec::LaunchOp>())
+      if (llvm::any_of(launch.getOperands(), [&](Value v) { return loadedBuffer(v) == buffer; }))
+        readers.push_back(launch);
+    return readers;
   }
 
   bool refreshesMirror(exec::LaunchOp launch) {
@@ -265,21 +305,22 @@ private:
 
   bool isSafe(exec::LaunchOp writer, OpResult result, FlatSymbolRefAttr buffer) {
     auto kernel = symbols.lookup<exec::KernelOp>(writer.getKernel());
-    auto readsOld = [&](Value v) {
-      while (auto view = v.getDefiningOp<ReshapeOp>())
-        v = view.getOperand();
-      auto load = v.getDefiningOp<exec::LoadOp>();
-      return load && load.getBufferAttr() == buffer;
-    };
+    auto readsOld = [&](Value v) { return loadedBuffer(v) == buffer; };
     for (auto [i, v] : llvm::enumerate(writer.getOperands()))
       if (readsOld(v) && !kernel.mayOverwrite(i, result.getResultNumber()))
         return false;
-    // Nobody downstream of the writer reads the old value.
-    llvm::SetVector<Operation *> after(writer->user_begin(), writer->user_end());
+    // Nobody who runs after the writer reads the old value.
+    llvm::SetVector<Operation *> after;
+    auto insertFollowers = [&](Operation *op) {
+      after.insert(op->user_begin(), op->user_end());
+      for (Operation *waiting : writersAfter.lookup(op))
+        after.insert(waiting);
+    };
+    insertFollowers(writer);
     for (size_t i = 0; i < after.size(); ++i) {
       if (isa<exec::LaunchOp>(after[i]) && llvm::any_of(after[i]->getOperands(), readsOld))
         return false;
-      after.insert(after[i]->user_begin(), after[i]->user_end());
+      insertFollowers(after[i]);
     }
     return true;
   }
@@ -335,6 +376,8 @@ private:
   const exec::Level &level;
   SmallVector<Storage> storages;
   llvm::StringMap<size_t> index;
+  /// In one function: who has to wait for a launch, because it overwrites what that one reads.
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> writersAfter;
 };
 
 struct ChooseLayouts : impl::ChooseLayoutsBase<ChooseLayouts> {

@@ -1,6 +1,4 @@
-// XFAIL: *
-// A state that is written and whose old value is returned: the output is the state's buffer, which holds the new value by
-// then. The new value must go aside until the old one is read, or the old one be copied.
+// A state that is written and whose old value is returned: the old value is copied before it is overwritten.
 
 // RUN: gradc-opt %s -gradc-choose-layouts -gradc-plan-memory | FileCheck %s
 

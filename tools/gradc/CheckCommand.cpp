@@ -41,8 +41,8 @@ void addCheck(CLI::App &app, Runner &run) {
   command->add_flag("--json", *json, "print JSON");
   command->callback([=, &run] {
     run = [=] {
-      if (!arguments->finish())
-        return exitCode(Code::usage);
+      if (int code = arguments->finish())
+        return code;
       auto context = createContext();
       Console console(*context);
       auto imported = importFile(*context, arguments->file, arguments->options);

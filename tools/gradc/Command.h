@@ -30,8 +30,9 @@ struct CompileArguments {
 
   /// `what`: the files that the command takes.
   void add(CLI::App &command, const char *what = "an ONNX model (.onnx) or a training spec");
-  /// Reads shapes and targets; false after having told what is wrong.
-  bool finish();
+  /// Reads shapes and targets and makes the dump folder; the exit code after having told what is
+  /// wrong, or 0.
+  int finish();
 };
 
 /// Prints MLIR's diagnostics for a person, for as long as it lives.

@@ -41,8 +41,12 @@ int writeProgram(PlannedProgram &program, const Settings &settings) {
 }
 
 int compile(Settings &settings) {
-  if (!settings.compile.finish())
-    return exitCode(Code::usage);
+  if (int code = settings.compile.finish())
+    return code;
+  bool runs = settings.emit == "exe" || settings.emit == "so";
+  if (!runs && settings.compile.options.levels.size() > 1)
+    return fail(Code::usage,
+                "--emit=" + settings.emit + " shows one level: name one with --target");
   auto context = createContext();
   Console console(*context);
   auto imported = importFile(*context, settings.compile.file, settings.compile.options);
@@ -51,7 +55,7 @@ int compile(Settings &settings) {
   auto program = planProgram(std::move(*imported), settings.compile.options);
   if (failed(program))
     return exitCode(Code::invalid);
-  if (settings.emit == "exe" || settings.emit == "so")
+  if (runs)
     return writeProgram(*program, settings);
 
   EmitKind kind = settings.emit == "obj"    ? EmitKind::object

@@ -2,6 +2,7 @@
 #include "tools/gradc/Command.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -80,22 +81,21 @@ void CompileArguments::add(CLI::App &command, const char *what) {
   command.add_flag("--timing", options.timing, "print the time of each phase");
 }
 
-bool CompileArguments::finish() {
+int CompileArguments::finish() {
   for (const std::string &text : shapes) {
     auto [name, dims] = llvm::StringRef(text).split('=');
     if (options.shapes.count(name.str())) {
-      fail(Code::usage, "--shape names \"" + name + "\" twice");
-      return false;
+      return fail(Code::usage, "--shape names \"" + name + "\" twice");
     }
     SmallVector<llvm::StringRef> sizes;
     dims.split(sizes, 'x');
     for (llvm::StringRef size : sizes) {
       int64_t value;
       if (name.empty() || size.getAsInteger(10, value) || value < 1) {
-        fail(Code::usage,
-             "expected --shape NAME=DIMS with sizes of at least 1, such as x=32x3x224x224, found " +
-                 text);
-        return false;
+        return fail(
+            Code::usage,
+            "expected --shape NAME=DIMS with sizes of at least 1, such as x=32x3x224x224, found " +
+                text);
       }
       options.shapes[name.str()].push_back(value);
     }
@@ -107,12 +107,17 @@ bool CompileArguments::finish() {
     if (!level.consume_front("cpu:") || !exec::findLevel(level)) {
       std::string known = llvm::join(
           llvm::map_range(exec::levels(), [](auto &l) { return "cpu:" + l.name.str(); }), ", ");
-      fail(Code::usage, "unknown target " + target + ": expected cpu, " + known);
-      return false;
+      return fail(Code::usage, "unknown target " + target + ": expected cpu, " + known);
     }
     options.levels.push_back(level.str());
   }
-  return true;
+  if (options.dumpDirectory.empty())
+    return 0;
+  if (auto error = llvm::sys::fs::create_directories(options.dumpDirectory))
+    return fail(Code::error, "cannot make " + options.dumpDirectory + ": " + error.message());
+  if (auto error = llvm::sys::fs::access(options.dumpDirectory, llvm::sys::fs::AccessMode::Write))
+    return fail(Code::error, "cannot write to " + options.dumpDirectory + ": " + error.message());
+  return 0;
 }
 
 } // namespace gradc

@@ -41,8 +41,8 @@ void addPlan(CLI::App &app, Runner &run) {
   arguments->add(*command);
   command->callback([=, &run] {
     run = [=] {
-      if (!arguments->finish())
-        return exitCode(Code::usage);
+      if (int code = arguments->finish())
+        return code;
       auto context = createContext();
       Console console(*context);
       auto imported = importFile(*context, arguments->file, arguments->options);

@@ -97,8 +97,8 @@ int runReference(const Settings &settings, Imported &imported, const Named &give
 }
 
 int runModel(Settings &settings) {
-  if (!settings.compile.finish())
-    return exitCode(Code::usage);
+  if (int code = settings.compile.finish())
+    return code;
   auto context = createContext();
   Console console(*context);
   Named given;

@@ -28,8 +28,8 @@ int print(llvm::ArrayRef<GradientCheck> gradients) {
 }
 
 int verify(CompileArguments &arguments) {
-  if (!arguments.finish())
-    return exitCode(Code::usage);
+  if (int code = arguments.finish())
+    return code;
   auto context = createContext();
   Console console(*context);
   auto imported = importFile(*context, arguments.file, arguments.options);
