@@ -115,6 +115,8 @@ int CompileArguments::finish() {
     return 0;
   if (auto error = llvm::sys::fs::create_directories(options.dumpDirectory))
     return fail(Code::error, "cannot make " + options.dumpDirectory + ": " + error.message());
+  if (!llvm::sys::fs::is_directory(options.dumpDirectory))
+    return fail(Code::error, "cannot write to " + options.dumpDirectory + ": not a folder");
   if (auto error = llvm::sys::fs::access(options.dumpDirectory, llvm::sys::fs::AccessMode::Write))
     return fail(Code::error, "cannot write to " + options.dumpDirectory + ": " + error.message());
   return 0;
