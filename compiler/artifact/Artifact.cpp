@@ -102,7 +102,7 @@ private:
       states.push_back(state);
       std::string signature;
       llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getType() << ';';
-      modelHash = fnv1a(signature, modelHash);
+      modelHash = gradc_hash(modelHash, signature.data(), signature.size());
     }
     return blob.append(ArrayRef(states));
   }
@@ -235,7 +235,7 @@ private:
 
   const Imported &imported;
   Blob blob;
-  uint64_t modelHash = fnv1a({});
+  uint64_t modelHash = GRADC_HASH_SEED;
   llvm::StringMap<uint32_t> stateIndex, kernelIndex;
   llvm::StringMap<std::pair<uint32_t, bool>> bufferIndex;
 };

@@ -9,12 +9,6 @@ using namespace gradc;
 
 static constexpr size_t alignment = 64;
 
-uint64_t gradc::fnv1a(llvm::ArrayRef<char> bytes, uint64_t hash) {
-  for (char c : bytes)
-    hash = (hash ^ uint8_t(c)) * 0x100000001b3ull;
-  return hash;
-}
-
 Blob::Blob() : bytes(sizeof(gradc_artifact_header), '\0') {
   intern(""); // offset 0
 }
@@ -42,7 +36,8 @@ std::string Blob::finish(gradc_artifact_header header) {
   header.version = GRADC_ARTIFACT_VERSION;
   header.header_bytes = sizeof header;
   header.total_bytes = bytes.size();
-  header.hash = fnv1a(llvm::ArrayRef<char>(bytes).drop_front(sizeof header));
+  header.hash =
+      gradc_hash(GRADC_HASH_SEED, bytes.data() + sizeof header, bytes.size() - sizeof header);
   std::memcpy(bytes.data(), &header, sizeof header);
   return std::move(bytes);
 }

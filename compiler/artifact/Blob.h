@@ -35,9 +35,6 @@ private:
   llvm::StringMap<gradc_string> interned;
 };
 
-/// FNV-1a, 64 bits, continued from `hash`.
-uint64_t fnv1a(llvm::ArrayRef<char> bytes, uint64_t hash = 0xcbf29ce484222325ull);
-
 } // namespace gradc
 
 #endif
