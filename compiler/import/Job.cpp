@@ -84,9 +84,10 @@ FailureOr<Imported> ModuleImport::finish() {
     return failure();
   imported.modelBytes = model.bytes();
   for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
-    StringRef symbol = states.symbol(range.state);
+    OnnxModel::Tied tied = model.tiedTo(range.state);
+    StringRef symbol = states.symbol(tied.initializer);
     if (!symbol.empty())
-      imported.ranges.push_back({symbol.str(), range.offset, range.bytes});
+      imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
   }
   imported.module = std::move(module);
   return imported;
