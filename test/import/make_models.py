@@ -126,6 +126,12 @@ def bad():
                         node("Add", ["d", "hidden"], ["e"], "behind"), node("LSTM", ["e"], ["f"], "lstm")]
     model.nodes[5] = node("Relu", ["f"], ["activated"], "act")
     yield "unsupported", model
+
+    # One on the way to the logits, and one behind an output of its own.
+    model = mlp()
+    model.nodes[1] = node("LSTM", ["hidden"], ["activated"], "lstm")
+    model.output(model.node("GridSample", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])
+    yield "two-heads", model
     yield "symbols", one("Relu", [("x", ["N", "time", 4])])
     yield "no-shape", one("Relu", [("x", None)])
     yield "matmul-shapes", one("MatMul", [("x", [2, 784]), ("fc1.weight", [768, 10], FLOAT, [0.0] * 7680)])

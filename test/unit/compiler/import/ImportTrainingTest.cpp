@@ -144,6 +144,15 @@ TEST_F(ImportTrainingTest, ReadsDeflatedArchivesAndNpyFiles) {
   }
 }
 
+/// A problem behind an output that training does not use is said with the others, and each once.
+TEST_F(ImportTrainingTest, SaysWhatIsWrongInAllEntries) {
+  Parts parts;
+  parts.model = "model: \"two-heads.onnx\"";
+  parts.rest = "evaluation { data { source { npz { path: \"narrow.npz\" } } batch { size: 7 } } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"of \"narrow.npz\" to be f32 [7, 4]", "LSTM", "GridSample"});
+}
+
 /// Losses from probabilities are computed from the scores behind them.
 TEST_F(ImportTrainingTest, RewritesAFinalSoftmax) {
   for (StringRef model : {"softmax.onnx", "softmax-11.onnx"}) {
