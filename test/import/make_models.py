@@ -2,6 +2,7 @@
 
     make_models.py FOLDER
 """
+import gzip
 import os
 import struct
 import sys
@@ -242,6 +243,14 @@ def main():
     archive(at("binary.npz"), x=numbers, labels=labels)
     archive(at("odd-labels.npz"), x=numbers, labels=npy("<i8", [10, 2], raw(INT64, [0] * 20)))
     archive(at("empty.npz"), x=npy("<f4", [0, 4], b""), labels=npy("<i8", [0], b""))
+    # The same as a table: cells that hold delimiters, quotes and line ends, an empty line, and a byte order mark.
+    rows = [f'{i * .4},{i * .4 + .1},{i * .4 + .2},{i * .4 + .3},{i % 3},"a ""note"",\nin two lines"\r\n' for i in range(10)]
+    write("table.csv", ("\ufeffp0,p1,p2,p3,\"labels\",note\r\n" + "".join(rows) + "\r\n").encode())
+    write("twice.csv", b"p0,p0,labels\n1,2,0\n")
+    # And as MNIST's files.
+    write("x.idx.gz", gzip.compress(bytes([0, 0, 13, 2]) + struct.pack(">2I40f", 10, 4, *[0.1 * i for i in range(40)])))
+    write("labels.idx", bytes([0, 0, 8, 1]) + struct.pack(">I", 10) + bytes(i % 3 for i in range(10)))
+    write("short.idx", bytes([0, 0, 8, 1]) + struct.pack(">I", 10) + bytes(9))
     write("x.npy", numbers)
     write("labels.npy", labels)
     with open(at("data.npz"), "rb") as file:
