@@ -3,6 +3,7 @@
 
 #include "runtime/core/Text.h"
 #include "runtime/data/CsvNumber.h"
+#include "runtime/data/CsvText.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,11 +42,6 @@ bool isMissing(std::string_view text) {
   return lower.empty() || lower == "na" || lower == "nan" || lower == "null";
 }
 
-struct Cell {
-  std::string_view text;
-  const char *end = nullptr; ///< the delimiter, the line's end or the file's; null: an error
-};
-
 /// What becomes of a column.
 struct Column {
   std::string name;
@@ -61,11 +57,10 @@ struct Run {
   size_t stride = 0;               ///< from row to row
 };
 
-class CsvReader {
+class CsvReader : private CsvText {
 public:
   CsvReader(std::span<const std::byte> bytes, std::string_view path, const CsvOptions &options)
-      : at(reinterpret_cast<const char *>(bytes.data())), end(at + bytes.size()), path(path),
-        options(options) {}
+      : CsvText(bytes, path, options.delimiter), mostBytes(options.mostBytes) {}
 
   Result<std::vector<SourceArray>> read(std::span<const CsvField> fields);
 
@@ -81,7 +76,7 @@ private:
   /// Steps over the delimiter or the line's end behind a column.
   bool leaveCell(size_t column) {
     bool isLast = column + 1 == columns.size();
-    if (!isLast && at != end && *at == options.delimiter) {
+    if (!isLast && at != end && *at == delimiter) {
       ++at;
       return true;
     }
@@ -92,77 +87,20 @@ private:
   }
   bool failCount(size_t column);
 
-  bool endsCell(const char *p) const {
-    return p == end || *p == options.delimiter || *p == '\n' || endsWithReturn(p);
-  }
-  bool endsWithReturn(const char *p) const { return *p == '\r' && (p + 1 == end || p[1] == '\n'); }
-  bool endsLine(const char *p) const { return p == end || *p == '\n' || endsWithReturn(p); }
-  void skipLineEnd() {
-    at += at != end && *at == '\r';
-    at += at != end && *at == '\n';
-  }
-  void skipEmptyLines() {
-    while (at != end && endsLine(at))
-      skipLineEnd();
-  }
-  Cell nextCell();
-
-  template <typename... Parts> bool fail(const char *position, const Parts &...parts) {
-    auto line = 1 + std::count(start, position, '\n');
-    const char *lineStart = position;
-    while (lineStart != start && lineStart[-1] != '\n')
-      --lineStart;
-    error = Status::error(text(path, ':', line, ':', position - lineStart + 1, ": ", parts...));
-    return false;
-  }
-
-  const char *at, *end;
-  const char *start = nullptr; ///< behind the byte order mark
-  std::string_view path;
-  CsvOptions options;
+  uint64_t mostBytes;
   std::vector<Column> columns;
   std::vector<Run> runs;
   std::vector<SourceArray> arrays;
-  Status error;
 };
 
-Cell CsvReader::nextCell() {
-  if (at == end || *at != '"') {
-    const char *stop = at;
-    while (!endsCell(stop))
-      ++stop;
-    return {{at, size_t(stop - at)}, stop};
-  }
-  const char *close = at;
-  do { // a doubled quote is a quote
-    ++close;
-    close = static_cast<const char *>(std::memchr(close, '"', size_t(end - close)));
-    if (!close) {
-      fail(at, "the quote that begins here has no end");
-      return {};
-    }
-    ++close;
-  } while (close != end && *close == '"');
-  if (!endsCell(close)) {
-    fail(close, "expected a delimiter or the line's end behind a closing quote, found '", *close,
-         '\'');
-    return {};
-  }
-  return {{at + 1, size_t(close - at - 2)}, close};
-}
-
 bool CsvReader::readHeader() {
-  std::string_view all(at, size_t(end - at));
-  start = at;
-  if (all.starts_with("\xEF\xBB\xBF"))
-    start = at += 3;
-  if (all.starts_with("\xFF\xFE") || all.starts_with("\xFE\xFF"))
-    return fail(start, "the file is UTF-16, expected UTF-8");
+  if (!skipByteOrderMark())
+    return false;
   skipEmptyLines();
   if (at == end)
     return fail(at, "the file is empty, expected a line that names the columns");
   for (;; ++at) {
-    Cell cell = nextCell();
+    CsvCell cell = nextCell();
     if (!cell.end)
       return false;
     Column column;
@@ -195,12 +133,11 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
       return fail(start, "two columns have the name '", pattern, '\'');
     if (same.empty() && like.empty()) {
       std::string near = nearest(pattern, names);
-      return fail(
-          start, "no column '", pattern, "' for field '", field.name, '\'',
-          near.empty()
-              ? text(" among ", names.size(),
-                     names.size() == 1 ? text(": is '", options.delimiter, "' the delimiter?") : "")
-              : text(", did you mean '", near, "'?"));
+      return fail(start, "no column '", pattern, "' for field '", field.name, '\'',
+                  near.empty()
+                      ? text(" among ", names.size(),
+                             names.size() == 1 ? text(": is '", delimiter, "' the delimiter?") : "")
+                      : text(", did you mean '", near, "'?"));
     }
     const std::vector<size_t> &found = same.empty() ? like : same;
     indices.insert(indices.end(), found.begin(), found.end());
@@ -257,7 +194,7 @@ void CsvReader::makeRuns() {
 
 bool CsvReader::skipRun(const Run &run) {
   for (size_t i = run.begin; i < run.end; ++i) {
-    Cell cell = nextCell();
+    CsvCell cell = nextCell();
     if (!cell.end)
       return false;
     at = cell.end;
@@ -270,7 +207,7 @@ bool CsvReader::skipRun(const Run &run) {
 template <typename T> bool CsvReader::readRun(const Run &run) {
   std::byte *out = run.target;
   const char *p = at, *const stop = end;
-  const char delimiter = options.delimiter;
+  const char separator = delimiter;
   for (size_t i = run.begin; i < run.end; ++i, out += sizeof(T)) {
     T value;
     const char *last = parseShortNumber(p, stop, value);
@@ -278,7 +215,7 @@ template <typename T> bool CsvReader::readRun(const Run &run) {
       auto [parsed, code] = std::from_chars(p, stop, value);
       last = code == std::errc() && value == value ? parsed : nullptr;
     }
-    if (last && last != stop && *last == delimiter && i + 1 != columns.size()) {
+    if (last && last != stop && *last == separator && i + 1 != columns.size()) {
       p = last + 1;
     } else {
       at = p;
@@ -297,7 +234,7 @@ template <typename T> bool CsvReader::readRun(const Run &run) {
 }
 
 template <typename T> bool CsvReader::readWithCare(const Column &column, T &value) {
-  Cell cell = nextCell();
+  CsvCell cell = nextCell();
   if (!cell.end)
     return false;
   std::string_view content = trimmed(cell.text);
@@ -331,7 +268,7 @@ bool CsvReader::failCount(size_t column) {
   const char *position = at;
   for (++column; !endsLine(at); ++column) {
     ++at;
-    Cell cell = nextCell();
+    CsvCell cell = nextCell();
     if (!cell.end)
       return false;
     at = cell.end;
@@ -374,9 +311,9 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
       return error;
     rowBytes += indices[i].size() * findDataType(fields[i].dtype)->bytes;
   }
-  if (rowBytes * mostRows > options.mostBytes) {
+  if (rowBytes * mostRows > mostBytes) {
     fail(start, "its fields take ", rowBytes * mostRows, " bytes of memory, expected at most ",
-         options.mostBytes, "; npy files are mapped and may be larger");
+         mostBytes, "; npy files are mapped and may be larger");
     return error;
   }
   for (size_t i = 0; i < fields.size(); ++i)

@@ -98,16 +98,22 @@ TEST(Csv, MissingValues) {
   EXPECT_EQ(errorOf("b,a\n1,2\n3,NaN\n", GRADC_I64), "t.csv:3:3" + ending);
 }
 
-/// Every float and double as the standard library reads it.
-template <typename T> void expectLikeStrtod(const std::string &text) {
-  T expected = sizeof(T) == 4 ? T(std::strtof(text.c_str(), nullptr))
-                              : T(std::strtod(text.c_str(), nullptr));
+/// Every number as the C library reads it.
+template <typename T> void expectLikeStrtod(const std::vector<std::string> &texts) {
+  std::string table = "a\n";
+  for (const std::string &text : texts)
+    table += text + "\n";
   CsvField field{"a", {"a"}, sizeof(T) == 4 ? GRADC_F32 : GRADC_F64, {}, {}};
-  auto arrays = read("a\n" + text + "\n", {&field, 1});
+  auto arrays = read(table, {&field, 1});
   ASSERT_TRUE(arrays.ok()) << arrays.status().message();
-  T found = valuesOf<T>(arrays->front()).front();
-  EXPECT_EQ(std::memcmp(&found, &expected, sizeof(T)), 0)
-      << text << ": expected " << expected << ", found " << found;
+  auto found = valuesOf<T>(arrays->front());
+  ASSERT_EQ(found.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const char *text = texts[i].c_str();
+    T expected = sizeof(T) == 4 ? T(std::strtof(text, nullptr)) : T(std::strtod(text, nullptr));
+    EXPECT_EQ(std::memcmp(&found[i], &expected, sizeof(T)), 0)
+        << text << ": expected " << expected << ", found " << found[i];
+  }
 }
 
 TEST(Csv, NumbersHaveTheNearestBits) {
@@ -153,10 +159,8 @@ TEST(Csv, NumbersHaveTheNearestBits) {
     std::snprintf(text, sizeof text, format[random() % 6], value);
     texts.push_back(text);
   }
-  for (const std::string &text : texts) {
-    expectLikeStrtod<float>(text);
-    expectLikeStrtod<double>(text);
-  }
+  expectLikeStrtod<float>(texts);
+  expectLikeStrtod<double>(texts);
 }
 
 TEST(Csv, Integers) {
@@ -237,7 +241,7 @@ TEST(Csv, AnyBytesAreATableOrAnError) {
   };
   for (size_t size = 0; size <= good.size(); ++size)
     check(good.substr(0, size));
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 5000; ++round) {
     std::string text = good;
     for (int change = int(random() % 4); change >= 0; --change) {
       size_t at = random() % text.size();

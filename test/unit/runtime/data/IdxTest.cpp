@@ -147,7 +147,7 @@ TEST_F(IdxTest, AnyBytesAreAnArrayOrAnError) {
   for (const Bytes &file : {good, gzip(good)}) {
     for (size_t size = 0; size < file.size(); ++size)
       EXPECT_FALSE(read(Bytes(file.begin(), file.begin() + ptrdiff_t(size))).ok()) << size;
-    for (int round = 0; round < 500; ++round) {
+    for (int round = 0; round < 200; ++round) {
       Bytes changed = file;
       for (int change = int(random() % 3); change >= 0; --change)
         changed[random() % changed.size()] = std::byte(random());
