@@ -6,6 +6,7 @@
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "runtime/include/gradc/hash.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -65,7 +66,7 @@ public:
   std::string write(ArrayRef<CompiledLevel> levels, StringRef directory) {
     gradc_artifact_header header{};
     header.states = writeStates(levels.front().module);
-    header.model_hash = modelHash;
+    header.model_hash = gradc_hash_end(&modelHash);
     std::vector<gradc_artifact_level> written;
     for (const CompiledLevel &level : levels)
       written.push_back(writeLevel(level));
@@ -93,16 +94,18 @@ private:
       state.tensor = tensor(op.getSymName(), cast<RankedTensorType>(op.getType()));
       state.kind = uint32_t(op.getKind());
       writeInitial(op, state);
+      std::vector<gradc_artifact_place> places;
       for (const InitializerRange &range : imported.ranges)
         if (range.state == op.getSymName()) {
-          state.model_offset = range.offset;
-          state.model_bytes = range.bytes;
+          assert(range.bytes == state.tensor.bytes && "a state is stored as its initializer is");
+          places.push_back({range.offset, range.transposed, 0});
         }
+      state.places = blob.append(ArrayRef(places));
       stateIndex[op.getSymName()] = states.size();
       states.push_back(state);
       std::string signature;
       llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getType() << ';';
-      modelHash = gradc_hash(modelHash, signature.data(), signature.size());
+      gradc_hash_add(&modelHash, signature.data(), signature.size());
     }
     return blob.append(ArrayRef(states));
   }
@@ -235,7 +238,7 @@ private:
 
   const Imported &imported;
   Blob blob;
-  uint64_t modelHash = GRADC_HASH_SEED;
+  gradc_hasher modelHash = gradc_hash_begin();
   llvm::StringMap<uint32_t> stateIndex, kernelIndex;
   llvm::StringMap<std::pair<uint32_t, bool>> bufferIndex;
 };
