@@ -5,6 +5,8 @@
 #include "passes/Clusters.h"
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 using exec::PanelAttr;

@@ -115,7 +115,7 @@ private:
     int64_t inner = op.getFlops() / 2 / root.getNumElements() / op.getWindow().getTaps();
     SmallVector<int64_t> extents(size.size(), 1);
     for (int64_t d = size.size() - 1; d >= 0 && inner < steps; --d) {
-      extents[d] = std::min(size[d], llvm::divideCeil(steps, std::max<int64_t>(inner, 1)));
+      extents[d] = std::min<int64_t>(size[d], llvm::divideCeil(steps, std::max<int64_t>(inner, 1)));
       inner *= extents[d];
     }
     return extents;

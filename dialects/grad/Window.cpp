@@ -195,8 +195,12 @@ Value grad::spreadOut(OpBuilder &b, Location location, Value operand, WindowAttr
   }
   if (type.getShape() == ArrayRef(shape))
     return operand;
-  return copyLoops(b, location, operand, fillLoops(b, location, type.clone(shape), nothing),
-                   b.getMultiDimIdentityMap(rank), AffineMap::get(rank, 0, output, b.getContext()));
+  Value spread =
+      copyLoops(b, location, operand, fillLoops(b, location, type.clone(shape), nothing),
+                b.getMultiDimIdentityMap(rank), AffineMap::get(rank, 0, output, b.getContext()));
+  // Code generation may leave out the steps of a reduction that read it around the operand.
+  spread.getDefiningOp()->setAttr("grad.nothing", b.getUnitAttr());
+  return spread;
 }
 
 SmallVector<AffineExpr> grad::tapPositions(Builder &b, WindowAttr window, int64_t windows,
