@@ -16,6 +16,8 @@ const OpTable &gradc::onnxOps() {
     addContractionOps(ops);
     addReductionOps(ops);
     addShapeOps(ops);
+    addPadOps(ops);
+    addResizeOps(ops);
     addIndexOps(ops);
     addNormalizationOps(ops);
     addRandomOps(ops);

@@ -27,6 +27,8 @@ void addActivationOps(OpTable &ops);
 void addContractionOps(OpTable &ops);
 void addReductionOps(OpTable &ops);
 void addShapeOps(OpTable &ops);
+void addPadOps(OpTable &ops);
+void addResizeOps(OpTable &ops);
 void addIndexOps(OpTable &ops);
 void addNormalizationOps(OpTable &ops);
 void addRandomOps(OpTable &ops);
