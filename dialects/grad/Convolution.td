@@ -11,7 +11,8 @@ def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor], ["getFlops
     `dims` names each other dim, as in an einsum: `nc,co->no` is an ordinary convolution,
     result[w..., n, o] = sum over taps t... and c of lhs[position(w, t)..., n, c] rhs[t..., c, o]; `ngc,gco->ngo` one with groups,
     `nc,c->nc` a depthwise one. A letter in both operands only is contracted; in all three it is a batch dim.
-    Accumulates in f32 (f64 for f64). Its gradients are convolutions.
+    A tap on nothing adds nothing (code may make NaN of it where the rhs is not finite). Accumulates in f32 (f64 for f64).
+    Its gradients are convolutions.
 
     C1: `dims` is `LHS,RHS->RESULT`, lower-case letters, distinct within each, and every letter is in two of them or in all.
     C2: ranks are spatial rank + letters. C3: sizes of one letter agree. C4: the rhs' spatial dims are the window's size.

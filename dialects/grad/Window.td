@@ -29,6 +29,8 @@ def Grad_Window : AttrDef<Grad_Dialect, "Window"> {
     int64_t getTaps() const;
     /// Windows over `inputSize` elements of dim `d`; 0 or less where none fits.
     int64_t getOutputSize(int64_t d, int64_t inputSize) const;
+    /// The element of dim `d` on which a window's tap stands; none where it stands on nothing.
+    std::optional<int64_t> getElement(int64_t d, int64_t inputSize, int64_t window, int64_t tap) const;
     /// The windows through which an operand of `inputShape` gets back what it gave to each tap of `outputShape`
     /// windows: over the result's gradient, they give the operand's.
     WindowAttr getAdjoint(::llvm::ArrayRef<int64_t> inputShape, ::llvm::ArrayRef<int64_t> outputShape) const;

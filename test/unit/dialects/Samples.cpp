@@ -1,6 +1,8 @@
 // The table. Several samples an op where its attributes or operand types make different code.
 #include "Samples.h"
 
+#include <deque>
+
 using namespace gradc::test;
 
 static const std::vector<const char *> floats = {"f64", "f32", "f16", "bf16"};
@@ -17,6 +19,19 @@ static Sample unary(const char *ir, std::vector<const char *> types, Domain doma
 static Sample binary(const char *ir, std::vector<const char *> types, Domain lhs = Domain::any,
                      Domain rhs = Domain::any) {
   return {ir, {{"tensor<2x5xT>", lhs}, {"tensor<2x5xT>", rhs}}, types};
+}
+
+/// Samples own nothing: what is put together lives here.
+static const char *keep(const std::string &text) {
+  static std::deque<std::string> kept;
+  return kept.emplace_back(text).c_str();
+}
+static Sample convolution(const std::string &dims, const char *lhs, const char *rhs,
+                          const std::string &window, std::vector<const char *> types = {"f64"}) {
+  return {keep("grad.convolution %0, %1 dims \"" + dims + "\" window " + window + " : " + lhs +
+               ", " + rhs),
+          {{lhs}, {rhs}},
+          types};
 }
 
 static const std::vector<Sample> table = {
@@ -89,6 +104,39 @@ static const std::vector<Sample> table = {
     {"grad.matmul %0, %1 transpose_lhs transpose_rhs : tensor<5x3x2xT>, tensor<5x4x3xT>",
      {{"tensor<5x3x2xT>"}, {"tensor<5x4x3xT>"}},
      numbers},
+
+    // Convolution
+    convolution("nc,co->no", "tensor<7x2x3xT>", "tensor<3x3x4xT>", "<[3]>", numbers),
+    convolution("nc,co->no", "tensor<4x5x2x3xT>", "tensor<3x2x3x4xT>", "<[3, 2]>", numbers),
+    convolution("nc,oc->no", "tensor<4x5x1x13xT>", "tensor<1x1x5x13xT>", "<[1, 1]>", floats),
+    convolution("cn,co->on", "tensor<4x3x2xT>", "tensor<2x3x5xT>", "<[2] low [1] high [1]>"),
+    convolution("nc,no->co", "tensor<5x4x3x2xT>", "tensor<3x3x3x2xT>", "<[3, 3] low [1, 1]>"),
+    convolution("nc,co->no", "tensor<4x3x3x2x2xT>", "tensor<2x2x3x2x3xT>",
+                "<[2, 2, 3] stride [2, 1, 1] low [0, 1, 1] high [0, 0, 1]>"),
+    convolution("nc,co->no", "tensor<7x6x2x2xT>", "tensor<3x3x2x3xT>",
+                "<[3, 3] stride [2, 2] low [1, 0] high [1, 2]>", numbers),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>", "<[3] low [-1] high [-2]>"),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>", "<[3] low [-2] high [1]>"),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>", "<[3] low [2] high [-3]>"),
+    convolution("nc,co->no", "tensor<2x2x2xT>", "tensor<1x2x3xT>",
+                "<[1] stride [3] low [-2] high [3]>"),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>",
+                "<[3] low [2] high [2] dilation [2]>"),
+    convolution("nc,co->no", "tensor<4x3x2x2xT>", "tensor<3x3x2x3xT>",
+                "<[3, 3] low [2, 1] high [1, 2] base [2, 3]>", numbers),
+    convolution("nc,co->no", "tensor<5x2x2xT>", "tensor<3x2x3xT>",
+                "<[3] stride [2] low [-3] high [4] base [2] dilation [2]>"),
+    convolution("nc,co->no", "tensor<6x5x2x2xT>", "tensor<3x2x2x3xT>", "<[3, 2] reversed>",
+                numbers),
+    convolution("nc,co->no", "tensor<5x2x2xT>", "tensor<3x2x3xT>",
+                "<[3] stride [3] low [1] high [3] base [2] dilation [2] reversed>"),
+    convolution("ngc,gco->ngo", "tensor<5x5x2x3x2xT>", "tensor<3x3x3x2x2xT>",
+                "<[3, 3] stride [2, 2] low [1, 1] high [1, 1]>", numbers),
+    convolution("nc,c->nc", "tensor<5x4x2x3xT>", "tensor<3x3x3xT>",
+                "<[3, 3] low [1, 1] high [1, 1]>"),
+    convolution("ncm,cm->nc", "tensor<5x2x3x2xT>", "tensor<2x3x2xT>", "<[2]>"),
+    convolution(",->", "tensor<9xT>", "tensor<4xT>", "<[4] low [1] high [1]>", numbers),
+    convolution("nc,co->no", "tensor<2x3xT>", "tensor<3x4xT>", "<[]>", floats),
 
     // Reduction
     unary("grad.reduce_sum %0 dims [1] : tensor<2x5xT>", numbers),
