@@ -14,6 +14,7 @@ const OpTable &gradc::onnxOps() {
     addElementwiseOps(ops);
     addActivationOps(ops);
     addContractionOps(ops);
+    addConvolutionOps(ops);
     addReductionOps(ops);
     addShapeOps(ops);
     addPadOps(ops);

@@ -25,6 +25,7 @@ const OpTable &onnxOps();
 void addElementwiseOps(OpTable &ops);
 void addActivationOps(OpTable &ops);
 void addContractionOps(OpTable &ops);
+void addConvolutionOps(OpTable &ops);
 void addReductionOps(OpTable &ops);
 void addShapeOps(OpTable &ops);
 void addPadOps(OpTable &ops);

@@ -10,6 +10,8 @@
 
 namespace gradc {
 
+using Floats = std::vector<float>;
+
 /// `OneNode("Pad", 19).input({3}).ints({2, 1}).set("mode", "wrap")`. Inputs are f32 0, 1, 2, ...
 /// unless said otherwise; `ints` and `floats` are operands known at compile time.
 class OneNode {
@@ -18,17 +20,16 @@ public:
   OneNode(llvm::StringRef op, int64_t opset, int outputs = 1) {
     model.set_ir_version(8);
     model.add_opset_import()->set_version(opset);
-    node = model.mutable_graph()->add_node();
-    node->set_op_type(op.str());
-    node->set_name("node");
+    model.mutable_graph()->add_node()->set_op_type(op.str());
+    node().set_name("node");
     for (int i = 0; i < outputs; ++i) {
-      node->add_output("y" + std::to_string(i));
-      model.mutable_graph()->add_output()->set_name(node->output(i));
+      node().add_output("y" + std::to_string(i));
+      model.mutable_graph()->add_output()->set_name(node().output(i));
     }
   }
 
   OneNode &input(const Shape &shape, std::vector<float> values = {}, int32_t type = 1) {
-    std::string name = "x" + std::to_string(node->input_size());
+    std::string name = "x" + std::to_string(node().input_size());
     auto *info = model.mutable_graph()->add_input();
     info->set_name(name);
     info->mutable_type()->mutable_tensor_type()->set_elem_type(type);
@@ -42,7 +43,7 @@ public:
       values.resize(count);
       std::iota(values.begin(), values.end(), 0.0f);
     }
-    node->add_input(name);
+    node().add_input(name);
     data.push_back(values);
     return *this;
   }
@@ -57,7 +58,7 @@ public:
     return *this;
   }
   OneNode &nothing() {
-    node->add_input("");
+    node().add_input("");
     return *this;
   }
 
@@ -78,21 +79,22 @@ public:
     return *this;
   }
 
+  onnx::NodeProto &node() { return *model.mutable_graph()->mutable_node(0); }
+
   onnx::ModelProto model;
-  onnx::NodeProto *node;
   std::vector<std::vector<float>> data;
 
 private:
   onnx::TensorProto &initializer(int32_t type, const Shape &shape) {
     onnx::TensorProto &tensor = *model.mutable_graph()->add_initializer();
-    tensor.set_name("c" + std::to_string(node->input_size()));
+    tensor.set_name("c" + std::to_string(node().input_size()));
     tensor.set_data_type(type);
     tensor.mutable_dims()->Add(shape.begin(), shape.end());
-    node->add_input(tensor.name());
+    node().add_input(tensor.name());
     return tensor;
   }
   onnx::AttributeProto &attribute(llvm::StringRef name, int32_t type) {
-    onnx::AttributeProto &a = *node->add_attribute();
+    onnx::AttributeProto &a = *node().add_attribute();
     a.set_name(name.str());
     a.set_type(type);
     return a;
@@ -101,8 +103,6 @@ private:
 
 class OneNodeTest : public Importing {
 protected:
-  using Floats = std::vector<float>;
-
   mlir::FailureOr<Imported> import(const OneNode &one) {
     llvm::SmallString<128> path;
     int file;
