@@ -87,14 +87,10 @@ SmallVector<Value> grad::contractionLoops(OpBuilder &b, Operation *op, ValueRang
                                           ArrayRef<AffineMap> maps, int64_t parallel) {
   Location at = op->getLoc();
   RankedTensorType type = signlessType(op->getResult(0).getType());
-  Type element = type.getElementType(), accumulator = element;
-  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
-    accumulator = b.getF32Type();
+  Type element = type.getElementType(), accumulator = accumulatorOf(element);
   SmallVector<utils::IteratorType> iterators(maps[0].getNumDims(), utils::IteratorType::reduction);
   std::fill_n(iterators.begin(), parallel, utils::IteratorType::parallel);
-  Value zero = arith::ConstantOp::create(b, at, b.getZeroAttr(accumulator));
-  Value empty = tensor::EmptyOp::create(b, at, type.getShape(), accumulator);
-  Value initial = linalg::FillOp::create(b, at, zero, empty).getResult(0);
+  Value initial = fillLoops(b, at, type.getShape(), b.getZeroAttr(accumulator));
   auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
     Value l = args[0], r = args[1], next;
     if (isa<FloatType>(element)) {
@@ -113,11 +109,7 @@ SmallVector<Value> grad::contractionLoops(OpBuilder &b, Operation *op, ValueRang
   Value sum =
       linalg::GenericOp::create(b, at, initial.getType(), operands, initial, maps, iterators, body)
           .getResult(0);
-  if (accumulator == element)
-    return {sum};
-  return pointwiseLoops(b, op, sum, [&](OpBuilder &nested, Location loc, ValueRange args) {
-    return SmallVector<Value>{arith::TruncFOp::create(nested, loc, element, args[0])};
-  });
+  return roundLoops(b, op, sum);
 }
 
 SmallVector<Value> MatmulOp::lowerToLoops(OpBuilder &b, ValueRange operands) {

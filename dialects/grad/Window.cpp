@@ -161,6 +161,10 @@ void grad::forEachTap(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64
   });
 }
 
+IntegerType grad::tapNumberType(WindowAttr window) {
+  return IntegerType::get(window.getContext(), window.getTaps() <= 127 ? 8 : 32);
+}
+
 int64_t grad::countTaps(WindowAttr window, ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t d = 0; d < window.getRank(); ++d) {

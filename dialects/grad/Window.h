@@ -18,6 +18,9 @@ LogicalResult inferWindows(std::optional<Location> location, RankedTensorType op
 void forEachTap(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64_t> position,
                 llvm::function_ref<void(int64_t tap, ArrayRef<int64_t> element)> body);
 
+/// The type of a tap's number: i8 for up to 127 taps, else i32.
+IntegerType tapNumberType(WindowAttr window);
+
 /// The pairs of a window and a tap that stand on an element, over all windows.
 int64_t countTaps(WindowAttr window, ArrayRef<int64_t> shape);
 

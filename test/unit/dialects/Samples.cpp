@@ -34,6 +34,11 @@ static Sample convolution(const std::string &dims, const char *lhs, const char *
           types};
 }
 
+static Sample pool(const std::string &op, const char *type, const std::string &window,
+                   std::vector<const char *> types = {"f64"}) {
+  return {keep("grad." + op + " %0 window " + window + " : " + type), {{type}}, types};
+}
+
 static const std::vector<Sample> table = {
     // Elementwise
     unary("grad.neg %0 : tensor<2x5xT>", numbers),
@@ -138,6 +143,42 @@ static const std::vector<Sample> table = {
     convolution(",->", "tensor<9xT>", "tensor<4xT>", "<[4] low [1] high [1]>", numbers),
     convolution("nc,co->no", "tensor<2x3xT>", "tensor<3x4xT>", "<[]>", floats),
 
+    // Pooling
+    pool("window_sum", "tensor<7x2xT>", "<[3]>", numbers),
+    pool("window_sum", "tensor<5x4x3x2xT>", "<[3, 2] stride [2, 2] low [1, 0] high [1, 1]>",
+         floats),
+    pool("window_sum", "tensor<4x3x4x2xT>", "<[2, 1, 2] stride [1, 2, 1] low [1, 0, 0]>"),
+    pool("window_sum", "tensor<5x3xT>", "<[3] low [-1] high [2] base [2] dilation [2] reversed>",
+         numbers),
+    pool("window_max", "tensor<7x2xT>", "<[3]>", numbers),
+    pool("window_max", "tensor<6x5x3xT>", "<[3, 3] stride [2, 2] low [1, 1] high [1, 1]>", numbers),
+    pool("window_max", "tensor<5x4xT>", "<[2] low [3] high [2] dilation [2]>",
+         {"f32", "bf16", "i64", "i8", "ui8"}), // a window on nothing is infinite: no differences
+    pool("window_max", "tensor<8x2xT>", "<[3] stride [2] low [-1] high [1]>", {"f64"}),
+    pool("window_max", "tensor<14x13x2xT>", "<[12, 12]>", {"f64"}),
+    {"grad.window_gather %0, %1 window <[4]> : tensor<7x2xT>, tensor<4x2xi8>",
+     {{"tensor<7x2xT>"}, {"tensor<4x2xi8>", Domain::labels}},
+     numbers},
+    {"grad.window_gather %0, %1 window <[2, 2] stride [2, 1] low [1, 1]> : tensor<5x4x3xT>, "
+     "tensor<3x4x3xi8>",
+     {{"tensor<5x4x3xT>"}, {"tensor<3x4x3xi8>", Domain::labels}},
+     floats},
+    {"grad.window_gather %0, %1 window <[3] high [2] base [2] reversed> : tensor<5x3xT>, "
+     "tensor<9x3xi8>",
+     {{"tensor<5x3xT>"}, {"tensor<9x3xi8>", Domain::labels}},
+     floats},
+    {"grad.window_scatter %0, %1 size [7] window <[4]> : tensor<4x2xT>, tensor<4x2xi8>",
+     {{"tensor<4x2xT>"}, {"tensor<4x2xi8>", Domain::labels}},
+     numbers},
+    {"grad.window_scatter %0, %1 size [5, 4] window <[2, 2] stride [2, 1] low [1, 1]> : "
+     "tensor<3x4x3xT>, tensor<3x4x3xi8>",
+     {{"tensor<3x4x3xT>"}, {"tensor<3x4x3xi8>", Domain::labels}},
+     floats},
+    {"grad.window_scatter %0, %1 size [5] window <[3] high [2] base [2] reversed> : "
+     "tensor<9x3xT>, tensor<9x3xi8>",
+     {{"tensor<9x3xT>"}, {"tensor<9x3xi8>", Domain::labels}},
+     floats},
+
     // Reduction
     unary("grad.reduce_sum %0 dims [1] : tensor<2x5xT>", numbers),
     unary("grad.reduce_sum %0 dims [0, 1] : tensor<2x5xT>", numbers),
@@ -172,6 +213,12 @@ static const std::vector<Sample> table = {
     unary("grad.softmax %0 dim 1 : tensor<2x5xT>", floats),
     unary("grad.softmax %0 dim 0 : tensor<2x5xT>", floats),
     unary("grad.log_softmax %0 dim 1 : tensor<2x5xT>", floats),
+
+    unary("grad.normalize %0 dims [1] epsilon 1.0e-3 : tensor<2x5xT>", floats),
+    unary("grad.normalize %0 dims [0, 1] epsilon 0.0 : tensor<2x5xT>", floats),
+    {"grad.normalize %0 dims [0, 2] epsilon 1.0e-5 : tensor<3x2x4xT>",
+     {{"tensor<3x2x4xT>"}},
+     floats},
 
     // Loss
     {"grad.softmax_cross_entropy %0, %1 : tensor<3x4xT>, tensor<3xi64>",
