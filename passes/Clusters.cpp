@@ -20,7 +20,7 @@ static RankedTensorType typeOf(Operation *op) {
 
 // Names the op: no other contracts over the positions of a picture.
 bool walksBlocks(Operation *op) {
-  constexpr int64_t longSum = 1024;
+  constexpr int64_t longSum = 256;
   auto convolution = dyn_cast<ConvolutionOp>(op);
   if (!convolution || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
     return false;

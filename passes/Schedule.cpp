@@ -75,11 +75,16 @@ private:
   /// rows stream by, unless there are too few of them to share.
   void contraction(Operation *op) {
     int64_t n = root.getRank() - 1, m = n - 1;
-    tile[n] = lanes * std::clamp<int64_t>(vectors(size(n)), 1, level.tileVectors);
+    // Few rows leave registers for more columns, a single vector of columns for more rows.
+    int64_t registers = (level.tileRows + 1) * level.tileVectors; // accumulators and columns
+    int64_t rows = m < 0 ? 1 : std::clamp<int64_t>(size(m), 1, level.tileRows);
+    int64_t columns = std::max<int64_t>(vectors(size(n)), 1);
+    columns = llvm::divideCeil(columns, llvm::divideCeil(columns, registers / (rows + 1)));
+    tile[n] = lanes * columns;
     if (m < 0)
       return;
-    // A single vector of columns leaves registers for more rows.
-    int64_t rows = tile[n] == lanes ? 2 * level.tileRows : level.tileRows;
+    if (tile[n] == lanes)
+      rows = 2 * level.tileRows;
     tile[m] = std::clamp<int64_t>(size(m), 1, rows);
     if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)))
       std::swap(order[n], order[m]);
