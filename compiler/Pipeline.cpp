@@ -29,6 +29,7 @@ static void simplify(OpPassManager &pm) {
 
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   simplify(pm);
+  pm.addPass(createOrderStates());
   // The gradient is a request, an op: the step is built on its results before they exist.
   pm.addPass(createBuildStep());
   pm.addPass(createDifferentiate());

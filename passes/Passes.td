@@ -6,6 +6,26 @@ include "mlir/Pass/PassBase.td"
 
 // Graph phase -------------------------------------------------------------------------------------
 
+def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
+  let summary = "Store states with their dims in the order that their readers want";
+  let description = [{
+    A state that every entry only reads through one and the same transpose is stored transposed. Its gradient, slots
+    and update then come in that order, too, because the step is built afterwards. States that are written already, or read in two ways,
+    stay.
+
+    ```mlir
+    grad.state parameter @w : tensor<16x8xf32> = dense<0.0>
+    %w = grad.read @w : tensor<16x8xf32>
+    %t = grad.transpose %w permutation [1, 0] : tensor<16x8xf32>
+    ```
+    becomes
+    ```mlir
+    grad.state parameter @w : tensor<8x16xf32> permutation [1, 0] = dense<0.0>
+    %t = grad.read @w : tensor<8x16xf32>
+    ```
+  }];
+}
+
 def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   let summary = "Turn a loss into a training step: gradients, clipping, optimizer updates";
   let description = [{

@@ -91,7 +91,7 @@ private:
     std::vector<gradc_artifact_state> states;
     for (auto op : module.getOps<StateOp>()) {
       gradc_artifact_state state{};
-      state.tensor = tensor(op.getSymName(), cast<RankedTensorType>(op.getType()));
+      state.tensor = tensor(op.getSymName(), op.getLogicalType());
       state.kind = uint32_t(op.getKind());
       writeInitial(op, state);
       std::vector<gradc_artifact_place> places;
@@ -133,9 +133,11 @@ private:
     kernelIndex.clear();
     std::vector<gradc_artifact_buffer> buffers;
     for (auto op : module.getOps<exec::BufferOp>()) {
-      bufferIndex[op.getSymName()] = {uint32_t(buffers.size()), op.getLayout().has_value()};
-      buffers.push_back({stateIndex.lookup(op.getState()), op.getMirror(),
-                         op.getLayout().has_value(), 0, uint64_t(op.getBytes())});
+      auto state = module.lookupSymbol<StateOp>(op.getState());
+      bool packed = op.getLayout() || state.getPermutation();
+      bufferIndex[op.getSymName()] = uint32_t(buffers.size());
+      buffers.push_back({stateIndex.lookup(op.getState()), op.getMirror(), packed, 0,
+                         uint64_t(op.getBytes())});
     }
     std::vector<gradc_artifact_kernel> kernels;
     for (auto op : module.getOps<exec::KernelOp>()) {
@@ -180,7 +182,7 @@ private:
     s.dtype = dtypeOf(slice.getType().getElementType());
     s.packed = bool(layout);
     if (slice.getSpace() == exec::Space::buffer)
-      s.index = bufferIndex.lookup(slice.getBuffer().getValue()).first;
+      s.index = bufferIndex.lookup(slice.getBuffer().getValue());
     return s;
   }
 
@@ -239,8 +241,7 @@ private:
   const Imported &imported;
   Blob blob;
   gradc_hasher modelHash = gradc_hash_begin();
-  llvm::StringMap<uint32_t> stateIndex, kernelIndex;
-  llvm::StringMap<std::pair<uint32_t, bool>> bufferIndex;
+  llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex;
 };
 
 } // namespace

@@ -14,8 +14,11 @@ const OpTable &gradc::onnxOps() {
     addElementwiseOps(ops);
     addActivationOps(ops);
     addContractionOps(ops);
+    addConvolutionOps(ops);
     addReductionOps(ops);
     addShapeOps(ops);
+    addPadOps(ops);
+    addResizeOps(ops);
     addIndexOps(ops);
     addNormalizationOps(ops);
     addRandomOps(ops);

@@ -122,7 +122,7 @@ def one(op, inputs, outputs=("y",), opset=17, **attributes):
 
 def bad():
     model = mlp()
-    model.nodes[1:1] = [node("Conv", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
+    model.nodes[1:1] = [node("DeformConv", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
                         node("Elsewhere", ["c"], ["d"], "", "com.example"),
                         node("Add", ["d", "hidden"], ["e"], "behind"), node("LSTM", ["e"], ["f"], "lstm")]
     model.nodes[5] = node("Relu", ["f"], ["activated"], "act")
