@@ -139,30 +139,36 @@ void ConvolutionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<Host
   int64_t spatial = getWindow().getRank();
   auto sizes = sizesOf(letters, spatial, lhs.getShape(), rhs.getShape());
   std::string contracted = contractedLetters(letters);
-  SmallVector<int64_t> contractedSizes;
-  for (char letter : contracted)
-    contractedSizes.push_back(sizes[letter]);
+  auto stridesOf = [&](StringRef names, int64_t side) {
+    return llvm::map_to_vector(names, [&](char letter) {
+      return strideOf(letter, letters[side], operands[side].getShape());
+    });
+  };
+  auto offset = [](ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
+    int64_t sum = 0;
+    for (auto [i, stride] : llvm::zip_equal(index, strides))
+      sum += i * stride;
+    return sum;
+  };
+  SmallVector<int64_t> contractedSizes =
+      llvm::map_to_vector(contracted, [&](char letter) { return sizes[letter]; });
+  SmallVector<int64_t> lhsFree = stridesOf(letters[2], 0), rhsFree = stridesOf(letters[2], 1),
+                       lhsSummed = stridesOf(contracted, 0), rhsSummed = stridesOf(contracted, 1);
   int64_t lhsElement = llvm::product_of(lhs.getShape().drop_front(spatial));
   int64_t rhsElement = llvm::product_of(rhs.getShape().drop_front(spatial));
   bool isFloat = isa<FloatType>(lhs.getElementType());
 
   int64_t position = 0;
   forEachIndex(results[0].getShape(), [&](ArrayRef<int64_t> index) {
-    auto offset = [&](StringRef names, ArrayRef<int64_t> at, int64_t side) {
-      int64_t sum = 0;
-      for (auto [letter, i] : llvm::zip(names, at))
-        sum += i * strideOf(letter, letters[side], operands[side].getShape());
-      return sum;
-    };
-    ArrayRef<int64_t> free = index.drop_front(spatial);
-    int64_t left = offset(letters[2], free, 0), right = offset(letters[2], free, 1);
+    int64_t left = offset(index.drop_front(spatial), lhsFree),
+            right = offset(index.drop_front(spatial), rhsFree);
     double sum = 0;
     uint64_t whole = 0;
     forEachTap(getWindow(), lhs.getShape(), index, [&](int64_t tap, ArrayRef<int64_t> element) {
       int64_t from = linearize(element, lhs.getShape().take_front(spatial)) * lhsElement + left;
-      forEachIndex(contractedSizes, [&](ArrayRef<int64_t> k) {
-        int64_t l = from + offset(contracted, k, 0);
-        int64_t r = tap * rhsElement + right + offset(contracted, k, 1);
+      forEachIndex(contractedSizes, [&](ArrayRef<int64_t> summed) {
+        int64_t l = from + offset(summed, lhsSummed);
+        int64_t r = tap * rhsElement + right + offset(summed, rhsSummed);
         if (isFloat)
           sum += lhs.getFloat(l) * rhs.getFloat(r);
         else

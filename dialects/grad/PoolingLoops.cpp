@@ -126,17 +126,17 @@ static Value isOnOperand(OpBuilder &b, Location loc, WindowAttr window, ArrayRef
   return all;
 }
 
-/// Negative numbers as 0.
-static Value clampLoops(OpBuilder &b, Location loc, Value numbers) {
-  auto type = cast<RankedTensorType>(numbers.getType());
-  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+/// A pointwise generic of `x` whose elements become `element`s.
+static Value mapLoops(OpBuilder &b, Location loc, Value x, Type element,
+                      llvm::function_ref<Value(Scalar)> body) {
+  auto type = cast<RankedTensorType>(x.getType());
+  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), element);
   SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(type.getRank()));
   SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-  return linalg::GenericOp::create(b, loc, type, numbers, empty, maps, iterators,
-                                   [](OpBuilder &nested, Location at, ValueRange args) {
-                                     Scalar x(nested, at, args[0]), zero = x.integer(0);
+  return linalg::GenericOp::create(b, loc, empty.getType(), x, empty, maps, iterators,
+                                   [&](OpBuilder &nested, Location at, ValueRange args) {
                                      linalg::YieldOp::create(nested, at,
-                                                             Value((x < zero).select(zero, x)));
+                                                             body(Scalar(nested, at, args[0])));
                                    })
       .getResult(0);
 }
@@ -146,49 +146,60 @@ static Value clampLoops(OpBuilder &b, Location loc, Value numbers) {
 // is -1.
 SmallVector<Value> WindowMaxOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   WindowAttr window = getWindow();
-  Type element = getOperand().getType().getElementType(), number = tapNumberType(window);
+  Type number = tapNumberType(window), element = getOperand().getType().getElementType(),
+       signless = signlessType(getOperand().getType()).getElementType(),
+       accumulator = accumulatorOf(signless);
   ArrayRef<int64_t> shape = getOperand().getType().getShape(),
                     windows = getResult().getType().getShape();
-  bool isUnsigned = element.isUnsignedInteger();
+  bool isUnsigned = element.isUnsignedInteger(), isFloat = isa<FloatType>(element);
   bool padded = llvm::any_of(llvm::seq<int64_t>(window.getRank()),
                              [&](int64_t d) { return isPadded(window, d); });
-  TypedAttr lowest =
-      extreme(b, signlessType(getOperand().getType()).getElementType(), false, isUnsigned);
+  TypedAttr lowest = extreme(b, accumulator, /*greatest=*/false, isUnsigned);
   HostTensor nothing(RankedTensorType::get({}, element));
-  if (auto bound = dyn_cast<FloatAttr>(lowest))
-    nothing.setFloat(0, bound.getValueAsDouble());
+  if (isFloat)
+    nothing.setFloat(0, cast<FloatAttr>(lowest).getValueAsDouble());
   else
     nothing.setInt(0, cast<IntegerAttr>(lowest).getValue().getSExtValue());
   Value x = spreadOut(b, getLoc(), operands[0], window, nothing);
   Value least = fillLoops(b, getLoc(), windows, lowest);
   Value none = fillLoops(b, getLoc(), windows, b.getIntegerAttr(number, padded ? -1 : 0));
-  auto best =
-      tapLoops(b, getLoc(), window, x, {}, {least, none},
-               [&](OpBuilder &nested, Location loc, ValueRange args) -> SmallVector<Value> {
-                 Scalar index(nested, loc, args[2]);
-                 Scalar take =
-                     index.with(isBeyond(nested, loc, args[0], args[1], true, isUnsigned));
-                 if (padded) {
-                   Scalar on = take.with(isOnOperand(nested, loc, window, shape, windows.size()));
-                   take = take | (index < index.integer(0)).apply<arith::AndIOp>(Value(on));
-                 }
-                 return {take.select(take.with(args[0]), take.with(args[1])),
-                         take.select(tapNumber(nested, loc, window, windows.size()), index)};
-               });
-  return {best[0], allReach(window, shape) ? best[1] : clampLoops(b, getLoc(), best[1])};
+  auto best = tapLoops(
+      b, getLoc(), window, x, {}, {least, none},
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> SmallVector<Value> {
+        Scalar candidate = widened(nested, loc, args[0], accumulator), index(nested, loc, args[2]);
+        Scalar take = index.with(isBeyond(nested, loc, candidate, args[1], true, isUnsigned));
+        if (padded) {
+          Scalar on = take.with(isOnOperand(nested, loc, window, shape, windows.size()));
+          take = take | (index < index.integer(0)).apply<arith::AndIOp>(Value(on));
+        }
+        return {take.select(candidate, take.with(args[1])),
+                take.select(tapNumber(nested, loc, window, windows.size()), index)};
+      });
+  if (accumulator != signless)
+    best[0] = mapLoops(b, getLoc(), best[0], signless,
+                       [&](Scalar wide) { return wide.to<arith::TruncFOp>(signless); });
+  if (!allReach(window, shape))
+    best[1] = mapLoops(b, getLoc(), best[1], number, [](Scalar index) {
+      Scalar zero = index.integer(0);
+      return (index < zero).select(zero, index);
+    });
+  return best;
 }
 
 SmallVector<Value> WindowGatherOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   RankedTensorType type = signlessType(getType());
+  Type accumulator = accumulatorOf(type.getElementType());
   WindowAttr window = getWindow();
   Value x = spreadOut(b, getLoc(), operands[0], window, scalarOf(type.getElementType()));
-  Value zero = fillLoops(b, getLoc(), type.getShape(), b.getZeroAttr(type.getElementType()));
-  return tapLoops(b, getLoc(), window, x, operands[1], zero,
-                  [&](OpBuilder &nested, Location loc, ValueRange args) -> SmallVector<Value> {
-                    Scalar chosen(nested, loc, args[1]);
-                    Scalar isIt = chosen == tapNumber(nested, loc, window, type.getRank());
-                    return {isIt.select(isIt.with(args[0]), isIt.with(args[2]))};
-                  });
+  Value zero = fillLoops(b, getLoc(), type.getShape(), b.getZeroAttr(accumulator));
+  auto found = tapLoops(
+      b, getLoc(), window, x, operands[1], zero,
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> SmallVector<Value> {
+        Scalar chosen(nested, loc, args[1]);
+        Scalar isIt = chosen == tapNumber(nested, loc, window, type.getRank());
+        return {isIt.select(widened(nested, loc, args[0], accumulator), isIt.with(args[2]))};
+      });
+  return roundLoops(b, *this, found[0]);
 }
 
 // The adjoint's taps bear the numbers of the window's, and run over windows in row-major order.

@@ -1,5 +1,6 @@
 // RUN: gradc-opt %s -split-input-file | FileCheck %s
 // RUN: gradc-opt %s -split-input-file -gradc-differentiate | FileCheck %s --check-prefix=GRAD
+// RUN: gradc-opt %s -split-input-file -gradc-differentiate -canonicalize -gradc-form-kernels | FileCheck %s --check-prefix=FLOPS
 
 // CHECK-LABEL: @ordinary
 // CHECK: grad.convolution %{{.*}}, %{{.*}} dims "nc,co->no" window <[3, 3] stride [2, 2] low [1, 1] high [1, 1]> : tensor<32x31x8x3xf32>, tensor<3x3x3x16xf32>
@@ -63,4 +64,26 @@ func.func @gradient_of_a_rest(%x: tensor<8x4x2xf32>, %w: tensor<3x2x5xf32>) -> t
   // GRAD: grad.convolution %{{.*}}, %{{.*}} dims "no,co->nc" window <[3] low [3] high [2] base [2] reversed> : tensor<3x4x5xf32>, tensor<3x2x5xf32>
   %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<8x4x2xf32>
   return %2 : tensor<8x4x2xf32>
+}
+
+// -----
+
+// A product counts where its tap stands on an element: of the 12 taps of 4 windows over 4 elements, padded on both sides, 10 do.
+
+// FLOPS-LABEL: func.func @padded(
+// FLOPS: exec.kernel @convolution({{.*}} flops = 200 :
+func.func @padded(%x: tensor<4x5x2xf32>, %w: tensor<3x2x1xf32>) -> tensor<4x5x1xf32> {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3] low [1] high [1]> : tensor<4x5x2xf32>, tensor<3x2x1xf32>
+  return %0 : tensor<4x5x1xf32>
+}
+
+// -----
+
+// So do 10 of the 21 taps of 7 windows over 4 elements spread out by 2.
+
+// FLOPS-LABEL: func.func @spread(
+// FLOPS: exec.kernel @convolution({{.*}} flops = 20 :
+func.func @spread(%x: tensor<4x1x1xf32>, %w: tensor<3x1x1xf32>) -> tensor<7x1x1xf32> {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3] low [1] high [1] base [2]> : tensor<4x1x1xf32>, tensor<3x1x1xf32>
+  return %0 : tensor<7x1x1xf32>
 }
