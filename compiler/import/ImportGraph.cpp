@@ -15,6 +15,7 @@ const OpTable &gradc::onnxOps() {
     addActivationOps(ops);
     addContractionOps(ops);
     addConvolutionOps(ops);
+    addPoolingOps(ops);
     addReductionOps(ops);
     addShapeOps(ops);
     addPadOps(ops);

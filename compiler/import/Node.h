@@ -26,6 +26,7 @@ void addElementwiseOps(OpTable &ops);
 void addActivationOps(OpTable &ops);
 void addContractionOps(OpTable &ops);
 void addConvolutionOps(OpTable &ops);
+void addPoolingOps(OpTable &ops);
 void addReductionOps(OpTable &ops);
 void addShapeOps(OpTable &ops);
 void addPadOps(OpTable &ops);
