@@ -119,6 +119,8 @@ void *HostDevice::allocate(uint64_t bytes) {
 }
 
 Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
+  if (times)
+    times[0] = now(); // the first launch's time has the wait for the team
   bool splits = team->size() > 1 && std::any_of(launches.begin(), launches.end(),
                                                 [](const Launch &l) { return l.shares > 1; });
   if (splits) {
@@ -126,7 +128,7 @@ Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
   } else {
     DefaultFloatingPoint guard;
     for (size_t i = 0; i < launches.size(); ++i) {
-      if (times)
+      if (times && i)
         times[i] = now();
       call(launches[i], 0, launches[i].units);
     }
@@ -140,11 +142,12 @@ Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
 /// the launch and the number of threads alone.
 void HostDevice::walk(std::span<const Launch> launches, unsigned thread, int64_t *times) {
   DefaultFloatingPoint guard;
-  for (const Launch &launch : launches) {
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const Launch &launch = launches[i];
     if (launch.waits)
       team->barrier(thread);
-    if (times)
-      *times++ = now();
+    if (times && i)
+      times[i] = now();
     int64_t shares = std::min<int64_t>(launch.shares, team->size());
     if (thread >= shares)
       continue;

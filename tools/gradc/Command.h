@@ -9,6 +9,7 @@ namespace gradc {
 
 /// Adds a subcommand; when it is chosen, `run` is set to what it does.
 using Runner = std::function<int()>;
+void addBench(CLI::App &app, Runner &run);
 void addCheck(CLI::App &app, Runner &run);
 void addCompile(CLI::App &app, Runner &run);
 void addExport(CLI::App &app, Runner &run);

@@ -33,8 +33,8 @@ Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::
   return tensors;
 }
 
-Result<std::vector<HostTensor>> arrange(const NamedTensors &given,
-                                        llvm::ArrayRef<CompiledSession::Port> ports) {
+Result<std::vector<HostTensor>> arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
+                                        const std::vector<HostTensor> *defaults) {
   std::vector<HostTensor> ordered;
   std::string names;
   for (const auto &port : ports)
@@ -44,6 +44,10 @@ Result<std::vector<HostTensor>> arrange(const NamedTensors &given,
       return Status(Code::usage, "no input \"" + name + "\": the model has " + names);
   for (const auto &port : ports) {
     auto it = given.find(port.name);
+    if (it == given.end() && defaults) {
+      ordered.push_back((*defaults)[ordered.size()]);
+      continue;
+    }
     if (it == given.end())
       return Status(Code::usage, "no value for input \"" + port.name + "\": add --input " +
                                      port.name + "=FILE.npy");

@@ -16,9 +16,11 @@ void addInputs(CLI::App &command, std::vector<std::string> &inputs);
 Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
                                 CompileOptions &options);
 
-/// The tensors in the order of an entry's inputs, or what does not fit them.
-Result<std::vector<mlir::grad::HostTensor>> arrange(const NamedTensors &given,
-                                                    llvm::ArrayRef<CompiledSession::Port> ports);
+/// The tensors in the order of an entry's inputs, or what does not fit them. `defaults`: null, or
+/// one for each input that is not given.
+Result<std::vector<mlir::grad::HostTensor>>
+arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
+        const std::vector<mlir::grad::HostTensor> *defaults = nullptr);
 
 } // namespace gradc
 

@@ -75,6 +75,7 @@ int main(int argc, char **argv) {
   addCompile(app, run);
   app.add_subcommand("train", "train a spec or a compiled artifact (gradc train --help)");
   addRun(app, run);
+  addBench(app, run);
   addVerify(app, run);
   addExport(app, run);
   std::vector<std::string> names;

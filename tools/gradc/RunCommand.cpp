@@ -56,7 +56,7 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
 int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
   auto function = imported.module->lookupSymbol<mlir::func::FuncOp>("forward");
   auto nameOf = [](mlir::StringAttr name) { return name ? name.getValue().str() : ""; };
-  std::vector<CompiledSession::Port> ports;
+  std::vector<Port> ports;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     ports.push_back({nameOf(function.getArgAttrOfType<mlir::StringAttr>(i, "grad.name")),
                      mlir::cast<mlir::RankedTensorType>(function.getArgument(i).getType()),
