@@ -2,6 +2,7 @@
 #include "tools/gradc/Compilation.h"
 
 #include "runtime/include/gradc/artifact.h"
+#include "runtime/train/Checkpoint.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,7 +22,7 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       ->delimiter(',');
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");
-  command.add_flag("--timing", options.timing, "print the time of each phase");
+  command.add_flag("--timing", options.timing, "print the time of each phase and pass");
 }
 
 int CompileArguments::finish() {
@@ -101,14 +102,29 @@ int Compilation::compile(llvm::StringRef directory) {
   return 0;
 }
 
-bool isArtifact(llvm::StringRef path) {
+/// The file's bytes; null where it cannot be read.
+static std::unique_ptr<llvm::MemoryBuffer> readBytes(llvm::StringRef path) {
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return false;
-  llvm::StringRef bytes = (*buffer)->getBuffer();
+  return buffer ? std::move(*buffer) : nullptr;
+}
+
+bool isArtifact(llvm::StringRef path) {
+  auto buffer = readBytes(path);
   llvm::StringRef magic = GRADC_ARTIFACT_MAGIC;
-  return bytes.starts_with(magic) || bytes.ends_with(magic);
+  return buffer && (buffer->getBuffer().starts_with(magic) || buffer->getBuffer().ends_with(magic));
+}
+
+bool isCheckpoint(llvm::StringRef path) {
+  auto buffer = readBytes(path);
+  return buffer && buffer->getBuffer().starts_with(Checkpoint::magic);
+}
+
+std::string besideUs(llvm::StringRef name) {
+  std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(self));
+  llvm::sys::path::append(path, name);
+  return path.str().str();
 }
 
 std::string folderOf(llvm::StringRef file) {

@@ -51,6 +51,10 @@ private:
 
 /// Whether the file is an artifact or carries one.
 bool isArtifact(llvm::StringRef path);
+bool isCheckpoint(llvm::StringRef path);
+
+/// A file that is installed beside this program.
+std::string besideUs(llvm::StringRef name);
 
 /// The folder of a spec, absolute, so that the artifact finds its data wherever it is started.
 std::string folderOf(llvm::StringRef file);

@@ -4,17 +4,11 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <chrono>
+#include <fmt/core.h>
 
 namespace gradc {
 namespace {
-
-/// A file that is installed beside this program.
-std::string besideUs(llvm::StringRef name) {
-  std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(self));
-  llvm::sys::path::append(path, name);
-  return path.str().str();
-}
 
 struct Settings {
   CompileArguments compile;
@@ -50,9 +44,14 @@ int writeText(Compilation &compilation, const Settings &settings) {
 }
 
 int compile(const Settings &settings) {
+  auto begin = std::chrono::steady_clock::now();
   Compilation compilation(settings.compile);
   bool runs = settings.emit == "exe" || settings.emit == "so";
-  return runs ? writeProgram(compilation, settings) : writeText(compilation, settings);
+  int code = runs ? writeProgram(compilation, settings) : writeText(compilation, settings);
+  std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - begin;
+  if (settings.compile.options.timing)
+    fmt::print(stderr, "{:9.1f} ms  in all\n", ms.count());
+  return code;
 }
 
 } // namespace
