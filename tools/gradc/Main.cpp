@@ -78,6 +78,8 @@ int main(int argc, char **argv) {
   addBench(app, run);
   addVerify(app, run);
   addExport(app, run);
+  addInspect(app, run);
+  addDoctor(app, run);
   std::vector<std::string> names;
   for (const CLI::App *command : app.get_subcommands({}))
     names.push_back(command->get_name());
