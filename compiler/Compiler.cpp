@@ -15,6 +15,10 @@ using namespace mlir;
 namespace gradc {
 namespace {
 
+void printTime(double milliseconds, const Twine &what) {
+  llvm::errs() << llvm::formatv("{0,9:f1} ms  {1}\n", milliseconds, what.str());
+}
+
 /// Writes the module after each pass to its own numbered file.
 struct DumpAfterEach : PassInstrumentation {
   DumpAfterEach(std::string directory, std::string phase)
@@ -39,6 +43,26 @@ struct DumpAfterEach : PassInstrumentation {
   unsigned count = 1;
 };
 
+/// The time of each pass, in the order in which they first ran.
+struct TimePasses : PassInstrumentation {
+  using Clock = std::chrono::steady_clock;
+
+  ~TimePasses() override {
+    for (const auto &[pass, ms] : times)
+      printTime(ms, ("  " + pass).str());
+  }
+  void runBeforePass(Pass *pass, Operation *) override { begun[pass] = Clock::now(); }
+  void runAfterPass(Pass *pass, Operation *) override {
+    if (pass->getArgument().empty()) // an adaptor, whose passes are told themselves
+      return;
+    std::chrono::duration<double, std::milli> ms = Clock::now() - begun[pass];
+    times[pass->getArgument()] += ms.count();
+  }
+
+  llvm::DenseMap<Pass *, Clock::time_point> begun;
+  llvm::MapVector<StringRef, double> times;
+};
+
 using PhaseBuilder = void (*)(OpPassManager &, const CompileOptions &);
 
 /// Times a phase when asked to.
@@ -50,7 +74,7 @@ public:
     if (!enabled)
       return;
     std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-    llvm::errs() << llvm::formatv("{0,9:f1} ms  {1}\n", ms.count(), name);
+    printTime(ms.count(), name);
   }
 
 private:
@@ -70,6 +94,8 @@ LogicalResult runPhase(ModuleOp module, StringRef name, PhaseBuilder build,
       return module.emitError("cannot make ") << options.dumpDirectory << ": " << error.message();
     pm.addInstrumentation(std::make_unique<DumpAfterEach>(options.dumpDirectory, name.str()));
   }
+  if (options.timing)
+    pm.addInstrumentation(std::make_unique<TimePasses>());
   return pm.run(module);
 }
 
@@ -105,6 +131,7 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
   PhaseTimer timer("import", options);
   ImportOptions import;
   import.shapes = options.shapes;
+  import.inputShapes = options.inputShapes;
   return path.ends_with(".onnx") ? importModel(context, path, import)
                                  : importTraining(context, path, import);
 }
@@ -132,6 +159,10 @@ static FailureOr<std::string> generate(ModuleOp level, EmitKind kind,
   PhaseTimer timer(("code for " + name).str(), options);
   CodegenOptions codegen;
   codegen.emit = kind;
+  if (options.timing)
+    codegen.timing = [](StringRef phase, double seconds) {
+      printTime(seconds * 1e3, "  " + phase + ", all kernels");
+    };
   if (options.corruptKernel.empty())
     return generateImage(level, *exec::findLevel(name), codegen);
   OwningOpRef<ModuleOp> corrupted = cast<ModuleOp>(level->clone());

@@ -14,6 +14,8 @@ struct CompileOptions {
   std::vector<std::string> levels;
   /// Shapes bound to graph inputs by name.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// Shapes of tensors given for graph inputs, which bind what `shapes` leaves open.
+  std::map<std::string, std::vector<int64_t>> inputShapes;
   /// Where the IR goes after each pass, one file a pass; empty: nowhere.
   std::string dumpDirectory;
   /// Print the time of every phase and pass to stderr.

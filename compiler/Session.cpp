@@ -97,11 +97,9 @@ llvm::Expected<uint32_t> CompiledSession::find(StringRef entry) {
 
 using Describe = gradc_status (*)(const gradc_session *, uint32_t, uint32_t, gradc_port_info *);
 
-static std::vector<CompiledSession::Port> describePorts(MLIRContext &context,
-                                                        const gradc_session *session,
-                                                        uint32_t entry, uint32_t count,
-                                                        Describe describe) {
-  std::vector<CompiledSession::Port> ports;
+static std::vector<Port> describePorts(MLIRContext &context, const gradc_session *session,
+                                       uint32_t entry, uint32_t count, Describe describe) {
+  std::vector<Port> ports;
   for (uint32_t i = 0; i < count; ++i) {
     gradc_port_info info{};
     info.size = sizeof info;
@@ -119,12 +117,12 @@ static gradc_entry_info describeEntry(const gradc_session *session, uint32_t ent
   return info;
 }
 
-std::vector<CompiledSession::Port> CompiledSession::inputs(MLIRContext &context, uint32_t entry) {
+std::vector<Port> CompiledSession::inputs(MLIRContext &context, uint32_t entry) {
   return describePorts(context, session, entry, describeEntry(session, entry).inputs,
                        gradc_input_describe);
 }
 
-std::vector<CompiledSession::Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry) {
+std::vector<Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry) {
   return describePorts(context, session, entry, describeEntry(session, entry).outputs,
                        gradc_output_describe);
 }
@@ -190,11 +188,10 @@ llvm::Error CompiledSession::setState(StringRef name, ArrayRef<char> value) {
   return check(gradc_state_set(session, state, value.data(), value.size()));
 }
 
-std::vector<HostTensor> CompiledSession::randomInputs(MLIRContext &context, uint32_t entry,
-                                                      uint32_t seed) {
+std::vector<HostTensor> randomTensors(ArrayRef<Port> inputs, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<HostTensor> values;
-  for (const Port &port : inputs(context, entry)) {
+  for (const Port &port : inputs) {
     HostTensor value(port.type);
     bool isFloat = isa<FloatType>(port.type.getElementType());
     for (int64_t i = 0; i < value.size(); ++i) {

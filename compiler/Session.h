@@ -26,6 +26,17 @@ public:
 mlir::RankedTensorType tensorType(mlir::MLIRContext &context, gradc_dtype dtype,
                                   llvm::ArrayRef<int64_t> shape);
 
+/// A tensor that an entry takes or gives.
+struct Port {
+  std::string name;
+  mlir::RankedTensorType type;
+  gradc_role role;
+  int64_t classes;
+};
+
+/// Values for an entry's inputs: numbers in [0, 1), labels among their classes.
+std::vector<mlir::grad::HostTensor> randomTensors(llvm::ArrayRef<Port> inputs, uint32_t seed);
+
 /// An artifact (in memory or a file) with a session on it.
 class CompiledSession {
 public:
@@ -33,12 +44,6 @@ public:
   static llvm::Expected<std::unique_ptr<CompiledSession>> openFile(const std::string &path);
   ~CompiledSession();
 
-  struct Port {
-    std::string name;
-    mlir::RankedTensorType type;
-    gradc_role role;
-    int64_t classes;
-  };
   /// The level that was chosen.
   llvm::StringRef level() const { return gradc_session_level(session); }
   llvm::Expected<uint32_t> find(llvm::StringRef entry);
@@ -55,10 +60,6 @@ public:
 
   llvm::Expected<std::vector<char>> getState(llvm::StringRef name);
   llvm::Error setState(llvm::StringRef name, llvm::ArrayRef<char> value);
-
-  /// Values for every input of an entry: numbers in [0, 1), labels among their classes.
-  std::vector<mlir::grad::HostTensor> randomInputs(mlir::MLIRContext &context, uint32_t entry,
-                                                   uint32_t seed);
 
 private:
   CompiledSession() = default;

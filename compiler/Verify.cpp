@@ -60,7 +60,7 @@ public:
     auto index = session.find(entry.getSymName());
     if (!index)
       return index.takeError();
-    auto inputs = session.randomInputs(*level.getContext(), *index, 1);
+    auto inputs = randomTensors(session.inputs(*level.getContext(), *index), 1);
     if (auto error = session.begin(*index, inputs))
       return error;
     uint32_t number = 0;
@@ -242,7 +242,7 @@ FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported,
     auto entry = (*session)->find("gradients");
     if (!entry)
       return entry.takeError();
-    auto inputs = (*session)->randomInputs(context, *entry, 3);
+    auto inputs = randomTensors((*session)->inputs(context, *entry), 3);
     auto results = (*session)->run(context, *entry, inputs);
     if (!results)
       return results.takeError();

@@ -246,8 +246,8 @@ private:
 
 } // namespace
 
-FailureOr<std::string> writeArtifact(ArrayRef<CompiledLevel> levels, const Imported &imported,
-                                     StringRef directory) {
+std::string writeArtifact(ArrayRef<CompiledLevel> levels, const Imported &imported,
+                          StringRef directory) {
   return Writer(imported).write(levels, directory);
 }
 

@@ -17,8 +17,8 @@ struct CompiledLevel {
 
 /// The bytes of the artifact (runtime/include/gradc/artifact.h). The job's relative data paths are
 /// looked up from `directory`, which is recorded.
-mlir::FailureOr<std::string> writeArtifact(llvm::ArrayRef<CompiledLevel> levels,
-                                           const Imported &imported, llvm::StringRef directory);
+std::string writeArtifact(llvm::ArrayRef<CompiledLevel> levels, const Imported &imported,
+                          llvm::StringRef directory);
 
 /// A prelinked runner (executable or shared library) with the artifact at its end.
 llvm::Error writeWithRunner(llvm::StringRef runner, llvm::StringRef artifact,

@@ -18,6 +18,8 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;
   /// Sizes by symbolic dim.
   std::map<std::string, int64_t> dims;
+  /// Shapes of the tensors given for graph inputs, `--input x=FILE`; `shapes` comes first.
+  std::map<std::string, std::vector<int64_t>> inputShapes;
 };
 
 /// Where the bytes of a state's initializer lie in Imported::modelBytes.
@@ -44,6 +46,8 @@ struct Imported {
   std::optional<spec::Training> spec;
   /// One an initializer, in the model's order.
   std::vector<Verdict> verdicts;
+  /// Data files of the spec that were not there to be compared with the model.
+  std::vector<std::string> missingData = {};
 };
 
 /// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.

@@ -39,6 +39,22 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
   builder.setInsertionPointToStart(function.addEntryBlock());
 }
 
+namespace {
+/// A graph input's whole shape from the command line, and the option that gave it.
+struct GivenShape {
+  ArrayRef<int64_t> dims;
+  StringRef option;
+};
+} // namespace
+
+static std::optional<GivenShape> givenShape(const ImportOptions &options, const std::string &name) {
+  for (auto [shapes, option] :
+       {std::pair(&options.shapes, "--shape"), std::pair(&options.inputShapes, "--input")})
+    if (auto found = shapes->find(name); found != shapes->end())
+      return GivenShape{found->second, option};
+  return std::nullopt;
+}
+
 FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input) {
   Location where = model.nameLoc(input.name());
   if (!input.type().has_tensor_type())
@@ -50,26 +66,26 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
   if (!element)
     return emitError(where) << "graph input \"" << input.name() << "\" has element type "
                             << dataTypeName(tensor.elem_type()) << ", which is not supported";
-  auto given = options.shapes.find(input.name());
+  std::optional<GivenShape> given = givenShape(options, input.name());
   if (!tensor.has_shape()) {
-    if (given != options.shapes.end() && fits(given->second))
-      return RankedTensorType::get(given->second, element);
+    if (given && fits(given->dims))
+      return RankedTensorType::get(given->dims, element);
     return emitError(where) << "graph input \"" << input.name()
                             << "\" has no shape; give it one with --shape " << input.name()
                             << "=32x64";
   }
   int64_t rank = tensor.shape().dim_size();
-  if (given != options.shapes.end() && int64_t(given->second.size()) != rank)
-    return emitError(where) << "expected " << rank << " dims in --shape " << input.name()
-                            << ", found " << given->second.size();
+  if (given && int64_t(given->dims.size()) != rank)
+    return emitError(where) << "expected " << rank << " dims in " << given->option << " "
+                            << input.name() << ", found " << given->dims.size();
 
   SmallVector<int64_t> shape;
   bool ok = true;
   for (int64_t d = 0; d < rank; ++d) {
     const onnx::TensorShapeProto::Dimension &dim = tensor.shape().dim(d);
     std::optional<int64_t> bound;
-    if (given != options.shapes.end())
-      bound = given->second[d];
+    if (given)
+      bound = given->dims[d];
     else if (auto named = options.dims.find(dim.dim_param());
              !dim.dim_param().empty() && named != options.dims.end())
       bound = named->second;
@@ -80,10 +96,13 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
 
     if (dim.has_dim_value()) {
       if (dim.dim_value() < 0 || (bound && *bound != dim.dim_value())) {
-        emitError(where) << "dim " << d << " of graph input \"" << input.name() << "\" is "
-                         << dim.dim_value()
-                         << (bound ? " in the model and " + std::to_string(*bound) + " in --shape"
-                                   : std::string("; expected a size"));
+        auto error = emitError(where) << "dim " << d << " of graph input \"" << input.name()
+                                      << "\" is " << dim.dim_value();
+        if (bound)
+          error << " in the model and " << *bound << " in "
+                << (given ? given->option : "the training spec");
+        else
+          error << "; expected a size";
         ok = false;
       }
       shape.push_back(dim.dim_value());

@@ -114,11 +114,13 @@ static LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &o
       if (!dim.dim_param().empty())
         symbols.push_back(dim.dim_param());
   bool ok = true;
-  for (const auto &[name, shape] : options.shapes)
-    if (!llvm::is_contained(inputs, name)) {
-      unknownName(model.fileLoc(), "--shape: graph input", name, inputs);
-      ok = false;
-    }
+  for (auto [shapes, what] : {std::pair(&options.shapes, "--shape: graph input"),
+                              std::pair(&options.inputShapes, "--input: graph input")})
+    for (const auto &[name, shape] : *shapes)
+      if (!llvm::is_contained(inputs, name)) {
+        unknownName(model.fileLoc(), what, name, inputs);
+        ok = false;
+      }
   for (const auto &[name, size] : options.dims)
     if (!llvm::is_contained(symbols, name)) {
       unknownName(model.fileLoc(), "symbolic dim", name, symbols);
@@ -433,6 +435,9 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(imported))
     return failure();
   judgeReach(*imported);
+  for (const DataSet &set : {*data, *evaluation})
+    if (!set.known && !llvm::is_contained(imported->missingData, set.file))
+      imported->missingData.push_back(set.file);
   for (const Verdict &verdict : imported->verdicts)
     if (verdict.trains) {
       imported->spec = training;

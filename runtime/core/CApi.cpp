@@ -324,6 +324,25 @@ gradc_status gradc_state_reset(gradc_session *session) {
   });
 }
 
+// Profiling ---------------------------------------------------------------------------------------
+
+gradc_status gradc_session_profile(gradc_session *session, uint32_t on) {
+  session->session->profile(on != 0);
+  return GRADC_OK;
+}
+
+gradc_status gradc_launch_times(const gradc_session *session, int64_t *times, uint32_t count) {
+  return cCall([&]() -> Status {
+    std::span<const int64_t> found = session->session->launchTimes();
+    if (found.empty())
+      return usage("no call was profiled: gradc_session_profile and gradc_run come first");
+    if (count != found.size())
+      return usage(text("expected room for ", found.size(), " times, found ", count));
+    std::copy(found.begin(), found.end(), times);
+    return {};
+  });
+}
+
 // Launch by launch --------------------------------------------------------------------------------
 
 gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry, uint32_t launch,

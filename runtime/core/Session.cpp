@@ -28,6 +28,11 @@ public:
 
   Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
              std::span<void *const> outputs) override;
+  void profile(bool on) override {
+    profiled = on;
+    times.clear();
+  }
+  std::span<const int64_t> launchTimes() const override { return times; }
   Status readState(uint32_t state, void *out) override;
   Status writeState(uint32_t state, const void *value) override;
   Status resetStates() override;
@@ -78,6 +83,8 @@ private:
   std::unordered_map<const gradc_artifact_entry *, Bound> programs;
   Program *steppedProgram = nullptr; // by begin
   std::vector<std::byte> sliceCopy;
+  bool profiled = false;
+  std::vector<int64_t> times; // of the last profiled run's launches
 };
 
 constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -216,7 +223,9 @@ Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const voi
   Program &program = (*bound)->program;
   if (Status s = bindInputs(entry, **bound, inputs, device->sharesHostMemory()); !s.ok())
     return s;
-  if (Status s = device->launch(program.launches()); !s.ok())
+  if (profiled)
+    times.resize(program.launches().size() + 1);
+  if (Status s = device->launch(program.launches(), profiled ? times.data() : nullptr); !s.ok())
     return s;
   if (Status s = device->synchronize(); !s.ok())
     return s;
@@ -278,7 +287,7 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry,
 Status DeviceSession::runLaunch(uint32_t launch) {
   if (!steppedProgram || launch >= steppedProgram->launches().size())
     return Status(Code::usage, text("launch ", launch, " is not of a begun entry"));
-  if (Status s = device->launch(steppedProgram->launches().subspan(launch, 1)); !s.ok())
+  if (Status s = device->launch(steppedProgram->launches().subspan(launch, 1), nullptr); !s.ok())
     return s;
   return device->synchronize();
 }

@@ -69,6 +69,12 @@ public:
   virtual Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                      std::span<void *const> outputs) = 0;
 
+  /// Whether runs write down when their launches begin and end; off at first.
+  virtual void profile(bool on) = 0;
+  /// Of the last run, when it was profiled: when each launch began, and when the last had ended, in
+  /// nanoseconds of the steady clock. A launch ends when the next begins.
+  virtual std::span<const int64_t> launchTimes() const = 0;
+
   /// The logical (row-major) bytes of a state: `out` has tensor.bytes of it.
   virtual Status readState(uint32_t state, void *out) = 0;
   virtual Status writeState(uint32_t state, const void *value) = 0;

@@ -51,7 +51,10 @@ public:
 
   virtual Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) = 0;
   /// Starts the launches in order; `launches` and its slices stay until `synchronize` returns.
-  virtual Status launch(std::span<const Launch> launches) = 0;
+  /// `times` is null or has room for one reading of the steady clock a launch, in nanoseconds, when
+  /// it begins, and one when the last has ended; a launch ends when the next begins, so that its
+  /// time has the wait for the slowest thread.
+  virtual Status launch(std::span<const Launch> launches, int64_t *times) = 0;
   /// Returns when all launches have ended.
   virtual Status synchronize() = 0;
 };

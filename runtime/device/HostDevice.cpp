@@ -4,6 +4,7 @@
 #include "runtime/device/Device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <sys/mman.h>
 #include <xmmintrin.h>
@@ -51,6 +52,10 @@ void call(const Launch &launch, int64_t begin, int64_t end) {
   reinterpret_cast<Kernel>(launch.kernel)(launch.slices, begin, end);
 }
 
+int64_t now() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 class HostDevice final : public Device {
 public:
   explicit HostDevice(std::unique_ptr<ThreadTeam> team) : team(std::move(team)) {}
@@ -75,11 +80,11 @@ public:
   Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) override {
     return openElfImage(code);
   }
-  Status launch(std::span<const Launch> launches) override;
+  Status launch(std::span<const Launch> launches, int64_t *times) override;
   Status synchronize() override { return {}; }
 
 private:
-  void walk(std::span<const Launch> launches, unsigned thread);
+  void walk(std::span<const Launch> launches, unsigned thread, int64_t *times);
 
   std::unique_ptr<ThreadTeam> team;
 };
@@ -113,26 +118,36 @@ void *HostDevice::allocate(uint64_t bytes) {
   return memory;
 }
 
-Status HostDevice::launch(std::span<const Launch> launches) {
+Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
+  if (times)
+    times[0] = now(); // the first launch's time has the wait for the team
   bool splits = team->size() > 1 && std::any_of(launches.begin(), launches.end(),
                                                 [](const Launch &l) { return l.shares > 1; });
   if (splits) {
-    team->run([&](unsigned thread) { walk(launches, thread); });
-    return {};
+    team->run([&](unsigned thread) { walk(launches, thread, thread ? nullptr : times); });
+  } else {
+    DefaultFloatingPoint guard;
+    for (size_t i = 0; i < launches.size(); ++i) {
+      if (times && i)
+        times[i] = now();
+      call(launches[i], 0, launches[i].units);
+    }
   }
-  DefaultFloatingPoint guard;
-  for (const Launch &launch : launches)
-    call(launch, 0, launch.units);
+  if (times)
+    times[launches.size()] = now();
   return {};
 }
 
 /// Every thread walks all launches and runs its share of each: which units a thread gets depends on
 /// the launch and the number of threads alone.
-void HostDevice::walk(std::span<const Launch> launches, unsigned thread) {
+void HostDevice::walk(std::span<const Launch> launches, unsigned thread, int64_t *times) {
   DefaultFloatingPoint guard;
-  for (const Launch &launch : launches) {
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const Launch &launch = launches[i];
     if (launch.waits)
       team->barrier(thread);
+    if (times && i)
+      times[i] = now();
     int64_t shares = std::min<int64_t>(launch.shares, team->size());
     if (thread >= shares)
       continue;

@@ -133,6 +133,7 @@ static TrainOptions translate(const gradc_train_options &given) {
   options.checkpoint = orEmpty(given.checkpoint);
   options.resume = orEmpty(given.resume);
   options.exportPath = orEmpty(given.export_onnx);
+  options.trace = orEmpty(given.trace);
   options.quiet = !given.progress;
   if (given.on_step)
     options.onStep = [callback = given.on_step, context = given.context](const StepReport &step) {

@@ -12,7 +12,7 @@ namespace gradc {
 
 namespace {
 
-constexpr std::string_view magic = "GRADCCKP";
+constexpr std::string_view magic = Checkpoint::magic;
 constexpr uint32_t version = 2;
 
 struct FileHeader {

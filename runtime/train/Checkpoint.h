@@ -30,6 +30,9 @@ public:
     std::span<const std::byte> bytes; ///< row-major
   };
 
+  /// How a checkpoint's file begins.
+  static constexpr std::string_view magic = "GRADCCKP";
+
   static Result<Checkpoint> open(const std::string &path);
 
   const std::string &file() const { return path; }

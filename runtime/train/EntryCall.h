@@ -28,6 +28,7 @@ public:
   bind(Session &session, const gradc_artifact_entry &entry, std::span<const Demand> demands);
   EntryCall(const EntryCall &) = delete;
 
+  const gradc_artifact_entry &calledEntry() const { return entry; }
   int64_t batchSize() const { return entry.batch; }
   Status run(const Batch &batch, const StepScalars &scalars);
   /// Replays the last run.

@@ -87,6 +87,12 @@ Status Loop::prepare(const Checkpoint *resume) {
     if (Status status = log.open(options.log, /*append=*/resume != nullptr); !status.ok())
       return status;
 
+  if (!options.trace.empty()) {
+    if (Status status = trace.open(options.trace); !status.ok())
+      return status;
+    session.profile(true);
+  }
+
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
   sayWhatIsLeftOut("training", dataset, job.data);
   if (evaluation)
@@ -116,11 +122,11 @@ Result<TrainSummary> Loop::run() {
   if (status.ok())
     status = finish();
   // What was logged up to a failure tells how it came about.
-  Status flushed = log.flush();
+  for (Status written : {log.flush(), trace.close()})
+    if (status.ok())
+      status = written;
   if (!status.ok())
     return status;
-  if (!flushed.ok())
-    return flushed;
   return std::move(summary);
 }
 
@@ -136,6 +142,7 @@ Status Loop::trainSteps() {
 
 Status Loop::step() {
   // 1. A batch.
+  Clock::time_point begin = Clock::now();
   if (Status status = iterator->next(batch); !status.ok())
     return status;
   Clock::time_point fetched = Clock::now();
@@ -161,11 +168,34 @@ Status Loop::step() {
   report.milliseconds = millisecondsBetween(lastTime, now);
   lastTime = now;
   log.step(report);
+  traceStep(call, begin, fetched, now);
   if (!call.proceeded())
     return stopForNonFinite(call);
   progress->step(report, now);
   stopped = (options.onStep && !options.onStep(report)) || interrupted();
   return endStep(batch.endsEpoch);
+}
+
+void Loop::traceStep(const EntryCall &call, Clock::time_point begin, Clock::time_point fetched,
+                     Clock::time_point end) {
+  if (!trace.isOpen())
+    return;
+  auto nanoseconds = [](Clock::time_point time) {
+    return std::chrono::nanoseconds(time.time_since_epoch()).count();
+  };
+  trace.span("step", "step", nanoseconds(begin), nanoseconds(end), done);
+  trace.span("wait for input", "input", nanoseconds(begin), nanoseconds(fetched), done);
+  trace.launches(session, call.calledEntry());
+  // The next step's time does not count the writing.
+  lastTime = Clock::now();
+}
+
+/// What comes between steps, as a span of its own.
+template <typename Work> Status Loop::traced(const char *name, Work &&work) {
+  int64_t begin = Trace::now();
+  Status status = work();
+  trace.span(name, name, begin, Trace::now(), done);
+  return status;
 }
 
 Status Loop::endStep(bool endsEpoch) {
@@ -175,10 +205,10 @@ Status Loop::endStep(bool endsEpoch) {
                (job.checkpointEveryEpochs && endsEpoch && epochs % job.checkpointEveryEpochs == 0);
   saves = saves && !job.checkpointFolder.empty();
   if (evaluates)
-    if (Status status = evaluateNow(); !status.ok())
+    if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
   if (saves)
-    if (Status status = checkpointNow(); !status.ok())
+    if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
   // The next step's time does not count them.
   if (evaluates || saves)
@@ -191,13 +221,14 @@ Status Loop::finish() {
   if (signalled)
     summary.signal = options.interrupt->load();
   if (evaluation && evaluatedAt != done && !signalled)
-    if (Status status = evaluateNow(); !status.ok())
+    if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
   if (!job.checkpointFolder.empty() && checkpointedAt != done)
-    if (Status status = checkpointNow(); !status.ok())
+    if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
   if (!job.exportPath.empty() && !signalled) {
-    if (Status status = exportOnnx(session, job.exportPath); !status.ok())
+    auto write = [&] { return exportOnnx(session, job.exportPath); };
+    if (Status status = traced("export", write); !status.ok())
       return status;
     log.line("export").string("path", job.exportPath);
   }

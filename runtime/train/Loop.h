@@ -8,6 +8,7 @@
 #include "runtime/train/Log.h"
 #include "runtime/train/Phase.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/Trace.h"
 
 #include <optional>
 
@@ -37,6 +38,9 @@ private:
 
   Status evaluateNow();
   Status checkpointNow();
+  void traceStep(const EntryCall &call, Clock::time_point begin, Clock::time_point fetched,
+                 Clock::time_point end);
+  template <typename Work> Status traced(const char *name, Work &&work);
   Status stopForNonFinite(EntryCall &call);
   bool interrupted() const { return options.interrupt && options.interrupt->load() != 0; }
 
@@ -48,6 +52,7 @@ private:
   std::unique_ptr<Iterator> iterator;
   Batch batch;
   Log log;
+  Trace trace;
   std::optional<Progress> progress;
   CheckpointFolder checkpoints{""};
 

@@ -38,6 +38,7 @@ struct TrainOptions {
   std::optional<int64_t> epochs;
   std::optional<int64_t> seed;
   std::string log;        ///< JSON lines; "": none
+  std::string trace;      ///< trace-event JSON; "": none
   std::string checkpoint; ///< folder; "": the job's
   std::string resume;     ///< a checkpoint, a folder of them, "latest", or "": from the start
   std::string dataFolder; ///< for relative data paths; "": the spec's folder, then the current one

@@ -10,6 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
 from bar import write_mlp_job, write_npy
+from onnx_writer import FLOAT, STRING, message, tensor
 
 folder = sys.argv[1]
 shutil.rmtree(folder, ignore_errors=True)
@@ -25,4 +26,17 @@ def write(name, values, shape):
 
 write("batch.npy", array.array("f", (numbers.gauss(0, 1) for _ in range(24))), (4, 6))
 write("narrow.npy", array.array("f", [0.5] * 20), (4, 5))
+def save(name, data):
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(data)
+
+
+values = array.array("f")
+with open(os.path.join(folder, "batch.npy"), "rb") as file:
+    values.frombytes(file.read()[-24 * 4:])
+save("batch.pb", tensor("x", FLOAT, [4, 6], values))
+save("batch-typed.pb", message((1, [4, 6]), (2, FLOAT), (4, values.tobytes())))
+save("short.pb", tensor("x", FLOAT, [4, 6], values[:20]))
+save("words.pb", tensor("x", STRING, [1], data=b""))
+save("garbage.pb", b"\xff\xff\xff")
 write("integers.npy", array.array("q", [1] * 24), (4, 6))

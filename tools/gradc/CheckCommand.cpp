@@ -1,5 +1,6 @@
 // gradc check: what is unsupported, which gradients are missing, what trains and why.
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@ namespace {
 void printJson(const Imported &imported) {
   nlohmann::json json;
   json["supported"] = true;
+  json["missing_data"] = imported.missingData;
   json["initializers"] = nlohmann::json::array();
   for (const Verdict &v : imported.verdicts)
     json["initializers"].push_back(
@@ -29,6 +31,22 @@ void printTable(const Imported &imported) {
     fmt::print("{:{}}  {:{}}  {:6}  {}\n", v.initializer, name, v.type, type,
                v.trains ? "yes" : "no", v.reason);
   fmt::print("all ops are supported{}\n", imported.spec ? ", and every gradient exists" : "");
+  for (const std::string &file : imported.missingData)
+    fmt::print("the data could not be checked: {} is not there\n", file);
+}
+
+int check(const CompileArguments &arguments, bool json) {
+  Compilation compilation(arguments);
+  if (int code = compilation.import())
+    return code;
+  // The graph phase asks every op on the way for its gradient.
+  bool trains = compilation.imported().spec.has_value();
+  if (trains)
+    if (int code = compilation.plan())
+      return code;
+  const Imported &imported = trains ? compilation.program().imported : compilation.imported();
+  json ? printJson(imported) : printTable(imported);
+  return exitCode(Code::ok);
 }
 
 } // namespace
@@ -39,24 +57,7 @@ void addCheck(CLI::App &app, Runner &run) {
   CLI::App *command = app.add_subcommand("check", "what is unsupported, and what trains");
   arguments->add(*command);
   command->add_flag("--json", *json, "print JSON");
-  command->callback([=, &run] {
-    run = [=] {
-      if (int code = arguments->finish())
-        return code;
-      auto context = createContext();
-      Console console(*context);
-      auto imported = importFile(*context, arguments->file, arguments->options);
-      if (failed(imported))
-        return exitCode(Code::invalid);
-      // The graph phase asks every op on the way for its gradient.
-      Imported copy{imported->module->clone(), imported->modelBytes, imported->ranges,
-                    imported->spec, imported->verdicts};
-      if (imported->spec && failed(planProgram(std::move(copy), arguments->options)))
-        return exitCode(Code::invalid);
-      *json ? printJson(*imported) : printTable(*imported);
-      return exitCode(Code::ok);
-    };
-  });
+  command->callback([=, &run] { run = [=] { return check(*arguments, *json); }; });
 }
 
 } // namespace gradc

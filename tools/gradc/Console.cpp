@@ -1,9 +1,8 @@
 // Errors for a person holding an ONNX file: the node or file first, then what is wrong.
-#include "tools/gradc/Command.h"
+#include "tools/gradc/Console.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -69,57 +68,14 @@ int fail(Code code, const llvm::Twine &message) {
 
 int fail(const Status &status) { return fail(status.code(), status.message()); }
 
-void CompileArguments::add(CLI::App &command, const char *what) {
-  command.add_option("file", file, what)->required();
-  command.add_option("--shape", shapes, "bind an input's shape: NAME=32x3x224x224")
-      ->type_name("NAME=DIMS");
-  command
-      .add_option("--target", targets, "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4")
-      ->delimiter(',');
-  command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
-      ->type_name("DIR");
-  command.add_flag("--timing", options.timing, "print the time of each phase");
+int failToWrite(llvm::StringRef file, llvm::Error error) {
+  return fail(Code::error, "cannot write " + file + ": " + llvm::toString(std::move(error)));
 }
 
-int CompileArguments::finish() {
-  for (const std::string &text : shapes) {
-    auto [name, dims] = llvm::StringRef(text).split('=');
-    if (options.shapes.count(name.str())) {
-      return fail(Code::usage, "--shape names \"" + name + "\" twice");
-    }
-    SmallVector<llvm::StringRef> sizes;
-    dims.split(sizes, 'x');
-    for (llvm::StringRef size : sizes) {
-      int64_t value;
-      if (name.empty() || size.getAsInteger(10, value) || value < 1) {
-        return fail(
-            Code::usage,
-            "expected --shape NAME=DIMS with sizes of at least 1, such as x=32x3x224x224, found " +
-                text);
-      }
-      options.shapes[name.str()].push_back(value);
-    }
-  }
-  for (llvm::StringRef target : targets) {
-    if (target == "cpu")
-      continue;
-    llvm::StringRef level = target;
-    if (!level.consume_front("cpu:") || !exec::findLevel(level)) {
-      std::string known = llvm::join(
-          llvm::map_range(exec::levels(), [](auto &l) { return "cpu:" + l.name.str(); }), ", ");
-      return fail(Code::usage, "unknown target " + target + ": expected cpu, " + known);
-    }
-    options.levels.push_back(level.str());
-  }
-  if (options.dumpDirectory.empty())
-    return 0;
-  if (auto error = llvm::sys::fs::create_directories(options.dumpDirectory))
-    return fail(Code::error, "cannot make " + options.dumpDirectory + ": " + error.message());
-  if (!llvm::sys::fs::is_directory(options.dumpDirectory))
-    return fail(Code::error, "cannot write to " + options.dumpDirectory + ": not a folder");
-  if (auto error = llvm::sys::fs::access(options.dumpDirectory, llvm::sys::fs::AccessMode::Write))
-    return fail(Code::error, "cannot write to " + options.dumpDirectory + ": " + error.message());
-  return 0;
+std::string bytesText(int64_t bytes) {
+  if (bytes >= 10 << 20)
+    return fmt::format("{:.1f} MiB", bytes / 1048576.0);
+  return bytes >= 10 << 10 ? fmt::format("{:.1f} KiB", bytes / 1024.0) : fmt::format("{} B", bytes);
 }
 
 } // namespace gradc

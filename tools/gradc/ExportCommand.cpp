@@ -1,42 +1,119 @@
-// gradc export: the trained model as ONNX, from an artifact and, where given, a checkpoint.
-#include "runtime/include/gradc/gradc.h"
+// gradc export: the trained model as ONNX, or its weights as safetensors, from an artifact, a
+// checkpoint, or both.
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/Export.h"
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
+#include "tools/gradc/Safetensors.h"
+
+#include "llvm/Support/FileSystem.h"
 
 namespace gradc {
 namespace {
 
 struct Settings {
-  std::string artifact, checkpoint, output;
+  std::string file, checkpoint, output;
 };
 
-int exportModel(const Settings &settings) {
-  if (!llvm::StringRef(settings.output).ends_with(".onnx"))
-    return fail(Code::usage, "expected an output that ends in .onnx, found " + settings.output);
-  gradc_model *model = nullptr;
-  gradc_session *session = nullptr;
-  gradc_status status = gradc_open(settings.artifact.c_str(), &model);
-  if (!status)
-    status = gradc_session_create(model, nullptr, &session);
-  if (!status && !settings.checkpoint.empty())
-    status = gradc_checkpoint_load(session, settings.checkpoint.c_str());
-  if (!status)
-    status = gradc_export_onnx(session, settings.output.c_str());
-  int code = status ? fail(Code(status), gradc_last_error()) : 0;
-  gradc_session_free(session);
-  gradc_close(model);
-  return code;
+/// A checkpoint, or the newest of a folder.
+Result<Checkpoint> openCheckpoint(std::string path) {
+  if (llvm::sys::fs::is_directory(path)) {
+    auto latest = CheckpointFolder(path).latest();
+    if (!latest)
+      return latest.status();
+    path = *latest;
+  }
+  return Checkpoint::open(path);
+}
+
+/// The model's own tensors in a session: no optimizer state.
+Status writeWeights(Session &session, const std::string &output) {
+  const Artifact &artifact = session.artifact();
+  std::vector<std::vector<std::byte>> values;
+  std::vector<NamedArray> arrays;
+  for (uint32_t i = 0; i < artifact.states().size(); ++i) {
+    const gradc_artifact_state &state = artifact.states()[i];
+    if (state.model_bytes == 0)
+      continue;
+    auto shape = artifact.elements<int64_t>(state.tensor.shape);
+    std::vector<std::byte> &value = values.emplace_back(state.tensor.bytes);
+    if (Status read = session.readState(i, value.data()); !read.ok())
+      return read;
+    arrays.push_back({std::string(artifact.string(state.tensor.name)),
+                      gradc_dtype(state.tensor.dtype),
+                      {shape.begin(), shape.end()},
+                      value});
+  }
+  return writeSafetensors(output, arrays);
+}
+
+/// The same of a checkpoint alone, which has what training changes.
+Status writeWeights(const Checkpoint &checkpoint, const std::string &output) {
+  std::vector<NamedArray> arrays;
+  for (const Checkpoint::State &state : checkpoint.states())
+    if (state.kind == GRADC_STATE_PARAMETER || state.kind == GRADC_STATE_STATISTIC)
+      arrays.push_back({std::string(state.name),
+                        state.dtype,
+                        {state.shape.begin(), state.shape.end()},
+                        state.bytes});
+  return writeSafetensors(output, arrays);
+}
+
+Status exportArtifact(const Settings &settings, bool onnx) {
+  auto artifact = Artifact::open(settings.file);
+  if (!artifact)
+    return artifact.status();
+  auto session = Session::create(*artifact, {});
+  if (!session)
+    return session.status();
+  if (!settings.checkpoint.empty()) {
+    auto checkpoint = openCheckpoint(settings.checkpoint);
+    if (!checkpoint)
+      return checkpoint.status();
+    if (Status restored = checkpoint->restore(**session); !restored.ok())
+      return restored;
+  }
+  return onnx ? exportOnnx(**session, settings.output) : writeWeights(**session, settings.output);
+}
+
+Status exportModel(const Settings &settings) {
+  bool onnx = llvm::StringRef(settings.output).ends_with(".onnx");
+  if (!onnx && !llvm::StringRef(settings.output).ends_with(".safetensors"))
+    return Status(Code::usage, "expected an output that ends in .onnx or .safetensors, found " +
+                                   settings.output);
+  bool folder = llvm::sys::fs::is_directory(settings.file);
+  if (!folder && !isCheckpoint(settings.file))
+    return exportArtifact(settings, onnx);
+  if (onnx)
+    return Status(Code::usage, "a checkpoint holds no model: expected gradc export TRAINER "
+                               "--checkpoint " +
+                                   settings.file + " -o " + settings.output);
+  if (!settings.checkpoint.empty())
+    return Status(Code::usage,
+                  "expected a trainer beside --checkpoint, found the checkpoint " + settings.file);
+  auto checkpoint = openCheckpoint(settings.file);
+  return checkpoint ? writeWeights(*checkpoint, settings.output) : checkpoint.status();
 }
 
 } // namespace
 
 void addExport(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
-  CLI::App *command = app.add_subcommand("export", "write the trained model as ONNX");
-  command->add_option("artifact", settings->artifact, "a compiled trainer")->required();
+  CLI::App *command =
+      app.add_subcommand("export", "write the trained model as ONNX, or its weights");
+  command->add_option("file", settings->file, "a compiled trainer or a checkpoint")->required();
   command->add_option("--checkpoint", settings->checkpoint,
-                      "whose weights to take; default: the initial ones");
-  command->add_option("-o,--output", settings->output, "model.onnx")->required();
-  command->callback([=, &run] { run = [=] { return exportModel(*settings); }; });
+                      "whose weights to take: a checkpoint, or the newest of a folder; default: "
+                      "the initial ones");
+  command->add_option("-o,--output", settings->output, "model.onnx or weights.safetensors")
+      ->required();
+  command->callback([=, &run] {
+    run = [=] {
+      Status status = exportModel(*settings);
+      return status.ok() ? 0 : fail(status);
+    };
+  });
 }
 
 } // namespace gradc

@@ -1,38 +1,99 @@
-// gradc: the command line. One file per subcommand; here only the choice between them.
+// gradc: the command line. One file per subcommand; here the choice between them, and what is wrong
+// with the arguments.
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Console.h"
 
+#include "runtime/core/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 
 #include <cstring>
 
+using namespace gradc;
+
+static std::string explainExtra(const CLI::App &command) {
+  std::vector<std::string> remaining = command.remaining(/*recurse=*/true), known;
+  std::string extra = remaining.empty() ? "" : remaining.front();
+  if (!extra.starts_with('-'))
+    return text("unexpected argument '", extra, '\'');
+  for (const CLI::Option *option : command.get_options())
+    known.push_back(option->get_name());
+  std::string near = nearest(extra.substr(0, extra.find('=')), known);
+  return text("unknown option '", extra, '\'',
+              near.empty() ? "" : text(", did you mean '", near, "'?"));
+}
+
+static std::string explainRequired(const CLI::App &command) {
+  std::string expected;
+  for (const CLI::Option *option : command.get_options())
+    if (option->get_required() && option->empty())
+      expected += text(expected.empty() ? "expected " : ", and ",
+                       option->get_positional() ? "" : option->get_name() + " ",
+                       option->get_positional() ? option->get_description()
+                                                : text("(", option->get_description(), ")"));
+  return expected;
+}
+
+/// `found`: null where there is none.
+static std::string explainCommand(const char *found, llvm::ArrayRef<std::string> names) {
+  std::string expected =
+      text(llvm::join(names.drop_back(), ", "), " or ", names.back(), found ? "" : "; found none");
+  return found ? text("unknown command \"", found, "\": expected ", expected)
+               : text("expected a command: ", expected);
+}
+
+/// What CLI11 found, in our words.
+static std::string explain(const CLI::App &command, const CLI::ParseError &error) {
+  if (dynamic_cast<const CLI::ExtrasError *>(&error))
+    return explainExtra(command);
+  if (dynamic_cast<const CLI::RequiredError *>(&error))
+    return explainRequired(command);
+  std::string message = error.what();
+  size_t colon = message.find(':');
+  if (dynamic_cast<const CLI::ArgumentMismatch *>(&error) && colon != std::string::npos)
+    return text("expected one value behind ", message.substr(0, colon));
+  constexpr llvm::StringRef conversion = "Could not convert: ";
+  if (llvm::StringRef(message).starts_with(conversion))
+    return "cannot read " + message.substr(conversion.size());
+  message[0] = llvm::toLower(message[0]);
+  return message;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   if (argc > 1 && std::strcmp(argv[1], "train") == 0)
-    return gradc::runTrain(argc - 1, argv + 1);
+    return runTrain(argc - 1, argv + 1);
 
   CLI::App app("gradc compiles ONNX models and training specs ahead of time.", "gradc");
   app.set_version_flag("--version", "gradc 0.1.0");
   app.require_subcommand(1);
-  gradc::Runner run;
-  gradc::addCheck(app, run);
-  gradc::addPlan(app, run);
-  gradc::addCompile(app, run);
+  Runner run;
+  addCheck(app, run);
+  addPlan(app, run);
+  addCompile(app, run);
   app.add_subcommand("train", "train a spec or a compiled artifact (gradc train --help)");
-  gradc::addRun(app, run);
-  gradc::addVerify(app, run);
-  gradc::addExport(app, run);
-  auto isNamed = [&](CLI::App *command) { return command->check_name(argv[1]); };
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isNamed).empty())
-    return gradc::fail(gradc::Code::usage,
-                       llvm::Twine("unknown command \"") + argv[1] +
-                           "\": expected check, plan, compile, train, run, verify or export");
+  addRun(app, run);
+  addBench(app, run);
+  addVerify(app, run);
+  addExport(app, run);
+  addInspect(app, run);
+  addDoctor(app, run);
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands({}))
+    names.push_back(command->get_name());
+  if (argc < 2 || (argv[1][0] != '-' && !llvm::is_contained(names, argv[1])))
+    return fail(Code::usage, explainCommand(argc < 2 ? nullptr : argv[1], names));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &help) {
     return app.exit(help);
   } catch (const CLI::ParseError &error) {
-    app.exit(error);
-    return gradc::exitCode(gradc::Code::usage);
+    auto chosen = app.get_subcommands();
+    const CLI::App &command = chosen.empty() ? app : *chosen.front();
+    return fail(Code::usage, explain(command, error) + "; see gradc " +
+                                 (chosen.empty() ? "" : command.get_name() + " ") + "--help");
   }
   return run();
 }

@@ -1,11 +1,10 @@
-// gradc run: one forward of a model on .npy inputs, compiled or through the evaluator.
+// gradc run: one forward of a model on given inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
-#include "compiler/import/OnnxModel.h"
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Inputs.h"
 #include "tools/gradc/TensorFile.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -20,31 +19,6 @@ struct Settings {
   std::string outputFolder = ".";
   bool reference = false;
 };
-
-using Named = std::map<std::string, HostTensor>;
-
-/// The inputs in the entry's order, or what does not fit.
-Result<std::vector<HostTensor>> arrange(const Named &given,
-                                        llvm::ArrayRef<CompiledSession::Port> ports) {
-  std::vector<HostTensor> ordered;
-  std::string names;
-  for (const auto &port : ports)
-    names += (names.empty() ? "" : ", ") + port.name;
-  for (const auto &[name, value] : given)
-    if (llvm::none_of(ports, [&](auto &port) { return port.name == name; }))
-      return Status(Code::usage, "no input \"" + name + "\": the model has " + names);
-  for (const auto &port : ports) {
-    auto it = given.find(port.name);
-    if (it == given.end())
-      return Status(Code::usage, "no value for input \"" + port.name + "\": add --input " +
-                                     port.name + "=FILE.npy");
-    if (it->second.getType() != port.type)
-      return Status(Code::invalid, "input \"" + port.name + "\": expected " + describe(port.type) +
-                                       ", found " + describe(it->second.getType()));
-    ordered.push_back(it->second);
-  }
-  return ordered;
-}
 
 int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
                  llvm::ArrayRef<HostTensor> values) {
@@ -63,7 +37,7 @@ int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
 }
 
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
-                const Named &given) {
+                const NamedTensors &given) {
   auto entry = session.find("forward");
   if (!entry)
     return fail(Code::error, llvm::toString(entry.takeError()));
@@ -79,10 +53,10 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
   return writeOutputs(settings, names, *results);
 }
 
-int runReference(const Settings &settings, Imported &imported, const Named &given) {
+int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
   auto function = imported.module->lookupSymbol<mlir::func::FuncOp>("forward");
   auto nameOf = [](mlir::StringAttr name) { return name ? name.getValue().str() : ""; };
-  std::vector<CompiledSession::Port> ports;
+  std::vector<Port> ports;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     ports.push_back({nameOf(function.getArgAttrOfType<mlir::StringAttr>(i, "grad.name")),
                      mlir::cast<mlir::RankedTensorType>(function.getArgument(i).getType()),
@@ -96,46 +70,28 @@ int runReference(const Settings &settings, Imported &imported, const Named &give
   return writeOutputs(settings, names, Interpreter(*imported.module).run(function, *inputs));
 }
 
-int runModel(Settings &settings) {
-  if (int code = settings.compile.finish())
-    return code;
-  auto context = createContext();
-  Console console(*context);
-  Named given;
-  for (llvm::StringRef text : settings.inputs) {
-    auto [name, path] = text.split('=');
-    if (name.empty() || path.empty())
-      return fail(Code::usage, "expected --input NAME=FILE.npy, found " + text);
-    auto value = readTensor(*context, path.str());
-    if (!value)
-      return fail(value.status());
-    if (value->size() == 0)
-      return fail(Code::invalid, "input \"" + name + "\": " + path + " is empty");
-    // The given tensors bind the model's symbolic dims.
-    settings.compile.options.shapes.try_emplace(name.str(), value->getShape());
-    given[name.str()] = std::move(*value);
-  }
+int runModel(const Settings &settings) {
+  Compilation compilation(settings.compile);
+  mlir::MLIRContext &context = compilation.context();
+  auto given = readInputs(context, settings.inputs, compilation.options());
+  if (!given)
+    return fail(given.status());
+  auto runIn = [&](llvm::Expected<std::unique_ptr<CompiledSession>> session) {
+    return session ? runCompiled(settings, context, **session, *given)
+                   : fail(Code::error, llvm::toString(session.takeError()));
+  };
   if (!llvm::StringRef(settings.compile.file).ends_with(".onnx")) {
     if (settings.reference)
       return fail(Code::usage, "--reference evaluates a model: expected a file ending in .onnx");
-    auto session = CompiledSession::openFile(settings.compile.file);
-    return session ? runCompiled(settings, *context, **session, given)
-                   : fail(Code::error, llvm::toString(session.takeError()));
+    return runIn(CompiledSession::openFile(settings.compile.file));
   }
-  auto imported = importFile(*context, settings.compile.file, settings.compile.options);
-  if (failed(imported))
-    return exitCode(Code::invalid);
+  if (int code = compilation.import())
+    return code;
   if (settings.reference)
-    return runReference(settings, *imported, given);
-  auto program = planProgram(std::move(*imported), settings.compile.options);
-  if (failed(program))
-    return exitCode(Code::invalid);
-  auto artifact = compileProgram(*program, "", settings.compile.options);
-  if (failed(artifact))
-    return exitCode(Code::invalid);
-  auto session = CompiledSession::open(std::move(*artifact));
-  return session ? runCompiled(settings, *context, **session, given)
-                 : fail(Code::error, llvm::toString(session.takeError()));
+    return runReference(settings, compilation.imported(), *given);
+  if (int code = compilation.compile(/*directory=*/""))
+    return code;
+  return runIn(CompiledSession::open(std::move(compilation.artifact())));
 }
 
 } // namespace
@@ -144,8 +100,7 @@ void addRun(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
   CLI::App *command = app.add_subcommand("run", "one forward of a model or artifact");
   settings->compile.add(*command, "an ONNX model (.onnx) or a compiled artifact");
-  command->add_option("--input", settings->inputs, "NAME=FILE.npy, once an input")
-      ->type_name("NAME=FILE");
+  addInputs(*command, settings->inputs);
   command->add_option("--output-dir", settings->outputFolder,
                       "where NAME.npy goes for each output");
   command->add_flag("--reference", settings->reference, "evaluate op by op instead of compiling");

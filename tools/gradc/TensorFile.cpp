@@ -1,8 +1,9 @@
-// .npy, version 1.0, little endian, row-major.
+// .npy is written in version 1.0, little endian, row-major.
 #include "tools/gradc/TensorFile.h"
 
 #include "compiler/Session.h"
 #include "compiler/artifact/Artifact.h"
+#include "compiler/import/OnnxModel.h"
 #include "runtime/data/NpyHeader.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -26,11 +27,35 @@ static std::string descr(Type t) {
   return fmt::format("{}{}{}", bytes == 1 ? '|' : '<', kind, bytes);
 }
 
+static Result<HostTensor> readTensorProto(MLIRContext &context, StringRef bytes,
+                                          const std::string &path) {
+  onnx::TensorProto proto;
+  if (!proto.ParseFromArray(bytes.data(), int(bytes.size())))
+    return Status::error(path + " is not an ONNX tensor (TensorProto)");
+  Type element = elementType(context, proto.data_type());
+  if (!element)
+    return Status::invalid(path + ": element type " + dataTypeName(proto.data_type()) +
+                           " is not supported");
+  std::string problem;
+  ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
+    problem += (problem.empty() ? "" : "; ") + diagnostic.str();
+    return success();
+  });
+  Location where = FileLineColLoc::get(&context, path, 0, 0);
+  if (failed(inlineExternalData(proto, path, where)) || failed(makeRaw(proto, context, where)))
+    return Status::invalid(path + ": " + problem);
+  SmallVector<int64_t> shape(proto.dims().begin(), proto.dims().end());
+  const std::string &raw = proto.raw_data();
+  return HostTensor(RankedTensorType::get(shape, element), ArrayRef(raw.data(), raw.size()));
+}
+
 Result<HostTensor> readTensor(MLIRContext &context, const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
     return Status::error(path + ": " + file.getError().message());
   StringRef bytes = (*file)->getBuffer();
+  if (StringRef(path).ends_with(".pb"))
+    return readTensorProto(context, bytes, path);
   auto header = parseNpy(std::as_bytes(std::span(bytes.data(), bytes.size())), path);
   if (!header)
     return header.status();

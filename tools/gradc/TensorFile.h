@@ -1,4 +1,4 @@
-// Tensors in NumPy's .npy files.
+// Tensors in files: NumPy's .npy, and ONNX's TensorProto (.pb).
 #ifndef TOOLS_GRADC_TENSORFILE_H
 #define TOOLS_GRADC_TENSORFILE_H
 
@@ -7,7 +7,9 @@
 
 namespace gradc {
 
+/// By its ending: .pb is a TensorProto, anything else .npy.
 Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context, const std::string &path);
+/// As .npy.
 Status writeTensor(const mlir::grad::HostTensor &tensor, const std::string &path);
 
 } // namespace gradc

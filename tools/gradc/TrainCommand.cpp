@@ -1,23 +1,11 @@
 // gradc train: compiles a spec in memory, or opens an artifact, and runs the trainer on it.
 #include "runtime/train/Trainer.h"
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace gradc {
-
-/// Whether the file carries an artifact; else it is a spec.
-static bool isArtifact(llvm::StringRef path) {
-  auto buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return false;
-  llvm::StringRef bytes = (*buffer)->getBuffer();
-  llvm::StringRef magic = GRADC_ARTIFACT_MAGIC;
-  return bytes.starts_with(magic) || bytes.ends_with(magic);
-}
 
 int runTrain(int argc, char **argv) {
   if (argc < 2 || argv[1][0] == '-') {
@@ -42,22 +30,12 @@ int runTrain(int argc, char **argv) {
   }
   if (llvm::StringRef(file).ends_with(".onnx"))
     return fail(Code::usage, "expected a training spec or an artifact, found the model " + file);
-  auto context = createContext();
-  Console console(*context);
-  CompileOptions options;
-  auto imported = importFile(*context, file, options);
-  if (failed(imported))
-    return exitCode(Code::invalid);
-  auto program = planProgram(std::move(*imported), options);
-  if (failed(program))
-    return exitCode(Code::invalid);
-  llvm::SmallString<128> folder(file);
-  llvm::sys::fs::make_absolute(folder);
-  llvm::sys::path::remove_filename(folder);
-  auto bytes = compileProgram(*program, folder, options);
-  if (failed(bytes))
-    return exitCode(Code::invalid);
-  auto artifact = Artifact::fromMemory(std::as_bytes(std::span(*bytes)));
+  CompileArguments arguments;
+  arguments.file = file;
+  Compilation compilation(arguments);
+  if (int code = compilation.compile(folderOf(file)))
+    return code;
+  auto artifact = Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
   return artifact ? trainerMain(count, rest.data(), *artifact) : fail(artifact.status());
 }
 

@@ -1,6 +1,7 @@
 // gradc verify: compiled against evaluated, kernel by kernel; gradients against differences.
 #include "compiler/Verify.h"
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
 
 #include <fmt/core.h>
 
@@ -27,23 +28,16 @@ int print(llvm::ArrayRef<GradientCheck> gradients) {
   return wrong;
 }
 
-int verify(CompileArguments &arguments) {
-  if (int code = arguments.finish())
+int verify(const CompileArguments &arguments) {
+  Compilation compilation(arguments);
+  if (int code = compilation.import())
     return code;
-  auto context = createContext();
-  Console console(*context);
-  auto imported = importFile(*context, arguments.file, arguments.options);
-  if (failed(imported))
-    return exitCode(Code::invalid);
-  Imported forGradients{imported->module->clone(), "", {}, imported->spec, {}};
-  bool trains = imported->spec.has_value();
-  auto program = planProgram(std::move(*imported), arguments.options);
-  if (failed(program))
-    return exitCode(Code::invalid);
-  auto artifact = compileProgram(*program, "", arguments.options);
-  if (failed(artifact))
-    return exitCode(Code::invalid);
-  auto kernels = verifyKernels(*program, *artifact);
+  Imported &imported = compilation.imported();
+  bool trains = imported.spec.has_value();
+  Imported forGradients{imported.module->clone(), "", {}, imported.spec, {}};
+  if (int code = compilation.compile(/*directory=*/""))
+    return code;
+  auto kernels = verifyKernels(compilation.program(), compilation.artifact());
   if (!kernels)
     return fail(Code::error, llvm::toString(kernels.takeError()));
   int wrong = print(*kernels);

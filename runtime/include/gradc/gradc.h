@@ -236,6 +236,7 @@ typedef struct gradc_train_options {
   /* Called after every step on the calling thread; returning 0 ends the training in good order. */
   int (*on_step)(const gradc_step_report *report, void *context);
   void *context;
+  const char *trace; /* a trace-event file of steps and kernels, for Perfetto; default: none */
 } gradc_train_options;
 
 typedef struct gradc_train_result {
@@ -252,6 +253,19 @@ typedef struct gradc_train_result {
  * is refused, unless the training resumes from one of them. */
 GRADC_API gradc_status gradc_train(const gradc_model *model, const gradc_train_options *options,
                                    gradc_train_result *result);
+
+/* Profiling -------------------------------------------------------------------------------------*/
+
+/* 1: from now on gradc_run and gradc_train_step write down when their launches run, which costs some
+ * tens of nanoseconds a launch and no bit of the results; 0, as it is at first: they do not. */
+GRADC_API gradc_status gradc_session_profile(gradc_session *session, uint32_t on);
+
+/* When each launch of the last such call began and, as the last element, when its last one had ended:
+ * nanoseconds of the system's monotonic clock. A launch ends when the next begins, so that its time
+ * has the wait for the slowest thread. `count` must be the entry's launches + 1; any other call on
+ * the session may end this. */
+GRADC_API gradc_status gradc_launch_times(const gradc_session *session, int64_t *times,
+                                          uint32_t count);
 
 /* Launch by launch ------------------------------------------------------------------------------*/
 

@@ -2,6 +2,7 @@
 #include "runtime/include/gradc/gradc.h"
 #include "test/unit/runtime/TestModel.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
@@ -231,6 +232,39 @@ TEST_F(CApi, ExportsThePatchedModel) {
   ASSERT_EQ(written.size(), sizeof both);
   EXPECT_EQ(std::memcmp(written.data(), both, sizeof both), 0);
   unlink(path.c_str());
+}
+
+TEST_F(CApi, ProfilesLaunches) {
+  const void *inputs[] = {x};
+  void *outputs[2] = {};
+  int64_t times[4] = {-1, -1, -1, -1};
+  uint32_t train = entry("train");
+  ASSERT_EQ(gradc_run(session, train, inputs, 1, outputs, 2), GRADC_OK) << gradc_last_error();
+  std::vector<float> once = total();
+  EXPECT_EQ(gradc_launch_times(session, times, 4), GRADC_USAGE);
+  EXPECT_STREQ(gradc_last_error(),
+               "no call was profiled: gradc_session_profile and gradc_run come first");
+
+  ASSERT_EQ(gradc_state_reset(session), GRADC_OK);
+  ASSERT_EQ(gradc_session_profile(session, 1), GRADC_OK);
+  auto now = [] {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  int64_t begin = now();
+  ASSERT_EQ(gradc_run(session, train, inputs, 1, outputs, 2), GRADC_OK) << gradc_last_error();
+  int64_t end = now();
+  EXPECT_EQ(gradc_launch_times(session, times, 3), GRADC_USAGE);
+  EXPECT_STREQ(gradc_last_error(), "expected room for 4 times, found 3");
+  ASSERT_EQ(gradc_launch_times(session, times, 4), GRADC_OK) << gradc_last_error();
+  EXPECT_LE(begin, times[0]);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_LE(times[i], times[i + 1]);
+  EXPECT_LE(times[3], end);
+  EXPECT_EQ(total(), once);
+
+  ASSERT_EQ(gradc_session_profile(session, 0), GRADC_OK);
+  ASSERT_EQ(gradc_run(session, train, inputs, 1, outputs, 2), GRADC_OK);
+  EXPECT_EQ(gradc_launch_times(session, times, 4), GRADC_USAGE);
 }
 
 TEST_F(CApi, StepsLaunchByLaunch) {

@@ -1,0 +1,123 @@
+// Writes events as they come, in blocks.
+#include "runtime/train/Trace.h"
+
+#include "runtime/core/Text.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gradc {
+
+static constexpr size_t blockBytes = size_t(1) << 16;
+
+static std::string quoted(std::string_view value) {
+  std::string out = "\"";
+  for (char c : value) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(c));
+      out += escape;
+      continue;
+    }
+    if (c == '"' || c == '\\')
+      out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+Trace::~Trace() { (void)close(); }
+
+Status Trace::open(const std::string &file) {
+  path = file;
+  descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
+  if (descriptor < 0)
+    return Status::error(text("cannot write trace '", path, "': ", std::strerror(errno)));
+  origin = now();
+  buffer = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+           "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,"
+           "\"args\":{\"name\":\"gradc\"}},\n"
+           "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,"
+           "\"args\":{\"name\":\"steps and kernels\"}}";
+  return {};
+}
+
+static std::string beginning(std::string_view name, std::string_view category) {
+  return text(",\n{\"name\":", quoted(name), ",\"cat\":", quoted(category),
+              ",\"ph\":\"X\",\"pid\":1,\"tid\":1");
+}
+
+void Trace::end(int64_t begin, int64_t end) {
+  char times[80];
+  std::snprintf(times, sizeof times, ",\"ts\":%.3f,\"dur\":%.3f}", double(begin - origin) / 1e3,
+                double(end - begin) / 1e3);
+  buffer += times;
+  if (buffer.size() >= blockBytes)
+    flush();
+}
+
+void Trace::span(std::string_view name, std::string_view category, int64_t begin, int64_t end,
+                 int64_t step) {
+  if (!isOpen())
+    return;
+  buffer += beginning(name, category);
+  if (step >= 0)
+    buffer += text(",\"args\":{\"step\":", step, '}');
+  this->end(begin, end);
+}
+
+const std::vector<std::string> &Trace::describe(const Session &session,
+                                                const gradc_artifact_entry &entry) {
+  std::vector<std::string> &known = descriptions[&entry];
+  if (!known.empty())
+    return known;
+  const Artifact &artifact = session.artifact();
+  auto kernels = artifact.elements<gradc_artifact_kernel>(session.level().kernels);
+  for (const auto &launch : artifact.elements<gradc_artifact_launch>(entry.launches)) {
+    const gradc_artifact_kernel &kernel = kernels[launch.kernel];
+    std::string_view title = artifact.string(kernel.title), node = artifact.string(launch.node);
+    known.push_back(
+        text(beginning(node.empty() ? std::string(title) : text(title, ": ", node), "kernel"),
+             ",\"args\":{\"flops\":", kernel.flops, ",\"bytes\":", kernel.bytes,
+             ",\"units\":", kernel.units, '}'));
+  }
+  return known;
+}
+
+void Trace::launches(const Session &session, const gradc_artifact_entry &entry) {
+  if (!isOpen())
+    return;
+  std::span<const int64_t> times = session.launchTimes();
+  const std::vector<std::string> &known = describe(session, entry);
+  for (size_t i = 0; i < known.size() && i + 1 < times.size(); ++i) {
+    buffer += known[i];
+    end(times[i], times[i + 1]);
+  }
+}
+
+void Trace::flush() {
+  size_t done = 0;
+  while (failure.ok() && done < buffer.size()) {
+    ssize_t written = ::write(descriptor, buffer.data() + done, buffer.size() - done);
+    if (written >= 0)
+      done += size_t(written);
+    else if (errno != EINTR)
+      failure = Status::error(text("cannot write trace '", path, "': ", std::strerror(errno)));
+  }
+  buffer.clear();
+}
+
+Status Trace::close() {
+  if (!isOpen())
+    return failure;
+  buffer += "\n]}\n";
+  flush();
+  ::close(descriptor);
+  descriptor = -1;
+  return failure;
+}
+
+} // namespace gradc

@@ -1,0 +1,136 @@
+// Reads the options that compilations share, and runs their steps.
+#include "tools/gradc/Compilation.h"
+
+#include "runtime/include/gradc/artifact.h"
+#include "runtime/train/Checkpoint.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace gradc {
+
+void CompileArguments::add(CLI::App &command, const char *what) {
+  command.add_option("file", file, what)->required();
+  command.add_option("--shape", shapes, "bind an input's shape: NAME=32x3x224x224")
+      ->type_name("NAME=DIMS");
+  command
+      .add_option("--target", targets, "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4")
+      ->delimiter(',');
+  command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
+      ->type_name("DIR");
+  command.add_flag("--timing", options.timing, "print the time of each phase and pass");
+}
+
+int CompileArguments::finish() {
+  for (const std::string &text : shapes) {
+    auto [name, dims] = llvm::StringRef(text).split('=');
+    if (options.shapes.count(name.str()))
+      return fail(Code::usage, "--shape names \"" + name + "\" twice");
+    SmallVector<llvm::StringRef> sizes;
+    dims.split(sizes, 'x');
+    for (llvm::StringRef size : sizes) {
+      int64_t value;
+      if (name.empty() || size.getAsInteger(10, value) || value < 1) {
+        return fail(
+            Code::usage,
+            "expected --shape NAME=DIMS with sizes of at least 1, such as x=32x3x224x224, found " +
+                text);
+      }
+      options.shapes[name.str()].push_back(value);
+    }
+  }
+  for (llvm::StringRef target : targets) {
+    llvm::StringRef level = target;
+    if (const exec::Level *native = exec::nativeLevel(); native && target == "cpu") {
+      options.levels.push_back(native->name.str());
+      continue;
+    }
+    if (!level.consume_front("cpu:") || !exec::findLevel(level)) {
+      std::string known = llvm::join(
+          llvm::map_range(exec::levels(), [](auto &l) { return "cpu:" + l.name.str(); }), ", ");
+      return fail(Code::usage, "unknown target " + target + ": expected cpu, " + known);
+    }
+    options.levels.push_back(level.str());
+  }
+  if (options.dumpDirectory.empty())
+    return 0;
+  if (auto error = llvm::sys::fs::create_directories(options.dumpDirectory))
+    return fail(Code::error, "cannot make " + options.dumpDirectory + ": " + error.message());
+  if (!llvm::sys::fs::is_directory(options.dumpDirectory))
+    return fail(Code::error, "cannot write to " + options.dumpDirectory + ": not a folder");
+  if (auto error = llvm::sys::fs::access(options.dumpDirectory, llvm::sys::fs::AccessMode::Write))
+    return fail(Code::error, "cannot write to " + options.dumpDirectory + ": " + error.message());
+  return 0;
+}
+
+int Compilation::import() {
+  if (int code = arguments.finish())
+    return code;
+  if (isArtifact(arguments.file))
+    return fail(Code::usage, "expected an ONNX model or a training spec, found the artifact " +
+                                 arguments.file + ": gradc inspect shows what is in it");
+  auto result = importFile(*theContext, arguments.file, arguments.options);
+  if (failed(result))
+    return exitCode(Code::invalid);
+  theImported = std::move(*result);
+  return 0;
+}
+
+int Compilation::plan() {
+  if (!theImported)
+    if (int code = import())
+      return code;
+  auto result = planProgram(std::move(*theImported), arguments.options);
+  if (failed(result))
+    return exitCode(Code::invalid);
+  theProgram = std::move(*result);
+  return 0;
+}
+
+int Compilation::compile(llvm::StringRef directory) {
+  if (!theProgram)
+    if (int code = plan())
+      return code;
+  auto result = compileProgram(*theProgram, directory, arguments.options);
+  if (failed(result))
+    return exitCode(Code::invalid);
+  theArtifact = std::move(*result);
+  return 0;
+}
+
+/// The file's bytes; null where it cannot be read.
+static std::unique_ptr<llvm::MemoryBuffer> readBytes(llvm::StringRef path) {
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  return buffer ? std::move(*buffer) : nullptr;
+}
+
+bool isArtifact(llvm::StringRef path) {
+  auto buffer = readBytes(path);
+  llvm::StringRef magic = GRADC_ARTIFACT_MAGIC;
+  return buffer && (buffer->getBuffer().starts_with(magic) || buffer->getBuffer().ends_with(magic));
+}
+
+bool isCheckpoint(llvm::StringRef path) {
+  auto buffer = readBytes(path);
+  return buffer && buffer->getBuffer().starts_with(Checkpoint::magic);
+}
+
+std::string besideUs(llvm::StringRef name) {
+  std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(self));
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+std::string folderOf(llvm::StringRef file) {
+  llvm::SmallString<128> path(file);
+  llvm::sys::fs::make_absolute(path);
+  return llvm::sys::path::parent_path(path).str();
+}
+
+} // namespace gradc

@@ -1,0 +1,64 @@
+// One compilation as the commands share it: its options, and its steps with their exit codes.
+#ifndef TOOLS_GRADC_COMPILATION_H
+#define TOOLS_GRADC_COMPILATION_H
+
+#include "compiler/Compiler.h"
+#include "tools/gradc/Console.h"
+
+#include <CLI/CLI.hpp>
+
+namespace gradc {
+
+/// The options of every command that compiles.
+struct CompileArguments {
+  std::string file;
+  std::vector<std::string> shapes, targets;
+  CompileOptions options;
+
+  /// `what`: the files that the command takes.
+  void add(CLI::App &command, const char *what = "an ONNX model (.onnx) or a training spec");
+  /// Reads shapes and targets and makes the dump folder; the exit code after having told what is
+  /// wrong, or 0.
+  int finish();
+};
+
+/// Each step does those before it, too. It returns the exit code after having told what is wrong,
+/// or 0.
+class Compilation {
+public:
+  explicit Compilation(const CompileArguments &arguments) : arguments(arguments) {}
+
+  int import();
+  int plan();
+  /// `directory`: where the job's relative paths start.
+  int compile(llvm::StringRef directory);
+
+  mlir::MLIRContext &context() { return *theContext; }
+  CompileOptions &options() { return arguments.options; }
+  /// After `import`, until `plan` moves it into the program.
+  Imported &imported() { return *theImported; }
+  PlannedProgram &program() { return *theProgram; }
+  std::string &artifact() { return *theArtifact; }
+
+private:
+  CompileArguments arguments;
+  std::unique_ptr<mlir::MLIRContext> theContext = createContext();
+  Console console{*theContext};
+  std::optional<Imported> theImported;
+  std::optional<PlannedProgram> theProgram;
+  std::optional<std::string> theArtifact;
+};
+
+/// Whether the file is an artifact or carries one.
+bool isArtifact(llvm::StringRef path);
+bool isCheckpoint(llvm::StringRef path);
+
+/// A file that is installed beside this program.
+std::string besideUs(llvm::StringRef name);
+
+/// The folder of a spec, absolute, so that the artifact finds its data wherever it is started.
+std::string folderOf(llvm::StringRef file);
+
+} // namespace gradc
+
+#endif

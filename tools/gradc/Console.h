@@ -1,0 +1,36 @@
+// What the commands say to a person who reads them.
+#ifndef TOOLS_GRADC_CONSOLE_H
+#define TOOLS_GRADC_CONSOLE_H
+
+#include "runtime/core/Status.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+
+namespace gradc {
+
+/// Prints MLIR's diagnostics for a person, for as long as it lives.
+class Console {
+public:
+  explicit Console(mlir::MLIRContext &context);
+  ~Console();
+
+private:
+  mlir::MLIRContext &context;
+  mlir::DiagnosticEngine::HandlerID handler;
+};
+
+/// "gradc: error: ..." on stderr; the code.
+int fail(Code code, const llvm::Twine &message);
+int fail(const Status &status);
+int failToWrite(llvm::StringRef file, llvm::Error error);
+
+inline int exitCode(Code code) { return int(code); }
+
+/// "10.0 KiB", "120 B".
+std::string bytesText(int64_t bytes);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,104 @@
+// gradc doctor: what this machine offers, what is missing, and how to get it.
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/device/Device.h"
+#include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <fstream>
+#include <thread>
+
+namespace gradc {
+namespace {
+
+/// What stands behind a key in a file of /proc; "unknown" where it does not.
+std::string readKey(const char *path, llvm::StringRef key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    auto [name, value] = llvm::StringRef(line).split(':');
+    if (name.trim() == key)
+      return value.trim().str();
+  }
+  return "unknown";
+}
+
+std::string memoryText(llvm::StringRef key) {
+  int64_t kilobytes = 0;
+  std::string value = readKey("/proc/meminfo", key); // "16328220 kB"
+  llvm::StringRef number = value;
+  if (number.consumeInteger(10, kilobytes))
+    return value;
+  return fmt::format("{:.1f} GiB", double(kilobytes) / 1048576);
+}
+
+struct Library {
+  const char *name, *file, *what, *howToGet;
+};
+
+/// What a GPU and clusters need at run time; none of it is needed to train on CPUs.
+constexpr Library libraries[] = {
+    {"CUDA driver", "libcuda.so.1", "runs kernels on an NVIDIA GPU",
+     "comes with NVIDIA's driver: apt-get install nvidia-driver, or the vendor's installer"},
+    {"cuBLASLt", "libcublasLt.so.13", "matrix products on the GPU",
+     "comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads"},
+    {"cuDNN", "libcudnn.so.9", "convolutions on the GPU",
+     "is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads"},
+    {"NCCL", "libnccl.so.2", "several GPUs", "is a package beside the CUDA toolkit: libnccl2"},
+    {"MPI", "libmpi.so.40", "several machines", "apt-get install libopenmpi3"},
+};
+
+void printLibrary(const Library &library) {
+  void *handle = dlopen(library.file, RTLD_LAZY | RTLD_LOCAL);
+  fmt::print("  {:12} {:18} {}\n", library.name, library.file,
+             handle ? "found" : fmt::format("not found; {}; {}", library.what, library.howToGet));
+  if (handle)
+    dlclose(handle);
+}
+
+/// Whether everything that compiling and training on this machine needs is there.
+int doctor() {
+  auto device = createHostDevice(1);
+  if (!device)
+    return fail(device.status());
+  fmt::print("processor  {}, {} CPUs, {} for this process\n",
+             readKey("/proc/cpuinfo", "model name"), std::thread::hardware_concurrency(),
+             ThreadTeam::availableCpus());
+  fmt::print("memory     {}, {} available\n", memoryText("MemTotal"), memoryText("MemAvailable"));
+  fmt::print("compiler   LLVM {}, its lld linked in\n", LLVM_VERSION_STRING);
+  std::string problem;
+  fmt::print("levels\n");
+  for (const mlir::exec::Level &level : mlir::exec::levels())
+    fmt::print("  {:12} {}\n", level.name.str(),
+               (*device)->executes(level.name) ? "runs here" : "this processor has not all of it");
+  if (!mlir::exec::nativeLevel())
+    problem = "this machine runs none of the levels: it needs AVX2 and FMA";
+  fmt::print("runners\n");
+  for (const char *runner : {"gradc-runner", "libgradc-runner.so"}) {
+    std::string path = besideUs(runner);
+    bool there = llvm::sys::fs::exists(path);
+    fmt::print("  {:18} {}\n", runner, there ? "found" : "not found");
+    if (!there)
+      problem = "expected " + path +
+                ", which gradc compile puts artifacts behind: build the target "
+                "gradc again";
+  }
+  fmt::print("optional libraries, loaded where a target uses them\n");
+  for (const Library &library : libraries)
+    printLibrary(library);
+  if (!problem.empty())
+    return fail(Code::error, problem);
+  fmt::print("ready to compile and train on this machine's CPUs\n");
+  return exitCode(Code::ok);
+}
+
+} // namespace
+
+void addDoctor(CLI::App &app, Runner &run) {
+  CLI::App *command = app.add_subcommand("doctor", "what this machine offers, and what is missing");
+  command->callback([&run] { run = doctor; });
+}
+
+} // namespace gradc

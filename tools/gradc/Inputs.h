@@ -1,0 +1,27 @@
+// The tensors that --input names.
+#ifndef TOOLS_GRADC_INPUTS_H
+#define TOOLS_GRADC_INPUTS_H
+
+#include "compiler/Session.h"
+#include "tools/gradc/Compilation.h"
+
+namespace gradc {
+
+using NamedTensors = std::map<std::string, mlir::grad::HostTensor>;
+
+/// The option, once an input.
+void addInputs(CLI::App &command, std::vector<std::string> &inputs);
+
+/// Reads NAME=FILE pairs; their shapes bind the model's symbolic dims in `options`.
+Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
+                                CompileOptions &options);
+
+/// The tensors in the order of an entry's inputs, or what does not fit them. `defaults`: null, or
+/// one for each input that is not given.
+Result<std::vector<mlir::grad::HostTensor>>
+arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
+        const std::vector<mlir::grad::HostTensor> *defaults = nullptr);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,26 @@
+// What `gradc inspect` shows, by kind of file.
+#ifndef TOOLS_GRADC_INSPECT_H
+#define TOOLS_GRADC_INSPECT_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+struct InspectedTensor {
+  std::string name, dtype;
+  std::vector<int64_t> shape;
+  int64_t bytes;
+};
+
+/// A line for each, and their number and bytes together.
+void printTensors(const char *title, llvm::ArrayRef<InspectedTensor> tensors);
+
+/// Print, and give the exit code.
+int inspectArtifact(const std::string &path);
+int inspectCheckpoint(const std::string &path);
+
+} // namespace gradc
+
+#endif

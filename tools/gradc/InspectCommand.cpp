@@ -1,0 +1,161 @@
+// gradc inspect: what is in a file that gradc reads or writes.
+#include "tools/gradc/Inspect.h"
+
+#include "compiler/import/ArrayFile.h"
+#include "compiler/import/OnnxModel.h"
+#include "compiler/import/TrainingSpec.h"
+#include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
+#include "tools/gradc/Safetensors.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+namespace gradc {
+namespace {
+
+int inspectModel(const std::string &path) {
+  auto context = createContext();
+  Console console(*context);
+  auto model = OnnxModel::read(*context, path);
+  if (failed(model))
+    return exitCode(Code::invalid);
+  const onnx::GraphProto &graph = (*model)->graph();
+  fmt::print("ONNX model, opset {}, {} nodes, {} initializers\n", (*model)->opset(),
+             graph.node_size(), graph.initializer_size());
+  auto printValues = [](const char *what, const auto &values, auto &&skip) {
+    for (const onnx::ValueInfoProto &value : values) {
+      if (skip(value.name()))
+        continue;
+      const auto &type = value.type().tensor_type();
+      std::vector<std::string> dims;
+      for (const auto &dim : type.shape().dim())
+        dims.push_back(dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                       : dim.dim_param().empty() ? "?"
+                                                 : dim.dim_param());
+      fmt::print("  {:6}  {}  {} [{}]\n", what, value.name(), dataTypeName(type.elem_type()),
+                 fmt::join(dims, ", "));
+    }
+  };
+  printValues("input", graph.input(),
+              [&](const std::string &name) { return (*model)->initializer(name) != nullptr; });
+  printValues("output", graph.output(), [](const std::string &) { return false; });
+
+  std::map<std::string, int> ops;
+  for (const onnx::NodeProto &node : graph.node())
+    ++ops[node.op_type()];
+  fmt::print("ops\n");
+  for (const auto &[op, count] : ops)
+    fmt::print("  {:>6}  {}\n", count, op);
+  std::vector<InspectedTensor> tensors;
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    tensors.push_back({tensor.name(),
+                       dataTypeName(tensor.data_type()),
+                       {tensor.dims().begin(), tensor.dims().end()},
+                       int64_t(tensor.raw_data().size())});
+  printTensors("initializers", tensors);
+  return exitCode(Code::ok);
+}
+
+int inspectSpec(const std::string &path) {
+  auto context = createContext();
+  Console console(*context);
+  auto spec = SpecFile::read(*context, path);
+  if (failed(spec))
+    return exitCode(Code::invalid);
+  fmt::print("training spec of the model {}\n{}", (*spec)->resolve((*spec)->get().model()),
+             (*spec)->get().DebugString());
+  return exitCode(Code::ok);
+}
+
+int inspectArrays(const char *what, llvm::Expected<std::map<std::string, ArrayInfo>> arrays) {
+  if (!arrays)
+    return fail(Code::error, llvm::toString(arrays.takeError()));
+  std::vector<InspectedTensor> tensors;
+  for (const auto &[name, info] : *arrays) {
+    int64_t bytes = 0; // numpy's dtype ends in the bytes of an element
+    llvm::StringRef(info.dtype)
+        .drop_while([](char c) { return !llvm::isDigit(c); })
+        .getAsInteger(10, bytes);
+    for (int64_t size : info.shape)
+      bytes *= size;
+    tensors.push_back({name, info.dtype, info.shape, bytes});
+  }
+  fmt::print("{}\n", what);
+  printTensors("arrays", tensors);
+  return exitCode(Code::ok);
+}
+
+llvm::Expected<std::map<std::string, ArrayInfo>> readOne(const std::string &path) {
+  auto info = readNpy(path);
+  if (!info)
+    return info.takeError();
+  return std::map<std::string, ArrayInfo>{{"array", *info}};
+}
+
+int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
+  auto entries = readSafetensorsHeader({bytes.data(), bytes.size()}, path);
+  if (!entries)
+    return fail(entries.status());
+  std::vector<InspectedTensor> tensors;
+  for (const SafetensorsEntry &entry : *entries)
+    tensors.push_back({entry.name, entry.dtype, entry.shape, int64_t(entry.bytes)});
+  fmt::print("safetensors\n");
+  printTensors("tensors", tensors);
+  return exitCode(Code::ok);
+}
+
+/// By what the file begins or ends with, then by its name; what is left is read as a spec.
+int inspect(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(Code::error, "cannot read " + path + ": " + file.getError().message());
+  llvm::StringRef bytes = (*file)->getBuffer(), name = path;
+  if (isArtifact(path))
+    return inspectArtifact(path);
+  if (isCheckpoint(path))
+    return inspectCheckpoint(path);
+  if (bytes.starts_with("\x93NUMPY"))
+    return inspectArrays(".npy array", readOne(path));
+  if (bytes.starts_with("PK"))
+    return inspectArrays(".npz archive", readNpz(path));
+  if (name.ends_with(".safetensors"))
+    return inspectSafetensors(bytes, path);
+  if (name.ends_with(".onnx"))
+    return inspectModel(path);
+  if (bytes.contains('\0'))
+    return fail(Code::invalid, path +
+                                   " is neither an artifact, a checkpoint, an ONNX model (.onnx), "
+                                   "a training spec, .npy, .npz nor safetensors");
+  return inspectSpec(path);
+}
+
+} // namespace
+
+void printTensors(const char *title, llvm::ArrayRef<InspectedTensor> tensors) {
+  int64_t bytes = 0;
+  size_t name = 0, type = 0;
+  std::vector<std::string> types;
+  for (const InspectedTensor &tensor : tensors) {
+    bytes += tensor.bytes;
+    types.push_back(fmt::format("{} [{}]", tensor.dtype, fmt::join(tensor.shape, ", ")));
+    name = std::max(name, tensor.name.size());
+    type = std::max(type, types.back().size());
+  }
+  fmt::print("{}: {}, {}\n", title, tensors.size(), bytesText(bytes));
+  for (auto [tensor, text] : llvm::zip(tensors, types))
+    fmt::print("  {:{}}  {:{}}  {:>10}\n", tensor.name, name, text, type, bytesText(tensor.bytes));
+}
+
+void addInspect(CLI::App &app, Runner &run) {
+  auto file = std::make_shared<std::string>();
+  CLI::App *command = app.add_subcommand("inspect", "what is in a file of gradc's");
+  command
+      ->add_option("file", *file,
+                   "an artifact, checkpoint, ONNX model, training spec, .npy, .npz or safetensors")
+      ->required();
+  command->callback([=, &run] { run = [=] { return inspect(*file); }; });
+}
+
+} // namespace gradc
