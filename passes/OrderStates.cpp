@@ -35,14 +35,27 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
       auto read = dyn_cast<ReadOp>(op);
       if (!read)
         return std::nullopt;
-      for (Operation *user : read->getUsers()) {
-        auto transpose = dyn_cast<TransposeOp>(user);
-        if (!transpose || (order && ArrayRef(*order) != transpose.getPermutation()))
+      for (OpOperand &use : read->getUses()) {
+        SmallVector<int64_t> applied = permutationOf(use);
+        if (applied.empty() || (order && *order != applied))
           return std::nullopt;
-        order = llvm::to_vector(transpose.getPermutation());
+        order = applied;
       }
     }
     return order;
+  }
+
+  /// How a use transposes what it reads; empty where it does not. Names matmul because its flag is a
+  /// transpose: free in the product, but the update of a weight walks it in the order of its
+  /// gradient.
+  static SmallVector<int64_t> permutationOf(OpOperand &use) {
+    if (auto transpose = dyn_cast<TransposeOp>(use.getOwner()))
+      return llvm::to_vector(transpose.getPermutation());
+    auto matmul = dyn_cast<MatmulOp>(use.getOwner());
+    if (matmul && use.getOperandNumber() == 1 && matmul.getTransposeRhs() &&
+        matmul.getRhs().getType().getRank() == 2)
+      return {1, 0};
+    return {};
   }
 
   static void permute(StateOp state, ArrayRef<int64_t> order, ArrayRef<Operation *> users) {
@@ -57,6 +70,10 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
       auto read = cast<ReadOp>(op);
       read.getResult().setType(stored);
       for (Operation *user : llvm::make_early_inc_range(read->getUsers())) {
+        if (auto matmul = dyn_cast<MatmulOp>(user)) {
+          matmul.setTransposeRhs(false);
+          continue;
+        }
         user->getResult(0).replaceAllUsesWith(read.getResult());
         user->erase();
       }
