@@ -16,7 +16,7 @@ namespace {
 
 /// A piece of work below this many nanoseconds is not worth another thread: the barrier costs
 /// 200-300, and cache lines that the other core has just written as much again.
-constexpr double minimumPieceNs = 5000;
+constexpr double minimumPieceNs = 2500;
 
 /// Vectors of a pointwise tile: enough independent work to hide latency.
 constexpr int64_t pointwiseVectors = 4;
