@@ -41,6 +41,7 @@ public:
 private:
   LogicalResult findScalars();
   void clip(MutableArrayRef<Value> gradients, double limit);
+  void guardStatistics();
   LogicalResult update(ReadOp parameter, Value gradient);
   FailureOr<Value> slot(ReadOp parameter, StringRef name);
   void addResult(Value value, StringRef role);
@@ -203,6 +204,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
              << limits;
     clip(gradients, limit.getValueAsDouble());
   }
+  guardStatistics();
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
     if (failed(update(parameter.getDefiningOp<ReadOp>(), gradient)))
       return failure();
@@ -210,6 +212,23 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
   return success();
+}
+
+/// What the forward writes, running statistics, stays as it was where the step does not proceed.
+void StepBuilder::guardStatistics() {
+  // A kernel that writes in place knows the old value by one name only.
+  DenseMap<StringAttr, Value> reads;
+  for (auto read : function.getOps<ReadOp>())
+    reads.try_emplace(read.getStateAttr().getAttr(), read);
+  for (auto write : llvm::to_vector(function.getOps<WriteOp>())) {
+    Expr value(b, write.getLoc(), write.getValue());
+    Expr mask = value.with(proceed).broadcastScalar(value.type().clone(b.getI1Type()));
+    Value &old = reads[write.getStateAttr().getAttr()];
+    if (!old)
+      old = ReadOp::create(b, write.getLoc(), value.type(), write.getStateAttr());
+    write.getValueMutable().assign(mask.select(value, old));
+    write->moveBefore(exit);
+  }
 }
 
 /// Scales all gradients by min(1, limit / (norm + 1e-6)), as PyTorch's clip_grad_norm_.

@@ -53,8 +53,9 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
     In every function with `grad.optimizer`: requests the gradient of result 0 (the loss) with
     respect to every parameter it reads, clips by global norm (`grad.clip`), applies the optimizer
     and writes parameters and slots back. Slots become states `PARAMETER.SLOT`. The update is
-    predicated on a finite loss (with clipping: a finite norm). Parameters that the loss does not
-    reach become constants, with a remark. The request is an op, so this pass needs no backward graph.
+    predicated on a finite loss (with clipping: a finite norm), and so are the running statistics that
+    the forward writes. Parameters that the loss does not reach become constants, with a remark. The
+    request is an op, so this pass needs no backward graph.
   }];
 }
 

@@ -22,6 +22,7 @@ const OpTable &gradc::onnxOps() {
     addResizeOps(ops);
     addIndexOps(ops);
     addNormalizationOps(ops);
+    addBatchNormalizationOps(ops);
     addRandomOps(ops);
     return ops;
   }();
@@ -314,6 +315,15 @@ LogicalResult EntryImport::importNode(unsigned index) {
   return success();
 }
 
+Value EntryImport::latestStatistic(ReadOp state) {
+  auto found = statistics.find(state.getStateAttr().getAttr());
+  return found == statistics.end() ? state.getResult() : found->second.first;
+}
+
+void EntryImport::setStatistic(ReadOp state, Value value, Location node) {
+  statistics.insert_or_assign(state.getStateAttr().getAttr(), std::pair(value, node));
+}
+
 void EntryImport::addResult(Value value, StringRef name, StringRef role) {
   results.push_back(value);
   NamedAttrList &attributes = resultAttributes.emplace_back();
@@ -322,6 +332,8 @@ void EntryImport::addResult(Value value, StringRef name, StringRef role) {
 }
 
 void EntryImport::finish() {
+  for (auto &[state, update] : statistics)
+    WriteOp::create(builder, update.second, FlatSymbolRefAttr::get(state), update.first);
   func::ReturnOp::create(builder, model.fileLoc(), results);
   Block &body = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))

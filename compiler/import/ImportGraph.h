@@ -43,6 +43,11 @@ public:
   /// The value of that name: a graph input, an initializer, or a node's output (null: failed).
   mlir::Value value(llvm::StringRef name);
 
+  /// What a state will hold after the nodes so far; a module that runs twice updates it twice.
+  mlir::Value latestStatistic(mlir::grad::ReadOp state);
+  /// The entry leaves `value` in the state.
+  void setStatistic(mlir::grad::ReadOp state, mlir::Value value, mlir::Location node);
+
   void addResult(mlir::Value value, llvm::StringRef name, llvm::StringRef role);
   /// Ends the function and erases what nothing needs.
   void finish();
@@ -65,6 +70,7 @@ private:
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::NamedAttrList> resultAttributes;
   llvm::StringMap<mlir::Value> scalars;
+  llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>> statistics;
 };
 
 } // namespace gradc

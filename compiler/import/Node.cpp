@@ -239,6 +239,16 @@ Value Node::constantInts(ArrayRef<int64_t> values, bool scalar) {
 
 // Results -----------------------------------------------------------------------------------------
 
+bool Node::isRead(unsigned i) const {
+  if (!wants(i))
+    return false;
+  const std::string &name = proto.output(int(i));
+  const onnx::GraphProto &graph = entry.getModel().graph();
+  return llvm::any_of(graph.output(), [&](auto &output) { return output.name() == name; }) ||
+         llvm::any_of(graph.node(),
+                      [&](auto &node) { return llvm::is_contained(node.input(), name); });
+}
+
 LogicalResult Node::set(unsigned i, Value value) {
   if (i < results.size())
     results[i] = value;

@@ -33,6 +33,7 @@ void addPadOps(OpTable &ops);
 void addResizeOps(OpTable &ops);
 void addIndexOps(OpTable &ops);
 void addNormalizationOps(OpTable &ops);
+void addBatchNormalizationOps(OpTable &ops);
 void addRandomOps(OpTable &ops);
 
 /// What an op accepts as elements.
@@ -110,6 +111,8 @@ public:
   bool wants(unsigned i) const {
     return i < unsigned(proto.output_size()) && !proto.output(i).empty();
   }
+  /// Whether a node or the graph reads result `i`; exporters also name results that nobody reads.
+  bool isRead(unsigned i) const;
   mlir::LogicalResult set(mlir::Value value) { return set(0, value); }
   mlir::LogicalResult set(unsigned i, mlir::Value value);
   unsigned resultCount() const { return proto.output_size(); }

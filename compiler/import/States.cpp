@@ -106,6 +106,22 @@ ElementsAttr States::known(Value value) {
   return nullptr;
 }
 
+bool States::makeStatistic(Value value, Location node) {
+  auto read = value.getDefiningOp<ReadOp>();
+  if (!read)
+    return false;
+  module.lookupSymbol<StateOp>(read.getState()).setKind(StateKind::statistic);
+  statistics[read.getState()] = node->findInstanceOf<NameLoc>().getName().str();
+  return true;
+}
+
+bool States::isFrozen(Value value) {
+  auto read = value.getDefiningOp<ReadOp>();
+  return read && llvm::any_of(frozen.keys(), [&](StringRef initializer) {
+           return symbol(initializer) == read.getState();
+         });
+}
+
 StringRef States::symbol(StringRef initializer) const {
   StateOp state = states.lookup(initializer);
   return state ? state.getSymName() : StringRef();
@@ -175,6 +191,8 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
     return no(state ? "only its shape or value at compile time is used" : "not used");
   if (frozen.contains(name))
     return no("frozen by the training spec");
+  if (auto owner = statistics.find(state.getSymName()); owner != statistics.end())
+    return no("a running statistic of \"" + owner->second + "\"");
   if (trainable.contains(name)) {
     verdict.trains = true;
     verdict.reason = "named by trainable in the training spec";
@@ -194,7 +212,8 @@ void States::finish(std::vector<Verdict> &verdicts) {
   for (const onnx::TensorProto &initializer : model.graph().initializer())
     verdicts.push_back(judge(initializer));
   for (const Verdict &verdict : verdicts)
-    if (StateOp state = states.lookup(verdict.initializer); state && !verdict.trains)
+    if (StateOp state = states.lookup(verdict.initializer);
+        state && !verdict.trains && state.getKind() != StateKind::statistic)
       state.setKind(StateKind::constant);
 
   module.walk([&](ConstantOp constant) {

@@ -26,6 +26,12 @@ public:
   /// The value of a constant or of an initializer, null for anything else.
   mlir::ElementsAttr known(mlir::Value value);
 
+  /// What is read is a statistic of the node at `node`: entries update it, no optimizer does. False
+  /// where no state is read.
+  bool makeStatistic(mlir::Value read, mlir::Location node);
+  /// Whether `freeze` of the spec names the initializer that is read.
+  bool isFrozen(mlir::Value read);
+
   /// After all entries: decides which states train, turns large constants into states, and erases
   /// the states that folding has made useless.
   void finish(std::vector<Verdict> &verdicts);
@@ -45,6 +51,7 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> names;
   llvm::StringMap<mlir::grad::StateOp> constants;
   llvm::StringSet<> trainable, frozen;
+  llvm::StringMap<std::string> statistics; ///< by symbol: the node whose they are
 };
 
 /// The ONNX node that an op comes from.

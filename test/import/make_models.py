@@ -31,7 +31,45 @@ def mlp(opset=17, activation="Relu", last=None, batch="N", inputs=4, hidden=6, c
     return model
 
 
+def normalized(shared=False, constant=False):
+    """x [N, 4] -> batch normalization (twice when shared) -> logits [N, 3]."""
+    model = Model("normalized")
+    value = model.input("x", FLOAT, ["N", 4])
+    names = [model.initializer("norm." + name, FLOAT, [4], [number] * 4)
+             for name, number in [("weight", 1.0), ("bias", 0.0), ("running_mean", 0.5), ("running_var", 1.0)]]
+    if constant:
+        names[2] = model.node("Constant", [], ["mean"], "constant", value=tensor("", FLOAT, [4], [0.5] * 4))
+    for output in ["normalized", "again"] if shared else ["normalized"]:
+        value = model.node("BatchNormalization", [value, *names], [output], "norm", momentum=0.75)
+    weight = model.initializer("fc.weight", FLOAT, [4, 3], [0.1 * i for i in range(12)])
+    model.output(model.node("MatMul", [value, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
+def convnet():
+    """image [N, 1, 4, 4] -> convolution -> batch normalization -> relu -> max pool -> logits [N, 3]."""
+    model = Model("convnet")
+    value = model.input("image", FLOAT, ["N", 1, 4, 4])
+    weight = model.initializer("conv.weight", FLOAT, [2, 1, 3, 3], [0.1 * ((i * 7) % 11 - 5) for i in range(18)])
+    bias = model.initializer("conv.bias", FLOAT, [2], [0.0, 0.1])
+    value = model.node("Conv", [value, weight, bias], ["features"], "conv", pads=[1, 1, 1, 1])
+    names = [model.initializer("norm." + name, FLOAT, [2], numbers)
+             for name, numbers in [("weight", [1.0, 1.0]), ("bias", [0.0, 0.0]), ("running_mean", [0.0, 0.0]),
+                                   ("running_var", [1.0, 1.0])]]
+    value = model.node("BatchNormalization", [value, *names], ["normalized"], "norm")
+    value = model.node("Relu", [value], ["active"], "act")
+    value = model.node("MaxPool", [value], ["pooled"], "pool", kernel_shape=[2, 2], strides=[2, 2])
+    value = model.node("Flatten", [value], ["flat"], "flat")
+    weight = model.initializer("fc.weight", FLOAT, [8, 3], [0.1 * ((i * 5) % 13 - 6) for i in range(24)])
+    model.output(model.node("MatMul", [value, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
 def good():
+    yield "normalized", normalized()
+    yield "normalized-twice", normalized(shared=True)
+    yield "normalized-constant", normalized(constant=True)
+    yield "convnet", convnet()
     yield "mlp", mlp()
     yield "mlp-fixed", mlp(batch=1)
     yield "softmax", mlp(last="Softmax")
@@ -233,6 +271,8 @@ def main():
     numbers = npy("<f4", [10, 4], raw(FLOAT, [0.1 * i for i in range(40)]))
     labels = npy("<i8", [10], raw(INT64, [i % 3 for i in range(10)]))
     archive(at("data.npz"), x=numbers, labels=labels)
+    images = npy("<f4", [10, 1, 4, 4], raw(FLOAT, [0.1 * ((i * 13) % 17) for i in range(160)]))
+    archive(at("images.npz"), image=images, labels=labels)
     archive(at("deflated.npz"), zipfile.ZIP_DEFLATED, x=numbers, labels=labels)
     archive(at("doubles.npz"), x=npy("<f8", [10, 4], raw(DOUBLE, [0.0] * 40)), labels=labels)
     archive(at("narrow.npz"), x=npy("<f4", [10, 3], raw(FLOAT, [0.0] * 30)), labels=labels)

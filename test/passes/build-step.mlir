@@ -105,3 +105,25 @@ func.func @momentum(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f3
   // CHECK: grad.write @w.velocity,
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Statistics that the forward writes stay as they were where the step does not proceed.
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+grad.state statistic @mean : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+// CHECK-LABEL: func.func @statistics(
+func.func @statistics(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %w = grad.read @w : tensor<4xf32>
+  // CHECK: %[[NEW:.*]] = grad.mul %arg0
+  %0 = grad.mul %x, %w : tensor<4xf32>
+  grad.write @mean, %0 : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  // CHECK: %[[PROCEED:.*]] = grad.is_finite
+  // CHECK: %[[MASK:.*]] = grad.broadcast %[[PROCEED]] dims [] : tensor<i1> -> tensor<4xi1>
+  // CHECK: %[[OLD:.*]] = grad.read @mean
+  // CHECK: %[[KEPT:.*]] = grad.select %[[MASK]], %[[NEW]], %[[OLD]]
+  // CHECK: grad.write @mean, %[[KEPT]]
+  return %1 : tensor<f32>
+}

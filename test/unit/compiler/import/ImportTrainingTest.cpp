@@ -111,6 +111,97 @@ TEST_F(ImportTrainingTest, MakesAllEntries) {
             (std::vector<std::string>{"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"}));
 }
 
+TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
+  Parts parts;
+  parts.model = "model: \"normalized.onnx\"";
+  parts.rest = "evaluation { data { source { npz { path: \"data.npz\" } } batch { size: 5 } } }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported),
+            (std::vector<std::string>{"norm.weight", "norm.bias", "fc.weight"}));
+  EXPECT_EQ(count<WriteOp>(function(*imported, "evaluate")), 0);
+  EXPECT_EQ(count<WriteOp>(function(*imported, "forward")), 0);
+  EXPECT_EQ(count<WriteOp>(function(*imported, "train.tail")), 2);
+  EXPECT_EQ(imported->module->lookupSymbol<StateOp>("norm.running_var").getKind(),
+            StateKind::statistic);
+
+  func::FuncOp train = function(*imported, "train");
+  ASSERT_EQ(count<WriteOp>(train), 2);
+  std::vector<HostTensor> arguments;
+  for (Type type : train.getArgumentTypes())
+    arguments.emplace_back(cast<RankedTensorType>(type));
+  for (int i = 0; i < 16; ++i)
+    arguments[0].setFloat(i, 0.1 * i);
+  Interpreter interpreter(*imported->module);
+  interpreter.run(train, arguments);
+  // Four rows 0.4 apart: variance 0.2, 0.2 * 4/3 without bias; momentum is 0.75.
+  for (int c = 0; c < 4; ++c) {
+    EXPECT_NEAR(interpreter.state("norm.running_mean").getFloat(c),
+                0.75 * 0.5 + 0.25 * (0.6 + 0.1 * c), 1e-6);
+    EXPECT_NEAR(interpreter.state("norm.running_var").getFloat(c), 0.75 + 0.25 * 0.8 / 3, 1e-6);
+  }
+}
+
+/// One module in two places: its statistics move twice.
+TEST_F(ImportTrainingTest, UpdatesSharedStatisticsInOrder) {
+  Parts parts;
+  parts.model = "model: \"normalized-twice.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  func::FuncOp train = function(*imported, "train");
+  EXPECT_EQ(count<WriteOp>(train), 2);
+  std::vector<HostTensor> arguments;
+  for (Type type : train.getArgumentTypes())
+    arguments.emplace_back(cast<RankedTensorType>(type));
+  for (int i = 0; i < 16; ++i)
+    arguments[0].setFloat(i, 0.1 * i);
+  Interpreter interpreter(*imported->module);
+  interpreter.run(train, arguments);
+  // What is normalized has mean 0 the second time.
+  EXPECT_NEAR(interpreter.state("norm.running_mean").getFloat(0), 0.75 * (0.75 * 0.5 + 0.25 * 0.6),
+              1e-6);
+}
+
+TEST_F(ImportTrainingTest, KeepsFrozenStatistics) {
+  Parts parts;
+  parts.model = "model: \"normalized.onnx\"";
+  parts.rest = "freeze: \"norm.running_*\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  func::FuncOp train = function(*imported, "train");
+  EXPECT_EQ(count<WriteOp>(train) + count<NormalizeOp>(train), 0);
+  EXPECT_EQ(imported->module->lookupSymbol<StateOp>("norm.running_var").getKind(),
+            StateKind::constant);
+}
+
+TEST_F(ImportTrainingTest, RefusesStatisticsThatCannotBeUpdated) {
+  Parts parts;
+  parts.model = "model: \"normalized-constant.onnx\"";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"expected an initializer as running statistic, found operand 3 (\"mean\", f32 [4])"});
+}
+
+TEST_F(ImportTrainingTest, RefusesABatchOfOneElementAChannel) {
+  Parts parts;
+  parts.model = "model: \"normalized.onnx\"";
+  parts.batch = "batch { size: 3 }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"expected more than one element a channel in training, found operand 0 (\"x\", f32 "
+              "[1, 4])\n  note: for the last batch, which has 1 of 3 rows"});
+}
+
+TEST_F(ImportTrainingTest, TrainsConvolutionalNetworks) {
+  Parts parts;
+  parts.model = "model: \"convnet.onnx\"";
+  parts.source = "source { npz { path: \"images.npz\" } }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"conv.weight", "conv.bias", "norm.weight",
+                                                          "norm.bias", "fc.weight"}));
+  for (StringRef name : {"train", "train.tail", "forward"})
+    EXPECT_EQ(count<ConvolutionOp>(function(*imported, name)), 1);
+}
+
 TEST_F(ImportTrainingTest, DropsTheRemainderWhereItIsAsked) {
   Parts parts;
   parts.batch = "batch { size: 4 drop_remainder: true }";
