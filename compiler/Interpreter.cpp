@@ -43,7 +43,7 @@ SmallVector<HostTensor> evaluateBlock(Block &block, ArrayRef<HostTensor> argumen
 
 Interpreter::Interpreter(ModuleOp module) {
   for (auto state : module.getOps<StateOp>())
-    states[state.getSymName()] = HostTensor(state.getInitial());
+    states[state.getSymName()] = state.getStoredInitial();
 }
 
 SmallVector<HostTensor> Interpreter::run(func::FuncOp function, ArrayRef<HostTensor> arguments) {

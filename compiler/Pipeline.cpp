@@ -29,12 +29,17 @@ static void simplify(OpPassManager &pm) {
 
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   simplify(pm);
+  // Before gradients exist: what the forward no longer transposes, the backward does not either.
+  pm.addPass(createMoveTransposes());
+  pm.addPass(createCSEPass());
+  pm.addPass(createOrderStates());
   // The gradient is a request, an op: the step is built on its results before they exist.
   pm.addPass(createBuildStep());
   pm.addPass(createDifferentiate());
   if (options.retypeF64)
     pm.addPass(createRetypeF64());
   simplify(pm);
+  pm.addPass(createMoveTransposes());
 }
 
 void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {

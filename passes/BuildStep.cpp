@@ -256,9 +256,11 @@ FailureOr<Value> StepBuilder::slot(ReadOp parameter, StringRef name) {
     }
     OpBuilder after(module.getContext());
     after.setInsertionPointAfter(last);
-    auto zeros = cast<ElementsAttr>(
-        DenseElementsAttr::get(type, cast<Attribute>(b.getFloatAttr(type.getElementType(), 0.0))));
-    symbols.insert(StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, type, zeros));
+    auto zeros = cast<ElementsAttr>(DenseElementsAttr::get(
+        owner.getLogicalType(), cast<Attribute>(b.getFloatAttr(type.getElementType(), 0.0))));
+    auto state = StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, type, zeros);
+    state.setPermutationAttr(owner.getPermutationAttr());
+    symbols.insert(state);
   }
   return ReadOp::create(b, parameter.getLoc(), type, FlatSymbolRefAttr::get(symbol)).getResult();
 }

@@ -5,6 +5,8 @@
 #include "passes/Clusters.h"
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 using exec::PanelAttr;
@@ -23,16 +25,33 @@ struct Storage {
   bool fixed = false; // something reads or writes it outside a kernel: row-major
 };
 
+/// The dim of a contraction's rhs that runs along the result's last one: the lanes. Names the ops:
+/// each says in its own way how its operands lie.
+std::optional<int64_t> laneDim(Operation *op) {
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    if (matmul.getRhs().getType().getRank() != 2)
+      return std::nullopt;
+    return matmul.getTransposeRhs() ? 0 : 1;
+  }
+  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
+    auto [lhs, rhs, result] = convolution.getLetters();
+    size_t at = rhs.find(result.back());
+    if (at != StringRef::npos && !lhs.contains(result.back()))
+      return convolution.getWindow().getRank() + at;
+  }
+  return std::nullopt;
+}
+
 /// The operand whose panels a contraction's vectors come from, and along which of its dims.
 std::optional<std::pair<BlockArgument, int64_t>> panelOperand(exec::KernelOp kernel) {
   for (Operation &op : kernel.getBlock()) {
     if (loopKind(&op) != LoopKind::contraction)
       continue;
     auto rhs = dyn_cast<BlockArgument>(op.getOperand(1));
-    if (!rhs || cast<RankedTensorType>(rhs.getType()).getRank() != 2 || !rhs.hasOneUse())
+    std::optional<int64_t> dim = laneDim(&op);
+    if (!rhs || !dim || !rhs.hasOneUse())
       return std::nullopt;
-    // The last result dim (n) is the last dim of the rhs unless it is transposed.
-    return std::make_pair(rhs, op.hasAttr("transpose_rhs") ? 0 : 1);
+    return std::make_pair(rhs, *dim);
   }
   return std::nullopt;
 }
@@ -158,11 +177,13 @@ private:
     for (size_t i = 1; i < storage.layouts.size(); ++i) {
       PanelAttr layout = storage.layouts[i];
       exec::BufferOp buffer = storage.buffers[i];
-      // Panels along dim 0 are filled as the transposed tensor's panels along dim 1: the same
-      // bytes, and the lanes run along the panel.
-      bool transposed = layout.getDim() == 0;
-      exec::KernelOp kernel = copyKernel(cast<RankedTensorType>(value.getType()),
-                                         storage.layouts[0], layout, transposed);
+      // Panels along another dim than the last are filled from the tensor with that dim moved to
+      // the end: the same bytes, and the lanes run along the panel.
+      auto from = cast<RankedTensorType>(value.getType());
+      SmallVector<int64_t> order = otherDims(from.getRank(), {layout.getDim()});
+      order.push_back(layout.getDim());
+      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth());
+      exec::KernelOp kernel = copyKernel(from, storage.layouts[0], layout, order);
       Type type = kernel.getYielded().front().getType();
       auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);
       launch->setAttr("exec.nodes", builder.getArrayAttr({}));
@@ -170,10 +191,12 @@ private:
     }
   }
 
-  Value copy(OpBuilder &builder, Location loc, Value value, PanelAttr from, PanelAttr to) {
+  Value copy(OpBuilder &builder, Location loc, Value value, PanelAttr from, PanelAttr to,
+             ArrayRef<int64_t> permutation = {}) {
     auto type = cast<RankedTensorType>(value.getType());
-    exec::KernelOp kernel = copyKernel(type, from, to, /*transposed=*/false);
-    auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);
+    exec::KernelOp kernel = copyKernel(type, from, to, permutation);
+    Type result = kernel.getYielded().front().getType();
+    auto launch = exec::LaunchOp::create(builder, loc, result, kernel.getSymName(), value);
     launch->setAttr("exec.nodes", builder.getArrayAttr({}));
     return launch.getResult(0);
   }
@@ -192,8 +215,9 @@ private:
     return storedLayout(value).value_or(PanelAttr());
   }
 
-  /// A kernel that copies a tensor from one layout to another (transposing it on the way).
-  exec::KernelOp copyKernel(RankedTensorType type, PanelAttr from, PanelAttr to, bool transposed) {
+  /// A kernel that copies a tensor from one layout to another, its dims permuted on the way.
+  exec::KernelOp copyKernel(RankedTensorType type, PanelAttr from, PanelAttr to,
+                            ArrayRef<int64_t> permutation) {
     auto kernel = exec::createKernel(module.getContext(),
                                      to     ? "pack"
                                      : from ? "unpack"
@@ -202,10 +226,8 @@ private:
     Location loc = kernel.getLoc();
     OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBlock());
     Value value = kernel.getBlock().getArgument(0);
-    if (transposed) {
-      value = TransposeOp::create(builder, loc, value, ArrayRef<int64_t>{1, 0});
-      to = PanelAttr::get(module.getContext(), 1, to.getWidth());
-    }
+    if (!llvm::is_sorted(permutation))
+      value = TransposeOp::create(builder, loc, value, permutation);
     exec::YieldOp::create(builder, loc, value);
     kernel.setFlops(0);
     kernel.setBytes(exec::layoutBytes(type, from) + exec::layoutBytes(type, to));
@@ -343,9 +365,11 @@ private:
 
   /// The entries `pack:STATE` and `unpack:STATE`, through which the runtime sees packed states.
   void createTransfer(Storage &storage) {
-    if (storage.layouts.size() == 1 && !storage.layouts[0])
+    auto permutation = storage.state.getPermutation();
+    if (storage.layouts.size() == 1 && !storage.layouts[0] && !permutation)
       return;
     auto type = cast<RankedTensorType>(storage.state.getType());
+    RankedTensorType logical = storage.state.getLogicalType();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     Location loc = storage.state.getLoc();
     auto makeFunction = [&](StringRef prefix, TypeRange inputs, TypeRange outputs) {
@@ -356,17 +380,23 @@ private:
       function.addEntryBlock();
       return function;
     };
-    auto pack = makeFunction("pack:", TypeRange{type}, {});
+    auto pack = makeFunction("pack:", TypeRange{logical}, {});
     pack.setArgAttr(0, "grad.name", builder.getStringAttr("value"));
     OpBuilder body = OpBuilder::atBlockEnd(&pack.getBody().front());
-    store(body, loc, storage, pack.getArgument(0));
+    Value packed = pack.getArgument(0);
+    if (permutation)
+      packed = copy(body, loc, packed, nullptr, storage.layouts[0], *permutation);
+    store(body, loc, storage, packed);
     func::ReturnOp::create(body, loc);
 
-    auto unpack = makeFunction("unpack:", {}, TypeRange{type});
+    auto unpack = makeFunction("unpack:", {}, TypeRange{logical});
     unpack.setResultAttr(0, "grad.name", builder.getStringAttr("value"));
     body = OpBuilder::atBlockEnd(&unpack.getBody().front());
     Value value = exec::LoadOp::create(body, loc, type, storage.buffers[0].getSymName());
-    if (storage.layouts[0])
+    if (permutation)
+      value = copy(body, loc, value, storage.layouts[0], nullptr,
+                   invertPermutationVector(*permutation));
+    else if (storage.layouts[0])
       value = copy(body, loc, value, storage.layouts[0], nullptr);
     func::ReturnOp::create(body, loc, value);
   }

@@ -14,14 +14,26 @@ LoopKind loopKind(Operation *op) {
   return loops ? loops.getLoopKind() : LoopKind::view;
 }
 
+static RankedTensorType typeOf(Operation *op) {
+  return cast<RankedTensorType>(op->getResult(0).getType());
+}
+
+// Names the op: no other contracts over the positions of a picture.
+bool walksBlocks(Operation *op) {
+  constexpr int64_t longSum = 256;
+  auto convolution = dyn_cast<ConvolutionOp>(op);
+  if (!convolution || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
+    return false;
+  auto [lhs, rhs, result] = convolution.getLetters();
+  if (result.contains(lhs.back())) // rows of the lhs are not summed along
+    return convolution.getFlops() / 2 / typeOf(op).getNumElements() >= longSum;
+  return false;
+}
+
 namespace {
 
 /// Reductions up to this many elements may be repeated inside another reduction.
 constexpr int64_t nestedReductionLimit = 16384;
-
-RankedTensorType typeOf(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType());
-}
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`) or indexed in another way
@@ -190,7 +202,7 @@ private:
 
   /// Whether `op` may be computed inside `group`, read there as `how`.
   bool mayJoin(Operation *op, Group *group, Access how) const {
-    if (group->closed)
+    if (group->closed || walksBlocks(op))
       return false;
     RankedTensorType type = typeOf(op);
     bool once = how.once(type);
@@ -255,7 +267,7 @@ private:
     storage.push_back(std::make_unique<Group>());
     Group *group = storage.back().get();
     group->root = typeOf(op);
-    group->closed = loopKind(op) == LoopKind::assembly;
+    group->closed = loopKind(op) == LoopKind::assembly || walksBlocks(op);
     add(op, group, {group->root.getRank(), false, false});
   }
 

@@ -13,6 +13,10 @@ struct Cluster {
 /// How kernels form around `op`; ops without loops count as views: never inside a kernel.
 mlir::grad::LoopKind loopKind(mlir::Operation *op);
 
+/// A contraction that each tile would stream through its operands from end to end, a cache line or
+/// more a step (a filter gradient): it walks blocks of them instead, and so is a kernel of its own.
+bool walksBlocks(mlir::Operation *op);
+
 /// Partitions the ops of `function` that compute into clusters without cyclic dependences. Clones
 /// free ops (constants, broadcasts), so that every user has its own.
 mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::func::FuncOp function);

@@ -6,6 +6,47 @@ include "mlir/Pass/PassBase.td"
 
 // Graph phase -------------------------------------------------------------------------------------
 
+def MoveTransposes : Pass<"gradc-move-transposes", "::mlir::ModuleOp"> {
+  let summary = "Move transposes to where the fewest bytes are transposed";
+  let description = [{
+    A model in one layout, whose convolutions want another, comes with two transposes around each. Areas of ops that can
+    work in either layout (pointwise ops, reductions, normalizations, pools over the same spatial dims, slices, pads,
+    concatenations) are turned as a whole, where that transposes fewer bytes, or as many with more ops right behind a
+    contraction, whose epilogue they then are. Broadcasts absorb a transpose, as do the letters of a convolution.
+    A transpose between other ops stays, and so does a target of a gradient.
+
+    ```mlir
+    %0 = grad.transpose %x permutation [2, 3, 0, 1] : tensor<8x16x4x4xf32>
+    %1 = grad.relu %0 : tensor<4x4x8x16xf32>
+    %2 = grad.transpose %1 permutation [2, 3, 0, 1] : tensor<4x4x8x16xf32>
+    ```
+    becomes
+    ```mlir
+    %2 = grad.relu %x : tensor<8x16x4x4xf32>
+    ```
+  }];
+}
+
+def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
+  let summary = "Store states with their dims in the order that their readers want";
+  let description = [{
+    A state that every entry only reads through one and the same transpose is stored transposed. Its gradient, slots
+    and update then come in that order, too, because the step is built afterwards. States that are written already, or read in two ways,
+    stay.
+
+    ```mlir
+    grad.state parameter @w : tensor<16x8xf32> = dense<0.0>
+    %w = grad.read @w : tensor<16x8xf32>
+    %t = grad.transpose %w permutation [1, 0] : tensor<16x8xf32>
+    ```
+    becomes
+    ```mlir
+    grad.state parameter @w : tensor<8x16xf32> permutation [1, 0] = dense<0.0>
+    %t = grad.read @w : tensor<8x16xf32>
+    ```
+  }];
+}
+
 def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   let summary = "Turn a loss into a training step: gradients, clipping, optimizer updates";
   let description = [{

@@ -36,12 +36,15 @@ public:
     tile.assign(rank, 1);
     order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (rank > 0) {
-      if (Operation *op = find(LoopKind::contraction))
+      Operation *op = find(LoopKind::contraction);
+      if (auto windows = dyn_cast_or_null<ConvolutionOp>(op))
+        convolution(windows);
+      else if (op)
         contraction(op);
       else
         loops();
     }
-    return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain());
+    return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block);
   }
 
 private:
@@ -72,14 +75,55 @@ private:
   /// rows stream by, unless there are too few of them to share.
   void contraction(Operation *op) {
     int64_t n = root.getRank() - 1, m = n - 1;
-    tile[n] = lanes * std::clamp<int64_t>(vectors(size(n)), 1, level.tileVectors);
+    // Few rows leave registers for more columns, a single vector of columns for more rows.
+    int64_t registers = (level.tileRows + 1) * level.tileVectors; // accumulators and columns
+    int64_t rows = m < 0 ? 1 : std::clamp<int64_t>(size(m), 1, level.tileRows);
+    int64_t columns = std::max<int64_t>(vectors(size(n)), 1);
+    columns = llvm::divideCeil(columns, llvm::divideCeil(columns, registers / (rows + 1)));
+    tile[n] = lanes * columns;
     if (m < 0)
       return;
-    // A single vector of columns leaves registers for more rows.
-    int64_t rows = tile[n] == lanes ? 2 * level.tileRows : level.tileRows;
+    if (tile[n] == lanes)
+      rows = 2 * level.tileRows;
     tile[m] = std::clamp<int64_t>(size(m), 1, rows);
     if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)))
       std::swap(order[n], order[m]);
+  }
+
+  /// The same tile: pixels of several pictures by channels. A filter whose panels fit in a cache is
+  /// walked pixel by pixel; otherwise each panel meets all pixels while it is there. Names the op
+  /// because its positions are no rows.
+  void convolution(ConvolutionOp op) {
+    constexpr int64_t cachedFilter = 256 << 10; // bytes
+    contraction(op);
+    int64_t rank = root.getRank(), n = rank - 1;
+    order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    if (rank < 3)
+      return;
+    auto filter = cast<RankedTensorType>(op.getRhs().getType());
+    if (walksBlocks(op)) {
+      // Rows of the tile go innermost: they share the rhs' columns.
+      order.insert(order.begin(), order.pop_back_val());
+      block = blockOf(op);
+    } else if (exec::layoutBytes(filter, nullptr) > cachedFilter && tiles(n) >= 4) {
+      order.insert(order.begin(), order.pop_back_val());
+    } else {
+      // Columns just outside the rows.
+      std::swap(order[n], order[n - 1]);
+    }
+  }
+
+  /// Positions that make a sum of some length, so that loading and storing the accumulators is rare.
+  SmallVector<int64_t> blockOf(ConvolutionOp op) {
+    constexpr int64_t steps = 128;
+    ArrayRef<int64_t> size = op.getWindow().getSize();
+    int64_t inner = op.getFlops() / 2 / root.getNumElements() / op.getWindow().getTaps();
+    SmallVector<int64_t> extents(size.size(), 1);
+    for (int64_t d = size.size() - 1; d >= 0 && inner < steps; --d) {
+      extents[d] = std::min<int64_t>(size[d], llvm::divideCeil(steps, std::max<int64_t>(inner, 1)));
+      inner *= extents[d];
+    }
+    return extents;
   }
 
   void loops() {
@@ -119,7 +163,7 @@ private:
   const exec::Level &level;
   RankedTensorType root;
   int64_t lanes = 1;
-  SmallVector<int64_t> tile, order;
+  SmallVector<int64_t> tile, order, block;
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {

@@ -6,6 +6,7 @@
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "runtime/include/gradc/hash.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -65,7 +66,7 @@ public:
   std::string write(ArrayRef<CompiledLevel> levels, StringRef directory) {
     gradc_artifact_header header{};
     header.states = writeStates(levels.front().module);
-    header.model_hash = modelHash;
+    header.model_hash = gradc_hash_end(&modelHash);
     std::vector<gradc_artifact_level> written;
     for (const CompiledLevel &level : levels)
       written.push_back(writeLevel(level));
@@ -90,19 +91,21 @@ private:
     std::vector<gradc_artifact_state> states;
     for (auto op : module.getOps<StateOp>()) {
       gradc_artifact_state state{};
-      state.tensor = tensor(op.getSymName(), cast<RankedTensorType>(op.getType()));
+      state.tensor = tensor(op.getSymName(), op.getLogicalType());
       state.kind = uint32_t(op.getKind());
       writeInitial(op, state);
+      std::vector<gradc_artifact_place> places;
       for (const InitializerRange &range : imported.ranges)
         if (range.state == op.getSymName()) {
-          state.model_offset = range.offset;
-          state.model_bytes = range.bytes;
+          assert(range.bytes == state.tensor.bytes && "a state is stored as its initializer is");
+          places.push_back({range.offset, range.transposed, 0});
         }
+      state.places = blob.append(ArrayRef(places));
       stateIndex[op.getSymName()] = states.size();
       states.push_back(state);
       std::string signature;
       llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getType() << ';';
-      modelHash = gradc_hash(modelHash, signature.data(), signature.size());
+      gradc_hash_add(&modelHash, signature.data(), signature.size());
     }
     return blob.append(ArrayRef(states));
   }
@@ -130,9 +133,11 @@ private:
     kernelIndex.clear();
     std::vector<gradc_artifact_buffer> buffers;
     for (auto op : module.getOps<exec::BufferOp>()) {
-      bufferIndex[op.getSymName()] = {uint32_t(buffers.size()), op.getLayout().has_value()};
-      buffers.push_back({stateIndex.lookup(op.getState()), op.getMirror(),
-                         op.getLayout().has_value(), 0, uint64_t(op.getBytes())});
+      auto state = module.lookupSymbol<StateOp>(op.getState());
+      bool packed = op.getLayout() || state.getPermutation();
+      bufferIndex[op.getSymName()] = uint32_t(buffers.size());
+      buffers.push_back({stateIndex.lookup(op.getState()), op.getMirror(), packed, 0,
+                         uint64_t(op.getBytes())});
     }
     std::vector<gradc_artifact_kernel> kernels;
     for (auto op : module.getOps<exec::KernelOp>()) {
@@ -177,7 +182,7 @@ private:
     s.dtype = dtypeOf(slice.getType().getElementType());
     s.packed = bool(layout);
     if (slice.getSpace() == exec::Space::buffer)
-      s.index = bufferIndex.lookup(slice.getBuffer().getValue()).first;
+      s.index = bufferIndex.lookup(slice.getBuffer().getValue());
     return s;
   }
 
@@ -235,9 +240,8 @@ private:
 
   const Imported &imported;
   Blob blob;
-  uint64_t modelHash = GRADC_HASH_SEED;
-  llvm::StringMap<uint32_t> stateIndex, kernelIndex;
-  llvm::StringMap<std::pair<uint32_t, bool>> bufferIndex;
+  gradc_hasher modelHash = gradc_hash_begin();
+  llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex;
 };
 
 } // namespace

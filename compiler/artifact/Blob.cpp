@@ -1,6 +1,8 @@
 // Sections are 64-byte aligned, as the runtime maps them.
 #include "compiler/artifact/Blob.h"
 
+#include "runtime/include/gradc/hash.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
@@ -36,8 +38,7 @@ std::string Blob::finish(gradc_artifact_header header) {
   header.version = GRADC_ARTIFACT_VERSION;
   header.header_bytes = sizeof header;
   header.total_bytes = bytes.size();
-  header.hash =
-      gradc_hash(GRADC_HASH_SEED, bytes.data() + sizeof header, bytes.size() - sizeof header);
+  header.hash = gradc_hash(bytes.data() + sizeof header, bytes.size() - sizeof header);
   std::memcpy(bytes.data(), &header, sizeof header);
   return std::move(bytes);
 }

@@ -26,6 +26,7 @@ struct ImportOptions {
 struct InitializerRange {
   std::string state;
   uint64_t offset, bytes;
+  bool transposed = false; ///< tied to the state that is its transpose
 };
 
 /// What becomes of an initializer, and why.
@@ -38,7 +39,8 @@ struct Verdict {
 
 struct Imported {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The ONNX file, external data inlined, ties applied: what the trained model is exported into.
+  /// The ONNX file, external data inlined: what the trained model is exported into. Initializers
+  /// that are tied have a range each.
   std::string modelBytes;
   std::vector<InitializerRange> ranges;
   std::optional<spec::Training> spec;

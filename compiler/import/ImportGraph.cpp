@@ -14,8 +14,12 @@ const OpTable &gradc::onnxOps() {
     addElementwiseOps(ops);
     addActivationOps(ops);
     addContractionOps(ops);
+    addConvolutionOps(ops);
+    addPoolingOps(ops);
     addReductionOps(ops);
     addShapeOps(ops);
+    addPadOps(ops);
+    addResizeOps(ops);
     addIndexOps(ops);
     addNormalizationOps(ops);
     addRandomOps(ops);

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/ImportGraph.h"
+#include "compiler/import/Pick.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -99,7 +100,7 @@ static Value gatherKnown(Node &n, const HostTensor &data, ArrayRef<int64_t> indi
   return n.constant(result);
 }
 
-/// Indices known at compile time: runs of equal stride become slices, which are concatenated.
+/// Indices known at compile time become slices.
 static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
@@ -127,30 +128,12 @@ static LogicalResult importGather(Node &n) {
   if (matchPattern(n.operand(0), m_Constant(&data)) && bytes <= foldLimitBytes)
     return n.set(gatherKnown(n, HostTensor(data), indices, *dim, shape));
 
-  SmallVector<Value> pieces;
-  SmallVector<int64_t> starts(n.rank(0), 0), sizes(n.shape(0)), strides(n.rank(0), 1);
-  OpBuilder &b = n.builder();
-  size_t begin = 0;
-  do {
-    size_t end = std::min(begin + 1, indices.size());
-    int64_t stride = end < indices.size() ? indices[end] - indices[begin] : 0;
-    while (stride != 0 && end < indices.size() && indices[end] - indices[end - 1] == stride)
-      ++end;
-    starts[*dim] = begin < end ? indices[begin] : 0;
-    sizes[*dim] = end - begin;
-    strides[*dim] = stride ? stride : 1;
-    pieces.push_back(b.createOrFold<SliceOp>(n.loc(), n.operand(0), starts, sizes, strides));
-    begin = end;
-  } while (begin < indices.size());
-  constexpr size_t mostPieces = 64;
-  if (pieces.size() > mostPieces)
+  Value picked = pick(n.expr(0u), *dim, indices);
+  if (!picked)
     return n.error() << "of " << indices.size()
                      << " scattered indices is not supported: expected at most " << mostPieces
-                     << " runs, found " << pieces.size();
-  Value all = pieces.front();
-  if (pieces.size() > 1)
-    all = b.createOrFold<ConcatenateOp>(n.loc(), pieces, *dim);
-  return n.set(n.expr(all).reshape(shape));
+                     << " runs, found " << countRuns(indices);
+  return n.set(n.expr(picked).reshape(shape));
 }
 
 static LogicalResult importEyeLike(Node &n) {

@@ -41,6 +41,7 @@ private:
   LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training);
   Value bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
                   const DataSet &set);
+  bool sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry);
   void judgeReach(Imported &imported);
   std::string fieldOf(StringRef input) const;
   DictionaryAttr optimizer(Builder &b) const;
@@ -48,6 +49,7 @@ private:
   SpecFile &spec;
   OnnxModel &model;
   ModuleImport import;
+  llvm::StringSet<> said; ///< problems, by place
 };
 } // namespace
 
@@ -84,9 +86,10 @@ FailureOr<Imported> ModuleImport::finish() {
     return failure();
   imported.modelBytes = model.bytes();
   for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
-    StringRef symbol = states.symbol(range.state);
+    OnnxModel::Tied tied = model.tiedTo(range.state);
+    StringRef symbol = states.symbol(tied.initializer);
     if (!symbol.empty())
-      imported.ranges.push_back({symbol.str(), range.offset, range.bytes});
+      imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
   }
   imported.module = std::move(module);
   return imported;
@@ -379,6 +382,31 @@ void JobImport::judgeReach(Imported &imported) {
   }
 }
 
+/// Imports an entry without repeating what an earlier one has said; whether it succeeded.
+bool JobImport::sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry) {
+  std::vector<std::string> inputs = model.inputNames();
+  std::vector<std::string> news;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
+    // At a node the same problem may read differently, for another batch; elsewhere it does not.
+    std::string key;
+    llvm::raw_string_ostream out(key);
+    out << diagnostic.getLocation();
+    auto name = dyn_cast<NameLoc>(diagnostic.getLocation());
+    if (!name || llvm::is_contained(inputs, name.getName().getValue()))
+      out << diagnostic;
+    if (said.contains(key))
+      return success();
+    news.push_back(key);
+    return failure();
+  });
+  bool ok = succeeded(importEntry());
+  for (const std::string &key : news)
+    said.insert(key);
+  return ok;
+}
+
 FailureOr<Imported> JobImport::run(MLIRContext &context) {
   spec::Training &training = spec.edit();
   // What is wrong with spec, names and data is all said before the first node is looked at.
@@ -389,14 +417,19 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     evaluation = describeData(context, spec, training.evaluation().data(), {"evaluation", "data"});
   if (failed(applied) || failed(data) || failed(evaluation))
     return failure();
-  if (failed(importSteps("train", *training.mutable_data(), *data, true)))
-    return failure();
-  if (training.has_evaluation() &&
-      failed(importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), *evaluation,
-                         false)))
-    return failure();
-  if (failed(import.importForward(training.data().batch().size(),
-                                  [&](StringRef input) { return fieldOf(input); })))
+  // Entries use different parts of the graph: all are tried, so that everything is said at once.
+  bool ok = sayingNews(context,
+                       [&] { return importSteps("train", *training.mutable_data(), *data, true); });
+  if (training.has_evaluation())
+    ok &= sayingNews(context, [&] {
+      return importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), *evaluation,
+                         false);
+    });
+  ok &= sayingNews(context, [&] {
+    return import.importForward(training.data().batch().size(),
+                                [&](StringRef input) { return fieldOf(input); });
+  });
+  if (!ok)
     return failure();
   FailureOr<Imported> imported = import.finish();
   if (failed(imported))

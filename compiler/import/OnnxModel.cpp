@@ -216,6 +216,8 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
         return emitError(where) << "\"" << a << "\" and \"" << b
                                 << "\" hold different values, so they are not tied in this model";
 
+  if (original.empty())
+    original = proto->SerializeAsString();
   onnx::GraphProto &graph = *proto->mutable_graph();
   std::string alias = b.str();
   auto *list = graph.mutable_initializer();
@@ -229,7 +231,7 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
     if (inputs->Get(i).name() == alias)
       inputs->DeleteSubrange(i, 1);
   initializers.erase(alias);
-  original.clear();
+  ties[alias] = {a.str(), transpose};
 
   // A node that makes `b` from `a`: nothing else in the graph has to change.
   onnx::NodeProto *node = graph.add_node();
@@ -240,6 +242,13 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
   for (int i = graph.node_size() - 1; i > 0; --i)
     graph.mutable_node()->SwapElements(i, i - 1);
   return success();
+}
+
+OnnxModel::Tied OnnxModel::tiedTo(StringRef name) const {
+  Tied tied{name, false};
+  for (auto found = ties.find(name); found != ties.end(); found = ties.find(tied.initializer))
+    tied = {found->second.first, tied.transposed != found->second.second};
+  return tied;
 }
 
 std::string OnnxModel::bytes() const {

@@ -32,7 +32,7 @@ public:
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
 
-  /// Makes `b` an alias of `a` (transposed) in the model itself, so that an export is right too.
+  /// Makes `b` an alias of `a` (transposed) in the graph; `bytes` keeps both.
   mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,
                           mlir::Location where);
 
@@ -43,7 +43,14 @@ public:
   mlir::FailureOr<mlir::ElementsAttr> value(const onnx::TensorProto &tensor,
                                             mlir::Location where) const;
 
-  /// The model as a file.
+  /// The initializer that this name was tied to, at the end of a chain; or the name itself.
+  struct Tied {
+    llvm::StringRef initializer;
+    bool transposed;
+  };
+  Tied tiedTo(llvm::StringRef name) const;
+
+  /// The model as a file, before ties.
   std::string bytes() const;
 
 private:
@@ -58,10 +65,11 @@ private:
   std::string path;
   mlir::Location location;
   std::shared_ptr<onnx::ModelProto> proto;
-  /// The file as it was read; empty once the model differs from it.
+  /// What `bytes` gives where it is not `proto`: the file as it was read, or the model before ties.
   std::string original;
   int64_t opsetVersion = 0;
   llvm::StringMap<const onnx::TensorProto *> initializers;
+  llvm::StringMap<std::pair<std::string, bool>> ties; ///< to what, and whether transposed
 };
 
 /// The element type that ONNX's TensorProto.DataType `number` stands for, or null.

@@ -161,67 +161,6 @@ static LogicalResult importSlice(Node &n) {
   return n.set(n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, sizes, strides));
 }
 
-/// Constant padding; negative amounts cut off.
-static LogicalResult importPad(Node &n) {
-  StringRef mode = n.string("mode", "constant");
-  if (mode != "constant")
-    return n.error() << "mode \"" << mode << "\" is not supported";
-  double value = n.real("value", 0);
-  auto pads = n.integersOrOperand("pads", 1);
-  if (failed(pads))
-    return failure();
-  if (n.operand(2)) {
-    if (failed(n.expectSameElement(0, 2)))
-      return failure();
-    auto known = n.known(2, "the padding value");
-    if (failed(known))
-      return failure();
-    if (known->size() > 1)
-      return n.error() << "expected a scalar padding value, found " << n.describeOperand(2);
-    if (known->size())
-      value = known->getFloat(0);
-  }
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
-  if (n.operand(3)) {
-    auto given = n.knownInts(3, "axes");
-    if (failed(given) || failed(n.axes(*given, n.rank(0))))
-      return failure();
-    axes = *given;
-  }
-  if (!*pads || (*pads)->size() != 2 * axes.size())
-    return n.error() << "expected " << 2 * axes.size() << " pads, found "
-                     << (*pads ? (*pads)->size() : 0);
-  int64_t rank = n.rank(0);
-  SmallVector<int64_t> low(rank, 0), high(rank, 0), from(rank, 0), sizes(n.shape(0)), shape;
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    int64_t dim = *n.axis(axis, rank), before = (**pads)[i], after = (**pads)[i + axes.size()];
-    low[dim] = std::max<int64_t>(before, 0);
-    high[dim] = std::max<int64_t>(after, 0);
-    int64_t cutLow = std::max<int64_t>(-before, 0), cutHigh = std::max<int64_t>(-after, 0);
-    if (!fits({low[dim], high[dim]}) || cutLow > sizes[dim] || cutHigh > sizes[dim] - cutLow)
-      return n.error() << "expected pads that fit " << n.describeOperand(0) << ", found " << before
-                       << " and " << after << " for dim " << dim;
-    from[dim] = cutLow;
-    sizes[dim] -= cutLow + cutHigh;
-  }
-  for (auto [size, a, b] : llvm::zip(sizes, low, high))
-    if (shape.push_back(0); llvm::AddOverflow(size, a, shape.back()) ||
-                            llvm::AddOverflow(shape.back(), b, shape.back()))
-      return n.error() << "expected pads below 2^63";
-  if (failed(n.expectSensible(shape)))
-    return failure();
-  OpBuilder &b = n.builder();
-  SmallVector<int64_t> ones(rank, 1), none(rank, 0);
-  Value inner = n.operand(0);
-  if (sizes != n.shape(0))
-    inner = b.createOrFold<SliceOp>(n.loc(), inner, from, sizes, ones);
-  if (shape == sizes)
-    return n.set(inner);
-  return n.set(b.createOrFold<PadOp>(n.loc(), inner, b.getDenseI64ArrayAttr(low),
-                                     b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none),
-                                     b.getF64FloatAttr(value)));
-}
-
 static LogicalResult importConcat(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 1), n.rank(0));
   if (failed(dim))
@@ -375,7 +314,6 @@ void gradc::addShapeOps(OpTable &ops) {
   ops["Squeeze"] = {importSqueeze, 1, 2};
   ops["Unsqueeze"] = {importUnsqueeze, 1, 2};
   ops["Slice"] = {importSlice, 1, 5};
-  ops["Pad"] = {importPad, 1, 4};
   ops["Concat"] = {importConcat, 1, OnnxOp::any};
   ops["Split"] = {importSplit, 1, 2};
   ops["Expand"] = {importExpand, 2, 2};

@@ -4,6 +4,7 @@
 #include "compiler/import/ArrayFile.h"
 #include "compiler/import/OnnxModel.h"
 #include "compiler/import/States.h"
+#include "compiler/import/TableFile.h"
 #include "compiler/import/TrainingData.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -76,6 +77,101 @@ FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) cons
                           << llvm::join(names, ", ");
 }
 
+static const spec::Rows &rowsOf(const spec::Source &source) {
+  switch (source.kind_case()) {
+  case spec::Source::kNpz:
+    return source.npz().rows();
+  case spec::Source::kNpy:
+    return source.npy().rows();
+  case spec::Source::kCsv:
+    return source.csv().rows();
+  case spec::Source::kIdx:
+    return source.idx().rows();
+  case spec::Source::KIND_NOT_SET:
+    break;
+  }
+  llvm_unreachable("checked when the spec was read");
+}
+
+/// Whether a column's name fits a pattern whose stars stand for any characters.
+static bool matches(StringRef pattern, StringRef name) {
+  size_t star = pattern.find('*');
+  if (star == StringRef::npos)
+    return pattern == name;
+  if (!name.consume_front(pattern.take_front(star)))
+    return false;
+  for (size_t at = 0; at <= name.size(); ++at)
+    if (matches(pattern.drop_front(star + 1), name.drop_front(at)))
+      return true;
+  return false;
+}
+
+/// The table's columns as the arrays that the run will make of them.
+static FailureOr<std::map<std::string, ArrayInfo>> csvFields(const SpecFile &spec,
+                                                             const spec::Csv &csv,
+                                                             const TableInfo &table,
+                                                             ArrayRef<SpecFile::Step> source) {
+  std::map<std::string, ArrayInfo> arrays;
+  std::map<std::string, std::string> owner;
+  bool ok = true;
+  for (auto [f, field] : llvm::enumerate(csv.field())) {
+    const std::string &name = field.has_name() ? field.name() : field.column(0);
+    SmallVector<SpecFile::Step> place(source);
+    place.append({"csv", {"field", int(f)}});
+    auto problem = [&] {
+      ok = false;
+      return emitError(spec.at(place));
+    };
+    int64_t columns = 0;
+    for (const std::string &pattern : field.column()) {
+      std::vector<std::string> same, like;
+      for (const std::string &column : table.columns)
+        if (column == pattern)
+          same.push_back(column);
+        else if (matches(pattern, column))
+          like.push_back(column);
+      if (same.size() > 1) {
+        problem() << "\"" << csv.path() << "\" has two columns \"" << pattern << "\"";
+        same.resize(1);
+      }
+      if (same.empty() && like.empty()) {
+        auto error = problem() << "no column \"" << pattern << "\" in \"" << csv.path() << "\"";
+        if (std::string near = nearest(pattern, table.columns); !near.empty())
+          error << "; did you mean \"" << near << "\"?";
+        else if (table.columns.size() <= 20)
+          error << "; it has " << llvm::join(table.columns, ", ");
+      }
+      for (const std::string &column : same.empty() ? like : same) {
+        ++columns;
+        if (auto [before, isNew] = owner.try_emplace(column, name); !isNew)
+          problem() << "column \"" << column << "\" is in field \"" << before->second
+                    << "\" and again in \"" << name << "\", expected one";
+      }
+    }
+    ArrayInfo info;
+    info.dtype = field.dtype() == spec::F32   ? "<f4"
+                 : field.dtype() == spec::F64 ? "<f8"
+                 : field.dtype() == spec::I32 ? "<i4"
+                                              : "<i8";
+    info.shape.push_back(table.rows);
+    if (!field.shape().empty())
+      llvm::append_range(info.shape, field.shape());
+    else if (columns > 1)
+      info.shape.push_back(columns);
+    int64_t elements = 1;
+    for (int64_t dim : ArrayRef(info.shape).drop_front())
+      elements *= dim;
+    if (ok && elements != columns)
+      problem() << "field \"" << name << "\" has " << columns << " columns, but its shape asks for "
+                << elements;
+    if (!arrays.try_emplace(name, info).second)
+      problem() << "field \"" << name << "\" is declared twice";
+  }
+  if (!ok)
+    return failure();
+  return arrays;
+}
+
 FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spec,
                                        const spec::Data &data, ArrayRef<SpecFile::Step> place) {
   DataSet set;
@@ -83,8 +179,7 @@ FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spe
   SmallVector<SpecFile::Step> sourcePlace(place);
   sourcePlace.push_back("source");
   Location where = spec.at(sourcePlace);
-  const spec::Rows &rows =
-      data.source().has_npz() ? data.source().npz().rows() : data.source().npy().rows();
+  const spec::Rows &rows = rowsOf(data.source());
   std::map<std::string, ArrayInfo> arrays;
   auto read = [&](const std::string &name, auto reader, auto keep) -> LogicalResult {
     std::string path = spec.resolve(name);
@@ -104,12 +199,27 @@ FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spe
     if (failed(read(path, readNpz, [&](auto all) { arrays = std::move(all); })))
       return llvm::sys::fs::exists(spec.resolve(path)) ? FailureOr<DataSet>(failure()) : set;
   }
-  for (const spec::NpyField &field : data.source().npy().field()) {
-    if (failed(read(field.path(), readNpy, [&](ArrayInfo info) { arrays[field.name()] = info; })))
+  bool isIdx = data.source().has_idx();
+  for (const spec::FileField &field :
+       isIdx ? data.source().idx().field() : data.source().npy().field()) {
+    if (failed(read(field.path(), isIdx ? readIdx : readNpy,
+                    [&](ArrayInfo info) { arrays[field.name()] = info; })))
       if (set.known = false; llvm::sys::fs::exists(spec.resolve(field.path())))
         return failure();
     if (!set.known)
       return set;
+  }
+
+  if (data.source().has_csv()) {
+    const spec::Csv &csv = data.source().csv();
+    TableInfo table;
+    auto reader = [&](StringRef path) { return readCsv(path, csv.delimiter()[0]); };
+    if (failed(read(csv.path(), reader, [&](TableInfo found) { table = std::move(found); })))
+      return llvm::sys::fs::exists(spec.resolve(csv.path())) ? FailureOr<DataSet>(failure()) : set;
+    FailureOr<std::map<std::string, ArrayInfo>> fields = csvFields(spec, csv, table, sourcePlace);
+    if (failed(fields))
+      return failure();
+    arrays = std::move(*fields);
   }
 
   bool ok = true;

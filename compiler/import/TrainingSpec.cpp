@@ -217,6 +217,26 @@ static void checkRows(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Ro
              "from 0 to below end", rows.begin());
 }
 
+static void checkCsv(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Csv &csv) {
+  c.require(!csv.path().empty(), place, "path", "path: \"data.csv\"");
+  c.require(csv.field_size(), place, "field", "field { name: \"x\" column: \"pixel*\" }");
+  StringRef delimiter = csv.delimiter();
+  c.expect(delimiter.size() == 1 && !StringRef("+-.\"\r\n").contains(delimiter[0]) &&
+               !llvm::isAlnum(delimiter[0]),
+           place, "delimiter", "to be one character that is no part of a number", delimiter);
+  for (auto [i, field] : llvm::enumerate(csv.field())) {
+    SmallVector<SpecFile::Step> at(place);
+    at.push_back({"field", int(i)});
+    c.require(field.column_size(), at, "column", "column: \"age\"");
+    bool isInteger = field.dtype() == spec::I32 || field.dtype() == spec::I64;
+    double missing = field.missing();
+    c.expect(!isInteger || (std::trunc(missing) == missing && std::abs(missing) < 0x1p31), at,
+             "missing", "to be a 32-bit integer", missing);
+    for (int64_t dim : field.shape())
+      c.expect(dim > 0 && dim <= int64_t(1) << 20, at, "shape", "of dims above 0", dim);
+  }
+}
+
 LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) const {
   Checker c{*this};
   auto inside = [&](std::initializer_list<Step> steps) {
@@ -238,6 +258,21 @@ LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) 
                 field.name(), "path", field.path());
     checkRows(c, inside({"source", "npy", "rows"}), data.source().npy().rows());
     break;
+  case spec::Source::kIdx:
+    c.require(data.source().idx().field_size(), inside({"source", "idx"}), "field",
+              "field { name: \"images\" path: \"train-images-idx3-ubyte.gz\" }");
+    for (auto [i, field] : llvm::enumerate(data.source().idx().field()))
+      checkPair(c, inside({"source", "idx", {"field", int(i)}}), "a field of idx", "name",
+                field.name(), "path", field.path());
+    checkRows(c, inside({"source", "idx", "rows"}), data.source().idx().rows());
+    break;
+  case spec::Source::kCsv: {
+    auto csv = inside({"source", "csv"});
+    checkCsv(c, csv, data.source().csv());
+    csv.push_back("rows");
+    checkRows(c, csv, data.source().csv().rows());
+    break;
+  }
   case spec::Source::KIND_NOT_SET:
     c.require(false, place, "source", "source { npz { path: \"data.npz\" } }");
   }

@@ -45,13 +45,16 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     once in registers, one a dim; the innermost dim's is a multiple of `lanes` (vector width in
     elements). `order`: the root dims, outermost loop first. The outermost loop's iterations are
     the units that threads share: a unit's bits do not depend on who computes it. `grain`: units
-    below which splitting does not pay.
+    below which splitting does not pay. `block`, of a kernel that is one contraction: extents of its first reduced dims
+    that are walked outside the tiles, a block at a time, with the result as accumulator in memory. So operands
+    that a tile would stream whole are read in pieces that stay in cache.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
-                        ArrayRefParameter<"int64_t">:$order, "int64_t":$grain);
+                        ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
+                        OptionalArrayRefParameter<"int64_t">:$block);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain `>`
+    `grain` `=` $grain (`,` `block` `=` custom<Dims>($block)^)? `>`
   }];
 }
 

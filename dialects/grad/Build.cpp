@@ -98,12 +98,29 @@ Value grad::fillLoops(OpBuilder &b, Location loc, RankedTensorType type, const H
   };
   TypedAttr scalar = isa<FloatType>(e) ? TypedAttr(b.getFloatAttr(e, value.getFloat(0)))
                                        : TypedAttr(b.getIntegerAttr(e, integer()));
-  Value constant = arith::ConstantOp::create(b, loc, scalar);
-  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), e);
-  return linalg::FillOp::create(b, loc, constant, empty).getResult(0);
+  return fillLoops(b, loc, type.getShape(), scalar);
+}
+
+Value grad::fillLoops(OpBuilder &b, Location loc, ArrayRef<int64_t> shape, TypedAttr value) {
+  Value scalar = arith::ConstantOp::create(b, loc, value);
+  Value empty = tensor::EmptyOp::create(b, loc, shape, value.getType());
+  return linalg::FillOp::create(b, loc, scalar, empty).getResult(0);
 }
 
 static bool isShortFloat(Type t) { return isa<FloatType>(t) && t.getIntOrFloatBitWidth() < 32; }
+
+Type grad::accumulatorOf(Type element) {
+  return isShortFloat(element) ? Float32Type::get(element.getContext()) : element;
+}
+
+SmallVector<Value> grad::roundLoops(OpBuilder &b, Operation *op, Value wide) {
+  Type element = signlessType(op->getResult(0).getType()).getElementType();
+  if (getElementTypeOrSelf(wide) == element)
+    return {wide};
+  return pointwiseLoops(b, op, wide, [&](OpBuilder &nested, Location loc, ValueRange args) {
+    return SmallVector<Value>{arith::TruncFOp::create(nested, loc, element, args[0])};
+  });
+}
 
 SmallVector<Value> grad::pointwiseLoops(
     OpBuilder &b, Operation *op, ValueRange operands,

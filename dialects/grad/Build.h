@@ -78,6 +78,14 @@ RankedTensorType signlessType(Type type);
 Value fillLoops(OpBuilder &builder, Location location, RankedTensorType type,
                 const HostTensor &value);
 
+/// A tensor of `shape` filled with `value`.
+Value fillLoops(OpBuilder &builder, Location location, ArrayRef<int64_t> shape, TypedAttr value);
+
+/// What sums and products of `element` run in: f32 in place of f16 and bf16.
+Type accumulatorOf(Type element);
+/// `wide`, which may be of an accumulator's type, rounded to the type of `op`'s first result.
+SmallVector<Value> roundLoops(OpBuilder &builder, Operation *op, Value wide);
+
 /// Builds a pointwise linalg.generic: `body(builder, location, scalars)` gives one scalar a result.
 /// The body computes on f32 in place of f16 and bf16.
 SmallVector<Value>

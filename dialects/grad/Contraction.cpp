@@ -1,6 +1,6 @@
 // Matrix products: shapes, gradients, the plain loop nest, and linalg with the transpositions in
 // its maps.
-#include "dialects/grad/Build.h"
+#include "dialects/grad/Contraction.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -83,12 +83,37 @@ int64_t MatmulOp::getFlops() {
 
 LoopKind MatmulOp::getLoopKind() { return LoopKind::contraction; }
 
+SmallVector<Value> grad::contractionLoops(OpBuilder &b, Operation *op, ValueRange operands,
+                                          ArrayRef<AffineMap> maps, int64_t parallel) {
+  Location at = op->getLoc();
+  RankedTensorType type = signlessType(op->getResult(0).getType());
+  Type element = type.getElementType(), accumulator = accumulatorOf(element);
+  SmallVector<utils::IteratorType> iterators(maps[0].getNumDims(), utils::IteratorType::reduction);
+  std::fill_n(iterators.begin(), parallel, utils::IteratorType::parallel);
+  Value initial = fillLoops(b, at, type.getShape(), b.getZeroAttr(accumulator));
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value l = args[0], r = args[1], next;
+    if (isa<FloatType>(element)) {
+      if (accumulator != element) {
+        l = arith::ExtFOp::create(nested, loc, accumulator, l);
+        r = arith::ExtFOp::create(nested, loc, accumulator, r);
+      }
+      Value product = arith::MulFOp::create(nested, loc, l, r);
+      next = arith::AddFOp::create(nested, loc, args[2], product);
+    } else {
+      Value product = arith::MulIOp::create(nested, loc, l, r);
+      next = arith::AddIOp::create(nested, loc, args[2], product);
+    }
+    linalg::YieldOp::create(nested, loc, next);
+  };
+  Value sum =
+      linalg::GenericOp::create(b, at, initial.getType(), operands, initial, maps, iterators, body)
+          .getResult(0);
+  return roundLoops(b, op, sum);
+}
+
 SmallVector<Value> MatmulOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
-  RankedTensorType type = signlessType(getResult().getType());
-  Type element = type.getElementType(), accumulator = element;
-  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
-    accumulator = b.getF32Type();
-  int64_t batch = type.getRank() - 2;
+  int64_t batch = getResult().getType().getRank() - 2;
   auto map = [&](int64_t row, int64_t column) {
     SmallVector<AffineExpr> dims;
     for (int64_t d = 0; d < batch; ++d)
@@ -97,34 +122,8 @@ SmallVector<Value> MatmulOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
     return AffineMap::get(batch + 3, 0, dims, b.getContext());
   };
   constexpr int64_t m = 0, n = 1, k = 2;
-  SmallVector<AffineMap> maps{getTransposeLhs() ? map(k, m) : map(m, k),
-                              getTransposeRhs() ? map(n, k) : map(k, n), map(m, n)};
-  SmallVector<utils::IteratorType> iterators(batch + 3, utils::IteratorType::parallel);
-  iterators.back() = utils::IteratorType::reduction;
-  Value zero = arith::ConstantOp::create(b, getLoc(), b.getZeroAttr(accumulator));
-  Value empty = tensor::EmptyOp::create(b, getLoc(), type.getShape(), accumulator);
-  Value initial = linalg::FillOp::create(b, getLoc(), zero, empty).getResult(0);
-  Value sum =
-      linalg::GenericOp::create(b, getLoc(), initial.getType(), operands, initial, maps, iterators,
-                                [&](OpBuilder &nested, Location loc, ValueRange args) {
-                                  Value l = args[0], r = args[1], next;
-                                  if (isa<FloatType>(element)) {
-                                    if (accumulator != element) {
-                                      l = arith::ExtFOp::create(nested, loc, accumulator, l);
-                                      r = arith::ExtFOp::create(nested, loc, accumulator, r);
-                                    }
-                                    Value product = arith::MulFOp::create(nested, loc, l, r);
-                                    next = arith::AddFOp::create(nested, loc, args[2], product);
-                                  } else {
-                                    Value product = arith::MulIOp::create(nested, loc, l, r);
-                                    next = arith::AddIOp::create(nested, loc, args[2], product);
-                                  }
-                                  linalg::YieldOp::create(nested, loc, next);
-                                })
-          .getResult(0);
-  if (accumulator == element)
-    return {sum};
-  return pointwiseLoops(b, *this, sum, [&](OpBuilder &nested, Location loc, ValueRange args) {
-    return SmallVector<Value>{arith::TruncFOp::create(nested, loc, element, args[0])};
-  });
+  return contractionLoops(b, *this, operands,
+                          {getTransposeLhs() ? map(k, m) : map(m, k),
+                           getTransposeRhs() ? map(n, k) : map(k, n), map(m, n)},
+                          batch + 2);
 }

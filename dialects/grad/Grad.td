@@ -2,6 +2,8 @@
 include "dialects/grad/State.td"
 include "dialects/grad/Elementwise.td"
 include "dialects/grad/Contraction.td"
+include "dialects/grad/Convolution.td"
+include "dialects/grad/Pooling.td"
 include "dialects/grad/Reduction.td"
 include "dialects/grad/Shape.td"
 include "dialects/grad/Normalization.td"

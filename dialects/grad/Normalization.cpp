@@ -1,8 +1,11 @@
-// Softmax and log-softmax: whole while a kernel may take them, else shifted exponentials over sums.
-#include "dialects/grad/Build.h"
+// Softmax and log-softmax, shifted exponentials over sums; and the normalization to mean 0 and
+// variance 1.
+#include "dialects/grad/Reduction.h"
 
 using namespace mlir;
 using namespace mlir::grad;
+
+// Softmax -----------------------------------------------------------------------------------------
 
 static LogicalResult verifyDim(Operation *op, RankedTensorType type, int64_t dim) {
   if (dim < 0 || dim >= type.getRank())
@@ -107,4 +110,97 @@ SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &b) {
   SmallVector<int64_t> kept = otherDims(x.type().getRank(), dim);
   Expr s = shifted(x, dim, kept);
   return {s - s.apply<ExpOp>().sum(dim).apply<LogOp>().broadcast(x.type(), kept)};
+}
+
+// Mean and variance -------------------------------------------------------------------------------
+
+LogicalResult NormalizeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  double epsilon = adaptor.getEpsilon().convertToDouble();
+  if (!(epsilon >= 0))
+    return emitOptionalError(loc, "expected an epsilon of 0 or more, found ", epsilon);
+  if (adaptor.getDims().empty())
+    return emitOptionalError(loc, "expected at least one dim to normalize over, found none");
+  types.push_back(adaptor.getOperand().getType());
+  if (failed(inferReduced(loc, adaptor.getOperand(), adaptor.getDims(), /*empty=*/false, types)))
+    return failure();
+  types.push_back(types.back());
+  return success();
+}
+
+int64_t NormalizeOp::getFlops() { return 6 * getOperand().getType().getNumElements(); }
+
+/// 1 / (the elements that one mean is made of).
+static double oneOverCount(NormalizeOp op) {
+  return double(op.getMean().getType().getNumElements()) /
+         op.getOperand().getType().getNumElements();
+}
+
+// To x through the result: rstd (g - mean(g) - y mean(g y)); through the mean: g / n; through the
+// variance: g 2 (x - mean) / n.
+LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
+                                         SmallVectorImpl<Value> &operandGradients) {
+  Expr x(b, getLoc(), getOperand()), y = x.with(getResult());
+  RankedTensorType type = x.type();
+  if (type.getNumElements() == 0)
+    return success();
+  double share = oneOverCount(*this);
+  SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
+  auto mean = [&](Expr e) { return (e.sum(getDims()) * share).broadcast(type, kept); };
+  Value dx;
+  auto add = [&](Expr part) { dx = dx ? (x.with(dx) + part).get() : part.get(); };
+  if (Value g = resultGradients[0]) {
+    Expr rstd = (x.with(getVariance()) + getEpsilon().convertToDouble()).apply<RsqrtOp>();
+    Expr dy = x.with(g);
+    add(rstd.broadcast(type, kept) * (dy - mean(dy) - y * mean(dy * y)));
+  }
+  if (Value g = resultGradients[1])
+    add((x.with(g) * share).broadcast(type, kept));
+  if (Value g = resultGradients[2]) {
+    Expr centred = x - x.with(getMean()).broadcast(type, kept);
+    add((x.with(g) * (2 * share)).broadcast(type, kept) * centred);
+  }
+  operandGradients[0] = dx;
+  return success();
+}
+
+void NormalizeOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  const HostTensor &x = operands[0];
+  SmallVector<int64_t> kept = otherDims(x.getType().getRank(), getDims());
+  auto forEach = [&](llvm::function_ref<void(int64_t line, int64_t position)> body) {
+    int64_t position = 0;
+    forEachIndex(x.getShape(), [&](ArrayRef<int64_t> index) {
+      SmallVector<int64_t> at;
+      for (int64_t d : kept)
+        at.push_back(index[d]);
+      body(linearize(at, results[1].getShape()), position++);
+    });
+  };
+  double share = oneOverCount(*this), epsilon = getEpsilon().convertToDouble();
+  std::vector<double> means(results[1].size()), variances(results[1].size());
+  forEach([&](int64_t line, int64_t i) { means[line] += x.getFloat(i) * share; });
+  forEach([&](int64_t line, int64_t i) {
+    double centred = x.getFloat(i) - means[line];
+    variances[line] += centred * centred * share;
+  });
+  forEach([&](int64_t line, int64_t i) {
+    double centred = x.getFloat(i) - means[line];
+    results[0].setFloat(i, centred / std::sqrt(variances[line] + epsilon));
+  });
+  for (int64_t line = 0; line < results[1].size(); ++line) {
+    results[1].setFloat(line, means[line]);
+    results[2].setFloat(line, variances[line]);
+  }
+}
+
+SmallVector<Value> NormalizeOp::decompose(OpBuilder &b) {
+  Expr x(b, getLoc(), getOperand());
+  RankedTensorType type = x.type();
+  double share = oneOverCount(*this);
+  SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
+  Expr mean = x.sum(getDims()) * share;
+  Expr centred = x - mean.broadcast(type, kept);
+  Expr variance = (centred * centred).sum(getDims()) * share;
+  Expr rstd = (variance + getEpsilon().convertToDouble()).apply<RsqrtOp>();
+  return {centred * rstd.broadcast(type, kept), mean, variance};
 }

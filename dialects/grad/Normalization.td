@@ -17,4 +17,19 @@ class Grad_SoftmaxLikeOp<string mnemonic, string formula>
 def Grad_SoftmaxOp : Grad_SoftmaxLikeOp<"softmax", "e^x / sum(e^x)">;
 def Grad_LogSoftmaxOp : Grad_SoftmaxLikeOp<"log_softmax", "x - ln(sum(e^x))">;
 
+def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor], ["getFlops"]> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) over `dims`, with mean and variance beside it";
+  let description = [{
+    What batch, layer, group and instance normalization have in common; scale and shift follow as multiplication and
+    addition. `mean` and `variance` (biased, in two passes) lack `dims`. The gradient of `result` is
+    rstd * (g - mean(g) - result * mean(g * result)).
+    C1: dims are sorted, distinct and in range; there is one, and none is of size 0. C2: epsilon is not negative.
+
+    Example: `%y, %mean, %variance = grad.normalize %x dims [0, 1, 2] epsilon 1.0e-05 : tensor<8x8x32x16xf32>`
+  }];
+  let arguments = (ins Grad_FloatTensor:$operand, DenseI64ArrayAttr:$dims, F64Attr:$epsilon);
+  let results = (outs Grad_FloatTensor:$result, Grad_FloatTensor:$mean, Grad_FloatTensor:$variance);
+  let assemblyFormat = "$operand `dims` $dims `epsilon` $epsilon attr-dict `:` type($operand)";
+}
+
 #endif

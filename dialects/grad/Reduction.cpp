@@ -1,5 +1,5 @@
 // Reductions: one shape rule, one evaluator and one loop builder for all; each op adds its formula.
-#include "dialects/grad/Build.h"
+#include "dialects/grad/Reduction.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -20,9 +20,8 @@ static int64_t countReduced(RankedTensorType type, ArrayRef<int64_t> dims) {
 
 // Types -------------------------------------------------------------------------------------------
 
-static LogicalResult inferReduced(std::optional<Location> loc, Value operand,
-                                  ArrayRef<int64_t> dims, bool empty,
-                                  SmallVectorImpl<Type> &types) {
+LogicalResult grad::inferReduced(std::optional<Location> loc, Value operand, ArrayRef<int64_t> dims,
+                                 bool empty, SmallVectorImpl<Type> &types) {
   auto type = cast<RankedTensorType>(operand.getType());
   for (auto [i, d] : llvm::enumerate(dims)) {
     if (d < 0 || d >= type.getRank())
@@ -100,12 +99,6 @@ static SmallVector<utils::IteratorType> reductionIterators(int64_t rank, ArrayRe
   return iterators;
 }
 
-static Value filled(OpBuilder &b, Location loc, ArrayRef<int64_t> shape, TypedAttr value) {
-  Value scalar = arith::ConstantOp::create(b, loc, value);
-  Value empty = tensor::EmptyOp::create(b, loc, shape, value.getType());
-  return linalg::FillOp::create(b, loc, scalar, empty).getResult(0);
-}
-
 /// One generic; sums and products of 16-bit floats run in f32 and are rounded at the end (`widen`).
 static SmallVector<Value> reductionLoops(OpBuilder &b, Operation *op, Value operand,
                                          ArrayRef<int64_t> dims, bool widen,
@@ -113,11 +106,9 @@ static SmallVector<Value> reductionLoops(OpBuilder &b, Operation *op, Value oper
                                          ReductionBody body) {
   Location loc = op->getLoc();
   auto type = cast<RankedTensorType>(operand.getType());
-  Type element = type.getElementType(), accumulator = element;
-  if (widen && isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
-    accumulator = b.getF32Type();
-  Value initial = filled(b, loc, cast<RankedTensorType>(op->getResult(0).getType()).getShape(),
-                         neutral(accumulator));
+  Type element = type.getElementType(), accumulator = widen ? accumulatorOf(element) : element;
+  Value initial = fillLoops(b, loc, cast<RankedTensorType>(op->getResult(0).getType()).getShape(),
+                            neutral(accumulator));
   Value reduced =
       linalg::GenericOp::create(b, loc, initial.getType(), operand, initial,
                                 reductionMaps(b, type.getRank(), dims, 1),
@@ -129,15 +120,10 @@ static SmallVector<Value> reductionLoops(OpBuilder &b, Operation *op, Value oper
                                   linalg::YieldOp::create(nested, at, body(nested, at, x, args[1]));
                                 })
           .getResult(0);
-  if (accumulator == element)
-    return {reduced};
-  return pointwiseLoops(b, op, reduced, [&](OpBuilder &nested, Location at, ValueRange args) {
-    return SmallVector<Value>{arith::TruncFOp::create(nested, at, element, args[0])};
-  });
+  return roundLoops(b, op, reduced);
 }
 
-/// The least (greatest, if `greatest`) value of a type: where a maximum (minimum) starts.
-static TypedAttr extreme(OpBuilder &b, Type type, bool greatest, bool isUnsigned) {
+TypedAttr grad::extreme(OpBuilder &b, Type type, bool greatest, bool isUnsigned) {
   if (auto f = dyn_cast<FloatType>(type))
     return b.getFloatAttr(f, APFloat::getInf(f.getFloatSemantics(), !greatest));
   unsigned width = type.getIntOrFloatBitWidth();
@@ -147,9 +133,8 @@ static TypedAttr extreme(OpBuilder &b, Type type, bool greatest, bool isUnsigned
   return b.getIntegerAttr(type, value);
 }
 
-/// Is `x` strictly beyond `best`? With floats a NaN is, unless `best` is one already.
-static Value isBeyond(OpBuilder &b, Location loc, Value x, Value best, bool maximum,
-                      bool isUnsigned) {
+Value grad::isBeyond(OpBuilder &b, Location loc, Value x, Value best, bool maximum,
+                     bool isUnsigned) {
   if (isa<FloatType>(x.getType())) {
     auto order = maximum ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
     Value beyond = arith::CmpFOp::create(b, loc, order, x, best);
@@ -396,9 +381,9 @@ SmallVector<Value> ArgmaxOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(getResult().getType()).getShape();
   int64_t dim = getDim();
   bool isUnsigned = operandType(*this).getElementType().isUnsignedInteger();
-  Value least =
-      filled(b, getLoc(), shape, extreme(b, type.getElementType(), /*greatest=*/false, isUnsigned));
-  Value first = filled(b, getLoc(), shape, b.getI64IntegerAttr(0));
+  Value least = fillLoops(b, getLoc(), shape,
+                          extreme(b, type.getElementType(), /*greatest=*/false, isUnsigned));
+  Value first = fillLoops(b, getLoc(), shape, b.getI64IntegerAttr(0));
   auto generic = linalg::GenericOp::create(
       b, getLoc(), TypeRange{least.getType(), first.getType()}, operands[0],
       ValueRange{least, first}, reductionMaps(b, type.getRank(), dim, 2),

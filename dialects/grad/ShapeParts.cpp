@@ -6,14 +6,6 @@
 using namespace mlir;
 using namespace mlir::grad;
 
-/// Where index `dim` of a part of `size` lies in a result dim of `resultSize`. linalg takes a plain
-/// dim for the whole of it, so a part that starts at 0 says `d mod resultSize`, which is d.
-static AffineExpr placePart(AffineExpr dim, int64_t size, int64_t resultSize, int64_t offset,
-                            int64_t stride = 1) {
-  AffineExpr place = dim * stride + offset;
-  return place == dim && size != resultSize ? dim % resultSize : place;
-}
-
 // Slice -------------------------------------------------------------------------------------------
 
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,

@@ -1,5 +1,5 @@
 // Constants, module state and requests for gradients.
-#include "dialects/grad/Build.h"
+#include "dialects/grad/Movement.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -35,10 +35,49 @@ int64_t ConstantOp::getFlops() { return 0; }
 
 // State -------------------------------------------------------------------------------------------
 
+void StateOp::build(OpBuilder &builder, OperationState &state, StringRef name, StateKind kind,
+                    Type type, ElementsAttr initial) {
+  build(builder, state, builder.getStringAttr(name),
+        StateKindAttr::get(builder.getContext(), kind), TypeAttr::get(type), initial,
+        DenseI64ArrayAttr());
+}
+
+RankedTensorType StateOp::getLogicalType() {
+  auto stored = cast<RankedTensorType>(getType());
+  if (!getPermutation())
+    return stored;
+  SmallVector<int64_t> shape(stored.getRank());
+  for (auto [i, d] : llvm::enumerate(*getPermutation()))
+    shape[d] = stored.getDimSize(i);
+  return stored.clone(shape);
+}
+
+HostTensor StateOp::getStoredInitial() {
+  HostTensor logical(getInitial());
+  if (!getPermutation())
+    return logical;
+  HostTensor stored(cast<RankedTensorType>(getType()));
+  SmallVector<int64_t> at(stored.getShape().size());
+  int64_t i = 0;
+  forEachIndex(stored.getShape(), [&](ArrayRef<int64_t> index) {
+    for (auto [position, d] : llvm::zip(index, *getPermutation()))
+      at[d] = position;
+    copyElement(logical, linearize(at, logical.getShape()), stored, i++);
+  });
+  return stored;
+}
+
 LogicalResult StateOp::verify() {
-  if (getInitial().getShapedType() != getType())
+  if (auto permutation = getPermutation()) {
+    auto dims = llvm::to_vector(*permutation);
+    llvm::sort(dims);
+    if (!llvm::equal(dims, llvm::seq<int64_t>(0, cast<RankedTensorType>(getType()).getRank())))
+      return emitOpError("expected permutation of the dims of ")
+             << getType() << ", found " << formatDims(*permutation);
+  }
+  if (getInitial().getShapedType() != getLogicalType())
     return emitOpError("expected initial of type ")
-           << getType() << ", found " << getInitial().getShapedType();
+           << getLogicalType() << ", found " << getInitial().getShapedType();
   return success();
 }
 

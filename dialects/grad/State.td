@@ -19,14 +19,27 @@ def Grad_ConstantOp : Op<Grad_Dialect, "constant", [Pure, ConstantLike, InferTyp
 def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
   let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic or large constant";
   let description = [{
-    `initial` is an elements attribute of `type` (a splat for slots; a dense resource for weights).
+    `initial` is an elements attribute (a splat for slots; a dense resource for weights). With `permutation`,
+    entries see the state with its dims in another order than the model, checkpoints and exports do: their dim
+    permutation[i] is dim i of `type`; `initial` is theirs.
+    C1: `initial` has the logical type. C2: `permutation` is a permutation of the dims.
 
     Example: `grad.state parameter @fc1.weight : tensor<64x128xf32> = dense<0.0>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Grad_StateKind:$kind, TypeAttrOf<Grad_Tensor>:$type,
-                       ElementsAttr:$initial);
-  let assemblyFormat = "$kind $sym_name `:` $type `=` $initial attr-dict";
+                       ElementsAttr:$initial, OptionalAttr<DenseI64ArrayAttr>:$permutation);
+  let assemblyFormat = [{
+    $kind $sym_name `:` $type (`permutation` $permutation^)? `=` $initial attr-dict
+  }];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "StateKind":$kind,
+      "::mlir::Type":$type, "::mlir::ElementsAttr":$initial)>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type outside of entries.
+    ::mlir::RankedTensorType getLogicalType();
+    /// The initial value as entries see it.
+    HostTensor getStoredInitial();
+  }];
 }
 
 def Grad_ReadOp : Op<Grad_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

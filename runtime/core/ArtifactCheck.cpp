@@ -3,6 +3,7 @@
 #include "runtime/core/DataType.h"
 #include "runtime/core/Text.h"
 #include "runtime/include/gradc/artifact.h"
+#include "runtime/include/gradc/hash.h"
 
 #include <cstring>
 #include <string>
@@ -109,7 +110,7 @@ bool Checker::checkHeader() {
   if (header->total_bytes != blob.size())
     return failCount("a size", header->total_bytes, blob.size());
   std::span<const std::byte> body = blob.subspan(sizeof *header);
-  if (header->hash != gradc_hash(GRADC_HASH_SEED, body.data(), body.size()))
+  if (header->hash != gradc_hash(body.data(), body.size()))
     return fail("its bytes do not have the hash that its header promises");
   if (!view(header->strings, "strings", strings) || !view(header->states, "states", states) ||
       !view(header->model, "model bytes", model))
@@ -150,8 +151,15 @@ bool Checker::checkState(const gradc_artifact_state &state) {
     return false;
   if (initial.size() != expected)
     return failCount("initial values", expected, initial.size());
-  if (state.model_offset > model.size() || state.model_bytes > model.size() - state.model_offset)
-    return fail("its place in the model lies outside the model");
+  std::span<const gradc_artifact_place> places;
+  if (!view(state.places, "places in the model", places))
+    return false;
+  for (const gradc_artifact_place &place : places) {
+    if (place.offset > model.size() || state.tensor.bytes > model.size() - place.offset)
+      return fail("its place in the model lies outside the model");
+    if (place.transposed && state.tensor.shape.count != 2)
+      return fail("a transposed place of a state of rank ", state.tensor.shape.count);
+  }
   return true;
 }
 

@@ -88,6 +88,23 @@ static Result<const gradc_artifact_state *> stateOf(const gradc_session &session
   return &states[state];
 }
 
+/// Calls the body with what a lookup found.
+template <typename Found, typename Body>
+static Status with(const Result<const Found *> &found, Body &&body) {
+  return found ? body(**found) : found.status();
+}
+
+/// Calls the body with an entry and inputs that were checked for it.
+template <typename Body>
+static Status withInputs(const gradc_session &session, uint32_t entry, const void *const *inputs,
+                         uint32_t count, Body &&body) {
+  return with(entryOf(session, entry), [&](const gradc_artifact_entry &found) {
+    std::span<const void *const> given(inputs, count);
+    Status checked = checkInputs(*session.artifact, found, given);
+    return checked.ok() ? body(found, given) : checked;
+  });
+}
+
 static Status checkBytes(uint64_t expected, uint64_t found) {
   return expected == found ? Status() : usage(text("expected ", expected, " bytes, found ", found));
 }
@@ -192,14 +209,13 @@ gradc_status gradc_entry_find(const gradc_session *session, const char *name, ui
 
 gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
                                   gradc_entry_info *info) {
-  return cCall([&]() -> Status {
-    auto found = entryOf(*session, entry);
-    if (!found)
-      return found.status();
-    const gradc_artifact_entry &e = **found;
-    return deliver({0, session->artifact->string(e.name).data(), e.batch, uint32_t(e.inputs.count),
-                    uint32_t(e.outputs.count), uint32_t(e.launches.count), e.arena},
-                   info);
+  return cCall([&] {
+    return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
+      return deliver({0, session->artifact->string(e.name).data(), e.batch,
+                      uint32_t(e.inputs.count), uint32_t(e.outputs.count),
+                      uint32_t(e.launches.count), e.arena},
+                     info);
+    });
   });
 }
 
@@ -219,32 +235,29 @@ static Status describePort(const gradc_session &session, gradc_range range, cons
 
 gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry, uint32_t input,
                                   gradc_port_info *info) {
-  return cCall([&]() -> Status {
-    auto found = entryOf(*session, entry);
-    return found ? describePort(*session, (*found)->inputs, "input", input, info) : found.status();
+  return cCall([&] {
+    return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
+      return describePort(*session, e.inputs, "input", input, info);
+    });
   });
 }
 
 gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry, uint32_t output,
                                    gradc_port_info *info) {
-  return cCall([&]() -> Status {
-    auto found = entryOf(*session, entry);
-    return found ? describePort(*session, (*found)->outputs, "output", output, info)
-                 : found.status();
+  return cCall([&] {
+    return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
+      return describePort(*session, e.outputs, "output", output, info);
+    });
   });
 }
 
 gradc_status gradc_run(gradc_session *session, uint32_t entry, const void *const *inputs,
                        uint32_t input_count, void *const *outputs, uint32_t output_count) {
-  return cCall([&]() -> Status {
-    auto found = entryOf(*session, entry);
-    if (!found)
-      return found.status();
-    std::span<const void *const> given(inputs, input_count);
-    if (Status checked = checkInputs(*session->artifact, **found, given); !checked.ok())
-      return checked;
-    session->begun = nullptr;
-    return session->session->run(**found, given, {outputs, output_count});
+  return cCall([&] {
+    return withInputs(*session, entry, inputs, input_count, [&](auto &found, auto given) {
+      session->begun = nullptr;
+      return session->session->run(found, given, {outputs, output_count});
+    });
   });
 }
 
@@ -268,41 +281,38 @@ gradc_status gradc_state_find(const gradc_session *session, const char *name, ui
 
 gradc_status gradc_state_describe(const gradc_session *session, uint32_t state,
                                   gradc_state_info *info) {
-  return cCall([&]() -> Status {
-    auto found = stateOf(*session, state);
-    if (!found)
-      return found.status();
-    const gradc_artifact_tensor &tensor = (*found)->tensor;
-    auto shape = session->artifact->elements<int64_t>(tensor.shape);
-    return deliver({0, session->artifact->string(tensor.name).data(), gradc_dtype(tensor.dtype),
-                    uint32_t(shape.size()), shape.data(), tensor.bytes,
-                    gradc_state_kind((*found)->kind)},
-                   info);
+  return cCall([&] {
+    return with(stateOf(*session, state), [&](const gradc_artifact_state &found) {
+      const gradc_artifact_tensor &tensor = found.tensor;
+      auto shape = session->artifact->elements<int64_t>(tensor.shape);
+      return deliver({0, session->artifact->string(tensor.name).data(), gradc_dtype(tensor.dtype),
+                      uint32_t(shape.size()), shape.data(), tensor.bytes,
+                      gradc_state_kind(found.kind)},
+                     info);
+    });
   });
 }
 
 gradc_status gradc_state_get(gradc_session *session, uint32_t state, void *value, uint64_t bytes) {
-  return cCall([&]() -> Status {
-    auto found = stateOf(*session, state);
-    if (!found)
-      return found.status();
-    if (Status fits = checkBytes((*found)->tensor.bytes, bytes); !fits.ok())
-      return fits;
-    session->begun = nullptr;
-    return session->session->readState(state, value);
+  return cCall([&] {
+    return with(stateOf(*session, state), [&](const gradc_artifact_state &found) {
+      if (Status fits = checkBytes(found.tensor.bytes, bytes); !fits.ok())
+        return fits;
+      session->begun = nullptr;
+      return session->session->readState(state, value);
+    });
   });
 }
 
 gradc_status gradc_state_set(gradc_session *session, uint32_t state, const void *value,
                              uint64_t bytes) {
-  return cCall([&]() -> Status {
-    auto found = stateOf(*session, state);
-    if (!found)
-      return found.status();
-    if (Status fits = checkBytes((*found)->tensor.bytes, bytes); !fits.ok())
-      return fits;
-    session->begun = nullptr;
-    return session->session->writeState(state, value);
+  return cCall([&] {
+    return with(stateOf(*session, state), [&](const gradc_artifact_state &found) {
+      if (Status fits = checkBytes(found.tensor.bytes, bytes); !fits.ok())
+        return fits;
+      session->begun = nullptr;
+      return session->session->writeState(state, value);
+    });
   });
 }
 
@@ -337,51 +347,44 @@ gradc_status gradc_launch_times(const gradc_session *session, int64_t *times, ui
 
 gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry, uint32_t launch,
                                    gradc_launch_info *info) {
-  return cCall([&]() -> Status {
-    auto foundEntry = entryOf(*session, entry);
-    if (!foundEntry)
-      return foundEntry.status();
-    auto found = launchOf(*session, **foundEntry, launch);
-    if (!found)
-      return found.status();
+  auto describe = [&](const gradc_artifact_launch &found) {
     const Artifact &artifact = *session->artifact;
     const gradc_artifact_level &level = session->session->level();
-    const auto &kernel = artifact.elements<gradc_artifact_kernel>(level.kernels)[(*found)->kernel];
+    const auto &kernel = artifact.elements<gradc_artifact_kernel>(level.kernels)[found.kernel];
     return deliver({0, artifact.string(kernel.symbol).data(), artifact.string(kernel.title).data(),
-                    artifact.string((*found)->node).data(), kernel.flops, kernel.bytes,
-                    kernel.units, (*found)->operands, uint32_t((*found)->slices.count)},
+                    artifact.string(found.node).data(), kernel.flops, kernel.bytes, kernel.units,
+                    found.operands, uint32_t(found.slices.count)},
                    info);
+  };
+  return cCall([&] {
+    return with(entryOf(*session, entry), [&](const gradc_artifact_entry &found) {
+      return with(launchOf(*session, found, launch), describe);
+    });
   });
 }
 
 gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry, uint32_t launch,
                                   uint32_t slice, gradc_slice_info *info) {
-  return cCall([&]() -> Status {
-    auto foundEntry = entryOf(*session, entry);
-    if (!foundEntry)
-      return foundEntry.status();
-    auto found = sliceOf(*session, **foundEntry, launch, slice);
-    if (!found)
-      return found.status();
-    const gradc_artifact_slice &s = **found;
+  auto describe = [&](const gradc_artifact_slice &s) {
     return deliver(
         {0, gradc_space(s.space), s.index, s.offset, s.bytes, gradc_dtype(s.dtype), s.packed},
         info);
+  };
+  return cCall([&] {
+    return with(entryOf(*session, entry), [&](const gradc_artifact_entry &found) {
+      return with(sliceOf(*session, found, launch, slice), describe);
+    });
   });
 }
 
 gradc_status gradc_begin(gradc_session *session, uint32_t entry, const void *const *inputs,
                          uint32_t input_count) {
-  return cCall([&]() -> Status {
-    auto found = entryOf(*session, entry);
-    if (!found)
-      return found.status();
-    std::span<const void *const> given(inputs, input_count);
-    if (Status checked = checkInputs(*session->artifact, **found, given); !checked.ok())
-      return checked;
-    Status begun = session->session->begin(**found, given);
-    session->begun = begun.ok() ? *found : nullptr;
-    return begun;
+  return cCall([&] {
+    return withInputs(*session, entry, inputs, input_count, [&](auto &found, auto given) {
+      Status begun = session->session->begin(found, given);
+      session->begun = begun.ok() ? &found : nullptr;
+      return begun;
+    });
   });
 }
 
@@ -389,8 +392,8 @@ gradc_status gradc_launch(gradc_session *session, uint32_t launch) {
   return cCall([&]() -> Status {
     if (!session->begun)
       return usage("no entry is begun: gradc_begin comes first");
-    auto found = launchOf(*session, *session->begun, launch);
-    return found ? session->session->runLaunch(launch) : found.status();
+    return with(launchOf(*session, *session->begun, launch),
+                [&](auto &) { return session->session->runLaunch(launch); });
   });
 }
 
@@ -399,33 +402,27 @@ gradc_status gradc_slice_read(gradc_session *session, uint32_t launch, uint32_t 
   return cCall([&]() -> Status {
     if (!session->begun)
       return usage("no entry is begun: gradc_begin comes first");
-    auto found = sliceOf(*session, *session->begun, launch, slice);
-    if (!found)
-      return found.status();
-    if (Status fits = checkBytes((*found)->bytes, bytes); !fits.ok())
+    return with(sliceOf(*session, *session->begun, launch, slice), [&](auto &found) {
+      Status fits = checkBytes(found.bytes, bytes);
+      if (fits.ok())
+        std::memcpy(value, session->session->slice(found).data(), found.bytes);
       return fits;
-    std::span<std::byte> content = session->session->slice(**found);
-    std::memcpy(value, content.data(), content.size());
-    return {};
+    });
   });
 }
 
 gradc_status gradc_find_non_finite(gradc_session *session, uint32_t entry,
                                    const void *const *inputs, uint32_t input_count,
                                    gradc_non_finite *found) {
-  return cCall([&]() -> Status {
-    auto replayed = entryOf(*session, entry);
-    if (!replayed)
-      return replayed.status();
-    std::span<const void *const> given(inputs, input_count);
-    if (Status checked = checkInputs(*session->artifact, **replayed, given); !checked.ok())
-      return checked;
-    session->begun = nullptr;
-    auto result = session->session->findNonFinite(**replayed, given);
-    if (!result)
-      return result.status();
-    session->nonFinite = std::move(*result);
-    const Session::NonFinite &bad = session->nonFinite;
-    return deliver({0, bad.node.c_str(), bad.kernel.c_str(), bad.index, bad.value}, found);
+  return cCall([&] {
+    return withInputs(*session, entry, inputs, input_count, [&](auto &replayed, auto given) {
+      session->begun = nullptr;
+      auto result = session->session->findNonFinite(replayed, given);
+      if (!result)
+        return result.status();
+      session->nonFinite = std::move(*result);
+      const Session::NonFinite &bad = session->nonFinite;
+      return deliver({0, bad.node.c_str(), bad.kernel.c_str(), bad.index, bad.value}, found);
+    });
   });
 }

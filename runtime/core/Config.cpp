@@ -38,9 +38,12 @@ Config Config::child(std::string_view name) const {
   return {};
 }
 
+int64_t Config::integer(int64_t fallback) const {
+  return values && value().kind == GRADC_VALUE_INT ? value().as.integer : fallback;
+}
+
 int64_t Config::integer(std::string_view name, int64_t fallback) const {
-  Config found = child(name);
-  return found && found.value().kind == GRADC_VALUE_INT ? found.value().as.integer : fallback;
+  return child(name).integer(fallback);
 }
 
 double Config::real(std::string_view name, double fallback) const {
@@ -56,11 +59,15 @@ bool Config::boolean(std::string_view name, bool fallback) const {
   return found && found.value().kind == GRADC_VALUE_BOOL ? found.value().as.integer != 0 : fallback;
 }
 
+std::string_view Config::string() const {
+  return values && value().kind == GRADC_VALUE_STRING
+             ? std::string_view(strings + value().as.string)
+             : std::string_view();
+}
+
 std::string_view Config::string(std::string_view name, std::string_view fallback) const {
   Config found = child(name);
-  return found && found.value().kind == GRADC_VALUE_STRING
-             ? std::string_view(strings + found.value().as.string)
-             : fallback;
+  return found && found.value().kind == GRADC_VALUE_STRING ? found.string() : fallback;
 }
 
 } // namespace gradc

@@ -27,6 +27,10 @@ public:
   std::vector<Config> children(std::string_view name) const;
   Config child(std::string_view name) const;
 
+  /// This value itself: an element of a repeated field.
+  int64_t integer(int64_t fallback) const;
+  std::string_view string() const;
+
   int64_t integer(std::string_view name, int64_t fallback) const;
   double real(std::string_view name, double fallback) const;
   bool boolean(std::string_view name, bool fallback) const;

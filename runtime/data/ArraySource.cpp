@@ -66,6 +66,48 @@ Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte>
   return array;
 }
 
+bool isDemanded(std::string_view field, const DataContext &context) {
+  for (const Demand &demand : context.demands)
+    if (demand.field == field)
+      return true;
+  return false;
+}
+
+Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
+                  std::string_view source, ArrayReader read) {
+  std::vector<SourceArray> arrays;
+  std::vector<std::string> names, paths;
+  for (Config field : config.children("field")) {
+    names.emplace_back(field.string("name"));
+    if (!isDemanded(names.back(), context))
+      continue;
+    auto path = findFile(field.string("path"), context.folders);
+    if (!path)
+      return path.status();
+    auto file = MappedFile::open(*path);
+    if (!file)
+      return file.status();
+    auto array =
+        read(names.back(), std::move(*file), text("field '", names.back(), "' of '", *path, '\''));
+    if (!array)
+      return array.status();
+    arrays.push_back(std::move(*array));
+    paths.push_back(std::move(*path));
+  }
+  for (const Demand &demand : context.demands) {
+    bool found = false;
+    for (const SourceArray &array : arrays)
+      found |= array.field.name == demand.field;
+    if (!found)
+      return missingField(demand, source, names);
+  }
+  auto table = makeArraySource(std::move(arrays), quotedList(paths));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
 Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
                                                      std::string origin) {
   if (arrays.empty())

@@ -1,8 +1,9 @@
-// A table of whole arrays in memory, which is what the npz and npy sources make.
+// A table of whole arrays in memory, which is what all sources make.
 #ifndef RUNTIME_DATA_ARRAYSOURCE_H
 #define RUNTIME_DATA_ARRAYSOURCE_H
 
-#include "runtime/data/Dataset.h"
+#include "runtime/data/MappedFile.h"
+#include "runtime/data/Stages.h"
 
 namespace gradc {
 
@@ -17,6 +18,18 @@ struct SourceArray {
 /// Reads the .npy array in `bytes`. `what` names it in messages.
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string_view what);
+
+/// Reads a file as one array: the field's name, the file, and what to call it in messages.
+using ArrayReader = Result<SourceArray> (*)(std::string name,
+                                            std::shared_ptr<const MappedFile> file,
+                                            std::string_view what);
+/// The source of a block that has a file for each field: `field { name path }`. Files of fields
+/// that the model does not take are not read.
+Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
+                  std::string_view source, ArrayReader read);
+
+/// Whether the model takes the field.
+bool isDemanded(std::string_view field, const DataContext &context);
 
 /// `origin` names the file or files in messages.
 Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,

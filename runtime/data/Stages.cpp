@@ -14,7 +14,8 @@ struct Stage {
 
 // The runtime is a static library, where a registration that nothing refers to would be dropped:
 // so the table is written out.
-constexpr Stage sources[] = {{"npz", applyNpz}, {"npy", applyNpy}};
+constexpr Stage sources[] = {
+    {"npz", applyNpz}, {"npy", applyNpy}, {"csv", applyCsv}, {"idx", applyIdx}};
 constexpr Stage rowStages[] = {{"map", applyMap}, {"shuffle", applyShuffle}};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
 
@@ -36,7 +37,7 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
       return applyRows(rows, context, pipeline);
     return {};
   }
-  return Status::invalid("data { source } names no source, expected npz or npy");
+  return Status::invalid("data { source } names no source, expected npz, npy, csv or idx");
 }
 
 } // namespace

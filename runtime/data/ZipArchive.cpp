@@ -2,6 +2,7 @@
 #include "runtime/data/ZipArchive.h"
 
 #include "runtime/core/Text.h"
+#include "runtime/data/Inflate.h"
 
 #include <algorithm>
 #include <cstring>
@@ -91,33 +92,6 @@ uint32_t checksum(Bytes bytes) {
   return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
 
-/// Inflates into `out`; false when the data is damaged or has another size.
-bool inflateInto(Bytes in, std::span<std::byte> out) {
-  z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-    return false;
-  // zlib counts in 32 bits.
-  constexpr size_t most = size_t(1) << 30;
-  int code = Z_OK;
-  std::byte extra;
-  size_t produced = 0;
-  stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(in.data()));
-  while (code == Z_OK) {
-    size_t consumed = size_t(reinterpret_cast<const std::byte *>(stream.next_in) - in.data());
-    stream.avail_in = uInt(std::min(most, in.size() - consumed));
-    bool full = produced == out.size();
-    stream.next_out = reinterpret_cast<Bytef *>(full ? &extra : out.data() + produced);
-    uInt room = full ? 1 : uInt(std::min(most, out.size() - produced));
-    stream.avail_out = room;
-    code = inflate(&stream, Z_NO_FLUSH);
-    produced += room - stream.avail_out;
-    if (produced > out.size())
-      code = Z_DATA_ERROR;
-  }
-  inflateEnd(&stream);
-  return code == Z_STREAM_END && produced == out.size();
-}
-
 } // namespace
 
 Result<std::vector<ZipMember>> listZip(Bytes archive, std::string_view what) {
@@ -178,11 +152,10 @@ Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_v
     return Status::error(text("'", member.name, "' in ", what, " is damaged: ", why));
   };
   if (member.deflated) {
-    // Deflate expands at most 1032 times; a bigger claim would only make us allocate.
-    if (member.size / 1032 > member.compressedSize)
+    if (!canInflateTo(stored, member.size))
       return damaged("impossible size");
     std::shared_ptr<std::byte[]> inflated(new std::byte[member.size]);
-    if (!inflateInto(stored, {inflated.get(), member.size}))
+    if (!inflateInto(stored, {inflated.get(), member.size}, Deflated::raw))
       return damaged("inflating fails");
     content = {{inflated.get(), member.size}, inflated};
   } else {

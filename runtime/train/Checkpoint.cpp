@@ -3,8 +3,8 @@
 
 #include "runtime/core/DataType.h"
 #include "runtime/core/Text.h"
+#include "runtime/include/gradc/hash.h"
 #include "runtime/train/AtomicFile.h"
-#include "runtime/train/Checksum.h"
 
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace gradc {
 namespace {
 
 constexpr std::string_view magic = Checkpoint::magic;
-constexpr uint32_t version = 1;
+constexpr uint32_t version = 2;
 
 struct FileHeader {
   char magic[8];
@@ -45,18 +45,18 @@ public:
     put({zeros, padded(size) - size});
   }
   Status finish() {
-    uint64_t sum = checksum.value();
+    uint64_t sum = gradc_hash_end(&checksum);
     file.write(std::as_bytes(std::span(&sum, 1)));
     return file.commit();
   }
 
 private:
   void put(std::span<const std::byte> bytes) {
-    checksum.add(bytes);
+    gradc_hash_add(&checksum, bytes.data(), bytes.size());
     file.write(bytes);
   }
   AtomicFile file;
-  Checksum checksum;
+  gradc_hasher checksum = gradc_hash_begin();
 };
 
 } // namespace
@@ -135,11 +135,10 @@ Status Checkpoint::parse() {
     return failed("is truncated: expected ", header.totalBytes, " bytes, found ", bytes.size());
 
   // 2. Whether it is what was written.
-  Checksum checksum;
-  checksum.add(bytes.first(bytes.size() - sizeof(uint64_t)));
+  uint64_t checksum = gradc_hash(bytes.data(), bytes.size() - sizeof(uint64_t));
   uint64_t expected;
   std::memcpy(&expected, bytes.data() + bytes.size() - sizeof expected, sizeof expected);
-  if (bytes.size() != header.totalBytes || checksum.value() != expected)
+  if (bytes.size() != header.totalBytes || checksum != expected)
     return failed("is damaged: its checksum differs");
   theModelHash = header.modelHash;
   thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed};

@@ -71,6 +71,25 @@ Result<std::string> CheckpointFolder::latest() const {
   return file(found.back());
 }
 
+bool CheckpointFolder::holds(const std::string &file) const {
+  size_t slash = file.rfind('/');
+  std::string parent = slash == file.npos ? "." : slash ? file.substr(0, slash) : "/";
+  struct stat a, b;
+  return stat(parent.c_str(), &a) == 0 && stat(path.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+Status CheckpointFolder::expectNone() const {
+  auto found = steps();
+  if (found.empty())
+    return {};
+  return Status::error(text("folder '", path,
+                            "' holds checkpoints of an earlier training, the newest '",
+                            file(found.back()),
+                            "', which a new one would replace: go on from it with --resume, or "
+                            "name another folder with --checkpoint or remove this one"));
+}
+
 void CheckpointFolder::prune(int64_t newest, int64_t keep) const {
   auto found = steps();
   auto end = std::upper_bound(found.begin(), found.end(), newest);

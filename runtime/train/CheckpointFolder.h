@@ -21,8 +21,13 @@ public:
   std::vector<int64_t> steps() const;
   /// The newest checkpoint's path.
   Result<std::string> latest() const;
-  /// Keeps `newest` and those before it, `keep` in all. Removes those behind it, which are of an
-  /// earlier training that this one replaces, and what killed processes have left half written.
+  /// Whether a checkpoint's file lies in this folder.
+  bool holds(const std::string &file) const;
+  /// Fails when checkpoints are there: a training that does not go on from one of them would
+  /// replace them. The message says the two ways out.
+  Status expectNone() const;
+  /// Keeps `newest` and those before it, `keep` in all. Removes those behind it, which a training
+  /// resumed from an older one replaces, and what killed processes have left half written.
   void prune(int64_t newest, int64_t keep) const;
 
 private:

@@ -70,7 +70,8 @@ constexpr Option options[] = {
      [](CommandLine &line, std::string_view value) { return setText(line.options.log, value); }},
     {"--trace", Takes::value, "FILE", "write a trace of steps and kernels, for ui.perfetto.dev",
      [](CommandLine &line, std::string_view value) { return setText(line.options.trace, value); }},
-    {"--checkpoint", Takes::value, "DIR", "write checkpoints to this folder",
+    {"--checkpoint", Takes::value, "DIR",
+     "write checkpoints to this folder, which holds none but those of a --resume",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.checkpoint, value);
      }},

@@ -76,9 +76,13 @@ Status Loop::prepare(const Checkpoint *resume) {
     if (Status status = AtomicFile::check(job.exportPath); !status.ok())
       return status;
   checkpoints = CheckpointFolder(job.checkpointFolder);
-  if (!job.checkpointFolder.empty())
+  if (!job.checkpointFolder.empty()) {
     if (Status status = checkpoints.create(); !status.ok())
       return status;
+    if (!resume || !checkpoints.holds(resume->file()))
+      if (Status status = checkpoints.expectNone(); !status.ok())
+        return status;
+  }
   if (!options.log.empty())
     if (Status status = log.open(options.log, /*append=*/resume != nullptr); !status.ok())
       return status;
@@ -242,16 +246,20 @@ Status Loop::finish() {
     line.string("reason", signalled ? "signal" : stopped ? "stopped" : "finished");
   }
 
-  char seconds[40];
-  std::snprintf(seconds, sizeof seconds, "%.3f", summary.seconds);
-  std::string result = summary.losses.empty()
-                           ? std::string()
-                           : metricsText({{{"last loss", double(summary.losses.back())}}});
+  std::string result;
+  if (summary.losses.empty()) {
+    result = text("no step left to train: the checkpoint is of step ", done,
+                  ", the job ends at step ", lastStep);
+  } else {
+    char seconds[40];
+    std::snprintf(seconds, sizeof seconds, "%.3f", summary.seconds);
+    result = text(signalled || stopped ? "stopped after step " : "trained to step ", done, " in ",
+                  seconds, " s, ", shortCount(summary.samplesPerSecond), " samples/s; ",
+                  metricsText({{{"last loss", double(summary.losses.back())}}}));
+  }
   if (!summary.evaluation.empty())
-    result += text(result.empty() ? "" : "; ", "evaluation: ", metricsText(summary.evaluation));
-  progress->print(text(signalled ? "stopped after step " : "trained to step ", done, " in ",
-                       seconds, " s, ", shortCount(summary.samplesPerSecond), " samples/s; ",
-                       result));
+    result += text("; evaluation: ", metricsText(summary.evaluation));
+  progress->print(result);
   return {};
 }
 
@@ -261,15 +269,23 @@ Status Loop::evaluateNow() {
     return result.status();
   summary.evaluation = std::move(*result);
   evaluatedAt = done;
-  auto epoch = int64_t(iterator->position().epoch);
+  // The epoch of the last step, which the end of the job may have cut short.
+  Position position = iterator->position();
+  int64_t size = training.dataset->batchSize();
+  int64_t batches = (int64_t(position.row) + size - 1) / size;
+  int64_t perEpoch = training.dataset->batchesPerEpoch();
+  int64_t epoch = int64_t(position.epoch) + (batches > 0);
   {
     LogLine line = log.line("eval");
     line.integer("epoch", epoch).integer("step", done);
+    if (batches)
+      line.integer("epoch_step", batches).integer("epoch_steps", perEpoch);
     for (const Metric &metric : summary.evaluation)
       line.real(metric.name, metric.value);
   }
-  progress->print(
-      text("epoch ", epoch, "  step ", done, "  evaluation: ", metricsText(summary.evaluation)));
+  std::string part = batches ? text(" (", batches, " of ", perEpoch, " steps)") : "";
+  progress->print(text("epoch ", epoch, part, "  step ", done,
+                       "  evaluation: ", metricsText(summary.evaluation)));
   return {};
 }
 

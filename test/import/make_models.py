@@ -2,6 +2,7 @@
 
     make_models.py FOLDER
 """
+import gzip
 import os
 import struct
 import sys
@@ -121,11 +122,17 @@ def one(op, inputs, outputs=("y",), opset=17, **attributes):
 
 def bad():
     model = mlp()
-    model.nodes[1:1] = [node("Conv", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
+    model.nodes[1:1] = [node("DeformConv", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
                         node("Elsewhere", ["c"], ["d"], "", "com.example"),
                         node("Add", ["d", "hidden"], ["e"], "behind"), node("LSTM", ["e"], ["f"], "lstm")]
     model.nodes[5] = node("Relu", ["f"], ["activated"], "act")
     yield "unsupported", model
+
+    # One on the way to the logits, and one behind an output of its own.
+    model = mlp()
+    model.nodes[1] = node("LSTM", ["hidden"], ["activated"], "lstm")
+    model.output(model.node("GridSample", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])
+    yield "two-heads", model
     yield "symbols", one("Relu", [("x", ["N", "time", 4])])
     yield "no-shape", one("Relu", [("x", None)])
     yield "matmul-shapes", one("MatMul", [("x", [2, 784]), ("fc1.weight", [768, 10], FLOAT, [0.0] * 7680)])
@@ -236,6 +243,14 @@ def main():
     archive(at("binary.npz"), x=numbers, labels=labels)
     archive(at("odd-labels.npz"), x=numbers, labels=npy("<i8", [10, 2], raw(INT64, [0] * 20)))
     archive(at("empty.npz"), x=npy("<f4", [0, 4], b""), labels=npy("<i8", [0], b""))
+    # The same as a table: cells that hold delimiters, quotes and line ends, an empty line, and a byte order mark.
+    rows = [f'{i * .4},{i * .4 + .1},{i * .4 + .2},{i * .4 + .3},{i % 3},"a ""note"",\nin two lines"\r\n' for i in range(10)]
+    write("table.csv", ("\ufeffp0,p1,p2,p3,\"labels\",note\r\n" + "".join(rows) + "\r\n").encode())
+    write("twice.csv", b"p0,p0,labels\n1,2,0\n")
+    # And as MNIST's files.
+    write("x.idx.gz", gzip.compress(bytes([0, 0, 13, 2]) + struct.pack(">2I40f", 10, 4, *[0.1 * i for i in range(40)])))
+    write("labels.idx", bytes([0, 0, 8, 1]) + struct.pack(">I", 10) + bytes(i % 3 for i in range(10)))
+    write("short.idx", bytes([0, 0, 8, 1]) + struct.pack(">I", 10) + bytes(9))
     write("x.npy", numbers)
     write("labels.npy", labels)
     with open(at("data.npz"), "rb") as file:

@@ -236,6 +236,48 @@ int64_t SpaceEmitter::unitsTogether() const {
   return depth == 0 ? 1 : std::clamp<int64_t>(panelsBytes / panel, 1, 8);
 }
 
+/// A contraction in blocks of its first reduced dims: zeros first, then every tile again and again.
+LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                         const Memory &memory, Value begin, Value end) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  ArrayRef<int64_t> block = schedule.getBlock();
+  Value result = kernel.getYielded().front();
+  auto op = result.getDefiningOp<linalg::GenericOp>();
+  SmallVector<unsigned> dims;
+  if (op)
+    op.getReductionDims(dims);
+  if (!op || kernel.getYielded().size() != 1 || dims.size() < block.size())
+    return kernel.emitOpError("expected one contraction of ")
+           << block.size() << " or more reduced dims to walk in blocks";
+
+  auto space = [&](Value value) {
+    SpaceEmitter emitter(nest, tiles, kernel.getRoot(), schedule.getTile(), schedule.getOrder());
+    if (emitter.add(value, memory))
+      emitter.emitUnits(begin, end);
+  };
+  space(op.getDpsInits()[0]);
+  auto ranges = op.getStaticLoopRanges();
+  SmallVector<std::pair<LinearExpr, LinearExpr>> at;
+  auto loops = [&](auto &&self) -> void {
+    if (at.size() == block.size()) {
+      tiles.accumulate(op, memory, at);
+      return space(result);
+    }
+    int64_t size = ranges[dims[at.size()]], step = block[at.size()];
+    nest.again(llvm::divideCeil(size, step), [&](LinearExpr i) {
+      LinearExpr from = i * step, to = from + LinearExpr(step);
+      if (size % step != 0)
+        to = nest.variable(arith::MinSIOp::create(nest.builder, nest.location, nest.index(to),
+                                                  nest.constant(size)));
+      at.push_back({from, to});
+      self(self);
+      at.pop_back();
+    });
+  };
+  loops(loops);
+  return success();
+}
+
 } // namespace
 
 LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
@@ -265,6 +307,13 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, Str
   for (BlockArgument argument : kernel.getBlock().getArguments())
     tiles.bind(argument, slice(slot++, argument));
 
+  if (!schedule.getBlock().empty()) {
+    Memory result = slice(slot, kernel.getYielded().front());
+    if (failed(emitBlocks(kernel, nest, tiles, result, begin, end)))
+      return failure();
+    LLVM::ReturnOp::create(b, location, ValueRange());
+    return failure(tiles.hasFailed());
+  }
   SpaceEmitter root(nest, tiles, kernel.getRoot(), schedule.getTile(), schedule.getOrder());
   SmallVector<std::pair<Value, Memory>> apart;
   for (Value result : kernel.getYielded()) {

@@ -34,6 +34,14 @@ SmallVector<Value> LoopNest::loop(int64_t lower, int64_t upper, bool unroll, Val
   return values;
 }
 
+void LoopNest::again(int64_t count, llvm::function_ref<void(LinearExpr)> body) {
+  loop(constant(0), constant(count), {}, [&](LinearExpr i, ValueRange) {
+    llvm::SaveAndRestore keep(floor, unsigned(scopes.size() - 1));
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
 void LoopNest::when(Value condition, llvm::function_ref<void()> body) {
   auto branch = scf::IfOp::create(builder, location, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);

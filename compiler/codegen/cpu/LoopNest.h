@@ -26,6 +26,8 @@ public:
   /// The same with constant bounds; unrolled when `unroll`.
   llvm::SmallVector<mlir::Value> loop(int64_t lower, int64_t upper, bool unroll,
                                       mlir::ValueRange carried, LoopBody body);
+  /// for (i = 0; i < count; i++). Nothing is hoisted out of it.
+  void again(int64_t count, llvm::function_ref<void(LinearExpr)> body);
   /// if (condition). Nothing is hoisted out of it.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
 

@@ -54,16 +54,7 @@ void TileEmitter::computeReshape(Operation *op, const Point &point) {
 
 // Assemblies --------------------------------------------------------------------------------------
 
-namespace {
-/// One dim of the output: stride * (the domain's dim) + offset.
-struct Piece {
-  unsigned dim;
-  int64_t stride, offset, size;
-  bool isWhole;
-};
-} // namespace
-
-static std::optional<SmallVector<Piece>> piecesOf(linalg::GenericOp op) {
+std::optional<SmallVector<Piece>> gradc::cpu::piecesOf(linalg::GenericOp op) {
   if (op.getNumResults() != 1 || op.getNumReductionLoops() != 0)
     return std::nullopt;
   auto ranges = op.getStaticLoopRanges();

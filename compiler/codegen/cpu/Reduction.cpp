@@ -9,6 +9,7 @@ using namespace gradc::cpu;
 
 namespace {
 constexpr int64_t unrolledVectors = 8; // rows of at most this many vectors stay in registers
+constexpr int64_t unrolledSteps = 4;   // of a short innermost loop
 constexpr int64_t parallelChains = 4;  // independent accumulators that hide the latency of an add
 
 SmallVector<unsigned> reducedDims(linalg::GenericOp op) {
@@ -59,7 +60,14 @@ Value combinedValue(linalg::GenericOp op) {
 }
 } // namespace
 
+void TileEmitter::accumulate(linalg::GenericOp op, const Memory &memory,
+                             ArrayRef<std::pair<LinearExpr, LinearExpr>> block) {
+  accumulation = {op, memory, llvm::to_vector(block)};
+}
+
 Value TileEmitter::initial(linalg::GenericOp op, unsigned result, const Point &point) {
+  if (op == accumulation.op)
+    return accumulation.memory.load(nest, point);
   Value start = pull(op.getDpsInits()[result], point);
   return point.hasLanes() ? nest.splat(start) : start;
 }
@@ -125,6 +133,8 @@ std::optional<unsigned> TileEmitter::dimToVectorize(linalg::GenericOp op, OpResu
 void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   if (!domainOf(result, points[0]))
     return fail(op, "expected an output map of plain dims");
+  if (op == accumulation.op)
+    return reduceInLanes(op, result, points);
   std::optional<unsigned> dim = dimToVectorize(op, result, points[0]);
   if (!points[0].hasLanes()) {
     if (!dim)
@@ -157,6 +167,16 @@ void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
   }
 }
 
+Value TileEmitter::pullOperand(const WindowReads &windows, linalg::GenericOp op,
+                               OpOperand &operand, ArrayRef<LinearExpr> domain, int64_t valid) {
+  if (windows.has(operand)) {
+    auto [inside, at] = windows.read(operand, domain, valid);
+    return pull(inside, at);
+  }
+  auto at = operandPoint(op, operand, domain, valid);
+  return at ? pull(operand.get(), *at) : Value();
+}
+
 void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   SmallVector<unsigned> dims = reducedDims(op);
   auto ranges = op.getStaticLoopRanges();
@@ -168,11 +188,14 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
     for (unsigned r = 0; r < results; ++r)
       start.push_back(initial(op, r, p));
   }
+  WindowReads windows(nest, op, domains);
 
   // Steps of the innermost dim, done together so that strided loads can be transposed.
   auto steps = [&](LinearExpr first, int64_t count, ValueRange carried) {
     unsigned inner = dims.back();
     for (OpOperand *input : op.getDpsInputOperands()) {
+      if (windows.has(*input))
+        continue;
       SmallVector<Point> wanted;
       for (int64_t s = 0; s < count; ++s)
         for (auto [p, domain] : llvm::zip(points, domains)) {
@@ -189,8 +212,7 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
         auto next = emitBody(op, domains[i], p.valid, /*fuse=*/true, [&](OpOperand &o) -> Value {
           if (op.isDpsInit(&o))
             return values[i * results + o.getOperandNumber() - op.getNumDpsInputs()];
-          auto at = operandPoint(op, o, domains[i], p.valid);
-          return at ? pull(o.get(), *at) : Value();
+          return pullOperand(windows, op, o, domains[i], p.valid);
         });
         for (unsigned r = 0; r < results; ++r)
           values[i * results + r] = p.hasLanes() && next[r] ? nest.splat(next[r]) : next[r];
@@ -202,17 +224,30 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
   if (points[0].hasLanes())
     for (OpOperand *input : op.getDpsInputOperands())
       if (auto at = operandPoint(op, *input, domains[0], points[0].valid))
-        strided |= laneCost(input->get(), *at) > 0;
+        strided |= !windows.has(*input) && laneCost(input->get(), *at) > 0;
   int64_t together = strided ? nest.lanes : 1;
 
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     unsigned dim = dims[depth];
-    if (depth + 1 < dims.size())
-      return nest.loop(0, ranges[dim], false, carried, [&](LinearExpr i, ValueRange values) {
-        for (auto &domain : domains)
-          domain[dim] = i;
-        return self(self, depth + 1, values);
+    bool isLast = depth + 1 == dims.size();
+    auto inside = [&](LinearExpr at, ValueRange values) {
+      for (auto &domain : domains)
+        domain[dim] = at;
+      return isLast ? steps(at, 1, values) : self(self, depth + 1, values);
+    };
+    std::pair<LinearExpr, LinearExpr> range(0, ranges[dim]);
+    bool isBlock = op == accumulation.op && depth < accumulation.block.size();
+    if (isBlock)
+      range = accumulation.block[depth];
+    if (auto taps = windows.tapsOf(dim, range.first, range.second))
+      return nest.loop(taps->lower, taps->upper, carried, [&](LinearExpr i, ValueRange values) {
+        windows.enter(dim, i);
+        return inside(taps->firstTap + i * taps->step, values);
       });
+    if (isBlock)
+      return nest.loop(nest.index(range.first), nest.index(range.second), carried, inside);
+    if (!isLast || together == 1)
+      return nest.loop(0, ranges[dim], isLast && ranges[dim] <= unrolledSteps, carried, inside);
     int64_t blocks = ranges[dim] / together;
     SmallVector<Value> values =
         nest.loop(0, blocks, false, carried, [&](LinearExpr i, ValueRange values) {

@@ -3,12 +3,20 @@
 #ifndef COMPILER_CODEGEN_CPU_TILEEMITTER_H
 #define COMPILER_CODEGEN_CPU_TILEEMITTER_H
 
-#include "compiler/codegen/cpu/Memory.h"
+#include "compiler/codegen/cpu/Window.h"
 
 #include <set>
 
 namespace gradc::cpu {
 
+/// One dim of an assembly's output: stride * (the domain's dim) + offset.
+struct Piece {
+  unsigned dim;
+  int64_t stride, offset, size;
+  bool isWhole;
+};
+/// How the op places its piece, or nothing when its output map is not such.
+std::optional<llvm::SmallVector<Piece>> piecesOf(mlir::linalg::GenericOp op);
 /// The op writes into a part of its output and leaves the rest: a piece of a concatenation or a
 /// pad.
 bool isAssembly(mlir::linalg::GenericOp op);
@@ -27,6 +35,11 @@ public:
   /// The value at a point: a scalar, or a vector when the point has lanes and the value depends on
   /// them.
   mlir::Value pull(mlir::Value value, const Point &point);
+
+  /// From now on the reduction `op` only goes over [begin, end) of its first reduced dims, and adds
+  /// to what is in `memory`.
+  void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
+                  llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block);
 
   /// A reduction to fewer dims lies under the value: a statistic of its rows.
   static bool hasRowReduction(mlir::Value value);
@@ -68,6 +81,10 @@ private:
   mlir::Value coordinate(const LinearExpr &e);
 
   // Reductions.
+  /// An operand of a reduction at a step of it: through its window where it has one.
+  mlir::Value pullOperand(const WindowReads &windows, mlir::linalg::GenericOp op,
+                          mlir::OpOperand &operand, llvm::ArrayRef<LinearExpr> domain,
+                          int64_t valid);
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);
@@ -85,6 +102,12 @@ private:
   LoopNest &nest;
   mlir::ModuleOp module;
   llvm::DenseMap<mlir::Value, Memory> memories;
+  struct Accumulation {
+    mlir::linalg::GenericOp op;
+    Memory memory;
+    llvm::SmallVector<std::pair<LinearExpr, LinearExpr>> block;
+  };
+  Accumulation accumulation;
   bool failed = false;
 };
 

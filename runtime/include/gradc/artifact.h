@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 1u
+#define GRADC_ARTIFACT_VERSION 2u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -45,9 +45,15 @@ typedef struct gradc_artifact_state {
   uint32_t kind;            /* gradc_state_kind */
   uint32_t splat;           /* 1: `initial` is one element that fills the tensor */
   gradc_range initial;      /* raw bytes, row-major */
-  uint64_t model_offset;    /* where the initializer's bytes lie in the model (see header.model) */
-  uint64_t model_bytes;     /* 0: not an initializer of the model */
+  gradc_range places;       /* gradc_artifact_place: empty where it is no initializer of the model */
 } gradc_artifact_state;
+
+/* Where a state's bytes lie in the model (header.model): its initializer, and each tied to it. */
+typedef struct gradc_artifact_place {
+  uint64_t offset;
+  uint32_t transposed; /* 1: the initializer is the transpose of the state, which is a matrix */
+  uint32_t reserved;
+} gradc_artifact_place;
 
 /* Storage of a state at one level. The first buffer of a state is its primary. */
 typedef struct gradc_artifact_buffer {
@@ -155,8 +161,8 @@ typedef struct gradc_artifact_header {
   uint32_t version;
   uint32_t header_bytes;
   uint64_t total_bytes;
-  uint64_t hash;       /* FNV-1a 64 of the bytes after the header */
-  uint64_t model_hash; /* FNV-1a 64 of names, types and shapes of the states: a checkpoint fits when equal */
+  uint64_t hash;       /* XXH64 (hash.h) of the bytes after the header */
+  uint64_t model_hash; /* XXH64 of names, types and shapes of the states: a checkpoint fits when equal */
   gradc_range strings;
   gradc_range states;  /* gradc_artifact_state */
   gradc_range levels;  /* gradc_artifact_level */
@@ -168,14 +174,5 @@ typedef struct gradc_artifact_trailer {
   uint64_t blob_bytes;
   char magic[8]; /* GRADC_ARTIFACT_MAGIC */
 } gradc_artifact_trailer;
-
-/* FNV-1a 64 of `count` bytes, continuing from `hash`. */
-#define GRADC_HASH_SEED 0xcbf29ce484222325u
-static inline uint64_t gradc_hash(uint64_t hash, const void *bytes, uint64_t count) {
-  const unsigned char *at = (const unsigned char *)bytes;
-  for (uint64_t i = 0; i < count; ++i)
-    hash = (hash ^ at[i]) * 0x100000001b3u;
-  return hash;
-}
 
 #endif

@@ -1,6 +1,8 @@
 // The table. Several samples an op where its attributes or operand types make different code.
 #include "Samples.h"
 
+#include <deque>
+
 using namespace gradc::test;
 
 static const std::vector<const char *> floats = {"f64", "f32", "f16", "bf16"};
@@ -17,6 +19,24 @@ static Sample unary(const char *ir, std::vector<const char *> types, Domain doma
 static Sample binary(const char *ir, std::vector<const char *> types, Domain lhs = Domain::any,
                      Domain rhs = Domain::any) {
   return {ir, {{"tensor<2x5xT>", lhs}, {"tensor<2x5xT>", rhs}}, types};
+}
+
+/// Samples own nothing: what is put together lives here.
+static const char *keep(const std::string &text) {
+  static std::deque<std::string> kept;
+  return kept.emplace_back(text).c_str();
+}
+static Sample convolution(const std::string &dims, const char *lhs, const char *rhs,
+                          const std::string &window, std::vector<const char *> types = {"f64"}) {
+  return {keep("grad.convolution %0, %1 dims \"" + dims + "\" window " + window + " : " + lhs +
+               ", " + rhs),
+          {{lhs}, {rhs}},
+          types};
+}
+
+static Sample pool(const std::string &op, const char *type, const std::string &window,
+                   std::vector<const char *> types = {"f64"}) {
+  return {keep("grad." + op + " %0 window " + window + " : " + type), {{type}}, types};
 }
 
 static const std::vector<Sample> table = {
@@ -90,6 +110,75 @@ static const std::vector<Sample> table = {
      {{"tensor<5x3x2xT>"}, {"tensor<5x4x3xT>"}},
      numbers},
 
+    // Convolution
+    convolution("nc,co->no", "tensor<7x2x3xT>", "tensor<3x3x4xT>", "<[3]>", numbers),
+    convolution("nc,co->no", "tensor<4x5x2x3xT>", "tensor<3x2x3x4xT>", "<[3, 2]>", numbers),
+    convolution("nc,oc->no", "tensor<4x5x1x13xT>", "tensor<1x1x5x13xT>", "<[1, 1]>", floats),
+    convolution("cn,co->on", "tensor<4x3x2xT>", "tensor<2x3x5xT>", "<[2] low [1] high [1]>"),
+    convolution("nc,no->co", "tensor<5x4x3x2xT>", "tensor<3x3x3x2xT>", "<[3, 3] low [1, 1]>"),
+    convolution("nc,co->no", "tensor<4x3x3x2x2xT>", "tensor<2x2x3x2x3xT>",
+                "<[2, 2, 3] stride [2, 1, 1] low [0, 1, 1] high [0, 0, 1]>"),
+    convolution("nc,co->no", "tensor<7x6x2x2xT>", "tensor<3x3x2x3xT>",
+                "<[3, 3] stride [2, 2] low [1, 0] high [1, 2]>", numbers),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>", "<[3] low [-1] high [-2]>"),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>", "<[3] low [-2] high [1]>"),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>", "<[3] low [2] high [-3]>"),
+    convolution("nc,co->no", "tensor<2x2x2xT>", "tensor<1x2x3xT>",
+                "<[1] stride [3] low [-2] high [3]>"),
+    convolution("nc,co->no", "tensor<8x2x2xT>", "tensor<3x2x3xT>",
+                "<[3] low [2] high [2] dilation [2]>"),
+    convolution("nc,co->no", "tensor<4x3x2x2xT>", "tensor<3x3x2x3xT>",
+                "<[3, 3] low [2, 1] high [1, 2] base [2, 3]>", numbers),
+    convolution("nc,co->no", "tensor<5x2x2xT>", "tensor<3x2x3xT>",
+                "<[3] stride [2] low [-3] high [4] base [2] dilation [2]>"),
+    convolution("nc,co->no", "tensor<6x5x2x2xT>", "tensor<3x2x2x3xT>", "<[3, 2] reversed>",
+                numbers),
+    convolution("nc,co->no", "tensor<5x2x2xT>", "tensor<3x2x3xT>",
+                "<[3] stride [3] low [1] high [3] base [2] dilation [2] reversed>"),
+    convolution("ngc,gco->ngo", "tensor<5x5x2x3x2xT>", "tensor<3x3x3x2x2xT>",
+                "<[3, 3] stride [2, 2] low [1, 1] high [1, 1]>", numbers),
+    convolution("nc,c->nc", "tensor<5x4x2x3xT>", "tensor<3x3x3xT>",
+                "<[3, 3] low [1, 1] high [1, 1]>"),
+    convolution("ncm,cm->nc", "tensor<5x2x3x2xT>", "tensor<2x3x2xT>", "<[2]>"),
+    convolution(",->", "tensor<9xT>", "tensor<4xT>", "<[4] low [1] high [1]>", numbers),
+    convolution("nc,co->no", "tensor<2x3xT>", "tensor<3x4xT>", "<[]>", floats),
+
+    // Pooling
+    pool("window_sum", "tensor<7x2xT>", "<[3]>", numbers),
+    pool("window_sum", "tensor<5x4x3x2xT>", "<[3, 2] stride [2, 2] low [1, 0] high [1, 1]>",
+         floats),
+    pool("window_sum", "tensor<4x3x4x2xT>", "<[2, 1, 2] stride [1, 2, 1] low [1, 0, 0]>"),
+    pool("window_sum", "tensor<5x3xT>", "<[3] low [-1] high [2] base [2] dilation [2] reversed>",
+         numbers),
+    pool("window_max", "tensor<7x2xT>", "<[3]>", numbers),
+    pool("window_max", "tensor<6x5x3xT>", "<[3, 3] stride [2, 2] low [1, 1] high [1, 1]>", numbers),
+    pool("window_max", "tensor<5x4xT>", "<[2] low [3] high [2] dilation [2]>",
+         {"f32", "bf16", "i64", "i8", "ui8"}), // a window on nothing is infinite: no differences
+    pool("window_max", "tensor<8x2xT>", "<[3] stride [2] low [-1] high [1]>", {"f64"}),
+    pool("window_max", "tensor<14x13x2xT>", "<[12, 12]>", {"f64"}),
+    {"grad.window_gather %0, %1 window <[4]> : tensor<7x2xT>, tensor<4x2xi8>",
+     {{"tensor<7x2xT>"}, {"tensor<4x2xi8>", Domain::labels}},
+     numbers},
+    {"grad.window_gather %0, %1 window <[2, 2] stride [2, 1] low [1, 1]> : tensor<5x4x3xT>, "
+     "tensor<3x4x3xi8>",
+     {{"tensor<5x4x3xT>"}, {"tensor<3x4x3xi8>", Domain::labels}},
+     floats},
+    {"grad.window_gather %0, %1 window <[3] high [2] base [2] reversed> : tensor<5x3xT>, "
+     "tensor<9x3xi8>",
+     {{"tensor<5x3xT>"}, {"tensor<9x3xi8>", Domain::labels}},
+     floats},
+    {"grad.window_scatter %0, %1 size [7] window <[4]> : tensor<4x2xT>, tensor<4x2xi8>",
+     {{"tensor<4x2xT>"}, {"tensor<4x2xi8>", Domain::labels}},
+     numbers},
+    {"grad.window_scatter %0, %1 size [5, 4] window <[2, 2] stride [2, 1] low [1, 1]> : "
+     "tensor<3x4x3xT>, tensor<3x4x3xi8>",
+     {{"tensor<3x4x3xT>"}, {"tensor<3x4x3xi8>", Domain::labels}},
+     floats},
+    {"grad.window_scatter %0, %1 size [5] window <[3] high [2] base [2] reversed> : "
+     "tensor<9x3xT>, tensor<9x3xi8>",
+     {{"tensor<9x3xT>"}, {"tensor<9x3xi8>", Domain::labels}},
+     floats},
+
     // Reduction
     unary("grad.reduce_sum %0 dims [1] : tensor<2x5xT>", numbers),
     unary("grad.reduce_sum %0 dims [0, 1] : tensor<2x5xT>", numbers),
@@ -124,6 +213,12 @@ static const std::vector<Sample> table = {
     unary("grad.softmax %0 dim 1 : tensor<2x5xT>", floats),
     unary("grad.softmax %0 dim 0 : tensor<2x5xT>", floats),
     unary("grad.log_softmax %0 dim 1 : tensor<2x5xT>", floats),
+
+    unary("grad.normalize %0 dims [1] epsilon 1.0e-3 : tensor<2x5xT>", floats),
+    unary("grad.normalize %0 dims [0, 1] epsilon 0.0 : tensor<2x5xT>", floats),
+    {"grad.normalize %0 dims [0, 2] epsilon 1.0e-5 : tensor<3x2x4xT>",
+     {{"tensor<3x2x4xT>"}},
+     floats},
 
     // Loss
     {"grad.softmax_cross_entropy %0, %1 : tensor<3x4xT>, tensor<3xi64>",

@@ -1,6 +1,7 @@
 // Writes small artifacts by hand, for tests of the runtime.
 #include "test/unit/runtime/ArtifactBuilder.h"
 #include "runtime/core/DataType.h"
+#include "runtime/include/gradc/hash.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +51,7 @@ Bytes ArtifactBuilder::finish() {
 
 void gradc::test::sealHash(Bytes &blob) {
   constexpr size_t headerBytes = sizeof(gradc_artifact_header);
-  uint64_t hash = gradc_hash(GRADC_HASH_SEED, blob.data() + headerBytes, blob.size() - headerBytes);
+  uint64_t hash = gradc_hash(blob.data() + headerBytes, blob.size() - headerBytes);
   std::memcpy(blob.data() + offsetof(gradc_artifact_header, hash), &hash, sizeof hash);
 }
 

@@ -1,6 +1,7 @@
 // Generated kernels against the meaning of their regions: every kind, at sizes on and off the tile.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
@@ -242,6 +243,81 @@ TEST(Contraction, UpdateInItsEpilogueInPlace) {
             tensor({9, 20}, element), tensor({9, 37}, element), tensor({20, 37}, element),
             tensor({}, element), "#exec.panel<dim = 1, width = 16>", schedule(8, "6, 16", "1, 0")),
         1e-4);
+}
+
+/// Convolutions and pools read taps through what is spread out, or nothing.
+void window(const std::string &op, const std::string &window, std::vector<std::string> operands,
+            std::vector<std::string> results, const std::string &schedule,
+            double tolerance = 2e-5) {
+  std::string arguments, types, values;
+  for (auto [i, type] : llvm::enumerate(operands)) {
+    arguments += formatv("{0}%{1}: {2}", i ? ", " : "", i, type);
+    types += (i ? ", " : "") + type;
+    values += formatv("{0}%{1}", i ? ", " : "", i);
+  }
+  std::string yielded;
+  for (size_t i = 0; i < results.size(); ++i)
+    yielded += formatv("{0}%r#{1}", i ? ", " : "", i);
+  expectRight(formatv(R"(exec.kernel @k({0}) attributes {{{1}} {{
+    %r:{2} = grad.{3} window {4} : {5}
+    exec.yield {6} : {7} })",
+                      arguments, schedule, results.size(), formatv(op.c_str(), values).str(),
+                      window, types, yielded, llvm::join(results, ", ")),
+              tolerance);
+}
+
+TEST(Window, Convolutions) {
+  std::string at = schedule(8, "1, 4, 1, 16", "0, 1, 2, 3");
+  const char *ordinary = "convolution {0} dims \"nc,co->no\"";
+  window(ordinary, "<[3, 3]>", {tensor({7, 9, 2, 3}), tensor({3, 3, 3, 13})},
+         {tensor({5, 7, 2, 13})}, at);
+  window(ordinary, "<[3, 3] stride [2, 2] low [1, 1] high [1, 1]>",
+         {tensor({8, 7, 2, 5}), tensor({3, 3, 5, 16})}, {tensor({4, 4, 2, 16})}, at);
+  window(ordinary, "<[3, 2] low [2, -1] high [-1, 2] dilation [1, 2]>",
+         {tensor({6, 7, 1, 5}), tensor({3, 2, 5, 8})}, {tensor({5, 6, 1, 8})}, at);
+  window(ordinary, "<[3, 3] low [2, 1] high [1, 2] base [2, 3] reversed>",
+         {tensor({4, 3, 2, 3}), tensor({3, 3, 3, 9})}, {tensor({8, 8, 2, 9})}, at);
+  window("convolution {0} dims \"nc,no->co\"", "<[5, 5] low [1, 1] high [1, 1]>",
+         {tensor({5, 5, 4, 3}), tensor({5, 5, 4, 13})}, {tensor({3, 3, 3, 13})}, at);
+  window("convolution {0} dims \"nc,c->nc\"", "<[3, 3] low [1, 1] high [1, 1]>",
+         {tensor({5, 5, 2, 13}), tensor({3, 3, 13})}, {tensor({5, 5, 2, 13})}, at);
+  window("convolution {0} dims \"ngc,gco->ngo\"", "<[3] low [1] high [1]>",
+         {tensor({9, 2, 3, 4}), tensor({3, 3, 4, 10})}, {tensor({9, 2, 3, 10})}, at);
+}
+
+TEST(Window, NarrowConvolutions) {
+  for (auto [element, tolerance] : {std::pair("bf16", 2e-2), {"f16", 3e-3}, {"i8", 0.0}})
+    window("convolution {0} dims \"nc,co->no\"", "<[3] low [1] high [1]>",
+           {tensor({7, 2, 3}, element), tensor({3, 3, 13}, element)}, {tensor({7, 2, 13}, element)},
+           schedule(8, "2, 1, 16", "0, 1, 2"), tolerance);
+}
+
+TEST(Window, Pools) {
+  std::string at = schedule(8, "1, 2, 1, 8", "0, 1, 2, 3");
+  const char *windows[] = {"<[2, 2] stride [2, 2]>",
+                           "<[3, 3] stride [2, 2] low [1, 1] high [0, 0]>",
+                           "<[1, 2] stride [2, 2] low [-1, 1] high [1, 0]>"};
+  for (const char *each : windows) {
+    std::string x = tensor({8, 8, 2, 13}), y = tensor({4, 4, 2, 13}),
+                i = tensor({4, 4, 2, 13}, "i8");
+    window("window_sum {0}", each, {x}, {y}, at);
+    window("window_max {0}", each, {x}, {y, i}, at);
+    window("window_gather {0}", each, {x, i}, {y}, at);
+    window("window_scatter {0} size [8, 8]", each, {y, i}, {x}, at);
+  }
+  for (auto [element, tolerance] :
+       {std::pair("bf16", 2e-2), {"f16", 3e-3}, {"ui8", 0}, {"i32", 0}}) {
+    const char *each = windows[element == std::string("bf16") ? 0 : 1];
+    std::string x = tensor({8, 8, 2, 13}, element), y = tensor({4, 4, 2, 13}, element);
+    std::string i = tensor({4, 4, 2, 13}, "i8");
+    window("window_sum {0}", each, {x}, {y}, at, tolerance);
+    window("window_max {0}", each, {x}, {y, i}, at, 0);
+    window("window_gather {0}", each, {x, i}, {y}, at, 0);
+    window("window_scatter {0} size [8, 8]", each, {y, i}, {x}, at, tolerance);
+  }
+  // A window on nothing gives tap 0.
+  window("window_max {0}", "<[2] stride [2] low [3] high [2]>", {tensor({7, 13}, "i32")},
+         {tensor({6, 13}, "i32"), tensor({6, 13}, "i8")}, schedule(8, "2, 8", "0, 1"), 0);
 }
 
 TEST(Layout, RepacksEitherWay) {

@@ -75,8 +75,8 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{2};
-  EXPECT_EQ(errorOf(newer), "expected an artifact of version 1, found 2: compile it again");
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
+  EXPECT_EQ(errorOf(newer), "expected an artifact of version 2, found 9: compile it again");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),
@@ -233,8 +233,24 @@ TEST(Artifact, ChecksStates) {
   EXPECT_EQ(error([](auto &s) { s.kind = 4; }), prefix + "unknown kind 4");
   EXPECT_EQ(error([](auto &s) { s.initial.count = 4; }),
             prefix + "expected initial values of 96, found 4");
-  EXPECT_EQ(error([](auto &s) { s.model_offset = 1; }),
+  auto placeError = [&](const std::function<void(gradc_artifact_place &)> &change) {
+    auto places = [](const Artifact &a) { return a.states()[1].places; };
+    return errorAfter<gradc_artifact_place>(places, 1, change);
+  };
+  EXPECT_EQ(placeError([](auto &p) { p.offset = 97; }),
             prefix + "its place in the model lies outside the model");
+  EXPECT_EQ(placeError([](auto &p) { p.offset = ~uint64_t(0); }),
+            prefix + "its place in the model lies outside the model");
+  EXPECT_EQ(error([](auto &s) {
+              s.tensor.shape.count = 1;
+              s.tensor.bytes = 24;
+              s.initial.count = 24;
+            }),
+            prefix + "a transposed place of a state of rank 1");
+  EXPECT_NE(error([](auto &s) {
+              s.places.count = uint64_t(1) << 62;
+            }).find(prefix + "places in the model lie outside"),
+            std::string::npos);
   EXPECT_EQ(error([](auto &s) { s.tensor.name = 1 << 30; }),
             prefix + "name lies outside the strings");
   EXPECT_NE(error([](auto &s) {

@@ -222,14 +222,15 @@ TEST_F(CApi, TrainsStepByStepAndResumes) {
 
 TEST_F(CApi, ExportsThePatchedModel) {
   std::string path = temporary("export");
-  float weight[24];
-  for (float &w : weight)
-    w = -5;
+  // [6, 4], and behind it the initializer that is tied to its transpose.
+  float weight[24], both[48];
+  for (int i = 0; i < 24; ++i)
+    weight[i] = both[i] = both[24 + i % 4 * 6 + i / 4] = float(-i);
   ASSERT_EQ(gradc_state_set(session, 1, weight, sizeof weight), GRADC_OK);
   ASSERT_EQ(gradc_export_onnx(session, path.c_str()), GRADC_OK) << gradc_last_error();
   Bytes written = readFile(path);
-  ASSERT_EQ(written.size(), sizeof weight);
-  EXPECT_EQ(std::memcmp(written.data(), weight, sizeof weight), 0);
+  ASSERT_EQ(written.size(), sizeof both);
+  EXPECT_EQ(std::memcmp(written.data(), both, sizeof both), 0);
   unlink(path.c_str());
 }
 

@@ -53,8 +53,7 @@ private:
     state.initial = put(initial);
     if (options.carriesModel) {
       Bytes model = bytesOf(std::vector<char>{'b', 'e', 'f', 'o', 'r', 'e', ' '});
-      state.model_offset = model.size();
-      state.model_bytes = initial.size();
+      state.places = put(std::vector<gradc_artifact_place>{{model.size(), 0, 0}});
       model.insert(model.end(), initial.begin(), initial.end());
       Bytes after = bytesOf(std::vector<char>{' ', 'a', 'f', 't', 'e', 'r'});
       model.insert(model.end(), after.begin(), after.end());

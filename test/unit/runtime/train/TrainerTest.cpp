@@ -235,15 +235,77 @@ TEST_F(TrainerTest, CheckpointsByStepsAndEpochsKeepTheNewest) {
   EXPECT_EQ(kept("", "d/e/f"), (Steps{12, 18, 20}));
 }
 
-TEST_F(TrainerTest, ANewTrainingReplacesAnEarlierOnesCheckpoints) {
+TEST_F(TrainerTest, ANewTrainingDoesNotReplaceAnEarlierOnesCheckpoints) {
   make({.job = digitsJobWith(" checkpoint { every_steps: 4 }")});
   TrainOptions options;
   options.checkpoint = folder / "run";
-  for (int64_t steps : {40, 9}) {
-    options.steps = steps;
-    ASSERT_TRUE(train(options).ok());
-  }
-  EXPECT_EQ(CheckpointFolder(options.checkpoint).steps(), (std::vector<int64_t>{4, 8, 9}));
+  options.steps = 10;
+  ASSERT_TRUE(train(options).ok());
+  CheckpointFolder run(options.checkpoint);
+  std::vector<int64_t> before = run.steps();
+
+  TrainOptions again = options;
+  again.log = folder / "log.jsonl";
+  again.onStep = [](const StepReport &) {
+    ADD_FAILURE() << "a step was made";
+    return false;
+  };
+  std::string refused = "folder '" + options.checkpoint +
+                        "' holds checkpoints of an earlier training, the newest '" + run.file(10) +
+                        "', which a new one would replace: go on from it with --resume, or name "
+                        "another folder with --checkpoint or remove this one";
+  EXPECT_EQ(train(again).status().message(), refused);
+  EXPECT_EQ(train(again).status().code(), Code::error);
+  EXPECT_EQ(run.steps(), before);
+  EXPECT_FALSE(exists(again.log));
+
+  // Nor does one that goes on from a checkpoint elsewhere.
+  options.checkpoint = folder / "other";
+  options.resume = run.file(8);
+  ASSERT_TRUE(train(options).ok());
+  again.resume = CheckpointFolder(options.checkpoint).file(10);
+  EXPECT_EQ(train(again).status().message(), refused);
+
+  // From an older one of the folder it does, for that is what was asked.
+  options.checkpoint = folder / "run";
+  options.steps = 9;
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(run.steps(), (std::vector<int64_t>{4, 8, 9}));
+}
+
+TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
+  testing::internal::CaptureStdout();
+  std::string run = folder / "run", log = folder / "log.jsonl";
+  EXPECT_EQ(main({"--threads=1", "--steps=3", "--checkpoint", run, "--log", log}), 0);
+  std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(printed.find("epoch 1 (3 of 6 steps)  step 3  evaluation: loss "), 0u) << printed;
+  auto lines = linesOf(log);
+  EXPECT_EQ(lines[4].find("{\"event\":\"eval\",\"epoch\":1,\"step\":3,\"epoch_step\":3,"
+                          "\"epoch_steps\":6,\"loss\":"),
+            0u)
+      << lines[4];
+  EXPECT_EQ(lines.back().find("{\"event\":\"done\",\"step\":3,\"epochs\":0,"), 0u);
+
+  // In the last, smaller batch's epoch, and after it.
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--threads=1", "--steps=11", "--checkpoint", run, "--resume"}), 0);
+  printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("\nepoch 2 (5 of 6 steps)  step 11  evaluation: "), printed.npos)
+      << printed;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--threads=1", "--steps=12", "--checkpoint", run, "--resume"}), 0);
+  printed = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(printed.find("epoch 2  step 12  evaluation: "), 0u) << printed;
+
+  // Nothing is left to do: no "trained", and no speed of nothing.
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--threads=1", "--steps=9", "--checkpoint", run, "--resume"}), 0);
+  printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("no step left to train: the checkpoint is of step 12, the job ends at "
+                         "step 9; evaluation: loss "),
+            printed.npos)
+      << printed;
+  EXPECT_EQ(printed.find("trained"), printed.npos) << printed;
 }
 
 TEST_F(TrainerTest, ExportPatchesTheModel) {

@@ -1,0 +1,162 @@
+// Bounds of loops over taps: constant in the middle of a picture, computed once a tile at its edge.
+#include "compiler/codegen/cpu/Window.h"
+
+#include "compiler/codegen/cpu/TileEmitter.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+
+/// A copy into nothing: what is around and between takes no part in reductions.
+static linalg::GenericOp spreadOut(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  return op && op->hasAttr("grad.nothing") && isAssembly(op) ? op : linalg::GenericOp();
+}
+
+WindowReads::WindowReads(LoopNest &nest, linalg::GenericOp op,
+                         ArrayRef<SmallVector<LinearExpr>> domains)
+    : nest(nest), op(op) {
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (std::optional<Read> read = inspect(*operand, domains))
+      reads[operand->getOperandNumber()] = *read;
+  // One loop serves all operands, so their windows over a reduced dim have to be the same.
+  std::map<unsigned, Axis> loops;
+  bool windowsDiffer = false;
+  for (auto &[number, read] : reads)
+    for (auto &[dim, axis] : read.axes)
+      if (!loops.insert({axis.reduced, axis}).second && loops.at(axis.reduced) != axis)
+        windowsDiffer = true;
+  if (windowsDiffer)
+    reads.clear();
+}
+
+std::optional<WindowReads::Read>
+WindowReads::inspect(OpOperand &operand, ArrayRef<SmallVector<LinearExpr>> domains) {
+  linalg::GenericOp around = spreadOut(operand.get());
+  if (!around)
+    return std::nullopt;
+  Read read{around->getOperand(0), {}};
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  AffineMap inner = around.getMatchingIndexingMap(around.getDpsInputOperand(0));
+  auto iterators = op.getIteratorTypesArray();
+  auto pieces = *piecesOf(around);
+  for (auto [i, piece] : llvm::enumerate(pieces)) {
+    auto begin = evaluate(inner.getResult(i), SmallVector<LinearExpr>(around.getNumLoops()));
+    if (!begin || piece.dim != i)
+      return std::nullopt;
+    if (piece.isWhole && begin->constant == 0)
+      continue;
+    Axis axis{~0u, {}, 0, piece.stride, piece.size, begin->constant};
+    for (unsigned d = 0; d < op.getNumLoops(); ++d) {
+      if (!map.getResult(i).isFunctionOfDim(d) || iterators[d] != utils::IteratorType::reduction)
+        continue;
+      SmallVector<LinearExpr> unit(op.getNumLoops());
+      auto origin = evaluate(map.getResult(i), unit);
+      unit[d] = LinearExpr(1);
+      auto next = evaluate(map.getResult(i), unit);
+      if (axis.reduced != ~0u || !origin || !next)
+        return std::nullopt;
+      axis.reduced = d;
+      axis.step = next->constant - origin->constant;
+    }
+    if (axis.reduced == ~0u || axis.step < 1 || (axis.step > 1 && axis.base > 1))
+      return std::nullopt;
+    for (const SmallVector<LinearExpr> &domain : domains) {
+      auto position = evaluate(map.getResult(i), domain);
+      if (!position || position->lane != 0)
+        return std::nullopt;
+      *position += LinearExpr(-piece.offset);
+      if (&domain != domains.begin() && !(*position == axis.position))
+        return std::nullopt;
+      axis.position = *position;
+    }
+    read.axes[i] = axis;
+  }
+  return read;
+}
+
+bool WindowReads::has(OpOperand &operand) const {
+  return reads.contains(operand.getOperandNumber());
+}
+
+const WindowReads::Axis *WindowReads::axisOf(unsigned reduced) const {
+  for (auto &[number, read] : reads)
+    for (auto &[i, axis] : read.axes)
+      if (axis.reduced == reduced)
+        return &axis;
+  return nullptr;
+}
+
+std::optional<TapRange> WindowReads::tapsOf(unsigned dim, LinearExpr begin, LinearExpr end) {
+  const Axis *axis = axisOf(dim);
+  if (!axis)
+    return std::nullopt;
+  return axis->base == 1 ? denseTaps(*axis, begin, end) : sparseTaps(*axis, begin, end);
+}
+
+/// The loop's variable is the tap.
+TapRange WindowReads::denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
+  OpBuilder &b = nest.builder;
+  LinearExpr before = axis.position * -1, last = before + LinearExpr(axis.size - 1);
+  if (axis.step != 1) {
+    Value step = nest.constant(axis.step);
+    before = computed(before, [&](Value x) {
+      return arith::CeilDivSIOp::create(b, nest.location, x, step).getResult();
+    });
+    last = computed(last, [&](Value x) {
+      return arith::FloorDivSIOp::create(b, nest.location, x, step).getResult();
+    });
+  }
+  return {larger(begin, before), smaller(end, last + LinearExpr(1)), LinearExpr(0), 1};
+}
+
+/// Every base-th tap stands on an element: the loop's variable counts those.
+TapRange WindowReads::sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
+  OpBuilder &b = nest.builder;
+  Value base = nest.constant(axis.base), zero = nest.constant(0);
+  // From `begin` to the first element, or over the gap to the next one.
+  LinearExpr skipped = computed(axis.position * -1 + begin * -1, [&](Value x) -> Value {
+    Value gap = arith::RemSIOp::create(b, nest.location, x, base);
+    gap = arith::RemSIOp::create(b, nest.location,
+                                 arith::AddIOp::create(b, nest.location, gap, base), base);
+    return arith::MaxSIOp::create(b, nest.location, x, gap);
+  });
+  LinearExpr first = begin + skipped;
+  LinearExpr stop = axis.position * -1 + LinearExpr(axis.base * (axis.size - 1) + 1);
+  Value taps = arith::SubIOp::create(b, nest.location, smaller(end, stop), nest.index(first));
+  taps = arith::MaxSIOp::create(b, nest.location, taps, zero);
+  firstElements[axis.reduced] = computed(first + axis.position, [&](Value x) {
+    return arith::DivSIOp::create(b, nest.location, x, base).getResult();
+  });
+  return {zero, arith::CeilDivSIOp::create(b, nest.location, taps, base), first, axis.base};
+}
+
+void WindowReads::enter(unsigned dim, LinearExpr variable) {
+  const Axis &axis = *axisOf(dim);
+  elements[dim] = axis.base == 1 ? axis.position + variable * axis.step
+                                 : firstElements[dim] + variable;
+}
+
+std::pair<Value, Point> WindowReads::read(OpOperand &operand, ArrayRef<LinearExpr> domain,
+                                          int64_t valid) const {
+  const Read &read = reads.at(operand.getOperandNumber());
+  Point p = *evaluate(op.getMatchingIndexingMap(&operand), domain, valid);
+  for (auto &[i, axis] : read.axes)
+    p.coordinates[i] = elements.at(axis.reduced) + LinearExpr(axis.begin);
+  return {read.inside, p};
+}
+
+/// What `compute` makes of an expression, where all of its variables are known.
+LinearExpr WindowReads::computed(const LinearExpr &e, llvm::function_ref<Value(Value)> compute) {
+  Value at = nest.index(e);
+  LinearExpr result;
+  nest.atDepth(nest.depthOf(e), [&] { result = nest.variable(compute(at)); });
+  return result;
+}
+
+Value WindowReads::larger(const LinearExpr &x, const LinearExpr &y) {
+  return arith::MaxSIOp::create(nest.builder, nest.location, nest.index(x), nest.index(y));
+}
+
+Value WindowReads::smaller(const LinearExpr &x, const LinearExpr &y) {
+  return arith::MinSIOp::create(nest.builder, nest.location, nest.index(x), nest.index(y));
+}

@@ -1,0 +1,240 @@
+// Convolutions: shapes, gradients that are convolutions, the plain loop nest, and linalg over the
+// operand spread out.
+#include "dialects/grad/Contraction.h"
+#include "dialects/grad/Movement.h"
+#include "dialects/grad/Window.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+using Letters = std::array<StringRef, 3>;
+
+static Letters splitDims(StringRef dims) {
+  auto [operands, result] = dims.split("->");
+  auto [lhs, rhs] = operands.split(',');
+  return {lhs, rhs, result};
+}
+
+/// C1.
+static LogicalResult checkDims(std::optional<Location> location, StringRef dims) {
+  Letters letters = splitDims(dims);
+  auto [lhs, rhs, result] = letters;
+  if ((lhs + "," + rhs + "->" + result).str() != dims ||
+      !llvm::all_of((lhs + rhs + result).str(), llvm::isLower))
+    return emitOptionalError(location, "expected dims LHS,RHS->RESULT in letters a to z, found \"",
+                             dims, "\"");
+  for (char letter : (lhs + rhs + result).str()) {
+    int64_t in = 0;
+    for (StringRef side : letters) {
+      if (side.count(letter) > 1)
+        return emitOptionalError(location, "expected dim '", letter, "' once in a tensor, found \"",
+                                 dims, "\"");
+      in += side.contains(letter);
+    }
+    if (in < 2)
+      return emitOptionalError(location, "expected dim '", letter,
+                               "' in two tensors or in all, found \"", dims, "\"");
+  }
+  return success();
+}
+
+/// The size of every letter: those of the lhs, then what the rhs adds.
+static llvm::MapVector<char, int64_t> sizesOf(const Letters &letters, int64_t spatial,
+                                              ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
+  llvm::MapVector<char, int64_t> sizes;
+  for (auto [letter, size] : llvm::zip(letters[0], lhs.drop_front(spatial)))
+    sizes.insert({letter, size});
+  for (auto [letter, size] : llvm::zip(letters[1], rhs.drop_front(spatial)))
+    sizes.insert({letter, size});
+  return sizes;
+}
+
+/// The letters that are summed over, in the lhs' order.
+static std::string contractedLetters(const Letters &letters) {
+  std::string contracted;
+  for (char letter : letters[0])
+    if (!letters[2].contains(letter))
+      contracted += letter;
+  return contracted;
+}
+
+std::array<StringRef, 3> ConvolutionOp::getLetters() { return splitDims(getDims()); }
+
+LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
+  WindowAttr window = adaptor.getWindow();
+  int64_t spatial = window.getRank();
+  if (failed(checkDims(loc, adaptor.getDims())))
+    return failure();
+  Letters letters = splitDims(adaptor.getDims());
+  if (lhs.getRank() != spatial + int64_t(letters[0].size()) ||
+      rhs.getRank() != spatial + int64_t(letters[1].size()))
+    return emitOptionalError(loc, "expected lhs of rank ", spatial, " + ", letters[0].size(),
+                             " and rhs of rank ", spatial, " + ", letters[1].size(), ", found ",
+                             lhs, " and ", rhs);
+  auto sizes = sizesOf(letters, spatial, lhs.getShape(), rhs.getShape());
+  for (auto [letter, size] : llvm::zip(letters[1], rhs.getShape().drop_front(spatial)))
+    if (sizes[letter] != size)
+      return emitOptionalError(loc, "expected dim '", letter, "' of lhs (", sizes[letter],
+                               ") to match rhs (", size, ")");
+  if (rhs.getShape().take_front(spatial) != window.getSize())
+    return emitOptionalError(loc, "expected the rhs' spatial dims to be the window's size ",
+                             formatDims(window.getSize()), ", found ", rhs);
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOptionalError(loc, "expected lhs and rhs of one element type, found ",
+                             lhs.getElementType(), " and ", rhs.getElementType());
+  SmallVector<int64_t> shape;
+  if (failed(inferWindows(loc, lhs, window, shape)))
+    return failure();
+  for (char letter : letters[2])
+    shape.push_back(sizes[letter]);
+  types.push_back(lhs.clone(shape));
+  return success();
+}
+
+// The lhs gets back, through the adjoint windows, what it gave; each tap of the rhs is the sum over
+// windows of what it was multiplied with. A reversed window's taps come out turned around.
+LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
+                                           SmallVectorImpl<Value> &operandGradients) {
+  Value g = resultGradients[0], lhs = getLhs(), rhs = getRhs();
+  ArrayRef<int64_t> input = getLhs().getType().getShape(), taps = getRhs().getType().getShape(),
+                    output = getType().getShape();
+  if (llvm::is_contained(input, 0) || llvm::is_contained(taps, 0))
+    return success();
+  auto [l, r, o] = getLetters();
+  WindowAttr window = getWindow(), forward = window;
+  operandGradients[0] = ConvolutionOp::create(b, getLoc(), g, rhs, (o + "," + r + "->" + l).str(),
+                                              window.getAdjoint(input, output));
+  if (window.getReversed())
+    forward = WindowAttr::get(getContext(), window.getSize(), window.getStride(), window.getLow(),
+                              window.getHigh(), window.getBase(), window.getDilation(),
+                              /*reversed=*/false);
+  Value dRhs = ConvolutionOp::create(b, getLoc(), lhs, g, (l + "," + o + "->" + r).str(),
+                                     forward.getExchanged(input, output));
+  if (window.getReversed()) {
+    SmallVector<int64_t> starts(taps.size(), 0), strides(taps.size(), 1);
+    for (int64_t d = 0; d < window.getRank(); ++d) {
+      starts[d] = taps[d] - 1;
+      strides[d] = -1;
+    }
+    dRhs = b.createOrFold<SliceOp>(getLoc(), dRhs, starts, taps, strides);
+  }
+  operandGradients[1] = dRhs;
+  return success();
+}
+
+/// How far apart in a row-major tensor neighbours along `letter` lie; 0 for a letter that it lacks.
+static int64_t strideOf(char letter, StringRef letters, ArrayRef<int64_t> shape) {
+  size_t at = letters.find(letter);
+  if (at == StringRef::npos)
+    return 0;
+  return llvm::product_of(shape.take_back(letters.size() - 1 - at));
+}
+
+void ConvolutionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  const HostTensor &lhs = operands[0], &rhs = operands[1];
+  Letters letters = getLetters();
+  int64_t spatial = getWindow().getRank();
+  auto sizes = sizesOf(letters, spatial, lhs.getShape(), rhs.getShape());
+  std::string contracted = contractedLetters(letters);
+  auto stridesOf = [&](StringRef names, int64_t side) {
+    return llvm::map_to_vector(names, [&](char letter) {
+      return strideOf(letter, letters[side], operands[side].getShape());
+    });
+  };
+  auto offset = [](ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
+    int64_t sum = 0;
+    for (auto [i, stride] : llvm::zip_equal(index, strides))
+      sum += i * stride;
+    return sum;
+  };
+  SmallVector<int64_t> contractedSizes =
+      llvm::map_to_vector(contracted, [&](char letter) { return sizes[letter]; });
+  SmallVector<int64_t> lhsFree = stridesOf(letters[2], 0), rhsFree = stridesOf(letters[2], 1),
+                       lhsSummed = stridesOf(contracted, 0), rhsSummed = stridesOf(contracted, 1);
+  int64_t lhsElement = llvm::product_of(lhs.getShape().drop_front(spatial));
+  int64_t rhsElement = llvm::product_of(rhs.getShape().drop_front(spatial));
+  bool isFloat = isa<FloatType>(lhs.getElementType());
+
+  int64_t position = 0;
+  forEachIndex(results[0].getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t left = offset(index.drop_front(spatial), lhsFree),
+            right = offset(index.drop_front(spatial), rhsFree);
+    double sum = 0;
+    uint64_t whole = 0;
+    forEachTap(getWindow(), lhs.getShape(), index, [&](int64_t tap, ArrayRef<int64_t> element) {
+      int64_t from = linearize(element, lhs.getShape().take_front(spatial)) * lhsElement + left;
+      forEachIndex(contractedSizes, [&](ArrayRef<int64_t> summed) {
+        int64_t l = from + offset(summed, lhsSummed);
+        int64_t r = tap * rhsElement + right + offset(summed, rhsSummed);
+        if (isFloat)
+          sum += lhs.getFloat(l) * rhs.getFloat(r);
+        else
+          whole += uint64_t(lhs.getInt(l)) * uint64_t(rhs.getInt(r));
+      });
+    });
+    if (isFloat)
+      results[0].setFloat(position++, sum);
+    else
+      results[0].setInt(position++, int64_t(whole));
+  });
+}
+
+int64_t ConvolutionOp::getFlops() {
+  ArrayRef<int64_t> lhs = getLhs().getType().getShape(), rhs = getRhs().getType().getShape();
+  int64_t products = countTaps(getWindow(), lhs);
+  for (auto [letter, size] : sizesOf(getLetters(), getWindow().getRank(), lhs, rhs))
+    products *= size;
+  return 2 * products;
+}
+
+LoopKind ConvolutionOp::getLoopKind() { return LoopKind::contraction; }
+
+/// The rhs with its taps in the order in which positions grow.
+static Value turnAround(OpBuilder &b, Location loc, Value rhs, WindowAttr window) {
+  auto type = cast<RankedTensorType>(rhs.getType());
+  SmallVector<AffineExpr> input;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    AffineExpr dim = b.getAffineDimExpr(d);
+    input.push_back(d < window.getRank() ? type.getDimSize(d) - 1 - dim : dim);
+  }
+  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  return copyLoops(b, loc, rhs, empty, AffineMap::get(type.getRank(), 0, input, b.getContext()),
+                   b.getMultiDimIdentityMap(type.getRank()));
+}
+
+// Loops over result dims, taps, then contracted letters.
+SmallVector<Value> ConvolutionOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
+  WindowAttr window = getWindow();
+  Letters letters = getLetters();
+  int64_t spatial = window.getRank(), parallel = getType().getRank();
+  std::string names = (letters[2] + contractedLetters(letters)).str();
+  int64_t dims = spatial + names.size() + spatial;
+
+  Value lhs = spreadOut(b, getLoc(), operands[0], window,
+                        HostTensor(RankedTensorType::get({}, getType().getElementType())));
+  // linalg finds a loop's length in a map that has the dim alone, so K - 1 - k cannot stand in
+  // this generic's.
+  Value rhs = operands[1];
+  if (window.getReversed() && window.getTaps() > 1)
+    rhs = turnAround(b, getLoc(), rhs, window);
+
+  auto mapOf = [&](SmallVector<AffineExpr> places, StringRef side) {
+    for (char letter : side) {
+      int64_t at = spatial + int64_t(names.find(letter));
+      places.push_back(b.getAffineDimExpr(at < parallel ? at : at + spatial));
+    }
+    return AffineMap::get(dims, 0, places, b.getContext());
+  };
+  SmallVector<AffineExpr> taps, windows;
+  for (int64_t d = 0; d < spatial; ++d) {
+    taps.push_back(b.getAffineDimExpr(parallel + d));
+    windows.push_back(b.getAffineDimExpr(d));
+  }
+  return contractionLoops(b, *this, {lhs, rhs},
+                          {mapOf(tapPositions(b, window, 0, parallel), letters[0]),
+                           mapOf(taps, letters[1]), mapOf(windows, letters[2])},
+                          parallel);
+}

@@ -1,0 +1,58 @@
+// Reductions over the taps of a window, and moves between windows and the taps that they chose.
+#ifndef GRAD_POOLING
+#define GRAD_POOLING
+
+include "dialects/grad/Window.td"
+
+def Grad_WindowSumOp : Grad_Op<"window_sum", [InferTypeOpAdaptor], ["getFlops"]> {
+  let summary = "the sum over every window of the leading dims";
+  let description = [{
+    result[w..., r...] = sum over taps t of operand[position(w, t)..., r...]. 16-bit floats accumulate in f32. Its gradient is
+    a window_sum.
+    C1: the operand has the window's dims first. C2: at least one window fits in every dim.
+
+    Example: `%y = grad.window_sum %x window <[2, 2] stride [2, 2]> : tensor<32x32x64x3xf32>` is `tensor<16x16x64x3xf32>`
+  }];
+  let arguments = (ins Grad_NumberTensor:$operand, Grad_Window:$window);
+  let results = (outs Grad_NumberTensor:$result);
+  let assemblyFormat = "$operand `window` $window attr-dict `:` type($operand)";
+}
+
+def Grad_WindowMaxOp : Grad_Op<"window_max", [InferTypeOpAdaptor], ["getFlops"]> {
+  let summary = "the maximum of every window of the leading dims, and which tap it is";
+  let description = [{
+    `index` is the row-major number of the first tap that is the maximum (NaN wins), i8 for up to 127 taps, i32 for more. A
+    window with no tap on the operand gives the lowest value and tap 0.
+    C1: the operand has the window's dims first. C2: at least one window fits in every dim.
+    C3: base is 1 and the window is not reversed.
+  }];
+  let arguments = (ins Grad_NumberTensor:$operand, Grad_Window:$window);
+  let results = (outs Grad_NumberTensor:$result, Grad_IntTensor:$index);
+  let assemblyFormat = "$operand `window` $window attr-dict `:` type($operand)";
+}
+
+def Grad_WindowGatherOp : Grad_Op<"window_gather", [InferTypeOpAdaptor]> {
+  let summary = "of every window the tap that `index` says: result[w..., r...] = operand[position(w, index[w..., r...])..., r...]";
+  let description = [{
+    0 where that tap stands on nothing, or is none. C1: the operand has the window's dims first, and at least one window fits in
+    every dim. C2: `index` has the shape of the windows' result. C3: its elements are those of window_max: i8 for up to
+    127 taps, i32 for more.
+  }];
+  let arguments = (ins Grad_NumberTensor:$operand, Grad_IntTensor:$index, Grad_Window:$window);
+  let results = (outs Grad_NumberTensor:$result);
+  let assemblyFormat = "$operand `,` $index `window` $window attr-dict `:` type($operand) `,` type($index)";
+}
+
+def Grad_WindowScatterOp : Grad_Op<"window_scatter", [InferTypeOpAdaptor]> {
+  let summary = "the adjoint of window_gather: every window's value added to the tap that `index` says";
+  let description = [{
+    `size` are the result's leading dims. The sums run over windows in row-major order; 16-bit floats accumulate in f32.
+    C1: operand and index have the same shape, that of the windows over the result. C2: `size` has one number a window's dim, 1
+    or more. C3: the index' elements are those of window_max: i8 for up to 127 taps, i32 for more.
+  }];
+  let arguments = (ins Grad_NumberTensor:$operand, Grad_IntTensor:$index, DenseI64ArrayAttr:$size, Grad_Window:$window);
+  let results = (outs Grad_NumberTensor:$result);
+  let assemblyFormat = "$operand `,` $index `size` $size `window` $window attr-dict `:` type($operand) `,` type($index)";
+}
+
+#endif

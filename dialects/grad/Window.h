@@ -1,0 +1,40 @@
+// What convolutions and pools do with a window: result shapes, loops over taps, and the operand as
+// windows see it.
+#ifndef DIALECTS_GRAD_WINDOW_H
+#define DIALECTS_GRAD_WINDOW_H
+
+#include "dialects/grad/Build.h"
+
+namespace mlir::grad {
+
+/// Appends the number of windows over each leading dim of `operand` to `shape`. Errors: fewer dims
+/// than the window has, or a dim in which no window fits.
+LogicalResult inferWindows(std::optional<Location> location, RankedTensorType operand,
+                           WindowAttr window, SmallVectorImpl<int64_t> &shape);
+
+/// Calls `body(tap, element)` for the taps of the window at `position` (its leading numbers) that
+/// stand on an element of leading dims `shape`, in row-major order: the tap's row-major number, and
+/// the element's leading dims.
+void forEachTap(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64_t> position,
+                llvm::function_ref<void(int64_t tap, ArrayRef<int64_t> element)> body);
+
+/// The type of a tap's number: i8 for up to 127 taps, else i32.
+IntegerType tapNumberType(WindowAttr window);
+
+/// The pairs of a window and a tap that stand on an element, over all windows.
+int64_t countTaps(WindowAttr window, ArrayRef<int64_t> shape);
+
+/// The operand as windows see it: spread out and padded, with the first element of `nothing` on
+/// nothing. What asks for neither is the operand itself. What is to be cut off is still there.
+Value spreadOut(OpBuilder &builder, Location location, Value operand, WindowAttr window,
+                const HostTensor &nothing);
+
+/// Where in that a window's tap stands, dim by dim: window * stride + tap * dilation + what is cut
+/// off, in dims of the loop nest from `windows` and from `taps` on. Taps count upwards, `reversed`
+/// or not.
+SmallVector<AffineExpr> tapPositions(Builder &builder, WindowAttr window, int64_t windows,
+                                     int64_t taps);
+
+} // namespace mlir::grad
+
+#endif

@@ -1,0 +1,353 @@
+// Moves transposes to where the fewest bytes are transposed.
+#include "passes/Passes.h"
+#include "passes/Permuted.h"
+
+#include "dialects/grad/Build.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include <set>
+
+namespace gradc {
+#define GEN_PASS_DEF_MOVETRANSPOSES
+#include "passes/Passes.h.inc"
+} // namespace gradc
+
+using namespace mlir;
+using namespace mlir::grad;
+using gradc::permuteDims;
+
+using Permutation = SmallVector<int64_t>;
+
+static int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * elementBytes(type.getElementType());
+}
+
+static bool isIdentity(ArrayRef<int64_t> permutation) { return llvm::is_sorted(permutation); }
+
+/// A constant that is transposed by folding.
+static bool folds(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant()))
+    return false;
+  bool isSplat = matchPattern(value, m_Constant(&elements)) && elements.isSplat();
+  return isSplat || bytesOf(value) <= foldLimitBytes;
+}
+
+/// A target of a gradient has to stay: the objective depends on it, and not on another value that
+/// equals it.
+static bool isTarget(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    return isa<GradientOp>(use.getOwner()) && use.getOperandNumber() > 0;
+  });
+}
+
+static bool isContraction(Value value) {
+  auto loops = value.getDefiningOp<LoopsOpInterface>();
+  return loops && loops.getLoopKind() == LoopKind::contraction;
+}
+
+// Local rewrites ----------------------------------------------------------------------------------
+
+namespace {
+
+/// A transposed broadcast is a broadcast, of an operand that is transposed where its dims would no
+/// longer increase.
+struct TransposeOfBroadcast : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override;
+};
+
+/// The letters of a convolution say in which order the dims that are not spatial come. Names the op
+/// because only it has letters.
+struct FoldTransposeIntoConvolution : OpRewritePattern<ConvolutionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvolutionOp op, PatternRewriter &rewriter) const override {
+    int64_t spatial = op.getWindow().getRank();
+    auto [lhs, rhs, result] = op.getLetters();
+    std::string letters[] = {lhs.str(), rhs.str()};
+    Value sides[] = {op.getLhs(), op.getRhs()};
+    bool changed = false;
+    for (auto [side, names] : llvm::zip(sides, letters)) {
+      auto transpose = side.getDefiningOp<TransposeOp>();
+      if (!transpose || isTarget(side))
+        continue;
+      ArrayRef<int64_t> permutation = transpose.getPermutation();
+      if (!llvm::equal(permutation.take_front(spatial), llvm::seq<int64_t>(0, spatial)))
+        continue;
+      std::string moved = names;
+      for (auto [letter, from] : llvm::zip(names, permutation.drop_front(spatial)))
+        moved[from - spatial] = letter;
+      names = moved;
+      side = transpose.getOperand();
+      changed = true;
+    }
+    if (!changed)
+      return failure();
+    rewriter.replaceOpWithNewOp<ConvolutionOp>(op, sides[0], sides[1],
+                                               letters[0] + "," + letters[1] + "->" + result.str(),
+                                               op.getWindow());
+    return success();
+  }
+};
+
+} // namespace
+
+static Value transposed(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> permutation) {
+  return b.createOrFold<TransposeOp>(loc, value, permutation);
+}
+
+/// `broadcast` with its result transposed.
+static Value transposedBroadcast(OpBuilder &b, BroadcastOp broadcast,
+                                 ArrayRef<int64_t> permutation) {
+  Permutation dims = permuteDims(broadcast.getDims(), permutation);
+  Permutation order = gradc::sortedOrder(dims);
+  Value operand = transposed(b, broadcast.getLoc(), broadcast.getOperand(), order);
+  llvm::sort(dims);
+  RankedTensorType type = broadcast.getType();
+  return BroadcastOp::create(b, broadcast.getLoc(),
+                             type.clone(applyPermutation(type.getShape(), permutation)), operand,
+                             dims);
+}
+
+LogicalResult TransposeOfBroadcast::matchAndRewrite(TransposeOp op,
+                                                    PatternRewriter &rewriter) const {
+  auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
+  if (!broadcast || isTarget(broadcast) || bytesOf(broadcast.getOperand()) >= bytesOf(op))
+    return failure();
+  rewriter.replaceOp(op, transposedBroadcast(rewriter, broadcast, op.getPermutation()));
+  return success();
+}
+
+// Areas -----------------------------------------------------------------------------------------
+
+namespace {
+
+/// Ops that are connected by values, all of which can work on tensors transposed by one
+/// permutation.
+class Area {
+public:
+  /// All that can be reached from `seed`.
+  Area(Operation *seed, ArrayRef<int64_t> permutation);
+
+  ArrayRef<Operation *> getOps() const { return ops.getArrayRef(); }
+  /// Would fewer bytes be transposed if the ops worked on transposed tensors? Of as many: would
+  /// more of them follow a contraction directly, whose epilogue they can become?
+  bool isWorthwhile() const;
+  /// Replaces every op by one over transposed tensors.
+  void permute() const;
+
+private:
+  bool isMember(Operation *op) const { return ops.contains(op); }
+  bool isInside(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && isMember(op) && gradc::isMovedResult(cast<OpResult>(value));
+  }
+  bool isUsedOutside(Value value) const {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) { return !isMember(user); });
+  }
+  /// What becomes of a transpose of a value that the area has transposed.
+  Permutation afterArea(TransposeOp transpose) const {
+    return applyPermutation(invertPermutationVector(permutation), transpose.getPermutation());
+  }
+  void weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const;
+  void weighExit(OpResult value, int64_t &bytes) const;
+  Value enter(OpBuilder &b, Value value) const;
+  void leave(OpBuilder &b, OpResult value, Value moved) const;
+
+  Permutation permutation;
+  llvm::SetVector<Operation *> ops;
+};
+
+} // namespace
+
+Area::Area(Operation *seed, ArrayRef<int64_t> permutation) : permutation(permutation) {
+  auto add = [&](Operation *op) {
+    if (op && op->getBlock() == seed->getBlock() && gradc::canPermute(op, permutation) &&
+        llvm::none_of(op->getResults(), isTarget))
+      ops.insert(op);
+  };
+  add(seed);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    for (Value operand : ops[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp();
+          op && gradc::isMovedResult(cast<OpResult>(operand)))
+        add(op);
+    for (OpResult result : ops[i]->getResults())
+      if (gradc::isMovedResult(result))
+        llvm::for_each(result.getUsers(), add);
+  }
+  auto sorted = ops.takeVector();
+  llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  ops.insert(sorted.begin(), sorted.end());
+}
+
+/// Bytes that are transposed more, or no longer, so that `value` comes in transposed.
+void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
+  if (folds(value))
+    return;
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isTarget(value)) {
+    if (!llvm::is_sorted(permuteDims(broadcast.getDims(), permutation)))
+      bytes += bytesOf(broadcast.getOperand());
+    return;
+  }
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (!transpose || isTarget(value)) {
+    bytes += bytesOf(value);
+    epilogues -= isContraction(value);
+    return;
+  }
+  if (isInside(transpose.getOperand())) { // a value beside its own transpose: that stays
+    bytes += isUsedOutside(value) ? bytesOf(value) : 0;
+    return;
+  }
+  if (!isUsedOutside(value))
+    bytes -= bytesOf(value);
+  if (!isIdentity(applyPermutation(transpose.getPermutation(), permutation)))
+    bytes += bytesOf(value);
+  else
+    epilogues += isContraction(transpose.getOperand());
+}
+
+/// The same for what uses `value` outside.
+void Area::weighExit(OpResult value, int64_t &bytes) const {
+  if (!gradc::isMovedResult(value)) {
+    if (!value.use_empty() && !gradc::restoredOrder(value, permutation).empty())
+      bytes += bytesOf(value);
+    return;
+  }
+  auto isMine = [&](Operation *user) { return isMember(user); };
+  bool asItWas = false;
+  for (Operation *user : value.getUsers()) {
+    if (isMember(user))
+      continue;
+    auto transpose = dyn_cast<TransposeOp>(user);
+    if (!transpose || isTarget(transpose))
+      asItWas = true;
+    else if (isIdentity(afterArea(transpose)) && llvm::none_of(transpose->getUsers(), isMine))
+      bytes -= bytesOf(value);
+  }
+  if (asItWas)
+    bytes += bytesOf(value);
+}
+
+bool Area::isWorthwhile() const {
+  int64_t bytes = 0, epilogues = 0;
+  llvm::SetVector<Value> entering;
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands())
+      if (!isInside(operand))
+        entering.insert(operand);
+    for (OpResult result : op->getResults())
+      weighExit(result, bytes);
+  }
+  for (Value value : entering)
+    weighEntry(value, bytes, epilogues);
+  return bytes < 0 || (bytes == 0 && epilogues > 0);
+}
+
+Value Area::enter(OpBuilder &b, Value value) const {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isTarget(value))
+    return transposedBroadcast(b, broadcast, permutation);
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (!transpose || isTarget(value))
+    return transposed(b, value.getLoc(), value, permutation);
+  return transposed(b, value.getLoc(), transpose.getOperand(),
+                    applyPermutation(transpose.getPermutation(), permutation));
+}
+
+/// Hands `moved`, which replaces `value`, to what uses that outside.
+void Area::leave(OpBuilder &b, OpResult value, Value moved) const {
+  if (!isUsedOutside(value))
+    return;
+  Permutation back = invertPermutationVector(permutation);
+  if (!gradc::isMovedResult(value))
+    back = gradc::restoredOrder(value, permutation);
+  else
+    for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+      if (auto transpose = dyn_cast<TransposeOp>(user); transpose && !isTarget(transpose)) {
+        b.setInsertionPoint(transpose);
+        Value direct = transposed(b, transpose.getLoc(), moved, afterArea(transpose));
+        transpose.replaceAllUsesWith(direct);
+        transpose.erase();
+      }
+  b.setInsertionPointAfterValue(moved);
+  Value asItWas;
+  for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
+    if (isMember(use.getOwner()))
+      continue;
+    if (!asItWas)
+      asItWas = back.empty() ? moved : transposed(b, value.getLoc(), moved, back);
+    use.set(asItWas);
+  }
+}
+
+void Area::permute() const {
+  IRMapping moved;
+  for (Operation *op : ops) {
+    OpBuilder b(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      if (!moved.contains(operand))
+        moved.map(operand, enter(b, operand));
+      operands.push_back(moved.lookup(operand));
+    }
+    Operation *permuted = gradc::buildPermuted(b, op, operands, permutation);
+    for (auto [result, replacement] : llvm::zip_equal(op->getResults(), permuted->getResults())) {
+      if (gradc::isMovedResult(result))
+        moved.map(result, replacement);
+      leave(b, result, replacement);
+    }
+  }
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+}
+
+// The pass ----------------------------------------------------------------------------------------
+
+namespace {
+
+/// 1. Compose transposes, move them above broadcasts and into convolutions' letters.
+/// 2. For every transpose, and each op next to it: the area around that op which can work as it
+/// is before (after) the
+///    transpose. Where that is worthwhile, turn the area and begin again.
+/// Every turn transposes fewer bytes, or as many with more epilogues, so that it comes to an end.
+struct MoveTransposes : gradc::impl::MoveTransposesBase<MoveTransposes> {
+  void runOnOperation() override {
+    RewritePatternSet local(&getContext());
+    TransposeOp::getCanonicalizationPatterns(local, &getContext());
+    local.add<TransposeOfBroadcast, FoldTransposeIntoConvolution>(&getContext());
+    FrozenRewritePatternSet patterns(std::move(local));
+    do {
+      if (failed(applyPatternsGreedily(getOperation(), patterns)))
+        return signalPassFailure();
+    } while (turnOne());
+  }
+
+private:
+  bool turnOne() {
+    std::set<std::pair<Operation *, Permutation>> seen;
+    auto tryArea = [&](Operation *seed, ArrayRef<int64_t> permutation) {
+      if (!seed || seen.count({seed, Permutation(permutation)}))
+        return false;
+      Area area(seed, permutation);
+      for (Operation *op : area.getOps())
+        seen.insert({op, Permutation(permutation)});
+      if (area.getOps().empty() || !area.isWorthwhile())
+        return false;
+      area.permute();
+      return true;
+    };
+    WalkResult result = getOperation().walk([&](TransposeOp transpose) {
+      Permutation back = invertPermutationVector(transpose.getPermutation());
+      for (Operation *user : transpose->getUsers())
+        if (tryArea(user, back))
+          return WalkResult::interrupt();
+      return tryArea(transpose.getOperand().getDefiningOp(), transpose.getPermutation())
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    return result.wasInterrupted();
+  }
+};
+
+} // namespace

@@ -1,0 +1,67 @@
+// Stores states with their dims in the order that their readers want.
+#include "dialects/grad/Build.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+namespace gradc {
+#define GEN_PASS_DEF_ORDERSTATES
+#include "passes/Passes.h.inc"
+} // namespace gradc
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
+  void runOnOperation() override {
+    llvm::StringMap<SmallVector<Operation *>> users;
+    getOperation().walk([&](Operation *op) {
+      if (auto read = dyn_cast<ReadOp>(op))
+        users[read.getState()].push_back(op);
+      else if (auto write = dyn_cast<WriteOp>(op))
+        users[write.getState()].push_back(op);
+    });
+    for (auto state : getOperation().getOps<StateOp>())
+      if (std::optional<SmallVector<int64_t>> order = wantedOrder(users[state.getSymName()]))
+        permute(state, *order, users[state.getSymName()]);
+  }
+
+  /// The permutation that every reader applies.
+  static std::optional<SmallVector<int64_t>> wantedOrder(ArrayRef<Operation *> users) {
+    std::optional<SmallVector<int64_t>> order;
+    for (Operation *op : users) {
+      auto read = dyn_cast<ReadOp>(op);
+      if (!read)
+        return std::nullopt;
+      for (Operation *user : read->getUsers()) {
+        auto transpose = dyn_cast<TransposeOp>(user);
+        if (!transpose || (order && ArrayRef(*order) != transpose.getPermutation()))
+          return std::nullopt;
+        order = llvm::to_vector(transpose.getPermutation());
+      }
+    }
+    return order;
+  }
+
+  static void permute(StateOp state, ArrayRef<int64_t> order, ArrayRef<Operation *> users) {
+    auto type = cast<RankedTensorType>(state.getType());
+    RankedTensorType stored = type.clone(applyPermutation(type.getShape(), order));
+    SmallVector<int64_t> logical(order);
+    if (auto before = state.getPermutation())
+      logical = applyPermutation(*before, order);
+    state.setType(stored);
+    state.setPermutation(logical);
+    for (Operation *op : users) {
+      auto read = cast<ReadOp>(op);
+      read.getResult().setType(stored);
+      for (Operation *user : llvm::make_early_inc_range(read->getUsers())) {
+        user->getResult(0).replaceAllUsesWith(read.getResult());
+        user->erase();
+      }
+    }
+  }
+};
+
+} // namespace

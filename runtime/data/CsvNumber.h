@@ -1,0 +1,117 @@
+// Numbers out of text: short ones by hand, all others by the standard library, with the same bits.
+#ifndef RUNTIME_DATA_CSVNUMBER_H
+#define RUNTIME_DATA_CSVNUMBER_H
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace gradc {
+
+/// Those that a double holds exactly.
+inline constexpr double powersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                         1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                         1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/// Reads the number that `at` begins with, when it is short; returns its end, or null where it
+/// takes more care. The result is the nearest number of the type: a double holds up to 15 digits
+/// and the power of ten exactly, so their product or quotient is rounded once.
+template <typename T>
+inline const char *parseShortNumber(const char *at, const char *end, T &value) {
+  bool negative = at != end && *at == '-';
+  at += negative;
+  uint64_t digits = 0; // wraps where there are too many
+  const char *begin = at;
+  auto takeDigits = [&] {
+    for (; at != end && unsigned(*at - '0') <= 9; ++at)
+      digits = digits * 10 + unsigned(*at - '0');
+  };
+  takeDigits();
+  int64_t count = at - begin;
+  if constexpr (std::integral<T>) {
+    if (count == 0 || count > std::numeric_limits<T>::digits10)
+      return nullptr;
+    value = negative ? -T(digits) : T(digits);
+  } else {
+    // Pixels, labels and flags are integers more often than not.
+    if (count > 0 && count <= std::numeric_limits<T>::digits10 &&
+        (at == end || (*at != '.' && (*at | 0x20) != 'e'))) {
+      auto integer = T(int64_t(digits));
+      value = negative ? -integer : integer;
+      return at;
+    }
+    int64_t exponent = 0;
+    if (at != end && *at == '.') {
+      begin = ++at;
+      takeDigits();
+      exponent = begin - at;
+      count -= exponent;
+    }
+    if (count == 0 || count > 15)
+      return nullptr;
+    if (at != end && (*at | 0x20) == 'e') {
+      bool down = ++at != end && *at == '-';
+      at += down || (at != end && *at == '+');
+      int64_t written = 0;
+      begin = at;
+      for (; at != end && unsigned(*at - '0') <= 9 && at - begin < 3; ++at)
+        written = written * 10 + (*at - '0');
+      if (at == begin)
+        return nullptr;
+      exponent += down ? -written : written;
+      if (exponent < -22 || exponent > 22)
+        return nullptr;
+    }
+    auto number = double(digits);
+    if (exponent < 0)
+      number /= powersOfTen[-exponent];
+    else if (exponent > 0)
+      number *= powersOfTen[exponent];
+    // A second rounding is harmless unless the first one ended half way between two floats.
+    constexpr uint64_t below = (uint64_t(1) << 29) - 1, half = uint64_t(1) << 28;
+    if (sizeof(T) == 4 && (std::bit_cast<uint64_t>(number) & below) == half)
+      return nullptr;
+    value = T(negative ? -number : number);
+  }
+  return at;
+}
+
+enum class NumberError { none, noNumber, noInteger, outOfRange };
+
+/// Reads all of a text. An integer may also be written as 3.0 or 3e2.
+template <typename T> NumberError parseNumber(std::string_view text, T &value) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-')
+    text.remove_prefix(1);
+  const char *end = text.data() + text.size();
+  auto [last, error] = std::from_chars(text.data(), end, value);
+  if (last == end && error == std::errc())
+    return value == value ? NumberError::none : NumberError::noNumber;
+  // A wider type tells what became too small, which is 0, from what is too large.
+  using Wider = std::conditional_t<std::integral<T>, double, long double>;
+  Wider wider = 0;
+  auto [widerLast, widerError] = std::from_chars(text.data(), end, wider);
+  if (widerLast != end || wider != wider)
+    return NumberError::noNumber;
+  if (widerError != std::errc())
+    return NumberError::outOfRange;
+  if constexpr (std::integral<T>) {
+    if (std::trunc(wider) != wider)
+      return NumberError::noInteger;
+    // Minus the lowest integer is a power of two, so exact.
+    constexpr auto lowest = double(std::numeric_limits<T>::min());
+    if (wider < lowest || wider >= -lowest)
+      return NumberError::outOfRange;
+  } else if (std::abs(wider) > Wider(std::numeric_limits<T>::max())) {
+    return NumberError::outOfRange;
+  }
+  value = T(wider);
+  return NumberError::none;
+}
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,89 @@
+// RUN: gradc-opt %s -split-input-file | FileCheck %s
+// RUN: gradc-opt %s -split-input-file -gradc-differentiate | FileCheck %s --check-prefix=GRAD
+// RUN: gradc-opt %s -split-input-file -gradc-differentiate -canonicalize -gradc-form-kernels | FileCheck %s --check-prefix=FLOPS
+
+// CHECK-LABEL: @ordinary
+// CHECK: grad.convolution %{{.*}}, %{{.*}} dims "nc,co->no" window <[3, 3] stride [2, 2] low [1, 1] high [1, 1]> : tensor<32x31x8x3xf32>, tensor<3x3x3x16xf32>
+func.func @ordinary(%x: tensor<32x31x8x3xf32>, %w: tensor<3x3x3x16xf32>) -> tensor<16x16x8x16xf32> {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] stride [2, 2] low [1, 1] high [1, 1]> : tensor<32x31x8x3xf32>, tensor<3x3x3x16xf32>
+  return %0 : tensor<16x16x8x16xf32>
+}
+
+// CHECK-LABEL: @groups
+func.func @groups(%x: tensor<9x8x4x3xi32>, %w: tensor<3x4x3x5xi32>) -> tensor<5x8x4x5xi32> {
+  %0 = grad.convolution %x, %w dims "ngc,gco->ngo" window <[3] dilation [2]> : tensor<9x8x4x3xi32>, tensor<3x4x3x5xi32>
+  return %0 : tensor<5x8x4x5xi32>
+}
+
+// CHECK-LABEL: @transposed
+func.func @transposed(%x: tensor<8x8x2x16xf32>, %w: tensor<2x2x3x16xf32>) -> tensor<2x3x16x16xf32> {
+  // Spread out by 2, a kernel of 2 reaches 16 positions from 8; the result's dims come in any order.
+  %0 = grad.convolution %x, %w dims "nc,oc->no" window <[2, 2] low [1, 1] high [1, 1] base [2, 2] reversed> : tensor<8x8x2x16xf32>, tensor<2x2x3x16xf32>
+  %1 = grad.transpose %0 permutation [2, 3, 0, 1] : tensor<16x16x2x3xf32>
+  return %1 : tensor<2x3x16x16xf32>
+}
+
+// -----
+
+// Two convolutions a gradient. Of 7 elements and 3 taps at stride 2 the last window ends at 6, so nothing of x is out of reach; the
+// adjoint's windows lie a stride of 1 apart over a gradient that is spread out by 2.
+
+// GRAD-LABEL: @gradient
+// GRAD-SAME: (%[[X:.*]]: tensor<7x4x2xf32>, %[[W:.*]]: tensor<3x2x5xf32>
+func.func @gradient(%x: tensor<7x4x2xf32>, %w: tensor<3x2x5xf32>) -> (tensor<7x4x2xf32>, tensor<3x2x5xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3] stride [2]> : tensor<7x4x2xf32>, tensor<3x2x5xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1, 2] : tensor<3x4x5xf32>
+  // GRAD: %[[G:.*]] = grad.{{constant|broadcast}} {{.*}}tensor<3x4x5xf32>
+  // GRAD: grad.convolution %[[G]], %[[W]] dims "no,co->nc" window <[3] low [2] high [2] base [2] reversed> :
+  // GRAD: grad.convolution %[[X]], %[[G]] dims "nc,no->co" window <[3] dilation [2]> :
+  %2:2 = grad.gradient %1 wrt %x, %w : tensor<f32>, tensor<7x4x2xf32>, tensor<3x2x5xf32>
+  return %2#0, %2#1 : tensor<7x4x2xf32>, tensor<3x2x5xf32>
+}
+
+// The adjoint of a reversed window is not reversed, and the taps of its filter's gradient come out turned around.
+
+// GRAD-LABEL: @gradient_of_a_reversed_window
+// GRAD-SAME: (%[[X:.*]]: tensor<7x4x2xf32>, %[[W:.*]]: tensor<3x2x5xf32>
+func.func @gradient_of_a_reversed_window(%x: tensor<7x4x2xf32>, %w: tensor<3x2x5xf32>) -> (tensor<7x4x2xf32>, tensor<3x2x5xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3] low [1] high [1] reversed> : tensor<7x4x2xf32>, tensor<3x2x5xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1, 2] : tensor<7x4x5xf32>
+  // GRAD: %[[G:.*]] = grad.{{constant|broadcast}} {{.*}}tensor<7x4x5xf32>
+  // GRAD: grad.convolution %[[G]], %[[W]] dims "no,co->nc" window <[3] low [1] high [1]> :
+  // GRAD: %[[D:.*]] = grad.convolution %[[X]], %[[G]] dims "nc,no->co" window <[7] low [1] high [1]> :
+  // GRAD: grad.slice %[[D]] starts [2, 0, 0] sizes [3, 2, 5] strides [-1, 1, 1]
+  %2:2 = grad.gradient %1 wrt %x, %w : tensor<f32>, tensor<7x4x2xf32>, tensor<3x2x5xf32>
+  return %2#0, %2#1 : tensor<7x4x2xf32>, tensor<3x2x5xf32>
+}
+
+// What windows leave out at the end, and what is cut off, gets a gradient of 0: the adjoint pads or crops to fit.
+
+// GRAD-LABEL: @gradient_of_a_rest
+func.func @gradient_of_a_rest(%x: tensor<8x4x2xf32>, %w: tensor<3x2x5xf32>) -> tensor<8x4x2xf32> {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3] stride [2] low [-1] high [0]> : tensor<8x4x2xf32>, tensor<3x2x5xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1, 2] : tensor<3x4x5xf32>
+  // GRAD: grad.convolution %{{.*}}, %{{.*}} dims "no,co->nc" window <[3] low [3] high [2] base [2] reversed> : tensor<3x4x5xf32>, tensor<3x2x5xf32>
+  %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<8x4x2xf32>
+  return %2 : tensor<8x4x2xf32>
+}
+
+// -----
+
+// A product counts where its tap stands on an element: of the 12 taps of 4 windows over 4 elements, padded on both sides, 10 do.
+
+// FLOPS-LABEL: func.func @padded(
+// FLOPS: exec.kernel @convolution({{.*}} flops = 200 :
+func.func @padded(%x: tensor<4x5x2xf32>, %w: tensor<3x2x1xf32>) -> tensor<4x5x1xf32> {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3] low [1] high [1]> : tensor<4x5x2xf32>, tensor<3x2x1xf32>
+  return %0 : tensor<4x5x1xf32>
+}
+
+// -----
+
+// So do 10 of the 21 taps of 7 windows over 4 elements spread out by 2.
+
+// FLOPS-LABEL: func.func @spread(
+// FLOPS: exec.kernel @convolution({{.*}} flops = 20 :
+func.func @spread(%x: tensor<4x1x1xf32>, %w: tensor<3x1x1xf32>) -> tensor<7x1x1xf32> {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3] low [1] high [1] base [2]> : tensor<4x1x1xf32>, tensor<3x1x1xf32>
+  return %0 : tensor<7x1x1xf32>
+}

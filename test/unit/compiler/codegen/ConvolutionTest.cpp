@@ -1,0 +1,85 @@
+// Generated convolutions against their meaning: windows at the edge of pictures, spread out, walked in blocks.
+#include "test/unit/compiler/codegen/KernelRunner.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace gradc::test;
+using llvm::formatv;
+
+namespace {
+
+/// One convolution as a kernel: `schedule` is the attribute's text after the lanes.
+std::string convolution(const char *lhs, const char *rhs, const char *dims, const char *window,
+                        const char *result, const char *schedule, const char *layouts = "",
+                        const char *block = "") {
+  return formatv(R"(exec.kernel @k(%x: tensor<{0}>, %w: tensor<{1}>) attributes {{
+    schedule = #exec.schedule<lanes = 8, {2}, grain = 1{7}>{3} } {{
+      %y = grad.convolution %x, %w dims "{4}" window <{5}> : tensor<{0}>, tensor<{1}>
+      exec.yield %y : tensor<{6}> })",
+                 lhs, rhs, schedule, layouts, dims, window, result, block);
+}
+
+constexpr const char *pixels = "tile = [1, 1, 6, 16], order = [0, 1, 3, 2]";
+
+TEST(Convolution, ForwardAtTheEdges) {
+  expectRight(convolution("5x7x7x13xf32", "3x3x13x20xf32", "nc,co->no",
+                          "[3, 3] low [1, 1] high [1, 1]", "5x7x7x20xf32", pixels));
+  expectRight(convolution("6x5x9x3xf32", "5x3x3x16xf32", "nc,co->no",
+                          "[5, 3] low [2, 0] high [1, 2]", "5x5x9x16xf32", pixels));
+}
+
+TEST(Convolution, StridesAndDilation) {
+  expectRight(convolution("9x8x3x10xf32", "3x3x10x8xf32", "nc,co->no",
+                          "[3, 3] stride [2, 2] low [1, 1] high [1, 1]", "5x4x3x8xf32", pixels));
+  expectRight(convolution("9x8x7x4xf32", "3x2x4x8xf32", "nc,co->no",
+                          "[3, 2] low [2, 1] high [2, 1] dilation [2, 3]", "9x7x7x8xf32", pixels));
+}
+
+TEST(Convolution, InputGradient) {
+  expectRight(convolution("5x4x6x8xf32", "3x3x10x8xf32", "no,co->nc",
+                          "[3, 3] low [1, 1] high [1, 2] base [2, 2] reversed", "9x8x6x10xf32",
+                          pixels));
+  expectRight(convolution("4x4x6x8xf32", "2x2x10x8xf32", "no,co->nc",
+                          "[2, 2] low [1, 1] high [3, 1] base [3, 2] reversed", "13x8x6x10xf32",
+                          pixels));
+}
+
+TEST(Convolution, Panels) {
+  expectRight(convolution("4x4x7x5xf32", "3x3x5x20xf32", "nc,co->no",
+                          "[3, 3] low [1, 1] high [1, 1]", "4x4x7x20xf32", pixels,
+                          ", layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]"));
+  expectRight(convolution("4x4x7x20xf32", "3x3x5x20xf32", "no,co->nc",
+                          "[3, 3] low [1, 1] high [1, 1] reversed", "4x4x7x5xf32", pixels,
+                          ", layouts = [unit, #exec.panel<dim = 2, width = 16>, unit]"));
+}
+
+TEST(Convolution, FilterGradientInBlocks) {
+  for (const char *block : {"", ", block = [1, 4]", ", block = [1, 7]", ", block = [3, 2]"})
+    expectRight(convolution("8x7x5x13xf32", "8x7x5x20xf32", "nc,no->co",
+                            "[8, 7] low [1, 1] high [1, 1]", "3x3x13x20xf32",
+                            "tile = [1, 1, 6, 16], order = [3, 0, 1, 2]", "", block));
+  // A stride of the forward is a dilation here.
+  expectRight(convolution("9x8x5x6xf32", "5x4x5x8xf32", "nc,no->co",
+                          "[5, 4] low [1, 1] high [1, 0] dilation [2, 2]", "3x3x6x8xf32",
+                          "tile = [1, 1, 6, 8], order = [0, 1, 2, 3]", "", ", block = [1, 2]"));
+}
+
+TEST(Convolution, OneAndThreeDims) {
+  expectRight(convolution("9x5x6xf32", "3x6x10xf32", "nc,co->no", "[3] low [1] high [1]",
+                          "9x5x10xf32", "tile = [1, 5, 16], order = [0, 2, 1]"));
+  expectRight(convolution("3x4x5x5x6xf32", "2x3x3x6x10xf32", "nc,co->no",
+                          "[2, 3, 3] low [1, 1, 1] high [0, 1, 1]", "3x4x5x5x10xf32",
+                          "tile = [1, 1, 1, 5, 16], order = [0, 1, 2, 4, 3]"));
+}
+
+TEST(Convolution, DepthwiseAndGroups) {
+  expectRight(convolution("6x5x4x13xf32", "3x3x13xf32", "nc,c->nc",
+                          "[3, 3] low [1, 1] high [1, 1]", "6x5x4x13xf32",
+                          "tile = [1, 1, 2, 16], order = [0, 1, 2, 3]"));
+  expectRight(convolution("6x5x4x2x3xf32", "3x3x2x3x10xf32", "ngc,gco->ngo",
+                          "[3, 3] low [1, 1] high [1, 1]", "6x5x4x2x10xf32",
+                          "tile = [1, 1, 4, 1, 16], order = [0, 1, 3, 4, 2]"));
+}
+
+} // namespace

@@ -1,0 +1,162 @@
+// Models of one node, made and run in a test: what ONNX's own cases leave out.
+#ifndef TEST_UNIT_COMPILER_IMPORT_ONENODE_H
+#define TEST_UNIT_COMPILER_IMPORT_ONENODE_H
+
+#include "Importing.h"
+#include "compiler/Interpreter.h"
+#include "compiler/import/OnnxModel.h"
+#include "llvm/Support/FileSystem.h"
+#include <numeric>
+
+namespace gradc {
+
+using Floats = std::vector<float>;
+
+/// `OneNode("Pad", 19).input({3}).ints({2, 1}).set("mode", "wrap")`. Inputs are f32 0, 1, 2, ...
+/// unless said otherwise; `ints` and `floats` are operands known at compile time.
+class OneNode {
+public:
+  using Shape = std::vector<int64_t>;
+  OneNode(llvm::StringRef op, int64_t opset, int outputs = 1) {
+    model.set_ir_version(8);
+    model.add_opset_import()->set_version(opset);
+    model.mutable_graph()->add_node()->set_op_type(op.str());
+    node().set_name("node");
+    for (int i = 0; i < outputs; ++i) {
+      node().add_output("y" + std::to_string(i));
+      model.mutable_graph()->add_output()->set_name(node().output(i));
+    }
+  }
+
+  OneNode &input(const Shape &shape, std::vector<float> values = {}, int32_t type = 1) {
+    std::string name = "x" + std::to_string(node().input_size());
+    auto *info = model.mutable_graph()->add_input();
+    info->set_name(name);
+    info->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+    auto *dims = info->mutable_type()->mutable_tensor_type()->mutable_shape();
+    int64_t count = 1;
+    for (int64_t d : shape) {
+      dims->add_dim()->set_dim_value(d);
+      count *= d;
+    }
+    if (values.empty()) {
+      values.resize(count);
+      std::iota(values.begin(), values.end(), 0.0f);
+    }
+    node().add_input(name);
+    data.push_back(values);
+    return *this;
+  }
+  OneNode &floats(const Shape &shape, const std::vector<float> &values) {
+    onnx::TensorProto &tensor = initializer(1, shape);
+    tensor.mutable_float_data()->Add(values.begin(), values.end());
+    return *this;
+  }
+  OneNode &ints(const Shape &values) {
+    onnx::TensorProto &tensor = initializer(7, {int64_t(values.size())});
+    tensor.mutable_int64_data()->Add(values.begin(), values.end());
+    return *this;
+  }
+  OneNode &nothing() {
+    node().add_input("");
+    return *this;
+  }
+
+  OneNode &set(llvm::StringRef name, const char *text) {
+    attribute(name, 3).set_s(text);
+    return *this;
+  }
+  OneNode &set(llvm::StringRef name, int64_t value) {
+    attribute(name, 2).set_i(value);
+    return *this;
+  }
+  OneNode &set(llvm::StringRef name, double value) {
+    attribute(name, 1).set_f(float(value));
+    return *this;
+  }
+  OneNode &set(llvm::StringRef name, const Shape &values) {
+    attribute(name, 7).mutable_ints()->Add(values.begin(), values.end());
+    return *this;
+  }
+
+  onnx::NodeProto &node() { return *model.mutable_graph()->mutable_node(0); }
+
+  onnx::ModelProto model;
+  std::vector<std::vector<float>> data;
+
+private:
+  onnx::TensorProto &initializer(int32_t type, const Shape &shape) {
+    onnx::TensorProto &tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_name("c" + std::to_string(node().input_size()));
+    tensor.set_data_type(type);
+    tensor.mutable_dims()->Add(shape.begin(), shape.end());
+    node().add_input(tensor.name());
+    return tensor;
+  }
+  onnx::AttributeProto &attribute(llvm::StringRef name, int32_t type) {
+    onnx::AttributeProto &a = *node().add_attribute();
+    a.set_name(name.str());
+    a.set_type(type);
+    return a;
+  }
+};
+
+class OneNodeTest : public Importing {
+protected:
+  mlir::FailureOr<Imported> import(const OneNode &one) {
+    llvm::SmallString<128> path;
+    int file;
+    EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("gradc-node", "onnx", file, path));
+    llvm::raw_fd_ostream(file, /*shouldClose=*/true) << one.model.SerializeAsString();
+    mlir::FailureOr<Imported> imported = importModel(context, path);
+    llvm::sys::fs::remove(path);
+    return imported;
+  }
+
+  /// What the node's outputs are; empty after a failure.
+  llvm::SmallVector<mlir::grad::HostTensor> run(const OneNode &one) {
+    auto imported = import(one);
+    EXPECT_TRUE(mlir::succeeded(imported)) << everything();
+    if (mlir::failed(imported))
+      return {};
+    auto forward = imported->module->lookupSymbol<mlir::func::FuncOp>("forward");
+    std::vector<mlir::grad::HostTensor> arguments;
+    for (auto [type, values] : llvm::zip(forward.getArgumentTypes(), one.data)) {
+      arguments.emplace_back(mlir::cast<mlir::RankedTensorType>(type));
+      for (auto [i, value] : llvm::enumerate(values))
+        arguments.back().setFloat(int64_t(i), value);
+    }
+    return Interpreter(*imported->module).run(forward, arguments);
+  }
+
+  /// The node's output `i` is `expected`, row by row.
+  void expect(const OneNode &one, const OneNode::Shape &shape, const Floats &expected,
+              unsigned i = 0) {
+    auto results = run(one);
+    ASSERT_GT(results.size(), i);
+    EXPECT_EQ(results[i].getShape(), llvm::ArrayRef(shape));
+    ASSERT_EQ(size_t(results[i].size()), expected.size());
+    for (auto [k, value] : llvm::enumerate(expected))
+      EXPECT_NEAR(results[i].getFloat(int64_t(k)), value, 1e-5) << "element " << k;
+  }
+
+  void expectFails(const OneNode &one, llvm::ArrayRef<llvm::StringRef> errors) {
+    said.clear();
+    EXPECT_TRUE(mlir::failed(import(one)));
+    expectSaid(errors);
+  }
+
+  /// How often each op occurs in what a node becomes.
+  template <typename Op> int count(const OneNode &one) {
+    auto imported = import(one);
+    EXPECT_TRUE(mlir::succeeded(imported)) << everything();
+    int n = 0;
+    if (mlir::succeeded(imported))
+      imported->module.get()->walk([&](Op) { ++n; });
+    return n;
+  }
+};
+
+} // namespace gradc
+
+#endif
