@@ -34,7 +34,7 @@ Status writeWeights(Session &session, const std::string &output) {
   std::vector<NamedArray> arrays;
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
-    if (artifact.elements<gradc_artifact_place>(state.places).empty())
+    if (state.places.count == 0) // not an initializer of the model
       continue;
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
     std::vector<std::byte> &value = values.emplace_back(state.tensor.bytes);

@@ -3,6 +3,7 @@
 
 #include "compiler/import/ArrayFile.h"
 #include "compiler/import/OnnxModel.h"
+#include "compiler/import/TableFile.h"
 #include "compiler/import/TrainingSpec.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -87,11 +88,20 @@ int inspectArrays(const char *what, llvm::Expected<std::map<std::string, ArrayIn
   return exitCode(Code::ok);
 }
 
-llvm::Expected<std::map<std::string, ArrayInfo>> readOne(const std::string &path) {
-  auto info = readNpy(path);
+/// A file of one array, which has no name.
+llvm::Expected<std::map<std::string, ArrayInfo>> only(llvm::Expected<ArrayInfo> info) {
   if (!info)
     return info.takeError();
   return std::map<std::string, ArrayInfo>{{"array", *info}};
+}
+
+int inspectTable(const std::string &path) {
+  auto table = readCsv(path, ',');
+  if (!table)
+    return fail(Code::error, path + ": " + llvm::toString(table.takeError()));
+  fmt::print(".csv table of {} rows; columns, where they are separated by commas:\n  {}\n",
+             table->rows, fmt::join(table->columns, "\n  "));
+  return exitCode(Code::ok);
 }
 
 int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
@@ -117,9 +127,15 @@ int inspect(const std::string &path) {
   if (isCheckpoint(path))
     return inspectCheckpoint(path);
   if (bytes.starts_with("\x93NUMPY"))
-    return inspectArrays(".npy array", readOne(path));
+    return inspectArrays(".npy array", only(readNpy(path)));
   if (bytes.starts_with("PK"))
     return inspectArrays(".npz archive", readNpz(path));
+  if (name.ends_with(".csv"))
+    return inspectTable(path);
+  // MNIST's names: train-images-idx3-ubyte, perhaps with .gz behind.
+  if (name.contains("idx") &&
+      (bytes.starts_with(llvm::StringRef("\0\0", 2)) || name.ends_with(".gz")))
+    return inspectArrays(".idx array", only(readIdx(path)));
   if (name.ends_with(".safetensors"))
     return inspectSafetensors(bytes, path);
   if (name.ends_with(".onnx"))
@@ -127,7 +143,7 @@ int inspect(const std::string &path) {
   if (bytes.contains('\0'))
     return fail(Code::invalid, path +
                                    " is neither an artifact, a checkpoint, an ONNX model (.onnx), "
-                                   "a training spec, .npy, .npz nor safetensors");
+                                   "a training spec, .npy, .npz, .csv, .idx nor safetensors");
   return inspectSpec(path);
 }
 
@@ -153,7 +169,8 @@ void addInspect(CLI::App &app, Runner &run) {
   CLI::App *command = app.add_subcommand("inspect", "what is in a file of gradc's");
   command
       ->add_option("file", *file,
-                   "an artifact, checkpoint, ONNX model, training spec, .npy, .npz or safetensors")
+                   "an artifact, checkpoint, ONNX model, training spec, .npy, .npz, .csv, .idx or "
+                   "safetensors")
       ->required();
   command->callback([=, &run] { run = [=] { return inspect(*file); }; });
 }
