@@ -36,12 +36,26 @@ HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr l
   return tensor;
 }
 
-/// The largest difference, relative to the largest magnitude; NaN and infinities must be equal.
-double compare(const HostTensor &found, const HostTensor &expected) {
-  double largest = 1e-30, worst = 0;
-  for (int64_t i = 0; i < expected.size(); ++i)
-    if (std::isfinite(expected.getFloat(i)))
-      largest = std::max(largest, std::abs(expected.getFloat(i)));
+/// The largest finite magnitude in a tensor of floats.
+double largestIn(const HostTensor &tensor) {
+  double largest = 1e-30;
+  for (int64_t i = 0; isa<FloatType>(tensor.getElementType()) && i < tensor.size(); ++i)
+    if (std::isfinite(tensor.getFloat(i)))
+      largest = std::max(largest, std::abs(tensor.getFloat(i)));
+  return largest;
+}
+
+/// What a sum of an operand's elements into one of `results` is rounded against, where its terms
+/// cancel as in the gradient of a bias before a normalization.
+double roundingScale(const HostTensor &operand, int64_t results) {
+  double terms = double(operand.size()) / double(std::max<int64_t>(results, 1));
+  return 1e-2 * largestIn(operand) * std::sqrt(std::max(terms, 1.0));
+}
+
+/// The largest difference, relative to the largest magnitude, which is at least `scale`; NaN and
+/// infinities must be equal.
+double compare(const HostTensor &found, const HostTensor &expected, double scale) {
+  double largest = std::max(largestIn(expected), scale), worst = 0;
   for (int64_t i = 0; i < expected.size(); ++i) {
     double a = found.getFloat(i), b = expected.getFloat(i);
     if (a == b || (std::isnan(a) && std::isnan(b)))
@@ -104,7 +118,10 @@ private:
       auto found = read(kernel, expected.getType(), index, launch, operands.size() + i);
       if (!found)
         return found.takeError();
-      double error = compare(*found, expected);
+      double scale = 0;
+      for (const HostTensor &operand : operands)
+        scale = std::max(scale, roundingScale(operand, expected.size()));
+      double error = compare(*found, expected, scale);
       if (error < check.error)
         continue;
       check.error = error;

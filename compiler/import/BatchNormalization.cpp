@@ -66,6 +66,33 @@ static Expr mix(const BatchNorm &norm, Expr running, Expr batch) {
   return running * norm.momentum + batch * (1 - norm.momentum);
 }
 
+/// An exporter may have merged equal initializers, as the zeros of an untrained model: a statistic
+/// that is something else, too, cannot be updated. One module in two places is no such thing.
+static LogicalResult expectOwn(Node &n, unsigned i) {
+  const onnx::GraphProto &graph = n.getEntry().getModel().graph();
+  llvm::StringMap<StringRef> copies;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Identity" && node.input_size() == 1 && node.output_size() == 1)
+      copies[node.output(0)] = node.input(0);
+  auto original = [&](StringRef name) {
+    for (unsigned steps = 0; copies.contains(name) && steps < copies.size(); ++steps)
+      name = copies.lookup(name);
+    return name;
+  };
+  StringRef name = original(n.inputName(i)), owner = original(n.inputName(scale));
+  for (const onnx::NodeProto &node : graph.node())
+    for (int k = 0; k < node.input_size(); ++k) {
+      bool same = node.op_type() == "BatchNormalization" && unsigned(k) == i &&
+                  original(node.input(scale)) == owner;
+      if (node.op_type() != "Identity" && !same && original(node.input(k)) == name)
+        return n.error() << "expected a running statistic of its own, found "
+                         << n.describeOperand(i) << ", which is also operand " << k << " of "
+                         << node.op_type() << " \"" << node.name()
+                         << "\"; export the model without merging equal initializers";
+    }
+  return success();
+}
+
 /// As PyTorch: the running variance is the unbiased one, so one sample a channel has none.
 static LogicalResult updateRunning(Node &n, const BatchNorm &norm, Expr batchMean,
                                    Expr batchVariance) {
@@ -98,10 +125,14 @@ static LogicalResult importBatchNormalization(Node &n) {
   States &states = n.getEntry().getStates();
   bool frozen = states.isFrozen(norm.mean) || states.isFrozen(norm.variance);
   bool updates = n.training() && !frozen;
-  for (unsigned i : {mean, variance})
-    if (!frozen && !states.makeStatistic(n.operand(i), n.loc()) && updates)
+  for (unsigned i : {mean, variance}) {
+    bool isState = !frozen && states.makeStatistic(n.operand(i), n.loc());
+    if (updates && !isState)
       return n.error() << "expected an initializer as running statistic, found "
                        << n.describeOperand(i);
+    if (updates && failed(expectOwn(n, i)))
+      return failure();
+  }
   Expr y = norm.x, newMean = norm.mean, newVariance = norm.variance;
   if (updates || asked) {
     auto normalized =

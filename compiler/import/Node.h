@@ -57,6 +57,7 @@ public:
   unsigned operandCount() const { return operands.size(); }
   /// Operand `i`, or null where the node leaves it out.
   mlir::Value operand(unsigned i) const { return i < operands.size() ? operands[i] : nullptr; }
+  llvm::StringRef inputName(unsigned i) const { return proto.input(int(i)); }
   mlir::RankedTensorType type(unsigned i) const;
   mlir::Type element(unsigned i) const { return type(i).getElementType(); }
   llvm::ArrayRef<int64_t> shape(unsigned i) const { return type(i).getShape(); }

@@ -31,7 +31,7 @@ def mlp(opset=17, activation="Relu", last=None, batch="N", inputs=4, hidden=6, c
     return model
 
 
-def normalized(shared=False, constant=False):
+def normalized(shared=False, constant=False, merged=False):
     """x [N, 4] -> batch normalization (twice when shared) -> logits [N, 3]."""
     model = Model("normalized")
     value = model.input("x", FLOAT, ["N", 4])
@@ -39,6 +39,8 @@ def normalized(shared=False, constant=False):
              for name, number in [("weight", 1.0), ("bias", 0.0), ("running_mean", 0.5), ("running_var", 1.0)]]
     if constant:
         names[2] = model.node("Constant", [], ["mean"], "constant", value=tensor("", FLOAT, [4], [0.5] * 4))
+    if merged:  # behind Identity, as PyTorch's exporter leaves it
+        names[2] = model.node("Identity", [names[1]], ["norm.copy"], "copy")
     for output in ["normalized", "again"] if shared else ["normalized"]:
         value = model.node("BatchNormalization", [value, *names], [output], "norm", momentum=0.75)
     weight = model.initializer("fc.weight", FLOAT, [4, 3], [0.1 * i for i in range(12)])
@@ -69,6 +71,7 @@ def good():
     yield "normalized", normalized()
     yield "normalized-twice", normalized(shared=True)
     yield "normalized-constant", normalized(constant=True)
+    yield "normalized-merged", normalized(merged=True)
     yield "convnet", convnet()
     yield "mlp", mlp()
     yield "mlp-fixed", mlp(batch=1)

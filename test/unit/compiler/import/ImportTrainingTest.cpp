@@ -181,6 +181,15 @@ TEST_F(ImportTrainingTest, RefusesStatisticsThatCannotBeUpdated) {
   expectSaid({"expected an initializer as running statistic, found operand 3 (\"mean\", f32 [4])"});
 }
 
+TEST_F(ImportTrainingTest, RefusesStatisticsMergedWithParameters) {
+  Parts parts;
+  parts.model = "model: \"normalized-merged.onnx\"";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"expected a running statistic of its own, found operand 3 (\"norm.copy\", f32 [4]), "
+              "which is also operand 2 of BatchNormalization \"norm\"; export the model without "
+              "merging equal initializers"});
+}
+
 TEST_F(ImportTrainingTest, RefusesABatchOfOneElementAChannel) {
   Parts parts;
   parts.model = "model: \"normalized.onnx\"";
