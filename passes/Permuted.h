@@ -6,12 +6,11 @@
 
 namespace gradc {
 
-/// Can the op work on tensors that are transposed by `permutation`, with no more change than its
-/// dims numbered anew? Its moved values (see below) then all have the permutation's rank.
+/// Can the op work on operands that are all transposed by `permutation`, with no more change than
+/// its dims numbered anew?
 bool canPermute(mlir::Operation *op, llvm::ArrayRef<int64_t> permutation);
 
-/// Do operands (results) of such an op come transposed? Indices of windows do; what a reduction
-/// leaves does not.
+/// Does the result of such an op come transposed, too? What a reduction leaves does not.
 bool isMovedResult(mlir::OpResult result);
 
 /// How the result that is not moved has to be transposed to be as it was; empty where it is.
@@ -23,7 +22,7 @@ llvm::SmallVector<int64_t> restoredOrder(mlir::OpResult result,
 mlir::Operation *buildPermuted(mlir::OpBuilder &builder, mlir::Operation *op,
                                mlir::ValueRange operands, llvm::ArrayRef<int64_t> permutation);
 
-/// The dims 0, 1, ... `dims` of a tensor, as the transposed tensor numbers them; unsorted.
+/// `dims` of a tensor as the tensor transposed by `permutation` numbers them, in the same order.
 llvm::SmallVector<int64_t> permuteDims(llvm::ArrayRef<int64_t> dims,
                                        llvm::ArrayRef<int64_t> permutation);
 
