@@ -45,8 +45,8 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
     return order;
   }
 
-  /// How a use transposes what it reads; empty where it does not. Names matmul because its flag is a
-  /// transpose: free in the product, but the update of a weight walks it in the order of its
+  /// How a use transposes what it reads; empty where it does not. Names matmul because its flag is
+  /// a transpose: free in the product, but the update of a weight walks it in the order of its
   /// gradient.
   static SmallVector<int64_t> permutationOf(OpOperand &use) {
     if (auto transpose = dyn_cast<TransposeOp>(use.getOwner()))

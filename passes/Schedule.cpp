@@ -113,7 +113,8 @@ private:
     }
   }
 
-  /// Positions that make a sum of some length, so that loading and storing the accumulators is rare.
+  /// Positions that make a sum of some length, so that loading and storing the accumulators is
+  /// rare.
   SmallVector<int64_t> blockOf(ConvolutionOp op) {
     constexpr int64_t steps = 128;
     ArrayRef<int64_t> size = op.getWindow().getSize();

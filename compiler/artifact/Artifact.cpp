@@ -136,8 +136,8 @@ private:
       auto state = module.lookupSymbol<StateOp>(op.getState());
       bool packed = op.getLayout() || state.getPermutation();
       bufferIndex[op.getSymName()] = uint32_t(buffers.size());
-      buffers.push_back({stateIndex.lookup(op.getState()), op.getMirror(), packed, 0,
-                         uint64_t(op.getBytes())});
+      buffers.push_back(
+          {stateIndex.lookup(op.getState()), op.getMirror(), packed, 0, uint64_t(op.getBytes())});
     }
     std::vector<gradc_artifact_kernel> kernels;
     for (auto op : module.getOps<exec::KernelOp>()) {

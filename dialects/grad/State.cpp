@@ -37,9 +37,8 @@ int64_t ConstantOp::getFlops() { return 0; }
 
 void StateOp::build(OpBuilder &builder, OperationState &state, StringRef name, StateKind kind,
                     Type type, ElementsAttr initial) {
-  build(builder, state, builder.getStringAttr(name),
-        StateKindAttr::get(builder.getContext(), kind), TypeAttr::get(type), initial,
-        DenseI64ArrayAttr());
+  build(builder, state, builder.getStringAttr(name), StateKindAttr::get(builder.getContext(), kind),
+        TypeAttr::get(type), initial, DenseI64ArrayAttr());
 }
 
 RankedTensorType StateOp::getLogicalType() {

@@ -1,5 +1,5 @@
-// Measures generated convolutions, forward and both gradients, against this machine's own FMA peak, in turns, on one
-// thread, with schedules of the pass. Prints one JSON object a kernel.
+// Measures generated convolutions, forward and both gradients, against this machine's own FMA peak,
+// in turns, on one thread, with schedules of the pass. Prints one JSON object a kernel.
 #include "test/bench/Kernel.h"
 
 #include "dialects/grad/Grad.h"
@@ -16,28 +16,52 @@ int main() {
     const char *name;
     int64_t size, batch, channels, filters, taps, stride;
   };
-  const Shape shapes[] = {
-      {"first", 32, 64, 3, 32, 3, 1},   {"32ch", 32, 64, 32, 32, 3, 1}, {"64ch", 16, 64, 64, 64, 3, 1},
-      {"64ch b32", 16, 32, 64, 64, 3, 1}, {"128ch", 8, 32, 128, 128, 3, 1}, {"256ch", 4, 32, 256, 256, 3, 1}, {"512ch", 2, 32, 512, 512, 3, 1},
-      {"stride", 16, 32, 64, 128, 3, 2}, {"1x1", 16, 32, 64, 128, 1, 1}};
+  const Shape shapes[] = {{"first", 32, 64, 3, 32, 3, 1},   {"32ch", 32, 64, 32, 32, 3, 1},
+                          {"64ch", 16, 64, 64, 64, 3, 1},   {"64ch b32", 16, 32, 64, 64, 3, 1},
+                          {"128ch", 8, 32, 128, 128, 3, 1}, {"256ch", 4, 32, 256, 256, 3, 1},
+                          {"512ch", 2, 32, 512, 512, 3, 1}, {"stride", 16, 32, 64, 128, 3, 2},
+                          {"1x1", 16, 32, 64, 128, 1, 1}};
   int64_t width = level->vectorBytes / 4 * level->tileVectors;
   bool good = true;
   for (const Shape &s : shapes) {
     int64_t pad = s.taps / 2, out = (s.size + 2 * pad - s.taps) / s.stride + 1;
-    int64_t left = s.taps - 1 - pad, right = s.size - 1 - left - (out - 1) * s.stride + s.taps - 1, high = (s.taps - 1) + (out - 1) * s.stride - pad - (s.size - 1);
+    int64_t left = s.taps - 1 - pad, right = s.size - 1 - left - (out - 1) * s.stride + s.taps - 1,
+            high = (s.taps - 1) + (out - 1) * s.stride - pad - (s.size - 1);
     std::string x = llvm::formatv("tensor<{0}x{0}x{1}x{2}xf32>", s.size, s.batch, s.channels),
                 y = llvm::formatv("tensor<{0}x{0}x{1}x{2}xf32>", out, s.batch, s.filters),
                 w = llvm::formatv("tensor<{0}x{0}x{1}x{2}xf32>", s.taps, s.channels, s.filters);
-    auto text = [&](std::string a, std::string b, const char *dims, std::string window, std::string c, int panel) {
-      std::string layouts = panel < 0 ? "" : llvm::formatv("layouts = [unit, #exec.panel<dim = {0}, width = {1}>, unit]", panel, width).str();
+    auto text = [&](std::string a, std::string b, const char *dims, std::string window,
+                    std::string c, int panel) {
+      std::string layouts =
+          panel < 0 ? ""
+                    : llvm::formatv("layouts = [unit, #exec.panel<dim = {0}, width = {1}>, unit]",
+                                    panel, width)
+                          .str();
       return llvm::formatv(R"(exec.kernel @k(%a: {0}, %b: {1}) attributes {{{5}} {{
         %c = grad.convolution %a, %b dims "{2}" window <{3}> : {0}, {1}
-        exec.yield %c : {4} })", a, b, dims, window, c, layouts).str();
+        exec.yield %c : {4} })",
+                           a, b, dims, window, c, layouts)
+          .str();
     };
     std::string name = s.name;
-    good &= measure(*level, name + " forward", text(x, w, "nc,co->no", llvm::formatv("[{0}, {0}] stride [{1}, {1}] low [{2}, {2}] high [{2}, {2}]", s.taps, s.stride, pad), y, 3));
-    good &= measure(*level, name + " input", text(y, w, "no,co->nc", llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] base [{1}, {1}] reversed", s.taps, s.stride, left, right), x, 2));
-    good &= measure(*level, name + " filter", text(x, y, "nc,no->co", llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] dilation [{1}, {1}]", out, s.stride, pad, high), w, -1));
+    good &=
+        measure(*level, name + " forward",
+                text(x, w, "nc,co->no",
+                     llvm::formatv("[{0}, {0}] stride [{1}, {1}] low [{2}, {2}] high [{2}, {2}]",
+                                   s.taps, s.stride, pad),
+                     y, 3));
+    good &= measure(
+        *level, name + " input",
+        text(y, w, "no,co->nc",
+             llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] base [{1}, {1}] reversed",
+                           s.taps, s.stride, left, right),
+             x, 2));
+    good &=
+        measure(*level, name + " filter",
+                text(x, y, "nc,no->co",
+                     llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] dilation [{1}, {1}]",
+                                   out, s.stride, pad, high),
+                     w, -1));
   }
   return good ? 0 : 1;
 }

@@ -167,8 +167,8 @@ void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
   }
 }
 
-Value TileEmitter::pullOperand(const WindowReads &windows, linalg::GenericOp op,
-                               OpOperand &operand, ArrayRef<LinearExpr> domain, int64_t valid) {
+Value TileEmitter::pullOperand(const WindowReads &windows, linalg::GenericOp op, OpOperand &operand,
+                               ArrayRef<LinearExpr> domain, int64_t valid) {
   if (windows.has(operand)) {
     auto [inside, at] = windows.read(operand, domain, valid);
     return pull(inside, at);

@@ -29,8 +29,8 @@ WindowReads::WindowReads(LoopNest &nest, linalg::GenericOp op,
     reads.clear();
 }
 
-std::optional<WindowReads::Read>
-WindowReads::inspect(OpOperand &operand, ArrayRef<SmallVector<LinearExpr>> domains) {
+std::optional<WindowReads::Read> WindowReads::inspect(OpOperand &operand,
+                                                      ArrayRef<SmallVector<LinearExpr>> domains) {
   linalg::GenericOp around = spreadOut(operand.get());
   if (!around)
     return std::nullopt;
@@ -132,8 +132,8 @@ TapRange WindowReads::sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr 
 
 void WindowReads::enter(unsigned dim, LinearExpr variable) {
   const Axis &axis = *axisOf(dim);
-  elements[dim] = axis.base == 1 ? axis.position + variable * axis.step
-                                 : firstElements[dim] + variable;
+  elements[dim] =
+      axis.base == 1 ? axis.position + variable * axis.step : firstElements[dim] + variable;
 }
 
 std::pair<Value, Point> WindowReads::read(OpOperand &operand, ArrayRef<LinearExpr> domain,

@@ -30,8 +30,8 @@ public:
   /// Says that the loop over the taps of `dim` is at `variable`.
   void enter(unsigned dim, LinearExpr variable);
   /// The tensor inside, and where it is read.
-  std::pair<mlir::Value, Point> read(mlir::OpOperand &operand,
-                                     llvm::ArrayRef<LinearExpr> domain, int64_t valid) const;
+  std::pair<mlir::Value, Point> read(mlir::OpOperand &operand, llvm::ArrayRef<LinearExpr> domain,
+                                     int64_t valid) const;
 
 private:
   /// A dim of an operand where it lies in nothing: the element of tap t stands at

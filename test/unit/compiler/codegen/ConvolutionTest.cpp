@@ -1,4 +1,5 @@
-// Generated convolutions against their meaning: windows at the edge of pictures, spread out, walked in blocks.
+// Generated convolutions against their meaning: windows at the edge of pictures, spread out, walked
+// in blocks.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -74,9 +75,8 @@ TEST(Convolution, OneAndThreeDims) {
 }
 
 TEST(Convolution, DepthwiseAndGroups) {
-  expectRight(convolution("6x5x4x13xf32", "3x3x13xf32", "nc,c->nc",
-                          "[3, 3] low [1, 1] high [1, 1]", "6x5x4x13xf32",
-                          "tile = [1, 1, 2, 16], order = [0, 1, 2, 3]"));
+  expectRight(convolution("6x5x4x13xf32", "3x3x13xf32", "nc,c->nc", "[3, 3] low [1, 1] high [1, 1]",
+                          "6x5x4x13xf32", "tile = [1, 1, 2, 16], order = [0, 1, 2, 3]"));
   expectRight(convolution("6x5x4x2x3xf32", "3x3x2x3x10xf32", "ngc,gco->ngo",
                           "[3, 3] low [1, 1] high [1, 1]", "6x5x4x2x10xf32",
                           "tile = [1, 1, 4, 1, 16], order = [0, 1, 3, 4, 2]"));
