@@ -77,8 +77,10 @@ public:
       resolveHazards(function);
     for (Storage &storage : storages)
       createTransfer(storage);
+    llvm::DenseSet<StringAttr> launched;
+    module.walk([&](exec::LaunchOp launch) { launched.insert(launch.getKernelAttr().getAttr()); });
     for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>()))
-      if (SymbolTable::symbolKnownUseEmpty(kernel, module))
+      if (!launched.contains(kernel.getSymNameAttr()))
         kernel.erase();
   }
 

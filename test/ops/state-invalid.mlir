@@ -5,6 +5,18 @@ grad.state parameter @w : tensor<3xf32> = dense<0.0> : tensor<2xf32>
 
 // -----
 
+// C1: the initial value is the model's, not the entries'.
+// expected-error @+1 {{expected initial of type 'tensor<3x2xf32>', found 'tensor<2x3xf32>'}}
+grad.state parameter @w : tensor<2x3xf32> permutation [1, 0] = dense<0.0> : tensor<2x3xf32>
+
+// -----
+
+// C2
+// expected-error @+1 {{expected permutation of the dims of 'tensor<2x3xf32>', found [1, 1]}}
+grad.state parameter @w : tensor<2x3xf32> permutation [1, 1] = dense<0.0> : tensor<3x2xf32>
+
+// -----
+
 func.func @read_unknown() {
   // expected-error @+1 {{expected a grad.state, found no @w}}
   %0 = grad.read @w : tensor<3xf32>

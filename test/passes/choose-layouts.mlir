@@ -235,3 +235,32 @@ func.func @aside(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   return %d : tensor<8x16xf32>
 }
 }
+
+// -----
+
+// A filter's panels run along what its convolution's vectors do; the checkpoint's order comes back through
+// the transfers.
+
+// CHECK: exec.buffer @filter.primary of @filter layout <dim = 3, width = 16> : 36864
+// CHECK: exec.buffer @filter.mirror1 of @filter layout <dim = 2, width = 16> mirror : 36864
+// CHECK-LABEL: func.func @"pack:filter"(%arg0: tensor<32x16x3x3xf32>
+// CHECK: exec.launch @{{pack.*}}(%arg0) {{.*}} : (tensor<32x16x3x3xf32>) -> tensor<3x3x16x32xf32>
+// CHECK-LABEL: func.func @"unpack:filter"() -> (tensor<32x16x3x3xf32>
+// CHECK: exec.launch @{{unpack.*}} : (tensor<3x3x16x32xf32>) -> tensor<32x16x3x3xf32>
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @filter : tensor<3x3x16x32xf32> permutation [2, 3, 1, 0] = dense<1.0> : tensor<32x16x3x3xf32>
+exec.kernel @forward(%x: tensor<8x8x4x16xf32>, %w: tensor<3x3x16x32xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x4x16xf32>, tensor<3x3x16x32xf32>
+  exec.yield %0 : tensor<8x8x4x32xf32>
+}
+exec.kernel @backward(%g: tensor<8x8x4x32xf32>, %w: tensor<3x3x16x32xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.convolution %g, %w dims "no,co->nc" window <[3, 3] low [1, 1] high [1, 1] reversed> : tensor<8x8x4x32xf32>, tensor<3x3x16x32xf32>
+  exec.yield %0 : tensor<8x8x4x16xf32>
+}
+func.func @step(%x: tensor<8x8x4x16xf32>) -> tensor<8x8x4x16xf32> {
+  %w = grad.read @filter : tensor<3x3x16x32xf32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x8x4x16xf32>, tensor<3x3x16x32xf32>) -> tensor<8x8x4x32xf32>
+  %d = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x8x4x32xf32>, tensor<3x3x16x32xf32>) -> tensor<8x8x4x16xf32>
+  return %d : tensor<8x8x4x16xf32>
+}
+}

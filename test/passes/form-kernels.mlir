@@ -386,3 +386,19 @@ func.func @constants(%x: tensor<4xf32>) -> tensor<4xf32> {
   %3 = grad.add %2, %1 : tensor<4xf32>
   return %3 : tensor<4xf32>
 }
+
+// -----
+
+// A convolution takes its epilogue like any contraction; a filter gradient is walked in blocks, alone.
+
+// CHECK-LABEL: func.func @convolutions
+// CHECK: exec.launch @convolution_relu(%arg0, %arg1)
+// CHECK: %[[G:.*]] = exec.launch @convolution(%arg0, %arg2)
+// CHECK: exec.launch @add(%[[G]], %arg1)
+func.func @convolutions(%x: tensor<16x16x8x4xf32>, %w: tensor<3x3x4x8xf32>, %g: tensor<16x16x8x8xf32>) -> (tensor<16x16x8x8xf32>, tensor<3x3x4x8xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<16x16x8x4xf32>, tensor<3x3x4x8xf32>
+  %1 = grad.relu %0 : tensor<16x16x8x8xf32>
+  %2 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x8x4xf32>, tensor<16x16x8x8xf32>
+  %3 = grad.add %2, %w : tensor<3x3x4x8xf32>
+  return %1, %3 : tensor<16x16x8x8xf32>, tensor<3x3x4x8xf32>
+}

@@ -178,4 +178,48 @@ exec.kernel @scalar(%x: tensor<f32>) attributes {flops = 1 : i64, bytes = 8 : i6
   %0 = grad.exp %x : tensor<f32>
   exec.yield %0 : tensor<f32>
 }
+
+// A convolution's rows are pictures. A filter that fits in a cache is walked pixel by pixel ...
+
+// V3-LABEL: exec.kernel @pixels(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [0, 1, 3, 2], grain = 1>
+// V4-LABEL: exec.kernel @pixels(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 32], order = [0, 1, 3, 2], grain = 1>
+exec.kernel @pixels(%x: tensor<16x16x32x64xf32>, %w: tensor<3x3x64x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<3x3x64x64xf32>
+  exec.yield %0 : tensor<16x16x32x64xf32>
+}
+
+// ... and of a large one each panel meets all pixels.
+
+// V3-LABEL: exec.kernel @panels(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [3, 0, 1, 2], grain = 1>
+// V4-LABEL: exec.kernel @panels(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 32], order = [3, 0, 1, 2], grain = 1>
+exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) attributes {flops = 419430400 : i64, bytes = 3407872 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<4x4x32x256xf32>, tensor<3x3x256x256xf32>
+  exec.yield %0 : tensor<4x4x32x256xf32>
+}
+
+// A filter gradient goes over the pictures in blocks of a sum long enough to pay for its accumulators.
+
+// V3-LABEL: exec.kernel @blocks(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
+// V4-LABEL: exec.kernel @blocks(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 32], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
+exec.kernel @blocks(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<16x16x32x64xf32>
+  exec.yield %0 : tensor<3x3x64x64xf32>
+}
+
+// Few rows leave registers for more columns.
+
+// V3-LABEL: exec.kernel @few(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 2, 32], order = [0, 1, 3, 2]
+// V4-LABEL: exec.kernel @few(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 2, 64], order = [0, 1, 3, 2]
+exec.kernel @few(%x: tensor<8x8x2x16xf32>, %w: tensor<3x3x16x64xf32>) attributes {flops = 1048576 : i64, bytes = 77824 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x2x16xf32>, tensor<3x3x16x64xf32>
+  exec.yield %0 : tensor<8x8x2x64xf32>
+}
 }
