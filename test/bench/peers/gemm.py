@@ -1,4 +1,7 @@
-"""Matrix products of one library, one JSON line a shape:  gemm.py --library torch|torch_bf16|numpy|jax|jax_bf16|ort [--threads 1]"""
+"""Matrix products of one library, one JSON line a shape.
+
+    gemm.py --library torch|torch_bf16|numpy|jax|jax_bf16|ort [--threads 1]
+"""
 import argparse
 import json
 import os

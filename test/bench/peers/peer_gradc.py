@@ -1,7 +1,7 @@
 """gradc: the workload's ONNX file and spec, compiled to an executable. Three runs measure it:
 
 `ms`        gradc-steps on the executable, with the batches in memory, as every peer has them
-`job_ms`    the executable itself as a user runs it, reading batches and writing a log; its losses and memory are those of this run
+`job_ms`    the executable itself as a user runs it, reading batches and writing a log; losses and memory are this run's
 `startup_s` process start to exit of a run of one step, median of five: an upper bound on the first step
 """
 import json

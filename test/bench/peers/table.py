@@ -73,7 +73,8 @@ class Rounds:
         except subprocess.TimeoutExpired:
             return base | {"error": f"no result within {self.timeout} s"}
         if ran.returncode:
-            return base | {"error": (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1][:200]}
+            messages = ran.stderr.replace(f"{cache}/", "").strip().splitlines() or [f"exit code {ran.returncode}"]
+            return base | {"error": messages[-1][:200]}
         result = json.loads(ran.stdout.strip().splitlines()[-1])
         pairs = zip(result["losses"], self.references[workload])
         return base | result | {"loss_error": max(abs(a - b) / abs(b) for a, b in pairs)}
