@@ -117,6 +117,33 @@ def resnet18(width=64, classes=1000):
     return parameters, forward
 
 
+def separable(classes=10):
+    """Depthwise 3x3 and pointwise 1x1 convolutions in turns, each with batch normalization."""
+    parameters, blocks = Parameters(), [("b1", 32, 64, 1), ("b2", 64, 128, 2), ("b3", 128, 128, 1)]
+
+    def declare(name, inputs, outputs, size, groups=1):
+        parameters.conv(f"{name}c", inputs, outputs, size, bias=False, groups=groups)
+        parameters.batchnorm(f"{name}n", outputs)
+
+    declare("stem", 3, 32, 3)
+    for name, inputs, outputs, _ in blocks:
+        declare(f"{name}d", inputs, inputs, 3, groups=inputs)
+        declare(f"{name}p", inputs, outputs, 1)
+    parameters.dense("fc", 128, classes)
+
+    def forward(o, p, s, x, training):
+        def layer(x, name, stride, padding, groups=1):
+            x = o.conv(x, p[f"{name}c_w"], None, stride, padding, groups)
+            return o.relu(o.batchnorm(x, p, s, f"{name}n", training))
+
+        x = layer(x, "stem", 1, 1)
+        for name, inputs, outputs, stride in blocks:
+            x = layer(layer(x, f"{name}d", stride, 1, groups=inputs), f"{name}p", 1, 0)
+        return o.dense(o.mean_pixels(x), p["fc_w"], p["fc_b"])
+
+    return parameters, forward
+
+
 def gpt(layers, width, heads, length, vocabulary):
     """A decoder with learned positions, norms before attention and MLP, GELU, and an untied head."""
     parameters, small = Parameters(), 0.02 / math.sqrt(2 * layers)

@@ -24,10 +24,13 @@ class Operations:
         return tf.reshape(y, (*x.shape[:-1], w.shape[-1])) if len(x.shape) > 2 else y
 
     def conv(x, w, b, stride, padding, groups=1):
-        if stride == 1 and 2 * padding + 1 == w.shape[0]:
-            y = tf.nn.conv2d(x, w, 1, "SAME")
+        pads = [[0, 0], [padding, padding], [padding, padding], [0, 0]]
+        same = stride == 1 and 2 * padding + 1 == w.shape[0]
+        if groups > 1:  # depthwise; the weight is HW1C
+            x = x if same else tf.pad(x, pads)
+            y = tf.nn.depthwise_conv2d(x, tf.transpose(w, (0, 1, 3, 2)), (1, stride, stride, 1), "SAME" if same else "VALID")
         else:
-            y = tf.nn.conv2d(x, w, stride, [[0, 0], [padding, padding], [padding, padding], [0, 0]] if padding else "VALID")
+            y = tf.nn.conv2d(x, w, stride, "SAME" if same else pads if padding else "VALID")
         return y if b is None else tf.nn.bias_add(y, b)
 
     def maxpool(x, size, stride, padding):

@@ -18,11 +18,12 @@ PEERS = {  # in the order in which they run
     "T2": TRAINING + ["jax_scan", "iree", "gradc"],
     "T3": TRAINING + CHANNELS_LAST + ["iree", "gradc"],
     "T4": TRAINING + CHANNELS_LAST + ["gradc"],
+    "T5": TRAINING + CHANNELS_LAST + ["gradc"],
     "T6": TRAINING + ["iree", "gradc"],
     "I1a": INFERENCE, "I1b": INFERENCE, "I2": INFERENCE + CHANNELS_LAST, "I3": INFERENCE,
 }
 # Its SGD has neither momentum nor weight decay: less work than the others', so it is listed but not compared with.
-UNEQUAL = {("T3", "orttrain"), ("T4", "orttrain")}
+UNEQUAL = {("T3", "orttrain"), ("T4", "orttrain"), ("T5", "orttrain")}
 MODULES = {"torch": "torch", "jax": "jax", "tf": "tensorflow", "ort": "onnxruntime", "iree": "iree.compiler",
            "orttrain": "onnxruntime.training", "gradc": "numpy"}
 
