@@ -1,0 +1,65 @@
+"""What every peer hands over, and how it is measured."""
+import os
+import resource
+import statistics
+import time
+from typing import Any, Callable, NamedTuple
+
+
+class Steps(NamedTuple):
+    call: Callable[[int], Any]  # takes step i and returns a handle, perhaps before it is done
+    values: Callable[[Any], list]  # the losses behind a handle; inference: the mean square of the output
+    wait: Callable[[Any], None] = lambda handle: None  # until the handle's step is done
+    per_call: int = 1
+
+
+def mean_square(output):
+    return [float((output.astype("float64") ** 2).mean())]
+
+
+def since_start():
+    """Seconds since the kernel started this process."""
+    with open("/proc/self/stat") as file:
+        ticks = int(file.read().rsplit(")", 1)[1].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def measure(make, seconds):
+    """Sets up by make() -> Steps, then steps. `ms` is the median over chunks of about 50 ms, each waited for at its end, after a
+    warm-up of twenty steps. Memory is the highest resident size of this process, without compilers started by it."""
+    began = time.perf_counter()
+    steps = make()
+    kept = [steps.call(0)]
+    steps.wait(kept[0])
+    first, startup = time.perf_counter() - began, since_start()
+    calls = max(2, -(-20 // steps.per_call))
+    for i in range(1, calls):
+        kept.append(steps.call(i))
+    steps.wait(kept[-1])
+    losses = [loss for handle in kept for loss in steps.values(handle)][:20]
+
+    began = time.perf_counter()
+    for _ in range(3):
+        handle = steps.call(calls)
+        calls += 1
+    steps.wait(handle)
+    chunk = max(1, int(0.05 / ((time.perf_counter() - began) / 3)))
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < 5 or time.perf_counter() < end:
+        began = time.perf_counter()
+        for _ in range(chunk):
+            handle = steps.call(calls)
+            calls += 1
+        steps.wait(handle)
+        times.append((time.perf_counter() - began) / chunk / steps.per_call * 1e3)
+    times.sort()
+    return {
+        "ms": round(statistics.median(times), 5),
+        "ms_p10": round(times[len(times) // 10], 5),
+        "ms_p90": round(times[len(times) * 9 // 10], 5),
+        "steps": len(times) * chunk * steps.per_call,
+        "first_step_s": round(first, 3),
+        "startup_s": round(startup, 2),
+        "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "losses": losses,
+    }
