@@ -1,5 +1,5 @@
-"""Makes pictures.npz: 800 colour pictures of 24 x 24 in ten classes, each a figure on a darker ground, of random colours, place and
-size, with a twentieth of the pixels replaced at random.
+"""Makes pictures.npz: 800 colour pictures of 24 x 24 in ten classes, each a figure on a darker ground, of random colours,
+place and size, with a twentieth of the pixels replaced at random.
 
     make_data.py [OUTPUT]
 

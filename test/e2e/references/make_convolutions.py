@@ -1,5 +1,5 @@
-"""Makes the stored trajectories of convolutional networks: small networks with initial weights, their batches, the training specs,
-and the twenty losses that PyTorch computes from them in f64; also how far PyTorch in f32 is off those.
+"""Makes the stored trajectories of convolutional networks: small networks with initial weights, their batches, the training
+specs, and the twenty losses that PyTorch computes from them in f64; also how far PyTorch in f32 is off those.
 
 Needs numpy, torch and onnx (made with 2.4.6, 2.15.0 and 1.23.2); run it from anywhere:
     python make_convolutions.py
