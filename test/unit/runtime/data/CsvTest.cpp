@@ -25,7 +25,8 @@ Result<std::vector<SourceArray>> read(std::string_view text, std::span<const Csv
 
 template <typename T> std::vector<T> valuesOf(const SourceArray &array) {
   std::vector<T> values(size_t(array.rows) * array.field.elements());
-  std::memcpy(values.data(), array.data, values.size() * sizeof(T));
+  if (!values.empty())
+    std::memcpy(values.data(), array.data, values.size() * sizeof(T));
   return values;
 }
 
