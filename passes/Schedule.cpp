@@ -118,7 +118,12 @@ private:
   SmallVector<int64_t> blockOf(ConvolutionOp op) {
     constexpr int64_t steps = 128;
     ArrayRef<int64_t> size = op.getWindow().getSize();
-    int64_t inner = op.getFlops() / 2 / root.getNumElements() / op.getWindow().getTaps();
+    auto [lhs, rhs, result] = op.getLetters();
+    int64_t inner = 1; // steps at one position
+    for (auto [letter, n] :
+         llvm::zip(lhs, op.getLhs().getType().getShape().drop_front(size.size())))
+      if (!result.contains(letter))
+        inner *= n;
     SmallVector<int64_t> extents(size.size(), 1);
     for (int64_t d = size.size() - 1; d >= 0 && inner < steps; --d) {
       extents[d] = std::min<int64_t>(size[d], llvm::divideCeil(steps, std::max<int64_t>(inner, 1)));

@@ -241,8 +241,8 @@ func.func @aside(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // A filter's panels run along what its convolution's vectors do; the checkpoint's order comes back through
 // the transfers.
 
-// CHECK: exec.buffer @filter.primary of @filter layout <dim = 3, width = 16> : 36864
-// CHECK: exec.buffer @filter.mirror1 of @filter layout <dim = 2, width = 16> mirror : 36864
+// CHECK: exec.buffer @filter.primary of @filter layout <dim = 3, width = 16> : 18432
+// CHECK: exec.buffer @filter.mirror1 of @filter layout <dim = 2, width = 16> mirror : 18432
 // CHECK-LABEL: func.func @"pack:filter"(%arg0: tensor<32x16x3x3xf32>
 // CHECK: exec.launch @{{pack.*}}(%arg0) {{.*}} : (tensor<32x16x3x3xf32>) -> tensor<3x3x16x32xf32>
 // CHECK-LABEL: func.func @"unpack:filter"() -> (tensor<32x16x3x3xf32>

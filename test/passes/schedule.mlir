@@ -20,18 +20,18 @@ exec.kernel @contraction(%x: tensor<256x64xf32>, %w: tensor<64x128xf32>) attribu
 // One vector of columns leaves registers for twice the rows.
 
 // V3-LABEL: exec.kernel @narrow(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [12, 8], order = [0, 1], grain = 21>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [12, 8], order = [0, 1], grain = 10>
 // V4-LABEL: exec.kernel @narrow(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 15>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 7>
 exec.kernel @narrow(%x: tensor<256x64xf32>, %w: tensor<64x8xf32>) attributes {flops = 262144 : i64, bytes = 75776 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x8xf32>
   exec.yield %0 : tensor<256x8xf32>
 }
 
 // V3-LABEL: exec.kernel @tall(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [0, 1], grain = 15>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [0, 1], grain = 7>
 // V4-LABEL: exec.kernel @tall(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [0, 1], grain = 11>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [0, 1], grain = 5>
 exec.kernel @tall(%x: tensor<256x64xf32>, %w: tensor<64x32xf32>) attributes {flops = 1048576 : i64, bytes = 106496 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x32xf32>
   exec.yield %0 : tensor<256x32xf32>
@@ -49,9 +49,9 @@ exec.kernel @batched(%x: tensor<4x256x64xf32>, %w: tensor<4x64x128xf32>) attribu
 }
 
 // V3-LABEL: exec.kernel @few_rows(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 16], order = [1, 0], grain = 8>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 32], order = [1, 0], grain = 4>
 // V4-LABEL: exec.kernel @few_rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [2, 32], order = [1, 0], grain = 4>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [2, 64], order = [1, 0], grain = 2>
 exec.kernel @few_rows(%x: tensor<2x64xf32>, %w: tensor<64x128xf32>) attributes {flops = 32768 : i64, bytes = 34304 : i64} {
   %0 = grad.matmul %x, %w : tensor<2x64xf32>, tensor<64x128xf32>
   exec.yield %0 : tensor<2x128xf32>
@@ -60,9 +60,9 @@ exec.kernel @few_rows(%x: tensor<2x64xf32>, %w: tensor<64x128xf32>) attributes {
 // f64: half the lanes.
 
 // V3-LABEL: exec.kernel @contraction64(
-// V3-SAME: #exec.schedule<lanes = 4, tile = [6, 8], order = [1, 0], grain = {{[0-9]+}}>
+// V3-SAME: #exec.schedule<lanes = 4, tile = [6, 8], order = [1, 0], grain = 1>
 // V4-LABEL: exec.kernel @contraction64(
-// V4-SAME: #exec.schedule<lanes = 8, tile = [8, 16], order = [1, 0], grain = {{[0-9]+}}>
+// V4-SAME: #exec.schedule<lanes = 8, tile = [8, 16], order = [1, 0], grain = 1>
 exec.kernel @contraction64(%x: tensor<256x64xf64>, %w: tensor<64x128xf64>) attributes {flops = 4194304 : i64, bytes = 458752 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf64>, tensor<64x128xf64>
   exec.yield %0 : tensor<256x128xf64>
@@ -71,9 +71,9 @@ exec.kernel @contraction64(%x: tensor<256x64xf64>, %w: tensor<64x128xf64>) attri
 // Four vectors of a row at a time.
 
 // V3-LABEL: exec.kernel @pointwise(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 13>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 6>
 // V4-LABEL: exec.kernel @pointwise(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 13>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 6>
 exec.kernel @pointwise(%x: tensor<1024x1024xf32>) attributes {flops = 1048576 : i64, bytes = 8388608 : i64} {
   %0 = grad.exp %x : tensor<1024x1024xf32>
   exec.yield %0 : tensor<1024x1024xf32>
@@ -104,9 +104,9 @@ exec.kernel @rows(%x: tensor<64x40xf32>) attributes {flops = 5120 : i64, bytes =
 }
 
 // V3-LABEL: exec.kernel @long_rows(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 10>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 5>
 // V4-LABEL: exec.kernel @long_rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 10>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 5>
 exec.kernel @long_rows(%x: tensor<64x1024xf32>) attributes {flops = 131072 : i64, bytes = 524288 : i64} {
   %0 = grad.reduce_sum %x dims [1] : tensor<64x1024xf32>
   %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x1024xf32>
@@ -117,9 +117,9 @@ exec.kernel @long_rows(%x: tensor<64x1024xf32>) attributes {flops = 131072 : i64
 // Short rows run four at a time: their reductions' latencies overlap.
 
 // V3-LABEL: exec.kernel @short_rows(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [4, 16], order = [0, 1],
+// V3-SAME: #exec.schedule<lanes = 8, tile = [4, 16], order = [0, 1], grain = 8>
 // V4-LABEL: exec.kernel @short_rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [4, 16], order = [0, 1],
+// V4-SAME: #exec.schedule<lanes = 16, tile = [4, 16], order = [0, 1], grain = 8>
 exec.kernel @short_rows(%x: tensor<32x10xf32>) attributes {flops = 640 : i64, bytes = 2560 : i64} {
   %0 = grad.reduce_sum %x dims [1] : tensor<32x10xf32>
   %1 = grad.broadcast %0 dims [0] : tensor<32xf32> -> tensor<32x10xf32>
@@ -131,18 +131,18 @@ exec.kernel @short_rows(%x: tensor<32x10xf32>) attributes {flops = 640 : i64, by
 // is like any other loop.
 
 // V3-LABEL: exec.kernel @pack(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [0, 1], grain = {{[0-9]+}}>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [0, 1], grain = 5>
 // V4-LABEL: exec.kernel @pack(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = {{[0-9]+}}>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 3>
 exec.kernel @pack(%x: tensor<24x40xf32>) attributes {flops = 0 : i64, bytes = 9216 : i64, layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]} {
   %0 = grad.transpose %x permutation [1, 0] : tensor<24x40xf32>
   exec.yield %0 : tensor<40x24xf32>
 }
 
 // V3-LABEL: exec.kernel @swap_outer(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 32], order = [0, 1, 2], grain = 12>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 32], order = [0, 1, 2], grain = 6>
 // V4-LABEL: exec.kernel @swap_outer(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 64], order = [0, 1, 2], grain = 12>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 64], order = [0, 1, 2], grain = 6>
 exec.kernel @swap_outer(%x: tensor<24x40x64xf32>) attributes {flops = 0 : i64, bytes = 491520 : i64} {
   %0 = grad.transpose %x permutation [1, 0, 2] : tensor<24x40x64xf32>
   exec.yield %0 : tensor<40x24x64xf32>
@@ -215,9 +215,9 @@ exec.kernel @blocks(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) at
 // Few rows leave registers for more columns.
 
 // V3-LABEL: exec.kernel @few(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 2, 32], order = [0, 1, 3, 2]
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 2, 32], order = [0, 1, 3, 2], grain = 1>
 // V4-LABEL: exec.kernel @few(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 2, 64], order = [0, 1, 3, 2]
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 2, 64], order = [0, 1, 3, 2], grain = 1>
 exec.kernel @few(%x: tensor<8x8x2x16xf32>, %w: tensor<3x3x16x64xf32>) attributes {flops = 1048576 : i64, bytes = 77824 : i64} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x2x16xf32>, tensor<3x3x16x64xf32>
   exec.yield %0 : tensor<8x8x2x64xf32>
