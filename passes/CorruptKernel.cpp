@@ -37,6 +37,10 @@ struct CorruptKernel : gradc::impl::CorruptKernelBase<CorruptKernel> {
       yield->setOperand(0, result + 1);
     else
       yield->setOperand(0, result * 1.25 + 1);
+    // Only a contraction that is alone is walked in blocks.
+    if (exec::ScheduleAttr s = target.getScheduleAttr())
+      target.setScheduleAttr(exec::ScheduleAttr::get(&getContext(), s.getLanes(), s.getTile(),
+                                                     s.getOrder(), s.getGrain(), {}));
   }
 };
 
