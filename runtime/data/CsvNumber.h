@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace gradc {
@@ -93,8 +94,11 @@ template <typename T> NumberError parseNumber(std::string_view text, T &value) {
   // A wider type tells what became too small, which is 0, from what is too large.
   using Wider = std::conditional_t<std::integral<T>, double, long double>;
   Wider wider = 0;
-  auto [widerLast, widerError] = std::from_chars(text.data(), end, wider);
-  if (widerLast != end || wider != wider)
+  // For long double libstdc++ 12 looks for the end of a C string behind `end`.
+  std::string terminated(text);
+  const char *terminatedEnd = terminated.data() + terminated.size();
+  auto [widerLast, widerError] = std::from_chars(terminated.data(), terminatedEnd, wider);
+  if (widerLast != terminatedEnd || wider != wider)
     return NumberError::noNumber;
   if (widerError != std::errc())
     return NumberError::outOfRange;
