@@ -92,9 +92,11 @@ void Log::step(const StepReport &report) {
     line.real("grad_norm", *report.gradientNorm);
   // Whole microseconds: more digits are noise.
   line.real("ms", std::round(report.milliseconds * 1e3) / 1e3);
+  waiting += report.milliseconds;
 }
 
 Status Log::flush() {
+  waiting = 0;
   size_t done = 0;
   while (isOpen() && done < buffer.size()) {
     ssize_t written = ::write(descriptor, buffer.data() + done, buffer.size() - done);

@@ -40,14 +40,16 @@ public:
 
   void step(const StepReport &report);
   LogLine line(std::string_view event) { return LogLine(buffer, event); }
-  /// Writes what a full buffer holds; else the lines wait for `flush`.
-  Status write() { return buffer.size() < 1 << 16 ? Status() : flush(); }
+  /// Writes what a full buffer holds, and a second's steps: who follows the file sees them. Else
+  /// the lines wait for `flush`.
+  Status write() { return buffer.size() < 1 << 16 && waiting < 1000 ? Status() : flush(); }
   Status flush();
 
 private:
   std::string path;
   int descriptor = -1;
   std::string buffer;
+  double waiting = 0; // milliseconds of the steps in the buffer
 };
 
 } // namespace gradc

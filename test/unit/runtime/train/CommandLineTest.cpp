@@ -123,6 +123,20 @@ TEST(LogTest, LinesReachTheFileWhenTheBufferIsFullAndAtTheEnd) {
   EXPECT_EQ(linesOf(path).size(), 10003u);
 }
 
+TEST(LogTest, ASecondsStepsReachTheFile) {
+  TemporaryFolder folder;
+  std::string path = folder / "log";
+  Log log;
+  ASSERT_TRUE(log.open(path, false).ok());
+  StepReport report;
+  report.milliseconds = 400;
+  for (size_t written : {0, 0, 3, 3, 3, 6}) {
+    log.step(report);
+    ASSERT_TRUE(log.write().ok());
+    EXPECT_EQ(linesOf(path).size(), written);
+  }
+}
+
 class ProgressTest : public testing::Test {
 protected:
   ProgressTest() : path(folder / "out"), descriptor(open(path.c_str(), O_CREAT | O_RDWR, 0600)) {}
