@@ -73,6 +73,7 @@ Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
     return failure(checked.code(), checked.message());
   artifact->base = blob->data();
   artifact->size = blob->size();
+  artifact->releasePages(); // the hash read all of it, a run needs little
   return artifact;
 }
 
@@ -88,6 +89,11 @@ Result<std::shared_ptr<Artifact>> Artifact::fromMemory(std::span<const std::byte
 Artifact::~Artifact() {
   if (mapping)
     munmap(mapping, mappingBytes);
+}
+
+void Artifact::releasePages() const {
+  if (mapping)
+    (void)madvise(mapping, mappingBytes, MADV_DONTNEED);
 }
 
 const gradc_artifact_header &Artifact::header() const {

@@ -255,6 +255,7 @@ Status DeviceSession::writeState(uint32_t state, const void *value) {
 }
 
 Status DeviceSession::resetStates() {
+  constexpr uint64_t releasedBytes = 1 << 20; // a value above is not kept twice
   std::vector<std::byte> filled;
   auto states = theArtifact->states();
   for (uint32_t i = 0; i < states.size(); ++i) {
@@ -268,6 +269,8 @@ Status DeviceSession::resetStates() {
     }
     if (Status written = writeState(i, value); !written.ok())
       return written;
+    if (states[i].tensor.bytes >= releasedBytes)
+      theArtifact->releasePages();
   }
   return {};
 }

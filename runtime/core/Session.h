@@ -28,6 +28,9 @@ public:
   static Result<std::shared_ptr<Artifact>> fromMemory(std::span<const std::byte> bytes);
   ~Artifact();
 
+  /// Gives back the memory of what was read of a file; it is read again where it is wanted.
+  void releasePages() const;
+
   const gradc_artifact_header &header() const;
   std::string_view string(gradc_string offset) const;
   /// The elements of a range: `artifact.elements<gradc_artifact_state>(header().states)`.
