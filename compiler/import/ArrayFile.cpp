@@ -62,11 +62,10 @@ Expected<ArrayInfo> gradc::readNpy(StringRef path) {
   return parseNpy((*buffer)->getBuffer());
 }
 
-/// The first bytes of a raw deflate stream: enough for a header.
-static std::string inflateStart(StringRef bytes) {
-  std::string out(size_t(1) << 16, '\0');
+std::string gradc::inflateStart(StringRef bytes, int windowBits, size_t most) {
+  std::string out(most, '\0');
   z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+  if (inflateInit2(&stream, windowBits) != Z_OK)
     return {};
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
   stream.avail_in = unsigned(std::min<size_t>(bytes.size(), UINT32_MAX));
@@ -152,7 +151,8 @@ Expected<std::map<std::string, ArrayInfo>> gradc::readNpz(StringRef path) {
     if (member.method != 0 && member.method != 8)
       return error("array '%s' uses compression method %d; save it with numpy.savez",
                    member.name.str().c_str(), int(member.method));
-    std::string inflated = member.method == 8 ? inflateStart(packed) : std::string();
+    std::string inflated =
+        member.method == 8 ? inflateStart(packed, -MAX_WBITS, 1 << 16) : std::string();
     Expected<ArrayInfo> info = parseNpy(member.method == 8 ? StringRef(inflated) : packed);
     StringRef name = member.name;
     name.consume_back(".npy");

@@ -81,22 +81,6 @@ Expected<TableInfo> gradc::readCsv(StringRef path, char delimiter) {
   return table;
 }
 
-/// The first bytes of a gzip file's content.
-static std::string gunzipStart(StringRef bytes, size_t most) {
-  std::string out(most, '\0');
-  z_stream stream{};
-  if (inflateInit2(&stream, MAX_WBITS + 16) != Z_OK)
-    return {};
-  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
-  stream.avail_in = unsigned(std::min<size_t>(bytes.size(), UINT32_MAX));
-  stream.next_out = reinterpret_cast<Bytef *>(out.data());
-  stream.avail_out = unsigned(out.size());
-  inflate(&stream, Z_SYNC_FLUSH);
-  out.resize(out.size() - stream.avail_out);
-  inflateEnd(&stream);
-  return out;
-}
-
 static StringRef numpyName(uint8_t code) {
   switch (code) {
   case 0x08:
@@ -124,7 +108,7 @@ Expected<ArrayInfo> gradc::readIdx(StringRef path) {
   std::string start;
   bool isGzip = bytes.starts_with("\x1f\x8b");
   if (isGzip)
-    bytes = start = gunzipStart(bytes, 4 + 4 * 255);
+    bytes = start = inflateStart(bytes, MAX_WBITS + 16, 4 + 4 * 255);
   if (bytes.size() < 4 || bytes[0] || bytes[1])
     return error("expected an idx file, which begins with two zero bytes");
   ArrayInfo info;
