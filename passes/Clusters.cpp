@@ -25,9 +25,8 @@ bool walksBlocks(Operation *op) {
   if (!convolution || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
     return false;
   auto [lhs, rhs, result] = convolution.getLetters();
-  if (result.contains(lhs.back())) // rows of the lhs are not summed along
-    return convolution.getFlops() / 2 / typeOf(op).getNumElements() >= longSum;
-  return false;
+  bool stepsAcrossRows = result.contains(lhs.back());
+  return stepsAcrossRows && convolution.getFlops() / 2 / typeOf(op).getNumElements() >= longSum;
 }
 
 namespace {

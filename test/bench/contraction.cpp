@@ -3,53 +3,19 @@
 #include "compiler/codegen/Codegen.h"
 #include "dialects/grad/Grad.h"
 #include "mlir/Parser/Parser.h"
+#include "test/bench/Peak.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <immintrin.h>
 #include <numeric>
 #include <sys/mman.h>
 #include <unistd.h>
 
 using namespace mlir;
-
-static double seconds() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
-template <typename Work> static double timeOf(Work work) {
-  double start = seconds();
-  work();
-  return seconds() - start;
-}
-
-// Twelve chains hide the latency of two units of five cycles each.
-constexpr int64_t peakSteps = 20000, chains = 12;
-__attribute__((target("avx2,fma"))) static void peakOf256() {
-  __m256 acc[chains], x = _mm256_set1_ps(0.5f);
-  for (__m256 &a : acc)
-    a = x;
-  for (int64_t i = 0; i < peakSteps; ++i)
-    for (__m256 &a : acc) {
-      a = _mm256_fmadd_ps(a, x, x);
-      asm volatile("" : "+x"(a));
-    }
-}
-__attribute__((target("avx512f"))) static void peakOf512() {
-  __m512 acc[chains], x = _mm512_set1_ps(0.5f);
-  for (__m512 &a : acc)
-    a = x;
-  for (int64_t i = 0; i < peakSteps; ++i)
-    for (__m512 &a : acc) {
-      a = _mm512_fmadd_ps(a, x, x);
-      asm volatile("" : "+v"(a));
-    }
-}
+using namespace gradc::bench;
 
 using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end);
 
