@@ -59,6 +59,9 @@ private:
   Status allocateBuffers();
   Status loadKernels();
   Result<Bound *> bind(const gradc_artifact_entry &entry);
+  /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
+  Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                 std::span<void *const> outputs);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
                     std::span<const void *const> inputs, bool inPlace);
   Result<NonFinite> scanInputs(const gradc_artifact_entry &entry,
@@ -238,10 +241,19 @@ Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const voi
   return {};
 }
 
+Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
+                              std::span<const void *const> inputs,
+                              std::span<void *const> outputs) {
+  Status status = run(entry, inputs, outputs);
+  steppedProgram = nullptr; // perhaps this one
+  programs.erase(&entry);
+  return status;
+}
+
 Status DeviceSession::readState(uint32_t state, void *out) {
   const Storage &kept = storage[state];
   if (kept.unpack)
-    return run(*kept.unpack, {}, {&out, 1});
+    return runOnce(*kept.unpack, {}, {&out, 1});
   return device->copyOut(out, kept.primary, theArtifact->states()[state].tensor.bytes);
 }
 
@@ -249,7 +261,7 @@ Status DeviceSession::writeState(uint32_t state, const void *value) {
   const Storage &kept = storage[state];
   if (kept.pack) {
     std::vector<void *> ignored(kept.pack->outputs.count);
-    return run(*kept.pack, {&value, 1}, ignored);
+    return runOnce(*kept.pack, {&value, 1}, ignored);
   }
   return device->copyIn(kept.primary, value, theArtifact->states()[state].tensor.bytes);
 }
