@@ -181,6 +181,7 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   SmallVector<SmallVector<Point>> points;
   for (Output *o : here) {
     points.push_back(tilePoints(*o));
+    tiles.prefetch(o->value, points.back());
     tiles.prepare(o->value, points.back());
   }
   // Results may take the place of operands that are read at the same element: all of a point is

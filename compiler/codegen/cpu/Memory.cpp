@@ -94,6 +94,23 @@ void Memory::store(LoopNest &nest, const Point &p, Value value) const {
     store(nest, p.inLane(l), vector::ExtractOp::create(nest.builder, nest.location, value, l));
 }
 
+std::optional<LinearExpr> Memory::line(LoopNest &nest, const Point &p) const {
+  constexpr int64_t lineBytes = 64, cachedBytes = 256 << 10;
+  int64_t bytes = grad::elementBytes(type.getElementType());
+  std::optional<LinearExpr> at = offset(nest, p);
+  if (!at || (p.hasLanes() && at->lane != 1) || type.getNumElements() * bytes < cachedBytes)
+    return std::nullopt;
+  at->lane = 0;
+  int64_t elements = lineBytes / bytes;
+  at->constant = llvm::divideFloorSigned(at->constant, elements) * elements;
+  return at;
+}
+
+void Memory::prefetch(LoopNest &nest, const LinearExpr &line) const {
+  LLVM::Prefetch::create(nest.builder, nest.location, address(nest, line), /*rw=*/0, /*hint=*/3,
+                         /*cache=*/1);
+}
+
 std::optional<SmallVector<LinearExpr>> Memory::transposable(LoopNest &nest,
                                                             ArrayRef<Point> points) const {
   if (int64_t(points.size()) != nest.lanes || !points[0].hasLanes())

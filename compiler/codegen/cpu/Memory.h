@@ -25,6 +25,11 @@ public:
   mlir::Value loadWhere(LoopNest &nest, const Point &p, mlir::Value mask,
                         mlir::Value otherwise) const;
 
+  /// The first element of the cache line that holds the point's, where the tensor is too large to
+  /// be in a first or second cache already.
+  std::optional<LinearExpr> line(LoopNest &nest, const Point &p) const;
+  void prefetch(LoopNest &nest, const LinearExpr &line) const;
+
   /// `lanes` points whose elements are `spacing` apart in each lane, but one apart from point to
   /// point: contiguous loads, transposed in registers. Nothing when the points are not such.
   std::optional<llvm::SmallVector<mlir::Value>> loadTransposed(LoopNest &nest,

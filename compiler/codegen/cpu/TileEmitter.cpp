@@ -181,6 +181,33 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
   }
 }
 
+void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
+  constexpr int64_t leastSteps = 32; // shorter reductions end before memory answers
+  if (reducedElements(value) < leastSteps)
+    return;
+  std::set<std::pair<const void *, LinearExpr>> lines;
+  for (const Point &p : points)
+    prefetchOnce(value, p, lines);
+}
+
+void TileEmitter::prefetchOnce(Value value, const Point &point,
+                               std::set<std::pair<const void *, LinearExpr>> &lines) {
+  if (auto memory = memories.find(value); memory != memories.end()) {
+    if (std::optional<LinearExpr> line = memory->second.line(nest, point))
+      if (lines.insert({value.getAsOpaquePointer(), *line}).second)
+        memory->second.prefetch(nest, *line);
+    return;
+  }
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumReductionLoops() > 0 || isAssembly(op))
+    return;
+  auto domain = domainOf(cast<OpResult>(value), point);
+  for (OpOperand &operand : op->getOpOperands())
+    if (domain && isRead(op, operand))
+      if (auto at = evaluate(op.getMatchingIndexingMap(&operand), *domain, point.valid))
+        prefetchOnce(operand.get(), *at, lines);
+}
+
 /// The reductions under a value.
 static SmallVector<linalg::GenericOp> reductionsUnder(Value value) {
   SetVector<Operation *> below;

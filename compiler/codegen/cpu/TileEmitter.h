@@ -32,6 +32,8 @@ public:
   /// Computes together what is cheaper together: all reductions under `value`, and loads that are
   /// transposed. Their values at the points are known from then on.
   void prepare(mlir::Value value, llvm::ArrayRef<Point> points);
+  /// Asks early for what is read beside a long reduction, so that it arrives while that runs.
+  void prefetch(mlir::Value value, llvm::ArrayRef<Point> points);
   /// The value at a point: a scalar, or a vector when the point has lanes and the value depends on
   /// them.
   mlir::Value pull(mlir::Value value, const Point &point);
@@ -57,6 +59,8 @@ private:
   mlir::Value computeConstant(mlir::arith::ConstantOp op, const Point &point);
   void prepareOnce(mlir::Value value, llvm::ArrayRef<Point> points,
                    std::set<std::pair<const void *, Point>> &seen);
+  void prefetchOnce(mlir::Value value, const Point &point,
+                    std::set<std::pair<const void *, LinearExpr>> &lines);
 
   /// Each lane computed alone.
   mlir::Value laneByLane(mlir::Type element, const Point &point,
