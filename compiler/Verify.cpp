@@ -17,10 +17,33 @@ namespace {
 /// Relative to the largest element of a tensor: float sums differ by their order.
 double tolerance(Type element) { return element.isF64() ? 1e-11 : element.isF32() ? 2e-5 : 2e-2; }
 
+/// The filters g whose transforms u = G g G^T lie in panels: g = P u P^T with
+/// P = [[1, 0, 0, 0], [0, 1, -1, 0], [0, 0, 0, 1]].
+HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr layout) {
+  const SmallVector<std::pair<int64_t, double>> parts[] = {{{0, 1}}, {{1, 1}, {2, -1}}, {{3, 1}}};
+  int64_t d = layout.getDim(), w = layout.getWidth(), others = type.getDimSize(5 - d);
+  HostTensor transformed(
+      RankedTensorType::get({type.getDimSize(d) / w, 16, others, w}, type.getElementType()), bytes);
+  HostTensor tensor(type);
+  int64_t position = 0;
+  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+    double sum = 0;
+    for (auto [i, a] : parts[index[0]])
+      for (auto [j, b] : parts[index[1]]) {
+        int64_t slot = (index[d] / w * 16 + i * 4 + j) * others + index[5 - d];
+        sum += a * b * transformed.getFloat(slot * w + index[d] % w);
+      }
+    tensor.setFloat(position++, sum);
+  });
+  return tensor;
+}
+
 /// The row-major tensor in `bytes`, which are in `layout`.
 HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr layout) {
   if (!layout)
     return HostTensor(type, bytes);
+  if (layout.getWinograd())
+    return transformBack(bytes, type, layout);
   HostTensor tensor(type);
   int64_t width = elementBytes(type.getElementType()), d = layout.getDim(), w = layout.getWidth();
   MutableArrayRef<char> out = tensor.mutableBytes();

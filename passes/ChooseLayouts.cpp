@@ -2,7 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
-#include "passes/Clusters.h"
+#include "passes/OperandLayout.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -24,37 +24,6 @@ struct Storage {
   SmallVector<exec::BufferOp> buffers;
   bool fixed = false; // something reads or writes it outside a kernel: row-major
 };
-
-/// The dim of a contraction's rhs that runs along the result's last one: the lanes. Names the ops:
-/// each says in its own way how its operands lie.
-std::optional<int64_t> laneDim(Operation *op) {
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    if (matmul.getRhs().getType().getRank() != 2)
-      return std::nullopt;
-    return matmul.getTransposeRhs() ? 0 : 1;
-  }
-  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
-    auto [lhs, rhs, result] = convolution.getLetters();
-    size_t at = rhs.find(result.back());
-    if (at != StringRef::npos && !lhs.contains(result.back()))
-      return convolution.getWindow().getRank() + at;
-  }
-  return std::nullopt;
-}
-
-/// The operand whose panels a contraction's vectors come from, and along which of its dims.
-std::optional<std::pair<BlockArgument, int64_t>> panelOperand(exec::KernelOp kernel) {
-  for (Operation &op : kernel.getBlock()) {
-    if (loopKind(&op) != LoopKind::contraction)
-      continue;
-    auto rhs = dyn_cast<BlockArgument>(op.getOperand(1));
-    std::optional<int64_t> dim = laneDim(&op);
-    if (!rhs || !dim || !rhs.hasOneUse())
-      return std::nullopt;
-    return std::make_pair(rhs, *dim);
-  }
-  return std::nullopt;
-}
 
 class Chooser {
 public:
@@ -106,20 +75,13 @@ private:
   }
 
   PanelAttr wantedBy(exec::LaunchOp launch, unsigned operand) {
-    auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
-    auto panel = panelOperand(kernel);
-    if (!panel || panel->first.getArgNumber() != operand)
-      return nullptr;
-    auto type = cast<RankedTensorType>(panel->first.getType());
-    if (!type.getElementType().isF32() && !type.getElementType().isF64())
-      return nullptr;
-    int64_t lanes = level.vectorBytes / elementBytes(type.getElementType());
-    return PanelAttr::get(module.getContext(), panel->second, lanes * level.tileVectors);
+    return wantedLayout(symbols.lookup<exec::KernelOp>(launch.getKernel()), operand, level);
   }
 
   void createBuffers(Storage &storage) {
-    // A row-major state that a contraction reads is still mirrored in panels.
-    if (storage.layouts.empty() || storage.fixed)
+    // A row-major state that a contraction reads is still mirrored in panels. Updates need values,
+    // so what is kept transformed is a mirror.
+    if (storage.layouts.empty() || storage.fixed || storage.layouts[0].getWinograd())
       storage.layouts.insert(storage.layouts.begin(), PanelAttr());
     OpBuilder builder(storage.state);
     builder.setInsertionPointAfter(storage.state);
@@ -184,7 +146,8 @@ private:
       auto from = cast<RankedTensorType>(value.getType());
       SmallVector<int64_t> order = otherDims(from.getRank(), {layout.getDim()});
       order.push_back(layout.getDim());
-      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth());
+      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth(),
+                              layout.getWinograd());
       exec::KernelOp kernel = copyKernel(from, storage.layouts[0], layout, order);
       Type type = kernel.getYielded().front().getType();
       auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);

@@ -37,7 +37,11 @@ public:
     order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (rank > 0) {
       Operation *op = find(LoopKind::contraction);
-      if (auto windows = dyn_cast_or_null<ConvolutionOp>(op))
+      if (keepsTransformedFilter())
+        filterTransform();
+      else if (readsTransformedFilter())
+        winograd(cast<ConvolutionOp>(op));
+      else if (auto windows = dyn_cast_or_null<ConvolutionOp>(op))
         convolution(windows);
       else if (op)
         contraction(op);
@@ -111,6 +115,40 @@ private:
       // Columns just outside the rows.
       std::swap(order[n], order[n - 1]);
     }
+  }
+
+  bool keepsTransformedFilter() {
+    exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
+    return layout && layout.getWinograd();
+  }
+  bool readsTransformedFilter() {
+    return llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
+      exec::PanelAttr layout = kernel.getLayout(i);
+      return layout && layout.getWinograd();
+    });
+  }
+
+  /// Every filter's nine taps at once, a panel of filters a unit.
+  void filterTransform() {
+    tile = {3, 3, lanes, lanes * level.tileVectors};
+    order = {3, 2, 0, 1};
+  }
+
+  /// As many windows at once as fit, transformed, in half of a small second-level cache: of
+  /// whole batches where they do, of a part otherwise.
+  void winograd(ConvolutionOp op) {
+    constexpr int64_t cachedBytes = 256 << 10, slots = 16;
+    int64_t channels = op.getLhs().getType().getShape().back() + root.getShape().back();
+    int64_t windows = std::max<int64_t>(cachedBytes / (slots * channels * 4), level.tileRows);
+    auto largestDivisor = [](int64_t n, int64_t limit) {
+      int64_t divisor = std::min(n, limit);
+      while (n % divisor != 0)
+        --divisor;
+      return divisor;
+    };
+    int64_t pictures = largestDivisor(size(2), windows);
+    int64_t columns = largestDivisor(size(1) / 2, std::max<int64_t>(windows / pictures, 1));
+    tile = {2, 2 * columns, pictures, lanes * level.tileVectors};
   }
 
   /// Positions that make a sum of some length, so that loading and storing the accumulators is

@@ -40,6 +40,8 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
   if (layout) {
     int64_t size = type.getDimSize(layout.getDim());
     elements = size == 0 ? 0 : elements / size * llvm::alignTo(size, layout.getWidth());
+    if (layout.getWinograd())
+      elements = elements / 9 * 16;
   }
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }

@@ -8,8 +8,8 @@
 using namespace mlir::exec;
 
 static const Level table[] = {
-    {"x86-64-v3", "x86-64-v3", "", 32, 6, 2},
-    {"x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 8, 2},
+    {"x86-64-v3", "x86-64-v3", "", 32, 6, 2, 32},
+    {"x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 8, 2, 32},
 };
 
 llvm::ArrayRef<Level> mlir::exec::levels() { return table; }

@@ -14,6 +14,7 @@ struct Level {
   int64_t vectorBytes;      // of the widest register used
   int64_t tileRows;         // the contraction's register tile: rows x vectors
   int64_t tileVectors;
+  int64_t winogradChannels; // the fewest, in and out, with which F(2x2, 3x3) beats direct loops
 };
 
 /// All levels, lowest first.

@@ -264,3 +264,56 @@ func.func @step(%x: tensor<8x8x4x16xf32>) -> tensor<8x8x4x16xf32> {
   return %d : tensor<8x8x4x16xf32>
 }
 }
+
+// -----
+
+// Filters of 3x3 convolutions with enough channels are kept transformed, in mirrors: the update
+// needs their values. Odd pictures and few channels go the direct way.
+
+// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd = true>, unit]
+// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16, winograd = true>, unit]
+// CHECK-DAG: exec.kernel @[[ODD:odd.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
+// CHECK-DAG: exec.kernel @[[FEW:few.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
+// CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd = true>]
+// CHECK: exec.buffer @w.primary of @w : 73728
+// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 3, width = 16, winograd = true> mirror : 131072
+// CHECK: exec.buffer @w.mirror2 of @w layout <dim = 2, width = 16, winograd = true> mirror : 131072
+// CHECK: exec.buffer @v.primary of @v layout <dim = 3, width = 16> :
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @w : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>
+grad.state parameter @v : tensor<3x3x16x64xf32> = dense<1.0> : tensor<3x3x16x64xf32>
+grad.state parameter @u : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>
+exec.kernel @forward(%x: tensor<8x8x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x4x32xf32>, tensor<3x3x32x64xf32>
+  exec.yield %0 : tensor<8x8x4x64xf32>
+}
+exec.kernel @backward(%d: tensor<8x8x4x64xf32>, %w: tensor<3x3x32x64xf32>) {
+  %0 = grad.convolution %d, %w dims "no,co->nc" window <[3, 3] low [1, 1] high [1, 1] reversed> : tensor<8x8x4x64xf32>, tensor<3x3x32x64xf32>
+  exec.yield %0 : tensor<8x8x4x32xf32>
+}
+exec.kernel @odd(%x: tensor<7x7x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<7x7x4x32xf32>, tensor<3x3x32x64xf32>
+  exec.yield %0 : tensor<7x7x4x64xf32>
+}
+exec.kernel @few(%x: tensor<8x8x4x16xf32>, %w: tensor<3x3x16x64xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x4x16xf32>, tensor<3x3x16x64xf32>
+  exec.yield %0 : tensor<8x8x4x64xf32>
+}
+exec.kernel @update(%w: tensor<3x3x32x64xf32>) attributes {inplace = array<i64: 0>} {
+  %0 = grad.mul %w, %w : tensor<3x3x32x64xf32>
+  exec.yield %0 : tensor<3x3x32x64xf32>
+}
+func.func @step(%x: tensor<8x8x4x32xf32>, %o: tensor<7x7x4x32xf32>, %f: tensor<8x8x4x16xf32>)
+    -> (tensor<8x8x4x32xf32>, tensor<7x7x4x64xf32>, tensor<8x8x4x64xf32>) {
+  %w = grad.read @w : tensor<3x3x32x64xf32>
+  %v = grad.read @v : tensor<3x3x16x64xf32>
+  %u = grad.read @u : tensor<3x3x32x64xf32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x8x4x32xf32>, tensor<3x3x32x64xf32>) -> tensor<8x8x4x64xf32>
+  %dx = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x8x4x64xf32>, tensor<3x3x32x64xf32>) -> tensor<8x8x4x32xf32>
+  %a = exec.launch @odd(%o, %u) {exec.nodes = []} : (tensor<7x7x4x32xf32>, tensor<3x3x32x64xf32>) -> tensor<7x7x4x64xf32>
+  %b = exec.launch @few(%f, %v) {exec.nodes = []} : (tensor<8x8x4x16xf32>, tensor<3x3x16x64xf32>) -> tensor<8x8x4x64xf32>
+  %new = exec.launch @update(%w) {exec.nodes = []} : (tensor<3x3x32x64xf32>) -> tensor<3x3x32x64xf32>
+  grad.write @w, %new : tensor<3x3x32x64xf32>
+  return %dx, %a, %b : tensor<8x8x4x32xf32>, tensor<7x7x4x64xf32>, tensor<8x8x4x64xf32>
+}
+}

@@ -2,7 +2,7 @@
 // them.
 #include "compiler/codegen/cpu/Kernel.h"
 
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -295,12 +295,13 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, Str
   b.setInsertionPointToStart(entry);
   Value begin = entry->getArgument(1), end = entry->getArgument(2);
 
-  auto slice = [&](unsigned i, Value tensor) {
+  auto base = [&](unsigned i) -> Value {
     Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, entry->getArgument(0),
                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    Value base = LLVM::LoadOp::create(b, location, pointer, slot, 8, false, false,
-                                      /*isInvariant=*/true);
-    return Memory(base, cast<RankedTensorType>(tensor.getType()), kernel.getLayout(i));
+    return LLVM::LoadOp::create(b, location, pointer, slot, 8, false, false, /*isInvariant=*/true);
+  };
+  auto slice = [&](unsigned i, Value tensor) {
+    return Memory(base(i), cast<RankedTensorType>(tensor.getType()), kernel.getLayout(i));
   };
   LoopNest nest(b, location, schedule.getLanes());
   TileEmitter tiles(nest, module);
@@ -308,6 +309,20 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, Str
   for (BlockArgument argument : kernel.getBlock().getArguments())
     tiles.bind(argument, slice(slot++, argument));
 
+  if (transformsFilter(kernel)) {
+    emitFilterTransform(kernel, nest, tiles, base(slot), begin, end);
+    LLVM::ReturnOp::create(b, location, ValueRange());
+    return failure(tiles.hasFailed());
+  }
+  if (std::optional<unsigned> filter = transformedFilter(kernel)) {
+    SmallVector<Memory> results;
+    for (Value result : kernel.getYielded())
+      results.push_back(slice(slot++, result));
+    if (failed(emitWinograd(kernel, nest, tiles, base(*filter), results, begin, end)))
+      return failure();
+    LLVM::ReturnOp::create(b, location, ValueRange());
+    return failure(tiles.hasFailed());
+  }
   if (!schedule.getBlock().empty()) {
     Memory result = slice(slot, kernel.getYielded().front());
     if (failed(emitBlocks(kernel, nest, tiles, result, begin, end)))

@@ -66,6 +66,65 @@ TEST(Convolution, FilterGradientInBlocks) {
                           "tile = [1, 1, 6, 8], order = [0, 1, 2, 3]", "", ", block = [1, 2]"));
 }
 
+TEST(Convolution, Winograd) {
+  const char *forward =
+      ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd = true>, unit]";
+  const char *gradient =
+      ", layouts = [unit, #exec.panel<dim = 2, width = 16, winograd = true>, unit]";
+  // Register tiles with and without a rest, several windows of a row at once, and a part of the
+  // pictures.
+  for (const char *tile :
+       {"tile = [2, 2, 7, 16]", "tile = [2, 6, 7, 16]", "tile = [2, 2, 1, 16]"}) {
+    std::string schedule = std::string(tile) + ", order = [0, 1, 2, 3]";
+    expectRight(convolution("4x6x7x24xf32", "3x3x24x32xf32", "nc,co->no",
+                            "[3, 3] low [1, 1] high [1, 1]", "4x6x7x32xf32", schedule.c_str(),
+                            forward),
+                1e-4);
+  }
+  std::string schedule = "tile = [2, 4, 3, 16], order = [0, 1, 2, 3]";
+  expectRight(convolution("6x8x3x16xf32", "3x3x32x16xf32", "no,co->nc",
+                          "[3, 3] low [1, 1] high [1, 1] reversed", "6x8x3x32xf32",
+                          schedule.c_str(), gradient),
+              1e-4);
+  // Without padding, and with more on one side.
+  expectRight(convolution("8x6x3x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3]", "6x4x3x16xf32",
+                          schedule.c_str(), forward),
+              1e-4);
+  expectRight(convolution("5x5x3x8xf32", "3x3x8x16xf32", "nc,co->no",
+                          "[3, 3] low [2, 1] high [1, 2]", "6x6x3x16xf32",
+                          "tile = [2, 2, 3, 16], order = [0, 1, 2, 3]", forward),
+              1e-4);
+}
+
+TEST(Convolution, WinogradKeepsNaN) {
+  // What stands outside of the picture takes no part, whatever is at its edge.
+  KernelRunner runner(
+      convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]",
+                  "4x4x1x16xf32", "tile = [2, 2, 1, 16], order = [0, 1, 2, 3]",
+                  ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd = true>, unit]"));
+  ASSERT_TRUE(runner.isReady());
+  auto operands = runner.randomOperands(1);
+  for (int64_t i = 0; i < 8; ++i)
+    operands[0].setFloat(i, NAN);
+  auto result = runner.run(operands, {{0, runner.units()}})[0];
+  EXPECT_TRUE(std::isnan(result.getFloat(0)));
+  EXPECT_FALSE(std::isnan(result.getFloat(result.size() - 1)));
+}
+
+TEST(Convolution, FilterTransform) {
+  for (const char *layout : {"unit", "#exec.panel<dim = 3, width = 16>"})
+    expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x8x32xf32>) attributes {{
+      layouts = [{0}, #exec.panel<dim = 3, width = 16, winograd = true>],
+      schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {{
+        exec.yield %w : tensor<3x3x8x32xf32> })",
+                        layout));
+  expectRight(R"(exec.kernel @k(%w: tensor<3x3x32x16xf32>) attributes {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd = true>],
+    schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {
+      %t = grad.transpose %w permutation [0, 1, 3, 2] : tensor<3x3x32x16xf32>
+      exec.yield %t : tensor<3x3x16x32xf32> })");
+}
+
 TEST(Convolution, OneAndThreeDims) {
   expectRight(convolution("9x5x6xf32", "3x6x10xf32", "nc,co->no", "[3] low [1] high [1]",
                           "9x5x10xf32", "tile = [1, 5, 16], order = [0, 2, 1]"));

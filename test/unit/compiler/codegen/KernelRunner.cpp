@@ -87,6 +87,25 @@ int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAt
   return position * panel.getWidth() + index[panel.getDim()] % panel.getWidth();
 }
 
+/// Calls with the offset of every number of G g G^T, of the filter's values g, and the number.
+void forEachTransformed(const HostTensor &filter, exec::PanelAttr panel,
+                        llvm::function_ref<void(int64_t, double)> use) {
+  constexpr double g[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+  auto shape = filter.getShape();
+  int64_t d = panel.getDim(), other = 5 - d, w = panel.getWidth();
+  for (int64_t n = 0; n < shape[d]; ++n)
+    for (int64_t k = 0; k < shape[other]; ++k)
+      for (int64_t slot = 0; slot < 16; ++slot) {
+        double sum = 0;
+        for (int64_t tap = 0; tap < 9; ++tap) {
+          int64_t index[] = {tap / 3, tap % 3, d == 2 ? n : k, d == 2 ? k : n};
+          sum += g[slot / 4][tap / 3] * g[slot % 4][tap % 3] *
+                 filter.getFloat(grad::linearize(index, shape));
+        }
+        use(((n / w * 16 + slot) * shape[other] + k) * w + n % w, sum);
+      }
+}
+
 /// The bytes of a tensor in a layout, with a guard behind them.
 struct Buffer {
   static constexpr size_t guard = 64;
@@ -105,11 +124,19 @@ struct Buffer {
     });
   }
   void pack(const HostTensor &tensor) {
+    if (panel && panel.getWinograd())
+      return forEachTransformed(tensor, panel, [&](int64_t at, double value) {
+        reinterpret_cast<float *>(bytes.get())[at] = float(value);
+      });
     forEachElement([&](int64_t logical, char *at, int64_t width) {
       std::memcpy(at, tensor.bytes().data() + logical, width);
     });
   }
+  /// Of a transformed filter, all of what is kept.
   HostTensor unpack() {
+    if (panel && panel.getWinograd())
+      return HostTensor(RankedTensorType::get({int64_t(size / 4)}, type.getElementType()),
+                        ArrayRef(bytes.get(), size));
     HostTensor tensor(type);
     MutableArrayRef<char> out = tensor.mutableBytes();
     forEachElement([&](int64_t logical, char *at, int64_t width) {
@@ -120,7 +147,7 @@ struct Buffer {
   void expectUntouchedAround() {
     for (size_t i = 0; i < guard; ++i)
       ASSERT_EQ(bytes.get()[size + i], 0x5a) << "written " << i << " bytes behind a tensor";
-    if (!panel)
+    if (!panel || panel.getWinograd()) // which has no padding
       return;
     forEachElement([](int64_t, char *at, int64_t width) { std::memset(at, 0, width); });
     for (size_t i = 0; i < size; ++i)
@@ -174,8 +201,17 @@ std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &op
       values[value] = tensor;
   }
   std::vector<HostTensor> results;
-  for (Value v : op.getYielded())
+  for (auto [r, v] : llvm::enumerate(op.getYielded())) {
     results.push_back(values[v]);
+    exec::PanelAttr panel = op.getLayout(operands.size() + r);
+    if (!panel || !panel.getWinograd())
+      continue;
+    auto elements = int64_t(exec::layoutBytes(cast<RankedTensorType>(v.getType()), panel) / 4);
+    results.back() =
+        HostTensor(RankedTensorType::get({elements}, Float32Type::get(v.getContext())));
+    forEachTransformed(values[v], panel,
+                       [&](int64_t at, double value) { results.back().setFloat(at, value); });
+  }
   return results;
 }
 

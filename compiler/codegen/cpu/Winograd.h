@@ -1,0 +1,26 @@
+// 3x3 convolutions by Winograd's F(2x2, 3x3): 16 products instead of 36 for every four results.
+#ifndef COMPILER_CODEGEN_CPU_WINOGRAD_H
+#define COMPILER_CODEGEN_CPU_WINOGRAD_H
+
+#include "compiler/codegen/cpu/TileEmitter.h"
+
+namespace gradc::cpu {
+
+/// The operand that is a filter kept transformed (exec's Panel with `winograd`), if one is.
+std::optional<unsigned> transformedFilter(mlir::exec::KernelOp kernel);
+
+/// The convolution of a kernel with such an operand, which begins at `filter`, and what follows it:
+/// the units [begin, end). The schedule's tile says how many windows go through the three steps
+/// (transform, multiply, transform back) together.
+mlir::LogicalResult emitWinograd(mlir::exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                                 mlir::Value filter, llvm::ArrayRef<Memory> results,
+                                 mlir::Value begin, mlir::Value end);
+
+/// A kernel whose one result is such a filter, at `transformed`.
+bool transformsFilter(mlir::exec::KernelOp kernel);
+void emitFilterTransform(mlir::exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                         mlir::Value transformed, mlir::Value begin, mlir::Value end);
+
+} // namespace gradc::cpu
+
+#endif
