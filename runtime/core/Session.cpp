@@ -242,8 +242,7 @@ Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const voi
 }
 
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
-                              std::span<const void *const> inputs,
-                              std::span<void *const> outputs) {
+                              std::span<const void *const> inputs, std::span<void *const> outputs) {
   Status status = run(entry, inputs, outputs);
   steppedProgram = nullptr; // perhaps this one
   programs.erase(&entry);
