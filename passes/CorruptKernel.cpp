@@ -40,7 +40,7 @@ struct CorruptKernel : gradc::impl::CorruptKernelBase<CorruptKernel> {
     // Only a contraction that is alone is walked in blocks.
     if (exec::ScheduleAttr s = target.getScheduleAttr())
       target.setScheduleAttr(exec::ScheduleAttr::get(&getContext(), s.getLanes(), s.getTile(),
-                                                     s.getOrder(), s.getGrain(), {}));
+                                                     s.getOrder(), s.getGrain(), {}, false));
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "dialects/grad/Grad.h"
 #include "passes/Clusters.h"
+#include "passes/Winograd.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -39,37 +40,6 @@ static std::optional<std::pair<BlockArgument, int64_t>> panelOperand(exec::Kerne
     return std::make_pair(rhs, *dim);
   }
   return std::nullopt;
-}
-
-/// Whether the contraction of a kernel is a 3x3 convolution that F(2x2, 3x3) computes: pictures of
-/// even size, channels in whole vectors and panels, and nothing in the kernel of another shape.
-/// Names the op, and reads of it how its operands lie.
-static bool suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {
-  auto convolutions = kernel.getBlock().getOps<ConvolutionOp>();
-  if (convolutions.empty())
-    return false;
-  ConvolutionOp op = *convolutions.begin();
-  auto [lhs, rhs, result] = op.getLetters();
-  WindowAttr window = op.getWindow();
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  auto isAll = [](ArrayRef<int64_t> values, int64_t one) {
-    return llvm::all_of(values, [&](int64_t v) { return v == one; });
-  };
-  if (window.getSize() != ArrayRef<int64_t>{3, 3} || !isAll(window.getStride(), 1) ||
-      !isAll(window.getBase(), 1) || !isAll(window.getDilation(), 1) || lhs.size() != 2 ||
-      rhs.size() != 2 || result.size() != 2 || lhs[0] != result[0] || rhs.contains(lhs[0]))
-    return false;
-  bool isNonNegative = llvm::all_of(window.getLow(), [](int64_t v) { return v >= 0; }) &&
-                       llvm::all_of(window.getHigh(), [](int64_t v) { return v >= 0; });
-  int64_t channels = op.getLhs().getType().getShape().back(), filters = shape.back();
-  int64_t lanes = level.vectorBytes / 4;
-  if (!isNonNegative || !op.getType().getElementType().isF32() || shape[0] % 2 || shape[1] % 2 ||
-      shape[0] < 4 || shape[1] < 4 || std::min(channels, filters) < level.winogradChannels ||
-      channels % lanes || filters % (lanes * level.tileVectors))
-    return false;
-  return llvm::all_of(kernel.getYielded(), [&](Value v) {
-    return cast<RankedTensorType>(v.getType()).getShape() == shape;
-  });
 }
 
 PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {

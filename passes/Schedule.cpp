@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/Clusters.h"
 #include "passes/Passes.h"
+#include "passes/Winograd.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -48,7 +49,8 @@ public:
       else
         loops();
     }
-    return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block);
+    return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block,
+                                   isWinograd);
   }
 
 private:
@@ -105,7 +107,9 @@ private:
     if (rank < 3)
       return;
     auto filter = cast<RankedTensorType>(op.getRhs().getType());
-    if (walksBlocks(op)) {
+    if (walksBlocks(op) && suitsWinogradGradient(op, level)) {
+      winogradGradient(op);
+    } else if (walksBlocks(op)) {
       // Rows of the tile go innermost: they share the rhs' columns.
       order.insert(order.begin(), order.pop_back_val());
       block = blockOf(op);
@@ -134,21 +138,40 @@ private:
     order = {3, 2, 0, 1};
   }
 
-  /// As many windows at once as fit, transformed, in half of a small second-level cache: of
-  /// whole batches where they do, of a part otherwise.
-  void winograd(ConvolutionOp op) {
+  static int64_t largestDivisor(int64_t n, int64_t limit) {
+    int64_t divisor = std::min(n, limit);
+    while (n % divisor != 0)
+      --divisor;
+    return divisor;
+  }
+
+  /// As many windows at once as fit, transformed, in half of a small second-level cache: pictures,
+  /// and columns of windows where the batch is small.
+  std::pair<int64_t, int64_t> windowsTogether(int64_t channels, int64_t batch, int64_t columns) {
     constexpr int64_t cachedBytes = 256 << 10, slots = 16;
-    int64_t channels = op.getLhs().getType().getShape().back() + root.getShape().back();
     int64_t windows = std::max<int64_t>(cachedBytes / (slots * channels * 4), level.tileRows);
-    auto largestDivisor = [](int64_t n, int64_t limit) {
-      int64_t divisor = std::min(n, limit);
-      while (n % divisor != 0)
-        --divisor;
-      return divisor;
-    };
-    int64_t pictures = largestDivisor(size(2), windows);
-    int64_t columns = largestDivisor(size(1) / 2, std::max<int64_t>(windows / pictures, 1));
+    int64_t pictures = largestDivisor(batch, windows);
+    return {pictures, largestDivisor(columns, std::max<int64_t>(windows / pictures, 1))};
+  }
+
+  void winograd(ConvolutionOp op) {
+    int64_t channels = op.getLhs().getType().getShape().back() + root.getShape().back();
+    auto [pictures, columns] = windowsTogether(channels, size(2), size(1) / 2);
     tile = {2, 2 * columns, pictures, lanes * level.tileVectors};
+    isWinograd = true;
+  }
+
+  /// Some input channels a unit, some filters at a time: their sums, of 16 numbers each, stay in
+  /// cache while all windows go by.
+  void winogradGradient(ConvolutionOp op) {
+    constexpr int64_t channels = 16, filters = 64;
+    int64_t panel = lanes * level.tileVectors;
+    ArrayRef<int64_t> gradient = op.getRhs().getType().getShape();
+    tile = {3, 3, channels, panel * largestDivisor(size(3) / panel, filters / panel)};
+    order = {2, 3, 0, 1};
+    auto [pictures, columns] = windowsTogether(channels + tile[3], gradient[2], gradient[1] / 2);
+    block = {2, 2 * columns, pictures};
+    isWinograd = true;
   }
 
   /// Positions that make a sum of some length, so that loading and storing the accumulators is
@@ -208,6 +231,7 @@ private:
   RankedTensorType root;
   int64_t lanes = 1;
   SmallVector<int64_t> tile, order, block;
+  bool isWinograd = false;
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {

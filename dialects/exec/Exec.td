@@ -55,14 +55,16 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     the units that threads share: a unit's bits do not depend on who computes it. `grain`: units
     below which splitting does not pay. `block`, of a kernel that is one contraction: extents of its first reduced dims
     that are walked outside the tiles, a block at a time, with the result as accumulator in memory. So operands
-    that a tile would stream whole are read in pieces that stay in cache.
+    that a tile would stream whole are read in pieces that stay in cache. `winograd`: a 3x3 convolution, or the gradient of
+    its filter, by F(2x2, 3x3); `tile`, or `block`, then is what goes through its steps together.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
-                        OptionalArrayRefParameter<"int64_t">:$block);
+                        OptionalArrayRefParameter<"int64_t">:$block,
+                        DefaultValuedParameter<"bool", "false">:$winograd);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain (`,` `block` `=` custom<Dims>($block)^)? `>`
+    `grain` `=` $grain (`,` `block` `=` custom<Dims>($block)^)? (`,` `winograd` `=` $winograd^)? `>`
   }];
 }
 

@@ -201,13 +201,22 @@ exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) att
   exec.yield %0 : tensor<4x4x32x256xf32>
 }
 
-// A filter gradient goes over the pictures in blocks of a sum long enough to pay for its accumulators.
+// The filter gradient of pictures of odd size goes over the pictures in blocks of a sum long enough to pay for its accumulators.
 
 // V3-LABEL: exec.kernel @blocks(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
 // V4-LABEL: exec.kernel @blocks(
 // V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 32], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
-exec.kernel @blocks(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
+exec.kernel @blocks(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[15, 15] low [1, 1] high [1, 1]> : tensor<15x15x32x64xf32>, tensor<15x15x32x64xf32>
+  exec.yield %0 : tensor<3x3x64x64xf32>
+}
+
+// Others multiply by Winograd's algorithm: some input channels a unit.
+
+// V3-LABEL: exec.kernel @gradient(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 2, 32], winograd = true>
+exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<16x16x32x64xf32>
   exec.yield %0 : tensor<3x3x64x64xf32>
 }
@@ -227,9 +236,9 @@ exec.kernel @few(%x: tensor<8x8x2x16xf32>, %w: tensor<3x3x16x64xf32>) attributes
 // cache with their transforms; the filter itself a panel at a time.
 
 // V3-LABEL: exec.kernel @transformed(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd = true>
 // V3-LABEL: exec.kernel @fewer(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1, winograd = true>
 // V3-LABEL: exec.kernel @filter(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1>
 exec.kernel @transformed(%x: tensor<16x16x64x64xf32>, %w: tensor<3x3x64x64xf32>) attributes {flops = 1151336448 : i64, bytes = 8683520 : i64,

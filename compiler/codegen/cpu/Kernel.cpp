@@ -309,26 +309,26 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, Str
   for (BlockArgument argument : kernel.getBlock().getArguments())
     tiles.bind(argument, slice(slot++, argument));
 
+  auto finish = [&](LogicalResult emitted) {
+    LLVM::ReturnOp::create(b, location, ValueRange());
+    return failure(failed(emitted) || tiles.hasFailed());
+  };
   if (transformsFilter(kernel)) {
     emitFilterTransform(kernel, nest, tiles, base(slot), begin, end);
-    LLVM::ReturnOp::create(b, location, ValueRange());
-    return failure(tiles.hasFailed());
+    return finish(success());
   }
   if (std::optional<unsigned> filter = transformedFilter(kernel)) {
     SmallVector<Memory> results;
     for (Value result : kernel.getYielded())
       results.push_back(slice(slot++, result));
-    if (failed(emitWinograd(kernel, nest, tiles, base(*filter), results, begin, end)))
-      return failure();
-    LLVM::ReturnOp::create(b, location, ValueRange());
-    return failure(tiles.hasFailed());
+    return finish(emitWinograd(kernel, nest, tiles, base(*filter), results, begin, end));
   }
+  if (schedule.getWinograd())
+    return finish(emitWinogradGradient(kernel, nest, tiles,
+                                       slice(slot, kernel.getYielded().front()), begin, end));
   if (!schedule.getBlock().empty()) {
     Memory result = slice(slot, kernel.getYielded().front());
-    if (failed(emitBlocks(kernel, nest, tiles, result, begin, end)))
-      return failure();
-    LLVM::ReturnOp::create(b, location, ValueRange());
-    return failure(tiles.hasFailed());
+    return finish(emitBlocks(kernel, nest, tiles, result, begin, end));
   }
   SpaceEmitter root(nest, tiles, kernel.getRoot(), schedule.getTile(), schedule.getOrder());
   SmallVector<std::pair<Value, Memory>> apart;
@@ -359,6 +359,5 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, Str
       }
     });
   }
-  LLVM::ReturnOp::create(b, location, ValueRange());
-  return failure(tiles.hasFailed());
+  return finish(success());
 }

@@ -16,6 +16,12 @@ mlir::LogicalResult emitWinograd(mlir::exec::KernelOp kernel, LoopNest &nest, Ti
                                  mlir::Value filter, llvm::ArrayRef<Memory> results,
                                  mlir::Value begin, mlir::Value end);
 
+/// A kernel that is the gradient of a 3x3 filter: the units [begin, end) of its input channels. The
+/// schedule's block says how many windows go through the steps together.
+mlir::LogicalResult emitWinogradGradient(mlir::exec::KernelOp kernel, LoopNest &nest,
+                                         TileEmitter &tiles, const Memory &result,
+                                         mlir::Value begin, mlir::Value end);
+
 /// A kernel whose one result is such a filter, at `transformed`.
 bool transformsFilter(mlir::exec::KernelOp kernel);
 void emitFilterTransform(mlir::exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,

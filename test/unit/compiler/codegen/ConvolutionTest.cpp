@@ -96,6 +96,20 @@ TEST(Convolution, Winograd) {
               1e-4);
 }
 
+TEST(Convolution, WinogradFilterGradient) {
+  // Rests of register tiles in both operands, several blocks of filters and of pictures.
+  for (const char *block : {"[2, 2, 3]", "[2, 4, 6]"})
+    expectRight(convolution("6x8x6x32xf32", "6x8x6x48xf32", "nc,no->co",
+                            "[6, 8] low [1, 1] high [1, 1]", "3x3x32x48xf32",
+                            "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
+                            formatv(", block = {0}, winograd = true", block).str().c_str()),
+                1e-4);
+  expectRight(convolution("8x6x2x16xf32", "6x4x2x32xf32", "nc,no->co", "[6, 4]", "3x3x16x32xf32",
+                          "tile = [3, 3, 16, 32], order = [2, 3, 0, 1]", "",
+                          ", block = [2, 2, 2], winograd = true"),
+              1e-4);
+}
+
 TEST(Convolution, WinogradKeepsNaN) {
   // What stands outside of the picture takes no part, whatever is at its edge.
   KernelRunner runner(

@@ -1,0 +1,286 @@
+// The filter's side of Winograd's F(2x2, 3x3): its transform G g G^T, and its gradient, which is
+// the sum over all windows of G^T ((A y A^T) * (B^T d B)) G for gradients y and patches d.
+#include "compiler/codegen/cpu/Winograd.h"
+#include "compiler/codegen/cpu/WinogradPatches.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+using namespace gradc::cpu::winograd;
+
+namespace {
+constexpr int64_t taps = 3;
+
+Value halves(LoopNest &nest) {
+  return nest.splat(
+      arith::ConstantOp::create(nest.builder, nest.location, nest.builder.getF32FloatAttr(0.5f)));
+}
+
+Value multiply(LoopNest &nest, Value x, Value y) {
+  return arith::MulFOp::create(nest.builder, nest.location, x, y);
+}
+
+class FilterTransform {
+public:
+  FilterTransform(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, Value transformed)
+      : nest(nest), tiles(tiles), value(kernel.getYielded().front()),
+        shape(cast<RankedTensorType>(value.getType()).getShape()),
+        panel(kernel.getScheduleAttr().getTile().back()),
+        memory(transformed,
+               RankedTensorType::get({shape[3] / panel, slots, shape[2], panel},
+                                     nest.builder.getF32Type()),
+               {}),
+        half(halves(nest)) {}
+
+  void emit(Value begin, Value end) {
+    nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
+      forAll(nest, shape[2] / nest.lanes, [&](LinearExpr block) {
+        for (int64_t vector = 0; vector < panel / nest.lanes; ++vector)
+          emitSquare(unit, block * nest.lanes, vector * nest.lanes);
+      });
+      return SmallVector<Value>();
+    });
+  }
+
+private:
+  /// A square of channels, so that a filter that lies the other way is transposed in registers.
+  void emitSquare(const LinearExpr &unit, const LinearExpr &channel, int64_t column) {
+    auto pointAt = [&](int64_t i, int64_t j, int64_t k) {
+      return Point{{LinearExpr(i), LinearExpr(j), channel + LinearExpr(k),
+                    lanesFrom(unit * panel + LinearExpr(column))},
+                   nest.lanes};
+    };
+    auto inSquare = llvm::seq<int64_t>(0, nest.lanes);
+    for (int64_t i = 0; i < taps; ++i)
+      for (int64_t j = 0; j < taps; ++j)
+        tiles.prepare(value,
+                      llvm::map_to_vector(inSquare, [&](int64_t k) { return pointAt(i, j, k); }));
+    for (int64_t k : inSquare) {
+      std::array<Line, taps> lines;
+      for (int64_t i = 0; i < taps; ++i) {
+        std::array<Value, taps> g;
+        for (int64_t j = 0; j < taps; ++j)
+          g[j] = nest.splat(tiles.pull(value, pointAt(i, j, k)));
+        lines[i] = transformed(g);
+      }
+      for (int64_t j = 0; j < patch; ++j) {
+        Line values = transformed({lines[0][j], lines[1][j], lines[2][j]});
+        for (int64_t i = 0; i < patch; ++i)
+          memory.store(nest,
+                       {{unit, LinearExpr(slotOf(i, j)), channel + LinearExpr(k),
+                         lanesFrom(LinearExpr(column))},
+                        nest.lanes},
+                       values[i]);
+      }
+    }
+  }
+
+  Line transformed(const std::array<Value, taps> &g) {
+    Value outer = multiply(nest, add(nest, g[0], g[2]), half), inner = multiply(nest, g[1], half);
+    return {g[0], add(nest, outer, inner), subtract(nest, outer, inner), g[2]};
+  }
+
+  LoopNest &nest;
+  TileEmitter &tiles;
+  Value value;
+  ArrayRef<int64_t> shape;
+  int64_t panel;
+  Memory memory;
+  Value half;
+};
+
+/// A unit is some channels of the picture; it walks all windows once for every few filters, with
+/// their sums in cache.
+class FilterGradient {
+public:
+  FilterGradient(LoopNest &nest, TileEmitter &tiles, linalg::GenericOp op, const Picture &picture,
+                 exec::ScheduleAttr schedule, const Memory &result)
+      : nest(nest), tiles(tiles), picture(picture), gradient(op.getDpsInputOperand(1)->get()),
+        result(result), shape(cast<RankedTensorType>(gradient.getType()).getShape()),
+        channels(schedule.getTile()[2]), filters(schedule.getTile()[3]),
+        block{schedule.getBlock()[1] / outputs, schedule.getBlock()[2], {}, {}, {}},
+        patches(nest, rows(), channels), gradients(nest, rows(), filters),
+        sums(nest, channels, filters), half(halves(nest)) {}
+
+  void emit(Value begin, Value end) {
+    nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
+      forAll(nest, shape[3] / filters, [&](LinearExpr i) {
+        firstChannel = unit * channels;
+        firstFilter = i * filters;
+        clearSums();
+        forAll(nest, shape[0] / outputs, [&](LinearExpr row) {
+          forAll(nest, shape[1] / (outputs * block.columns), [&](LinearExpr column) {
+            forAll(nest, shape[2] / block.batch, [&](LinearExpr batch) {
+              block.row = row;
+              block.column = column * block.columns;
+              block.picture = batch * block.batch;
+              transformPatches(nest, tiles, picture, block, firstChannel, patches,
+                               /*reversed=*/false);
+              transformGradients();
+              multiplyAndAdd();
+            });
+          });
+        });
+        transformSums();
+      });
+      return SmallVector<Value>();
+    });
+  }
+
+private:
+  int64_t rows() const { return block.columns * block.batch; }
+
+  /// Calls for every vector of sums.
+  void forSums(llvm::function_ref<void(LinearExpr, LinearExpr)> body) {
+    forAll(nest, channels, [&](LinearExpr k) {
+      forAll(nest, filters / nest.lanes, [&](LinearExpr o) { body(k, lanesFrom(o * nest.lanes)); });
+    });
+  }
+
+  void clearSums() {
+    OpBuilder &b = nest.builder;
+    Value zero =
+        arith::ConstantOp::create(b, nest.location, b.getZeroAttr(nest.vectorOf(b.getF32Type())));
+    forAll(nest, slots, [&](LinearExpr slot) {
+      forSums(
+          [&](LinearExpr k, LinearExpr o) { sums.memory.store(nest, sums.at(slot, k, o), zero); });
+    });
+  }
+
+  /// A y A^T.
+  void transformGradients() {
+    auto spread = [&](Value y0, Value y1) -> Line {
+      Value negative = arith::NegFOp::create(nest.builder, nest.location, y1);
+      return {y0, add(nest, y0, y1), subtract(nest, y0, y1), negative};
+    };
+    forAll(nest, block.columns, [&](LinearExpr c) {
+      forAll(nest, block.batch, [&](LinearExpr n) {
+        forAll(nest, filters / nest.lanes, [&](LinearExpr o) {
+          std::array<Line, outputs> lines;
+          for (int64_t i = 0; i < outputs; ++i) {
+            std::array<Value, outputs> y;
+            for (int64_t j = 0; j < outputs; ++j)
+              y[j] = nest.splat(tiles.pull(
+                  gradient, {{block.row * outputs + LinearExpr(i),
+                              (block.column + c) * outputs + LinearExpr(j), block.picture + n,
+                              lanesFrom(firstFilter + o * nest.lanes)},
+                             nest.lanes}));
+            lines[i] = spread(y[0], y[1]);
+          }
+          for (int64_t j = 0; j < patch; ++j) {
+            Line column = spread(lines[0][j], lines[1][j]);
+            for (int64_t i = 0; i < patch; ++i)
+              gradients.memory.store(nest,
+                                     gradients.at(LinearExpr(slotOf(i, j)), c * block.batch + n,
+                                                  lanesFrom(o * nest.lanes)),
+                                     column[i]);
+          }
+        });
+      });
+    });
+  }
+
+  /// sums[slot] += patches[slot]^T x gradients[slot], in register tiles.
+  void multiplyAndAdd() {
+    constexpr int64_t vectors = 2;
+    int64_t width = std::min(filters / nest.lanes, vectors), height = tileRows(nest, width);
+    int64_t full = channels / height;
+    forAll(nest, slots, [&](LinearExpr slot) {
+      forAll(nest, filters / (width * nest.lanes), [&](LinearExpr o) {
+        LinearExpr first = o * (width * nest.lanes);
+        forAll(nest, full, [&](LinearExpr k) { addTile(slot, k * height, height, first, width); });
+        if (int64_t rest = channels - full * height)
+          addTile(slot, LinearExpr(full * height), rest, first, width);
+      });
+    });
+  }
+
+  void addTile(const LinearExpr &slot, const LinearExpr &channel, int64_t height,
+               const LinearExpr &filter, int64_t width) {
+    auto sumAt = [&](int64_t k, int64_t v) {
+      return sums.at(slot, channel + LinearExpr(k), lanesFrom(filter + LinearExpr(v * nest.lanes)));
+    };
+    SmallVector<Value> values;
+    for (int64_t k = 0; k < height; ++k)
+      for (int64_t v = 0; v < width; ++v)
+        values.push_back(sums.memory.load(nest, sumAt(k, v)));
+    values = nest.loop(0, rows(), false, values, [&](LinearExpr row, ValueRange carried) {
+      SmallVector<Value> columns, next;
+      for (int64_t v = 0; v < width; ++v)
+        columns.push_back(gradients.memory.load(
+            nest, gradients.at(slot, row, lanesFrom(filter + LinearExpr(v * nest.lanes)))));
+      for (int64_t k = 0; k < height; ++k) {
+        Value scalar = patches.memory.load(nest, patches.at(slot, row, channel + LinearExpr(k)));
+        for (int64_t v = 0; v < width; ++v)
+          next.push_back(vector::FMAOp::create(nest.builder, nest.location, nest.splat(scalar),
+                                               columns[v], carried[k * width + v]));
+      }
+      return next;
+    });
+    for (int64_t k = 0; k < height; ++k)
+      for (int64_t v = 0; v < width; ++v)
+        sums.memory.store(nest, sumAt(k, v), values[k * width + v]);
+  }
+
+  /// G^T u G of the sums u is the result.
+  void transformSums() {
+    auto folded = [&](const Line &u) {
+      Value inner = multiply(nest, add(nest, u[1], u[2]), half);
+      return std::array<Value, taps>{add(nest, u[0], inner),
+                                     multiply(nest, subtract(nest, u[1], u[2]), half),
+                                     add(nest, inner, u[3])};
+    };
+    forSums([&](LinearExpr k, LinearExpr o) {
+      Square u;
+      for (int64_t i = 0; i < patch; ++i)
+        for (int64_t j = 0; j < patch; ++j)
+          u[i][j] = sums.memory.load(nest, sums.at(LinearExpr(slotOf(i, j)), k, o));
+      std::array<Line, taps> lines;
+      for (int64_t j = 0; j < patch; ++j) {
+        auto column = folded(columnOf(u, j));
+        for (int64_t i = 0; i < taps; ++i)
+          lines[i][j] = column[i];
+      }
+      for (int64_t i = 0; i < taps; ++i)
+        for (auto [j, value] : llvm::enumerate(folded(lines[i])))
+          result.store(nest,
+                       {{LinearExpr(i), LinearExpr(int64_t(j)), firstChannel + k, firstFilter + o},
+                        nest.lanes},
+                       value);
+    });
+  }
+
+  LoopNest &nest;
+  TileEmitter &tiles;
+  Picture picture;
+  Value gradient;
+  Memory result;
+  ArrayRef<int64_t> shape;   // of the gradient
+  int64_t channels, filters; // that go together
+  WindowBlock block;
+  Scratch patches, gradients, sums;
+  Value half;
+  LinearExpr firstChannel, firstFilter;
+};
+} // namespace
+
+bool gradc::cpu::transformsFilter(exec::KernelOp kernel) {
+  exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
+  return layout && layout.getWinograd();
+}
+
+void gradc::cpu::emitFilterTransform(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                                     Value transformed, Value begin, Value end) {
+  FilterTransform(kernel, nest, tiles, transformed).emit(begin, end);
+}
+
+LogicalResult gradc::cpu::emitWinogradGradient(exec::KernelOp kernel, LoopNest &nest,
+                                               TileEmitter &tiles, const Memory &result,
+                                               Value begin, Value end) {
+  linalg::GenericOp op = convolutionOf(kernel);
+  std::optional<Picture> picture = op ? pictureOf(op) : std::nullopt;
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!picture || kernel.getYielded().front() != op.getResult(0) || schedule.getBlock().size() != 3)
+    return kernel.emitOpError("expected the gradient of a 3x3 filter over two dims, in blocks");
+  FilterGradient(nest, tiles, op, *picture, schedule, result).emit(begin, end);
+  return success();
+}

@@ -1,0 +1,152 @@
+// Patches in the middle of a picture and over its edge take two copies of the same loops.
+#include "compiler/codegen/cpu/WinogradPatches.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+using namespace gradc::cpu::winograd;
+
+Line winograd::columnOf(const Square &square, int64_t j) {
+  return {square[0][j], square[1][j], square[2][j], square[3][j]};
+}
+
+int64_t winograd::slotOf(int64_t i, int64_t j, bool reversed) {
+  auto turned = [&](int64_t k) { return reversed && k % (patch - 1) == 0 ? patch - 1 - k : k; };
+  return turned(i) * patch + turned(j);
+}
+
+void winograd::forAll(LoopNest &nest, int64_t count, llvm::function_ref<void(LinearExpr)> body) {
+  nest.loop(0, count, false, {}, [&](LinearExpr i, ValueRange) {
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
+Value winograd::add(LoopNest &nest, Value x, Value y) {
+  return arith::AddFOp::create(nest.builder, nest.location, x, y);
+}
+
+Value winograd::subtract(LoopNest &nest, Value x, Value y) {
+  return arith::SubFOp::create(nest.builder, nest.location, x, y);
+}
+
+LinearExpr winograd::lanesFrom(LinearExpr first) {
+  first.lane = 1;
+  return first;
+}
+
+Scratch::Scratch(LoopNest &nest, int64_t rows, int64_t channels)
+    : channels(channels), lanes(nest.lanes) {
+  constexpr int64_t lineBytes = 64;
+  OpBuilder &b = nest.builder;
+  auto type = RankedTensorType::get({slots, rows * channels + lineBytes / 4}, b.getF32Type());
+  Value base =
+      LLVM::AllocaOp::create(b, nest.location, LLVM::LLVMPointerType::get(b.getContext()),
+                             b.getF32Type(), nest.constant(type.getNumElements()), lineBytes);
+  memory = Memory(base, type, {});
+}
+
+Point Scratch::at(const LinearExpr &slot, const LinearExpr &row, const LinearExpr &channel) const {
+  return {{slot, row * channels + channel}, channel.lane ? lanes : 0};
+}
+
+std::optional<Picture> winograd::pictureOf(linalg::GenericOp convolution) {
+  Picture picture;
+  picture.padded = picture.inside = convolution.getDpsInputOperand(0)->get();
+  auto around = picture.padded.getDefiningOp<linalg::GenericOp>();
+  if (!around || !around->hasAttr("grad.nothing"))
+    return picture;
+  auto pieces = piecesOf(around);
+  if (!pieces)
+    return std::nullopt;
+  picture.inside = around->getOperand(0);
+  picture.isPadded = true;
+  for (int64_t d = 0; d < 2; ++d)
+    picture.low[d] = (*pieces)[d].offset;
+  return picture;
+}
+
+linalg::GenericOp winograd::convolutionOf(exec::KernelOp kernel) {
+  for (auto op : kernel.getBlock().getOps<linalg::GenericOp>())
+    if (op.getNumReductionLoops() > 0 && op.getNumDpsInputs() == 2 &&
+        cast<RankedTensorType>(op.getResult(0).getType()).getRank() == 4)
+      return op;
+  return {};
+}
+
+int64_t winograd::tileRows(const LoopNest &nest, int64_t vectors) {
+  int64_t registers = nest.lanes == 16 ? 32 : 16; // one for the broadcast element
+  return std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 8);
+}
+
+static Line transformed(LoopNest &nest, const Line &d) {
+  return {subtract(nest, d[0], d[2]), add(nest, d[1], d[2]), subtract(nest, d[2], d[1]),
+          subtract(nest, d[1], d[3])};
+}
+
+/// B^T d B.
+static Square transformed(LoopNest &nest, Square d) {
+  for (Line &line : d)
+    line = transformed(nest, line);
+  Square result;
+  for (int64_t j = 0; j < patch; ++j) {
+    Line column = transformed(nest, columnOf(d, j));
+    for (int64_t i = 0; i < patch; ++i)
+      result[i][j] = column[i];
+  }
+  return result;
+}
+
+/// Whether the patch at the window (y, x) lies on the picture.
+static Value liesInside(LoopNest &nest, const Picture &picture, const LinearExpr &y,
+                        const LinearExpr &x) {
+  OpBuilder &b = nest.builder;
+  auto shape = cast<RankedTensorType>(picture.inside.getType()).getShape();
+  auto holds = [&](const LinearExpr &position, int64_t d) -> Value {
+    // As unsigned numbers, what is before the first is beyond the last.
+    Value first = nest.index(position + LinearExpr(-picture.low[d]));
+    return arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ult, first,
+                                 nest.constant(std::max<int64_t>(shape[d] - patch + 1, 0)));
+  };
+  return arith::AndIOp::create(b, nest.location, holds(y, 0), holds(x, 1));
+}
+
+void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Picture &picture,
+                                const WindowBlock &block, const LinearExpr &first,
+                                const Scratch &to, bool reversed) {
+  forAll(nest, block.columns, [&](LinearExpr c) {
+    LinearExpr y = block.row * outputs, x = (block.column + c) * outputs;
+    auto patches = [&](bool padded) {
+      forAll(nest, block.batch, [&](LinearExpr n) {
+        forAll(nest, to.channels / nest.lanes, [&](LinearExpr k) {
+          Square d;
+          for (int64_t i = 0; i < patch; ++i)
+            for (int64_t j = 0; j < patch; ++j) {
+              LinearExpr row(padded ? i : i - picture.low[0]),
+                  column(padded ? j : j - picture.low[1]);
+              Point point{
+                  {y + row, x + column, block.picture + n, lanesFrom(first + k * nest.lanes)},
+                  nest.lanes};
+              d[i][j] = nest.splat(tiles.pull(padded ? picture.padded : picture.inside, point));
+            }
+          d = transformed(nest, d);
+          for (int64_t i = 0; i < patch; ++i)
+            for (int64_t j = 0; j < patch; ++j)
+              to.memory.store(
+                  nest,
+                  to.at(slotOf(i, j, reversed), c * block.batch + n, lanesFrom(k * nest.lanes)),
+                  d[i][j]);
+        });
+      });
+    };
+    if (!picture.isPadded)
+      return patches(false);
+    Value inside = liesInside(nest, picture, y, x);
+    nest.when(inside, [&] { patches(false); });
+    Value no = arith::ConstantIntOp::create(nest.builder, nest.location, 0, 1);
+    nest.when(
+        arith::CmpIOp::create(nest.builder, nest.location, arith::CmpIPredicate::eq, inside, no),
+        [&] { patches(true); });
+  });
+}

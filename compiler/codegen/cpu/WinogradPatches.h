@@ -1,0 +1,67 @@
+// What all of Winograd's F(2x2, 3x3) shares: 4x4 patches of pictures, transformed for blocks of
+// windows. With B^T = [[1,0,-1,0],[0,1,1,0],[0,-1,1,0],[0,1,0,-1]], the transform of a patch d is
+// B^T d B.
+#ifndef COMPILER_CODEGEN_CPU_WINOGRADPATCHES_H
+#define COMPILER_CODEGEN_CPU_WINOGRADPATCHES_H
+
+#include "compiler/codegen/cpu/TileEmitter.h"
+
+namespace gradc::cpu::winograd {
+
+/// A patch of `patch` by `patch` elements serves `outputs` by `outputs` windows: one window block.
+constexpr int64_t patch = 4, outputs = 2, slots = patch * patch;
+
+using Line = std::array<mlir::Value, patch>;
+using Square = std::array<Line, patch>;
+Line columnOf(const Square &square, int64_t j);
+
+/// The number of a patch's transformed element (i, j). Those of a filter that is turned around are
+/// those of the filter, the first and the last row and column exchanged.
+int64_t slotOf(int64_t i, int64_t j, bool reversed = false);
+
+/// for (i = 0; i < count; i++), where nothing is carried.
+void forAll(LoopNest &nest, int64_t count, llvm::function_ref<void(LinearExpr)> body);
+mlir::Value add(LoopNest &nest, mlir::Value x, mlir::Value y);
+mlir::Value subtract(LoopNest &nest, mlir::Value x, mlir::Value y);
+/// A register's worth of channels from `first` on.
+LinearExpr lanesFrom(LinearExpr first);
+
+/// [slots][rows][channels] on the stack, a cache line more a slot: slots do not meet in the same
+/// sets of a cache.
+struct Scratch {
+  Scratch(LoopNest &nest, int64_t rows, int64_t channels);
+  Point at(const LinearExpr &slot, const LinearExpr &row, const LinearExpr &channel) const;
+
+  Memory memory;
+  int64_t channels, lanes;
+};
+
+/// What a convolution over two dims reads, perhaps padded.
+struct Picture {
+  mlir::Value padded, inside; // with and without its padding
+  int64_t low[2] = {0, 0};    // padding before the first row and column
+  bool isPadded = false;
+};
+std::optional<Picture> pictureOf(mlir::linalg::GenericOp convolution);
+
+/// The kernel's contraction where its result has four dims, two of them spatial; or null.
+mlir::linalg::GenericOp convolutionOf(mlir::exec::KernelOp kernel);
+/// Rows of a register tile of so many vectors.
+int64_t tileRows(const LoopNest &nest, int64_t vectors);
+
+/// A block of windows: `columns` along a row, of `batch` pictures; its corner in windows.
+struct WindowBlock {
+  int64_t columns, batch;
+  LinearExpr row, column, picture;
+};
+
+/// Transforms the patches of a block's windows for channels [first, first + those of `to`): row
+/// (column * batch + picture) of `to`. Patches on the picture are read as they are, those over its
+/// edge from the padded picture.
+void transformPatches(LoopNest &nest, TileEmitter &tiles, const Picture &picture,
+                      const WindowBlock &block, const LinearExpr &first, const Scratch &to,
+                      bool reversed);
+
+} // namespace gradc::cpu::winograd
+
+#endif

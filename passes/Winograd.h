@@ -1,0 +1,21 @@
+// Which convolutions Winograd's F(2x2, 3x3) computes.
+#ifndef PASSES_WINOGRAD_H
+#define PASSES_WINOGRAD_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+#include "dialects/grad/Grad.h"
+
+namespace gradc {
+
+/// Whether the contraction of a kernel is a 3x3 convolution (or the gradient of its input) that
+/// does: pictures of even size, channels in whole vectors and panels, at least the level's fewest,
+/// and nothing in the kernel of another shape.
+bool suitsWinograd(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
+
+/// The same of the gradient of a 3x3 filter.
+bool suitsWinogradGradient(mlir::grad::ConvolutionOp op, const mlir::exec::Level &level);
+
+} // namespace gradc
+
+#endif
