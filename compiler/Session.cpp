@@ -127,9 +127,12 @@ std::vector<Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry)
                        gradc_output_describe);
 }
 
+/// No tensor is nowhere, even where it has no elements.
 static SmallVector<const void *> pointers(ArrayRef<HostTensor> tensors) {
-  return llvm::map_to_vector(tensors,
-                             [](const HostTensor &t) -> const void * { return t.bytes().data(); });
+  static constexpr char nothing = 0;
+  return llvm::map_to_vector(tensors, [](const HostTensor &t) -> const void * {
+    return t.size() ? t.bytes().data() : &nothing;
+  });
 }
 
 llvm::Expected<std::vector<HostTensor>> CompiledSession::run(MLIRContext &context, uint32_t entry,
