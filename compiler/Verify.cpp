@@ -113,6 +113,7 @@ private:
     if (auto error = session.launch(launch))
       return error;
     KernelCheck &check = checks[dispatch.getKernel()];
+    check.level = session.level();
     check.kernel = dispatch.getKernel();
     for (auto [i, expected] : llvm::enumerate(evaluateBlock(kernel.getBlock(), operands))) {
       auto found = read(kernel, expected.getType(), index, launch, operands.size() + i);
@@ -220,19 +221,19 @@ llvm::Expected<GradientCheck> checkParameter(MLIRContext &context, CompiledSessi
 
 llvm::Expected<std::vector<KernelCheck>> verifyKernels(PlannedProgram &program,
                                                        const std::string &artifact) {
-  auto session = CompiledSession::open(artifact);
-  if (!session)
-    return session.takeError();
-  // The runtime takes the highest level that the machine has; the plan of that level is compared.
-  ModuleOp level = *program.levels.front();
-  for (auto &candidate : program.levels)
-    if (candidate.get()->getAttrOfType<StringAttr>("exec.level").getValue() == (*session)->level())
-      level = *candidate;
-  KernelVerifier verifier(level, **session);
-  for (auto entry : level.getOps<exec::EntryOp>())
-    if (auto error = verifier.verifyEntry(entry))
-      return error;
-  return verifier.take();
+  std::vector<KernelCheck> checks;
+  for (auto &level : program.levels) {
+    auto name = (*level)->getAttrOfType<StringAttr>("exec.level").str();
+    auto session = CompiledSession::open(artifact, name);
+    if (!session)
+      return session.takeError();
+    KernelVerifier verifier(*level, **session);
+    for (auto entry : (*level).getOps<exec::EntryOp>())
+      if (auto error = verifier.verifyEntry(entry))
+        return error;
+    llvm::append_range(checks, verifier.take());
+  }
+  return checks;
 }
 
 FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported,
