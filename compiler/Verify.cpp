@@ -206,9 +206,7 @@ llvm::Expected<GradientCheck> checkParameter(MLIRContext &context, CompiledSessi
       return llvm::joinErrors(up ? llvm::Error::success() : up.takeError(),
                               down ? llvm::Error::success() : down.takeError());
     check.difference = (*up - *down) / (2 * h);
-    // Constants of the f32 module stay rounded, so what should be 0 is that far from it: the
-    // gradient of a bias before a normalization.
-    check.ok = std::abs(check.gradient - check.difference) <= 1e-6 * scale + 1e-8;
+    check.ok = std::abs(check.gradient - check.difference) <= 1e-6 * scale + 1e-9;
     if (check.ok)
       break;
   }
