@@ -22,15 +22,20 @@ HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr l
   if (!layout)
     return HostTensor(type, bytes);
   HostTensor tensor(type);
-  int64_t width = elementBytes(type.getElementType()), d = layout.getDim(), w = layout.getWidth();
+  int64_t width = elementBytes(type.getElementType()), d = layout.getDim(), w = layout.getWidth(),
+          pairs = layout.getPairs();
   MutableArrayRef<char> out = tensor.mutableBytes();
   int64_t position = 0;
   forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
     int64_t panel = index[d] / w;
     for (auto [i, n] : llvm::enumerate(type.getShape()))
-      if (int64_t(i) != d)
+      if (int64_t(i) == pairs)
+        panel = panel * llvm::divideCeil(n, 2) + index[i] / 2;
+      else if (int64_t(i) != d)
         panel = panel * n + index[i];
     int64_t from = panel * w + index[d] % w;
+    if (layout.hasPairs())
+      from = 2 * from + index[pairs] % 2;
     std::copy_n(bytes.data() + from * width, width, out.data() + position++ * width);
   });
   return tensor;

@@ -111,10 +111,14 @@ private:
     if (!panel || panel->first.getArgNumber() != operand)
       return nullptr;
     auto type = cast<RankedTensorType>(panel->first.getType());
+    int64_t lanes = level.vectorBytes / elementBytes(type.getElementType());
+    // A matrix of bf16 has one other dim, that of the sums, which are of f32.
+    if (type.getElementType().isBF16() && level.bf16Dots && type.getRank() == 2)
+      return PanelAttr::get(module.getContext(), panel->second, lanes / 2 * level.tileVectors,
+                            1 - panel->second);
     if (!type.getElementType().isF32() && !type.getElementType().isF64())
       return nullptr;
-    int64_t lanes = level.vectorBytes / elementBytes(type.getElementType());
-    return PanelAttr::get(module.getContext(), panel->second, lanes * level.tileVectors);
+    return PanelAttr::get(module.getContext(), panel->second, lanes * level.tileVectors, -1);
   }
 
   void createBuffers(Storage &storage) {
@@ -184,7 +188,8 @@ private:
       auto from = cast<RankedTensorType>(value.getType());
       SmallVector<int64_t> order = otherDims(from.getRank(), {layout.getDim()});
       order.push_back(layout.getDim());
-      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth());
+      int64_t pairs = layout.hasPairs() ? llvm::find(order, layout.getPairs()) - order.begin() : -1;
+      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth(), pairs);
       exec::KernelOp kernel = copyKernel(from, storage.layouts[0], layout, order);
       Type type = kernel.getYielded().front().getType();
       auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);

@@ -31,11 +31,14 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let summary = "a tensor cut into panels along one dim";
   let description = [{
     Physical order: [ceil(size(dim) / width)] x the other dims in order x [width], padded with zeros.
-    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. A tensor without
-    a layout is row-major.
+    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. With `pairs`, another
+    dim, two neighbours along that one lie together: [ceil(size(dim) / width)] x the other dims, that
+    of `pairs` halved and padded with zeros, x [width] x [2]. Levels that add up products of bf16 pairs
+    in one instruction read B so. A tensor without a layout is row-major.
   }];
-  let parameters = (ins "int64_t":$dim, "int64_t":$width);
-  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width `>`";
+  let parameters = (ins "int64_t":$dim, "int64_t":$width, DefaultValuedParameter<"int64_t", "-1">:$pairs);
+  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width (`,` `pairs` `=` $pairs^)? `>`";
+  let extraClassDeclaration = "bool hasPairs() const { return getPairs() >= 0; }";
 }
 
 def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {

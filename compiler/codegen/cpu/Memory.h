@@ -25,6 +25,15 @@ public:
   mlir::Value loadWhere(LoopNest &nest, const Point &p, mlir::Value mask,
                         mlir::Value otherwise) const;
 
+  /// Where the pairs of a panel's columns begin at a point, which is the first of its pair; nothing
+  /// when the layout has none or the lanes leave a panel.
+  std::optional<LinearExpr> pairsOffset(LoopNest &nest, Point p) const;
+  /// The 16-bit elements at the point and its neighbour along the pairs' dim, in every lane: as
+  /// i32.
+  mlir::Value loadPairs(LoopNest &nest, const Point &p) const;
+  /// `count` neighbours in memory from the point on, as one integer.
+  mlir::Value loadBits(LoopNest &nest, const Point &p, unsigned count) const;
+
   /// `lanes` points whose elements are `spacing` apart in each lane, but one apart from point to
   /// point: contiguous loads, transposed in registers. Nothing when the points are not such.
   std::optional<llvm::SmallVector<mlir::Value>> loadTransposed(LoopNest &nest,
