@@ -131,7 +131,7 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
   PhaseTimer timer("import", options);
   ImportOptions import;
   import.shapes = options.shapes;
-  import.inputShapes = options.inputShapes;
+  import.inputs = options.inputs;
   return path.ends_with(".onnx") ? importModel(context, path, import)
                                  : importTraining(context, path, import);
 }

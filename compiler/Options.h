@@ -2,6 +2,8 @@
 #ifndef COMPILER_OPTIONS_H
 #define COMPILER_OPTIONS_H
 
+#include "dialects/grad/HostTensor.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,8 +16,9 @@ struct CompileOptions {
   std::vector<std::string> levels;
   /// Shapes bound to graph inputs by name.
   std::map<std::string, std::vector<int64_t>> shapes;
-  /// Shapes of tensors given for graph inputs, which bind what `shapes` leaves open.
-  std::map<std::string, std::vector<int64_t>> inputShapes;
+  /// Tensors given for graph inputs: they bind what `shapes` leaves open, and operands that must be
+  /// known.
+  std::map<std::string, mlir::grad::HostTensor> inputs;
   /// Where the IR goes after each pass, one file a pass; empty: nowhere.
   std::string dumpDirectory;
   /// Print the time of every phase and pass to stderr.

@@ -35,9 +35,10 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createOrderStates());
   // The gradient is a request, an op: the step is built on its results before they exist.
   pm.addPass(createBuildStep());
-  pm.addPass(createDifferentiate());
+  // Gradients have constants of their own, 1 / n of a mean: they are to be f64 ones.
   if (options.retypeF64)
     pm.addPass(createRetypeF64());
+  pm.addPass(createDifferentiate());
   simplify(pm);
   pm.addPass(createMoveTransposes());
 }

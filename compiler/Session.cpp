@@ -56,19 +56,21 @@ RankedTensorType tensorType(MLIRContext &context, gradc_dtype dtype, ArrayRef<in
   return RankedTensorType::get(shape, elementType(context, dtype));
 }
 
-llvm::Error CompiledSession::start() {
+llvm::Error CompiledSession::start(const std::string &level) {
   gradc_session_options options{};
   options.size = sizeof options;
   options.threads = 1;
+  options.level = level.empty() ? nullptr : level.c_str();
   return check(gradc_session_create(model, &options, &session));
 }
 
-llvm::Expected<std::unique_ptr<CompiledSession>> CompiledSession::open(std::string artifact) {
+llvm::Expected<std::unique_ptr<CompiledSession>> CompiledSession::open(std::string artifact,
+                                                                       const std::string &level) {
   std::unique_ptr<CompiledSession> s(new CompiledSession);
   s->artifact = std::move(artifact);
   if (auto error = check(gradc_open_memory(s->artifact.data(), s->artifact.size(), &s->model)))
     return error;
-  if (auto error = s->start())
+  if (auto error = s->start(level))
     return error;
   return s;
 }
@@ -127,9 +129,12 @@ std::vector<Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry)
                        gradc_output_describe);
 }
 
+/// No tensor is nowhere, even where it has no elements.
 static SmallVector<const void *> pointers(ArrayRef<HostTensor> tensors) {
-  return llvm::map_to_vector(tensors,
-                             [](const HostTensor &t) -> const void * { return t.bytes().data(); });
+  static constexpr char nothing = 0;
+  return llvm::map_to_vector(tensors, [](const HostTensor &t) -> const void * {
+    return t.size() ? t.bytes().data() : &nothing;
+  });
 }
 
 llvm::Expected<std::vector<HostTensor>> CompiledSession::run(MLIRContext &context, uint32_t entry,

@@ -40,7 +40,9 @@ std::vector<mlir::grad::HostTensor> randomTensors(llvm::ArrayRef<Port> inputs, u
 /// An artifact (in memory or a file) with a session on it.
 class CompiledSession {
 public:
-  static llvm::Expected<std::unique_ptr<CompiledSession>> open(std::string artifact);
+  /// `level`: empty for the highest that this machine executes.
+  static llvm::Expected<std::unique_ptr<CompiledSession>> open(std::string artifact,
+                                                               const std::string &level = "");
   static llvm::Expected<std::unique_ptr<CompiledSession>> openFile(const std::string &path);
   ~CompiledSession();
 
@@ -63,7 +65,7 @@ public:
 
 private:
   CompiledSession() = default;
-  llvm::Error start();
+  llvm::Error start(const std::string &level = "");
 
   std::string artifact;
   gradc_model *model = nullptr;

@@ -8,7 +8,7 @@ namespace gradc {
 
 /// One kernel: its worst error over all of its launches.
 struct KernelCheck {
-  std::string kernel, entry, node;
+  std::string level, kernel, entry, node;
   double error = 0; ///< of the worst element, relative to the largest of its tensor
   bool ok = true;
 };
@@ -20,8 +20,8 @@ struct GradientCheck {
   bool ok = true;
 };
 
-/// Runs every entry of every level that this machine executes, launch by launch, and compares each
-/// result with the kernel's region evaluated on the same operands.
+/// Runs every entry of every level of the program, launch by launch, and compares each result with
+/// the kernel's region evaluated on the same operands. This machine must execute all the levels.
 llvm::Expected<std::vector<KernelCheck>> verifyKernels(PlannedProgram &program,
                                                        const std::string &artifact);
 

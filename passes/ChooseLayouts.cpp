@@ -146,7 +146,8 @@ private:
       auto from = cast<RankedTensorType>(value.getType());
       SmallVector<int64_t> order = otherDims(from.getRank(), {layout.getDim()});
       order.push_back(layout.getDim());
-      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth(),
+      int64_t pairs = layout.hasPairs() ? llvm::find(order, layout.getPairs()) - order.begin() : -1;
+      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth(), pairs,
                               layout.getWinograd());
       exec::KernelOp kernel = copyKernel(from, storage.layouts[0], layout, order);
       Type type = kernel.getYielded().front().getType();

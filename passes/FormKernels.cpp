@@ -34,6 +34,13 @@ void constantsToStates(ModuleOp module, func::FuncOp function, unsigned &counter
   });
 }
 
+/// What nobody reads is in no kernel.
+void eraseDead(func::FuncOp function) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
 /// The names of the source nodes of some ops, in order, without repetition.
 void collectNodes(Location location, SmallVectorImpl<Attribute> &nodes) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
@@ -181,8 +188,10 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     unsigned counter = 0;
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : module.getOps<func::FuncOp>()) {
+      eraseDead(function);
       constantsToStates(module, function, counter);
+    }
     Outliner outliner(module);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
       FailureOr<std::vector<Cluster>> clusters = formClusters(function);

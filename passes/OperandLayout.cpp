@@ -47,9 +47,13 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   if (!panel || panel->first.getArgNumber() != operand)
     return nullptr;
   auto type = cast<RankedTensorType>(panel->first.getType());
+  int64_t lanes = level.vectorBytes / elementBytes(type.getElementType());
+  // A matrix of bf16 has one other dim, that of the sums, which are of f32.
+  if (type.getElementType().isBF16() && level.bf16Dots && type.getRank() == 2)
+    return PanelAttr::get(kernel.getContext(), panel->second, lanes / 2 * level.tileVectors,
+                          1 - panel->second, /*winograd=*/false);
   if (!type.getElementType().isF32() && !type.getElementType().isF64())
     return nullptr;
-  int64_t lanes = level.vectorBytes / elementBytes(type.getElementType());
-  return PanelAttr::get(kernel.getContext(), panel->second, lanes * level.tileVectors,
+  return PanelAttr::get(kernel.getContext(), panel->second, lanes * level.tileVectors, /*pairs=*/-1,
                         suitsWinograd(kernel, level));
 }

@@ -102,8 +102,8 @@ def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
 def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
   let summary = "Turn every float of the module to f64: gradients are checked in it";
   let description = [{
-    Only `gradc verify` runs it, after the gradients are there, so that what it checks is the graph that trains.
-    In f32 a difference quotient is mostly rounding.
+    Only `gradc verify` runs it. In f32 a difference quotient is mostly rounding. It runs before the gradients are
+    there: they are built in the same way, and their constants (1 / n of a mean) are rounded once, to f64.
   }];
 }
 

@@ -24,7 +24,7 @@ config.substitutions += [
 
 with open("/proc/cpuinfo") as file:
     flags = next((line.split() for line in file if line.startswith("flags")), [])
-config.available_features.update(f for f in ("avx2", "avx512f") if f in flags)
+config.available_features.update(f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags)
 
 if config.sanitized:
     config.available_features.add("sanitizers")

@@ -89,7 +89,7 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
     Phase phase(options, "lower to LLVM");
     PassManager pm(context, ModuleOp::getOperationName());
     pm.enableVerifier(options.verify);
-    cpu::buildLowering(pm.nest<ModuleOp>());
+    cpu::buildLowering(pm.nest<ModuleOp>(), level.bf16Dots && options.cpu.empty());
     if (failed(pm.run(*all)))
       return failure();
   }

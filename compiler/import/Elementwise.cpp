@@ -69,7 +69,13 @@ static LogicalResult importPow(Node &n) {
     compute = n.builder().getF64Type();
   }
   Expr base = n.expr((*operands)[0]).cast(compute), exponent = n.expr((*operands)[1]).cast(compute);
-  return n.set(base.apply<PowOp>(exponent).cast(result));
+  Expr power = base.apply<PowOp>(exponent);
+  if (isa<FloatType>(result))
+    return n.set(power);
+  // A power that is an integer may be computed as a little less, and would lose 1.
+  Expr integer = power.apply<RoundOp>(), error = (power - integer).apply<AbsOp>();
+  Value isInteger = error.compare(ComparePredicate::le, integer.apply<AbsOp>() * 1e-12);
+  return n.set(n.expr(isInteger).select(integer, power).cast(result));
 }
 
 static LogicalResult importMod(Node &n) {

@@ -3,11 +3,13 @@
 #define COMPILER_IMPORT_IMPORT_H
 
 #include "compiler/import/training.pb.h"
+#include "dialects/grad/HostTensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,8 +20,9 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;
   /// Sizes by symbolic dim.
   std::map<std::string, int64_t> dims;
-  /// Shapes of the tensors given for graph inputs, `--input x=FILE`; `shapes` comes first.
-  std::map<std::string, std::vector<int64_t>> inputShapes;
+  /// Tensors given for graph inputs, `--input x=FILE`: they bind the shapes that `shapes` leaves
+  /// open, and are the values of operands that must be known at compile time.
+  std::map<std::string, mlir::grad::HostTensor> inputs;
 };
 
 /// Where the bytes of a state's initializer lie in Imported::modelBytes.
@@ -48,6 +51,10 @@ struct Imported {
   std::vector<Verdict> verdicts;
   /// Data files of the spec that were not there to be compared with the model.
   std::vector<std::string> missingData = {};
+  /// Graph inputs whose given values some node has read at compile time: constants of @forward.
+  std::set<std::string> boundInputs = {};
+  /// The nodes of @forward whose results were known at compile time.
+  std::set<std::string> foldedNodes = {};
 };
 
 /// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.

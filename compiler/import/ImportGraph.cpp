@@ -49,10 +49,10 @@ struct GivenShape {
 } // namespace
 
 static std::optional<GivenShape> givenShape(const ImportOptions &options, const std::string &name) {
-  for (auto [shapes, option] :
-       {std::pair(&options.shapes, "--shape"), std::pair(&options.inputShapes, "--input")})
-    if (auto found = shapes->find(name); found != shapes->end())
-      return GivenShape{found->second, option};
+  if (auto found = options.shapes.find(name); found != options.shapes.end())
+    return GivenShape{found->second, "--shape"};
+  if (auto found = options.inputs.find(name); found != options.inputs.end())
+    return GivenShape{found->second.getShape(), "--input"};
   return std::nullopt;
 }
 
@@ -312,6 +312,8 @@ LogicalResult EntryImport::importNode(unsigned index) {
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
     if (!name.empty())
       values[name] = result;
+  if (llvm::all_of(node.getResults(), [](Value v) { return !v || matchPattern(v, m_Constant()); }))
+    foldedNodes.insert(nodeName(node.loc()));
   return success();
 }
 
@@ -334,14 +336,14 @@ void EntryImport::addResult(Value value, StringRef name, StringRef role) {
 void EntryImport::finish() {
   for (auto &[state, update] : statistics)
     WriteOp::create(builder, update.second, FlatSymbolRefAttr::get(state), update.first);
-  func::ReturnOp::create(builder, model.fileLoc(), results);
+  auto exit = func::ReturnOp::create(builder, model.fileLoc(), results);
+  bindArguments();
   Block &body = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
         (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
       op.erase();
-  function.setType(
-      builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setType(builder.getFunctionType(body.getArgumentTypes(), exit.getOperandTypes()));
   for (auto [i, attributes] : llvm::enumerate(argumentAttributes))
     function.setArgAttrs(i, attributes.getAttrs());
   for (auto [i, attributes] : llvm::enumerate(resultAttributes))

@@ -43,6 +43,12 @@ public:
   /// The value of that name: a graph input, an initializer, or a node's output (null: failed).
   mlir::Value value(llvm::StringRef name);
 
+  /// A value that is known at compile time: a constant, an initializer, or what follows from inputs
+  /// whose values are given, which are bound by asking.
+  std::optional<mlir::grad::HostTensor> known(mlir::Value value);
+  const std::set<std::string> &getBoundInputs() const { return boundInputs; }
+  const std::set<std::string> &getFoldedNodes() const { return foldedNodes; }
+
   /// What a state will hold after the nodes so far; a module that runs twice updates it twice.
   mlir::Value latestStatistic(mlir::grad::ReadOp state);
   /// The entry leaves `value` in the state.
@@ -57,6 +63,10 @@ private:
                                                           llvm::StringSet<> &inputs);
   mlir::LogicalResult importNode(unsigned index);
   llvm::StringRef batchSymbol() const;
+  /// The value given for an argument, or null.
+  const mlir::grad::HostTensor *givenValue(mlir::BlockArgument argument) const;
+  llvm::StringRef argumentAttribute(mlir::BlockArgument argument, llvm::StringRef attribute) const;
+  void bindArguments();
 
   const OnnxModel &model;
   States &states;
@@ -70,6 +80,7 @@ private:
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::NamedAttrList> resultAttributes;
   llvm::StringMap<mlir::Value> scalars;
+  std::set<std::string> boundInputs, foldedNodes;
   llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>> statistics;
 };
 

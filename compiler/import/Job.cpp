@@ -24,6 +24,7 @@ public:
   const ImportOptions &options;
   OwningOpRef<ModuleOp> module;
   States states;
+  Imported imported;
 };
 
 /// The entries that a training spec asks for.
@@ -75,11 +76,12 @@ LogicalResult ModuleImport::importForward(int64_t batch,
   for (const std::string &name : outputs)
     entry.addResult(entry.value(name), name, "output");
   entry.finish();
+  imported.boundInputs = entry.getBoundInputs();
+  imported.foldedNodes = entry.getFoldedNodes();
   return success();
 }
 
 FailureOr<Imported> ModuleImport::finish() {
-  Imported imported;
   states.finish(imported.verdicts);
   // What the ops' own constraints say is the last net under the importer's checks.
   if (failed(verify(*module)))
@@ -92,7 +94,7 @@ FailureOr<Imported> ModuleImport::finish() {
       imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
   }
   imported.module = std::move(module);
-  return imported;
+  return std::move(imported);
 }
 
 static InFlightDiagnostic unknownName(Location where, StringRef what, StringRef name,
@@ -114,13 +116,15 @@ static LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &o
       if (!dim.dim_param().empty())
         symbols.push_back(dim.dim_param());
   bool ok = true;
-  for (auto [shapes, what] : {std::pair(&options.shapes, "--shape: graph input"),
-                              std::pair(&options.inputShapes, "--input: graph input")})
-    for (const auto &[name, shape] : *shapes)
+  auto checkNames = [&](const auto &given, StringRef what) {
+    for (const auto &[name, value] : given)
       if (!llvm::is_contained(inputs, name)) {
         unknownName(model.fileLoc(), what, name, inputs);
         ok = false;
       }
+  };
+  checkNames(options.shapes, "--shape: graph input");
+  checkNames(options.inputs, "--input: graph input");
   for (const auto &[name, size] : options.dims)
     if (!llvm::is_contained(symbols, name)) {
       unknownName(model.fileLoc(), "symbolic dim", name, symbols);

@@ -68,8 +68,8 @@ std::optional<HostTensor> Node::tryKnown(unsigned i) {
 }
 
 FailureOr<HostTensor> Node::known(unsigned i, StringRef what) {
-  if (ElementsAttr attribute = entry.getStates().known(operands[i]))
-    return HostTensor(attribute);
+  if (std::optional<HostTensor> value = entry.known(operands[i]))
+    return *value;
   return error() << "expected " << what << " to be known at compile time, but "
                  << describeOperand(i) << " is computed; only static shapes are supported";
 }

@@ -159,9 +159,14 @@ static Operation *constantUse(Value value) {
   return nullptr;
 }
 
+std::string gradc::nodeName(Location location) {
+  auto name = location->findInstanceOf<NameLoc>();
+  return name ? name.getName().str() : "";
+}
+
 std::string gradc::nodeName(Operation *op) {
-  auto name = op->getLoc()->findInstanceOf<NameLoc>();
-  return name ? name.getName().str() : op->getName().getStringRef().str();
+  std::string name = nodeName(op->getLoc());
+  return name.empty() ? op->getName().getStringRef().str() : name;
 }
 
 Verdict States::judge(const onnx::TensorProto &initializer) {

@@ -55,6 +55,7 @@ private:
 };
 
 /// The ONNX node that an op comes from.
+std::string nodeName(mlir::Location location);
 std::string nodeName(mlir::Operation *op);
 
 /// The name among `candidates` that is most like `name`, or "" where none is.

@@ -38,8 +38,13 @@ void ExecDialect::initialize() {
 int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
   int64_t elements = type.getNumElements();
   if (layout) {
-    int64_t size = type.getDimSize(layout.getDim());
-    elements = size == 0 ? 0 : elements / size * llvm::alignTo(size, layout.getWidth());
+    auto pad = [&](int64_t dim, int64_t multiple) {
+      int64_t size = type.getDimSize(dim);
+      elements = size == 0 ? 0 : elements / size * llvm::alignTo(size, multiple);
+    };
+    pad(layout.getDim(), layout.getWidth());
+    if (layout.hasPairs())
+      pad(layout.getPairs(), 2);
     if (layout.getWinograd())
       elements = elements / 9 * 16;
   }

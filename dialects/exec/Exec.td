@@ -31,19 +31,21 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let summary = "a tensor cut into panels along one dim";
   let description = [{
     Physical order: [ceil(size(dim) / width)] x the other dims in order x [width], padded with zeros.
-    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. A tensor without
-    a layout is row-major.
+    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. With `pairs`, another
+    dim, two neighbours along that one lie together: [ceil(size(dim) / width)] x the other dims, that
+    of `pairs` halved and padded with zeros, x [width] x [2]. Levels that add up products of bf16 pairs
+    in one instruction read B so. A tensor without a layout is row-major.
 
     With `winograd`, what is kept of a tensor [3, 3, .., ..] of 3x3 filters is not their values g but the 16 numbers
     G g G^T, G = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], that Winograd's F(2x2, 3x3) multiplies with:
     [size(dim) / width] x [16] x the other channel dim x [width].
   }];
-  let parameters = (ins "int64_t":$dim, "int64_t":$width, DefaultValuedParameter<"bool", "false">:$winograd);
-  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width (`,` `winograd` `=` $winograd^)? `>`";
-  let skipDefaultBuilders = 1;
-  let builders = [AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, CArg<"bool", "false">:$winograd), [{
-    return $_get($_ctxt, dim, width, winograd);
-  }]>];
+  let parameters = (ins "int64_t":$dim, "int64_t":$width, DefaultValuedParameter<"int64_t", "-1">:$pairs,
+                        DefaultValuedParameter<"bool", "false">:$winograd);
+  let assemblyFormat = [{
+    `<` `dim` `=` $dim `,` `width` `=` $width (`,` `pairs` `=` $pairs^)? (`,` `winograd` `=` $winograd^)? `>`
+  }];
+  let extraClassDeclaration = "bool hasPairs() const { return getPairs() >= 0; }";
 }
 
 def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {

@@ -8,8 +8,9 @@
 using namespace mlir::exec;
 
 static const Level table[] = {
-    {"x86-64-v3", "x86-64-v3", "", 32, 6, 2, 32},
-    {"x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 8, 2, 32},
+    {"x86-64-v3", "x86-64-v3", "", 32, 6, 2, 32, false},
+    {"x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 8, 2, 32, false},
+    {"x86-64-v4+bf16", "x86-64-v4", "-prefer-256-bit,+avx512bf16", 64, 8, 2, 32, true},
 };
 
 llvm::ArrayRef<Level> mlir::exec::levels() { return table; }
@@ -26,6 +27,12 @@ const Level *mlir::exec::nativeLevel() {
   };
   if (!hasAll({"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"}))
     return nullptr;
-  return hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? &table[1]
-                                                                             : &table[0];
+  if (!hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
+    return &table[0];
+  return hasAll({"avx512bf16"}) ? &table[2] : &table[1];
+}
+
+bool mlir::exec::runsHere(const Level &level) {
+  const Level *native = nativeLevel();
+  return native && &level <= native;
 }

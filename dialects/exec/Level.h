@@ -15,6 +15,7 @@ struct Level {
   int64_t tileRows;         // the contraction's register tile: rows x vectors
   int64_t tileVectors;
   int64_t winogradChannels; // the fewest, in and out, with which F(2x2, 3x3) beats direct loops
+  bool bf16Dots;            // products of bf16 pairs add up in f32 in one instruction
 };
 
 /// All levels, lowest first.
@@ -23,6 +24,8 @@ llvm::ArrayRef<Level> levels();
 const Level *findLevel(llvm::StringRef name);
 /// The highest level that this machine executes, or null.
 const Level *nativeLevel();
+/// Whether this machine executes a level of the table.
+bool runsHere(const Level &level);
 
 } // namespace mlir::exec
 

@@ -25,10 +25,10 @@ SmallVector<Value> grad::gatherLoops(OpBuilder &builder, Operation *op, Value op
                     builder.getMultiDimIdentityMap(type.getRank()))};
 }
 
-AffineExpr grad::placePart(AffineExpr dim, int64_t size, int64_t resultSize, int64_t offset,
+AffineExpr grad::placePart(AffineExpr dim, int64_t size, int64_t wholeSize, int64_t offset,
                            int64_t stride) {
   AffineExpr place = dim * stride + offset;
-  return place == dim && size != resultSize ? dim % resultSize : place;
+  return place == dim && size != wholeSize ? dim % wholeSize : place;
 }
 
 void grad::copyElement(const HostTensor &from, int64_t source, HostTensor &to, int64_t target) {

@@ -15,9 +15,9 @@ Value copyLoops(OpBuilder &builder, Location loc, Value operand, Value result, A
 SmallVector<Value> gatherLoops(OpBuilder &builder, Operation *op, Value operand,
                                ArrayRef<AffineExpr> input);
 
-/// Where index `dim` of a part of `size` lies in a result dim of `resultSize`. linalg takes a plain
-/// dim for the whole of it, so a part that starts at 0 says `d mod resultSize`, which is d.
-AffineExpr placePart(AffineExpr dim, int64_t size, int64_t resultSize, int64_t offset,
+/// Where index `dim` of a part of `size` lies in a dim of `wholeSize`. linalg takes a plain dim for
+/// the whole of it, so a part that starts at 0 says `d mod wholeSize`, which is d.
+AffineExpr placePart(AffineExpr dim, int64_t size, int64_t wholeSize, int64_t offset,
                      int64_t stride = 1);
 
 /// to[target] = from[source], at row-major positions.

@@ -48,7 +48,8 @@ void SliceOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor
 SmallVector<Value> SliceOp::lowerToLoops(OpBuilder &builder, ValueRange operands) {
   SmallVector<AffineExpr> input;
   for (auto [d, start, stride] : llvm::enumerate(getStarts(), getStrides()))
-    input.push_back(builder.getAffineDimExpr(d) * stride + start);
+    input.push_back(placePart(builder.getAffineDimExpr(d), getType().getDimSize(d),
+                              getOperand().getType().getDimSize(d), start, stride));
   return gatherLoops(builder, *this, operands[0], input);
 }
 

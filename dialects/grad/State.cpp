@@ -21,6 +21,8 @@ void ConstantOp::evaluate(ArrayRef<HostTensor>, MutableArrayRef<HostTensor> resu
 SmallVector<Value> ConstantOp::lowerToLoops(OpBuilder &builder, ValueRange) {
   RankedTensorType type = signlessType(getType());
   HostTensor value(getValue());
+  if (value.size() == 0)
+    return {tensor::EmptyOp::create(builder, getLoc(), type.getShape(), type.getElementType())};
   if (getValue().isSplat())
     return {fillLoops(builder, getLoc(), type, value)};
   HostTensor signless(type, value.bytes());

@@ -35,6 +35,7 @@ constexpr HostLevel hostLevels[] = {
               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
               __builtin_cpu_supports("avx512vl");
      }},
+    {"x86-64-v4+bf16", [] { return bool(__builtin_cpu_supports("avx512bf16")); }},
 };
 
 /// Default rounding, and denormals taken and given as 0, while kernels run, whatever the calling

@@ -402,3 +402,18 @@ func.func @convolutions(%x: tensor<16x16x8x4xf32>, %w: tensor<3x3x4x8xf32>, %g: 
   %3 = grad.add %2, %w : tensor<3x3x4x8xf32>
   return %1, %3 : tensor<16x16x8x8xf32>, tensor<3x3x4x8xf32>
 }
+
+// -----
+
+// What nobody reads is in no kernel, whoever ran before.
+
+// CHECK-LABEL: func.func @dead
+// CHECK-NEXT: %[[Y:.*]] = exec.launch @relu(%arg0)
+// CHECK-NEXT: return %[[Y]]
+// CHECK-NOT: exec.kernel @{{.*}}exp
+func.func @dead(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = grad.exp %x : tensor<8xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<8xf32>
+  %2 = grad.relu %x : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
 from bar import write_mlp_job, write_npy
-from onnx_writer import FLOAT, STRING, message, tensor
+from onnx_writer import BFLOAT16, FLOAT, INT64, STRING, Model, message, tensor
 
 folder = sys.argv[1]
 shutil.rmtree(folder, ignore_errors=True)
@@ -40,3 +40,16 @@ save("short.pb", tensor("x", FLOAT, [4, 6], values[:20]))
 save("words.pb", tensor("x", STRING, [1], data=b""))
 save("garbage.pb", b"\xff\xff\xff")
 write("integers.npy", array.array("q", [1] * 24), (4, 6))
+
+# A shape that is an input.
+model = Model("reshape")
+value = model.node("Reshape", [model.input("x", FLOAT, [4, 6]), model.input("shape", INT64, [2])], ["y"], "reshape")
+model.output(value, FLOAT, [8, 3])
+model.save(os.path.join(folder, "reshape.onnx"))
+write("shape.npy", array.array("q", [8, 3]), (2,))
+
+# Contractions of bf16, off the tile: 1.0 is 0x3f80.
+model = Model("bf16")
+weight = model.initializer("weight", BFLOAT16, [65, 50], data=b"\x80\x3f" * (65 * 50))
+model.output(model.node("MatMul", [model.input("x", BFLOAT16, [33, 65]), weight], ["y"], "fc"), BFLOAT16, [33, 50])
+model.save(os.path.join(folder, "bf16.onnx"))

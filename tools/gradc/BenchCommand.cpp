@@ -128,6 +128,7 @@ int bench(Settings &settings) {
   } else {
     if (int code = compilation.compile(folderOf(file)))
       return code;
+    dropBound(settings.bench.inputs, compilation.program().imported);
     open = [&] { return Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact()))); };
   }
   auto result = measure(compilation.context(), open, settings.bench);

@@ -18,7 +18,8 @@ void CompileArguments::add(CLI::App &command, const char *what) {
   command.add_option("--shape", shapes, "bind an input's shape: NAME=32x3x224x224")
       ->type_name("NAME=DIMS");
   command
-      .add_option("--target", targets, "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4")
+      .add_option("--target", targets,
+                  "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16")
       ->delimiter(',');
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");

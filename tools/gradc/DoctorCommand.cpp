@@ -71,7 +71,7 @@ int doctor() {
   std::string problem;
   fmt::print("levels\n");
   for (const mlir::exec::Level &level : mlir::exec::levels())
-    fmt::print("  {:12} {}\n", level.name.str(),
+    fmt::print("  {:14} {}\n", level.name.str(),
                (*device)->executes(level.name) ? "runs here" : "this processor has not all of it");
   if (!mlir::exec::nativeLevel())
     problem = "this machine runs none of the levels: it needs AVX2 and FMA";

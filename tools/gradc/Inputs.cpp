@@ -27,10 +27,15 @@ Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::
       return value.status();
     if (value->size() == 0)
       return Status::invalid("input \"" + name.str() + "\": " + path.str() + " is empty");
-    options.inputShapes[name.str()] = value->getShape();
+    options.inputs[name.str()] = *value;
     tensors.emplace(name.str(), std::move(*value));
   }
   return tensors;
+}
+
+void dropBound(NamedTensors &given, const Imported &imported) {
+  for (const std::string &name : imported.boundInputs)
+    given.erase(name);
 }
 
 Result<std::vector<HostTensor>> arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,

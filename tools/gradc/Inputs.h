@@ -12,9 +12,13 @@ using NamedTensors = std::map<std::string, mlir::grad::HostTensor>;
 /// The option, once an input.
 void addInputs(CLI::App &command, std::vector<std::string> &inputs);
 
-/// Reads NAME=FILE pairs; their shapes bind the model's symbolic dims in `options`.
+/// Reads NAME=FILE pairs, and leaves them in `options`: they bind symbolic dims and operands that
+/// must be known.
 Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
                                 CompileOptions &options);
+
+/// Leaves out what is compiled in.
+void dropBound(NamedTensors &given, const Imported &imported);
 
 /// The tensors in the order of an entry's inputs, or what does not fit them. `defaults`: null, or
 /// one for each input that is not given.

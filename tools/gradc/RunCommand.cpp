@@ -87,6 +87,7 @@ int runModel(const Settings &settings) {
   }
   if (int code = compilation.import())
     return code;
+  dropBound(*given, compilation.imported());
   if (settings.reference)
     return runReference(settings, compilation.imported(), *given);
   if (int code = compilation.compile(/*directory=*/""))

@@ -3,14 +3,17 @@
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace gradc {
 namespace {
 
 int print(llvm::ArrayRef<KernelCheck> kernels) {
   int wrong = 0;
+  std::string level;
   for (const KernelCheck &check : kernels) {
+    if (check.level != level)
+      fmt::print("level {}\n", level = check.level);
     fmt::print("kernel {:48} error {:8.1e}  {}\n", check.kernel, check.error,
                check.ok ? "ok" : "MISMATCH in entry " + check.entry + ", node " + check.node);
     wrong += !check.ok;
@@ -28,10 +31,28 @@ int print(llvm::ArrayRef<GradientCheck> gradients) {
   return wrong;
 }
 
+/// Says which of the levels this machine lacks, and leaves them out; their names.
+std::vector<std::string> skipLevels(std::vector<std::string> &levels) {
+  std::vector<std::string> skipped;
+  std::erase_if(levels, [&](const std::string &name) {
+    if (mlir::exec::runsHere(*mlir::exec::findLevel(name)))
+      return false;
+    fmt::print("level {}: SKIPPED, this processor has not all of it\n", name);
+    skipped.push_back(name);
+    return true;
+  });
+  return skipped;
+}
+
 int verify(const CompileArguments &arguments) {
   Compilation compilation(arguments);
   if (int code = compilation.import())
     return code;
+  std::vector<std::string> &levels = compilation.options().levels;
+  std::vector<std::string> skipped = skipLevels(levels);
+  if (!skipped.empty() && levels.empty())
+    return fail(Code::error, "nothing is verified: this machine runs none of the levels; gradc "
+                             "doctor shows which it does");
   Imported &imported = compilation.imported();
   bool trains = imported.spec.has_value();
   Imported forGradients{imported.module->clone(), "", {}, imported.spec, {}};
@@ -51,7 +72,8 @@ int verify(const CompileArguments &arguments) {
     wrong += print(doubles) + print(*gradients);
     checks += doubles.size() + gradients->size();
   }
-  fmt::print("{} checks, {} wrong\n", checks, wrong);
+  fmt::print("{} checks, {} wrong{}\n", checks, wrong,
+             skipped.empty() ? "" : fmt::format("; skipped {}", fmt::join(skipped, ", ")));
   return exitCode(wrong ? Code::mismatch : Code::ok);
 }
 

@@ -1,6 +1,8 @@
 // The list of conversions, and the expansion of what the target has no instruction for.
 #include "compiler/codegen/cpu/Lower.h"
 
+#include "compiler/codegen/cpu/Bf16.h"
+#include "compiler/codegen/cpu/Dot.h"
 #include "compiler/codegen/cpu/VectorMath.h"
 #include "dialects/Pch.h"
 #include "mlir/Conversion/Passes.h"
@@ -18,6 +20,8 @@ namespace {
 struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMath)
 
+  explicit ExpandMath(bool hasDots) : hasDots(hasDots) {}
+
   StringRef getArgument() const override { return "gradc-expand-math"; }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
@@ -26,17 +30,23 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
     RewritePatternSet patterns(&getContext());
     gradc::cpu::populateVectorMathPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
+    gradc::cpu::populateWidenBf16Patterns(patterns);
+    if (!hasDots)
+      gradc::cpu::populateExpandDotPatterns(patterns);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
-      signalPassFailure();
+      return signalPassFailure();
+    gradc::cpu::storeBf16AsBits(getOperation());
   }
+
+  bool hasDots;
 };
 
 } // namespace
 
-void gradc::cpu::buildLowering(OpPassManager &pm) {
-  pm.addPass(std::make_unique<ExpandMath>());
+void gradc::cpu::buildLowering(OpPassManager &pm, bool hasDots) {
+  pm.addPass(std::make_unique<ExpandMath>(hasDots));
   pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());

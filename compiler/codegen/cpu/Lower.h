@@ -6,8 +6,9 @@
 
 namespace gradc::cpu {
 
-/// Adds the lowering of a module of kernel functions.
-void buildLowering(mlir::OpPassManager &pm);
+/// Adds the lowering of a module of kernel functions. `hasDots`: the machine adds up products of
+/// bf16 pairs in one instruction.
+void buildLowering(mlir::OpPassManager &pm, bool hasDots);
 
 } // namespace gradc::cpu
 

@@ -9,23 +9,13 @@
 using namespace mlir;
 using namespace gradc::cpu;
 
-std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
-  ArrayRef<int64_t> shape = type.getShape();
-  int64_t panelDim = panel ? panel.getDim() : -1;
-  int64_t stride = panel ? panel.getWidth() : 1;
-  LinearExpr sum;
-  for (int64_t d = type.getRank() - 1; d >= 0; --d)
-    if (d != panelDim) {
-      sum += p.coordinates[d] * stride;
-      stride *= shape[d];
-    }
-  if (!panel)
-    return sum;
-
-  const LinearExpr &e = p.coordinates[panelDim];
-  int64_t width = panel.getWidth(), aligned = std::gcd(e.stride(), width); // width if e is constant
+/// Which block of `width` a coordinate is in, and where there; nothing when its lanes leave the
+/// block.
+static std::optional<std::pair<LinearExpr, LinearExpr>> split(LoopNest &nest, const LinearExpr &e,
+                                                              int64_t width, int64_t valid) {
+  int64_t aligned = std::gcd(e.stride(), width); // width if e is constant
   int64_t start = ((e.constant % aligned) + aligned) % aligned;
-  if (e.lane != 0 && (e.lane != 1 || start + p.valid > aligned))
+  if (e.lane != 0 && (e.lane != 1 || start + valid > aligned))
     return std::nullopt;
   LinearExpr scalar = e.inLane(0), quotient, remainder;
   if (aligned == width) {
@@ -37,7 +27,53 @@ std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
     std::tie(quotient, remainder) = nest.divide(scalar, width);
   }
   remainder.lane = e.lane;
-  return sum + quotient * stride + remainder;
+  return std::pair(quotient, remainder);
+}
+
+std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t panelDim = panel ? panel.getDim() : -1, pairDim = panel ? panel.getPairs() : -1;
+  int64_t together = pairDim < 0 ? 1 : 2, stride = panel ? panel.getWidth() * together : 1;
+  LinearExpr sum;
+  for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+    if (d == pairDim) {
+      auto pair = split(nest, p.coordinates[d], 2, p.valid);
+      if (!pair)
+        return std::nullopt;
+      sum += pair->first * stride + pair->second;
+      stride *= llvm::divideCeil(shape[d], 2);
+    } else if (d != panelDim) {
+      sum += p.coordinates[d] * stride;
+      stride *= shape[d];
+    }
+  }
+  if (!panel)
+    return sum;
+  auto place = split(nest, p.coordinates[panelDim], panel.getWidth(), p.valid);
+  if (!place)
+    return std::nullopt;
+  return sum + place->first * stride + place->second * together;
+}
+
+std::optional<LinearExpr> Memory::pairsOffset(LoopNest &nest, Point p) const {
+  if (!panel || !panel.hasPairs())
+    return std::nullopt;
+  p.valid = nest.lanes; // what the last panel has too many is padding
+  auto at = offset(nest, p);
+  return at && at->lane == 2 ? at : std::nullopt;
+}
+
+Value Memory::loadPairs(LoopNest &nest, const Point &p) const {
+  return LLVM::LoadOp::create(nest.builder, nest.location, nest.vectorOf(nest.builder.getI32Type()),
+                              address(nest, pairsOffset(nest, p)->inLane(0)),
+                              grad::elementBytes(type.getElementType()));
+}
+
+Value Memory::loadBits(LoopNest &nest, const Point &p, unsigned count) const {
+  int64_t bytes = grad::elementBytes(type.getElementType());
+  return LLVM::LoadOp::create(nest.builder, nest.location,
+                              nest.builder.getIntegerType(unsigned(8 * bytes * count)),
+                              address(nest, *offset(nest, p)), bytes);
 }
 
 bool Memory::isStrided(LoopNest &nest, const Point &p) const {

@@ -29,6 +29,14 @@ public:
   /// be in a first or second cache already.
   std::optional<LinearExpr> line(LoopNest &nest, const Point &p) const;
   void prefetch(LoopNest &nest, const LinearExpr &line) const;
+  /// Where the pairs of a panel's columns begin at a point, which is the first of its pair; nothing
+  /// when the layout has none or the lanes leave a panel.
+  std::optional<LinearExpr> pairsOffset(LoopNest &nest, Point p) const;
+  /// The 16-bit elements at the point and its neighbour along the pairs' dim, in every lane: as
+  /// i32.
+  mlir::Value loadPairs(LoopNest &nest, const Point &p) const;
+  /// `count` neighbours in memory from the point on, as one integer.
+  mlir::Value loadBits(LoopNest &nest, const Point &p, unsigned count) const;
 
   /// `lanes` points whose elements are `spacing` apart in each lane, but one apart from point to
   /// point: contiguous loads, transposed in registers. Nothing when the points are not such.

@@ -82,6 +82,9 @@ std::optional<LinearExpr> gradc::cpu::evaluate(AffineExpr expr, ArrayRef<LinearE
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary)
     return std::nullopt;
+  // `d mod n` is the d of a part at the start of a dim of n.
+  if (expr.getKind() == AffineExprKind::Mod)
+    return evaluate(binary.getLHS(), dims);
   auto lhs = evaluate(binary.getLHS(), dims), rhs = evaluate(binary.getRHS(), dims);
   if (!lhs || !rhs)
     return std::nullopt;

@@ -94,6 +94,9 @@ private:
                      llvm::ArrayRef<Point> points);
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
                     unsigned dim, mlir::Value combined);
+  /// A sum of products of bf16 where the rhs lies in pairs: two steps an instruction. False when it
+  /// is none.
+  bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   std::optional<unsigned> dimToVectorize(mlir::linalg::GenericOp op, mlir::OpResult result,
                                          const Point &point);
   int64_t laneCost(mlir::Value value, const Point &point);

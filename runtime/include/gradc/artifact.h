@@ -132,7 +132,7 @@ typedef struct gradc_artifact_entry {
 
 /* One CPU level: all that exists once per level. Levels are sorted, lowest first. */
 typedef struct gradc_artifact_level {
-  gradc_string name;   /* "x86-64-v3", "x86-64-v4" */
+  gradc_string name;   /* "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16" */
   uint32_t reserved;
   gradc_range image;   /* an ELF shared object */
   gradc_range buffers, kernels, entries;

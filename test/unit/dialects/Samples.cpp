@@ -203,6 +203,7 @@ static const std::vector<Sample> table = {
     {"grad.broadcast %0 dims [] : tensor<T> -> tensor<2x5xT>", {{"tensor<T>"}}, elements},
     unary("grad.slice %0 starts [0, 1] sizes [2, 2] strides [1, 3] : tensor<2x5xT>", elements),
     unary("grad.slice %0 starts [1, 4] sizes [2, 3] strides [-1, -2] : tensor<2x5xT>", elements),
+    unary("grad.slice %0 starts [0, 0] sizes [1, 3] strides [1, 1] : tensor<2x5xT>", elements),
     unary("grad.pad %0 low [1, 0] high [0, 2] interior [1, 0] {value = 2.0 : f64} : tensor<2x5xT>",
           numbers),
     {"grad.concatenate %0, %1 dim 1 : tensor<2x5xT>, tensor<2x1xT>",

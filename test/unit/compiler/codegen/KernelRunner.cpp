@@ -34,7 +34,8 @@ static DialectRegistry allDialects() {
   return registry;
 }
 
-KernelRunner::KernelRunner(const std::string &text) : context(allDialects()) {
+KernelRunner::KernelRunner(const std::string &text, const exec::Level *native)
+    : context(allDialects()) {
   context.loadAllAvailableDialects();
   module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
@@ -42,9 +43,11 @@ KernelRunner::KernelRunner(const std::string &text) : context(allDialects()) {
   op = *module->getOps<exec::KernelOp>().begin();
   CodegenOptions options;
   options.verify = true;
-  options.cpu = "x86-64-v3";
-  const exec::Level *level =
-      exec::findLevel(op.getScheduleAttr().getLanes() == 16 ? "x86-64-v4" : "x86-64-v3");
+  const exec::Level *level = native;
+  if (!native) {
+    options.cpu = "x86-64-v3";
+    level = exec::findLevel(op.getScheduleAttr().getLanes() == 16 ? "x86-64-v4" : "x86-64-v3");
+  }
   FailureOr<std::string> bytes = generateImage(*module, *level, options);
   if (failed(bytes))
     return;
@@ -82,9 +85,12 @@ int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAt
     return grad::linearize(index, shape);
   int64_t position = index[panel.getDim()] / panel.getWidth();
   for (size_t d = 0; d < shape.size(); ++d)
-    if (int64_t(d) != panel.getDim())
+    if (int64_t(d) == panel.getPairs())
+      position = position * ((shape[d] + 1) / 2) + index[d] / 2;
+    else if (int64_t(d) != panel.getDim())
       position = position * shape[d] + index[d];
-  return position * panel.getWidth() + index[panel.getDim()] % panel.getWidth();
+  position = position * panel.getWidth() + index[panel.getDim()] % panel.getWidth();
+  return panel.hasPairs() ? 2 * position + index[panel.getPairs()] % 2 : position;
 }
 
 /// Calls with the offset of every number of G g G^T, of the filter's values g, and the number.
@@ -215,8 +221,9 @@ std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &op
   return results;
 }
 
-void gradc::test::expectRight(const std::string &text, double tolerance) {
-  KernelRunner runner(text);
+void gradc::test::expectRight(const std::string &text, double tolerance,
+                              const exec::Level *native) {
+  KernelRunner runner(text, native);
   ASSERT_TRUE(runner.isReady()) << text;
   int64_t units = runner.units();
   std::vector<HostTensor> operands = runner.randomOperands(1);

@@ -29,8 +29,8 @@ private:
 class KernelRunner {
 public:
   /// `text` holds exec.kernel ops; the first one is run. Code is for x86-64-v3 whatever the
-  /// schedule.
-  explicit KernelRunner(const std::string &text);
+  /// schedule, or for `native`, which this machine then has to execute.
+  explicit KernelRunner(const std::string &text, const mlir::exec::Level *native = nullptr);
   ~KernelRunner();
 
   bool isReady() const { return kernel != nullptr; }
@@ -54,7 +54,8 @@ private:
 
 /// All units at once, cut in two at every place, and one by one backwards: the same bits. And close
 /// to the region's meaning.
-void expectRight(const std::string &text, double tolerance = 2e-5);
+void expectRight(const std::string &text, double tolerance = 2e-5,
+                 const mlir::exec::Level *native = nullptr);
 
 } // namespace gradc::test
 

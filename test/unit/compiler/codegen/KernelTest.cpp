@@ -344,6 +344,10 @@ TEST(Movement, SlicesPadsAndConcatenates) {
     %s = grad.slice %a starts [0, 39] sizes [9, 20] strides [1, -1] : tensor<9x40xf32>
     exec.yield %s : tensor<9x20xf32> })",
                       schedule(8, "1, 8", "0, 1")));
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<9x40xf32>) attributes {{{0}} {{
+    %s = grad.slice %a starts [0, 0] sizes [4, 20] strides [1, 1] : tensor<9x40xf32>
+    exec.yield %s : tensor<4x20xf32> })",
+                      schedule(8, "1, 8", "0, 1")));
   expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x11xf32>) attributes {{{0}} {{
     %s = grad.pad %a low [1, 3] high [2, 0] interior [0, 0] {{value = 1.5} : tensor<5x11xf32>
     exec.yield %s : tensor<8x14xf32> })",
@@ -382,6 +386,14 @@ TEST(Constants, SplatAndDense) {
     %t = grad.mul %s, %i : tensor<2x3xf32>
     exec.yield %t : tensor<2x3xf32> })",
                       schedule(8, "1, 8", "0, 1")));
+}
+
+TEST(Constants, OfNoElements) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<0xf32>) attributes {{{0}} {{
+    %c = grad.constant dense<> : tensor<0xf32>
+    %s = grad.add %a, %c : tensor<0xf32>
+    exec.yield %s : tensor<0xf32> })",
+                      schedule(8, "8", "0")));
 }
 
 TEST(Random, Dropout) {

@@ -1,0 +1,86 @@
+// Widens arithmetic on bf16, and retypes what is left.
+#include "compiler/codegen/cpu/Bf16.h"
+
+#include "dialects/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+static bool isBf16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
+
+static Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+namespace {
+/// An op on bf16 between extensions of its operands and a truncation of its result.
+struct WidenArithmetic : RewritePattern {
+  explicit WidenArithmetic(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    bool computes =
+        isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+        !isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp, arith::TruncFOp>(
+            op);
+    if (!computes || (llvm::none_of(op->getOperandTypes(), isBf16) &&
+                      llvm::none_of(op->getResultTypes(), isBf16)))
+      return failure();
+    Location at = op->getLoc();
+    auto wide = [&](Type type) { return withElement(type, rewriter.getF32Type()); };
+    IRMapping map;
+    for (Value operand : op->getOperands())
+      if (isBf16(operand.getType()))
+        map.map(operand,
+                arith::ExtFOp::create(rewriter, at, wide(operand.getType()), operand).getResult());
+    Operation *widened = rewriter.clone(*op, map);
+    SmallVector<Value> results;
+    for (OpResult result : widened->getResults()) {
+      Type narrow = result.getType();
+      if (isBf16(narrow))
+        rewriter.modifyOpInPlace(widened, [&] { result.setType(wide(narrow)); });
+      results.push_back(isBf16(narrow)
+                            ? arith::TruncFOp::create(rewriter, at, narrow, result).getResult()
+                            : Value(result));
+    }
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+} // namespace
+
+void gradc::cpu::populateWidenBf16Patterns(RewritePatternSet &patterns) {
+  patterns.add<WidenArithmetic>(patterns.getContext());
+}
+
+void gradc::cpu::storeBf16AsBits(ModuleOp module) {
+  auto bits = IntegerType::get(module.getContext(), 16);
+  auto retype = [&](Value value) {
+    if (isBf16(value.getType()))
+      value.setType(withElement(value.getType(), bits));
+  };
+  module.walk([&](Operation *op) {
+    // An instruction that takes bf16 gets it from there.
+    if (isa<LLVM::BitcastOp>(op))
+      return;
+    llvm::for_each(op->getResults(), retype);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), retype);
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (!constant)
+      return;
+    if (auto number = dyn_cast<FloatAttr>(constant.getValue()); number && isBf16(number.getType()))
+      constant.setValueAttr(IntegerAttr::get(bits, number.getValue().bitcastToAPInt()));
+    else if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+             dense && isBf16(dense.getElementType()))
+      constant.setValueAttr(cast<TypedAttr>(Attribute(dense.bitcast(bits))));
+  });
+  module.walk([](arith::BitcastOp op) {
+    if (op.getIn().getType() != op.getType())
+      return;
+    op.replaceAllUsesWith(op.getIn());
+    op.erase();
+  });
+}

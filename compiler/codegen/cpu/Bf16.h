@@ -1,0 +1,19 @@
+// bf16 on machines that only move it: arithmetic in f32, values as their bits.
+#ifndef COMPILER_CODEGEN_CPU_BF16_H
+#define COMPILER_CODEGEN_CPU_BF16_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace gradc::cpu {
+
+/// Arithmetic on bf16 becomes arithmetic on f32 between conversions.
+void populateWidenBf16Patterns(mlir::RewritePatternSet &patterns);
+
+/// Retypes every bf16 value as i16, once conversions are integer arithmetic and nothing computes in
+/// bf16. LLVM would widen and round what is only selected or moved, by a library call.
+void storeBf16AsBits(mlir::ModuleOp module);
+
+} // namespace gradc::cpu
+
+#endif

@@ -1,0 +1,214 @@
+// Reads a case, compiles its model in memory, and runs the artifact through the runtime.
+#include "test/unit/compiler/OnnxCase.h"
+
+#include "dialects/Pch.h"
+
+#include "compiler/Compiler.h"
+#include "compiler/Session.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace gradc;
+using namespace gradc::test;
+using mlir::grad::HostTensor;
+
+static constexpr StringRef casesFolder = "/usr/share/libonnx-testdata/data";
+
+std::vector<std::string> gradc::test::caseFolders() {
+  std::vector<std::string> folders;
+  for (StringRef group : {"node", "simple", "pytorch-operator", "pytorch-converted"}) {
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator i(casesFolder + "/" + group, error), end;
+         i != end && !error; i.increment(error))
+      folders.push_back(i->path());
+  }
+  llvm::sort(folders);
+  return folders;
+}
+
+namespace {
+
+std::string readFile(const Twine &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// The tensors PREFIX0.pb, PREFIX1.pb, ... of a data set.
+std::vector<onnx::TensorProto> readTensors(const Twine &prefix) {
+  std::vector<onnx::TensorProto> tensors;
+  for (int i = 0;; ++i) {
+    std::string path = (prefix + Twine(i) + ".pb").str();
+    if (!llvm::sys::fs::exists(path))
+      return tensors;
+    tensors.emplace_back().ParseFromString(readFile(path));
+  }
+}
+
+std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &context) {
+  Type element = elementType(context, tensor.data_type());
+  if (!element || failed(makeRaw(tensor, context, UnknownLoc::get(&context))))
+    return std::nullopt;
+  SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  return HostTensor(RankedTensorType::get(shape, element),
+                    ArrayRef(tensor.raw_data().data(), tensor.raw_data().size()));
+}
+
+/// numpy has no bf16: the files hold such a tensor as its bits.
+HostTensor fromBits(const HostTensor &tensor, RankedTensorType type) {
+  bool isBits = type.getElementType().isBF16() && tensor.getElementType().isInteger(16);
+  return isBits ? HostTensor(type.clone(tensor.getShape()), tensor.bytes()) : tensor;
+}
+
+/// At most what ONNX's own runner allows, 1e-3 relative and 1e-7; 16-bit floats round more.
+double relativeTolerance(Type element) {
+  return element.isBF16() ? 1e-2 : element.isF16() ? 2e-3 : 1e-4;
+}
+
+std::string compare(const HostTensor &found, const HostTensor &expected) {
+  if (found.getType() != expected.getType())
+    return "found " + describe(found.getType()) + ", expected " + describe(expected.getType());
+  double relative = relativeTolerance(found.getElementType());
+  for (int64_t i = 0; i < found.size(); ++i) {
+    double a = found.getFloat(i), b = expected.getFloat(i);
+    if ((std::isnan(a) && std::isnan(b)) || a == b)
+      continue;
+    if (!(std::abs(a - b) <= relative * std::abs(b) + 1e-7))
+      return llvm::formatv("element {0}: found {1:e}, expected {2:e}", i, a, b);
+  }
+  return "";
+}
+
+/// Why a case asks for something else than gradc means to do; empty for the others.
+StringRef excludedBecause(StringRef name) {
+  if (name.starts_with("test_training_dropout") && !name.contains("zero_ratio"))
+    return "dropout is the identity outside of training entries, whatever training_mode says";
+  if (name.contains("window"))
+    return "the expected window was computed with 3.1415 for pi";
+  return "";
+}
+
+class CaseRun {
+public:
+  explicit CaseRun(const std::string &folder) : folder(folder) {}
+  CaseResult run();
+
+private:
+  bool import();
+  void compileAndCompare();
+  void compareOutputs(CompiledSession &session, uint32_t entry, ArrayRef<HostTensor> results);
+  CaseResult &end(Outcome outcome, const Twine &message) {
+    result.outcome = outcome;
+    result.message = message.str();
+    return result;
+  }
+
+  std::string folder;
+  std::unique_ptr<MLIRContext> context = createContext();
+  onnx::ModelProto model;
+  CompileOptions options;
+  std::optional<Imported> imported;
+  std::string said;
+  CaseResult result;
+};
+
+/// False where the importer refuses, which must have said why.
+bool CaseRun::import() {
+  model.ParseFromString(readFile(folder + "/model.onnx"));
+  // Ops that have not changed since are tested in the oldest version that is read.
+  for (onnx::OperatorSetIdProto &set : *model.mutable_opset_import())
+    set.set_version(std::max<int64_t>(set.version(), oldestOpset));
+  auto inputs = readTensors(folder + "/test_data_set_0/input_");
+  for (auto [input, tensor] : llvm::zip(model.graph().input(), inputs)) {
+    // Some cases give another shape for an input whose type alone counts.
+    bool fits = input.type().tensor_type().shape().dim_size() == tensor.dims_size();
+    if (auto host = fits ? toHost(tensor, *context) : std::nullopt)
+      options.inputs[input.name()] = *host;
+  }
+  SmallString<128> path;
+  int file;
+  if (llvm::sys::fs::createTemporaryFile("gradc-case", "onnx", file, path))
+    return end(Outcome::wrong, "no temporary file"), false;
+  llvm::raw_fd_ostream(file, /*shouldClose=*/true) << model.SerializeAsString();
+  FailureOr<Imported> read = importFile(*context, path, options);
+  llvm::sys::fs::remove(path);
+  if (failed(read)) {
+    end(said.empty() ? Outcome::wrong : Outcome::unsupported, said);
+    return false;
+  }
+  imported = std::move(*read);
+  result.bound = imported->boundInputs.size();
+  result.folded = imported->foldedNodes.size();
+  result.nodes = model.graph().node_size();
+  return true;
+}
+
+void CaseRun::compileAndCompare() {
+  auto program = planProgram(std::move(*imported), options);
+  FailureOr<std::string> artifact = failure();
+  if (succeeded(program)) {
+    (*program->levels.front()).walk([&](exec::DispatchOp) { ++result.launches; });
+    artifact = compileProgram(*program, /*directory=*/"", options);
+  }
+  if (failed(artifact))
+    return (void)end(Outcome::wrong, "does not compile: " + said);
+  auto session = CompiledSession::open(std::move(*artifact));
+  if (!session)
+    return (void)end(Outcome::wrong, llvm::toString(session.takeError()));
+  auto entry = (*session)->find("forward");
+  if (!entry)
+    return (void)end(Outcome::wrong, llvm::toString(entry.takeError()));
+  std::vector<HostTensor> inputs;
+  for (const Port &port : (*session)->inputs(*context, *entry)) {
+    auto given = options.inputs.find(port.name);
+    if (given == options.inputs.end())
+      return (void)end(Outcome::notCompared, port.role == GRADC_ROLE_DATA
+                                                 ? "the case's data has no " + port.name
+                                                 : port.name + " is drawn at random");
+    HostTensor value = fromBits(given->second, port.type);
+    if (value.getType() != port.type)
+      return (void)end(Outcome::wrong, "the case's input " + port.name + " is " +
+                                           describe(value.getType()) + ", the model's " +
+                                           describe(port.type));
+    inputs.push_back(value);
+  }
+  auto results = (*session)->run(*context, *entry, inputs);
+  if (!results)
+    return (void)end(Outcome::wrong, llvm::toString(results.takeError()));
+  compareOutputs(**session, *entry, *results);
+}
+
+void CaseRun::compareOutputs(CompiledSession &session, uint32_t entry,
+                             ArrayRef<HostTensor> results) {
+  auto outputs = readTensors(folder + "/test_data_set_0/output_");
+  if (outputs.size() != results.size())
+    return (void)end(Outcome::wrong, "found " + Twine(results.size()) + " outputs, expected " +
+                                         Twine(outputs.size()));
+  for (auto [tensor, found] : llvm::zip(outputs, results)) {
+    auto expected = toHost(tensor, *context);
+    if (!expected)
+      return (void)end(Outcome::wrong, "the expected output has another type");
+    std::string difference = compare(found, fromBits(*expected, found.getType()));
+    if (!difference.empty())
+      return (void)end(Outcome::wrong, difference);
+  }
+  end(Outcome::passed, "");
+}
+
+CaseResult CaseRun::run() {
+  ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
+    said += (said.empty() ? "" : "; ") + diagnostic.str();
+    return success();
+  });
+  if (import())
+    compileAndCompare();
+  StringRef reason = excludedBecause(llvm::sys::path::filename(folder));
+  if (!reason.empty() && result.outcome == Outcome::wrong)
+    end(Outcome::notCompared, reason);
+  return result;
+}
+
+} // namespace
+
+CaseResult gradc::test::runCase(const std::string &folder) { return CaseRun(folder).run(); }

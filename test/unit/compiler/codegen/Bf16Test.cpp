@@ -1,0 +1,97 @@
+// bf16 in kernels: what only moves it keeps its bits and calls nothing; contractions read pairs.
+#include "dialects/exec/Level.h"
+#include "test/unit/compiler/codegen/KernelRunner.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace gradc::test;
+using llvm::formatv;
+
+namespace {
+
+constexpr const char *pointwise =
+    "schedule = #exec.schedule<lanes = 8, tile = [1, 8], order = [0, 1], grain = 1>";
+constexpr const char *rows =
+    "schedule = #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1>";
+
+TEST(Bf16, Moves) {
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x11xbf16>) attributes {{{0}} {{
+    %s = grad.pad %a low [1, 3] high [2, 0] interior [1, 2] {{value = 1.5} : tensor<5x11xbf16>
+    exec.yield %s : tensor<12x34xbf16> })",
+                      pointwise),
+              0);
+  expectRight(
+      formatv(R"(exec.kernel @k(%a: tensor<5x11xbf16>, %b: tensor<5x6xbf16>) attributes {{{0}} {{
+    %s = grad.concatenate %a, %b dim 1 : tensor<5x11xbf16>, tensor<5x6xbf16>
+    exec.yield %s : tensor<5x17xbf16> })",
+              pointwise),
+      0);
+  expectRight(
+      formatv(R"(exec.kernel @k(%a: tensor<5x11xbf16>, %b: tensor<5x11xbf16>) attributes {{{0}} {{
+    %c = grad.compare lt %a, %b : tensor<5x11xbf16>
+    %s = grad.select %c, %a, %b : tensor<5x11xbf16>
+    exec.yield %s : tensor<5x11xbf16> })",
+              pointwise),
+      0);
+}
+
+TEST(Bf16, ExtremesOfRows) {
+  for (int c : {1, 10, 37})
+    expectRight(formatv(R"(exec.kernel @k(%a: tensor<13x{1}xbf16>) attributes {{{0}} {{
+      %m = grad.reduce_max %a dims [1] : tensor<13x{1}xbf16>
+      %i = grad.argmax %a dim 1 : tensor<13x{1}xbf16>
+      exec.yield %m, %i : tensor<13xbf16>, tensor<13xi64> })",
+                        rows, c),
+                0);
+}
+
+/// C = op(A) op(B) with B in pairs along the summed dim; a bias and relu after it.
+void contraction(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const char *tile,
+                 const mlir::exec::Level *native = nullptr) {
+  std::string a =
+      ta ? formatv("tensor<{0}x{1}xbf16>", k, m) : formatv("tensor<{0}x{1}xbf16>", m, k);
+  std::string b =
+      tb ? formatv("tensor<{0}x{1}xbf16>", n, k) : formatv("tensor<{0}x{1}xbf16>", k, n);
+  expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {1}, %bias: tensor<{2}xbf16>) attributes {{
+          layouts = [unit, #exec.panel<dim = {4}, width = 32, pairs = {5}>, unit, unit],
+          schedule = #exec.schedule<lanes = 16, tile = [{6}], order = [1, 0], grain = 1>} {{
+    %c = grad.matmul %a, %b {7} {8} : {0}, {1}
+    %bb = grad.broadcast %bias dims [1] : tensor<{2}xbf16> -> tensor<{3}x{2}xbf16>
+    %s = grad.add %c, %bb : tensor<{3}x{2}xbf16>
+    %r = grad.relu %s : tensor<{3}x{2}xbf16>
+    exec.yield %r : tensor<{3}x{2}xbf16> })",
+                      a, b, n, m, tb ? 0 : 1, tb ? 1 : 0, tile, ta ? "transpose_lhs" : "",
+                      tb ? "transpose_rhs" : ""),
+              2e-2, native);
+}
+
+void contractions(const mlir::exec::Level *native) {
+  for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}, {3, 1, 50}, {1, 10, 1}, {33, 48, 65}})
+    for (bool ta : {false, true})
+      for (bool tb : {false, true})
+        contraction(m, n, k, ta, tb, "8, 32", native);
+  contraction(33, 50, 20, false, false, "4, 16", native);
+  contraction(5, 100, 21, false, false, "2, 64", native); // wider than a panel
+}
+
+TEST(Bf16, PairsOfAContraction) { contractions(nullptr); }
+
+TEST(Bf16, PairsOnLevel_x86_64_v4_bf16) {
+  const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4+bf16");
+  if (!mlir::exec::runsHere(*level))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4+bf16";
+  contractions(level);
+}
+
+TEST(Bf16, PanelsWithPairsArePackedAndUnpacked) {
+  constexpr const char *paired = "#exec.panel<dim = 1, width = 32, pairs = 0>";
+  for (auto [from, to] : {std::pair("unit", paired), {paired, "unit"}})
+    expectRight(formatv(R"(exec.kernel @k(%a: tensor<7x50xbf16>) attributes {{layouts = [{0}, {1}],
+        schedule = #exec.schedule<lanes = 16, tile = [1, 16], order = [0, 1], grain = 1>} {{
+      exec.yield %a : tensor<7x50xbf16> })",
+                        from, to),
+                0);
+}
+
+} // namespace
