@@ -25,7 +25,7 @@ const References &References::get() {
 }
 
 References::References() {
-  auto file = need(MappedFile::open(GRADC_TEST_PICTURES));
+  auto file = need(MappedFile::open(GRADC_TEST_REFERENCES));
   for (const ZipMember &member : need(listZip(file->bytes(), "references"))) {
     ZipContent content = need(readZip(file->bytes(), member, "references"));
     NpyHeader header = need(parseNpy(content.bytes, member.name));

@@ -1,5 +1,5 @@
 """Makes references.npz: small pictures as files and what Pillow decodes from them; a picture in [0, 1] and what PyTorch and
-TensorFlow resize it to; and what torchvision's colour adjustments make of it.
+TensorFlow resize it to; what torchvision's colour adjustments make of it; and a TFRecord file.
 
 Needs numpy, pillow, torch, torchvision and tensorflow-cpu (made with 2.4.6, 13.0.0, 2.15.0, 0.29.2 and 2.21.0); run it from
 anywhere:
@@ -8,6 +8,7 @@ anywhere:
 import io
 import os
 import struct
+import tempfile
 import zlib
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
@@ -110,6 +111,21 @@ def adjusted(picture):
     return {f"adjust-{name}": value.numpy().transpose(1, 2, 0).copy() for name, value in made.items()}
 
 
+def records():
+    """A TFRecord file with two examples."""
+    feature = tf.train.Feature
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "two.tfrecord")
+        with tf.io.TFRecordWriter(path) as writer:
+            for i in range(2):
+                features = {"image": feature(bytes_list=tf.train.BytesList(value=[b"pixels %d" % i])),
+                            "box": feature(float_list=tf.train.FloatList(value=[i + 0.5, -2, 1e30])),
+                            "label": feature(int64_list=tf.train.Int64List(value=[i - 1, 1 << 40]))}
+                writer.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
+        with open(path, "rb") as file:
+            return file.read()
+
+
 def main():
     random = np.random.default_rng(5)
     arrays = {}
@@ -118,6 +134,7 @@ def main():
         arrays |= {f"pixels-{name}": array for name, array in pixels.items()}
     picture = random.random((15, 21, 3), dtype=np.float32)
     arrays |= {"picture": picture} | resized(picture) | adjusted(picture)
+    arrays["tfrecord"] = np.frombuffer(records(), np.uint8)
     np.savez_compressed(os.path.join(HERE, "references.npz"), **arrays)
 
 
