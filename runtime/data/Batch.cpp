@@ -57,9 +57,10 @@ public:
     }
     auto left = dataset.rows() - int64_t(at.row);
     batch.rows = std::min(dataset.batchSize(), left);
-    std::span<const int64_t> rows(order.data() + at.row, size_t(batch.rows));
+    RowList rows = {at.epoch, {order.data() + at.row, size_t(batch.rows)}};
     for (size_t field = 0; field < batch.fieldCount(); ++field)
-      if (Status status = dataset.source().read(field, rows, batch.field(field)); !status.ok())
+      if (Status status = dataset.source().read(field, rows, scratch, batch.field(field));
+          !status.ok())
         return status;
     batch.endsEpoch = batch.rows == left;
     at = batch.endsEpoch ? Position{at.epoch + 1, 0}
@@ -80,6 +81,7 @@ public:
 
 private:
   const Batches &dataset;
+  Scratch scratch;
   Position at;
   std::vector<int64_t> order; ///< of epoch `orderedEpoch`
   uint64_t orderedEpoch = 0;

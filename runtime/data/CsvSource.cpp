@@ -76,9 +76,9 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
     if (isDemanded(field->name, context))
       fields.push_back(std::move(*field));
   }
-  for (const Demand &demand : context.demands)
-    if (std::find(names.begin(), names.end(), demand.field) == names.end())
-      return missingField(demand, "the csv source", names);
+  for (const FieldUse &use : context.uses)
+    if (std::find(names.begin(), names.end(), use.field) == names.end())
+      return missingField(use, "the csv source", names);
 
   auto path = findFile(config.string("path"), context.folders);
   if (!path)

@@ -28,19 +28,19 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
 
   // Only arrays that the model takes are read: an archive may hold others of any kind.
   std::vector<SourceArray> arrays;
-  for (const Demand &demand : context.demands) {
+  for (const FieldUse &use : context.uses) {
     const ZipMember *found = nullptr;
     std::vector<std::string> names;
     for (const ZipMember &member : *members) {
       names.push_back(fieldName(member));
-      if (names.back() == demand.field)
+      if (names.back() == use.field)
         found = &member;
     }
     if (!found)
-      return missingField(demand, origin, names);
+      return missingField(use, origin, names);
     bool known = false;
     for (const SourceArray &array : arrays)
-      known |= array.field.name == demand.field;
+      known |= array.field.name == use.field;
     if (known)
       continue;
 
@@ -50,8 +50,8 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
     std::shared_ptr<const void> owner = content->inflated;
     if (!owner)
       owner = *file;
-    auto array = makeSourceArray(demand.field, content->bytes, std::move(owner),
-                                 text("field '", demand.field, "' of ", origin));
+    auto array = makeSourceArray(use.field, content->bytes, std::move(owner),
+                                 text("field '", use.field, "' of ", origin));
     if (!array)
       return array.status();
     arrays.push_back(std::move(*array));

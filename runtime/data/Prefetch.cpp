@@ -173,12 +173,14 @@ std::shared_ptr<const Dataset> makePrefetch(std::shared_ptr<const Dataset> input
 }
 
 Status applyPrefetch(Config config, const DataContext &, Pipeline &pipeline) {
-  int64_t depth = config.integer("depth", 2);
-  if (depth < 1 || depth > 1024)
-    return Status::invalid(text("prefetch { depth } is ", depth, ", expected 1 to 1024"));
+  int64_t depth = config.integer("depth", 0);
+  if (depth < 0 || depth > 1024)
+    return Status::invalid(
+        text("prefetch { depth } is ", depth, ", expected 0 (AUTOTUNE) to 1024"));
   if (!pipeline.dataset)
     return Status::invalid("data stage 'prefetch' comes before batch");
-  pipeline.dataset = makePrefetch(pipeline.dataset, size_t(depth), PrefetchThread::whenItPays);
+  pipeline.dataset =
+      makePrefetch(pipeline.dataset, size_t(depth ? depth : 2), PrefetchThread::whenItPays);
   return {};
 }
 

@@ -3,6 +3,9 @@
 
 #include "runtime/core/Text.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gradc {
 
 namespace {
@@ -16,7 +19,11 @@ struct Stage {
 // so the table is written out.
 constexpr Stage sources[] = {
     {"npz", applyNpz}, {"npy", applyNpy}, {"csv", applyCsv}, {"idx", applyIdx}};
-constexpr Stage rowStages[] = {{"map", applyMap}, {"shuffle", applyShuffle}};
+constexpr Stage rowStages[] = {{"map", applyMap},       {"shuffle", applyShuffle},
+                               {"take", applyTake},     {"skip", applySkip},
+                               {"repeat", applyRepeat}, {"shard", applyShard}};
+// What is said about the chain as a whole.
+constexpr std::string_view settings[] = {"source", "on_error"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
 
 template <size_t N> const Stage *find(const Stage (&stages)[N], std::string_view name) {
@@ -42,13 +49,15 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
 
 } // namespace
 
-Result<std::shared_ptr<const Dataset>> makeDataset(Config data, const DataContext &context) {
+Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context) {
+  for (const Demand &demand : context.demands)
+    context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});
   Pipeline pipeline;
   if (Status status = applySource(data.child("source"), context, pipeline); !status.ok())
     return status;
 
   for (Config child : data.children()) {
-    if (child.name() == "source")
+    if (std::find(std::begin(settings), std::end(settings), child.name()) != std::end(settings))
       continue;
     const Stage *stage = find(rowStages, child.name());
     bool takesBatches = !stage;

@@ -1,0 +1,155 @@
+// Checks what a spec says about data, as far as that needs no file.
+#include "dialects/Pch.h"
+
+#include "compiler/import/SpecChecker.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace gradc;
+
+static void checkRows(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Rows &rows) {
+  if (rows.has_only() && rows.has_except())
+    c.error(place) << "expected rows with only or except, found both";
+  if (!rows.has_every() && (rows.has_only() || rows.has_except()))
+    c.error(place) << "missing every: rows with only or except want every: 5";
+  if (rows.has_every()) {
+    c.expect(rows.every() > 0, place, "every", "above 0", rows.every());
+    int64_t picked = rows.has_only() ? rows.only() : rows.except();
+    c.expect(picked >= 0 && picked < std::max<int64_t>(rows.every(), 1), place, "only and except",
+             "from 0 to below every", picked);
+  }
+  if (rows.has_begin() || rows.has_end())
+    c.expect(rows.begin() >= 0 && (!rows.has_end() || rows.begin() < rows.end()), place, "begin",
+             "from 0 to below end", rows.begin());
+}
+
+static void checkCsv(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Csv &csv) {
+  c.require(!csv.path().empty(), place, "path", "path: \"data.csv\"");
+  c.require(csv.field_size(), place, "field", "field { name: \"x\" column: \"pixel*\" }");
+  StringRef delimiter = csv.delimiter();
+  c.expect(delimiter.size() == 1 && !StringRef("+-.\"\r\n").contains(delimiter[0]) &&
+               !llvm::isAlnum(delimiter[0]),
+           place, "delimiter", "to be one character that is no part of a number", delimiter);
+  for (auto [i, field] : llvm::enumerate(csv.field())) {
+    SmallVector<SpecFile::Step> at(place);
+    at.push_back({"field", int(i)});
+    c.require(field.column_size(), at, "column", "column: \"age\"");
+    bool isInteger = field.dtype() == spec::I32 || field.dtype() == spec::I64;
+    double missing = field.missing();
+    c.expect(!isInteger || (std::trunc(missing) == missing && std::abs(missing) < 0x1p31), at,
+             "missing", "to be a 32-bit integer", missing);
+    for (int64_t dim : field.shape())
+      c.expect(dim > 0 && dim <= int64_t(1) << 20, at, "shape", "of dims above 0", dim);
+  }
+}
+
+static void checkMap(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Map &map) {
+  c.require(!map.field().empty(), place, "field", "field: \"images\"");
+  c.expect(std::isfinite(map.scale()) && std::isfinite(map.offset()), place, "scale and offset",
+           "to be finite", map.scale());
+  bool casts = map.has_cast() || map.has_scale() || map.has_offset();
+  if (casts && map.kind_case() != spec::Map::KIND_NOT_SET)
+    c.error(place) << "expected map with cast, scale and offset, or with one other thing to do, "
+                      "found both: write two map blocks";
+  switch (map.kind_case()) {
+  case spec::Map::kOneHot:
+    c.expect(map.one_hot().classes() > 0, place, "classes", "above 0", map.one_hot().classes());
+    break;
+  case spec::Map::kTranspose:
+    c.require(map.transpose().order_size(), place, "order", "order: [2, 0, 1]");
+    break;
+  case spec::Map::kPad:
+    c.require(map.pad().shape_size(), place, "shape", "shape: [128]");
+    for (int64_t dim : map.pad().shape())
+      c.expect(dim > 0 && dim <= int64_t(1) << 30, place, "shape", "of dims above 0", dim);
+    break;
+  case spec::Map::KIND_NOT_SET:
+    break;
+  }
+}
+
+SmallVector<SpecFile::Step> SpecFile::stagesOf(const spec::Data &data) {
+  SmallVector<Step> stages;
+  llvm::StringMap<int> count;
+  const auto *type = data.GetDescriptor();
+  for (const std::string &name : data.chain()) {
+    const auto *field = type->FindFieldByName(name);
+    stages.push_back({field->name().c_str(), field->is_repeated() ? count[name]++ : -1});
+  }
+  return stages;
+}
+
+LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) const {
+  Checker c{*this};
+  auto inside = [&](std::initializer_list<Step> steps) {
+    SmallVector<Step> all(place);
+    all.append(steps);
+    return all;
+  };
+  switch (data.source().kind_case()) {
+  case spec::Source::kNpz:
+    c.require(!data.source().npz().path().empty(), inside({"source", "npz"}), "path",
+              "path: \"data.npz\"");
+    checkRows(c, inside({"source", "npz", "rows"}), data.source().npz().rows());
+    break;
+  case spec::Source::kNpy:
+    c.require(data.source().npy().field_size(), inside({"source", "npy"}), "field",
+              "field { name: \"images\" path: \"images.npy\" }");
+    for (auto [i, field] : llvm::enumerate(data.source().npy().field()))
+      checkPair(c, inside({"source", "npy", {"field", int(i)}}), "a field of npy", "name",
+                field.name(), "path", field.path());
+    checkRows(c, inside({"source", "npy", "rows"}), data.source().npy().rows());
+    break;
+  case spec::Source::kIdx:
+    c.require(data.source().idx().field_size(), inside({"source", "idx"}), "field",
+              "field { name: \"images\" path: \"train-images-idx3-ubyte.gz\" }");
+    for (auto [i, field] : llvm::enumerate(data.source().idx().field()))
+      checkPair(c, inside({"source", "idx", {"field", int(i)}}), "a field of idx", "name",
+                field.name(), "path", field.path());
+    checkRows(c, inside({"source", "idx", "rows"}), data.source().idx().rows());
+    break;
+  case spec::Source::kCsv: {
+    auto csv = inside({"source", "csv"});
+    checkCsv(c, csv, data.source().csv());
+    csv.push_back("rows");
+    checkRows(c, csv, data.source().csv().rows());
+    break;
+  }
+  case spec::Source::KIND_NOT_SET:
+    c.require(false, place, "source", "source { npz { path: \"data.npz\" } }");
+  }
+  bool isBatched = false;
+  for (const Step &stage : stagesOf(data)) {
+    StringRef name = stage.name;
+    if (isBatched && name != "prefetch")
+      c.error(inside({stage})) << name << " stands behind batch, expected it before";
+    isBatched |= name == "batch";
+    if (name == "prefetch" && !isBatched)
+      c.error(inside({stage})) << "prefetch stands before batch, expected it behind";
+  }
+  for (auto [i, map] : llvm::enumerate(data.map()))
+    checkMap(c, inside({{"map", int(i)}}), map);
+  for (auto [i, shuffle] : llvm::enumerate(data.shuffle()))
+    c.expect(shuffle.buffer() >= 0, inside({{"shuffle", int(i)}, "buffer"}), "buffer",
+             "of 0 or more", shuffle.buffer());
+  for (auto [i, take] : llvm::enumerate(data.take()))
+    c.expect(take.rows() > 0, inside({{"take", int(i)}}), "rows", "above 0", take.rows());
+  for (auto [i, skip] : llvm::enumerate(data.skip()))
+    c.expect(skip.rows() > 0, inside({{"skip", int(i)}}), "rows", "above 0", skip.rows());
+  for (auto [i, repeat] : llvm::enumerate(data.repeat()))
+    c.expect(repeat.times() > 0, inside({{"repeat", int(i)}}), "times", "above 0", repeat.times());
+  for (auto [i, shard] : llvm::enumerate(data.shard())) {
+    c.expect(shard.count() > 0, inside({{"shard", int(i)}}), "count", "above 0", shard.count());
+    c.expect(shard.index() >= 0 && shard.index() < std::max<int64_t>(shard.count(), 1),
+             inside({{"shard", int(i)}}), "index", "from 0 to below count", shard.index());
+  }
+  if (!data.batch().has_size())
+    c.require(false, inside({"batch"}), "batch.size", "batch { size: 32 }");
+  else
+    c.expect(data.batch().size() > 0, inside({"batch", "size"}), "batch.size", "above 0",
+             data.batch().size());
+  if (data.has_prefetch())
+    c.expect(data.prefetch().depth() >= 0, inside({"prefetch", "depth"}), "depth",
+             "of 0 (AUTOTUNE) or more", data.prefetch().depth());
+  return success(c.ok);
+}
