@@ -46,6 +46,12 @@ public:
     return {};
   }
 
+  /// This stage and a transform behind it as one stage; null where they stay apart.
+  std::shared_ptr<const Table> followedBy(size_t field, const Transform &next) const {
+    auto both = field == mapped ? transform->followedBy(next) : nullptr;
+    return both ? std::make_shared<Map>(input, mapped, std::move(both), seed, slot) : nullptr;
+  }
+
 private:
   Status apply(RowRef row, Scratch &scratch, Output &out) const {
     auto in = input->view(mapped, row, scratch);
@@ -71,7 +77,16 @@ struct Kind {
   MakeTransform make;
 };
 // A map block names one of them, or none: then it casts, scales and shifts.
-constexpr Kind kinds[] = {{"one_hot", makeOneHot}, {"pad", makePad}, {"transpose", makeTranspose}};
+constexpr Kind kinds[] = {{"color_jitter", makeColorJitter},
+                          {"crop", makeCrop},
+                          {"decode", makeDecode},
+                          {"flip", makeFlip},
+                          {"normalize", makeNormalize},
+                          {"one_hot", makeOneHot},
+                          {"pad", makePad},
+                          {"random_crop", makeRandomCrop},
+                          {"resize", makeResize},
+                          {"transpose", makeTranspose}};
 
 Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Field &before) {
   for (const Kind &kind : kinds)
@@ -98,6 +113,11 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   auto transform = makeTransform(config, fields[index]);
   if (!transform)
     return transform.status();
+  if (auto last = dynamic_cast<const Map *>(pipeline.table.get()))
+    if (auto both = last->followedBy(index, **transform)) {
+      pipeline.table = std::move(both);
+      return {};
+    }
   pipeline.table = std::make_shared<Map>(pipeline.table, index, std::move(*transform), context.seed,
                                          pipeline.newSlots(2));
   return {};

@@ -27,6 +27,12 @@ public:
     return 0;
   }
 
+  /// This transform and `next` behind it as one, where that is faster and gives the same; else
+  /// null.
+  virtual std::unique_ptr<const Transform> followedBy(const Transform &next) const {
+    return nullptr;
+  }
+
   const Field result;
 };
 
@@ -42,6 +48,14 @@ Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field &be
 Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field &before);
 Result<std::unique_ptr<const Transform>> makePad(Config config, const Field &before);
 Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field &before);
+// Over pictures, in data/image.
+Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field &before);
 
 } // namespace gradc
 

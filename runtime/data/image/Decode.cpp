@@ -37,7 +37,8 @@ Status cannotDecode(std::span<const std::byte> file) {
 
 bool canDecodePictures() { return findDecoders() != nullptr; }
 
-Status decodePicture(std::span<const std::byte> file, const DecodeOptions &options, Picture &out) {
+Status decodePicture(std::span<const std::byte> file, const DecodeOptions &options,
+                     PixelRoom &out) {
   const PictureDecoders *decoders = findDecoders();
   Format format = formatOf(file);
   if (!decoders || format == Format::unknown)

@@ -23,9 +23,9 @@ struct PictureSize {
   int64_t height = 0, width = 0, channels = 0;
 };
 
-/// Decodes a JPEG or a PNG file, told apart by their first bytes, into u8 pixels. Messages don't
-/// name the file. Errors: neither of them; damaged or cut off; too many pixels; channels that the
-/// format does not give; a program without decoders.
+/// Decodes a JPEG or a PNG file, told apart by their first bytes, into the room that `out` gives.
+/// Messages don't name the file. Errors: neither of them; damaged or cut off; too many pixels;
+/// channels that the format does not give; a program without decoders; and what `out` says.
 ///
 /// JPEG: gray or RGB; CMYK and YCCK become RGB as TensorFlow's decoder does it. The accurate
 /// integer transform and smooth upsampling of chroma, so that results equal libjpeg-turbo's
@@ -33,7 +33,7 @@ struct PictureSize {
 /// PNG: palettes become RGB (with transparent entries: RGBA); 1, 2 and 4 bits become 8; of 16 bits
 /// the nearest 8 are kept; alpha is dropped or added (255); gray becomes RGB by repetition; RGB
 /// becomes gray as (19595 R + 38470 G + 7471 B) / 65536; gamma is ignored.
-Status decodePicture(std::span<const std::byte> file, const DecodeOptions &options, Picture &out);
+Status decodePicture(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
 
 Result<PictureSize> readPictureSize(std::span<const std::byte> file);
 
@@ -42,8 +42,8 @@ bool canDecodePictures();
 
 /// What a decoder library offers.
 struct PictureDecoders {
-  Status (*decodeJpeg)(std::span<const std::byte>, const DecodeOptions &, Picture &);
-  Status (*decodePng)(std::span<const std::byte>, const DecodeOptions &, Picture &);
+  Status (*decodeJpeg)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
+  Status (*decodePng)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
   Result<PictureSize> (*jpegSize)(std::span<const std::byte>);
   Result<PictureSize> (*pngSize)(std::span<const std::byte>);
 };

@@ -6,10 +6,10 @@
 
 namespace gradc {
 
-Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, Picture &out);
+Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
 Result<PictureSize> readJpegSize(std::span<const std::byte> file);
 
-Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, Picture &out);
+Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
 Result<PictureSize> readPngSize(std::span<const std::byte> file);
 
 } // namespace gradc

@@ -144,7 +144,7 @@ Result<PictureSize> readJpegSize(std::span<const std::byte> file) {
   return sizeOf(reader);
 }
 
-Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, Picture &out) {
+Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out) {
   Reader reader;
   std::memset(&reader.jpeg, 0, sizeof reader.jpeg);
   Closing closing(reader);
@@ -166,9 +166,11 @@ Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options,
   reader.jpeg.scale_denom = 8;
   jpeg_start_decompress(&reader.jpeg);
 
-  out.resize(reader.jpeg.output_height, reader.jpeg.output_width, channels, GRADC_U8);
-  auto *pixels = reinterpret_cast<unsigned char *>(out.data());
-  auto rowBytes = size_t(out.width * channels);
+  auto room = out.room(reader.jpeg.output_height, reader.jpeg.output_width, channels);
+  if (!room)
+    return room.status();
+  auto *pixels = reinterpret_cast<unsigned char *>(*room);
+  size_t rowBytes = size_t(reader.jpeg.output_width) * size_t(channels);
   if (fromInk)
     readInkRows(reader, pixels, rowBytes);
   else

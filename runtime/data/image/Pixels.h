@@ -2,6 +2,7 @@
 #ifndef RUNTIME_DATA_IMAGE_PIXELS_H
 #define RUNTIME_DATA_IMAGE_PIXELS_H
 
+#include "runtime/core/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>
@@ -20,11 +21,24 @@ struct PixelView {
   int64_t channels = 0; ///< 1 gray, 2 gray and alpha, 3 red, green, blue, 4 and alpha
 };
 
+/// Whoever takes a decoded picture: gives room for so many u8 pixels, [H, W, C], or says why not.
+class PixelRoom {
+public:
+  virtual Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) = 0;
+
+protected:
+  ~PixelRoom() = default;
+};
+
 /// A picture that owns its pixels, and keeps their memory for the next one.
-class Picture {
+class Picture final : public PixelRoom {
 public:
   int64_t height = 0, width = 0, channels = 0;
 
+  Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) override {
+    resize(height, width, channels, GRADC_U8);
+    return data();
+  }
   /// The pixels are undefined afterwards.
   void resize(int64_t newHeight, int64_t newWidth, int64_t newChannels, gradc_dtype newDtype) {
     height = newHeight, width = newWidth, channels = newChannels, dtype = newDtype;

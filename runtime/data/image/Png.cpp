@@ -19,6 +19,7 @@ struct Reader {
   png_infop info = nullptr;
   std::span<const std::byte> rest;
   std::jmp_buf leave;
+  Picture colors; ///< that become gray
   char message[128] = "out of memory";
 
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
@@ -86,13 +87,10 @@ void setTransforms(Reader &reader, const PictureSize &size, int64_t channels) {
   png_read_update_info(reader.png, reader.info);
 }
 
-/// In place: a gray pixel is written where no later one stands.
-void colorsToGray(unsigned char *pixels, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const unsigned char *rgb = pixels + i * 3;
-    pixels[i] = static_cast<unsigned char>(
+void colorsToGray(const unsigned char *rgb, unsigned char *gray, int64_t count) {
+  for (int64_t i = 0; i < count; ++i, rgb += 3)
+    gray[i] = static_cast<unsigned char>(
         (19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000) >> 16);
-  }
 }
 
 /// An interlaced picture comes in several passes over the same rows.
@@ -116,7 +114,7 @@ Result<PictureSize> readPngSize(std::span<const std::byte> file) {
   return sizeOf(reader);
 }
 
-Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, Picture &out) {
+Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out) {
   Reader reader;
   if (!create(reader) || setjmp(reader.leave))
     return damaged(reader);
@@ -133,12 +131,17 @@ Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, 
   if (png_get_rowbytes(reader.png, reader.info) != rowBytes)
     return Status::error(
         text("is a PNG file of a kind that does not give ", channels, " channels"));
-  out.resize(size.height, size.width, read, GRADC_U8);
-  auto *pixels = reinterpret_cast<unsigned char *>(out.data());
-  readRows(reader, pixels, rowBytes, size.height);
+  auto room = out.room(size.height, size.width, channels);
+  if (!room)
+    return room.status();
+  auto *pixels = reinterpret_cast<unsigned char *>(*room);
   if (toGray) {
-    colorsToGray(pixels, size.height * size.width);
-    out.resize(size.height, size.width, 1, GRADC_U8);
+    reader.colors.resize(size.height, size.width, 3, GRADC_U8);
+    auto *colors = reinterpret_cast<unsigned char *>(reader.colors.data());
+    readRows(reader, colors, rowBytes, size.height);
+    colorsToGray(colors, pixels, size.height * size.width);
+  } else {
+    readRows(reader, pixels, rowBytes, size.height);
   }
   return {};
 }

@@ -91,6 +91,12 @@ Taps Taps::resize(int64_t from, int64_t to, Filter filter, bool antialias) {
   return taps;
 }
 
+void Taps::widenInput(int64_t before, int64_t after) {
+  inputCount += before + after;
+  for (int32_t &first : firsts)
+    first += first == outside ? 0 : int32_t(before);
+}
+
 void Taps::crop(int64_t begin, int64_t count) {
   firsts = {firsts.begin() + begin, firsts.begin() + begin + count};
   weightList = {weightList.begin() + begin * tapCount,

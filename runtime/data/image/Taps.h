@@ -38,6 +38,8 @@ public:
   /// Whether outputs are single pixels.
   bool isSelection() const { return tapCount == 1; }
 
+  /// The same from a part of the input: `before` pixels stand before it and `after` behind it.
+  void widenInput(int64_t before, int64_t after);
   /// Keeps `count` outputs from `begin` on.
   void crop(int64_t begin, int64_t count);
   void flip();
