@@ -17,8 +17,9 @@ struct Stage {
 
 // The runtime is a static library, where a registration that nothing refers to would be dropped:
 // so the table is written out.
-constexpr Stage sources[] = {
-    {"npz", applyNpz}, {"npy", applyNpy}, {"csv", applyCsv}, {"idx", applyIdx}};
+constexpr Stage sources[] = {{"npz", applyNpz},       {"npy", applyNpy},
+                             {"csv", applyCsv},       {"idx", applyIdx},
+                             {"folder", applyFolder}, {"tfrecord", applyTfRecord}};
 constexpr Stage rowStages[] = {{"map", applyMap},       {"shuffle", applyShuffle},
                                {"take", applyTake},     {"skip", applySkip},
                                {"repeat", applyRepeat}, {"shard", applyShard}};
@@ -44,7 +45,8 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
       return applyRows(rows, context, pipeline);
     return {};
   }
-  return Status::invalid("data { source } names no source, expected npz, npy, csv or idx");
+  return Status::invalid(
+      "data { source } names no source, expected npz, npy, csv, idx, folder or tfrecord");
 }
 
 } // namespace

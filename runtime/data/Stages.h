@@ -50,6 +50,8 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyIdx(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
