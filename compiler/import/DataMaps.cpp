@@ -53,6 +53,80 @@ static FailureOr<FieldType> pad(Location place, const spec::Pad &map, FieldType 
   return field;
 }
 
+/// What every step over pictures asks of a field.
+static LogicalResult checkPicture(Location place, const FieldType &field) {
+  bool isNumber = field.element.isUnsignedInteger(8) || field.element.isF32();
+  if (isNumber && field.shape.size() == 3 && field.shape[2] >= 1 && field.shape[2] <= 4)
+    return success();
+  auto error =
+      emitError(place) << "expected pictures [height, width, channels] of u8 or f32, found "
+                       << field.element << " [";
+  llvm::interleaveComma(field.shape, error, [&](int64_t dim) {
+    if (ShapedType::isDynamic(dim))
+      error << "?";
+    else
+      error << dim;
+  });
+  return error << "]";
+}
+
+static FailureOr<FieldType> decode(Location place, const spec::Decode &map, FieldType field) {
+  if (!field.element.isUnsignedInteger(8) || field.shape.size() != 1)
+    return emitError(place) << "expected files for decode, bytes of any number, found "
+                            << field.element << " of " << field.shape.size() << " dims";
+  field.shape = {ShapedType::kDynamic, ShapedType::kDynamic, map.channels()};
+  return field;
+}
+
+static FieldType resize(const spec::Resize &map, FieldType field) {
+  if (map.filter() != spec::NEAREST && !map.round())
+    field.element = Float32Type::get(field.element.getContext());
+  field.shape[0] = map.has_shorter() ? ShapedType::kDynamic : map.height();
+  field.shape[1] = map.has_shorter() ? ShapedType::kDynamic : map.width();
+  return field;
+}
+
+static FailureOr<FieldType> crop(Location place, int64_t height, int64_t width, int64_t padding,
+                                 FieldType field) {
+  for (auto [name, wanted, dim] :
+       {std::tuple("height", height, field.shape[0]), {"width", width, field.shape[1]}})
+    if (!ShapedType::isDynamic(dim) && wanted > dim + 2 * padding)
+      return emitError(place) << "expected a " << name << " to crop of at most "
+                              << dim + 2 * padding << ", found " << wanted;
+  field.shape[0] = height;
+  field.shape[1] = width;
+  return field;
+}
+
+static FailureOr<FieldType> normalize(Location place, const spec::Normalize &map, FieldType field) {
+  int64_t channels = field.shape[2];
+  for (auto [name, count] :
+       {std::pair("mean", map.mean_size()), {"deviation", map.deviation_size()}})
+    if (count > 1 && count != channels)
+      return emitError(place) << "expected 1 " << name << " or one for each of " << channels
+                              << " channels, found " << count;
+  field.element = Float32Type::get(field.element.getContext());
+  if (map.channels_first())
+    field.shape = {channels, field.shape[0], field.shape[1]};
+  return field;
+}
+
+static FailureOr<FieldType> pictureMapped(Location place, const spec::Map &map,
+                                          const FieldType &field) {
+  if (failed(checkPicture(place, field)))
+    return failure();
+  if (map.has_resize())
+    return resize(map.resize(), field);
+  if (map.has_crop())
+    return crop(place, map.crop().height(), map.crop().width(), 0, field);
+  if (map.has_random_crop())
+    return crop(place, map.random_crop().height(), map.random_crop().width(),
+                map.random_crop().padding(), field);
+  if (map.has_normalize())
+    return normalize(place, map.normalize(), field);
+  return field;
+}
+
 FailureOr<FieldType> gradc::mapped(Location place, const spec::Map &map, const FieldType &before) {
   switch (map.kind_case()) {
   case spec::Map::kOneHot:
@@ -61,6 +135,15 @@ FailureOr<FieldType> gradc::mapped(Location place, const spec::Map &map, const F
     return transpose(place, map.transpose(), before);
   case spec::Map::kPad:
     return pad(place, map.pad(), before);
+  case spec::Map::kDecode:
+    return decode(place, map.decode(), before);
+  case spec::Map::kResize:
+  case spec::Map::kCrop:
+  case spec::Map::kRandomCrop:
+  case spec::Map::kFlip:
+  case spec::Map::kColorJitter:
+  case spec::Map::kNormalize:
+    return pictureMapped(place, map, before);
   case spec::Map::KIND_NOT_SET:
     break;
   }

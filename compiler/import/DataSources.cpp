@@ -4,6 +4,7 @@
 #include "compiler/import/ArrayFile.h"
 #include "compiler/import/DataStages.h"
 #include "compiler/import/OnnxModel.h"
+#include "compiler/import/RecordFile.h"
 #include "compiler/import/States.h"
 #include "compiler/import/TableFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -202,6 +203,57 @@ static LogicalResult describeCsv(SourceLook &source, const spec::Csv &csv) {
   return failed(fields) ? failure() : setFields(source, *fields);
 }
 
+static LogicalResult describeFolder(SourceLook &source, const spec::Folder &folder) {
+  Builder b(&source.context);
+  source.set.file = folder.has_list() ? folder.list() : folder.path();
+  source.set.fields[folder.image()] = {b.getIntegerType(8, /*isSigned=*/false),
+                                       {ShapedType::kDynamic}};
+  source.set.fields[folder.label()] = {b.getI64Type(), {}};
+  source.set.known = true;
+  std::string path = source.spec.resolve(source.set.file);
+  if (!llvm::sys::fs::exists(path)) {
+    source.set.whyUnknown = "\"" + source.set.file + "\" is not there yet";
+    return success();
+  }
+  auto count = folder.has_list() ? countListed(path) : countPictures(path);
+  if (!count)
+    return source.error() << "cannot read \"" << path
+                          << "\": " << llvm::toString(count.takeError());
+  source.set.rows = *count;
+  return success();
+}
+
+static LogicalResult describeTfRecord(SourceLook &source, const spec::TfRecord &records) {
+  Builder b(&source.context);
+  DataSet &set = source.set;
+  set.file = records.path(0);
+  for (const spec::RecordFeature &feature : records.feature()) {
+    FieldType field = {feature.type() == spec::BYTES   ? b.getIntegerType(8, /*isSigned=*/false)
+                       : feature.type() == spec::FLOAT ? Type(b.getF32Type())
+                                                       : Type(b.getI64Type()),
+                       SmallVector<int64_t>(feature.shape().begin(), feature.shape().end())};
+    if (feature.type() == spec::BYTES && field.shape.empty())
+      field.shape = {ShapedType::kDynamic};
+    set.fields[feature.has_field() ? feature.field() : feature.name()] = field;
+  }
+  set.known = true;
+  int64_t rows = 0;
+  for (const std::string &name : records.path()) {
+    std::string path = source.spec.resolve(name);
+    if (!llvm::sys::fs::exists(path)) {
+      set.whyUnknown = "\"" + name + "\" is not there yet";
+      return success();
+    }
+    auto count = countRecords(path);
+    if (!count)
+      return source.error() << "cannot read the data file \"" << path
+                            << "\": " << llvm::toString(count.takeError());
+    rows += *count;
+  }
+  set.rows = rows;
+  return success();
+}
+
 LogicalResult gradc::describeSource(SourceLook &look, const spec::Source &source) {
   switch (source.kind_case()) {
   case spec::Source::kNpz:
@@ -212,6 +264,10 @@ LogicalResult gradc::describeSource(SourceLook &look, const spec::Source &source
     return describeCsv(look, source.csv());
   case spec::Source::kIdx:
     return describeFiles(look, source.idx().field(), readIdx);
+  case spec::Source::kFolder:
+    return describeFolder(look, source.folder());
+  case spec::Source::kTfrecord:
+    return describeTfRecord(look, source.tfrecord());
   case spec::Source::KIND_NOT_SET:
     break;
   }
@@ -228,6 +284,10 @@ const spec::Rows &gradc::rowsOf(const spec::Source &source) {
     return source.csv().rows();
   case spec::Source::kIdx:
     return source.idx().rows();
+  case spec::Source::kFolder:
+    return source.folder().rows();
+  case spec::Source::kTfrecord:
+    return source.tfrecord().rows();
   case spec::Source::KIND_NOT_SET:
     break;
   }

@@ -43,6 +43,81 @@ static void checkCsv(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Csv
   }
 }
 
+static void checkTfRecord(Checker &c, ArrayRef<SpecFile::Step> place,
+                          const spec::TfRecord &records) {
+  c.require(records.path_size(), place, "path", "path: \"train.tfrecord\"");
+  c.require(records.feature_size(), place, "feature", "feature { name: \"image\" type: BYTES }");
+  llvm::StringSet<> fields;
+  for (auto [i, feature] : llvm::enumerate(records.feature())) {
+    SmallVector<SpecFile::Step> at(place);
+    at.push_back({"feature", int(i)});
+    c.require(!feature.name().empty(), at, "name", "name: \"image\"");
+    const std::string &field = feature.has_field() ? feature.field() : feature.name();
+    if (!fields.insert(field).second)
+      c.error(at) << "field \"" << field << "\" is declared twice";
+    for (int64_t dim : feature.shape())
+      c.expect(dim > 0 && dim <= int64_t(1) << 30, at, "shape", "of dims above 0", dim);
+  }
+}
+
+/// A height or width: from 1 to 32768.
+static void checkSide(Checker &c, ArrayRef<SpecFile::Step> place, const char *name, int64_t side) {
+  c.expect(side >= 1 && side <= 32768, place, name, "from 1 to 32768", side);
+}
+
+static void checkResize(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Resize &resize) {
+  if (resize.has_shorter() && (resize.has_height() || resize.has_width()))
+    c.error(place) << "expected resize with height and width, or with shorter, found both";
+  else if (resize.has_shorter())
+    checkSide(c, place, "shorter", resize.shorter());
+  else {
+    checkSide(c, place, "height", resize.height());
+    checkSide(c, place, "width", resize.width());
+  }
+}
+
+static void checkRandomCrop(Checker &c, ArrayRef<SpecFile::Step> place,
+                            const spec::RandomCrop &crop) {
+  checkSide(c, place, "height", crop.height());
+  checkSide(c, place, "width", crop.width());
+  c.expect(crop.padding() >= 0 && crop.padding() <= 32768, place, "padding", "from 0 to 32768",
+           crop.padding());
+  c.expect(std::isfinite(crop.fill()), place, "fill", "to be finite", crop.fill());
+}
+
+static void checkDecode(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Decode &decode) {
+  int64_t channels = decode.channels();
+  c.expect(channels == 1 || channels == 3 || channels == 4, place, "channels", "of 1, 3 or 4",
+           channels);
+  c.expect(decode.max_pixels() > 0, place, "max_pixels", "above 0", decode.max_pixels());
+  if (decode.has_min_height() != decode.has_min_width())
+    c.error(place) << "expected decode with min_height and min_width, found one of them";
+  if (decode.has_min_height() && decode.has_min_width()) {
+    checkSide(c, place, "min_height", decode.min_height());
+    checkSide(c, place, "min_width", decode.min_width());
+  }
+}
+
+static void checkColorJitter(Checker &c, ArrayRef<SpecFile::Step> place,
+                             const spec::ColorJitter &jitter) {
+  for (auto [name, value] : {std::pair("brightness", jitter.brightness()),
+                             {"contrast", jitter.contrast()},
+                             {"saturation", jitter.saturation()}})
+    c.expect(value >= 0 && value <= 100, place, name, "from 0 to 100", value);
+  c.expect(jitter.hue() >= 0 && jitter.hue() <= 0.5, place, "hue", "from 0 to 0.5", jitter.hue());
+  c.expect(jitter.max() > 0 && std::isfinite(jitter.max()), place, "max", "above 0", jitter.max());
+}
+
+static void checkNormalize(Checker &c, ArrayRef<SpecFile::Step> place,
+                           const spec::Normalize &normalize) {
+  c.expect(normalize.max() > 0 && std::isfinite(normalize.max()), place, "max", "above 0",
+           normalize.max());
+  for (double mean : normalize.mean())
+    c.expect(std::isfinite(mean), place, "mean", "to be finite", mean);
+  for (double deviation : normalize.deviation())
+    c.expect(deviation > 0 && std::isfinite(deviation), place, "deviation", "above 0", deviation);
+}
+
 static void checkMap(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Map &map) {
   c.require(!map.field().empty(), place, "field", "field: \"images\"");
   c.expect(std::isfinite(map.scale()) && std::isfinite(map.offset()), place, "scale and offset",
@@ -62,6 +137,29 @@ static void checkMap(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Map
     c.require(map.pad().shape_size(), place, "shape", "shape: [128]");
     for (int64_t dim : map.pad().shape())
       c.expect(dim > 0 && dim <= int64_t(1) << 30, place, "shape", "of dims above 0", dim);
+    break;
+  case spec::Map::kDecode:
+    checkDecode(c, place, map.decode());
+    break;
+  case spec::Map::kResize:
+    checkResize(c, place, map.resize());
+    break;
+  case spec::Map::kCrop:
+    checkSide(c, place, "height", map.crop().height());
+    checkSide(c, place, "width", map.crop().width());
+    break;
+  case spec::Map::kRandomCrop:
+    checkRandomCrop(c, place, map.random_crop());
+    break;
+  case spec::Map::kFlip:
+    for (double chance : {map.flip().horizontal(), map.flip().vertical()})
+      c.expect(chance >= 0 && chance <= 1, place, "horizontal and vertical", "from 0 to 1", chance);
+    break;
+  case spec::Map::kColorJitter:
+    checkColorJitter(c, place, map.color_jitter());
+    break;
+  case spec::Map::kNormalize:
+    checkNormalize(c, place, map.normalize());
     break;
   case spec::Map::KIND_NOT_SET:
     break;
@@ -115,6 +213,15 @@ LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) 
     checkRows(c, csv, data.source().csv().rows());
     break;
   }
+  case spec::Source::kFolder:
+    c.require(!data.source().folder().path().empty(), inside({"source", "folder"}), "path",
+              "path: \"pictures\"");
+    checkRows(c, inside({"source", "folder", "rows"}), data.source().folder().rows());
+    break;
+  case spec::Source::kTfrecord:
+    checkTfRecord(c, inside({"source", "tfrecord"}), data.source().tfrecord());
+    checkRows(c, inside({"source", "tfrecord", "rows"}), data.source().tfrecord().rows());
+    break;
   case spec::Source::KIND_NOT_SET:
     c.require(false, place, "source", "source { npz { path: \"data.npz\" } }");
   }

@@ -48,6 +48,9 @@ struct Imported {
   std::vector<Verdict> verdicts;
   /// Data files of the spec that were not there to be compared with the model.
   std::vector<std::string> missingData = {};
+
+  /// Whether the run decodes pictures, for which it needs libraries.
+  bool decodesPictures() const;
 };
 
 /// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.

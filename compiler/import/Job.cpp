@@ -460,3 +460,10 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
     return failure();
   return JobImport(**spec, **model, options).run(context);
 }
+
+bool Imported::decodesPictures() const {
+  auto decodes = [](const spec::Data &data) {
+    return llvm::any_of(data.map(), [](const spec::Map &map) { return map.has_decode(); });
+  };
+  return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
+}
