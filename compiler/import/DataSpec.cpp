@@ -225,6 +225,9 @@ LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) 
   case spec::Source::KIND_NOT_SET:
     c.require(false, place, "source", "source { npz { path: \"data.npz\" } }");
   }
+  c.expect(data.parallelism() >= 0 && data.parallelism() <= 1024, inside({"parallelism"}),
+           "parallelism", "from 0 (AUTOTUNE) to 1024", data.parallelism());
+  c.expect(data.memory_mb() > 0, inside({"memory_mb"}), "memory_mb", "above 0", data.memory_mb());
   bool isBatched = false;
   for (const Step &stage : stagesOf(data)) {
     StringRef name = stage.name;

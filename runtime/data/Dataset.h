@@ -93,14 +93,44 @@ public:
   size_t fieldCount() const { return buffers.size(); }
 
   int64_t rows = 0;
-  Position after;         ///< where the next batch begins
-  bool endsEpoch = false; ///< after.row is 0
+  Position after;                      ///< where the next batch begins
+  bool endsEpoch = false;              ///< after.row is 0
+  int64_t skipped = 0;                 ///< bad rows that were passed over on the way
+  std::vector<std::string> complaints; ///< about those of them that were not known before
+  size_t bytes() const { return totalBytes; }
 
 private:
   struct Free {
     void operator()(std::byte *bytes) const;
   };
   std::vector<std::unique_ptr<std::byte[], Free>> buffers;
+  size_t totalBytes = 0;
+};
+
+/// What a stage took of the threads that make batches.
+struct StageTime {
+  std::string name;
+  double seconds = 0; ///< without the stages before it
+  int64_t rows = 0;
+};
+
+/// How an iterator works, and what it measured so far.
+struct InputReport {
+  int workers = 0;               ///< threads beside the caller
+  int depth = 0;                 ///< batches ahead
+  size_t bytes = 0;              ///< of all buffers
+  size_t budget = 0;             ///< that they may take
+  double level = 0;              ///< batches that stood ready when one was asked for, on average
+  double workSeconds = 0;        ///< making batches, over all threads
+  int64_t batches = 0;           ///< given out
+  std::vector<StageTime> stages; ///< sampled: shares are right, sums are of the samples
+};
+
+/// A piece of work on a thread, for the trace; times as steady_clock has them.
+struct InputSpan {
+  std::string_view stage;
+  int thread = 0; ///< 0: the caller
+  int64_t begin = 0, end = 0;
 };
 
 /// Gives out batches, epoch after epoch without end. One caller at a time.
@@ -113,6 +143,12 @@ public:
   /// Behind the last batch given out: all that is needed to go on exactly there.
   virtual Position position() const = 0;
   virtual Status restore(Position position) = 0;
+
+  virtual InputReport report() { return {}; }
+  /// Records what threads do from now on.
+  virtual void trace() {}
+  /// Hands over what was recorded since the last call.
+  virtual void takeSpans(std::vector<InputSpan> &spans) {}
 };
 
 /// Batches of rows. Immutable; outlives its iterators.

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Status.h"
 #include "runtime/data/Field.h"
+#include "runtime/data/Meter.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -63,9 +64,11 @@ public:
   }
   /// Held in all slots.
   size_t bytes() const;
+  Meter &meter() { return theMeter; }
 
 private:
   std::vector<std::unique_ptr<ScratchSlot>> slots; // a slot stays where it is
+  Meter theMeter;
 };
 
 /// Where a transform writes a row's result: into the batch that the step reads, or into a slot,

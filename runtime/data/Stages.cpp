@@ -2,6 +2,8 @@
 #include "runtime/data/Stages.h"
 
 #include "runtime/core/Text.h"
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/data/Meter.h"
 
 #include <algorithm>
 #include <iterator>
@@ -24,7 +26,7 @@ constexpr Stage rowStages[] = {{"map", applyMap},       {"shuffle", applyShuffle
                                {"take", applyTake},     {"skip", applySkip},
                                {"repeat", applyRepeat}, {"shard", applyShard}};
 // What is said about the chain as a whole.
-constexpr std::string_view settings[] = {"source", "on_error"};
+constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
 
 template <size_t N> const Stage *find(const Stage (&stages)[N], std::string_view name) {
@@ -49,17 +51,55 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
       "data { source } names no source, expected npz, npy, csv, idx, folder or tfrecord");
 }
 
+/// "decode 'image'": what reports call a map stage.
+std::string mapName(Config map) {
+  std::string_view kind = "cast";
+  for (Config child : map.children())
+    if (!child.children().empty())
+      kind = child.name();
+  return text(kind, " '", map.string("field"), '\'');
+}
+
+void meter(Pipeline &pipeline, std::string name) {
+  pipeline.table = makeMetered(pipeline.table, uint32_t(pipeline.stages.size()));
+  pipeline.stages.push_back(std::move(name));
+}
+
+Status readSettings(Config data, BatchRule &rule, LoaderOptions &options) {
+  std::string_view onError = data.string("on_error", "FAIL");
+  if (onError != "FAIL" && onError != "SKIP")
+    return Status::invalid(text("data { on_error } is '", onError, "', expected FAIL or SKIP"));
+  rule.skips = onError == "SKIP";
+  int64_t threads = data.integer("parallelism", 0), budget = data.integer("memory_mb", 256);
+  if (threads < 0 || threads > ThreadTeam::maxThreads)
+    return Status::invalid(text("data { parallelism } is ", threads, ", expected 0 (AUTOTUNE) to ",
+                                ThreadTeam::maxThreads));
+  if (budget < 1 || budget > int64_t(1) << 24)
+    return Status::invalid(
+        text("data { memory_mb } is ", budget, ", expected 1 to ", int64_t(1) << 24));
+  options.limits.workers = int(threads);
+  options.budget = size_t(budget) << 20;
+  return {};
+}
+
 } // namespace
 
 Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context) {
   for (const Demand &demand : context.demands)
     context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});
-  Pipeline pipeline;
-  if (Status status = applySource(data.child("source"), context, pipeline); !status.ok())
+  BatchRule settings;
+  LoaderOptions options;
+  if (Status status = readSettings(data, settings, options); !status.ok())
     return status;
 
+  Pipeline pipeline;
+  Config source = data.child("source");
+  if (Status status = applySource(source, context, pipeline); !status.ok())
+    return status;
+  meter(pipeline, text("source ", source.children().front().name()));
+
   for (Config child : data.children()) {
-    if (std::find(std::begin(settings), std::end(settings), child.name()) != std::end(settings))
+    if (std::find(std::begin(notStages), std::end(notStages), child.name()) != std::end(notStages))
       continue;
     const Stage *stage = find(rowStages, child.name());
     bool takesBatches = !stage;
@@ -67,17 +107,22 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
       stage = find(batchStages, child.name());
     if (!stage)
       return Status::invalid(text("data stage '", child.name(), "' is unknown to this runtime"));
-    if (pipeline.dataset && !takesBatches)
+    if (pipeline.rule && !takesBatches)
       return Status::invalid(text("data stage '", child.name(), "' comes after batch"));
-    if (!pipeline.dataset && child.name() == "batch")
-      if (Status status = applyFeed(context, pipeline); !status.ok())
-        return status;
     if (Status status = stage->apply(child, context, pipeline); !status.ok())
       return status;
+    if (child.name() == "map")
+      meter(pipeline, mapName(child));
   }
-  if (!pipeline.dataset)
+  if (!pipeline.rule)
     return Status::invalid("data has no batch stage");
-  return pipeline.dataset;
+  pipeline.rule->skips = settings.skips;
+  options.stages = std::move(pipeline.stages);
+  // On one CPU a thread would only take turns with the step.
+  int cpus = int(ThreadTeam::availableCpus());
+  options.limits.depth = pipeline.prefetch.value_or(1);
+  options.limits.mostWorkers = pipeline.prefetch && cpus > 1 ? cpus : 0;
+  return makeBatches(std::move(pipeline.table), *pipeline.rule, std::move(options));
 }
 
 } // namespace gradc

@@ -3,9 +3,10 @@
 #define RUNTIME_DATA_STAGES_H
 
 #include "runtime/core/Config.h"
-#include "runtime/data/Dataset.h"
+#include "runtime/data/Loader.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,12 @@ struct DataContext {
 /// Builds the data set of a `data` block. Its fields are the demands, in their order.
 Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context);
 
-/// What the stages so far have made: a table, from the batch stage on a data set too.
+/// What the stages so far have made: a table, and how it will be read.
 struct Pipeline {
   std::shared_ptr<const Table> table;
-  std::shared_ptr<const Dataset> dataset;
+  std::optional<BatchRule> rule;   ///< from the batch stage on
+  std::optional<int> prefetch;     ///< depth; 0: to be found
+  std::vector<std::string> stages; ///< names of those that are metered
 
   /// The number of the first of `count` scratch slots that are the caller's alone.
   size_t newSlots(size_t count) {
@@ -63,13 +66,9 @@ Status applyFeed(const DataContext &context, Pipeline &pipeline);
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
 
-Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table, int64_t size,
-                                                   bool dropRemainder);
-
-/// When a prefetch uses its thread.
-enum class PrefetchThread { whenItPays, always, never };
-std::shared_ptr<const Dataset> makePrefetch(std::shared_ptr<const Dataset> input, size_t depth,
-                                            PrefetchThread thread);
+/// Sets the limits that follow from the budget.
+Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
+                                                   const BatchRule &rule, LoaderOptions options);
 
 } // namespace gradc
 
