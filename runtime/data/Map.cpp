@@ -1,5 +1,6 @@
 // Applies a transform to one field of every row.
 #include "runtime/core/Text.h"
+#include "runtime/data/Meter.h"
 #include "runtime/data/Stages.h"
 #include "runtime/data/Transform.h"
 
@@ -113,9 +114,11 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   auto transform = makeTransform(config, fields[index]);
   if (!transform)
     return transform.status();
-  if (auto last = dynamic_cast<const Map *>(pipeline.table.get()))
+  auto before = withoutMeter(pipeline.table);
+  if (auto last = dynamic_cast<const Map *>(before.get()))
     if (auto both = last->followedBy(index, **transform)) {
       pipeline.table = std::move(both);
+      pipeline.joined = true;
       return {};
     }
   pipeline.table = std::make_shared<Map>(pipeline.table, index, std::move(*transform), context.seed,

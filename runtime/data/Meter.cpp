@@ -46,6 +46,8 @@ public:
     return input->read(field, rows, scratch, out);
   }
 
+  using TableStage::input;
+
 private:
   uint32_t stage;
 };
@@ -54,6 +56,11 @@ private:
 
 std::shared_ptr<const Table> makeMetered(std::shared_ptr<const Table> table, uint32_t stage) {
   return std::make_shared<Metered>(std::move(table), stage);
+}
+
+std::shared_ptr<const Table> withoutMeter(const std::shared_ptr<const Table> &table) {
+  auto metered = dynamic_cast<const Metered *>(table.get());
+  return metered ? metered->input : nullptr;
 }
 
 } // namespace gradc

@@ -56,6 +56,8 @@ private:
 
 /// The table with a scope around each of its reads.
 std::shared_ptr<const Table> makeMetered(std::shared_ptr<const Table> table, uint32_t stage);
+/// What the scope is around; null where there is none.
+std::shared_ptr<const Table> withoutMeter(const std::shared_ptr<const Table> &table);
 
 } // namespace gradc
 

@@ -55,12 +55,18 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
 std::string mapName(Config map) {
   std::string_view kind = "cast";
   for (Config child : map.children())
-    if (!child.children().empty())
+    if (child.name() != "field" && child.name() != "cast" && child.name() != "scale" &&
+        child.name() != "offset")
       kind = child.name();
   return text(kind, " '", map.string("field"), '\'');
 }
 
 void meter(Pipeline &pipeline, std::string name) {
+  if (pipeline.joined) {
+    name = text(pipeline.stages.back(), " + ", name);
+    pipeline.stages.pop_back();
+    pipeline.joined = false;
+  }
   pipeline.table = makeMetered(pipeline.table, uint32_t(pipeline.stages.size()));
   pipeline.stages.push_back(std::move(name));
 }

@@ -38,6 +38,7 @@ struct Pipeline {
   std::optional<BatchRule> rule;   ///< from the batch stage on
   std::optional<int> prefetch;     ///< depth; 0: to be found
   std::vector<std::string> stages; ///< names of those that are metered
+  bool joined = false;             ///< the last map became a part of the one before it
 
   /// The number of the first of `count` scratch slots that are the caller's alone.
   size_t newSlots(size_t count) {

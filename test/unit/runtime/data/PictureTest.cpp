@@ -114,7 +114,7 @@ TEST_F(PictureTest, ListFileGivesPathsAndLabels) {
   EXPECT_EQ(list("dogs/1.jpg wolf\ncats/a.png lynx\ndogs/2.PNG wolf\n").labels,
             (std::vector<int64_t>{1, 0, 1}));
   EXPECT_EQ(list("dogs/1.jpg 1\nalone\n").error,
-            "'" + folder / "list.txt" + "':2: expected a path and a label, found 'alone'");
+            folder / "list.txt" + ":2: expected a path and a label, found 'alone'");
   EXPECT_EQ(list("dogs/1.jpg -1\n").error,
             "'" + folder / "list.txt" + "' has label -1, expected 0 or more");
   EXPECT_EQ(list("#\n").error, "the list '" + folder / "list.txt" + "' names no picture");
@@ -171,7 +171,8 @@ TEST_F(PictureTest, StepsAreTheSameTogetherAndApart) {
                        map("resize { height: 14 width: 18 }");
   std::string steps = map("random_crop { height: 11 width: 13 padding: 2 fill: 7 }") +
                       map("flip { vertical: 0.5 }") + map("crop { height: 10 width: 12 }"),
-              last = map("normalize { mean: [0.1, 0.2, 0.3] deviation: [0.5, 0.25, 2] }");
+              last = map("normalize { mean: 0.1 mean: 0.2 mean: 0.3 deviation: 0.5 deviation: 0.25 "
+                         "deviation: 2 }");
   Run together = run(spec(before + steps + last), 2);
   // A step that does nothing keeps them apart.
   std::string apart = map("color_jitter { }");
@@ -247,7 +248,7 @@ TEST_F(PictureTest, SpecErrors) {
             "color_jitter { hue } is 0.75, expected 0 to 0.5"},
            {decoded + map("color_jitter { max: 1 }"),
             "color_jitter { max } is 1, expected 255 for bytes"},
-           {decoded + map("normalize { mean: [1, 2] }"),
+           {decoded + map("normalize { mean: 1 mean: 2 }"),
             "normalize { mean } has 2 values, expected 1 or one for each of 3 channels"},
            {decoded + map("normalize { deviation: 0 }"),
             "normalize has max 255, mean 0 and deviation 0, expected finite numbers, max and "
