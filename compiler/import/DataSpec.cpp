@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/SpecChecker.h"
+#include "llvm/ADT/StringSet.h"
 #include <cmath>
 
 using namespace mlir;

@@ -34,7 +34,7 @@ static Error forEachEntry(StringRef folder,
 static Error addPictures(StringRef folder, int depth, int64_t &count) {
   if (depth > 16)
     return createStringError("it has more than 16 levels of folders");
-  return forEachEntry(folder, [&](StringRef path, sys::fs::file_type type) {
+  return forEachEntry(folder, [&](StringRef path, sys::fs::file_type type) -> Error {
     if (type == sys::fs::file_type::directory_file)
       return addPictures(path, depth + 1, count);
     count += isPicture(path);
@@ -44,7 +44,7 @@ static Error addPictures(StringRef folder, int depth, int64_t &count) {
 
 Expected<int64_t> gradc::countPictures(StringRef folder) {
   int64_t count = 0;
-  Error error = forEachEntry(folder, [&](StringRef path, sys::fs::file_type type) {
+  Error error = forEachEntry(folder, [&](StringRef path, sys::fs::file_type type) -> Error {
     return type == sys::fs::file_type::directory_file ? addPictures(path, 1, count)
                                                       : Error::success();
   });
