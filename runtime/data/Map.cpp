@@ -95,7 +95,9 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   if (index == fields.size())
     return Status::invalid(text("map names field '", name,
                                 "', expected one that feeds the model: ", quotedList(names)));
-  auto transform = makeTransform(config, fields[index]);
+  Config standardize = config.child("standardize");
+  auto transform = standardize ? makeStandardize(standardize, *pipeline.table, index, context)
+                               : makeTransform(config, fields[index]);
   if (!transform)
     return transform.status();
   pipeline.table = std::make_shared<Map>(pipeline.table, index, std::move(*transform), context.seed,

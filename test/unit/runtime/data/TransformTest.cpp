@@ -190,7 +190,7 @@ TEST_F(TransformTest, LabelOutOfRange) {
 TEST_F(TransformTest, StageErrors) {
   std::string cast = "map { field: \"images\" cast: F32 } ";
   EXPECT_EQ(buildError("batch { size: 4 }", context),
-            "data { source } names no source, expected npz, npy, csv or idx");
+            "data { source } names no source, expected npz, npy, csv, idx or tokens");
   EXPECT_EQ(buildError("source { tar { } }", context),
             "data source 'tar' is unknown to this runtime");
   EXPECT_EQ(buildError(spec("", cast), context), "data has no batch stage");
