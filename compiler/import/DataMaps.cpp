@@ -144,6 +144,12 @@ FailureOr<FieldType> gradc::mapped(Location place, const spec::Map &map, const F
   case spec::Map::kColorJitter:
   case spec::Map::kNormalize:
     return pictureMapped(place, map, before);
+  case spec::Map::kStandardize: {
+    int64_t rank = int64_t(before.shape.size()), axis = map.standardize().axis();
+    if (axis < -1 || axis >= std::max<int64_t>(rank, 1))
+      return emitError(place) << "expected axis from -1 to " << rank - 1 << ", found " << axis;
+    return FieldType{Float32Type::get(before.element.getContext()), before.shape};
+  }
   case spec::Map::KIND_NOT_SET:
     break;
   }

@@ -8,6 +8,7 @@
 #include "compiler/import/States.h"
 #include "compiler/import/TableFile.h"
 #include "llvm/Support/FileSystem.h"
+#include <glob.h>
 
 using namespace mlir;
 using namespace gradc;
@@ -50,23 +51,50 @@ int64_t gradc::countRows(const spec::Rows &rows, int64_t all) {
 
 using Arrays = std::map<std::string, ArrayInfo>;
 
-/// Reads what a file's header tells. Nothing: the file is not there yet.
-template <typename Reader, typename T = std::decay_t<decltype(*std::declval<Reader>()(""))>>
-static FailureOr<std::optional<T>> look(SourceLook &look, const std::string &name, Reader reader) {
+/// The files that a path of the spec stands for: itself, or all that match it, in their names'
+/// order.
+static std::vector<std::string> filesOf(const SourceLook &look, const std::string &name) {
   std::string path = look.spec.resolve(name);
-  look.set.file = name;
-  if (!llvm::sys::fs::exists(path))
-    return std::optional<T>();
-  auto result = reader(path);
-  if (!result)
-    return look.error() << "cannot read the data file \"" << path
-                        << "\": " << llvm::toString(result.takeError());
-  return std::optional<T>(std::move(*result));
+  if (!StringRef(name).contains('*'))
+    return {path};
+  std::vector<std::string> files;
+  glob_t found;
+  if (glob(path.c_str(), 0, nullptr, &found) == 0)
+    files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  llvm::sort(files);
+  return files;
+}
+
+/// Reads what the headers of files tell. Nothing: one of them is not there yet.
+template <typename Reader, typename T = std::decay_t<decltype(*std::declval<Reader>()(""))>>
+static FailureOr<std::vector<T>> look(SourceLook &look,
+                                      const google::protobuf::RepeatedPtrField<std::string> &names,
+                                      Reader reader) {
+  std::vector<T> infos;
+  for (const std::string &name : names) {
+    look.set.file = name;
+    std::vector<std::string> files = filesOf(look, name);
+    if (files.empty())
+      return std::vector<T>();
+    for (const std::string &path : files) {
+      if (!llvm::sys::fs::exists(path))
+        return std::vector<T>();
+      auto result = reader(path);
+      if (!result)
+        return look.error() << "cannot read the data file \"" << path
+                            << "\": " << llvm::toString(result.takeError());
+      infos.push_back(std::move(*result));
+    }
+  }
+  return infos;
 }
 
 /// Arrays with their first dim, the rows, split off.
-static LogicalResult setFields(SourceLook &look, const Arrays &arrays) {
+static LogicalResult addFields(SourceLook &look, const Arrays &arrays) {
   DataSet &set = look.set;
+  bool isFirst = !set.known;
+  int64_t rows = 0;
   if (arrays.empty())
     return look.error() << "the data file \"" << set.file << "\" holds no arrays";
   bool ok = true;
@@ -87,12 +115,17 @@ static LogicalResult setFields(SourceLook &look, const Arrays &arrays) {
     }
     if (first.empty()) {
       first = name;
-      set.rows = info.shape[0];
-    } else if (set.rows != info.shape[0]) {
-      problem() << "has " << info.shape[0] << " rows, \"" << first << "\" has " << set.rows;
+      rows = info.shape[0];
+    } else if (rows != info.shape[0]) {
+      problem() << "has " << info.shape[0] << " rows, \"" << first << "\" has " << rows;
     }
-    set.fields[name] = {element, SmallVector<int64_t>(ArrayRef(info.shape).drop_front())};
+    FieldType field = {element, SmallVector<int64_t>(ArrayRef(info.shape).drop_front())};
+    auto [before, isNew] = set.fields.try_emplace(name, field);
+    if (!isFirst &&
+        (isNew || before->second.element != field.element || before->second.shape != field.shape))
+      problem() << "differs from the first file's: expected the same fields in all files";
   }
+  set.rows = isFirst ? rows : set.rows + rows;
   set.known = true;
   return success(ok);
 }
@@ -133,11 +166,11 @@ static FailureOr<Arrays> csvFields(const SourceLook &look, const spec::Csv &csv,
         else if (matches(pattern, column))
           like.push_back(column);
       if (same.size() > 1) {
-        problem() << "\"" << csv.path() << "\" has two columns \"" << pattern << "\"";
+        problem() << "\"" << look.set.file << "\" has two columns \"" << pattern << "\"";
         same.resize(1);
       }
       if (same.empty() && like.empty()) {
-        auto error = problem() << "no column \"" << pattern << "\" in \"" << csv.path() << "\"";
+        auto error = problem() << "no column \"" << pattern << "\" in \"" << look.set.file << "\"";
         if (std::string near = nearest(pattern, table.columns); !near.empty())
           error << "; did you mean \"" << near << "\"?";
         else if (table.columns.size() <= 20)
@@ -175,10 +208,13 @@ static FailureOr<Arrays> csvFields(const SourceLook &look, const spec::Csv &csv,
 }
 
 static LogicalResult describeNpz(SourceLook &source, const spec::Npz &npz) {
-  auto arrays = look(source, npz.path(), readNpz);
-  if (failed(arrays) || !*arrays)
-    return arrays;
-  return setFields(source, **arrays);
+  auto files = look(source, npz.path(), readNpz);
+  if (failed(files))
+    return failure();
+  for (const Arrays &arrays : *files)
+    if (failed(addFields(source, arrays)))
+      return failure();
+  return success();
 }
 
 static LogicalResult describeFiles(SourceLook &source,
@@ -186,21 +222,58 @@ static LogicalResult describeFiles(SourceLook &source,
                                    llvm::Expected<ArrayInfo> (*reader)(StringRef)) {
   Arrays arrays;
   for (const spec::FileField &file : files) {
-    auto array = look(source, file.path(), reader);
-    if (failed(array) || !*array)
-      return array;
-    arrays[file.name()] = **array;
+    google::protobuf::RepeatedPtrField<std::string> path;
+    *path.Add() = file.path();
+    auto array = look(source, path, reader);
+    if (failed(array) || array->empty())
+      return LogicalResult(array);
+    arrays[file.name()] = array->front();
   }
-  return setFields(source, arrays);
+  return addFields(source, arrays);
 }
 
 static LogicalResult describeCsv(SourceLook &source, const spec::Csv &csv) {
-  auto table =
+  auto tables =
       look(source, csv.path(), [&](StringRef path) { return readCsv(path, csv.delimiter()[0]); });
-  if (failed(table) || !*table)
-    return table;
-  FailureOr<Arrays> fields = csvFields(source, csv, **table);
-  return failed(fields) ? failure() : setFields(source, *fields);
+  if (failed(tables))
+    return failure();
+  for (const TableInfo &table : *tables) {
+    FailureOr<Arrays> fields = csvFields(source, csv, table);
+    if (failed(fields) || failed(addFields(source, *fields)))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult describeTokens(SourceLook &source, const spec::Tokens &tokens) {
+  auto sizes = look(source, tokens.path(), [](StringRef path) -> llvm::Expected<uint64_t> {
+    uint64_t size = 0;
+    if (std::error_code code = llvm::sys::fs::file_size(path, size))
+      return llvm::errorCodeToError(code);
+    return size;
+  });
+  if (failed(sizes))
+    return failure();
+  Builder b(&source.context);
+  Type type = tokens.dtype() == spec::Tokens::U8    ? b.getIntegerType(8, /*isSigned=*/false)
+              : tokens.dtype() == spec::Tokens::U16 ? b.getIntegerType(16, /*isSigned=*/false)
+                                                    : b.getI32Type();
+  int64_t window = tokens.window(), stride = tokens.has_stride() ? tokens.stride() : window;
+  source.set.fields[tokens.input()] = {type, {window}};
+  source.set.fields[tokens.target()] = {type, {}};
+  if (tokens.target_each())
+    source.set.fields[tokens.target()].shape.push_back(window);
+  // What a row looks like is known without the files.
+  source.set.known = true;
+  for (uint64_t size : *sizes) {
+    int64_t count = int64_t(size) / (type.getIntOrFloatBitWidth() / 8);
+    if (count < window + 1)
+      return source.error() << "\"" << source.set.file << "\" has " << count
+                            << " tokens, expected at least " << window + 1
+                            << ": a window and the token behind it";
+    source.set.rows = std::max<int64_t>(source.set.rows, 0) + (count - window - 1) / stride + 1;
+  }
+  return success();
 }
 
 static LogicalResult describeFolder(SourceLook &source, const spec::Folder &folder) {
@@ -268,6 +341,8 @@ LogicalResult gradc::describeSource(SourceLook &look, const spec::Source &source
     return describeFolder(look, source.folder());
   case spec::Source::kTfrecord:
     return describeTfRecord(look, source.tfrecord());
+  case spec::Source::kTokens:
+    return describeTokens(look, source.tokens());
   case spec::Source::KIND_NOT_SET:
     break;
   }
@@ -288,6 +363,8 @@ const spec::Rows &gradc::rowsOf(const spec::Source &source) {
     return source.folder().rows();
   case spec::Source::kTfrecord:
     return source.tfrecord().rows();
+  case spec::Source::kTokens:
+    return source.tokens().rows();
   case spec::Source::KIND_NOT_SET:
     break;
   }

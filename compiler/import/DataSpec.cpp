@@ -25,7 +25,7 @@ static void checkRows(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Ro
 }
 
 static void checkCsv(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Csv &csv) {
-  c.require(!csv.path().empty(), place, "path", "path: \"data.csv\"");
+  c.require(csv.path_size(), place, "path", "path: \"data.csv\"");
   c.require(csv.field_size(), place, "field", "field { name: \"x\" column: \"pixel*\" }");
   StringRef delimiter = csv.delimiter();
   c.expect(delimiter.size() == 1 && !StringRef("+-.\"\r\n").contains(delimiter[0]) &&
@@ -162,6 +162,10 @@ static void checkMap(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Map
   case spec::Map::kNormalize:
     checkNormalize(c, place, map.normalize());
     break;
+  case spec::Map::kStandardize:
+    c.expect(map.standardize().epsilon() >= 0, place, "epsilon", "of 0 or more",
+             map.standardize().epsilon());
+    break;
   case spec::Map::KIND_NOT_SET:
     break;
   }
@@ -187,7 +191,7 @@ LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) 
   };
   switch (data.source().kind_case()) {
   case spec::Source::kNpz:
-    c.require(!data.source().npz().path().empty(), inside({"source", "npz"}), "path",
+    c.require(data.source().npz().path_size(), inside({"source", "npz"}), "path",
               "path: \"data.npz\"");
     checkRows(c, inside({"source", "npz", "rows"}), data.source().npz().rows());
     break;
@@ -223,6 +227,16 @@ LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) 
     checkTfRecord(c, inside({"source", "tfrecord"}), data.source().tfrecord());
     checkRows(c, inside({"source", "tfrecord", "rows"}), data.source().tfrecord().rows());
     break;
+  case spec::Source::kTokens: {
+    const spec::Tokens &tokens = data.source().tokens();
+    c.require(tokens.path_size(), inside({"source", "tokens"}), "path", "path: \"text.bin\"");
+    c.expect(tokens.window() > 0, inside({"source", "tokens"}), "window", "above 0",
+             tokens.window());
+    c.expect(!tokens.has_stride() || tokens.stride() > 0, inside({"source", "tokens", "stride"}),
+             "stride", "above 0", tokens.stride());
+    checkRows(c, inside({"source", "tokens", "rows"}), tokens.rows());
+    break;
+  }
   case spec::Source::KIND_NOT_SET:
     c.require(false, place, "source", "source { npz { path: \"data.npz\" } }");
   }
@@ -249,6 +263,8 @@ LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) 
     c.expect(skip.rows() > 0, inside({{"skip", int(i)}}), "rows", "above 0", skip.rows());
   for (auto [i, repeat] : llvm::enumerate(data.repeat()))
     c.expect(repeat.times() > 0, inside({{"repeat", int(i)}}), "times", "above 0", repeat.times());
+  for (auto [i, filter] : llvm::enumerate(data.filter()))
+    c.require(!filter.field().empty(), inside({{"filter", int(i)}}), "field", "field: \"label\"");
   for (auto [i, shard] : llvm::enumerate(data.shard())) {
     c.expect(shard.count() > 0, inside({{"shard", int(i)}}), "count", "above 0", shard.count());
     c.expect(shard.index() >= 0 && shard.index() < std::max<int64_t>(shard.count(), 1),

@@ -39,6 +39,13 @@ static LogicalResult followStages(DataSet &set, const SpecFile &spec, const spec
         set.fields[map.field()] = *after;
       continue;
     }
+    if (name == "filter") {
+      // Which rows it keeps is known once the run has read them.
+      if (failed(set.find(data.filter(stage.index).field(), where)))
+        ok = false;
+      set.rows = DataSet::unknown;
+      set.whyUnknown = "how many rows filter keeps is known when they are read";
+    }
     if (set.rows == DataSet::unknown)
       continue;
     int64_t rows = set.rows;

@@ -82,18 +82,15 @@ Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
     names.emplace_back(field.string("name"));
     if (!isDemanded(names.back(), context))
       continue;
-    auto path = findFile(field.string("path"), context.folders);
-    if (!path)
-      return path.status();
-    auto file = MappedFile::open(*path);
-    if (!file)
-      return file.status();
-    auto array =
-        read(names.back(), std::move(*file), text("field '", names.back(), "' of '", *path, '\''));
+    auto opened = openFile(field.string("path"), context);
+    if (!opened)
+      return opened.status();
+    auto array = read(names.back(), std::move(opened->file),
+                      text("field '", names.back(), "' of '", opened->path, '\''));
     if (!array)
       return array.status();
     arrays.push_back(std::move(*array));
-    paths.push_back(std::move(*path));
+    paths.push_back(std::move(opened->path));
   }
   for (const FieldUse &use : context.uses) {
     bool found = false;

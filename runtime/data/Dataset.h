@@ -47,6 +47,8 @@ public:
   virtual std::string describeRow(int64_t row) const;
   /// For messages: where the rows come from, "'digits.npz'".
   virtual std::string origin() const = 0;
+  /// Memory that it keeps of rows.
+  virtual size_t held() const { return 0; }
 };
 
 /// A stage over another table; derived classes override what they change.
@@ -70,6 +72,7 @@ public:
   std::string describe(size_t field) const override { return input->describe(field); }
   std::string describeRow(int64_t row) const override { return input->describeRow(row); }
   std::string origin() const override { return input->origin(); }
+  size_t held() const override { return input->held(); }
 
 protected:
   std::shared_ptr<const Table> input;
@@ -117,6 +120,8 @@ struct StageTime {
 /// How an iterator works, and what it measured so far.
 struct InputReport {
   int workers = 0;               ///< threads beside the caller
+  bool isFixed = false;          ///< by the spec
+  bool prefetches = false;       ///< batches may be made ahead
   int depth = 0;                 ///< batches ahead
   size_t bytes = 0;              ///< of all buffers
   size_t budget = 0;             ///< that they may take

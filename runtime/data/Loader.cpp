@@ -78,7 +78,7 @@ private:
   // All but `fill` and `work` is called under the lock.
   Claim claim(size_t slots, bool whole);
   bool isReady();
-  bool repair(size_t index);
+  void repair(size_t index);
   bool planSlot(size_t index);
   void endEpochBefore(size_t index);
   void discardFrom(size_t index);
@@ -172,19 +172,22 @@ Status Loader::next(Batch &batch) {
 
 bool Loader::isReady() {
   Slot &front = slotAt(0);
-  if (!front.isDone() || repair(0))
+  if (front.isDone())
+    repair(0);
+  if (!front.isDone())
     return false;
   if (!rule.skips || front.plan.endsEpoch || !front.status.ok())
     return true;
-  return slotAt(1).isDone() && !repair(1);
+  if (slotAt(1).isDone())
+    repair(1);
+  return slotAt(1).isDone();
 }
 
-/// Takes bad rows out of a finished batch and plans those that take their places; whether there
-/// were any.
-bool Loader::repair(size_t index) {
+/// Takes bad rows out of a finished batch and plans those that take their places.
+void Loader::repair(size_t index) {
   Slot &slot = slotAt(index);
   if (slot.bad.empty())
-    return false;
+    return;
   // 1. The good rows move together.
   std::sort(slot.bad.begin(), slot.bad.end(),
             [](const BadRow &a, const BadRow &b) { return a.index < b.index; });
@@ -211,7 +214,6 @@ bool Loader::repair(size_t index) {
   slot.isPlanned = false;
   if (planSlot(index) && slot.plan.begin.epoch == epoch)
     slot.claimed = kept;
-  return true;
 }
 
 void Loader::discardFrom(size_t index) {
@@ -459,11 +461,14 @@ InputReport Loader::report() {
   std::lock_guard lock(mutex);
   InputReport report;
   report.workers = int(workers.size());
+  report.isFixed = options.limits.workers > 0;
+  report.prefetches = report.isFixed || options.limits.mostWorkers > 0;
   report.depth = workers.empty() ? 0 : int(ring.size());
-  report.budget = options.budget;
+  report.budget = options.memory;
   report.bytes = (ring.size() + 1) * ring.front()->batch.bytes();
   for (size_t bytes : scratchBytes)
     report.bytes += bytes;
+  report.bytes += table.held();
   report.level = given ? levels / double(given) : 0;
   report.workSeconds = workSeconds;
   report.batches = given;

@@ -9,8 +9,9 @@
 namespace gradc {
 
 struct LoaderOptions {
-  Autotune::Limits limits; ///< no depth: batches are made when they are asked for
-  size_t budget = SIZE_MAX;
+  Autotune::Limits limits;         ///< no depth: batches are made when they are asked for
+  size_t budget = SIZE_MAX;        ///< for batches and scratch
+  size_t memory = SIZE_MAX;        ///< with what the table keeps
   std::vector<std::string> stages; ///< names, by the numbers that they are metered by
 };
 

@@ -111,7 +111,9 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   if (index == fields.size())
     return Status::invalid(text("map names field '", name,
                                 "', expected one that feeds the model: ", quotedList(names)));
-  auto transform = makeTransform(config, fields[index]);
+  Config standardize = config.child("standardize");
+  auto transform = standardize ? makeStandardize(standardize, *pipeline.table, index, context)
+                               : makeTransform(config, fields[index]);
   if (!transform)
     return transform.status();
   auto before = withoutMeter(pipeline.table);

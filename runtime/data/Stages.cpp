@@ -19,12 +19,12 @@ struct Stage {
 
 // The runtime is a static library, where a registration that nothing refers to would be dropped:
 // so the table is written out.
-constexpr Stage sources[] = {{"npz", applyNpz},       {"npy", applyNpy},
-                             {"csv", applyCsv},       {"idx", applyIdx},
-                             {"folder", applyFolder}, {"tfrecord", applyTfRecord}};
-constexpr Stage rowStages[] = {{"map", applyMap},       {"shuffle", applyShuffle},
-                               {"take", applyTake},     {"skip", applySkip},
-                               {"repeat", applyRepeat}, {"shard", applyShard}};
+constexpr Stage sources[] = {
+    {"npz", applyNpz},       {"npy", applyNpy},       {"csv", applyCsv},          {"idx", applyIdx},
+    {"tokens", applyTokens}, {"folder", applyFolder}, {"tfrecord", applyTfRecord}};
+constexpr Stage rowStages[] = {
+    {"map", applyMap},   {"shuffle", applyShuffle}, {"filter", applyFilter}, {"cache", applyCache},
+    {"take", applyTake}, {"skip", applySkip},       {"repeat", applyRepeat}, {"shard", applyShard}};
 // What is said about the chain as a whole.
 constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
@@ -36,19 +36,43 @@ template <size_t N> const Stage *find(const Stage (&stages)[N], std::string_view
   return nullptr;
 }
 
+/// The source once for each file that its paths stand for, and their rows in turn.
+Status applyEach(const Stage &stage, Config kind, const DataContext &context, Pipeline &pipeline) {
+  std::vector<Config> paths = kind.children("path");
+  if (paths.size() < 2 && kind.string("path").find('*') == std::string_view::npos)
+    return stage.apply(kind, context, pipeline);
+  std::vector<std::string> files;
+  for (Config path : paths)
+    if (Status status = expandPath(path.string(), context.folders, files); !status.ok())
+      return status;
+  std::vector<std::shared_ptr<const Table>> tables;
+  DataContext one = context;
+  for (std::string &file : files) {
+    one.file = std::move(file);
+    if (Status status = stage.apply(kind, one, pipeline); !status.ok())
+      return status;
+    tables.push_back(pipeline.table);
+  }
+  auto table = makeInterleave(std::move(tables), kind.integer("interleave", 1));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
 Status applySource(Config source, const DataContext &context, Pipeline &pipeline) {
   for (Config kind : source.children()) {
     const Stage *stage = find(sources, kind.name());
     if (!stage)
       return Status::invalid(text("data source '", kind.name(), "' is unknown to this runtime"));
-    if (Status status = stage->apply(kind, context, pipeline); !status.ok())
+    if (Status status = applyEach(*stage, kind, context, pipeline); !status.ok())
       return status;
     if (Config rows = kind.child("rows"))
       return applyRows(rows, context, pipeline);
     return {};
   }
   return Status::invalid(
-      "data { source } names no source, expected npz, npy, csv, idx, folder or tfrecord");
+      "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or tfrecord");
 }
 
 /// "decode 'image'": what reports call a map stage.
@@ -90,6 +114,16 @@ Status readSettings(Config data, BatchRule &rule, LoaderOptions &options) {
 
 } // namespace
 
+Result<OpenFile> openFile(std::string_view name, const DataContext &context) {
+  auto path = context.file.empty() ? findFile(name, context.folders) : Result(context.file);
+  if (!path)
+    return path.status();
+  auto file = MappedFile::open(*path);
+  if (!file)
+    return file.status();
+  return OpenFile{std::move(*path), std::move(*file)};
+}
+
 Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context) {
   for (const Demand &demand : context.demands)
     context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});
@@ -97,6 +131,10 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   LoaderOptions options;
   if (Status status = readSettings(data, settings, options); !status.ok())
     return status;
+
+  context.memory = options.budget;
+  for (Config filter : data.children("filter"))
+    context.uses.push_back({std::string(filter.string("field")), "filter reads"});
 
   Pipeline pipeline;
   Config source = data.child("source");
@@ -119,11 +157,16 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
       return status;
     if (child.name() == "map")
       meter(pipeline, mapName(child));
+    else if (child.name() == "cache")
+      meter(pipeline, "cache");
   }
   if (!pipeline.rule)
     return Status::invalid("data has no batch stage");
   pipeline.rule->skips = settings.skips;
   options.stages = std::move(pipeline.stages);
+  options.memory = options.budget;
+  if (pipeline.cached)
+    options.budget /= 4;
   // On one CPU a thread would only take turns with the step.
   int cpus = int(ThreadTeam::availableCpus());
   options.limits.depth = pipeline.prefetch.value_or(1);

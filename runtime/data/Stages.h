@@ -4,7 +4,9 @@
 
 #include "runtime/core/Config.h"
 #include "runtime/data/Loader.h"
+#include "runtime/data/MappedFile.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,10 @@ struct FieldUse {
   std::string user;
 };
 
+/// What a run knows of its data beside the files: what stages have found out in a pass over the
+/// training rows, by the stage's name. It goes into checkpoints.
+using DataState = std::map<std::string, std::vector<double>>;
+
 /// What the stages are built for.
 struct DataContext {
   std::vector<std::string> folders; ///< where relative paths are looked up, in this order
@@ -27,6 +33,9 @@ struct DataContext {
   bool tailAllowed = true; ///< the model takes a smaller last batch
   /// The demands' fields and those that stages read besides; makeDataset fills it in.
   std::vector<FieldUse> uses;
+  size_t memory = size_t(256) << 20; ///< for all buffers together; makeDataset fills it in
+  std::string file;                  ///< one of several that a source is built for; "": all
+  std::shared_ptr<DataState> state;  ///< null: none is kept
 };
 
 /// Builds the data set of a `data` block. Its fields are the demands, in their order.
@@ -37,6 +46,7 @@ struct Pipeline {
   std::shared_ptr<const Table> table;
   std::optional<BatchRule> rule;   ///< from the batch stage on
   std::optional<int> prefetch;     ///< depth; 0: to be found
+  bool cached = false;             ///< a cache holds most of the memory
   std::vector<std::string> stages; ///< names of those that are metered
   bool joined = false;             ///< the last map became a part of the one before it
 
@@ -59,6 +69,9 @@ Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeli
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyTokens(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyCache(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyTake(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
@@ -66,6 +79,23 @@ Status applyShard(Config config, const DataContext &context, Pipeline &pipeline)
 Status applyFeed(const DataContext &context, Pipeline &pipeline);
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
+
+/// A data file of a source's block, found and mapped.
+struct OpenFile {
+  std::string path;
+  std::shared_ptr<const MappedFile> file;
+};
+Result<OpenFile> openFile(std::string_view path, const DataContext &context);
+
+/// A map stage that knows the whole data set: finds its statistics in a pass over the rows, unless
+/// `context.state` has them, and puts them there.
+class Transform;
+Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
+                                                         size_t field, const DataContext &context);
+
+/// Rows of several tables, `block` from each in turn.
+Result<std::shared_ptr<const Table>>
+makeInterleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block);
 
 /// Sets the limits that follow from the budget.
 Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,

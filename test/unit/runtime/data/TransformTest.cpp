@@ -190,7 +190,7 @@ TEST_F(TransformTest, LabelOutOfRange) {
 TEST_F(TransformTest, StageErrors) {
   std::string cast = "map { field: \"images\" cast: F32 } ";
   EXPECT_EQ(buildError("batch { size: 4 }", context),
-            "data { source } names no source, expected npz, npy, csv, idx, folder or "
+            "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or "
             "tfrecord");
   EXPECT_EQ(buildError("source { tar { } }", context),
             "data source 'tar' is unknown to this runtime");
