@@ -1,6 +1,8 @@
 // Walks the spec by reflection, so that a new message needs nothing here.
 #include "compiler/artifact/Job.h"
 
+#include "compiler/import/TrainingSpec.h"
+
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 #include <vector>
@@ -46,6 +48,8 @@ public:
     };
     const auto *descriptor = message.GetDescriptor();
     const auto *reflection = message.GetReflection();
+    if (const auto *data = google::protobuf::DynamicCastToGenerated<spec::Data>(&message))
+      return addData(link, *data);
     for (int f = 0; f < descriptor->field_count(); ++f) {
       const FieldDescriptor *field = descriptor->field(f);
       if (field->is_repeated()) {
@@ -58,6 +62,19 @@ public:
   }
 
 private:
+  /// A chain is written in its order, what is said about it as a whole before it.
+  void addData(llvm::function_ref<void(uint32_t)> link, const spec::Data &data) {
+    const auto *descriptor = data.GetDescriptor();
+    for (int f = 0; f < descriptor->field_count(); ++f)
+      if (const FieldDescriptor *field = descriptor->field(f); !field->is_repeated()) {
+        bool isStage = field->message_type() && field->name() != "source";
+        if (!isStage && (data.GetReflection()->HasField(data, field) || field->has_default_value()))
+          link(addField(data, field, -1));
+      }
+    for (const SpecFile::Step &stage : SpecFile::stagesOf(data))
+      link(addField(data, descriptor->FindFieldByName(stage.name), stage.index));
+  }
+
   /// One field, or element `i` of a repeated one.
   uint32_t addField(const Message &m, const FieldDescriptor *field, int i) {
     const auto *r = m.GetReflection();

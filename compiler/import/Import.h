@@ -55,6 +55,9 @@ struct Imported {
   std::set<std::string> boundInputs = {};
   /// The nodes of @forward whose results were known at compile time.
   std::set<std::string> foldedNodes = {};
+
+  /// Whether the run decodes pictures, for which it needs libraries.
+  bool decodesPictures() const;
 };
 
 /// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.

@@ -331,7 +331,8 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
 LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const DataSet &set,
                                      bool training) {
   int64_t batch = data.batch().size();
-  if (set.known && data.batch().drop_remainder() && set.rows < batch)
+  bool isCounted = set.rows != DataSet::unknown;
+  if (isCounted && data.batch().drop_remainder() && set.rows < batch)
     return emitError(spec.at(set.place))
            << "expected at least one batch of " << batch << " rows, \"" << set.file << "\" has "
            << set.rows << " and drop_remainder leaves an incomplete one out";
@@ -339,10 +340,10 @@ LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const Dat
     return failure();
   if (data.batch().drop_remainder())
     return success();
-  if (!set.known) {
-    emitRemark(spec.at(set.place)) << "\"" << set.file
-                                   << "\" is not there yet, so the size of the last batch is not "
-                                      "known: an incomplete one is dropped";
+  if (!isCounted) {
+    emitRemark(spec.at(set.place)) << set.whyUnknown
+                                   << ", so the size of the last batch is not known: an "
+                                      "incomplete one is dropped";
     data.mutable_batch()->set_drop_remainder(true);
     return success();
   }
@@ -462,4 +463,11 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
   if (failed(model) || failed(checkOptions(**model, options)))
     return failure();
   return JobImport(**spec, **model, options).run(context);
+}
+
+bool Imported::decodesPictures() const {
+  auto decodes = [](const spec::Data &data) {
+    return llvm::any_of(data.map(), [](const spec::Map &map) { return map.has_decode(); });
+  };
+  return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
 }

@@ -8,7 +8,7 @@
 
 namespace gradc {
 
-/// One row of a field after the chain's maps.
+/// One row of a field; a dim that varies from row to row is ShapedType::kDynamic.
 struct FieldType {
   mlir::Type element;
   llvm::SmallVector<int64_t> shape;
@@ -20,7 +20,10 @@ struct DataSet {
   std::string file;   ///< for messages
   bool known = false; ///< the file was there to be looked at
   std::map<std::string, FieldType> fields;
-  int64_t rows = 0; ///< that the selection keeps
+  static constexpr int64_t unknown = -1;
+  /// That an epoch visits.
+  int64_t rows = unknown;
+  std::string whyUnknown; ///< the rows: "\"x.csv\" is not there yet"
 
   /// The field, or null where the data set is not known. Fails (said) where it is known without it.
   mlir::FailureOr<const FieldType *> find(llvm::StringRef field, mlir::Location where) const;

@@ -1,9 +1,10 @@
 // Parses the training spec's text and checks all that needs neither the model nor the data.
 #include "dialects/Pch.h"
 
+#include "compiler/import/SpecChecker.h"
 #include "compiler/import/States.h"
-#include "compiler/import/TrainingSpec.h"
 #include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -70,17 +71,81 @@ private:
 };
 } // namespace
 
+/// AUTOTUNE stands for the number 0.
+static std::string withoutNames(std::string text) {
+  google::protobuf::io::ArrayInputStream stream(text.data(), int(text.size()));
+  struct Silent : google::protobuf::io::ErrorCollector {
+    void AddError(int, int, const std::string &) override {} // the parser says it
+  } silent;
+  google::protobuf::io::Tokenizer tokens(&stream, &silent);
+  tokens.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
+  SmallVector<size_t> lines = {0};
+  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
+    lines.push_back(at + 1);
+  std::string result = text;
+  while (tokens.Next())
+    if (const auto &token = tokens.current(); token.text == "AUTOTUNE") {
+      size_t at = lines[token.line];
+      for (int column = 0; column < token.column; ++at)
+        column = text[at] == '\t' ? column / 8 * 8 + 8 : column + 1;
+      result.replace(at, 8, "0       ");
+    }
+  return result;
+}
+
+LogicalResult SpecFile::orderStages(spec::Data &data, ArrayRef<Step> place) {
+  if (data.chain_size())
+    return emitError(at(place)) << "chain is no field for specs: stages run in the order in which "
+                                   "they stand";
+  struct Stage {
+    std::pair<int, int> place;
+    const std::string *name;
+  };
+  std::vector<Stage> stages;
+  const auto *type = data.GetDescriptor();
+  for (int f = 0; f < type->field_count(); ++f) {
+    const auto *field = type->field(f);
+    if (!field->message_type() || field->name() == "source")
+      continue;
+    const auto *reflection = data.GetReflection();
+    int count = field->is_repeated() ? reflection->FieldSize(data, field)
+                                     : reflection->HasField(data, field);
+    for (int i = 0; i < count; ++i) {
+      SmallVector<Step> stage(place);
+      stage.push_back({field->name().c_str(), field->is_repeated() ? i : -1});
+      stages.push_back({placeOf(stage), &field->name()});
+    }
+  }
+  llvm::sort(stages, [](const Stage &a, const Stage &b) { return a.place < b.place; });
+  for (const Stage &stage : stages)
+    data.add_chain(*stage.name);
+  return success();
+}
+
 LogicalResult SpecFile::parse(StringRef text) {
   Collector collector(context, path);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.WriteLocationsTo(&places);
   parser.AllowUnknownField(true); // reports them all, and goes on
-  bool parsed = parser.ParseFromString(text.str(), &training);
-  return success(parsed && !collector.failed);
+  bool parsed = parser.ParseFromString(withoutNames(text.str()), &training);
+  if (!parsed || collector.failed)
+    return failure();
+  bool ok = true;
+  if (training.has_data())
+    ok &= succeeded(orderStages(*training.mutable_data(), {"data"}));
+  if (training.evaluation().has_data())
+    ok &= succeeded(
+        orderStages(*training.mutable_evaluation()->mutable_data(), {"evaluation", "data"}));
+  return success(ok);
 }
 
 Location SpecFile::at(ArrayRef<Step> steps) const {
+  auto [line, column] = placeOf(steps);
+  return FileLineColLoc::get(&context, path, line + 1, column + 1);
+}
+
+std::pair<int, int> SpecFile::placeOf(ArrayRef<Step> steps) const {
   const google::protobuf::Descriptor *type = spec::Training::descriptor();
   const google::protobuf::TextFormat::ParseInfoTree *tree = &places;
   int line = -1, column = -1;
@@ -97,7 +162,7 @@ Location SpecFile::at(ArrayRef<Step> steps) const {
     if (!tree)
       break;
   }
-  return FileLineColLoc::get(&context, path, line + 1, column + 1);
+  return {line, column};
 }
 
 std::string SpecFile::resolve(StringRef name) const {
@@ -108,30 +173,6 @@ std::string SpecFile::resolve(StringRef name) const {
   llvm::sys::path::append(full, name);
   return full.str().str();
 }
-
-namespace {
-/// Says what is wrong and remembers that something was.
-struct Checker {
-  const SpecFile &file;
-  bool ok = true;
-
-  InFlightDiagnostic error(ArrayRef<SpecFile::Step> place) {
-    ok = false;
-    return emitError(file.at(place));
-  }
-  template <typename T>
-  void expect(bool holds, ArrayRef<SpecFile::Step> place, StringRef field, StringRef expected,
-              T found) {
-    if (!holds)
-      error(place) << "expected " << field << " " << expected << ", found "
-                   << llvm::formatv("{0}", found).str();
-  }
-  void require(bool given, ArrayRef<SpecFile::Step> place, StringRef field, StringRef example) {
-    if (!given)
-      error(place) << "missing " << field << ": add " << example;
-  }
-};
-} // namespace
 
 static void checkOptimizer(Checker &c, const spec::Optimizer &o) {
   auto rate = [&](const char *kind, double value) {
@@ -170,14 +211,6 @@ static void checkOptimizer(Checker &c, const spec::Optimizer &o) {
   }
 }
 
-static void checkPair(Checker &c, ArrayRef<SpecFile::Step> place, StringRef what, StringRef first,
-                      const std::string &a, StringRef second, const std::string &b) {
-  if (a.empty() || b.empty())
-    c.error(place) << what << " wants " << first << " and " << second << ", found "
-                   << (a.empty() ? b.empty() ? "neither" : "no " + first.str()
-                                 : "no " + second.str());
-}
-
 static void checkLoss(Checker &c, const spec::Loss &loss) {
   switch (loss.kind_case()) {
   case spec::Loss::kSoftmaxCrossEntropy:
@@ -199,100 +232,6 @@ static void checkLoss(Checker &c, const spec::Loss &loss) {
     return c.require(false, {"loss"}, "loss",
                      "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } }");
   }
-}
-
-static void checkRows(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Rows &rows) {
-  if (rows.has_only() && rows.has_except())
-    c.error(place) << "expected rows with only or except, found both";
-  if (!rows.has_every() && (rows.has_only() || rows.has_except()))
-    c.error(place) << "missing every: rows with only or except want every: 5";
-  if (rows.has_every()) {
-    c.expect(rows.every() > 0, place, "every", "above 0", rows.every());
-    int64_t picked = rows.has_only() ? rows.only() : rows.except();
-    c.expect(picked >= 0 && picked < std::max<int64_t>(rows.every(), 1), place, "only and except",
-             "from 0 to below every", picked);
-  }
-  if (rows.has_begin() || rows.has_end())
-    c.expect(rows.begin() >= 0 && (!rows.has_end() || rows.begin() < rows.end()), place, "begin",
-             "from 0 to below end", rows.begin());
-}
-
-static void checkCsv(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Csv &csv) {
-  c.require(!csv.path().empty(), place, "path", "path: \"data.csv\"");
-  c.require(csv.field_size(), place, "field", "field { name: \"x\" column: \"pixel*\" }");
-  StringRef delimiter = csv.delimiter();
-  c.expect(delimiter.size() == 1 && !StringRef("+-.\"\r\n").contains(delimiter[0]) &&
-               !llvm::isAlnum(delimiter[0]),
-           place, "delimiter", "to be one character that is no part of a number", delimiter);
-  for (auto [i, field] : llvm::enumerate(csv.field())) {
-    SmallVector<SpecFile::Step> at(place);
-    at.push_back({"field", int(i)});
-    c.require(field.column_size(), at, "column", "column: \"age\"");
-    bool isInteger = field.dtype() == spec::I32 || field.dtype() == spec::I64;
-    double missing = field.missing();
-    c.expect(!isInteger || (std::trunc(missing) == missing && std::abs(missing) < 0x1p31), at,
-             "missing", "to be a 32-bit integer", missing);
-    for (int64_t dim : field.shape())
-      c.expect(dim > 0 && dim <= int64_t(1) << 20, at, "shape", "of dims above 0", dim);
-  }
-}
-
-LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) const {
-  Checker c{*this};
-  auto inside = [&](std::initializer_list<Step> steps) {
-    SmallVector<Step> all(place);
-    all.append(steps);
-    return all;
-  };
-  switch (data.source().kind_case()) {
-  case spec::Source::kNpz:
-    c.require(!data.source().npz().path().empty(), inside({"source", "npz"}), "path",
-              "path: \"data.npz\"");
-    checkRows(c, inside({"source", "npz", "rows"}), data.source().npz().rows());
-    break;
-  case spec::Source::kNpy:
-    c.require(data.source().npy().field_size(), inside({"source", "npy"}), "field",
-              "field { name: \"images\" path: \"images.npy\" }");
-    for (auto [i, field] : llvm::enumerate(data.source().npy().field()))
-      checkPair(c, inside({"source", "npy", {"field", int(i)}}), "a field of npy", "name",
-                field.name(), "path", field.path());
-    checkRows(c, inside({"source", "npy", "rows"}), data.source().npy().rows());
-    break;
-  case spec::Source::kIdx:
-    c.require(data.source().idx().field_size(), inside({"source", "idx"}), "field",
-              "field { name: \"images\" path: \"train-images-idx3-ubyte.gz\" }");
-    for (auto [i, field] : llvm::enumerate(data.source().idx().field()))
-      checkPair(c, inside({"source", "idx", {"field", int(i)}}), "a field of idx", "name",
-                field.name(), "path", field.path());
-    checkRows(c, inside({"source", "idx", "rows"}), data.source().idx().rows());
-    break;
-  case spec::Source::kCsv: {
-    auto csv = inside({"source", "csv"});
-    checkCsv(c, csv, data.source().csv());
-    csv.push_back("rows");
-    checkRows(c, csv, data.source().csv().rows());
-    break;
-  }
-  case spec::Source::KIND_NOT_SET:
-    c.require(false, place, "source", "source { npz { path: \"data.npz\" } }");
-  }
-  for (auto [i, map] : llvm::enumerate(data.map())) {
-    c.require(!map.field().empty(), inside({{"map", int(i)}}), "field", "field: \"images\"");
-    c.expect(std::isfinite(map.scale()) && std::isfinite(map.offset()), inside({{"map", int(i)}}),
-             "scale and offset", "to be finite", map.scale());
-  }
-  if (data.has_shuffle())
-    c.expect(data.shuffle().buffer() >= 0, inside({"shuffle", "buffer"}), "buffer", "of 0 or more",
-             data.shuffle().buffer());
-  if (!data.batch().has_size())
-    c.require(false, inside({"batch"}), "batch.size", "batch { size: 32 }");
-  else
-    c.expect(data.batch().size() > 0, inside({"batch", "size"}), "batch.size", "above 0",
-             data.batch().size());
-  if (data.has_prefetch())
-    c.expect(data.prefetch().depth() > 0, inside({"prefetch", "depth"}), "depth", "above 0",
-             data.prefetch().depth());
-  return success(c.ok);
 }
 
 LogicalResult SpecFile::check() const {

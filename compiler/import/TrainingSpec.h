@@ -34,9 +34,15 @@ public:
   /// Where a field stands: `at({"data", "batch", "size"})`; where it is not set, the field around.
   mlir::Location at(llvm::ArrayRef<Step> steps) const;
 
+  /// The stages of a chain in their order; `index` is -1 where there can be one only.
+  static llvm::SmallVector<Step> stagesOf(const spec::Data &data);
+
 private:
   SpecFile(mlir::MLIRContext &context, llvm::StringRef path) : context(context), path(path.str()) {}
   mlir::LogicalResult parse(llvm::StringRef text);
+  mlir::LogicalResult orderStages(spec::Data &data, llvm::ArrayRef<Step> place);
+  /// Line and column, from 0.
+  std::pair<int, int> placeOf(llvm::ArrayRef<Step> steps) const;
   mlir::LogicalResult check() const;
   mlir::LogicalResult checkData(const spec::Data &data, llvm::ArrayRef<Step> place) const;
 

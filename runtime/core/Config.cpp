@@ -46,12 +46,14 @@ int64_t Config::integer(std::string_view name, int64_t fallback) const {
   return child(name).integer(fallback);
 }
 
+double Config::real(double fallback) const {
+  if (values && value().kind == GRADC_VALUE_FLOAT)
+    return value().as.real;
+  return values && value().kind == GRADC_VALUE_INT ? double(value().as.integer) : fallback;
+}
+
 double Config::real(std::string_view name, double fallback) const {
-  Config found = child(name);
-  if (found && found.value().kind == GRADC_VALUE_FLOAT)
-    return found.value().as.real;
-  return found && found.value().kind == GRADC_VALUE_INT ? double(found.value().as.integer)
-                                                        : fallback;
+  return child(name).real(fallback);
 }
 
 bool Config::boolean(std::string_view name, bool fallback) const {

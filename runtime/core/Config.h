@@ -29,6 +29,7 @@ public:
 
   /// This value itself: an element of a repeated field.
   int64_t integer(int64_t fallback) const;
+  double real(double fallback) const;
   std::string_view string() const;
 
   int64_t integer(std::string_view name, int64_t fallback) const;

@@ -55,7 +55,7 @@ std::string quotedList(std::span<const std::string> names) {
 std::string shapeText(std::span<const int64_t> shape) {
   std::string out = "[";
   for (size_t i = 0; i < shape.size(); ++i)
-    out += text(i ? ", " : "", shape[i]);
+    out += shape[i] < 0 ? text(i ? ", ?" : "?") : text(i ? ", " : "", shape[i]);
   return out + "]";
 }
 

@@ -45,7 +45,7 @@ template <typename... Parts> std::string text(const Parts &...parts) {
 
 /// "'a', 'b' and 'c'"
 std::string quotedList(std::span<const std::string> names);
-/// "[8, 8]"
+/// "[8, 8]"; a dim below 0, which varies, is "?".
 std::string shapeText(std::span<const int64_t> shape);
 /// The candidate that was most likely meant, or "" when none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);

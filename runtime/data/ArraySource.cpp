@@ -29,18 +29,19 @@ public:
     std::iota(rows.begin(), rows.end(), 0);
   }
 
-  Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const override {
+  Result<Value> view(size_t field, RowRef row, Scratch &) const override {
+    size_t bytes = fieldList[field].bytes();
+    return Value{arrays[field].data + size_t(row.row) * bytes, fieldList[field].shape, bytes};
+  }
+
+  Status read(size_t field, RowList rows, Scratch &, std::byte *out) const override {
     size_t bytes = fieldList[field].bytes();
     const std::byte *data = arrays[field].data;
-    for (int64_t row : rows) {
+    for (int64_t row : rows.rows) {
       std::memcpy(out, data + size_t(row) * bytes, bytes);
       out += bytes;
     }
     return {};
-  }
-
-  std::string describe(size_t field) const override {
-    return text("field '", fieldList[field].name, "' of ", from);
   }
 
 private:
@@ -67,8 +68,8 @@ Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte>
 }
 
 bool isDemanded(std::string_view field, const DataContext &context) {
-  for (const Demand &demand : context.demands)
-    if (demand.field == field)
+  for (const FieldUse &use : context.uses)
+    if (use.field == field)
       return true;
   return false;
 }
@@ -81,25 +82,22 @@ Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
     names.emplace_back(field.string("name"));
     if (!isDemanded(names.back(), context))
       continue;
-    auto path = findFile(field.string("path"), context.folders);
-    if (!path)
-      return path.status();
-    auto file = MappedFile::open(*path);
-    if (!file)
-      return file.status();
-    auto array =
-        read(names.back(), std::move(*file), text("field '", names.back(), "' of '", *path, '\''));
+    auto opened = openFile(field.string("path"), context);
+    if (!opened)
+      return opened.status();
+    auto array = read(names.back(), std::move(opened->file),
+                      text("field '", names.back(), "' of '", opened->path, '\''));
     if (!array)
       return array.status();
     arrays.push_back(std::move(*array));
-    paths.push_back(std::move(*path));
+    paths.push_back(std::move(opened->path));
   }
-  for (const Demand &demand : context.demands) {
+  for (const FieldUse &use : context.uses) {
     bool found = false;
     for (const SourceArray &array : arrays)
-      found |= array.field.name == demand.field;
+      found |= array.field.name == use.field;
     if (!found)
-      return missingField(demand, source, names);
+      return missingField(use, source, names);
   }
   auto table = makeArraySource(std::move(arrays), quotedList(paths));
   if (!table)
@@ -124,10 +122,9 @@ Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> ar
       std::make_shared<ArraySource>(std::move(arrays), std::move(origin)));
 }
 
-Status missingField(const Demand &demand, std::string_view origin,
+Status missingField(const FieldUse &use, std::string_view origin,
                     std::span<const std::string> available) {
-  return Status::error(text("model input '", demand.input, "' is fed from field '", demand.field,
-                            "', but ", origin, " has ",
+  return Status::error(text(use.user, " field '", use.field, "', but ", origin, " has ",
                             available.empty() ? "no arrays" : quotedList(available)));
 }
 

@@ -28,15 +28,15 @@ using ArrayReader = Result<SourceArray> (*)(std::string name,
 Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
                   std::string_view source, ArrayReader read);
 
-/// Whether the model takes the field.
+/// Whether the model or a stage takes the field.
 bool isDemanded(std::string_view field, const DataContext &context);
 
 /// `origin` names the file or files in messages.
 Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
                                                      std::string origin);
 
-/// The error for a field that the model takes and the source lacks.
-Status missingField(const Demand &demand, std::string_view origin,
+/// The error for a field that is taken and the source lacks.
+Status missingField(const FieldUse &use, std::string_view origin,
                     std::span<const std::string> available);
 
 } // namespace gradc

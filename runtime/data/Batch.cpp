@@ -1,4 +1,4 @@
-// Batches of rows in an epoch's order, epoch after epoch.
+// Batches as a data set, and the stages that say how they are made.
 #include "runtime/data/Stages.h"
 
 #include "runtime/core/Text.h"
@@ -20,6 +20,7 @@ Batch::Batch(std::span<const Field> fields, int64_t capacity) {
     size_t bytes = (field.bytes() * size_t(capacity) + alignment) / alignment * alignment;
     buffers.emplace_back(
         static_cast<std::byte *>(::operator new[](bytes, std::align_val_t(alignment))));
+    totalBytes += bytes;
   }
 }
 
@@ -27,88 +28,72 @@ namespace {
 
 class Batches final : public Dataset {
 public:
-  Batches(std::shared_ptr<const Table> table, int64_t size, bool dropRemainder)
-      : table(std::move(table)), size(size), dropRemainder(dropRemainder) {}
+  Batches(std::shared_ptr<const Table> table, const BatchRule &rule, const LoaderOptions &options)
+      : table(std::move(table)), rule(rule), options(options),
+        dropsRemainder(rule.dropRemainder || rule.skips) {}
 
   std::span<const Field> fields() const override { return table->fields(); }
   int64_t rows() const override { return table->rows() - droppedRows(); }
-  int64_t batchSize() const override { return size; }
-  int64_t tailSize() const override { return dropRemainder ? 0 : table->rows() % size; }
-  int64_t batchesPerEpoch() const override { return table->rows() / size + (tailSize() != 0); }
-  int64_t droppedRows() const override { return dropRemainder ? table->rows() % size : 0; }
-  std::unique_ptr<Iterator> iterate() const override;
-
-  const Table &source() const { return *table; }
+  int64_t batchSize() const override { return rule.size; }
+  int64_t tailSize() const override { return dropsRemainder ? 0 : table->rows() % rule.size; }
+  int64_t batchesPerEpoch() const override { return table->rows() / rule.size + (tailSize() != 0); }
+  int64_t droppedRows() const override { return dropsRemainder ? table->rows() % rule.size : 0; }
+  std::unique_ptr<Iterator> iterate() const override {
+    return makeLoader(*table, rule, rows(), options);
+  }
 
 private:
   std::shared_ptr<const Table> table;
-  int64_t size;
-  bool dropRemainder;
+  BatchRule rule;
+  LoaderOptions options;
+  bool dropsRemainder;
 };
-
-class BatchesIterator final : public Iterator {
-public:
-  explicit BatchesIterator(const Batches &dataset) : dataset(dataset) {}
-
-  Status next(Batch &batch) override {
-    if (orderedEpoch != at.epoch || order.empty()) {
-      dataset.source().order(at.epoch, order);
-      orderedEpoch = at.epoch;
-    }
-    auto left = dataset.rows() - int64_t(at.row);
-    batch.rows = std::min(dataset.batchSize(), left);
-    std::span<const int64_t> rows(order.data() + at.row, size_t(batch.rows));
-    for (size_t field = 0; field < batch.fieldCount(); ++field)
-      if (Status status = dataset.source().read(field, rows, batch.field(field)); !status.ok())
-        return status;
-    batch.endsEpoch = batch.rows == left;
-    at = batch.endsEpoch ? Position{at.epoch + 1, 0}
-                         : Position{at.epoch, at.row + uint64_t(batch.rows)};
-    batch.after = at;
-    return {};
-  }
-
-  Position position() const override { return at; }
-
-  Status restore(Position position) override {
-    if (position.row >= uint64_t(dataset.rows()))
-      return Status::error(text("cannot go on at row ", position.row, " of an epoch: ",
-                                dataset.source().origin(), " gives ", dataset.rows(), " rows"));
-    at = position;
-    return {};
-  }
-
-private:
-  const Batches &dataset;
-  Position at;
-  std::vector<int64_t> order; ///< of epoch `orderedEpoch`
-  uint64_t orderedEpoch = 0;
-};
-
-std::unique_ptr<Iterator> Batches::iterate() const {
-  return std::make_unique<BatchesIterator>(*this);
-}
 
 } // namespace
 
-Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table, int64_t size,
-                                                   bool dropRemainder) {
-  if (size < 1)
-    return Status::invalid(text("batch size is ", size, ", expected 1 or more"));
-  if (dropRemainder && table->rows() < size)
+Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
+                                                   const BatchRule &rule, LoaderOptions options) {
+  if (rule.size < 1)
+    return Status::invalid(text("batch size is ", rule.size, ", expected 1 or more"));
+  if ((rule.dropRemainder || rule.skips) && table->rows() < rule.size)
     return Status::error(text(table->origin(), " gives ", table->rows(),
-                              " rows, expected at least one batch of ", size));
+                              " rows, expected at least one batch of ", rule.size));
+  // The step's own batch, and those ahead of it.
+  size_t bytes = Batch(table->fields(), rule.size).bytes();
+  size_t batches = options.budget / std::max<size_t>(bytes, 1);
+  size_t least = rule.skips ? 3 : 2;
+  if (batches < least)
+    return Status::invalid(text("data { memory_mb } allows ", options.budget >> 20,
+                                " MB, expected at least ", ((least * bytes) >> 20) + 1, ": ", least,
+                                " batches of ", rule.size, " rows of ", bytes / size_t(rule.size),
+                                " bytes"));
+  Autotune::Limits &limits = options.limits;
+  limits.mostDepth = int(std::min<size_t>(batches - 1, 64));
+  limits.depth = std::min(limits.depth, limits.mostDepth);
   return std::shared_ptr<const Dataset>(
-      std::make_shared<Batches>(std::move(table), size, dropRemainder));
+      std::make_shared<Batches>(std::move(table), rule, std::move(options)));
 }
 
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (pipeline.rule)
+    return Status::invalid("data stage 'batch' comes twice");
+  if (Status status = applyFeed(context, pipeline); !status.ok())
+    return status;
+  pipeline.rule.emplace();
+  pipeline.rule->size = config.integer("size", 1);
   // Without an entry for the smaller last batch its rows have nowhere to go.
-  bool dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
-  auto dataset = makeBatches(pipeline.table, config.integer("size", 1), dropRemainder);
-  if (!dataset)
-    return dataset.status();
-  pipeline.dataset = std::move(*dataset);
+  pipeline.rule->dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
+  return {};
+}
+
+Status applyPrefetch(Config config, const DataContext &, Pipeline &pipeline) {
+  int64_t depth = config.integer("depth", 0);
+  if (depth < 0 || depth > 1024)
+    return Status::invalid(
+        text("prefetch { depth } is ", depth, ", expected 0 (AUTOTUNE) to 1024"));
+  if (!pipeline.rule)
+    return Status::invalid("data stage 'prefetch' comes before batch");
+  pipeline.prefetch = int(depth);
   return {};
 }
 

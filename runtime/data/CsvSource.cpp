@@ -76,20 +76,17 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
     if (isDemanded(field->name, context))
       fields.push_back(std::move(*field));
   }
-  for (const Demand &demand : context.demands)
-    if (std::find(names.begin(), names.end(), demand.field) == names.end())
-      return missingField(demand, "the csv source", names);
+  for (const FieldUse &use : context.uses)
+    if (std::find(names.begin(), names.end(), use.field) == names.end())
+      return missingField(use, "the csv source", names);
 
-  auto path = findFile(config.string("path"), context.folders);
-  if (!path)
-    return path.status();
-  auto file = MappedFile::open(*path);
-  if (!file)
-    return file.status();
-  auto arrays = readCsv((*file)->bytes(), *path, fields, options);
+  auto opened = openFile(config.string("path"), context);
+  if (!opened)
+    return opened.status();
+  auto arrays = readCsv(opened->file->bytes(), opened->path, fields, options);
   if (!arrays)
     return arrays.status();
-  auto table = makeArraySource(std::move(*arrays), text('\'', *path, '\''));
+  auto table = makeArraySource(std::move(*arrays), text('\'', opened->path, '\''));
   if (!table)
     return table.status();
   pipeline.table = std::move(*table);

@@ -1,13 +1,15 @@
 // The input pipeline's contracts: tables of rows, batches, data sets and iterators.
 //
-// The chain  source - rows - map - shuffle  is a Table: rows by number, and for every epoch the
-// order in which it visits them. That order is a function of the seed and the epoch alone, so an
-// iterator's whole state is a position, and a resume in the middle of an epoch is exact.
+// The chain from source to batch is a Table: rows by number, and for every epoch the order in which
+// it visits them. The order is a function of the seed and the epoch, and what a stage makes of a
+// row is one of the seed, the epoch and the row's number. So an iterator's whole state is a
+// position, a resume in the middle of an epoch is exact, and any number of threads make the same
+// batches.
 #ifndef RUNTIME_DATA_DATASET_H
 #define RUNTIME_DATA_DATASET_H
 
 #include "runtime/core/Status.h"
-#include "runtime/data/Field.h"
+#include "runtime/data/Row.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,25 +20,35 @@
 
 namespace gradc {
 
-/// Rows by number. Immutable: any thread may read.
+/// Rows by number. Immutable: any thread may read, each with a scratch of its own.
 class Table {
 public:
   virtual ~Table() = default;
 
+  /// May have varying dims.
   virtual std::span<const Field> fields() const = 0;
   /// How many rows an epoch visits.
   virtual int64_t rows() const = 0;
+  /// All rows' numbers are below this.
+  virtual int64_t numbers() const { return rows(); }
   /// The numbers of the rows that an epoch visits, in its order.
   virtual void order(uint64_t epoch, std::vector<int64_t> &rows) const = 0;
-  /// Writes a field of the given rows, one after the other.
-  virtual Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const = 0;
+  /// A field of one row. The value stands until the same field is asked for again.
+  virtual Result<Value> view(size_t field, RowRef row, Scratch &scratch) const = 0;
+  /// Writes a field of fixed size of the given rows, one after the other; by default what `view`
+  /// gives.
+  virtual Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const;
   /// A field of all rows by number, where it lies in memory without gaps (at any alignment); else
   /// null.
-  virtual const std::byte *column(size_t field) const = 0;
+  virtual const std::byte *column(size_t field) const { return nullptr; }
   /// For messages: "field 'images' of 'digits.npz'".
-  virtual std::string describe(size_t field) const = 0;
+  virtual std::string describe(size_t field) const;
+  /// For messages: where a row comes from, "row 3 of 'digits.npz'", "'cats/7.jpg'".
+  virtual std::string describeRow(int64_t row) const;
   /// For messages: where the rows come from, "'digits.npz'".
   virtual std::string origin() const = 0;
+  /// Memory that it keeps of rows.
+  virtual size_t held() const { return 0; }
 };
 
 /// A stage over another table; derived classes override what they change.
@@ -46,15 +58,21 @@ public:
 
   std::span<const Field> fields() const override { return input->fields(); }
   int64_t rows() const override { return input->rows(); }
+  int64_t numbers() const override { return input->numbers(); }
   void order(uint64_t epoch, std::vector<int64_t> &rows) const override {
     input->order(epoch, rows);
   }
-  Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const override {
-    return input->read(field, rows, out);
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    return input->view(field, row, scratch);
+  }
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    return input->read(field, rows, scratch, out);
   }
   const std::byte *column(size_t field) const override { return input->column(field); }
   std::string describe(size_t field) const override { return input->describe(field); }
+  std::string describeRow(int64_t row) const override { return input->describeRow(row); }
   std::string origin() const override { return input->origin(); }
+  size_t held() const override { return input->held(); }
 
 protected:
   std::shared_ptr<const Table> input;
@@ -78,14 +96,46 @@ public:
   size_t fieldCount() const { return buffers.size(); }
 
   int64_t rows = 0;
-  Position after;         ///< where the next batch begins
-  bool endsEpoch = false; ///< after.row is 0
+  Position after;                      ///< where the next batch begins
+  bool endsEpoch = false;              ///< after.row is 0
+  int64_t skipped = 0;                 ///< bad rows that were passed over on the way
+  std::vector<std::string> complaints; ///< about those of them that were not known before
+  size_t bytes() const { return totalBytes; }
 
 private:
   struct Free {
     void operator()(std::byte *bytes) const;
   };
   std::vector<std::unique_ptr<std::byte[], Free>> buffers;
+  size_t totalBytes = 0;
+};
+
+/// What a stage took of the threads that make batches.
+struct StageTime {
+  std::string name;
+  double seconds = 0; ///< without the stages before it
+  int64_t rows = 0;
+};
+
+/// How an iterator works, and what it measured so far.
+struct InputReport {
+  int workers = 0;               ///< threads beside the caller
+  bool isFixed = false;          ///< by the spec
+  bool prefetches = false;       ///< batches may be made ahead
+  int depth = 0;                 ///< batches ahead
+  size_t bytes = 0;              ///< of all buffers
+  size_t budget = 0;             ///< that they may take
+  double level = 0;              ///< batches that stood ready when one was asked for, on average
+  double workSeconds = 0;        ///< making batches, over all threads
+  int64_t batches = 0;           ///< given out
+  std::vector<StageTime> stages; ///< sampled: shares are right, sums are of the samples
+};
+
+/// A piece of work on a thread, for the trace; times as steady_clock has them.
+struct InputSpan {
+  std::string_view stage;
+  int thread = 0; ///< 0: the caller
+  int64_t begin = 0, end = 0;
 };
 
 /// Gives out batches, epoch after epoch without end. One caller at a time.
@@ -98,6 +148,12 @@ public:
   /// Behind the last batch given out: all that is needed to go on exactly there.
   virtual Position position() const = 0;
   virtual Status restore(Position position) = 0;
+
+  virtual InputReport report() { return {}; }
+  /// Records what threads do from now on.
+  virtual void trace() {}
+  /// Hands over what was recorded since the last call.
+  virtual void takeSpans(std::vector<InputSpan> &spans) {}
 };
 
 /// Batches of rows. Immutable; outlives its iterators.

@@ -51,9 +51,23 @@ public:
   const std::byte *column(size_t field) const override { return input->column(origins[field]); }
   std::string describe(size_t field) const override { return input->describe(origins[field]); }
 
-  Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const override {
-    if (Status status = input->read(origins[field], rows, out); !status.ok())
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    auto value = input->view(origins[field], row, scratch);
+    if (value.ok())
+      if (Status status = check(field, {&row.row, 1}, value->data); !status.ok())
+        return status;
+    return value;
+  }
+
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    if (Status status = input->read(origins[field], rows, scratch, out); !status.ok())
       return status;
+    return check(field, rows.rows, out);
+  }
+
+private:
+  /// Labels must be classes of the model.
+  Status check(size_t field, std::span<const int64_t> rows, const std::byte *out) const {
     const Demand &demand = demands[field];
     if (demand.classes == 0)
       return {};
@@ -62,12 +76,11 @@ public:
     size_t bad = firstOutside(demand.dtype, out, count, demand.classes, found);
     if (bad == count)
       return {};
-    return Status::error(text("label ", found, " in row ", rows[bad / perRow], " of ",
-                              describe(field), " is out of range, expected 0 to ",
+    return Status::error(text("label ", found, " in ", describeRow(rows[bad / perRow]), ", field '",
+                              demand.field, "', is out of range, expected 0 to ",
                               demand.classes - 1));
   }
 
-private:
   std::vector<Demand> demands;
   std::vector<size_t> origins;
   std::vector<Field> fieldList;

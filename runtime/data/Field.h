@@ -13,10 +13,20 @@ namespace gradc {
 
 /// One column: the type and shape of a row.
 struct Field {
+  /// A dim that differs from row to row: of a file's bytes, or of a picture as it was stored.
+  static constexpr int64_t varying = -1;
+
   std::string name;
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape;
 
+  /// All rows are of one size; without, `elements` and `bytes` say nothing.
+  bool isFixed() const {
+    for (int64_t dim : shape)
+      if (dim == varying)
+        return false;
+    return true;
+  }
   size_t elements() const {
     size_t count = 1;
     for (int64_t dim : shape)

@@ -1,9 +1,8 @@
-// Casts, scales and shifts one field.
+// Applies a transform to one field of every row.
 #include "runtime/core/Text.h"
-#include "runtime/data/Convert.h"
+#include "runtime/data/Meter.h"
 #include "runtime/data/Stages.h"
-
-#include <cmath>
+#include "runtime/data/Transform.h"
 
 namespace gradc {
 
@@ -11,13 +10,13 @@ namespace {
 
 class Map final : public TableStage {
 public:
-  Map(std::shared_ptr<const Table> input, size_t mapped, gradc_dtype to, Converter converter,
-      double scale, double offset)
-      : TableStage(std::move(input)), mapped(mapped), converter(converter), scale(scale),
-        offset(offset) {
+  Map(std::shared_ptr<const Table> input, size_t mapped, std::unique_ptr<const Transform> transform,
+      uint64_t seed, size_t slot)
+      : TableStage(std::move(input)), mapped(mapped), transform(std::move(transform)), seed(seed),
+        slot(slot) {
     auto before = this->input->fields();
     fieldList.assign(before.begin(), before.end());
-    fieldList[mapped].dtype = to;
+    fieldList[mapped] = this->transform->result;
   }
 
   std::span<const Field> fields() const override { return fieldList; }
@@ -25,45 +24,81 @@ public:
     return field == mapped ? nullptr : input->column(field);
   }
 
-  Status read(size_t field, std::span<const int64_t> rows, std::byte *out) const override {
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     if (field != mapped)
-      return input->read(field, rows, out);
-    const Field &before = input->fields()[field];
-    size_t elements = before.elements(), bytesBefore = before.bytes(),
-           bytesAfter = fieldList[field].bytes();
-    const std::byte *column = input->column(field);
-    std::vector<std::byte> made;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const std::byte *row = column ? column + size_t(rows[i]) * bytesBefore : nullptr;
-      if (!row) {
-        made.resize(bytesBefore);
-        if (Status status = input->read(field, rows.subspan(i, 1), made.data()); !status.ok())
-          return status;
-        row = made.data();
-      }
-      size_t converted = converter(row, out + i * bytesAfter, elements, scale, offset);
-      if (converted != elements)
-        return doesNotFit(field, rows[i], row + converted * before.elementBytes());
+      return input->view(field, row, scratch);
+    Output out(fieldList[field], scratch.slot(slot + 1));
+    if (Status status = apply(row, scratch, out); !status.ok())
+      return status;
+    return out.value();
+  }
+
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    if (field != mapped)
+      return input->read(field, rows, scratch, out);
+    size_t bytes = fieldList[field].bytes(), made = 0;
+    if (const std::byte *column = input->column(field))
+      made = transform->applyAll(column, rows.rows, out);
+    for (; made < rows.rows.size(); ++made) {
+      Output place(fieldList[field], out + made * bytes);
+      if (Status status = apply({rows.epoch, rows.rows[made]}, scratch, place); !status.ok())
+        return status;
     }
     return {};
   }
 
+  /// This stage and a transform behind it as one stage; null where they stay apart.
+  std::shared_ptr<const Table> followedBy(size_t field, const Transform &next) const {
+    auto both = field == mapped ? transform->followedBy(next) : nullptr;
+    return both ? std::make_shared<Map>(input, mapped, std::move(both), seed, slot) : nullptr;
+  }
+
 private:
-  Status doesNotFit(size_t field, int64_t row, const std::byte *element) const {
-    return Status::error(text("value ", elementAsDouble(input->fields()[field].dtype, element),
-                              " in row ", row, " of ", describe(field), " does not fit ",
-                              findDataType(fieldList[field].dtype)->name));
+  Status apply(RowRef row, Scratch &scratch, Output &out) const {
+    auto in = input->view(mapped, row, scratch);
+    if (!in)
+      return in.status();
+    Random random(seed, uint32_t(slot + 1), row.epoch, row.row);
+    Status status = transform->apply(*in, random, scratch.slot(slot), out);
+    if (status.ok())
+      return status;
+    return Status(status.code(), text(describeRow(row.row), ": field '", fieldList[mapped].name,
+                                      "' ", status.message()));
   }
 
   size_t mapped;
-  Converter converter;
-  double scale, offset;
+  std::unique_ptr<const Transform> transform;
+  uint64_t seed;
+  size_t slot; ///< the transform's; the next one is for its results
   std::vector<Field> fieldList;
 };
 
+struct Kind {
+  std::string_view name;
+  MakeTransform make;
+};
+// A map block names one of them, or none: then it casts, scales and shifts.
+constexpr Kind kinds[] = {{"color_jitter", makeColorJitter},
+                          {"crop", makeCrop},
+                          {"decode", makeDecode},
+                          {"flip", makeFlip},
+                          {"normalize", makeNormalize},
+                          {"one_hot", makeOneHot},
+                          {"pad", makePad},
+                          {"random_crop", makeRandomCrop},
+                          {"resize", makeResize},
+                          {"transpose", makeTranspose}};
+
+Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Field &before) {
+  for (const Kind &kind : kinds)
+    if (Config block = config.child(kind.name))
+      return kind.make(block, before);
+  return makeCast(config, before);
+}
+
 } // namespace
 
-Status applyMap(Config config, const DataContext &, Pipeline &pipeline) {
+Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   std::string_view name = config.string("field");
   auto fields = pipeline.table->fields();
   std::vector<std::string> names;
@@ -76,31 +111,20 @@ Status applyMap(Config config, const DataContext &, Pipeline &pipeline) {
   if (index == fields.size())
     return Status::invalid(text("map names field '", name,
                                 "', expected one that feeds the model: ", quotedList(names)));
-
-  gradc_dtype from = fields[index].dtype, to = from;
-  if (Config cast = config.child("cast")) {
-    auto found = castType(config.string("cast"));
-    if (!found)
-      return Status::invalid(text("map of field '", name, "' casts to '", config.string("cast"),
-                                  "', expected F32, F64, I32 or I64"));
-    to = *found;
-  }
-  Converter converter = findConverter(from, to);
-  if (!converter)
-    return Status::invalid(text("map of field '", name, "' cannot compute in ",
-                                findDataType(to)->name,
-                                ", expected a cast to F32, F64, I32 or I64"));
-
-  double scale = config.real("scale", 1.0), offset = config.real("offset", 0.0);
-  if (offset == 0)
-    offset = -0.0; // adding it changes no value, not even -0 itself
-  bool isInteger = to == GRADC_I32 || to == GRADC_I64;
-  for (auto [what, value] : {std::pair("scale", scale), std::pair("offset", offset)})
-    if (isInteger && (std::trunc(value) != value || std::abs(value) > 0x1p31))
-      return Status::invalid(text("map of field '", name, "' has ", what, ' ', value,
-                                  ", expected a 32-bit integer for a field of type ",
-                                  findDataType(to)->name));
-  pipeline.table = std::make_shared<Map>(pipeline.table, index, to, converter, scale, offset);
+  Config standardize = config.child("standardize");
+  auto transform = standardize ? makeStandardize(standardize, *pipeline.table, index, context)
+                               : makeTransform(config, fields[index]);
+  if (!transform)
+    return transform.status();
+  auto before = withoutMeter(pipeline.table);
+  if (auto last = dynamic_cast<const Map *>(before.get()))
+    if (auto both = last->followedBy(index, **transform)) {
+      pipeline.table = std::move(both);
+      pipeline.joined = true;
+      return {};
+    }
+  pipeline.table = std::make_shared<Map>(pipeline.table, index, std::move(*transform), context.seed,
+                                         pipeline.newSlots(2));
   return {};
 }
 

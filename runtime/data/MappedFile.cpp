@@ -3,9 +3,11 @@
 
 #include "runtime/core/Text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,6 +54,33 @@ Result<std::string> findFile(std::string_view path, std::span<const std::string>
     tried.push_back(std::move(candidate));
   }
   return Status::error(text("cannot find data file '", path, "', tried ", quotedList(tried)));
+}
+
+Status expandPath(std::string_view path, std::span<const std::string> folders,
+                  std::vector<std::string> &files) {
+  if (path.find('*') == path.npos) {
+    auto found = findFile(path, folders);
+    if (found)
+      files.push_back(std::move(*found));
+    return found.status();
+  }
+  std::vector<std::string> tried;
+  if (path.front() == '/')
+    tried.emplace_back(path);
+  else
+    for (const std::string &folder : folders)
+      tried.push_back(folder.empty() ? std::string(path) : text(folder, '/', path));
+  for (const std::string &pattern : tried) {
+    glob_t found = {};
+    size_t before = files.size();
+    if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
+      files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    globfree(&found);
+    std::sort(files.begin() + ptrdiff_t(before), files.end());
+    if (files.size() > before)
+      return {};
+  }
+  return Status::error(text("no data file matches '", path, "', tried ", quotedList(tried)));
 }
 
 } // namespace gradc

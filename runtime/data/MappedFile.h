@@ -29,6 +29,11 @@ private:
 /// A data file's path: absolute, or looked up in the folders in their order.
 Result<std::string> findFile(std::string_view path, std::span<const std::string> folders);
 
+/// Appends the files that a path stands for: itself, or where it has a '*' all that match it in the
+/// first folder where some do, in the order of their names.
+Status expandPath(std::string_view path, std::span<const std::string> folders,
+                  std::vector<std::string> &files);
+
 } // namespace gradc
 
 #endif

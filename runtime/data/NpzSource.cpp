@@ -1,7 +1,6 @@
 // Fields from the arrays of a .npz archive.
 #include "runtime/core/Text.h"
 #include "runtime/data/ArraySource.h"
-#include "runtime/data/MappedFile.h"
 #include "runtime/data/Stages.h"
 #include "runtime/data/ZipArchive.h"
 
@@ -15,43 +14,41 @@ static std::string fieldName(const ZipMember &member) {
 }
 
 Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
-  auto path = findFile(config.string("path"), context.folders);
-  if (!path)
-    return path.status();
-  auto file = MappedFile::open(*path);
-  if (!file)
-    return file.status();
-  std::string origin = text('\'', *path, '\'');
-  auto members = listZip((*file)->bytes(), origin);
+  auto opened = openFile(config.string("path"), context);
+  if (!opened)
+    return opened.status();
+  const std::shared_ptr<const MappedFile> &file = opened->file;
+  std::string origin = text('\'', opened->path, '\'');
+  auto members = listZip(file->bytes(), origin);
   if (!members)
     return members.status();
 
   // Only arrays that the model takes are read: an archive may hold others of any kind.
   std::vector<SourceArray> arrays;
-  for (const Demand &demand : context.demands) {
+  for (const FieldUse &use : context.uses) {
     const ZipMember *found = nullptr;
     std::vector<std::string> names;
     for (const ZipMember &member : *members) {
       names.push_back(fieldName(member));
-      if (names.back() == demand.field)
+      if (names.back() == use.field)
         found = &member;
     }
     if (!found)
-      return missingField(demand, origin, names);
+      return missingField(use, origin, names);
     bool known = false;
     for (const SourceArray &array : arrays)
-      known |= array.field.name == demand.field;
+      known |= array.field.name == use.field;
     if (known)
       continue;
 
-    auto content = readZip((*file)->bytes(), *found, origin);
+    auto content = readZip(file->bytes(), *found, origin);
     if (!content)
       return content.status();
     std::shared_ptr<const void> owner = content->inflated;
     if (!owner)
-      owner = *file;
-    auto array = makeSourceArray(demand.field, content->bytes, std::move(owner),
-                                 text("field '", demand.field, "' of ", origin));
+      owner = file;
+    auto array = makeSourceArray(use.field, content->bytes, std::move(owner),
+                                 text("field '", use.field, "' of ", origin));
     if (!array)
       return array.status();
     arrays.push_back(std::move(*array));

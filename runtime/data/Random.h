@@ -13,6 +13,11 @@ public:
       : key{uint32_t(seed), uint32_t(seed >> 32)},
         counter{0, 0, uint32_t(stream), uint32_t(stream >> 32)} {}
 
+  /// For one row in one stage (numbered from 1): no other row, epoch or stage sees these numbers.
+  Random(uint64_t seed, uint32_t stage, uint64_t epoch, int64_t row)
+      : key{uint32_t(seed), uint32_t(seed >> 32)},
+        counter{0, uint32_t(epoch), uint32_t(row), uint32_t(uint64_t(row) >> 32) ^ stage << 16} {}
+
   uint32_t next() {
     if (used == 4)
       refill();
@@ -34,6 +39,10 @@ public:
         product = uint64_t(next()) * bound;
     return product >> 32;
   }
+
+  /// Uniform in [0, 1).
+  float uniform() { return float(next() >> 8) * 0x1p-24f; }
+  float uniform(float low, float high) { return low + (high - low) * uniform(); }
 
 private:
   uint64_t next64() {

@@ -2,6 +2,11 @@
 #include "runtime/data/Stages.h"
 
 #include "runtime/core/Text.h"
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/data/Meter.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace gradc {
 
@@ -15,8 +20,13 @@ struct Stage {
 // The runtime is a static library, where a registration that nothing refers to would be dropped:
 // so the table is written out.
 constexpr Stage sources[] = {
-    {"npz", applyNpz}, {"npy", applyNpy}, {"csv", applyCsv}, {"idx", applyIdx}};
-constexpr Stage rowStages[] = {{"map", applyMap}, {"shuffle", applyShuffle}};
+    {"npz", applyNpz},       {"npy", applyNpy},       {"csv", applyCsv},          {"idx", applyIdx},
+    {"tokens", applyTokens}, {"folder", applyFolder}, {"tfrecord", applyTfRecord}};
+constexpr Stage rowStages[] = {
+    {"map", applyMap},   {"shuffle", applyShuffle}, {"filter", applyFilter}, {"cache", applyCache},
+    {"take", applyTake}, {"skip", applySkip},       {"repeat", applyRepeat}, {"shard", applyShard}};
+// What is said about the chain as a whole.
+constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
 
 template <size_t N> const Stage *find(const Stage (&stages)[N], std::string_view name) {
@@ -26,29 +36,114 @@ template <size_t N> const Stage *find(const Stage (&stages)[N], std::string_view
   return nullptr;
 }
 
+/// The source once for each file that its paths stand for, and their rows in turn.
+Status applyEach(const Stage &stage, Config kind, const DataContext &context, Pipeline &pipeline) {
+  std::vector<Config> paths = kind.children("path");
+  if (paths.size() < 2 && kind.string("path").find('*') == std::string_view::npos)
+    return stage.apply(kind, context, pipeline);
+  std::vector<std::string> files;
+  for (Config path : paths)
+    if (Status status = expandPath(path.string(), context.folders, files); !status.ok())
+      return status;
+  std::vector<std::shared_ptr<const Table>> tables;
+  DataContext one = context;
+  for (std::string &file : files) {
+    one.file = std::move(file);
+    if (Status status = stage.apply(kind, one, pipeline); !status.ok())
+      return status;
+    tables.push_back(pipeline.table);
+  }
+  auto table = makeInterleave(std::move(tables), kind.integer("interleave", 1));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
 Status applySource(Config source, const DataContext &context, Pipeline &pipeline) {
   for (Config kind : source.children()) {
     const Stage *stage = find(sources, kind.name());
     if (!stage)
       return Status::invalid(text("data source '", kind.name(), "' is unknown to this runtime"));
-    if (Status status = stage->apply(kind, context, pipeline); !status.ok())
+    if (Status status = applyEach(*stage, kind, context, pipeline); !status.ok())
       return status;
     if (Config rows = kind.child("rows"))
       return applyRows(rows, context, pipeline);
     return {};
   }
-  return Status::invalid("data { source } names no source, expected npz, npy, csv or idx");
+  return Status::invalid(
+      "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or tfrecord");
+}
+
+/// "decode 'image'": what reports call a map stage.
+std::string mapName(Config map) {
+  std::string_view kind = "cast";
+  for (Config child : map.children())
+    if (child.name() != "field" && child.name() != "cast" && child.name() != "scale" &&
+        child.name() != "offset")
+      kind = child.name();
+  return text(kind, " '", map.string("field"), '\'');
+}
+
+void meter(Pipeline &pipeline, std::string name) {
+  if (pipeline.joined) {
+    name = text(pipeline.stages.back(), " + ", name);
+    pipeline.stages.pop_back();
+    pipeline.joined = false;
+  }
+  pipeline.table = makeMetered(pipeline.table, uint32_t(pipeline.stages.size()));
+  pipeline.stages.push_back(std::move(name));
+}
+
+Status readSettings(Config data, BatchRule &rule, LoaderOptions &options) {
+  std::string_view onError = data.string("on_error", "FAIL");
+  if (onError != "FAIL" && onError != "SKIP")
+    return Status::invalid(text("data { on_error } is '", onError, "', expected FAIL or SKIP"));
+  rule.skips = onError == "SKIP";
+  int64_t threads = data.integer("parallelism", 0), budget = data.integer("memory_mb", 256);
+  if (threads < 0 || threads > ThreadTeam::maxThreads)
+    return Status::invalid(text("data { parallelism } is ", threads, ", expected 0 (AUTOTUNE) to ",
+                                ThreadTeam::maxThreads));
+  if (budget < 1 || budget > int64_t(1) << 24)
+    return Status::invalid(
+        text("data { memory_mb } is ", budget, ", expected 1 to ", int64_t(1) << 24));
+  options.limits.workers = int(threads);
+  options.budget = size_t(budget) << 20;
+  return {};
 }
 
 } // namespace
 
-Result<std::shared_ptr<const Dataset>> makeDataset(Config data, const DataContext &context) {
-  Pipeline pipeline;
-  if (Status status = applySource(data.child("source"), context, pipeline); !status.ok())
+Result<OpenFile> openFile(std::string_view name, const DataContext &context) {
+  auto path = context.file.empty() ? findFile(name, context.folders) : Result(context.file);
+  if (!path)
+    return path.status();
+  auto file = MappedFile::open(*path);
+  if (!file)
+    return file.status();
+  return OpenFile{std::move(*path), std::move(*file)};
+}
+
+Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context) {
+  for (const Demand &demand : context.demands)
+    context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});
+  BatchRule settings;
+  LoaderOptions options;
+  if (Status status = readSettings(data, settings, options); !status.ok())
     return status;
 
+  context.memory = options.budget;
+  for (Config filter : data.children("filter"))
+    context.uses.push_back({std::string(filter.string("field")), "filter reads"});
+
+  Pipeline pipeline;
+  Config source = data.child("source");
+  if (Status status = applySource(source, context, pipeline); !status.ok())
+    return status;
+  meter(pipeline, text("source ", source.children().front().name()));
+
   for (Config child : data.children()) {
-    if (child.name() == "source")
+    if (std::find(std::begin(notStages), std::end(notStages), child.name()) != std::end(notStages))
       continue;
     const Stage *stage = find(rowStages, child.name());
     bool takesBatches = !stage;
@@ -56,17 +151,27 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, const DataContex
       stage = find(batchStages, child.name());
     if (!stage)
       return Status::invalid(text("data stage '", child.name(), "' is unknown to this runtime"));
-    if (pipeline.dataset && !takesBatches)
+    if (pipeline.rule && !takesBatches)
       return Status::invalid(text("data stage '", child.name(), "' comes after batch"));
-    if (!pipeline.dataset && child.name() == "batch")
-      if (Status status = applyFeed(context, pipeline); !status.ok())
-        return status;
     if (Status status = stage->apply(child, context, pipeline); !status.ok())
       return status;
+    if (child.name() == "map")
+      meter(pipeline, mapName(child));
+    else if (child.name() == "cache")
+      meter(pipeline, "cache");
   }
-  if (!pipeline.dataset)
+  if (!pipeline.rule)
     return Status::invalid("data has no batch stage");
-  return pipeline.dataset;
+  pipeline.rule->skips = settings.skips;
+  options.stages = std::move(pipeline.stages);
+  options.memory = options.budget;
+  if (pipeline.cached)
+    options.budget /= 4;
+  // On one CPU a thread would only take turns with the step.
+  int cpus = int(ThreadTeam::availableCpus());
+  options.limits.depth = pipeline.prefetch.value_or(1);
+  options.limits.mostWorkers = pipeline.prefetch && cpus > 1 ? cpus : 0;
+  return makeBatches(std::move(pipeline.table), *pipeline.rule, std::move(options));
 }
 
 } // namespace gradc

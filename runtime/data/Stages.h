@@ -3,13 +3,27 @@
 #define RUNTIME_DATA_STAGES_H
 
 #include "runtime/core/Config.h"
-#include "runtime/data/Dataset.h"
+#include "runtime/data/Loader.h"
+#include "runtime/data/MappedFile.h"
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gradc {
+
+/// A field that the source has to give, and for whom: "model input 'x' is fed from", "filter
+/// reads".
+struct FieldUse {
+  std::string field;
+  std::string user;
+};
+
+/// What a run knows of its data beside the files: what stages have found out in a pass over the
+/// training rows, by the stage's name. It goes into checkpoints.
+using DataState = std::map<std::string, std::vector<double>>;
 
 /// What the stages are built for.
 struct DataContext {
@@ -17,35 +31,75 @@ struct DataContext {
   std::vector<Demand> demands;      ///< of the model's data inputs, in their order
   uint64_t seed = 0;
   bool tailAllowed = true; ///< the model takes a smaller last batch
+  /// The demands' fields and those that stages read besides; makeDataset fills it in.
+  std::vector<FieldUse> uses;
+  size_t memory = size_t(256) << 20; ///< for all buffers together; makeDataset fills it in
+  std::string file;                  ///< one of several that a source is built for; "": all
+  std::shared_ptr<DataState> state;  ///< null: none is kept
 };
 
 /// Builds the data set of a `data` block. Its fields are the demands, in their order.
-Result<std::shared_ptr<const Dataset>> makeDataset(Config data, const DataContext &context);
+Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context);
 
-/// What the stages so far have made: a table, from the batch stage on a data set too.
+/// What the stages so far have made: a table, and how it will be read.
 struct Pipeline {
   std::shared_ptr<const Table> table;
-  std::shared_ptr<const Dataset> dataset;
+  std::optional<BatchRule> rule;   ///< from the batch stage on
+  std::optional<int> prefetch;     ///< depth; 0: to be found
+  bool cached = false;             ///< a cache holds most of the memory
+  std::vector<std::string> stages; ///< names of those that are metered
+  bool joined = false;             ///< the last map became a part of the one before it
+
+  /// The number of the first of `count` scratch slots that are the caller's alone.
+  size_t newSlots(size_t count) {
+    slots += count;
+    return slots - count;
+  }
+
+private:
+  size_t slots = 0;
 };
 
 Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyIdx(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyTokens(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyCache(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyTake(Config config, const DataContext &context, Pipeline &pipeline);
+Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyShard(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFeed(const DataContext &context, Pipeline &pipeline);
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
 
-Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table, int64_t size,
-                                                   bool dropRemainder);
+/// A data file of a source's block, found and mapped.
+struct OpenFile {
+  std::string path;
+  std::shared_ptr<const MappedFile> file;
+};
+Result<OpenFile> openFile(std::string_view path, const DataContext &context);
 
-/// When a prefetch uses its thread.
-enum class PrefetchThread { whenItPays, always, never };
-std::shared_ptr<const Dataset> makePrefetch(std::shared_ptr<const Dataset> input, size_t depth,
-                                            PrefetchThread thread);
+/// A map stage that knows the whole data set: finds its statistics in a pass over the rows, unless
+/// `context.state` has them, and puts them there.
+class Transform;
+Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
+                                                         size_t field, const DataContext &context);
+
+/// Rows of several tables, `block` from each in turn.
+Result<std::shared_ptr<const Table>>
+makeInterleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block);
+
+/// Sets the limits that follow from the budget.
+Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
+                                                   const BatchRule &rule, LoaderOptions options);
 
 } // namespace gradc
 

@@ -1,10 +1,10 @@
 // The file: a header, one record a state (numbers, shape, name, bytes), and a checksum of all that.
 #include "runtime/train/Checkpoint.h"
 
+#include "runtime/core/AtomicFile.h"
 #include "runtime/core/DataType.h"
 #include "runtime/core/Text.h"
 #include "runtime/include/gradc/hash.h"
-#include "runtime/train/AtomicFile.h"
 
 #include <cstring>
 
@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::string_view magic = Checkpoint::magic;
 constexpr uint32_t version = 2;
+// A state of the data's stages, not of the model: no model has a state of such a name.
+constexpr std::string_view dataPrefix = "data: ";
 
 struct FileHeader {
   char magic[8];
@@ -74,6 +76,11 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
                            padded(artifact.string(state.tensor.name).size()) +
                            padded(state.tensor.bytes);
     }
+  for (const auto &[name, values] : position.dataState) {
+    ++header.states;
+    header.totalBytes +=
+        sizeof(Record) + 8 + padded(dataPrefix.size() + name.size()) + 8 * values.size();
+  }
   header.modelHash = artifact.header().model_hash;
   header.step = position.step;
   header.epoch = position.data.epoch;
@@ -101,6 +108,16 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
     writer.add(shape.data(), shape.size_bytes());
     writer.add(name.data(), name.size());
     writer.add(bytes.data(), bytes.size());
+  }
+  for (const auto &[key, values] : position.dataState) {
+    std::string name = text(dataPrefix, key);
+    int64_t count = int64_t(values.size());
+    Record record = {GRADC_F64, GRADC_STATE_STATISTIC, 1, uint32_t(name.size()),
+                     values.size() * sizeof(double)};
+    writer.add(&record, sizeof record);
+    writer.add(&count, sizeof count);
+    writer.add(name.data(), name.size());
+    writer.add(values.data(), values.size() * sizeof(double));
   }
   return writer.finish();
 }
@@ -141,7 +158,7 @@ Status Checkpoint::parse() {
   if (bytes.size() != header.totalBytes || checksum != expected)
     return failed("is damaged: its checksum differs");
   theModelHash = header.modelHash;
-  thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed};
+  thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed, {}};
   theLevel.assign(header.level, strnlen(header.level, sizeof header.level));
 
   // 3. The states. A checksum is no signature: bounds are checked too.
@@ -165,6 +182,12 @@ Status Checkpoint::parse() {
                          gradc_state_kind(record->kind),
                          {reinterpret_cast<const int64_t *>(shape), record->rank},
                          {data, size_t(record->bytes)}});
+    std::string_view stateName = theStates.back().name;
+    if (stateName.starts_with(dataPrefix) && record->dtype == GRADC_F64 && record->bytes % 8 == 0) {
+      auto *values = reinterpret_cast<const double *>(data);
+      thePosition.dataState.emplace(stateName.substr(dataPrefix.size()),
+                                    std::vector<double>(values, values + record->bytes / 8));
+    }
   }
   return {};
 }

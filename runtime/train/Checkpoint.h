@@ -5,6 +5,7 @@
 #include "runtime/core/Session.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/data/MappedFile.h"
+#include "runtime/data/Stages.h"
 
 namespace gradc {
 
@@ -14,6 +15,7 @@ struct TrainPosition {
   Position data;     ///< of the training data's iterator
   uint64_t rows = 0; ///< of the training data, an epoch
   uint64_t seed = 0;
+  DataState dataState; ///< what the data's stages have found out
 };
 
 /// Atomic: the file is whole or absent, and one that it replaces stays until then.

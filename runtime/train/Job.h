@@ -3,6 +3,7 @@
 #define RUNTIME_TRAIN_JOB_H
 
 #include "runtime/core/Config.h"
+#include "runtime/data/Stages.h"
 #include "runtime/train/Trainer.h"
 
 #include <limits>
@@ -21,6 +22,7 @@ struct Job {
   Config evaluationData; ///< absent: no evaluation
   int64_t evaluateEveryEpochs = 1;
   std::vector<std::string> dataFolders;
+  std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
 
   std::string checkpointFolder;                                ///< "": no checkpoints
   int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not by this measure

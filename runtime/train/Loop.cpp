@@ -1,8 +1,8 @@
 // Steps, and what comes between them: evaluation, checkpoints, log, the end.
 #include "runtime/train/Loop.h"
 
+#include "runtime/core/AtomicFile.h"
 #include "runtime/core/Text.h"
-#include "runtime/train/AtomicFile.h"
 #include "runtime/train/Export.h"
 
 #include <algorithm>
@@ -38,8 +38,10 @@ Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
 
 Status Loop::prepare(const Checkpoint *resume) {
   // 1. The training data, and where in it to begin.
-  if (resume)
+  if (resume) {
     job.seed = resume->position().seed;
+    *job.dataState = resume->position().dataState;
+  }
   auto phase = Phase::make(session, "train", job.data, job);
   if (!phase)
     return phase.status();
@@ -91,9 +93,11 @@ Status Loop::prepare(const Checkpoint *resume) {
     if (Status status = trace.open(options.trace); !status.ok())
       return status;
     session.profile(true);
+    iterator->trace();
   }
 
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
+  input.emplace(log, *progress);
   sayWhatIsLeftOut("training", dataset, job.data);
   if (evaluation)
     sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
@@ -134,7 +138,7 @@ Status Loop::trainSteps() {
   if (lastStep < Job::unlimited)
     summary.losses.reserve(size_t(std::min<int64_t>(lastStep - std::min(lastStep, done), 1 << 20)));
   lastTime = Clock::now();
-  while (done < lastStep && !stopped)
+  while (!isDone() && !stopped)
     if (Status status = step(); !status.ok())
       return status;
   return {};
@@ -164,10 +168,11 @@ Status Loop::step() {
   report.learningRate = job.learningRate;
   report.gradientNorm = call.gradientNorm();
   report.metrics = call.metrics();
-  report.inputMilliseconds = millisecondsBetween(lastTime, fetched);
+  report.inputMilliseconds = millisecondsBetween(begin, fetched);
   report.milliseconds = millisecondsBetween(lastTime, now);
   lastTime = now;
   log.step(report);
+  input->step(report, batch, *iterator);
   traceStep(call, begin, fetched, now);
   if (!call.proceeded())
     return stopForNonFinite(call);
@@ -186,6 +191,9 @@ void Loop::traceStep(const EntryCall &call, Clock::time_point begin, Clock::time
   trace.span("step", "step", nanoseconds(begin), nanoseconds(end), done);
   trace.span("wait for input", "input", nanoseconds(begin), nanoseconds(fetched), done);
   trace.launches(session, call.calledEntry());
+  iterator->takeSpans(inputSpans);
+  for (const InputSpan &span : inputSpans)
+    trace.input(span);
   // The next step's time does not count the writing.
   lastTime = Clock::now();
 }
@@ -233,6 +241,7 @@ Status Loop::finish() {
     log.line("export").string("path", job.exportPath);
   }
 
+  input->finish(done, *iterator);
   {
     LogLine line = log.line("done");
     line.integer("step", done)
@@ -292,7 +301,7 @@ Status Loop::evaluateNow() {
 Status Loop::checkpointNow() {
   std::string path = checkpoints.file(done);
   TrainPosition position = {uint64_t(done), iterator->position(),
-                            uint64_t(training.dataset->rows()), job.seed};
+                            uint64_t(training.dataset->rows()), job.seed, *job.dataState};
   if (Status status = writeCheckpoint(path, session, position); !status.ok()) {
     std::string kept = lastCheckpoint.empty()
                            ? ""

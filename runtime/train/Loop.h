@@ -4,6 +4,7 @@
 
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/InputWatch.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Log.h"
 #include "runtime/train/Phase.h"
@@ -42,6 +43,10 @@ private:
                  Clock::time_point end);
   template <typename Work> Status traced(const char *name, Work &&work);
   Status stopForNonFinite(EntryCall &call);
+  /// How many epochs there are is known before; how many steps that takes may be not.
+  bool isDone() const {
+    return done >= lastStep || int64_t(iterator->position().epoch) >= job.epochs;
+  }
   bool interrupted() const { return options.interrupt && options.interrupt->load() != 0; }
 
   Session &session;
@@ -54,6 +59,8 @@ private:
   Log log;
   Trace trace;
   std::optional<Progress> progress;
+  std::optional<InputWatch> input;
+  std::vector<InputSpan> inputSpans;
   CheckpointFolder checkpoints{""};
 
   std::string lastCheckpoint;                    ///< written, or resumed from

@@ -16,6 +16,7 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
   context.folders = job.dataFolders;
   context.demands = demandsOf(session.artifact(), *entry);
   context.seed = job.seed;
+  context.state = job.dataState;
   context.tailAllowed = tailEntry != nullptr;
   auto dataset = makeDataset(data, context);
   if (!dataset)

@@ -64,6 +64,13 @@ void Progress::print(const std::string &line) {
   rewriting = false;
 }
 
+void Progress::warn(const std::string &message) {
+  if (rewriting)
+    write("\r\x1b[K");
+  rewriting = false;
+  std::fprintf(stderr, "warning: %s\n", message.c_str());
+}
+
 void Progress::write(const std::string &bytes) const {
   // Training does not end because nobody reads what it says.
   [[maybe_unused]] ssize_t ignored = ::write(descriptor, bytes.data(), bytes.size());

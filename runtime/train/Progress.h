@@ -19,6 +19,8 @@ public:
   void step(const StepReport &report, Clock::time_point now);
   /// A line that stays.
   void print(const std::string &line);
+  /// The same on standard error, also for a quiet run.
+  void warn(const std::string &message);
 
 private:
   void write(const std::string &bytes) const;

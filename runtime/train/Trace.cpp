@@ -45,9 +45,9 @@ Status Trace::open(const std::string &file) {
   return {};
 }
 
-static std::string beginning(std::string_view name, std::string_view category) {
+static std::string beginning(std::string_view name, std::string_view category, int thread = 0) {
   return text(",\n{\"name\":", quoted(name), ",\"cat\":", quoted(category),
-              ",\"ph\":\"X\",\"pid\":1,\"tid\":1");
+              ",\"ph\":\"X\",\"pid\":1,\"tid\":", thread + 1);
 }
 
 void Trace::end(int64_t begin, int64_t end) {
@@ -67,6 +67,16 @@ void Trace::span(std::string_view name, std::string_view category, int64_t begin
   if (step >= 0)
     buffer += text(",\"args\":{\"step\":", step, '}');
   this->end(begin, end);
+}
+
+void Trace::input(const InputSpan &span) {
+  if (!isOpen())
+    return;
+  for (; inputThreads < span.thread; ++inputThreads)
+    buffer += text(",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":", inputThreads + 2,
+                   ",\"args\":{\"name\":\"input ", inputThreads + 1, "\"}}");
+  buffer += beginning(span.stage, "stage", span.thread);
+  end(span.begin, span.end);
 }
 
 const std::vector<std::string> &Trace::describe(const Session &session,

@@ -3,6 +3,7 @@
 #define RUNTIME_TRAIN_TRACE_H
 
 #include "runtime/core/Session.h"
+#include "runtime/data/Dataset.h"
 
 #include <chrono>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace gradc {
 
-/// Complete ("X") events on one row, in microseconds since the trace was opened; those that lie
+/// Complete ("X") events in microseconds since the trace was opened; those that lie
 /// within another one's time are drawn below it.
 class Trace {
 public:
@@ -30,6 +31,8 @@ public:
   /// `step`: its number, -1 where it has none.
   void span(std::string_view name, std::string_view category, int64_t begin, int64_t end,
             int64_t step = -1);
+  /// On a row of its own, where one of the input's threads did it.
+  void input(const InputSpan &span);
   /// The launches of the session's last run, which was of this entry.
   void launches(const Session &session, const gradc_artifact_entry &entry);
   /// Ends the JSON. The first failure of all that was written.
@@ -45,6 +48,7 @@ private:
   std::string path, buffer;
   int descriptor = -1;
   int64_t origin = 0;
+  int inputThreads = 0; ///< that have been named
   Status failure;
   std::unordered_map<const gradc_artifact_entry *, std::vector<std::string>> descriptions;
 };

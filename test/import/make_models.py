@@ -31,6 +31,15 @@ def mlp(opset=17, activation="Relu", last=None, batch="N", inputs=4, hidden=6, c
     return model
 
 
+def pictures():
+    """x [N, 3, 2, 2] -> flatten -> fc -> logits [N, 3]."""
+    model = Model("pictures")
+    flat = model.node("Flatten", [model.input("x", FLOAT, ["N", 3, 2, 2])], ["flat"], "flatten", axis=1)
+    weight = model.initializer("fc.weight", FLOAT, [12, 3], [0.1 * ((i * 7) % 11 - 5) for i in range(36)])
+    model.output(model.node("MatMul", [flat, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
 def normalized(shared=False, constant=False, merged=False):
     """x [N, 4] -> batch normalization (twice when shared) -> logits [N, 3]."""
     model = Model("normalized")
@@ -73,6 +82,7 @@ def good():
     yield "normalized-constant", normalized(constant=True)
     yield "normalized-merged", normalized(merged=True)
     yield "convnet", convnet()
+    yield "pictures", pictures()
     yield "mlp", mlp()
     yield "mlp-fixed", mlp(batch=1)
     yield "softmax", mlp(last="Softmax")

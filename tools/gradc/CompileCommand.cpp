@@ -1,4 +1,5 @@
 // gradc compile: a model or spec in; an executable, library, object or text out.
+#include "runtime/data/image/Decode.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 
@@ -19,7 +20,14 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
   if (int code = compilation.compile(folderOf(settings.compile.file)))
     return code;
   bool executable = settings.emit == "exe";
-  auto runner = besideUs(executable ? "gradc-runner" : "libgradc-runner.so");
+  bool decodes = compilation.program().imported.decodesPictures();
+  if (decodes && !canDecodePictures())
+    return fail(Code::invalid,
+                "the training spec decodes pictures, and this gradc was built without "
+                "libjpeg and libpng: install libjpeg62-turbo-dev and libpng-dev, and "
+                "build gradc again");
+  std::string name = decodes ? "gradc-runner-images" : "gradc-runner";
+  auto runner = besideUs(executable ? name : "lib" + name + ".so");
   if (auto error = writeWithRunner(runner, compilation.artifact(), settings.output, executable))
     return failToWrite(settings.output, std::move(error));
   return exitCode(Code::ok);

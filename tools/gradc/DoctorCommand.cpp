@@ -1,5 +1,6 @@
 // gradc doctor: what this machine offers, what is missing, and how to get it.
 #include "runtime/core/ThreadTeam.h"
+#include "runtime/data/image/Decode.h"
 #include "runtime/device/Device.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -85,6 +86,10 @@ int doctor() {
                 ", which gradc compile puts artifacts behind: build the target "
                 "gradc again";
   }
+  fmt::print("image decoders: {}\n",
+             canDecodePictures() ? "libjpeg, libpng"
+                                 : "not built in: install libjpeg62-turbo-dev and libpng-dev, and "
+                                   "build gradc again");
   fmt::print("optional libraries, loaded where a target uses them\n");
   for (const Library &library : libraries)
     printLibrary(library);

@@ -1,6 +1,9 @@
 """Input pipelines on 2,000 JPEGs: decode 256x256, resize to 224x224 (antialiased), normalize, batches of 64.
 
     pipeline.py --peer tf|tf_cache|torchvision|pillow [--threads 2]
+    pipeline.py --compare FILE      the largest difference, in [0, 1], of f32 pictures in the file from Pillow's decoding and
+                                    PyTorch's antialiased resizing
+    pipeline.py --make              the folder with the pictures
 
 One JSON line: images a second in each of three epochs (files read from disk in the first), and memory. The pictures are
 made once, in the folder of temporary files.
@@ -80,30 +83,52 @@ def pillow_load(path):
     return torch.from_numpy(np.ascontiguousarray(((pixels / 255 - MEAN) / DEVIATION).transpose(2, 0, 1)))
 
 
-def forget_files():
-    """Empties the page cache, where that is allowed."""
+def forget_files(files):
+    """Takes them out of the page cache."""
     os.sync()
-    try:
-        with open("/proc/sys/vm/drop_caches", "w") as file:
-            file.write("1")
-    except OSError:
-        pass
+    for path in files:
+        with open(path) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def difference(files, path):
+    import torch
+    from PIL import Image
+
+    batch = np.fromfile(path, np.float32).reshape(-1, 3, 224, 224)
+    worst = 0.0
+    for file, picture in zip(files, batch):
+        pixels = torch.from_numpy(np.array(Image.open(file).convert("RGB")).transpose(2, 0, 1)[None].astype(np.float32))
+        resized = torch.nn.functional.interpolate(pixels, (224, 224), mode="bilinear", antialias=True)[0].numpy() / 255
+        ours = picture * DEVIATION[:, None, None] + MEAN[:, None, None]
+        worst = max(worst, float(np.abs(resized - ours).max()))
+    return {"pictures": len(batch), "difference": worst}
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--peer", required=True, choices=["tf", "tf_cache", "torchvision", "pillow"])
+    parser.add_argument("--peer", choices=["tf", "tf_cache", "torchvision", "pillow"])
+    parser.add_argument("--compare", metavar="FILE")
+    parser.add_argument("--make", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     a = parser.parse_args()
     if a.threads == 1:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
     files, labels = make_pictures()
+    if a.make:
+        print(json.dumps({"folder": FOLDER, "files": [os.path.basename(file) for file in files], "labels": labels}))
+        return
+    if a.compare:
+        print(json.dumps(difference(files, a.compare)))
+        return
+    if not a.peer:
+        parser.error("expected --peer, --compare or --make")
     if a.peer.startswith("tf"):
         data = tensorflow_epochs(files, labels, a.threads, a.peer == "tf_cache")
     else:
         data = torch_epochs(files, labels, a.threads, torchvision_load if a.peer == "torchvision" else pillow_load)
-    forget_files()
+    forget_files(files)
     rates = []
     for _ in range(3):
         began = time.perf_counter()

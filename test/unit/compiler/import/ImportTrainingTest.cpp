@@ -5,6 +5,7 @@
 #include "compiler/Interpreter.h"
 #include "compiler/import/OnnxModel.h"
 #include "dialects/grad/Grad.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -246,6 +247,51 @@ TEST_F(ImportTrainingTest, ReadsEveryKindOfFile) {
     auto imported = training(parts);
     ASSERT_TRUE(succeeded(imported)) << everything();
     EXPECT_EQ(functions(*imported), (std::vector<std::string>{"train", "train.tail", "forward"}));
+  }
+}
+
+/// What maps make of pictures is known before anything is read.
+TEST_F(ImportTrainingTest, FollowsPicturesThroughTheirSteps) {
+  Parts parts;
+  parts.source = "source { tfrecord { path: \"later.tfrecord\" feature { name: \"image/encoded\" "
+                 "field: \"x\" } feature { name: \"labels\" type: INT64 } } }";
+  parts.map =
+      "map { field: \"x\" decode { channels: 1 } } map { field: \"x\" resize { shorter: 9 } } "
+      "map { field: \"x\" random_crop { height: 4 width: 4 padding: 1 } } "
+      "map { field: \"x\" flip {} } map { field: \"x\" color_jitter { hue: 0.1 } } "
+      "map { field: \"x\" crop { height: 4 width: 1 } } "
+      "map { field: \"x\" normalize { mean: 0.5 } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"\"later.tfrecord\" is not there yet", "found field \"x\", f32 [4, 1, 4, 1]"});
+}
+
+TEST_F(ImportTrainingTest, CountsPicturesAndRecords) {
+  std::string folder = modelPath("counted");
+  for (StringRef name : {"a", "b", "b/deep"})
+    ASSERT_FALSE(llvm::sys::fs::create_directories(folder + "/" + name));
+  for (StringRef name : {"a/1.jpg", "a/2.PNG", "a/3.txt", "a/.4.jpg", "b/deep/5.jpeg", "6.jpg"})
+    std::ofstream(folder + "/" + name.str()) << "x";
+  std::ofstream(modelPath("list.txt")) << "# two\na/1.jpg 0\n\nb/deep/5.jpeg 2\n";
+  // Records of 3 and 0 bytes, and one that is cut off.
+  std::ofstream(modelPath("counted.tfrecord"))
+      << std::string("\3\0\0\0\0\0\0\0cccc", 12) << "abccccc"
+      << std::string("\0\0\0\0\0\0\0\0cccccccc", 16) << "rest";
+  Parts parts;
+  parts.model = "model: \"pictures.onnx\"";
+  parts.map = "map { field: \"x\" decode {} } map { field: \"x\" resize { height: 2 width: 2 } } "
+              "map { field: \"x\" normalize {} }";
+  for (auto [source, batch] :
+       {std::pair("folder { path: \"counted\" image: \"x\" label: \"labels\" }", 3),
+        {"folder { path: \"counted\" list: \"list.txt\" image: \"x\" label: \"labels\" }", 2},
+        {"tfrecord { path: \"counted.tfrecord\" feature { name: \"x\" } feature { name: "
+         "\"labels\" type: INT64 } }",
+         3}}) {
+    parts.source = std::string("source { ") + source + " }";
+    for (bool fits : {true, false}) {
+      parts.batch = "batch { drop_remainder: true size: " + std::to_string(batch + !fits) + " }";
+      said.clear();
+      EXPECT_EQ(succeeded(training(parts)), fits) << source << everything();
+    }
   }
 }
 
@@ -561,6 +607,37 @@ const BadJob badJobs[] = {
     {"selection",
      [](Parts &p) { p.source = "source { npz { path: \"data.npz\" rows { begin: 10 } } }"; },
      {"the data set is empty: none of the 10 rows of \"data.npz\" is selected"}},
+    {"no-picture",
+     [](Parts &p) { p.map = "map { field: \"x\" flip {} }"; },
+     {"expected pictures [height, width, channels] of u8 or f32, found f32 [4]"}},
+    {"no-file",
+     [](Parts &p) { p.map = "map { field: \"x\" decode {} }"; },
+     {"expected files for decode, bytes of any number, found f32 of 1 dims"}},
+    {"picture-steps",
+     [](Parts &p) {
+       p.map = "map { field: \"x\" decode { channels: 2 min_height: 5 } } "
+               "map { field: \"x\" resize { height: 3 shorter: 2 } } "
+               "map { field: \"x\" crop { width: 40000 height: 1 } } "
+               "map { field: \"x\" random_crop { height: 1 width: 1 padding: -1 } } "
+               "map { field: \"x\" flip { horizontal: 2 } } "
+               "map { field: \"x\" color_jitter { hue: 1 } } "
+               "map { field: \"x\" normalize { deviation: 0 } }";
+     },
+     {"expected channels of 1, 3 or 4, found 2",
+      "expected decode with min_height and min_width, found one of them",
+      "expected resize with height and width, or with shorter, found both",
+      "expected width from 1 to 32768, found 40000", "expected padding from 0 to 32768, found -1",
+      "expected horizontal and vertical from 0 to 1, found 2",
+      "expected hue from 0 to 0.5, found 1", "expected deviation above 0, found 0"}},
+    {"no-folder",
+     [](Parts &p) { p.source = "source { folder { list: \"list.txt\" } }"; },
+     {"missing path"}},
+    {"records",
+     [](Parts &p) {
+       p.source = "source { tfrecord { path: \"a\" feature { name: \"x\" shape: 0 } "
+                  "feature { name: \"y\" field: \"x\" } feature { type: FLOAT } } }";
+     },
+     {"expected shape of dims above 0, found 0", "field \"x\" is declared twice", "missing name"}},
     {"one-batch",
      [](Parts &p) { p.batch = "batch { size: 11 drop_remainder: true }"; },
      {"expected at least one batch of 11 rows, \"data.npz\" has 10"}},

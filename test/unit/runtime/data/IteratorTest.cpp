@@ -2,7 +2,6 @@
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <cstring>
-#include <thread>
 
 using namespace gradc;
 using namespace gradc::test;
@@ -121,21 +120,22 @@ TEST_F(IteratorTest, RestoreOutsideTheEpoch) {
             "cannot go on at row 23 of an epoch: '" + (folder / "digits.npz") + "' gives 23 rows");
 }
 
-TEST_F(IteratorTest, PrefetchGivesTheSameBatchesWithAndWithoutThread) {
+TEST_F(IteratorTest, AnyNumberOfThreadsMakesTheSameBatches) {
   auto plain = dataset("batch { size: 5 }");
   auto expected = take(*plain->iterate(), *plain, 200);
-  for (auto thread : {PrefetchThread::always, PrefetchThread::never, PrefetchThread::whenItPays})
-    for (size_t depth : {1, 2, 7}) {
-      auto set = makePrefetch(plain, depth, thread);
+  for (const char *threads : {"", "parallelism: 1 ", "parallelism: 3 "})
+    for (const char *depth : {"1", "2", "7"}) {
+      auto set =
+          dataset("batch { size: 5 } prefetch { depth: " + std::string(depth) + " } " + threads);
       EXPECT_EQ(set->batchesPerEpoch(), plain->batchesPerEpoch());
       EXPECT_EQ(take(*set->iterate(), *set, 200), expected);
     }
 }
 
-TEST_F(IteratorTest, PrefetchRestoresWhileItsThreadIsAhead) {
+TEST_F(IteratorTest, RestoresWhileThreadsAreAhead) {
   auto plain = dataset("batch { size: 5 }");
   auto expected = take(*plain->iterate(), *plain, 20);
-  auto set = makePrefetch(plain, 4, PrefetchThread::always);
+  auto set = dataset("batch { size: 5 } prefetch { depth: 4 } parallelism: 2");
   auto iterator = set->iterate();
   for (size_t round = 0; round < 10; ++round) {
     take(*iterator, *set, round);
@@ -145,66 +145,36 @@ TEST_F(IteratorTest, PrefetchRestoresWhileItsThreadIsAhead) {
   }
 }
 
-TEST_F(IteratorTest, PrefetchEndsWithItsThreadAnywhere) {
-  auto plain = dataset("batch { size: 5 }");
-  auto set = makePrefetch(plain, 2, PrefetchThread::always);
+TEST_F(IteratorTest, EndsWithItsThreadsAnywhere) {
+  auto set = dataset("batch { size: 5 } prefetch { depth: 2 } parallelism: 2");
   for (size_t count : {0, 1, 2, 5})
     take(*set->iterate(), *set, count);
 }
 
-TEST_F(IteratorTest, PrefetchPassesAnErrorOnWhereItHappens) {
+TEST_F(IteratorTest, PassesAnErrorOnWhereItHappens) {
   auto members = digits(20);
   std::vector<int64_t> labels(20);
-  labels[12] = 99;
+  labels[12] = labels[13] = labels[17] = 99;
   members[1].content = npy("<i8", "(20,)", bytesOf(labels));
   writeFile(folder / "digits.npz", zip(members));
-  auto built = build("source { npz { path: \"digits.npz\" } } map { field: \"images\" cast: F32 } "
-                     "batch { size: 5 }",
+  for (const char *how :
+       {"", "prefetch { depth: 4 } parallelism: 1", "prefetch { depth: 4 } parallelism: 3"}) {
+    auto set = build("source { npz { path: \"digits.npz\" } } map { field: \"images\" cast: F32 } "
+                     "batch { size: 5 } " +
+                         std::string(how),
                      context);
-  ASSERT_TRUE(built.ok());
-  auto set = makePrefetch(*built, 4, PrefetchThread::always);
-  auto iterator = set->iterate();
-  Batch batch = set->allocate();
-  EXPECT_TRUE(iterator->next(batch).ok());
-  EXPECT_TRUE(iterator->next(batch).ok());
-  for (int again = 0; again < 3; ++again)
-    EXPECT_NE(iterator->next(batch).message().find("label 99 in row 12"), std::string::npos);
-  EXPECT_EQ(iterator->position(), (Position{0, 10}));
-}
-
-/// A data set whose batches take long to make.
-class SlowDataset final : public Dataset {
-public:
-  explicit SlowDataset(std::shared_ptr<const Dataset> input) : input(std::move(input)) {}
-  std::span<const Field> fields() const override { return input->fields(); }
-  int64_t rows() const override { return input->rows(); }
-  int64_t batchSize() const override { return input->batchSize(); }
-  int64_t tailSize() const override { return input->tailSize(); }
-  int64_t batchesPerEpoch() const override { return input->batchesPerEpoch(); }
-  int64_t droppedRows() const override { return input->droppedRows(); }
-  std::unique_ptr<Iterator> iterate() const override {
-    return std::make_unique<SlowIterator>(input->iterate());
+    ASSERT_TRUE(set.ok());
+    auto iterator = (*set)->iterate();
+    Batch batch = (*set)->allocate();
+    EXPECT_TRUE(iterator->next(batch).ok());
+    EXPECT_TRUE(iterator->next(batch).ok());
+    for (int again = 0; again < 3; ++again)
+      EXPECT_NE(iterator->next(batch).message().find("label 99 in row 12"), std::string::npos);
+    EXPECT_EQ(iterator->position(), (Position{0, 10}));
+    ASSERT_TRUE(iterator->restore({0, 5}).ok());
+    EXPECT_TRUE(iterator->next(batch).ok());
+    EXPECT_FALSE(iterator->next(batch).ok());
   }
-
-private:
-  struct SlowIterator final : Iterator {
-    explicit SlowIterator(std::unique_ptr<Iterator> input) : input(std::move(input)) {}
-    Status next(Batch &batch) override {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      return input->next(batch);
-    }
-    Position position() const override { return input->position(); }
-    Status restore(Position position) override { return input->restore(position); }
-    std::unique_ptr<Iterator> input;
-  };
-  std::shared_ptr<const Dataset> input;
-};
-
-TEST_F(IteratorTest, PrefetchTakesAThreadOnceBatchesAreSlow) {
-  auto plain = dataset("batch { size: 5 }");
-  auto expected = take(*plain->iterate(), *plain, 40);
-  auto set = makePrefetch(std::make_shared<SlowDataset>(plain), 2, PrefetchThread::whenItPays);
-  EXPECT_EQ(take(*set->iterate(), *set, 40), expected);
 }
 
 } // namespace

@@ -152,7 +152,7 @@ TEST_F(TransformTest, ValueThatAnIntegerCannotHold) {
   ASSERT_TRUE(dataset.ok());
   Batch batch = (*dataset)->allocate();
   EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
-            "value 5e+09 in row 3 of field 'labels' of '" + path() + "' does not fit i32");
+            "row 3 of '" + path() + "': field 'labels' is 5e+09, which does not fit i32");
 }
 
 TEST_F(TransformTest, FeedErrors) {
@@ -181,15 +181,17 @@ TEST_F(TransformTest, LabelOutOfRange) {
     EXPECT_TRUE(iterator->next(batch).ok());
     EXPECT_TRUE(iterator->next(batch).ok());
     EXPECT_EQ(iterator->next(batch).message(), "label " + std::to_string(label) +
-                                                   " in row 17 of field 'labels' of '" + path() +
-                                                   "' is out of range, expected 0 to 9");
+                                                   " in row 17 of '" + path() +
+                                                   "', field 'labels', is out of range, expected "
+                                                   "0 to 9");
   }
 }
 
 TEST_F(TransformTest, StageErrors) {
   std::string cast = "map { field: \"images\" cast: F32 } ";
   EXPECT_EQ(buildError("batch { size: 4 }", context),
-            "data { source } names no source, expected npz, npy, csv or idx");
+            "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or "
+            "tfrecord");
   EXPECT_EQ(buildError("source { tar { } }", context),
             "data source 'tar' is unknown to this runtime");
   EXPECT_EQ(buildError(spec("", cast), context), "data has no batch stage");
@@ -203,8 +205,8 @@ TEST_F(TransformTest, StageErrors) {
             "batch size is 0, expected 1 or more");
   EXPECT_EQ(buildError(spec("", cast + "batch { size: 61 drop_remainder: true }"), context),
             "'" + path() + "' gives 60 rows, expected at least one batch of 61");
-  EXPECT_EQ(buildError(spec("", cast + "batch { size: 4 } prefetch { depth: 0 }"), context),
-            "prefetch { depth } is 0, expected 1 to 1024");
+  EXPECT_EQ(buildError(spec("", cast + "batch { size: 4 } prefetch { depth: 1025 }"), context),
+            "prefetch { depth } is 1025, expected 0 (AUTOTUNE) to 1024");
 }
 
 template <typename From, typename To>

@@ -2,7 +2,7 @@
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/include/gradc/hash.h"
-#include "runtime/train/AtomicFile.h"
+#include "runtime/core/AtomicFile.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 

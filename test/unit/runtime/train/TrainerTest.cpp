@@ -88,15 +88,18 @@ TEST_F(TrainerTest, Log) {
   auto summary = train(options);
   ASSERT_TRUE(summary.ok());
   auto lines = linesOf(options.log);
-  ASSERT_EQ(lines.size(), 1 + 12 + 2 * 2 + 1u);
+  ASSERT_EQ(lines.size(), 1 + 12 + 2 * 2 + 2u);
   EXPECT_EQ(lines[0], R"({"event":"start","step":0,"steps":12,"seed":7,"level":"x86-64-v3"})");
   EXPECT_EQ(lines[1].find("{\"event\":\"step\",\"step\":1,\"loss\":"), 0u);
-  for (const char *key : {",\"accuracy\":", ",\"lr\":0.02,", ",\"grad_norm\":", ",\"ms\":"})
+  for (const char *key : {",\"accuracy\":", ",\"lr\":0.02,", ",\"grad_norm\":", ",\"ms\":",
+                          ",\"input_ms\":"})
     EXPECT_NE(lines[1].find(key), std::string::npos) << lines[1];
   EXPECT_EQ(lines[7].find("{\"event\":\"eval\",\"epoch\":1,\"step\":6,\"loss\":"), 0u) << lines[7];
   EXPECT_NE(lines[7].find(",\"accuracy\":"), std::string::npos);
   EXPECT_EQ(lines[8], "{\"event\":\"checkpoint\",\"step\":6,\"path\":\"" + options.checkpoint +
                           "/step-6.ckpt\"}");
+  EXPECT_EQ(lines[17].find("{\"event\":\"input\",\"step\":12,\"wait\":"), 0u) << lines[17];
+  EXPECT_NE(lines[17].find(",\"workers\":0,\"depth\":0,\"bytes\":"), std::string::npos);
   EXPECT_EQ(lines.back().find("{\"event\":\"done\",\"step\":12,\"epochs\":2,\"seconds\":"), 0u);
   EXPECT_NE(lines.back().find("\"reason\":\"finished\"}"), std::string::npos);
 

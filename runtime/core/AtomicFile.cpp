@@ -1,5 +1,5 @@
 // Temporary file, fsync, rename, fsync of the folder.
-#include "runtime/train/AtomicFile.h"
+#include "runtime/core/AtomicFile.h"
 
 #include "runtime/core/Text.h"
 

@@ -1,6 +1,6 @@
 // A file that is there as a whole or not at all, whatever happens while it is written.
-#ifndef RUNTIME_TRAIN_ATOMICFILE_H
-#define RUNTIME_TRAIN_ATOMICFILE_H
+#ifndef RUNTIME_CORE_ATOMICFILE_H
+#define RUNTIME_CORE_ATOMICFILE_H
 
 #include "runtime/core/Status.h"
 

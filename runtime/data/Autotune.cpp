@@ -1,0 +1,35 @@
+// Adds threads and batches while the step waits. One that turns out not to be needed sleeps.
+#include "runtime/data/Autotune.h"
+
+#include <algorithm>
+
+namespace gradc {
+
+// Handing a batch over and waking a thread costs tens of microseconds: cheaper batches are made by
+// the caller.
+constexpr double worthAThread = 50e-6;
+constexpr double waitsTooLong = 0.01;
+
+Autotune::Autotune(const Limits &limits) : limits(limits) {
+  now.workers = limits.workers;
+  now.depth = limits.depth ? limits.depth : std::min(2, limits.mostDepth);
+}
+
+InputTuning Autotune::decide(const InputWindow &window) {
+  if (limits.workers == 0 && now.workers == 0) {
+    if (window.batchSeconds > worthAThread && limits.mostWorkers > 0)
+      now.workers = 1;
+    return now;
+  }
+  if (window.waitShare <= waitsTooLong)
+    return now;
+  // Batches of uneven cost: more of them in store outlast the dear ones.
+  bool isUneven = window.sawFull && window.sawEmpty;
+  if (!limits.depth && isUneven && now.depth < limits.mostDepth)
+    now.depth = std::min(2 * now.depth, limits.mostDepth);
+  else if (!limits.workers && now.workers < limits.mostWorkers)
+    ++now.workers;
+  return now;
+}
+
+} // namespace gradc

@@ -1,0 +1,54 @@
+// Which rows each batch has: a walk along the epochs' orders.
+#ifndef RUNTIME_DATA_BATCHPLAN_H
+#define RUNTIME_DATA_BATCHPLAN_H
+
+#include "runtime/data/Dataset.h"
+
+#include <unordered_set>
+
+namespace gradc {
+
+/// How a table's rows are put into batches.
+struct BatchRule {
+  int64_t size = 1;
+  bool dropRemainder = false;
+  bool skips = false; ///< rows that cannot be read; then the remainder is dropped
+};
+
+struct BatchPlan {
+  std::vector<int64_t> rows;
+  Position begin, after;
+  int64_t skipped = 0; ///< bad rows passed over between them
+  bool endsEpoch = false;
+};
+
+/// Plans one batch after the other. Rows that are known to be bad count as if they were not in the
+/// order, so what batches hold does not depend on when a row was found to be bad.
+class BatchPlanner {
+public:
+  BatchPlanner(const Table &table, const BatchRule &rule) : table(table), rule(rule) {}
+
+  /// Plans the batch at the cursor and moves it behind. False: the epoch has no whole batch left,
+  /// and the cursor stands at the next one.
+  bool plan(BatchPlan &plan);
+  void moveTo(Position position) { at = position; }
+  Position cursor() const { return at; }
+
+  /// Whether it was not known yet.
+  bool markBad(int64_t row) { return bad.insert(row).second; }
+  size_t badRows() const { return bad.size(); }
+
+private:
+  bool hasWholeBatch(size_t from) const;
+
+  const Table &table;
+  const BatchRule rule;
+  Position at;
+  std::vector<int64_t> order; ///< of epoch `orderedEpoch`
+  uint64_t orderedEpoch = 0;
+  std::unordered_set<int64_t> bad;
+};
+
+} // namespace gradc
+
+#endif

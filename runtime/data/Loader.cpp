@@ -1,0 +1,489 @@
+// A ring of batches in the order in which they are given out. Threads claim rows of the oldest
+// batch that has some left, and plan the next batch when none has; the caller exchanges its own
+// batch for the oldest one, and helps with that one where it would have to wait.
+#include "runtime/data/Loader.h"
+
+#include "runtime/core/Text.h"
+#include "runtime/data/Meter.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace gradc {
+
+namespace {
+
+// A claim costs a lock, and the last rows of a batch keep other threads waiting at most so long.
+constexpr double claimSeconds = 50e-6;
+// One claim in so many is measured stage by stage.
+constexpr uint64_t sampling = 8;
+constexpr int64_t windowNanoseconds = 50'000'000, windowBatches = 16;
+
+struct BadRow {
+  size_t index; ///< in its batch
+  std::string complaint;
+};
+
+/// A batch under way.
+struct Slot {
+  Batch batch;
+  BatchPlan plan;
+  bool isPlanned = false;
+  size_t claimed = 0; ///< rows
+  int working = 0;    ///< threads on claimed rows
+  std::vector<BadRow> bad;
+  std::vector<std::string> complaints;
+  Status status; ///< of row `failedAt`
+  size_t failedAt = 0;
+
+  bool isDone() const { return isPlanned && working == 0 && claimed == plan.rows.size(); }
+};
+
+struct Claim {
+  Slot *slot = nullptr;
+  size_t begin = 0, end = 0;
+};
+
+class Loader final : public Iterator {
+public:
+  Loader(const Table &table, const BatchRule &rule, int64_t rows, const LoaderOptions &options)
+      : table(table), rule(rule), rows(rows), options(options), planner(table, rule),
+        tuner(options.limits) {
+    for (const Field &field : table.fields())
+      rowBytes.push_back(field.bytes());
+    scratches.push_back(std::make_unique<Scratch>());
+    adapt(tuner.tuning());
+  }
+  ~Loader() override { stop(); }
+
+  Status next(Batch &batch) override;
+  Position position() const override { return at; }
+  Status restore(Position position) override;
+  InputReport report() override;
+  void trace() override {
+    std::lock_guard lock(mutex);
+    isTraced = true;
+  }
+  void takeSpans(std::vector<InputSpan> &taken) override {
+    std::lock_guard lock(mutex);
+    taken.swap(spans);
+    spans.clear();
+  }
+
+private:
+  // All but `fill` and `work` is called under the lock.
+  Claim claim(size_t slots, bool whole);
+  bool isReady();
+  void repair(size_t index);
+  bool planSlot(size_t index);
+  void endEpochBefore(size_t index);
+  void discardFrom(size_t index);
+  void finish(const Claim &claim, Status status, size_t failedAt, std::vector<BadRow> bad,
+              int thread, double seconds);
+  void adapt(InputTuning tuning);
+  void observe(int64_t begin, int64_t end, bool waited);
+  Slot &slotAt(size_t index) { return *ring[(first + index) % ring.size()]; }
+  void stop();
+
+  void fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock);
+  Status fillRows(const Claim &claim, Scratch &scratch, size_t &failedAt,
+                  std::vector<BadRow> &bad) const;
+  void work(int thread);
+
+  const Table &table;
+  const BatchRule rule;
+  const int64_t rows;
+  const LoaderOptions options;
+  std::vector<size_t> rowBytes;
+  Position at; ///< the caller's
+
+  std::mutex mutex;
+  std::condition_variable ready, room; ///< for the caller; for the workers
+  BatchPlanner planner;
+  std::vector<std::unique_ptr<Slot>> ring;
+  size_t first = 0;
+  Autotune tuner;
+  InputTuning tuning;
+  double rowSeconds = 0; ///< mean that forgets
+  uint64_t claims = 0;
+  std::vector<std::unique_ptr<Scratch>> scratches; ///< [thread]
+  std::vector<size_t> scratchBytes = {0};          ///< of each, when it was last measured
+  std::vector<std::thread> workers;
+  bool stopping = false;
+  bool failed = false; ///< nothing more is planned
+  int sleeping = 0;
+
+  // Measured.
+  std::vector<Meter::Total> totals;
+  bool isTraced = false;
+  std::vector<InputSpan> spans;
+  double workSeconds = 0, levels = 0;
+  int64_t given = 0;
+  struct {
+    int64_t begin = 0, waited = 0, batches = 0;
+    double workBefore = 0;
+    bool sawFull = false, sawEmpty = false;
+  } window;
+};
+
+Status Loader::next(Batch &batch) {
+  std::unique_lock lock(mutex);
+  int64_t begin = workers.empty() ? 0 : Meter::now();
+  bool waited = !isReady();
+  while (!isReady()) {
+    // To skip a bad row of the last batch the one before it must not have been given out.
+    Claim mine = claim(rule.skips ? 2 : 1, workers.empty());
+    if (mine.slot)
+      fill(mine, 0, lock);
+    else
+      ready.wait(lock);
+  }
+  Slot &slot = slotAt(0);
+  if (!slot.status.ok()) // stays there: nothing follows it
+    return slot.status;
+  int ahead = 0;
+  for (size_t i = 0; i < ring.size(); ++i)
+    ahead += slotAt(i).isDone();
+  levels += ahead;
+  window.sawFull |= ahead == int(ring.size());
+
+  std::swap(batch, slot.batch);
+  batch.rows = int64_t(slot.plan.rows.size());
+  batch.after = at = slot.plan.after;
+  batch.endsEpoch = slot.plan.endsEpoch;
+  batch.skipped = slot.plan.skipped;
+  batch.complaints = std::move(slot.complaints);
+  slot.complaints.clear();
+  slot.isPlanned = false;
+  first = (first + 1) % ring.size();
+  ++given;
+  observe(begin, workers.empty() ? 0 : Meter::now(), waited);
+  // Waking a thread takes longer than making some batches: not for each.
+  bool wakes = sleeping && (ahead - 1) * 2 <= int(ring.size());
+  lock.unlock();
+  if (wakes)
+    room.notify_all();
+  return {};
+}
+
+bool Loader::isReady() {
+  Slot &front = slotAt(0);
+  if (front.isDone())
+    repair(0);
+  if (!front.isDone())
+    return false;
+  if (!rule.skips || front.plan.endsEpoch || !front.status.ok())
+    return true;
+  if (slotAt(1).isDone())
+    repair(1);
+  return slotAt(1).isDone();
+}
+
+/// Takes bad rows out of a finished batch and plans those that take their places.
+void Loader::repair(size_t index) {
+  Slot &slot = slotAt(index);
+  if (slot.bad.empty())
+    return;
+  // 1. The good rows move together.
+  std::sort(slot.bad.begin(), slot.bad.end(),
+            [](const BadRow &a, const BadRow &b) { return a.index < b.index; });
+  size_t kept = 0, nextBad = 0;
+  for (size_t i = 0; i < slot.plan.rows.size(); ++i) {
+    if (nextBad < slot.bad.size() && slot.bad[nextBad].index == i) {
+      if (planner.markBad(slot.plan.rows[i]))
+        slot.complaints.push_back(std::move(slot.bad[nextBad].complaint));
+      ++nextBad;
+      continue;
+    }
+    if (kept != i)
+      for (size_t field = 0; field < rowBytes.size(); ++field)
+        std::memmove(slot.batch.field(field) + kept * rowBytes[field],
+                     slot.batch.field(field) + i * rowBytes[field], rowBytes[field]);
+    ++kept;
+  }
+  slot.bad.clear();
+
+  // 2. What follows begins elsewhere now.
+  discardFrom(index + 1);
+  planner.moveTo(slot.plan.begin);
+  uint64_t epoch = slot.plan.begin.epoch;
+  slot.isPlanned = false;
+  if (planSlot(index) && slot.plan.begin.epoch == epoch)
+    slot.claimed = kept;
+}
+
+void Loader::discardFrom(size_t index) {
+  failed = false;
+  for (; index < ring.size(); ++index) {
+    Slot &slot = slotAt(index);
+    slot.isPlanned = false;
+    slot.claimed = slot.plan.rows.size();
+  }
+}
+
+/// Plans a batch at the planner's cursor; false when an epoch has nothing to give.
+bool Loader::planSlot(size_t index) {
+  Slot &slot = slotAt(index);
+  slot.claimed = 0;
+  slot.bad.clear();
+  slot.status = {};
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    Position begin = planner.cursor();
+    if (planner.plan(slot.plan)) {
+      slot.isPlanned = true;
+      return true;
+    }
+    if (begin.row == 0)
+      break;
+    endEpochBefore(index);
+  }
+  slot.plan.rows.clear();
+  slot.isPlanned = failed = true;
+  slot.status = Status::error(text("an epoch of ", table.origin(),
+                                   " has fewer rows that can be read "
+                                   "than a batch of ",
+                                   rule.size, ": ", planner.badRows(), " are bad; ",
+                                   slot.complaints.empty() ? "" : slot.complaints.front()));
+  return false;
+}
+
+/// The batch before turns out to be the last one of its epoch.
+void Loader::endEpochBefore(size_t index) {
+  if (index == 0)
+    return;
+  BatchPlan &before = slotAt(index - 1).plan;
+  before.endsEpoch = true;
+  before.after = planner.cursor();
+}
+
+Claim Loader::claim(size_t slots, bool whole) {
+  for (size_t i = 0; i < std::min(slots, ring.size()); ++i) {
+    Slot &slot = slotAt(i);
+    if (slot.isDone())
+      repair(i);
+    if (!slot.isPlanned) {
+      if (failed || slot.working > 0) // what a thread still writes there is not wanted any more
+        return {};
+      planSlot(i);
+    }
+    size_t count = slot.plan.rows.size(), left = count - slot.claimed;
+    if (left == 0)
+      continue;
+    size_t wanted = whole || rowSeconds <= 0 ? left : size_t(claimSeconds / rowSeconds) + 1;
+    size_t begin = slot.claimed, end = std::min(count, begin + wanted);
+    slot.claimed = end;
+    ++slot.working;
+    return {&slot, begin, end};
+  }
+  return {};
+}
+
+/// Makes claimed rows; without the lock while it does.
+void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock) {
+  Scratch &scratch = *scratches[size_t(thread)];
+  Meter &meter = scratch.meter();
+  meter.isOn = isTraced || claims % sampling == 0;
+  meter.keepsSpans = isTraced;
+  ++claims;
+  lock.unlock();
+  int64_t begin = Meter::now();
+  size_t failedAt = 0;
+  std::vector<BadRow> bad;
+  Status status = fillRows(claim, scratch, failedAt, bad);
+  double seconds = double(Meter::now() - begin) / 1e9;
+  lock.lock();
+  finish(claim, std::move(status), failedAt, std::move(bad), thread, seconds);
+}
+
+Status Loader::fillRows(const Claim &claim, Scratch &scratch, size_t &failedAt,
+                        std::vector<BadRow> &bad) const {
+  const BatchPlan &plan = claim.slot->plan;
+  Batch &batch = claim.slot->batch;
+  std::span<const int64_t> rows(plan.rows);
+  size_t step = rule.skips ? 1 : claim.end - claim.begin;
+  for (size_t begin = claim.begin; begin < claim.end; begin += step) {
+    RowList list = {plan.begin.epoch, rows.subspan(begin, step)};
+    for (size_t field = 0; field < rowBytes.size(); ++field) {
+      Status status =
+          table.read(field, list, scratch, batch.field(field) + begin * rowBytes[field]);
+      if (status.ok())
+        continue;
+      if (!rule.skips) {
+        failedAt = begin;
+        return status;
+      }
+      bad.push_back({begin, status.message()});
+      break;
+    }
+  }
+  return {};
+}
+
+void Loader::finish(const Claim &claim, Status status, size_t failedAt, std::vector<BadRow> bad,
+                    int thread, double seconds) {
+  Slot &slot = *claim.slot;
+  --slot.working;
+  auto rowsMade = double(claim.end - claim.begin);
+  rowSeconds += (seconds / rowsMade - rowSeconds) / (rowSeconds > 0 ? 8 : 1);
+  workSeconds += seconds;
+  Meter &meter = scratches[size_t(thread)]->meter();
+  if (meter.isOn) {
+    totals.resize(std::max(totals.size(), meter.totals.size()));
+    for (size_t i = 0; i < meter.totals.size(); ++i) {
+      totals[i].nanoseconds += meter.totals[i].nanoseconds;
+      totals[i].rows += meter.totals[i].rows;
+      meter.totals[i] = {};
+    }
+    for (const Meter::Span &span : meter.spans)
+      spans.push_back({options.stages[span.stage], thread, span.begin, span.end});
+    meter.spans.clear();
+    scratchBytes[size_t(thread)] = scratches[size_t(thread)]->bytes();
+  }
+  // A batch that was discarded meanwhile is planned anew once nobody works on it.
+  if (slot.isPlanned) {
+    if (!status.ok()) {
+      if (slot.status.ok() || failedAt < slot.failedAt) {
+        slot.status = std::move(status);
+        slot.failedAt = failedAt;
+      }
+      slot.claimed = slot.plan.rows.size();
+      failed = true;
+    }
+    std::move(bad.begin(), bad.end(), std::back_inserter(slot.bad));
+  }
+  if (slot.working == 0 && thread != 0)
+    ready.notify_one();
+}
+
+void Loader::work(int thread) {
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    Claim mine = claim(ring.size(), /*whole=*/false);
+    if (mine.slot) {
+      fill(mine, thread, lock);
+      continue;
+    }
+    ++sleeping;
+    room.wait(lock);
+    --sleeping;
+  }
+}
+
+/// After so many batches, or so long, decides anew.
+void Loader::observe(int64_t begin, int64_t end, bool waited) {
+  ++window.batches;
+  double work = workSeconds - window.workBefore;
+  double waitShare = 1;
+  if (workers.empty()) {
+    if (window.batches < windowBatches && work < 5e-3)
+      return;
+  } else {
+    if (window.begin == 0)
+      window.begin = begin;
+    window.waited += end - begin;
+    window.sawEmpty |= waited;
+    int64_t length = end - window.begin;
+    bool isLong = window.batches >= windowBatches || length >= 10 * windowNanoseconds;
+    if (length < windowNanoseconds || !isLong)
+      return;
+    waitShare = double(window.waited) / double(length);
+  }
+  InputTuning wanted =
+      tuner.decide({waitShare, work / double(window.batches), window.sawFull, window.sawEmpty});
+  window = {end, 0, 0, workSeconds, false, false};
+  // Another thread's scratch is taken to be as large as the largest.
+  size_t scratch = *std::max_element(scratchBytes.begin(), scratchBytes.end());
+  size_t bytes = (size_t(wanted.depth) + 1) * ring.front()->batch.bytes() +
+                 size_t(wanted.workers + 1) * scratch;
+  if (wanted != tuning && bytes <= options.budget)
+    adapt(wanted);
+}
+
+/// Threads and batches as decided. The ring only grows, and threads only come.
+void Loader::adapt(InputTuning wanted) {
+  tuning = wanted;
+  int ahead = wanted.workers ? wanted.depth : 1;
+  auto size = size_t(std::max(ahead, rule.skips ? 2 : 1));
+  std::rotate(ring.begin(), ring.begin() + ptrdiff_t(first), ring.end());
+  first = 0;
+  while (ring.size() < size) {
+    ring.push_back(std::make_unique<Slot>());
+    ring.back()->batch = Batch(table.fields(), rule.size);
+  }
+  while (int(workers.size()) < wanted.workers) {
+    int thread = int(workers.size()) + 1;
+    scratches.push_back(std::make_unique<Scratch>());
+    scratchBytes.push_back(0);
+    try {
+      workers.emplace_back([this, thread] { work(thread); });
+    } catch (const std::system_error &) {
+      scratches.pop_back(); // fewer threads do it too
+      scratchBytes.pop_back();
+      break;
+    }
+  }
+}
+
+void Loader::stop() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  room.notify_all();
+  for (std::thread &worker : workers)
+    worker.join();
+  workers.clear();
+  stopping = false;
+}
+
+Status Loader::restore(Position position) {
+  if (position.row >= uint64_t(rows))
+    return Status::error(text("cannot go on at row ", position.row,
+                              " of an epoch: ", table.origin(), " gives ", rows, " rows"));
+  stop();
+  discardFrom(0);
+  failed = false;
+  for (auto &slot : ring)
+    slot->complaints.clear();
+  planner.moveTo(position);
+  at = position;
+  scratches.resize(1);
+  scratchBytes.resize(1);
+  adapt(tuning);
+  return {};
+}
+
+InputReport Loader::report() {
+  std::lock_guard lock(mutex);
+  InputReport report;
+  report.workers = int(workers.size());
+  report.isFixed = options.limits.workers > 0;
+  report.prefetches = report.isFixed || options.limits.mostWorkers > 0;
+  report.depth = workers.empty() ? 0 : int(ring.size());
+  report.budget = options.memory;
+  report.bytes = (ring.size() + 1) * ring.front()->batch.bytes();
+  for (size_t bytes : scratchBytes)
+    report.bytes += bytes;
+  report.bytes += table.held();
+  report.level = given ? levels / double(given) : 0;
+  report.workSeconds = workSeconds;
+  report.batches = given;
+  for (size_t i = 0; i < totals.size() && i < options.stages.size(); ++i)
+    if (totals[i].rows)
+      report.stages.push_back(
+          {options.stages[i], double(totals[i].nanoseconds) / 1e9, totals[i].rows});
+  return report;
+}
+
+} // namespace
+
+std::unique_ptr<Iterator> makeLoader(const Table &table, const BatchRule &rule, int64_t rows,
+                                     const LoaderOptions &options) {
+  return std::make_unique<Loader>(table, rule, rows, options);
+}
+
+} // namespace gradc

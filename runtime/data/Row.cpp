@@ -1,0 +1,54 @@
+// Scratch memory and results.
+#include "runtime/data/Row.h"
+
+#include "runtime/core/Text.h"
+
+#include <algorithm>
+#include <new>
+
+namespace gradc {
+
+static constexpr std::align_val_t alignment{64};
+
+void ScratchSlot::Free::operator()(std::byte *bytes) const {
+  ::operator delete[](bytes, alignment);
+}
+
+std::byte *ScratchSlot::reserve(size_t bytes) {
+  if (bytes > capacity) {
+    memory.reset(); // both at once would be twice the memory
+    capacity = 0;
+    // Rows differ in size: a little more than asked makes growing rare.
+    size_t wanted = (bytes + bytes / 4 + 63) / 64 * 64;
+    memory.reset(static_cast<std::byte *>(::operator new[](wanted, alignment)));
+    capacity = wanted;
+  }
+  return memory.get();
+}
+
+size_t Scratch::bytes() const {
+  size_t sum = 0;
+  for (const auto &slot : slots)
+    sum += slot ? slot->reserved() : 0;
+  return sum;
+}
+
+Result<std::byte *> Output::room(std::span<const int64_t> shape) {
+  bool fits = shape.size() == field.shape.size();
+  for (size_t i = 0; fits && i < shape.size(); ++i)
+    fits = field.shape[i] == Field::varying || field.shape[i] == shape[i];
+  if (!fits)
+    return Status::error(
+        text("has shape ", shapeText(shape), ", expected ", shapeText(field.shape)));
+  if (place)
+    return place;
+  size_t bytes = field.elementBytes();
+  for (int64_t dim : shape)
+    bytes *= size_t(dim);
+  slot->shape.assign(shape.begin(), shape.end());
+  std::byte *room = slot->reserve(std::max<size_t>(bytes, 1));
+  result = {room, slot->shape, bytes};
+  return room;
+}
+
+} // namespace gradc

@@ -1,0 +1,31 @@
+// What tables do unless they know better.
+#include "runtime/core/Text.h"
+#include "runtime/data/Dataset.h"
+
+#include <cstring>
+
+namespace gradc {
+
+Status Table::read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const {
+  const Field &wanted = fields()[field];
+  size_t bytes = wanted.bytes();
+  for (int64_t row : rows.rows) {
+    auto value = view(field, {rows.epoch, row}, scratch);
+    if (!value)
+      return value.status();
+    if (value->bytes != bytes)
+      return Status::error(text(describeRow(row), ": field '", wanted.name, "' has shape ",
+                                shapeText(value->shape), ", expected ", shapeText(wanted.shape)));
+    std::memcpy(out, value->data, bytes);
+    out += bytes;
+  }
+  return {};
+}
+
+std::string Table::describe(size_t field) const {
+  return text("field '", fields()[field].name, "' of ", origin());
+}
+
+std::string Table::describeRow(int64_t row) const { return text("row ", row, " of ", origin()); }
+
+} // namespace gradc

@@ -1,0 +1,56 @@
+// Compressed pictures as pixels. The decoders are linked into those programs only that need them.
+#ifndef RUNTIME_DATA_IMAGE_DECODE_H
+#define RUNTIME_DATA_IMAGE_DECODE_H
+
+#include "runtime/core/Status.h"
+#include "runtime/data/image/Pixels.h"
+
+#include <span>
+
+namespace gradc {
+
+struct DecodeOptions {
+  int64_t channels = 3; ///< of the result: 0 (as the file has them), 1, 3, or 4 (PNG)
+  /// Pictures with more pixels than that are refused before any memory is taken for them.
+  int64_t mostPixels = int64_t(1) << 27;
+  /// A JPEG of at least twice that size may be decoded at a half, a quarter or an eighth of its
+  /// own, as long as it does not get smaller than this. 0: at full size.
+  int64_t scaledHeight = 0, scaledWidth = 0;
+};
+
+/// Size and channels, without decoding.
+struct PictureSize {
+  int64_t height = 0, width = 0, channels = 0;
+};
+
+/// Decodes a JPEG or a PNG file, told apart by their first bytes, into the room that `out` gives.
+/// Messages don't name the file. Errors: neither of them; damaged or cut off; too many pixels;
+/// channels that the format does not give; a program without decoders; and what `out` says.
+///
+/// JPEG: gray or RGB; CMYK and YCCK become RGB as TensorFlow's decoder does it. The accurate
+/// integer transform and smooth upsampling of chroma, so that results equal libjpeg-turbo's
+/// defaults and Pillow's. Orientation in EXIF data is ignored.
+/// PNG: palettes become RGB (with transparent entries: RGBA); 1, 2 and 4 bits become 8; of 16 bits
+/// the nearest 8 are kept; alpha is dropped or added (255); gray becomes RGB by repetition; RGB
+/// becomes gray as (19595 R + 38470 G + 7471 B) / 65536; gamma is ignored.
+Status decodePicture(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
+
+Result<PictureSize> readPictureSize(std::span<const std::byte> file);
+
+/// Whether this program has decoders.
+bool canDecodePictures();
+
+/// What a decoder library offers.
+struct PictureDecoders {
+  Status (*decodeJpeg)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
+  Status (*decodePng)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
+  Result<PictureSize> (*jpegSize)(std::span<const std::byte>);
+  Result<PictureSize> (*pngSize)(std::span<const std::byte>);
+};
+
+/// For decoders: refuses sizes that are absurd.
+Status checkPictureSize(const PictureSize &size, const DecodeOptions &options);
+
+} // namespace gradc
+
+#endif

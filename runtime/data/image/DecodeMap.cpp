@@ -1,0 +1,63 @@
+// map { decode { channels max_pixels min_height min_width } }: files as pictures of bytes.
+#include "runtime/core/Text.h"
+#include "runtime/data/Transform.h"
+#include "runtime/data/image/Decode.h"
+
+namespace gradc {
+
+namespace {
+
+class OutputRoom final : public PixelRoom {
+public:
+  explicit OutputRoom(Output &out) : out(out) {}
+  Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) override {
+    return out.room({height, width, channels});
+  }
+
+private:
+  Output &out;
+};
+
+class DecodeMap final : public Transform {
+public:
+  DecodeMap(std::string name, const DecodeOptions &options)
+      : Transform({std::move(name), GRADC_U8, {Field::varying, Field::varying, options.channels}}),
+        options(options) {}
+
+  Status apply(const Value &in, Random &, ScratchSlot &, Output &out) const override {
+    OutputRoom room(out);
+    return decodePicture({in.data, in.bytes}, options, room);
+  }
+
+private:
+  DecodeOptions options;
+};
+
+} // namespace
+
+Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &before) {
+  if (before.dtype != GRADC_U8 || before.shape.size() != 1)
+    return Status::invalid(text("decode of field '", before.name,
+                                "' expects files, u8 [varying], found ",
+                                findDataType(before.dtype)->name, ' ', shapeText(before.shape)));
+  if (!canDecodePictures())
+    return Status::invalid(text("decode of field '", before.name,
+                                "': this program was built without image decoders (libjpeg, "
+                                "libpng)"));
+  DecodeOptions options;
+  options.channels = config.integer("channels", 3);
+  if (options.channels != 1 && options.channels != 3 && options.channels != 4)
+    return Status::invalid(
+        text("decode { channels } is ", options.channels, ", expected 1, 3 or 4"));
+  options.mostPixels = config.integer("max_pixels", options.mostPixels);
+  if (options.mostPixels < 1)
+    return Status::invalid(
+        text("decode { max_pixels } is ", options.mostPixels, ", expected 1 or more"));
+  options.scaledHeight = config.integer("min_height", 0);
+  options.scaledWidth = config.integer("min_width", 0);
+  if ((options.scaledHeight > 0) != (options.scaledWidth > 0))
+    return Status::invalid("decode has min_height or min_width, expected both or none");
+  return std::unique_ptr<const Transform>(std::make_unique<DecodeMap>(before.name, options));
+}
+
+} // namespace gradc

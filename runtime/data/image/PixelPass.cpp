@@ -1,0 +1,124 @@
+// Steps over pictures as one transform: a list of weights for each side, a scale, and one pass.
+#include "runtime/data/image/PixelSteps.h"
+
+#include "runtime/core/Text.h"
+
+#include <algorithm>
+
+namespace gradc {
+
+namespace {
+
+using Steps = std::vector<std::shared_ptr<const PixelStep>>;
+
+class PixelPass final : public Transform {
+public:
+  PixelPass(gradc_dtype from, Field result, Steps steps, bool channelsFirst)
+      : Transform(std::move(result)), from(from), steps(std::move(steps)),
+        channelsFirst(channelsFirst) {
+    for (const auto &step : this->steps)
+      isRandom |= step->isRandom();
+  }
+
+  Status apply(const Value &in, Random &random, ScratchSlot &own, Output &out) const override {
+    PixelView view = {in.data, from, in.shape[0], in.shape[1], in.shape[2]};
+    if (view.height < 1 || view.width < 1)
+      return Status::error(text("has shape ", shapeText(in.shape), ", expected a pixel at least"));
+    if (!own.object)
+      own.object = std::make_shared<Work>();
+    Work &work = *static_cast<Work *>(own.object.get());
+    if (isRandom || work.height != view.height || work.width != view.width)
+      if (Status status = makePlan(work, view, random); !status.ok())
+        return status;
+
+    PixelPlan &plan = work.plan;
+    int64_t height = plan.rows.outputs(), width = plan.columns.outputs();
+    auto room = channelsFirst ? out.room({view.channels, height, width})
+                              : out.room({height, width, view.channels});
+    if (!room)
+      return room.status();
+    work.resampler.run(view, plan.rows, plan.columns, plan.fill, plan.scale,
+                       {*room, result.dtype, channelsFirst});
+    return {};
+  }
+
+  std::unique_ptr<const Transform> followedBy(const Transform &next) const override {
+    auto pass = dynamic_cast<const PixelPass *>(&next);
+    if (!pass || channelsFirst)
+      return nullptr;
+    PixelStage reached = PixelStage::cropped;
+    bool interpolates = false;
+    for (const auto &step : steps) {
+      reached = std::max(reached, step->leaves());
+      interpolates |= step->interpolates();
+    }
+    // Bytes between two steps are rounded, unless all values are bytes already.
+    if (interpolates && result.dtype == GRADC_U8 && pass->result.dtype != GRADC_U8)
+      return nullptr;
+    for (const auto &step : pass->steps) {
+      if (reached > step->follows())
+        return nullptr;
+      reached = std::max(reached, step->leaves());
+    }
+    Steps all = steps;
+    all.insert(all.end(), pass->steps.begin(), pass->steps.end());
+    return std::make_unique<PixelPass>(from, pass->result, std::move(all), pass->channelsFirst);
+  }
+
+private:
+  struct Work {
+    int64_t height = 0, width = 0; ///< of the pictures that the plan is for
+    PixelPlan plan;
+    Resampler resampler;
+  };
+
+  Status makePlan(Work &work, const PixelView &view, Random &random) const {
+    work.height = work.width = 0;
+    work.plan = {Taps::identity(view.height), Taps::identity(view.width), 0, {}};
+    for (const auto &step : steps)
+      if (Status status = step->plan(work.plan, random); !status.ok())
+        return status;
+    work.height = view.height;
+    work.width = view.width;
+    return {};
+  }
+
+  gradc_dtype from;
+  Steps steps;
+  bool channelsFirst, isRandom = false;
+};
+
+} // namespace
+
+Result<PictureField> pictureField(const Field &field, std::string_view step) {
+  bool isPicture = (field.dtype == GRADC_U8 || field.dtype == GRADC_F32) &&
+                   field.shape.size() == 3 && field.shape[2] >= 1 && field.shape[2] <= mostChannels;
+  if (!isPicture)
+    return Status::invalid(text(step, " of field '", field.name,
+                                "' expects pictures [height, width, channels] of type u8 or f32 "
+                                "with 1 to ",
+                                mostChannels, " channels, found ", findDataType(field.dtype)->name,
+                                ' ', shapeText(field.shape)));
+  return PictureField{field.dtype, field.shape[0], field.shape[1], field.shape[2]};
+}
+
+Result<int64_t> pictureSide(Config config, std::string_view step, std::string_view side) {
+  int64_t size = config.integer(side, 0);
+  if (size >= 1 && size <= 32768)
+    return size;
+  return Status::invalid(text(step, " { ", side, " } is ", size, ", expected 1 to 32768"));
+}
+
+Result<std::unique_ptr<const Transform>> makePixelPass(const Field &before,
+                                                       const PictureField &after,
+                                                       std::shared_ptr<const PixelStep> step,
+                                                       bool channelsFirst) {
+  Field result = after.as(before.name);
+  if (channelsFirst)
+    result.shape = {after.channels, after.height, after.width};
+  Steps steps = {std::move(step)};
+  return std::unique_ptr<const Transform>(std::make_unique<PixelPass>(
+      before.dtype, std::move(result), std::move(steps), channelsFirst));
+}
+
+} // namespace gradc

@@ -1,0 +1,58 @@
+// Steps that change a picture's size, place and scale. Those that follow each other are one pass.
+#ifndef RUNTIME_DATA_IMAGE_PIXELSTEPS_H
+#define RUNTIME_DATA_IMAGE_PIXELSTEPS_H
+
+#include "runtime/data/Transform.h"
+#include "runtime/data/image/Resample.h"
+
+namespace gradc {
+
+/// What a pass will do to one picture.
+struct PixelPlan {
+  Taps rows, columns;
+  float fill = 0;
+  PixelScale scale;
+};
+
+/// How far a pass has come; its steps stand in this order.
+enum class PixelStage { cropped, selected, padded, scaled };
+
+/// One step. Immutable: any thread may use it.
+class PixelStep {
+public:
+  virtual ~PixelStep() = default;
+
+  /// Adds itself to the plan. An error says what is wrong with the picture.
+  virtual Status plan(PixelPlan &plan, Random &random) const = 0;
+  /// Whether the plan depends on more than the picture's size.
+  virtual bool isRandom() const { return false; }
+  /// Whether new pixels lie between old ones.
+  virtual bool interpolates() const { return false; }
+  /// The latest stage of a pass that it can follow, and what it leaves.
+  virtual PixelStage follows() const { return PixelStage::padded; }
+  virtual PixelStage leaves() const { return PixelStage::cropped; }
+};
+
+/// A field that holds pictures; a size may be Field::varying.
+struct PictureField {
+  gradc_dtype dtype = GRADC_U8; ///< u8 or f32
+  int64_t height = 0, width = 0, channels = 0;
+
+  Field as(std::string name) const { return {std::move(name), dtype, {height, width, channels}}; }
+};
+
+/// The field as pictures [height, width, channels], or why it holds none. `step` names who asks.
+Result<PictureField> pictureField(const Field &field, std::string_view step);
+
+/// A height or width of a step's block: from 1 to 32768.
+Result<int64_t> pictureSide(Config config, std::string_view step, std::string_view side);
+
+/// A transform of one step. `after`: what it makes.
+Result<std::unique_ptr<const Transform>> makePixelPass(const Field &before,
+                                                       const PictureField &after,
+                                                       std::shared_ptr<const PixelStep> step,
+                                                       bool channelsFirst = false);
+
+} // namespace gradc
+
+#endif

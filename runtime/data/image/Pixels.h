@@ -1,0 +1,62 @@
+// Pictures in memory: rows of pixels whose channels lie side by side.
+#ifndef RUNTIME_DATA_IMAGE_PIXELS_H
+#define RUNTIME_DATA_IMAGE_PIXELS_H
+
+#include "runtime/core/Status.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace gradc {
+
+inline constexpr int64_t mostChannels = 4;
+
+/// A picture that somebody else owns.
+struct PixelView {
+  const std::byte *pixels = nullptr; ///< may have any alignment
+  gradc_dtype dtype = GRADC_U8;      ///< u8 or f32
+  int64_t height = 0, width = 0;
+  int64_t channels = 0; ///< 1 gray, 2 gray and alpha, 3 red, green, blue, 4 and alpha
+};
+
+/// Whoever takes a decoded picture: gives room for so many u8 pixels, [H, W, C], or says why not.
+class PixelRoom {
+public:
+  virtual Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) = 0;
+
+protected:
+  ~PixelRoom() = default;
+};
+
+/// A picture that owns its pixels, and keeps their memory for the next one.
+class Picture final : public PixelRoom {
+public:
+  int64_t height = 0, width = 0, channels = 0;
+
+  Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) override {
+    resize(height, width, channels, GRADC_U8);
+    return data();
+  }
+  /// The pixels are undefined afterwards.
+  void resize(int64_t newHeight, int64_t newWidth, int64_t newChannels, gradc_dtype newDtype) {
+    height = newHeight, width = newWidth, channels = newChannels, dtype = newDtype;
+    size_t bytes = size_t(height * width * channels) * (dtype == GRADC_F32 ? sizeof(float) : 1);
+    if (bytes > capacity) {
+      memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      capacity = bytes;
+    }
+  }
+  std::byte *data() { return memory.get(); }
+  PixelView view() const { return {memory.get(), dtype, height, width, channels}; }
+
+private:
+  gradc_dtype dtype = GRADC_U8;
+  std::unique_ptr<std::byte[]> memory;
+  size_t capacity = 0;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,45 @@
+// One pass that resizes, crops, flips, pads, normalizes and transposes a picture.
+#ifndef RUNTIME_DATA_IMAGE_RESAMPLE_H
+#define RUNTIME_DATA_IMAGE_RESAMPLE_H
+
+#include "runtime/data/image/Pixels.h"
+#include "runtime/data/image/Taps.h"
+
+#include <array>
+
+namespace gradc {
+
+/// What happens to each value: value * scale + shift, by channel.
+struct PixelScale {
+  std::array<float, mostChannels> scale = {1, 1, 1, 1}, shift = {0, 0, 0, 0};
+};
+
+/// Where the result goes: u8 (rounded to nearest, limited to 0..255) or f32.
+struct PixelTarget {
+  std::byte *pixels = nullptr;
+  gradc_dtype dtype = GRADC_F32;
+  bool channelsFirst = false; ///< [C, H, W] instead of [H, W, C]
+};
+
+/// Holds work memory; one thread at a time.
+class Resampler {
+public:
+  /// Writes rows.outputs() x columns.outputs() pixels. Sums are taken in f32, down each column
+  /// first, and the same bits come out on every processor. `fill` is the value of padding, before
+  /// it is scaled.
+  void run(const PixelView &in, const Taps &rows, const Taps &columns, float fill,
+           const PixelScale &scale, const PixelTarget &out);
+
+private:
+  void planColumns(const Taps &columns, int64_t channels);
+
+  std::vector<float> row;
+  std::vector<float> weights;
+  std::vector<int32_t> offsets, padding;
+  int64_t firstColumn = 0, columnCount = 0;
+  bool hasPadding = false;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,98 @@
+// map { resize { height width filter antialias } }.
+#include "runtime/core/Text.h"
+#include "runtime/data/image/PixelSteps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace gradc {
+
+namespace {
+
+class Resize final : public PixelStep {
+public:
+  Resize(int64_t height, int64_t width, int64_t shorter, Filter filter, bool antialias)
+      : height(height), width(width), shorter(shorter), filter(filter), antialias(antialias) {}
+
+  Status plan(PixelPlan &plan, Random &) const override {
+    int64_t toHeight = height, toWidth = width;
+    if (shorter) {
+      double scale =
+          double(shorter) / double(std::min(plan.rows.outputs(), plan.columns.outputs()));
+      toHeight = scaled(plan.rows.outputs(), scale);
+      toWidth = scaled(plan.columns.outputs(), scale);
+      if (std::max(toHeight, toWidth) > 32768)
+        return Status::error(text("has ", plan.columns.outputs(), " x ", plan.rows.outputs(),
+                                  " pixels, which would become ", toWidth, " x ", toHeight));
+    }
+    resize(plan.rows, toHeight);
+    resize(plan.columns, toWidth);
+    return {};
+  }
+  bool interpolates() const override { return filter != Filter::nearest; }
+  PixelStage follows() const override { return PixelStage::cropped; }
+  PixelStage leaves() const override { return PixelStage::selected; }
+
+private:
+  int64_t scaled(int64_t side, double scale) const {
+    return std::max(int64_t(std::llround(double(side) * scale)), shorter);
+  }
+
+  /// The side may be cropped so far.
+  void resize(Taps &side, int64_t to) const {
+    int64_t from = side.outputs(), before = side.first(0);
+    Taps taps = Taps::resize(from, to, filter, antialias);
+    taps.widenInput(before, side.inputs() - from - before);
+    side = std::move(taps);
+  }
+
+  int64_t height, width, shorter;
+  Filter filter;
+  bool antialias;
+};
+
+std::optional<Filter> filterNamed(std::string_view name) {
+  if (name == "BILINEAR")
+    return Filter::bilinear;
+  if (name == "NEAREST")
+    return Filter::nearest;
+  if (name == "AREA")
+    return Filter::area;
+  return std::nullopt;
+}
+
+} // namespace
+
+Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field &before) {
+  auto picture = pictureField(before, "resize");
+  if (!picture)
+    return picture.status();
+  auto filter = filterNamed(config.string("filter", "BILINEAR"));
+  if (!filter)
+    return Status::invalid(text("resize { filter } is '", config.string("filter"),
+                                "', expected BILINEAR, NEAREST or AREA"));
+  int64_t shorter = 0;
+  if (config.child("shorter")) {
+    auto side = pictureSide(config, "resize", "shorter");
+    if (!side)
+      return side.status();
+    shorter = *side;
+    picture->height = picture->width = Field::varying;
+  } else {
+    auto height = pictureSide(config, "resize", "height"),
+         width = pictureSide(config, "resize", "width");
+    if (!height || !width)
+      return height ? width.status() : height.status();
+    picture->height = *height;
+    picture->width = *width;
+  }
+  bool staysBytes = *filter == Filter::nearest || config.boolean("round", false);
+  if (!staysBytes)
+    picture->dtype = GRADC_F32;
+  return makePixelPass(before, *picture,
+                       std::make_shared<Resize>(picture->height, picture->width, shorter, *filter,
+                                                config.boolean("antialias", true)));
+}
+
+} // namespace gradc

@@ -1,0 +1,56 @@
+// Along one side of a picture: which pixels of the input make each pixel of the output.
+#ifndef RUNTIME_DATA_IMAGE_TAPS_H
+#define RUNTIME_DATA_IMAGE_TAPS_H
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gradc {
+
+/// How a picture gets another size.
+enum class Filter {
+  nearest,  ///< the pixel under the center of the new one
+  bilinear, ///< between the two nearest pixels; with antialias a triangle as wide as the new pixel
+  area      ///< the mean over the new pixel's area
+};
+
+/// Resizing, cropping, flipping and padding are all lists of weights, and so is their combination.
+class Taps {
+public:
+  static constexpr int32_t outside = -1; ///< the `first` of a pixel that is padding
+
+  Taps() = default;
+  /// Every pixel as it is.
+  static Taps identity(int64_t size);
+  /// Pixel centers lie at halves, as in TensorFlow 2, PyTorch (align_corners=False) and Pillow.
+  static Taps resize(int64_t from, int64_t to, Filter filter, bool antialias);
+
+  int64_t inputs() const { return inputCount; }
+  int64_t outputs() const { return int64_t(firsts.size()); }
+  /// How many pixels, side by side, each output is a sum of.
+  int64_t width() const { return tapCount; }
+  /// The first of them.
+  int32_t first(int64_t output) const { return firsts[size_t(output)]; }
+  std::span<const float> weights(int64_t output) const {
+    return std::span(weightList).subspan(size_t(output * tapCount), size_t(tapCount));
+  }
+  /// Whether outputs are single pixels.
+  bool isSelection() const { return tapCount == 1; }
+
+  /// The same from a part of the input: `before` pixels stand before it and `after` behind it.
+  void widenInput(int64_t before, int64_t after);
+  /// Keeps `count` outputs from `begin` on.
+  void crop(int64_t begin, int64_t count);
+  void flip();
+  void pad(int64_t before, int64_t after);
+
+private:
+  int64_t inputCount = 0, tapCount = 1;
+  std::vector<int32_t> firsts;
+  std::vector<float> weightList;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,30 @@
+// JPEG and PNG decoding, and a pass over what comes out.
+#include "runtime/data/image/Decode.h"
+#include "runtime/data/image/Resample.h"
+
+#include <cstdlib>
+
+using namespace gradc;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::span file(reinterpret_cast<const std::byte *>(data), size);
+  for (int64_t channels : {0, 1, 3, 4}) {
+    DecodeOptions options;
+    options.channels = channels;
+    options.mostPixels = 1 << 16;
+    if (channels == 3)
+      options.scaledHeight = options.scaledWidth = 8;
+    Picture picture;
+    if (!decodePicture(file, options, picture).ok())
+      continue;
+    auto known = readPictureSize(file);
+    if (!known || picture.height > known->height || picture.width > known->width)
+      std::abort();
+    Picture resized;
+    resized.resize(5, 7, picture.channels, GRADC_U8);
+    Resampler().run(picture.view(), Taps::resize(picture.height, 5, Filter::bilinear, true),
+                    Taps::resize(picture.width, 7, Filter::area, false), 0, {},
+                    {resized.data(), GRADC_U8, channels == 1});
+  }
+  return 0;
+}

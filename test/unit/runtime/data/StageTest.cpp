@@ -1,0 +1,309 @@
+// Stages that change the order, filter, cache, files in turn, tokens, and the map kinds.
+#include "test/unit/runtime/data/DataTesting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <sys/stat.h>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+class StageTest : public testing::Test {
+protected:
+  StageTest() {
+    context.folders = {folder.path};
+    context.demands = digitsDemands();
+    context.seed = 5;
+    writeFile(folder / "digits.npz", zip(digits(60)));
+  }
+
+  static std::string spec(std::string_view stages) {
+    return "source { npz { path: \"digits.npz\" } } " + std::string(stages);
+  }
+
+  /// The rows of some epochs, read off their first pixels, which are 4 * row.
+  Numbers order(std::string_view data, int epochs = 1) {
+    auto dataset = build(
+        std::string(data) + " map { field: \"images\" cast: F32 } batch { size: 7 }", context);
+    EXPECT_TRUE(dataset.ok()) << dataset.status().message();
+    Numbers numbers;
+    if (!dataset)
+      return numbers;
+    auto iterator = (*dataset)->iterate();
+    Batch batch = (*dataset)->allocate();
+    while (epochs) {
+      Status status = iterator->next(batch);
+      EXPECT_TRUE(status.ok()) << status.message();
+      if (!status.ok())
+        return numbers;
+      for (float pixel : firstPixels(batch))
+        numbers.push_back(int64_t(pixel) / 4);
+      epochs -= batch.endsEpoch;
+    }
+    return numbers;
+  }
+
+  std::string error(std::string_view stages) {
+    return buildError(
+        spec(std::string(stages) + " map { field: \"images\" cast: F32 } batch { size: 7 }"),
+        context);
+  }
+
+  /// One row of a float field, of the data set's first batch.
+  std::vector<float> firstRow(std::string_view data, size_t field = 0) {
+    auto dataset = build(data, context);
+    EXPECT_TRUE(dataset.ok()) << dataset.status().message();
+    if (!dataset)
+      return {};
+    Batch batch = (*dataset)->allocate();
+    Status status = (*dataset)->iterate()->next(batch);
+    EXPECT_TRUE(status.ok()) << status.message();
+    auto *values = reinterpret_cast<const float *>(batch.field(field));
+    return {values, values + (*dataset)->fields()[field].elements()};
+  }
+
+  TemporaryFolder folder;
+  DataContext context;
+};
+
+Numbers sequence(int64_t begin, int64_t end) {
+  Numbers numbers(size_t(end - begin));
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
+}
+
+TEST_F(StageTest, TakeAndSkip) {
+  EXPECT_EQ(order(spec("take { rows: 9 }")), sequence(0, 9));
+  EXPECT_EQ(order(spec("skip { rows: 50 }")), sequence(50, 60));
+  EXPECT_EQ(order(spec("skip { rows: 10 } take { rows: 5 }")), sequence(10, 15));
+  EXPECT_EQ(order(spec("take { rows: 100 }")), sequence(0, 60));
+  // In front of shuffle the rows are always the same ones, behind it others each epoch.
+  Numbers before = order(spec("take { rows: 9 } shuffle { }"), 2),
+          behind = order(spec("shuffle { } take { rows: 9 }"), 2);
+  std::sort(before.begin(), before.end());
+  for (size_t i = 0; i < 18; ++i)
+    EXPECT_EQ(before[i], int64_t(i / 2));
+  EXPECT_NE(Numbers(behind.begin(), behind.begin() + 9), Numbers(behind.begin() + 9, behind.end()));
+  EXPECT_EQ(error("take { rows: 0 }"), "take { rows } is 0, expected 1 or more");
+  EXPECT_EQ(error("skip { rows: 60 }"),
+            "the data set is empty: skip leaves none of the 60 rows of '" +
+                (folder / "digits.npz") + "'");
+}
+
+TEST_F(StageTest, RepeatVisitsAllRowsInEachPass) {
+  Numbers twice = order(spec("shuffle { } repeat { times: 2 }"));
+  Numbers epochs = order(spec("shuffle { }"), 2);
+  EXPECT_EQ(twice, epochs); // a pass is an epoch of what stands before
+  EXPECT_EQ(error("repeat { times: 0 }"), "repeat { times } is 0, expected 1 or more");
+}
+
+TEST_F(StageTest, ShardsAreDisjointAndComplete) {
+  for (const char *chain : {"shuffle { } shard { count: 7 index: ", "shard { count: 7 index: "}) {
+    Numbers all;
+    for (int index = 0; index < 7; ++index) {
+      Numbers shard = order(spec(chain + std::to_string(index) + " }"));
+      EXPECT_EQ(shard.size(), index < 4 ? 9u : 8u);
+      all.insert(all.end(), shard.begin(), shard.end());
+    }
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, sequence(0, 60));
+  }
+  EXPECT_EQ(error("shard { count: 2 index: 2 }"),
+            "shard { index } is 2, expected 0 to 1 (count is 2)");
+  EXPECT_EQ(error("take { rows: 2 } shard { count: 3 index: 2 }"),
+            "the data set is empty: shard 2 of 3 has none of the 2 rows of '" +
+                (folder / "digits.npz") + "'");
+}
+
+TEST_F(StageTest, FilterKeepsRowsByAField) {
+  Numbers kept = order(spec("filter { field: \"labels\" least: 3 most: 4 }"));
+  EXPECT_EQ(kept.size(), 12u);
+  for (int64_t row : kept)
+    EXPECT_TRUE(row % 10 == 3 || row % 10 == 4);
+  EXPECT_EQ(order(spec("filter { field: \"labels\" only: 1 only: 2 except: 2 } take { rows: 2 }")),
+            (Numbers{1, 11}));
+  // It may read what the model does not take.
+  context.demands.pop_back();
+  EXPECT_EQ(order(spec("filter { field: \"labels\" only: 9 } take { rows: 2 }")), (Numbers{9, 19}));
+  EXPECT_EQ(error("filter { field: \"labels\" least: 10 }"),
+            "the data set is empty: filter keeps none of the 60 rows of '" +
+                (folder / "digits.npz") + "'");
+  EXPECT_EQ(error("filter { field: \"images\" }"),
+            "filter reads field 'images' of type u8 and shape [2, 2], expected one number a row");
+  EXPECT_NE(error("filter { field: \"label\" }").find("filter reads field 'label', but '"),
+            std::string::npos);
+}
+
+TEST_F(StageTest, CachesGiveTheSameRows) {
+  Numbers expected = order(spec("shuffle { }"), 3);
+  EXPECT_EQ(order(spec("cache { } shuffle { }"), 3), expected);
+  for (int run = 0; run < 2; ++run) // made, then used
+    EXPECT_EQ(order(spec("cache { path: \"rows.cache\" } shuffle { }"), 3), expected);
+  struct stat made;
+  ASSERT_EQ(stat((folder / "rows.cache").c_str(), &made), 0);
+  EXPECT_NE(
+      error("take { rows: 5 } map { field: \"labels\" cast: I64 } map { field: \"images\" one_hot "
+            "{ classes: 256 } } cache { path: \"rows.cache\" }")
+          .find("rows.cache' holds 60 rows of 2 fields, expected 60 rows of the 2 fields"),
+      std::string::npos);
+  writeFile(folder / "rows.cache", Bytes(100));
+  EXPECT_EQ(error("cache { path: \"rows.cache\" }"),
+            "cache '" + (folder / "rows.cache") +
+                "' is none, or not a whole one; delete it to have it made anew");
+}
+
+TEST_F(StageTest, SeveralFilesTakeTurns) {
+  writeFile(folder / "part-b.npz", zip(digits(3)));
+  writeFile(folder / "part-a.npz", zip(digits(5)));
+  EXPECT_EQ(order("source { npz { path: \"part-*.npz\" } }"), (Numbers{0, 0, 1, 1, 2, 2, 3, 4}));
+  EXPECT_EQ(order("source { npz { path: \"part-b.npz\" path: \"part-a.npz\" interleave: 2 } }"),
+            (Numbers{0, 1, 0, 1, 2, 2, 3, 4}));
+  EXPECT_NE(buildError("source { npz { path: \"none-*.npz\" } }", context)
+                .find("no data file matches 'none-*.npz', tried '"),
+            std::string::npos);
+  auto other = digits(3);
+  other[0].content = npy("|u1", "(3, 4)", Bytes(12));
+  writeFile(folder / "part-c.npz", zip(other));
+  EXPECT_NE(buildError("source { npz { path: \"part-*.npz\" } }", context)
+                .find("part-c.npz' has images u8 [4], labels i64 [], expected the fields of"),
+            std::string::npos);
+}
+
+class TokensTest : public StageTest {
+protected:
+  TokensTest() {
+    context.demands = {{"input", "x", GRADC_U8, {4}, 0}, {"target", "y", GRADC_U8, {}, 0}};
+    Bytes bytes;
+    for (int i = 0; i < 11; ++i)
+      bytes.push_back(std::byte(100 + i));
+    writeFile(folder / "text.bin", bytes);
+  }
+};
+
+TEST_F(TokensTest, WindowsAndWhatComesBehind) {
+  auto dataset = build(
+      "source { tokens { path: \"text.bin\" window: 4 stride: 3 } } batch { size: 3 }", context);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  Batch batch = (*dataset)->allocate();
+  ASSERT_TRUE((*dataset)->iterate()->next(batch).ok());
+  EXPECT_EQ((*dataset)->rows(), 3); // a fourth would begin at 9 and end at 13
+  std::string inputs, targets;
+  for (int i = 0; i < 12; ++i)
+    inputs += char(batch.field(0)[i]);
+  for (int i = 0; i < 3; ++i)
+    targets += char(batch.field(1)[i]);
+  EXPECT_EQ(inputs, "defgghijjklm");
+  EXPECT_EQ(targets, "hkn");
+}
+
+TEST_F(TokensTest, ATargetForEachToken) {
+  context.demands = {{"a", "x", GRADC_U16, {2}, 0}, {"b", "y", GRADC_U16, {2}, 0}};
+  writeFile(folder / "wide.bin", bytesOf(std::vector<uint16_t>{1, 2, 3, 4, 5}));
+  auto dataset = build("source { tokens { path: \"wide.bin\" dtype: U16 window: 2 input: \"a\" "
+                       "target: \"b\" target_each: true } } batch { size: 2 }",
+                       context);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  Batch batch = (*dataset)->allocate();
+  ASSERT_TRUE((*dataset)->iterate()->next(batch).ok());
+  auto *a = reinterpret_cast<const uint16_t *>(batch.field(0)),
+       *b = reinterpret_cast<const uint16_t *>(batch.field(1));
+  EXPECT_EQ(std::vector<uint16_t>(a, a + 4), (std::vector<uint16_t>{1, 2, 3, 4}));
+  EXPECT_EQ(std::vector<uint16_t>(b, b + 4), (std::vector<uint16_t>{2, 3, 4, 5}));
+}
+
+TEST_F(TokensTest, Errors) {
+  EXPECT_EQ(buildError("source { tokens { path: \"text.bin\" window: 11 } }", context),
+            "the data set is empty: '" + (folder / "text.bin") +
+                "' has 11 tokens, expected at least 12: a window and the token behind it");
+  EXPECT_EQ(buildError("source { tokens { path: \"text.bin\" window: 2 dtype: U16 } }", context),
+            "'" + (folder / "text.bin") + "' has 11 bytes, expected whole tokens of 2");
+  context.demands[1].field = "label";
+  EXPECT_EQ(buildError("source { tokens { path: \"text.bin\" window: 4 } }", context),
+            "model input 'y' is fed from field 'label', but the tokens source has 'input' and "
+            "'target'");
+}
+
+TEST_F(StageTest, OneHot) {
+  context.demands = {{"labels", "y", GRADC_F32, {5}, 0}};
+  std::string skip = "skip { rows: 3 } ";
+  EXPECT_EQ(
+      firstRow(spec(skip + "map { field: \"labels\" one_hot { classes: 5 } } batch { size: 1 }")),
+      (std::vector<float>{0, 0, 0, 1, 0}));
+  auto dataset =
+      build(spec("map { field: \"labels\" one_hot { classes: 5 } } batch { size: 6 }"), context);
+  ASSERT_TRUE(dataset.ok());
+  Batch batch = (*dataset)->allocate();
+  EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
+            "row 5 of '" + (folder / "digits.npz") +
+                "': field 'labels' is label 5, expected 0 to 4 for one_hot");
+}
+
+TEST_F(StageTest, Transpose) {
+  std::vector<float> values(24);
+  std::iota(values.begin(), values.end(), 0.0f);
+  writeFile(folder / "cube.npz", zip({{"c.npy", npy("<f4", "(1, 2, 3, 4)", bytesOf(values))}}));
+  context.demands = {{"c", "x", GRADC_F32, {4, 2, 3}, 0}};
+  auto row =
+      firstRow("source { npz { path: \"cube.npz\" } } map { field: \"c\" transpose { order: 2 "
+               "order: 0 order: 1 } } batch { size: 1 }");
+  for (size_t a = 0; a < 4; ++a)
+    for (size_t b = 0; b < 2; ++b)
+      for (size_t c = 0; c < 3; ++c)
+        EXPECT_EQ(row[a * 6 + b * 3 + c], values[b * 12 + c * 4 + a]);
+  EXPECT_EQ(
+      buildError("source { npz { path: \"cube.npz\" } } map { field: \"c\" transpose { order: 1 "
+                 "order: 1 order: 0 } }",
+                 context),
+      "transpose { order } is [1, 1, 0], expected each of the 3 dims of field 'c' once, from "
+      "0");
+}
+
+TEST_F(StageTest, Pad) {
+  std::vector<float> values = {1, 2, 3, 4};
+  writeFile(folder / "small.npz", zip({{"s.npy", npy("<f4", "(1, 2, 2)", bytesOf(values))}}));
+  context.demands = {{"s", "x", GRADC_F32, {2, 3}, 0}};
+  std::string source = "source { npz { path: \"small.npz\" } } map { field: \"s\" pad { ";
+  EXPECT_EQ(firstRow(source + "shape: 2 shape: 3 value: 9 } } batch { size: 1 }"),
+            (std::vector<float>{1, 2, 9, 3, 4, 9}));
+  context.demands[0].shape = {1, 3};
+  EXPECT_EQ(firstRow(source + "shape: 1 shape: 3 truncate: true } } batch { size: 1 }"),
+            (std::vector<float>{1, 2, 0}));
+  auto dataset = build(source + "shape: 1 shape: 3 } } batch { size: 1 }", context);
+  ASSERT_TRUE(dataset.ok());
+  Batch batch = (*dataset)->allocate();
+  EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
+            "row 0 of '" + (folder / "small.npz") +
+                "': field 's' has shape [2, 2], expected at most [1, 3] (pad { truncate: true } "
+                "cuts it off)");
+}
+
+TEST_F(StageTest, StandardizeFindsTheTrainingRowsStatistics) {
+  std::vector<float> values = {1, 10, 2, 30, 3, 50, 100, 1000};
+  writeFile(folder / "table.npz", zip({{"x.npy", npy("<f4", "(4, 2)", bytesOf(values))}}));
+  context.demands = {{"x", "x", GRADC_F32, {2}, 0}};
+  context.state = std::make_shared<DataState>();
+  std::string rows = "source { npz { path: \"table.npz\" rows { end: 3 } } } ",
+              all = "source { npz { path: \"table.npz\" rows { begin: 3 } } } ",
+              map = "map { field: \"x\" standardize { epsilon: 0 } } batch { size: 1 }";
+  auto row = firstRow(rows + map);
+  float deviation = std::sqrt(2.0f / 3);
+  EXPECT_NEAR(row[0], -1 / deviation, 1e-6);
+  EXPECT_NEAR(row[1], -1 / deviation, 1e-6);
+  EXPECT_EQ(context.state->at("standardize x").front(), 2);
+  // Another data set of the same run: the training's statistics.
+  row = firstRow(all + map);
+  EXPECT_NEAR(row[0], 98 / deviation, 1e-3);
+  EXPECT_NEAR(row[1], 970 / 20 / deviation, 1e-3);
+  values[2] = NAN;
+  writeFile(folder / "table.npz", zip({{"x.npy", npy("<f4", "(4, 2)", bytesOf(values))}}));
+  context.state = nullptr;
+  EXPECT_NE(buildError(rows + map, context).find("finds values in"), std::string::npos);
+}
+
+} // namespace
