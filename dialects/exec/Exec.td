@@ -43,7 +43,7 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let parameters = (ins "int64_t":$dim, "int64_t":$width, DefaultValuedParameter<"int64_t", "-1">:$pairs,
                         DefaultValuedParameter<"bool", "false">:$winograd);
   let assemblyFormat = [{
-    `<` `dim` `=` $dim `,` `width` `=` $width (`,` `pairs` `=` $pairs^)? (`,` `winograd` `=` $winograd^)? `>`
+    `<` `dim` `=` $dim `,` `width` `=` $width (`,` `pairs` `=` $pairs^)? (`winograd` `=` $winograd^)? `>`
   }];
   let extraClassDeclaration = "bool hasPairs() const { return getPairs() >= 0; }";
 }
@@ -66,7 +66,7 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"bool", "false">:$winograd);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain (`,` `block` `=` custom<Dims>($block)^)? (`,` `winograd` `=` $winograd^)? `>`
+    `grain` `=` $grain (`,` `block` `=` custom<Dims>($block)^)? (`winograd` `=` $winograd^)? `>`
   }];
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/core/Text.h"
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/data/Meter.h"
+#include "runtime/data/image/Decode.h"
 
 #include <algorithm>
 #include <iterator>
@@ -19,7 +20,7 @@ struct Stage {
 
 // The runtime is a static library, where a registration that nothing refers to would be dropped:
 // so the table is written out.
-constexpr Stage sources[] = {
+const Stage sources[] = {
     {"npz", applyNpz},       {"npy", applyNpy},       {"csv", applyCsv},          {"idx", applyIdx},
     {"tokens", applyTokens}, {"folder", applyFolder}, {"tfrecord", applyTfRecord}};
 constexpr Stage rowStages[] = {
@@ -65,6 +66,8 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
     const Stage *stage = find(sources, kind.name());
     if (!stage)
       return Status::invalid(text("data source '", kind.name(), "' is unknown to this runtime"));
+    if (!stage->apply)
+      return Status::invalid(text("data source '", kind.name(), "': ", withoutDecoders));
     if (Status status = applyEach(*stage, kind, context, pipeline); !status.ok())
       return status;
     if (Config rows = kind.child("rows"))

@@ -64,7 +64,9 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyIdx(Config config, const DataContext &context, Pipeline &pipeline);
-Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline);
+/// Null in a program without decoders.
+__attribute__((weak)) Status applyFolder(Config config, const DataContext &context,
+                                         Pipeline &pipeline);
 Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);

@@ -3,6 +3,15 @@
 #include "runtime/train/Trainer.h"
 
 #include <cstdio>
+#include <cstdlib>
+
+#ifdef __GLIBCXX__
+// libstdc++'s own names the type of an uncaught exception, for which it brings 50 KB of demangler.
+namespace __gnu_cxx {
+void __verbose_terminate_handler();
+void __verbose_terminate_handler() { std::abort(); }
+} // namespace __gnu_cxx
+#endif
 
 using namespace gradc;
 

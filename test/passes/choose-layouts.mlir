@@ -270,14 +270,14 @@ func.func @step(%x: tensor<8x8x4x16xf32>) -> tensor<8x8x4x16xf32> {
 // Filters of 3x3 convolutions with enough channels are kept transformed, in mirrors: the update
 // needs their values. Odd pictures and few channels go the direct way.
 
-// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd = true>, unit]
-// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16, winograd = true>, unit]
+// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>, unit]
+// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16 winograd = true>, unit]
 // CHECK-DAG: exec.kernel @[[ODD:odd.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[FEW:few.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
-// CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd = true>]
+// CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>]
 // CHECK: exec.buffer @w.primary of @w : 73728
-// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 3, width = 16, winograd = true> mirror : 131072
-// CHECK: exec.buffer @w.mirror2 of @w layout <dim = 2, width = 16, winograd = true> mirror : 131072
+// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 3, width = 16 winograd = true> mirror : 131072
+// CHECK: exec.buffer @w.mirror2 of @w layout <dim = 2, width = 16 winograd = true> mirror : 131072
 // CHECK: exec.buffer @v.primary of @v layout <dim = 3, width = 16> :
 module attributes {exec.level = "x86-64-v3"} {
 grad.state parameter @w : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>

@@ -29,7 +29,7 @@ Format formatOf(std::span<const std::byte> file) {
 
 Status cannotDecode(std::span<const std::byte> file) {
   if (!canDecodePictures())
-    return Status::invalid("this program was built without image decoders (libjpeg, libpng)");
+    return Status::invalid(withoutDecoders);
   return Status::error(file.empty() ? "is empty" : "is neither a JPEG nor a PNG file");
 }
 

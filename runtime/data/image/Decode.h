@@ -37,6 +37,8 @@ Status decodePicture(std::span<const std::byte> file, const DecodeOptions &optio
 
 Result<PictureSize> readPictureSize(std::span<const std::byte> file);
 
+inline constexpr char withoutDecoders[] =
+    "this program was built without image decoders (libjpeg, libpng)";
 /// Whether this program has decoders.
 bool canDecodePictures();
 

@@ -91,8 +91,8 @@ TEST_F(TrainerTest, Log) {
   ASSERT_EQ(lines.size(), 1 + 12 + 2 * 2 + 2u);
   EXPECT_EQ(lines[0], R"({"event":"start","step":0,"steps":12,"seed":7,"level":"x86-64-v3"})");
   EXPECT_EQ(lines[1].find("{\"event\":\"step\",\"step\":1,\"loss\":"), 0u);
-  for (const char *key : {",\"accuracy\":", ",\"lr\":0.02,", ",\"grad_norm\":", ",\"ms\":",
-                          ",\"input_ms\":"})
+  for (const char *key :
+       {",\"accuracy\":", ",\"lr\":0.02,", ",\"grad_norm\":", ",\"ms\":", ",\"input_ms\":"})
     EXPECT_NE(lines[1].find(key), std::string::npos) << lines[1];
   EXPECT_EQ(lines[7].find("{\"event\":\"eval\",\"epoch\":1,\"step\":6,\"loss\":"), 0u) << lines[7];
   EXPECT_NE(lines[7].find(",\"accuracy\":"), std::string::npos);
