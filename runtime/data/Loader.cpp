@@ -381,6 +381,8 @@ void Loader::observe(int64_t begin, int64_t end, bool waited) {
   if (workers.empty()) {
     if (window.batches < windowBatches && work < 5e-3)
       return;
+    end = Meter::now();
+    waitShare = window.begin ? 1e9 * work / double(end - window.begin) : 0;
   } else {
     if (window.begin == 0)
       window.begin = begin;

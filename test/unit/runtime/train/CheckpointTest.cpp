@@ -1,8 +1,8 @@
 // Checkpoints: what they hold, and that damage, full disks and kills are noticed or survived.
 #include "test/unit/runtime/train/TrainModel.h"
 
-#include "runtime/include/gradc/hash.h"
 #include "runtime/core/AtomicFile.h"
+#include "runtime/include/gradc/hash.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 
