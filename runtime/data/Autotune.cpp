@@ -6,12 +6,12 @@
 namespace gradc {
 
 // What takes no longer than to hand a batch over is made by the caller.
-constexpr double worthAThread = 5e-6;
-constexpr double waitsTooLong = 0.01;
+constexpr double worthAThread = 1e-6;
+constexpr double waitsTooLong = 0.005;
 // Waking a thread takes some microseconds of the caller's time too: it is done once for batches of
 // so long.
 constexpr double worthWaking = 200e-6;
-constexpr int mostSmallBatches = 16;
+constexpr int mostSmallBatches = 64;
 
 Autotune::Autotune(const Limits &limits) : limits(limits) {
   now.workers = limits.workers;

@@ -11,4 +11,4 @@ evaluations = [event for event in events if event["event"] == "eval"]
 assert len(evaluations) == 2, evaluations
 assert evaluations[1]["loss"] < evaluations[0]["loss"], evaluations
 # The most frequent character alone would give 0.17.
-assert evaluations[1]["accuracy"] > 0.40, evaluations
+assert evaluations[1]["accuracy"] > 0.30, evaluations
