@@ -4,6 +4,7 @@
 #include "runtime/core/Text.h"
 #include "runtime/data/NpyHeader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -100,6 +101,24 @@ Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
       return missingField(use, source, names);
   }
   auto table = makeArraySource(std::move(arrays), quotedList(paths));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
+Status applyMemory(const DataContext &context, Pipeline &pipeline) {
+  std::vector<SourceArray> arrays;
+  std::vector<std::string> names;
+  for (const SourceArray &array : context.arrays) {
+    names.push_back(array.field.name);
+    if (isDemanded(array.field.name, context))
+      arrays.push_back(array);
+  }
+  for (const FieldUse &use : context.uses)
+    if (std::find(names.begin(), names.end(), use.field) == names.end())
+      return missingField(use, "the memory that was given", names);
+  auto table = makeArraySource(std::move(arrays), "the memory that was given");
   if (!table)
     return table.status();
   pipeline.table = std::move(*table);

@@ -7,14 +7,6 @@
 
 namespace gradc {
 
-/// An array with its first dimension, the rows, split off.
-struct SourceArray {
-  Field field;
-  int64_t rows = 0;
-  const std::byte *data = nullptr;
-  std::shared_ptr<const void> owner; ///< keeps `data` alive
-};
-
 /// Reads the .npy array in `bytes`. `what` names it in messages.
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string_view what);
@@ -30,6 +22,9 @@ Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
 
 /// Whether the model or a stage takes the field.
 bool isDemanded(std::string_view field, const DataContext &context);
+
+/// The arrays of the context, which lie in the caller's memory.
+Status applyMemory(const DataContext &context, Pipeline &pipeline);
 
 /// `origin` names the file or files in messages.
 Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,

@@ -5,10 +5,13 @@
 
 namespace gradc {
 
-// Handing a batch over and waking a thread costs tens of microseconds: cheaper batches are made by
-// the caller.
-constexpr double worthAThread = 50e-6;
-constexpr double waitsTooLong = 0.01;
+// What takes no longer than to hand a batch over is made by the caller.
+constexpr double worthAThread = 1e-6;
+constexpr double waitsTooLong = 0.005;
+// Waking a thread takes some microseconds of the caller's time too: it is done once for batches of
+// so long.
+constexpr double worthWaking = 200e-6;
+constexpr int mostSmallBatches = 64;
 
 Autotune::Autotune(const Limits &limits) : limits(limits) {
   now.workers = limits.workers;
@@ -17,8 +20,13 @@ Autotune::Autotune(const Limits &limits) : limits(limits) {
 
 InputTuning Autotune::decide(const InputWindow &window) {
   if (limits.workers == 0 && now.workers == 0) {
-    if (window.batchSeconds > worthAThread && limits.mostWorkers > 0)
+    if (window.batchSeconds > worthAThread && window.waitShare > waitsTooLong &&
+        limits.mostWorkers > 0) {
       now.workers = 1;
+      int small = int(std::min(2 * worthWaking / window.batchSeconds, double(mostSmallBatches)));
+      if (!limits.depth)
+        now.depth = std::min(std::max(now.depth, small), limits.mostDepth);
+    }
     return now;
   }
   if (window.waitShare <= waitsTooLong)

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <system_error>
 #include <thread>
 
@@ -122,6 +123,7 @@ private:
   bool isTraced = false;
   std::vector<InputSpan> spans;
   double workSeconds = 0, levels = 0;
+  std::vector<double> costs; ///< of the batches of a window that the caller makes
   int64_t given = 0;
   struct {
     int64_t begin = 0, waited = 0, batches = 0;
@@ -379,8 +381,16 @@ void Loader::observe(int64_t begin, int64_t end, bool waited) {
   double work = workSeconds - window.workBefore;
   double waitShare = 1;
   if (workers.empty()) {
+    costs.push_back(work - std::accumulate(costs.begin(), costs.end(), 0.0));
     if (window.batches < windowBatches && work < 5e-3)
       return;
+    end = Meter::now();
+    // Of the batches' costs the median: one that was interrupted tells nothing.
+    auto middle = costs.begin() + ptrdiff_t(costs.size() / 2);
+    std::nth_element(costs.begin(), middle, costs.end());
+    work = *middle * double(window.batches);
+    waitShare = window.begin ? 1e9 * work / double(end - window.begin) : 0;
+    costs.clear();
   } else {
     if (window.begin == 0)
       window.begin = begin;

@@ -3,6 +3,7 @@
 
 #include "runtime/core/Text.h"
 #include "runtime/core/ThreadTeam.h"
+#include "runtime/data/ArraySource.h"
 #include "runtime/data/Meter.h"
 #include "runtime/data/image/Decode.h"
 
@@ -68,7 +69,9 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
       return Status::invalid(text("data source '", kind.name(), "' is unknown to this runtime"));
     if (!stage->apply)
       return Status::invalid(text("data source '", kind.name(), "': ", withoutDecoders));
-    if (Status status = applyEach(*stage, kind, context, pipeline); !status.ok())
+    Status status = context.arrays.empty() ? applyEach(*stage, kind, context, pipeline)
+                                           : applyMemory(context, pipeline);
+    if (!status.ok())
       return status;
     if (Config rows = kind.child("rows"))
       return applyRows(rows, context, pipeline);

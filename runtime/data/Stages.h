@@ -14,6 +14,14 @@
 
 namespace gradc {
 
+/// An array with its first dimension, the rows, split off.
+struct SourceArray {
+  Field field;
+  int64_t rows = 0;
+  const std::byte *data = nullptr;
+  std::shared_ptr<const void> owner; ///< keeps `data` alive; null: the caller does
+};
+
 /// A field that the source has to give, and for whom: "model input 'x' is fed from", "filter
 /// reads".
 struct FieldUse {
@@ -34,6 +42,7 @@ struct DataContext {
   /// The demands' fields and those that stages read besides; makeDataset fills it in.
   std::vector<FieldUse> uses;
   size_t memory = size_t(256) << 20; ///< for all buffers together; makeDataset fills it in
+  std::vector<SourceArray> arrays;   ///< in place of the source's files; none: those
   std::string file;                  ///< one of several that a source is built for; "": all
   std::shared_ptr<DataState> state;  ///< null: none is kept
 };

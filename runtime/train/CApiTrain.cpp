@@ -118,6 +118,32 @@ gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
   });
 }
 
+static Result<std::vector<SourceArray>> readFields(const gradc_data_field *given, uint32_t count) {
+  std::vector<SourceArray> fields;
+  // A caller's struct may be of another size than ours.
+  auto *at = reinterpret_cast<const std::byte *>(given);
+  for (uint32_t i = 0; i < count; ++i) {
+    size_t size = reinterpret_cast<const gradc_data_field *>(at)->size;
+    auto field = acceptOptions(reinterpret_cast<const gradc_data_field *>(at));
+    if (!field)
+      return field.status();
+    std::string name = orEmpty(field->name);
+    if (!findDataType(field->dtype) || field->rank < 1 || !field->shape || !field->data)
+      return usage(text("field '", name, "' wants a dtype, a shape of one dim or more, and data"));
+    SourceArray array;
+    array.field = {name, field->dtype, {field->shape + 1, field->shape + field->rank}};
+    array.rows = field->shape[0];
+    for (uint32_t dim = 0; dim < field->rank; ++dim)
+      if (field->shape[dim] < 1)
+        return usage(text("field '", name, "' has shape ", shapeText({field->shape, field->rank}),
+                          ", expected dims of 1 or more"));
+    array.data = static_cast<const std::byte *>(field->data);
+    fields.push_back(std::move(array));
+    at += size;
+  }
+  return fields;
+}
+
 static TrainOptions translate(const gradc_train_options &given) {
   TrainOptions options;
   if (given.steps)
@@ -152,7 +178,12 @@ gradc_status gradc_train(const gradc_model *model, const gradc_train_options *op
     auto accepted = acceptOptions(options);
     if (!accepted)
       return accepted.status();
-    auto summary = train(model->artifact, translate(*accepted));
+    auto fields = readFields(accepted->fields, accepted->fields ? accepted->field_count : 0);
+    if (!fields)
+      return fields.status();
+    TrainOptions translated = translate(*accepted);
+    translated.fields = std::move(*fields);
+    auto summary = train(model->artifact, translated);
     if (!summary)
       return summary.status();
     auto evaluated = [&](size_t i) {

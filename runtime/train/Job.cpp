@@ -36,6 +36,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
       return Status::invalid(text(name, " is ", value, ", expected 1 or more"));
 
   // 2. On what.
+  job.fields = options.fields;
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");
   job.evaluationData = evaluation.child("data");

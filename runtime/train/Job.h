@@ -19,7 +19,8 @@ struct Job {
   float learningRate = 0;
 
   Config data;
-  Config evaluationData; ///< absent: no evaluation
+  std::vector<SourceArray> fields; ///< in place of the files of `data`
+  Config evaluationData;           ///< absent: no evaluation
   int64_t evaluateEveryEpochs = 1;
   std::vector<std::string> dataFolders;
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();

@@ -2,6 +2,7 @@
 #include "runtime/train/Phase.h"
 
 #include "runtime/core/Text.h"
+#include "runtime/data/ArraySource.h"
 #include "runtime/data/Stages.h"
 
 namespace gradc {
@@ -17,6 +18,8 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
   context.demands = demandsOf(session.artifact(), *entry);
   context.seed = job.seed;
   context.state = job.dataState;
+  if (name == "train")
+    context.arrays = job.fields;
   context.tailAllowed = tailEntry != nullptr;
   auto dataset = makeDataset(data, context);
   if (!dataset)

@@ -3,6 +3,7 @@
 #define RUNTIME_TRAIN_TRAINER_H
 
 #include "runtime/core/Session.h"
+#include "runtime/data/ArraySource.h"
 
 #include <atomic>
 #include <cstdint>
@@ -44,8 +45,9 @@ struct TrainOptions {
   std::string dataFolder; ///< for relative data paths; "": the spec's folder, then the current one
   std::string exportPath; ///< ONNX; "": the job's
   std::string level;      ///< "": a resumed checkpoint's, else the highest that the machine runs
-  int threads = 0;        ///< 0: one a CPU
-  bool quiet = false;     ///< prints nothing
+  std::vector<SourceArray> fields; ///< in place of the training data's files; none: those
+  int threads = 0;                 ///< 0: one a CPU
+  bool quiet = false;              ///< prints nothing
 
   /// Called after every step; false ends the training as if it were the last one.
   std::function<bool(const StepReport &)> onStep;

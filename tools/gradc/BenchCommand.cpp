@@ -1,6 +1,7 @@
 // gradc bench: how long a step takes, where its time goes, and how far each kernel is from the
 // roof.
 #include "tools/gradc/Bench.h"
+#include "tools/gradc/BenchInput.h"
 #include "tools/gradc/Command.h"
 
 #include <fmt/core.h>
@@ -115,7 +116,71 @@ void printJson(const BenchResult &result) {
   fmt::print("{}\n", json.dump(2));
 }
 
+void printInput(const InputBenchResult &result) {
+  const InputReport &report = result.report;
+  fmt::print("input, batch {}, {} rows in all{}\n", result.batch, result.rows,
+             result.skipped ? fmt::format(", {} skipped", result.skipped) : "");
+  fmt::print("  start     {}\n", timeText(result.open));
+  fmt::print("  rows      {:.0f}/s in the first epoch", result.firstRate);
+  fmt::print("{}\n",
+             result.laterRate > 0 ? fmt::format(", {:.0f}/s later", result.laterRate) : "");
+  fmt::print("  threads   {}, {} batches ahead, {} of {}\n", report.workers ? report.workers : 1,
+             report.depth, bytesText(int64_t(report.bytes)), bytesText(int64_t(report.budget)));
+  double all = 0;
+  for (const StageTime &stage : report.stages)
+    all += stage.seconds;
+  fmt::print("\n  {:>5}  {:>9}  {}\n", "share", "a row", "stage");
+  for (const StageTime &stage : report.stages)
+    fmt::print("  {:>4.1f}%  {:>9}  {}\n", all > 0 ? 100 * stage.seconds / all : 0,
+               timeText(stage.seconds / double(stage.rows)), stage.name);
+}
+
+void printInputJson(const InputBenchResult &result) {
+  const InputReport &report = result.report;
+  nlohmann::json json = {
+      {"batch", result.batch},
+      {"rows", result.rows},
+      {"skipped", result.skipped},
+      {"start_ms", result.open * 1e3},
+      {"rows_per_second", {{"first_epoch", result.firstRate}, {"later", result.laterRate}}},
+      {"workers", report.workers},
+      {"depth", report.depth},
+      {"bytes", report.bytes},
+      {"budget", report.budget},
+      {"stages", nlohmann::json::array()}};
+  for (const StageTime &stage : report.stages)
+    json["stages"].push_back(
+        {{"stage", stage.name}, {"us_per_row", stage.seconds * 1e6 / double(stage.rows)}});
+  fmt::print("{}\n", json.dump(2));
+}
+
+/// `--input SPEC`: the pipeline without the steps.
+int benchInput(Settings &settings) {
+  settings.compile.file = settings.inputs.front();
+  const std::string &file = settings.compile.file;
+  Compilation compilation(settings.compile);
+  if (!isArtifact(file))
+    if (int code = compilation.compile(folderOf(file)))
+      return code;
+  auto artifact = isArtifact(file)
+                      ? Artifact::open(file)
+                      : Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
+  if (!artifact)
+    return fail(artifact.status());
+  auto result = measureInput(**artifact, settings.bench.seconds);
+  if (!result)
+    return fail(result.status());
+  settings.json ? printInputJson(*result) : printInput(*result);
+  return exitCode(Code::ok);
+}
+
 int bench(Settings &settings) {
+  if (settings.compile.file.empty()) {
+    if (settings.inputs.size() != 1 || settings.inputs[0].find('=') != std::string::npos)
+      return fail(Code::usage, "expected a file, or --input with a training spec or a compiled "
+                               "artifact; see gradc bench --help");
+    return benchInput(settings);
+  }
   Compilation compilation(settings.compile);
   auto inputs = readInputs(compilation.context(), settings.inputs, compilation.options());
   if (!inputs)
@@ -154,7 +219,11 @@ void addBench(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
   CLI::App *command = app.add_subcommand("bench", "time a step and each of its kernels");
   settings->compile.add(*command, "an ONNX model (.onnx), a training spec or a compiled artifact");
+  command->get_option("file")->required(false);
   addInputs(*command, settings->inputs);
+  command->get_option("--input")->description(
+      "the tensor of a graph input, NAME=FILE; or alone a training spec or a compiled artifact, "
+      "whose input pipeline is timed");
   command
       ->add_option("--threads", settings->bench.threads,
                    "threads that share a kernel (default: one a CPU)")

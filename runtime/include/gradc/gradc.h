@@ -220,6 +220,16 @@ typedef struct gradc_step_report {
   double input_milliseconds; /* the wait alone */
 } gradc_step_report;
 
+/* A field of a data set that lies in the caller's memory: its rows are the first dim. */
+typedef struct gradc_data_field {
+  size_t size;
+  const char *name;
+  gradc_dtype dtype;
+  uint32_t rank;        /* 1 or more */
+  const int64_t *shape; /* rows, then the shape of a row */
+  const void *data;     /* row-major; read until gradc_train returns */
+} gradc_data_field;
+
 typedef struct gradc_train_options {
   size_t size;
   int64_t steps;           /* stop after this step; default: the job's */
@@ -237,6 +247,10 @@ typedef struct gradc_train_options {
   int (*on_step)(const gradc_step_report *report, void *context);
   void *context;
   const char *trace; /* a trace-event file of steps and kernels, for Perfetto; default: none */
+  /* Take the place of the files of the job's training data; its stages (rows, map, shuffle, batch, ...)
+   * work on them as on those. All have the same number of rows. Default: the files. */
+  const gradc_data_field *fields;
+  uint32_t field_count;
 } gradc_train_options;
 
 typedef struct gradc_train_result {

@@ -164,8 +164,16 @@ TEST_F(SkipTest, TheBudgetLimitsHowFarAhead) {
 
 TEST(AutotuneTest, CheapBatchesAreMadeByTheCaller) {
   Autotune tune({.mostWorkers = 4, .mostDepth = 8});
-  EXPECT_EQ(tune.decide({1.0, 20e-6, false, true}), (InputTuning{0, 2}));
-  EXPECT_EQ(tune.decide({1.0, 90e-6, false, true}), (InputTuning{1, 2}));
+  EXPECT_EQ(tune.decide({1.0, 0.9e-6, false, true}), (InputTuning{0, 2}));
+  EXPECT_EQ(tune.decide({0.004, 1e-3, false, true}), (InputTuning{0, 2}));
+  EXPECT_EQ(tune.decide({0.02, 1e-3, false, true}), (InputTuning{1, 2}));
+}
+
+TEST(AutotuneTest, SmallBatchesAreStoredSoThatThreadsAreWokenRarely) {
+  Autotune tune({.mostWorkers = 4, .mostDepth = 64});
+  EXPECT_EQ(tune.decide({0.1, 10e-6, false, true}), (InputTuning{1, 40}));
+  Autotune other({.mostWorkers = 4, .mostDepth = 64});
+  EXPECT_EQ(other.decide({0.1, 100e-6, false, true}), (InputTuning{1, 4}));
 }
 
 TEST(AutotuneTest, ThreadsComeWhileTheStepWaits) {

@@ -299,7 +299,7 @@ TEST_F(StageTest, StandardizeFindsTheTrainingRowsStatistics) {
   // Another data set of the same run: the training's statistics.
   row = firstRow(all + map);
   EXPECT_NEAR(row[0], 98 / deviation, 1e-3);
-  EXPECT_NEAR(row[1], 970 / 20 / deviation, 1e-3);
+  EXPECT_NEAR(row[1], 970.0f / 20 / deviation, 1e-3);
   values[2] = NAN;
   writeFile(folder / "table.npz", zip({{"x.npy", npy("<f4", "(4, 2)", bytesOf(values))}}));
   context.state = nullptr;

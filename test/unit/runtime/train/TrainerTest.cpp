@@ -1,4 +1,4 @@
-// Whole trainings: length, evaluation, log, resume, export, and what stops them.
+// Whole trainings: length, evaluation, log, export, and what stops them.
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/train/CheckpointFolder.h"
@@ -121,159 +121,6 @@ TEST_F(TrainerTest, SeedsDecide) {
   };
   EXPECT_EQ(losses(1), losses(1));
   EXPECT_NE(losses(1), losses(2));
-}
-
-TEST_F(TrainerTest, ResumeAfterAnyStepGivesTheSameBits) {
-  TrainOptions options;
-  options.steps = 20;
-  options.exportPath = folder / "whole.onnx";
-  auto whole = train(options);
-  ASSERT_TRUE(whole.ok());
-  Bytes expected = readFile(options.exportPath);
-  for (int64_t stop = 1; stop <= 20; ++stop) {
-    TrainOptions first;
-    first.steps = stop;
-    first.checkpoint = folder / ("run" + std::to_string(stop));
-    ASSERT_TRUE(train(first).ok());
-    TrainOptions second = options;
-    second.checkpoint = first.checkpoint;
-    second.resume = "latest";
-    second.exportPath = folder / "resumed.onnx";
-    auto summary = train(second);
-    ASSERT_TRUE(summary.ok()) << summary.status().message();
-    EXPECT_EQ(summary->steps, 20);
-    EXPECT_EQ(summary->losses,
-              std::vector<float>(whole->losses.begin() + stop, whole->losses.end()));
-    EXPECT_EQ(readFile(second.exportPath), expected) << stop;
-    EXPECT_EQ(summary->evaluation[0].value, whole->evaluation[0].value);
-  }
-}
-
-TEST_F(TrainerTest, ResumeFromAFileOrAFolderAppendsToTheLog) {
-  TrainOptions options;
-  options.steps = 5;
-  options.checkpoint = folder / "run";
-  options.log = folder / "log.jsonl";
-  ASSERT_TRUE(train(options).ok());
-  size_t before = linesOf(options.log).size();
-  options.steps = 6;
-  for (std::string from : {options.checkpoint + "/step-5.ckpt", options.checkpoint}) {
-    options.resume = from;
-    ASSERT_TRUE(train(options).ok());
-  }
-  auto lines = linesOf(options.log);
-  ASSERT_GT(lines.size(), before);
-  EXPECT_EQ(lines[before].find("{\"event\":\"resume\",\"step\":5,"), 0u) << lines[before];
-}
-
-TEST_F(TrainerTest, ResumeErrors) {
-  TrainOptions options;
-  options.resume = "latest";
-  EXPECT_EQ(train(options).status().message(),
-            "nothing to resume from: the spec has no checkpoint folder, name one with "
-            "--checkpoint");
-  EXPECT_EQ(train(options).status().code(), Code::usage);
-  options.checkpoint = folder / "run";
-  EXPECT_EQ(train(options).status().message(),
-            "no checkpoint in '" + options.checkpoint + "' to resume from");
-  options.resume = folder / "absent.ckpt";
-  EXPECT_EQ(train(options).status().message(),
-            "cannot read '" + options.resume + "': No such file or directory");
-
-  options.resume.clear();
-  options.steps = 3;
-  ASSERT_TRUE(train(options).ok());
-  options.resume = "latest";
-  options.seed = 8;
-  EXPECT_EQ(train(options).status().message(),
-            "cannot resume with seed 8: the checkpoint was trained with seed 7");
-  options.seed.reset();
-  std::string job = digitsJob;
-  job.replace(job.find("end: 43"), 7, "end: 35");
-  make({.job = job});
-  EXPECT_EQ(train(options).status().message(),
-            "cannot resume: the checkpoint was written with 43 training rows, the data now gives "
-            "35");
-  make({.modelHash = 43});
-  EXPECT_EQ(train(options).status().message(),
-            "checkpoint '" + options.checkpoint +
-                "/step-3.ckpt' is of another model: its states differ in name, type or shape from "
-                "this artifact's");
-}
-
-TEST_F(TrainerTest, ADamagedNewestCheckpointNamesTheOneBefore) {
-  make({.job = digitsJobWith(" checkpoint { every_steps: 2 }")});
-  TrainOptions options;
-  options.steps = 4;
-  options.checkpoint = folder / "run";
-  ASSERT_TRUE(train(options).ok());
-  std::string newest = options.checkpoint + "/step-4.ckpt";
-  Bytes bytes = readFile(newest);
-  bytes[bytes.size() / 2] ^= std::byte(1);
-  writeFile(newest, bytes);
-  options.resume = "latest";
-  EXPECT_EQ(train(options).status().message(), "checkpoint '" + newest +
-                                                   "' is damaged: its checksum differs; the one "
-                                                   "before it is '" +
-                                                   options.checkpoint + "/step-2.ckpt'");
-}
-
-TEST_F(TrainerTest, CheckpointsByStepsAndEpochsKeepTheNewest) {
-  auto kept = [&](std::string_view checkpoint, const char *name) {
-    make({.job = digitsJobWith(checkpoint)});
-    TrainOptions options;
-    options.steps = 20;
-    options.checkpoint = folder / name;
-    EXPECT_TRUE(train(options).ok());
-    std::vector<int64_t> steps;
-    for (int64_t step = 0; step <= 30; ++step)
-      if (exists(options.checkpoint + "/step-" + std::to_string(step) + ".ckpt"))
-        steps.push_back(step);
-    return steps;
-  };
-  using Steps = std::vector<int64_t>;
-  EXPECT_EQ(kept(" checkpoint { every_steps: 4 }", "a"), (Steps{12, 16, 20}));
-  EXPECT_EQ(kept(" checkpoint { every_epochs: 1 keep: 9 }", "b"), (Steps{6, 12, 18, 20}));
-  EXPECT_EQ(kept(" checkpoint { every_epochs: 2 keep: 2 }", "c"), (Steps{12, 20}));
-  EXPECT_EQ(kept("", "d/e/f"), (Steps{12, 18, 20}));
-}
-
-TEST_F(TrainerTest, ANewTrainingDoesNotReplaceAnEarlierOnesCheckpoints) {
-  make({.job = digitsJobWith(" checkpoint { every_steps: 4 }")});
-  TrainOptions options;
-  options.checkpoint = folder / "run";
-  options.steps = 10;
-  ASSERT_TRUE(train(options).ok());
-  CheckpointFolder run(options.checkpoint);
-  std::vector<int64_t> before = run.steps();
-
-  TrainOptions again = options;
-  again.log = folder / "log.jsonl";
-  again.onStep = [](const StepReport &) {
-    ADD_FAILURE() << "a step was made";
-    return false;
-  };
-  std::string refused = "folder '" + options.checkpoint +
-                        "' holds checkpoints of an earlier training, the newest '" + run.file(10) +
-                        "', which a new one would replace: go on from it with --resume, or name "
-                        "another folder with --checkpoint or remove this one";
-  EXPECT_EQ(train(again).status().message(), refused);
-  EXPECT_EQ(train(again).status().code(), Code::error);
-  EXPECT_EQ(run.steps(), before);
-  EXPECT_FALSE(exists(again.log));
-
-  // Nor does one that goes on from a checkpoint elsewhere.
-  options.checkpoint = folder / "other";
-  options.resume = run.file(8);
-  ASSERT_TRUE(train(options).ok());
-  again.resume = CheckpointFolder(options.checkpoint).file(10);
-  EXPECT_EQ(train(again).status().message(), refused);
-
-  // From an older one of the folder it does, for that is what was asked.
-  options.checkpoint = folder / "run";
-  options.steps = 9;
-  ASSERT_TRUE(train(options).ok());
-  EXPECT_EQ(run.steps(), (std::vector<int64_t>{4, 8, 9}));
 }
 
 TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
@@ -407,6 +254,31 @@ TEST_F(TrainerTest, DataFolder) {
   options.dataFolder = folder / "absent";
   EXPECT_EQ(train(options).status().message(),
             "cannot find data file 'digits.npz', tried '" + options.dataFolder + "/digits.npz'");
+}
+
+TEST_F(TrainerTest, FieldsInMemoryTakeTheFilesPlace) {
+  auto fromFiles = train({.steps = 9});
+  ASSERT_TRUE(fromFiles.ok()) << fromFiles.status().message();
+  // What digits.npz holds, of which the job selects the same rows.
+  std::vector<uint8_t> images(60 * 4);
+  std::iota(images.begin(), images.end(), uint8_t(0));
+  std::vector<int64_t> labels(60);
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = int64_t(i % 10);
+  auto bytes = [](const auto &values) {
+    return reinterpret_cast<const std::byte *>(values.data());
+  };
+  TrainOptions options;
+  options.steps = 9;
+  options.fields = {{{"images", GRADC_U8, {2, 2}}, 60, bytes(images), nullptr},
+                    {{"labels", GRADC_I64, {}}, 60, bytes(labels), nullptr}};
+  auto fromMemory = train(options);
+  ASSERT_TRUE(fromMemory.ok()) << fromMemory.status().message();
+  EXPECT_EQ(fromMemory->losses, fromFiles->losses);
+  options.fields.pop_back();
+  EXPECT_EQ(train(options).status().message(),
+            "model input 'y' is fed from field 'labels', but the memory that was given has "
+            "'images'");
 }
 
 TEST_F(TrainerTest, JobErrors) {

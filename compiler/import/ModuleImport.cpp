@@ -1,0 +1,104 @@
+// What becomes of a model without a spec, and what a job does first.
+#include "dialects/Pch.h"
+
+#include "compiler/import/ModuleImport.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// All graph outputs of all graph inputs, in the graph's order.
+LogicalResult ModuleImport::importForward(int64_t batch,
+                                          llvm::function_ref<std::string(StringRef)> fieldOf) {
+  EntryImport entry(model, states, options, "forward", batch, /*training=*/false);
+  std::vector<std::string> outputs;
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    outputs.push_back(output.name());
+  Builder &b = entry.getBuilder();
+  auto bind = [&](const onnx::ValueInfoProto &input) -> Value {
+    FailureOr<RankedTensorType> type = entry.inputType(input);
+    if (failed(type))
+      return nullptr;
+    SmallVector<NamedAttribute> more;
+    if (std::string field = fieldOf(input.name()); !field.empty())
+      more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
+    return entry.addArgument(*type, input.name(), "data", more);
+  };
+  if (failed(entry.importNodes(outputs, bind)))
+    return failure();
+  for (const std::string &name : outputs)
+    entry.addResult(entry.value(name), name, "output");
+  entry.finish();
+  imported.boundInputs = entry.getBoundInputs();
+  imported.foldedNodes = entry.getFoldedNodes();
+  return success();
+}
+
+FailureOr<Imported> ModuleImport::finish() {
+  states.finish(imported.verdicts);
+  // What the ops' own constraints say is the last net under the importer's checks.
+  if (failed(verify(*module)))
+    return failure();
+  imported.modelBytes = model.bytes();
+  for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
+    OnnxModel::Tied tied = model.tiedTo(range.state);
+    StringRef symbol = states.symbol(tied.initializer);
+    if (!symbol.empty())
+      imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
+  }
+  imported.module = std::move(module);
+  return std::move(imported);
+}
+
+InFlightDiagnostic gradc::unknownName(Location where, StringRef what, StringRef name,
+                                      ArrayRef<std::string> known) {
+  auto error = emitError(where);
+  error << what << " \"" << name << "\" is not in the model";
+  if (std::string near = nearest(name, known); !near.empty())
+    error << "; did you mean \"" << near << "\"?";
+  else
+    error << "; it has " << llvm::join(known, ", ");
+  return error;
+}
+
+LogicalResult gradc::checkOptions(const OnnxModel &model, const ImportOptions &options) {
+  std::vector<std::string> inputs = model.inputNames(), symbols;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty())
+        symbols.push_back(dim.dim_param());
+  bool ok = true;
+  auto checkNames = [&](const auto &given, StringRef what) {
+    for (const auto &[name, value] : given)
+      if (!llvm::is_contained(inputs, name)) {
+        unknownName(model.fileLoc(), what, name, inputs);
+        ok = false;
+      }
+  };
+  checkNames(options.shapes, "--shape: graph input");
+  checkNames(options.inputs, "--input: graph input");
+  for (const auto &[name, size] : options.dims)
+    if (!llvm::is_contained(symbols, name)) {
+      unknownName(model.fileLoc(), "symbolic dim", name, symbols);
+      ok = false;
+    }
+  return success(ok);
+}
+
+void gradc::loadGradDialects(MLIRContext &context) {
+  context.loadDialect<GradDialect, func::FuncDialect>();
+}
+
+FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
+                                       const ImportOptions &options) {
+  loadGradDialects(context);
+  FailureOr<std::unique_ptr<OnnxModel>> model = OnnxModel::read(context, onnxPath);
+  if (failed(model))
+    return failure();
+  ModuleImport import(**model, options);
+  if (failed(checkOptions(**model, options)) ||
+      failed(import.importForward(0, [](StringRef) { return std::string(); })))
+    return failure();
+  return import.finish();
+}

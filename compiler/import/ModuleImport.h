@@ -1,0 +1,37 @@
+// A model on its way to a module, which a job shares with a model alone.
+#ifndef COMPILER_IMPORT_MODULEIMPORT_H
+#define COMPILER_IMPORT_MODULEIMPORT_H
+
+#include "compiler/import/Import.h"
+#include "compiler/import/ImportGraph.h"
+
+namespace gradc {
+
+/// Collects entries; `finish` makes the module of them.
+class ModuleImport {
+public:
+  ModuleImport(const OnnxModel &model, const ImportOptions &options)
+      : model(model), options(options), module(mlir::ModuleOp::create(model.fileLoc())),
+        states(model, *module) {}
+
+  mlir::LogicalResult importForward(int64_t batch,
+                                    llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
+  mlir::FailureOr<Imported> finish();
+
+  const OnnxModel &model;
+  const ImportOptions &options;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  States states;
+  Imported imported;
+};
+
+/// A name that is not in the model, with the one that was likely meant.
+mlir::InFlightDiagnostic unknownName(mlir::Location where, llvm::StringRef what,
+                                     llvm::StringRef name, llvm::ArrayRef<std::string> known);
+/// Names on the command line that the model does not have.
+mlir::LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &options);
+void loadGradDialects(mlir::MLIRContext &context);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,198 @@
+// Checkpoints in their folder, and going on from them.
+#include "test/unit/runtime/train/TrainModel.h"
+
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/CheckpointFolder.h"
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <numeric>
+#include <unistd.h>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+using ResumeTest = TrainTest;
+
+std::string digitsJobWith(std::string_view more) { return digitsJob + std::string(more); }
+
+TEST_F(ResumeTest, ResumeAfterAnyStepGivesTheSameBits) {
+  TrainOptions options;
+  options.steps = 20;
+  options.exportPath = folder / "whole.onnx";
+  auto whole = train(options);
+  ASSERT_TRUE(whole.ok());
+  Bytes expected = readFile(options.exportPath);
+  for (int64_t stop = 1; stop <= 20; ++stop) {
+    TrainOptions first;
+    first.steps = stop;
+    first.checkpoint = folder / ("run" + std::to_string(stop));
+    ASSERT_TRUE(train(first).ok());
+    TrainOptions second = options;
+    second.checkpoint = first.checkpoint;
+    second.resume = "latest";
+    second.exportPath = folder / "resumed.onnx";
+    auto summary = train(second);
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    EXPECT_EQ(summary->steps, 20);
+    EXPECT_EQ(summary->losses,
+              std::vector<float>(whole->losses.begin() + stop, whole->losses.end()));
+    EXPECT_EQ(readFile(second.exportPath), expected) << stop;
+    EXPECT_EQ(summary->evaluation[0].value, whole->evaluation[0].value);
+  }
+}
+
+TEST_F(ResumeTest, ResumeFromAFileOrAFolderAppendsToTheLog) {
+  TrainOptions options;
+  options.steps = 5;
+  options.checkpoint = folder / "run";
+  options.log = folder / "log.jsonl";
+  ASSERT_TRUE(train(options).ok());
+  size_t before = linesOf(options.log).size();
+  options.steps = 6;
+  for (std::string from : {options.checkpoint + "/step-5.ckpt", options.checkpoint}) {
+    options.resume = from;
+    ASSERT_TRUE(train(options).ok());
+  }
+  auto lines = linesOf(options.log);
+  ASSERT_GT(lines.size(), before);
+  EXPECT_EQ(lines[before].find("{\"event\":\"resume\",\"step\":5,"), 0u) << lines[before];
+}
+
+TEST_F(ResumeTest, ResumeErrors) {
+  TrainOptions options;
+  options.resume = "latest";
+  EXPECT_EQ(train(options).status().message(),
+            "nothing to resume from: the spec has no checkpoint folder, name one with "
+            "--checkpoint");
+  EXPECT_EQ(train(options).status().code(), Code::usage);
+  options.checkpoint = folder / "run";
+  EXPECT_EQ(train(options).status().message(),
+            "no checkpoint in '" + options.checkpoint + "' to resume from");
+  options.resume = folder / "absent.ckpt";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot read '" + options.resume + "': No such file or directory");
+
+  options.resume.clear();
+  options.steps = 3;
+  ASSERT_TRUE(train(options).ok());
+  options.resume = "latest";
+  options.seed = 8;
+  EXPECT_EQ(train(options).status().message(),
+            "cannot resume with seed 8: the checkpoint was trained with seed 7");
+  options.seed.reset();
+  std::string job = digitsJob;
+  job.replace(job.find("end: 43"), 7, "end: 35");
+  make({.job = job});
+  EXPECT_EQ(train(options).status().message(),
+            "cannot resume: the checkpoint was written with 43 training rows, the data now gives "
+            "35");
+  make({.modelHash = 43});
+  EXPECT_EQ(train(options).status().message(),
+            "checkpoint '" + options.checkpoint +
+                "/step-3.ckpt' is of another model: its states differ in name, type or shape from "
+                "this artifact's");
+}
+
+TEST_F(ResumeTest, ADamagedNewestCheckpointNamesTheOneBefore) {
+  make({.job = digitsJobWith(" checkpoint { every_steps: 2 }")});
+  TrainOptions options;
+  options.steps = 4;
+  options.checkpoint = folder / "run";
+  ASSERT_TRUE(train(options).ok());
+  std::string newest = options.checkpoint + "/step-4.ckpt";
+  Bytes bytes = readFile(newest);
+  bytes[bytes.size() / 2] ^= std::byte(1);
+  writeFile(newest, bytes);
+  options.resume = "latest";
+  EXPECT_EQ(train(options).status().message(), "checkpoint '" + newest +
+                                                   "' is damaged: its checksum differs; the one "
+                                                   "before it is '" +
+                                                   options.checkpoint + "/step-2.ckpt'");
+}
+
+TEST_F(ResumeTest, CheckpointsByStepsAndEpochsKeepTheNewest) {
+  auto kept = [&](std::string_view checkpoint, const char *name) {
+    make({.job = digitsJobWith(checkpoint)});
+    TrainOptions options;
+    options.steps = 20;
+    options.checkpoint = folder / name;
+    EXPECT_TRUE(train(options).ok());
+    std::vector<int64_t> steps;
+    for (int64_t step = 0; step <= 30; ++step)
+      if (exists(options.checkpoint + "/step-" + std::to_string(step) + ".ckpt"))
+        steps.push_back(step);
+    return steps;
+  };
+  using Steps = std::vector<int64_t>;
+  EXPECT_EQ(kept(" checkpoint { every_steps: 4 }", "a"), (Steps{12, 16, 20}));
+  EXPECT_EQ(kept(" checkpoint { every_epochs: 1 keep: 9 }", "b"), (Steps{6, 12, 18, 20}));
+  EXPECT_EQ(kept(" checkpoint { every_epochs: 2 keep: 2 }", "c"), (Steps{12, 20}));
+  EXPECT_EQ(kept("", "d/e/f"), (Steps{12, 18, 20}));
+}
+
+TEST_F(ResumeTest, ANewTrainingDoesNotReplaceAnEarlierOnesCheckpoints) {
+  make({.job = digitsJobWith(" checkpoint { every_steps: 4 }")});
+  TrainOptions options;
+  options.checkpoint = folder / "run";
+  options.steps = 10;
+  ASSERT_TRUE(train(options).ok());
+  CheckpointFolder run(options.checkpoint);
+  std::vector<int64_t> before = run.steps();
+
+  TrainOptions again = options;
+  again.log = folder / "log.jsonl";
+  again.onStep = [](const StepReport &) {
+    ADD_FAILURE() << "a step was made";
+    return false;
+  };
+  std::string refused = "folder '" + options.checkpoint +
+                        "' holds checkpoints of an earlier training, the newest '" + run.file(10) +
+                        "', which a new one would replace: go on from it with --resume, or name "
+                        "another folder with --checkpoint or remove this one";
+  EXPECT_EQ(train(again).status().message(), refused);
+  EXPECT_EQ(train(again).status().code(), Code::error);
+  EXPECT_EQ(run.steps(), before);
+  EXPECT_FALSE(exists(again.log));
+
+  // Nor does one that goes on from a checkpoint elsewhere.
+  options.checkpoint = folder / "other";
+  options.resume = run.file(8);
+  ASSERT_TRUE(train(options).ok());
+  again.resume = CheckpointFolder(options.checkpoint).file(10);
+  EXPECT_EQ(train(again).status().message(), refused);
+
+  // From an older one of the folder it does, for that is what was asked.
+  options.checkpoint = folder / "run";
+  options.steps = 9;
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(run.steps(), (std::vector<int64_t>{4, 8, 9}));
+}
+
+TEST_F(ResumeTest, WhatTheDataWasStandardizedByIsInTheCheckpoint) {
+  std::string job = digitsJob, map = "map { field: \"images\" cast: F32 scale: 0.01 }";
+  for (size_t at; (at = job.find(map)) != job.npos;)
+    job.replace(at, map.size(), "map { field: \"images\" standardize { } } parallelism: 2");
+  make({.job = job});
+  TrainOptions options;
+  options.steps = 20;
+  auto whole = train(options);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  options.steps = 9;
+  options.checkpoint = folder / "run";
+  ASSERT_TRUE(train(options).ok());
+  auto checkpoint = Checkpoint::open(folder / "run/step-9.ckpt");
+  ASSERT_TRUE(checkpoint.ok());
+  EXPECT_EQ(checkpoint->position().dataState.at("standardize images").size(), 2 * 2u);
+  options.steps = 20;
+  options.resume = "latest";
+  auto rest = train(options);
+  ASSERT_TRUE(rest.ok()) << rest.status().message();
+  EXPECT_TRUE(std::equal(rest->losses.begin(), rest->losses.end(), whole->losses.begin() + 9));
+  EXPECT_EQ(rest->evaluation.front().value, whole->evaluation.front().value);
+}
+
+} // namespace

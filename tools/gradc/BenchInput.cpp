@@ -1,0 +1,71 @@
+// The loop of a training without its steps.
+#include "tools/gradc/BenchInput.h"
+
+#include "runtime/core/Text.h"
+#include "runtime/train/EntryCall.h"
+#include "runtime/train/Job.h"
+
+#include <chrono>
+
+namespace gradc {
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Result<InputBenchResult> measureInput(const Artifact &artifact, double seconds) {
+  auto job = Job::read(artifact, {});
+  if (!job)
+    return job.status();
+  const gradc_artifact_entry *train = nullptr;
+  DataContext context;
+  context.tailAllowed = false;
+  for (const auto &entry : artifact.elements<gradc_artifact_entry>(artifact.levels()[0].entries)) {
+    std::string_view name = artifact.string(entry.name);
+    if (name == "train")
+      train = &entry;
+    context.tailAllowed |= name == "train.tail";
+  }
+  if (!train)
+    return Status::invalid("the artifact has no entry 'train'");
+  context.folders = job->dataFolders;
+  context.demands = demandsOf(artifact, *train);
+  context.seed = job->seed;
+  context.state = job->dataState;
+
+  InputBenchResult result;
+  Clock::time_point begin = Clock::now();
+  auto dataset = makeDataset(job->data, context);
+  if (!dataset)
+    return dataset.status();
+  auto iterator = (*dataset)->iterate();
+  Batch batch = (*dataset)->allocate();
+  result.batch = (*dataset)->batchSize();
+  result.open = secondsSince(begin);
+
+  begin = Clock::now();
+  int64_t inEpoch = 0;
+  bool isFirst = true;
+  for (double elapsed = 0; elapsed < seconds || result.rows == 0;) {
+    if (Status status = iterator->next(batch); !status.ok())
+      return status;
+    inEpoch += batch.rows;
+    result.rows += batch.rows;
+    result.skipped += batch.skipped;
+    elapsed = secondsSince(begin);
+    (isFirst ? result.firstRate : result.laterRate) = double(inEpoch) / elapsed;
+    if (isFirst && batch.endsEpoch) {
+      isFirst = false;
+      seconds -= elapsed;
+      begin = Clock::now();
+      inEpoch = 0;
+      elapsed = 0;
+    }
+  }
+  result.report = iterator->report();
+  return result;
+}
+
+} // namespace gradc
