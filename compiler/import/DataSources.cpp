@@ -9,6 +9,7 @@
 #include "compiler/import/TableFile.h"
 #include "llvm/Support/FileSystem.h"
 #include <glob.h>
+#include <numeric>
 
 using namespace mlir;
 using namespace gradc;
@@ -299,7 +300,6 @@ static LogicalResult describeFolder(SourceLook &source, const spec::Folder &fold
 static LogicalResult describeTfRecord(SourceLook &source, const spec::TfRecord &records) {
   Builder b(&source.context);
   DataSet &set = source.set;
-  set.file = records.path(0);
   for (const spec::RecordFeature &feature : records.feature()) {
     FieldType field = {feature.type() == spec::BYTES   ? b.getIntegerType(8, /*isSigned=*/false)
                        : feature.type() == spec::FLOAT ? Type(b.getF32Type())
@@ -310,20 +310,11 @@ static LogicalResult describeTfRecord(SourceLook &source, const spec::TfRecord &
     set.fields[feature.has_field() ? feature.field() : feature.name()] = field;
   }
   set.known = true;
-  int64_t rows = 0;
-  for (const std::string &name : records.path()) {
-    std::string path = source.spec.resolve(name);
-    if (!llvm::sys::fs::exists(path)) {
-      set.whyUnknown = "\"" + name + "\" is not there yet";
-      return success();
-    }
-    auto count = countRecords(path);
-    if (!count)
-      return source.error() << "cannot read the data file \"" << path
-                            << "\": " << llvm::toString(count.takeError());
-    rows += *count;
-  }
-  set.rows = rows;
+  auto counts = look(source, records.path(), countRecords);
+  if (failed(counts))
+    return failure();
+  if (!counts->empty())
+    set.rows = std::accumulate(counts->begin(), counts->end(), int64_t(0));
   return success();
 }
 

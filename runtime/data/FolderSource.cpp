@@ -87,7 +87,8 @@ Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline
   for (const FieldUse &use : context.uses)
     if (use.field != image && use.field != label)
       return missingField(use, "the folder source", names);
-  auto folder = findFile(config.string("path"), context.folders);
+  auto folder = context.file.empty() ? findFile(config.string("path"), context.folders)
+                                     : Result(context.file);
   if (!folder)
     return folder.status();
   Result<PictureListing> listing = Status();

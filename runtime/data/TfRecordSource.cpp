@@ -1,4 +1,4 @@
-// Features of tf.train.Examples in TFRecord files.
+// Features of tf.train.Examples in a TFRecord file.
 #include "runtime/core/Text.h"
 #include "runtime/data/ArraySource.h"
 #include "runtime/data/Example.h"
@@ -11,13 +11,6 @@ namespace gradc {
 
 namespace {
 
-struct RecordFile {
-  std::string path;
-  std::shared_ptr<const MappedFile> file;
-  std::vector<uint64_t> offsets;
-  int64_t firstRow = 0;
-};
-
 /// What the spec says of a feature: its name in the examples, and the field that it becomes.
 struct Feature {
   std::string name;
@@ -26,56 +19,44 @@ struct Feature {
 
 class TfRecordSource final : public Table {
 public:
-  TfRecordSource(std::vector<RecordFile> files, std::vector<Feature> features, size_t slot)
-      : files(std::move(files)), features(std::move(features)), slot(slot) {
+  TfRecordSource(OpenFile file, std::vector<uint64_t> offsets, std::vector<Feature> features,
+                 size_t slot)
+      : file(std::move(file)), offsets(std::move(offsets)), features(std::move(features)),
+        slot(slot) {
     for (const Feature &feature : this->features)
       fieldList.push_back(feature.field);
   }
 
   std::span<const Field> fields() const override { return fieldList; }
-  int64_t rows() const override {
-    return files.back().firstRow + int64_t(files.back().offsets.size());
-  }
-  std::string origin() const override {
-    return files.size() == 1 ? text('\'', files.front().path, '\'')
-                             : text(files.size(), " files from '", files.front().path, "' on");
-  }
+  int64_t rows() const override { return int64_t(offsets.size()); }
+  std::string origin() const override { return text('\'', file.path, '\''); }
   std::string describeRow(int64_t row) const override {
-    const RecordFile &file = fileOf(row);
-    return text("record ", row - file.firstRow, " of '", file.path, '\'');
+    return text("record ", row, " of ", origin());
   }
 
   void order(uint64_t, std::vector<int64_t> &rows) const override {
-    rows.resize(size_t(this->rows()));
+    rows.resize(offsets.size());
     std::iota(rows.begin(), rows.end(), 0);
   }
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
-    const RecordFile &file = fileOf(row.row);
-    auto record = readTfRecord(file.file->bytes(), file.offsets[size_t(row.row - file.firstRow)]);
+    auto wrong = [&](const Status &status, const auto &...what) {
+      return Status(status.code(), text(describeRow(row.row), what..., ' ', status.message()));
+    };
+    auto record = readTfRecord(file.file->bytes(), offsets[size_t(row.row)]);
     if (!record)
-      return Status(record.status().code(),
-                    text(describeRow(row.row), ' ', record.status().message()));
+      return wrong(record.status());
     const Feature &feature = features[field];
     auto found = findFeature(*record, feature.name);
     if (!found)
-      return Status(found.status().code(),
-                    text(describeRow(row.row), ' ', found.status().message()));
+      return wrong(found.status());
     auto value = read(*found, feature.field, scratch.slot(slot + field));
     if (!value)
-      return Status(value.status().code(), text(describeRow(row.row), ": feature '", feature.name,
-                                                "' ", value.status().message()));
+      return wrong(value.status(), ": feature '", feature.name, '\'');
     return value;
   }
 
 private:
-  const RecordFile &fileOf(int64_t row) const {
-    auto after =
-        std::upper_bound(files.begin(), files.end(), row,
-                         [](int64_t row, const RecordFile &f) { return row < f.firstRow; });
-    return *(after - 1);
-  }
-
   static Result<Value> read(const ExampleFeature &feature, const Field &field, ScratchSlot &slot) {
     if (field.dtype == GRADC_U8) {
       auto bytes = readBytes(feature);
@@ -97,7 +78,8 @@ private:
     return Value{out, field.shape, field.bytes()};
   }
 
-  std::vector<RecordFile> files; ///< none is empty
+  OpenFile file;
+  std::vector<uint64_t> offsets;
   std::vector<Feature> features;
   std::vector<Field> fieldList;
   size_t slot; ///< one a field
@@ -127,28 +109,6 @@ Result<Feature> readFeature(Config config) {
   return feature;
 }
 
-Result<std::vector<RecordFile>> openFiles(Config config, const DataContext &context) {
-  std::vector<RecordFile> files;
-  int64_t rows = 0;
-  for (Config child : config.children("path")) {
-    auto path = findFile(child.string(), context.folders);
-    if (!path)
-      return path.status();
-    auto file = MappedFile::open(*path);
-    if (!file)
-      return file.status();
-    auto offsets = indexTfRecords((*file)->bytes());
-    if (offsets.empty())
-      continue;
-    auto count = int64_t(offsets.size());
-    files.push_back({std::move(*path), std::move(*file), std::move(offsets), rows});
-    rows += count;
-  }
-  if (files.empty())
-    return Status::error("the data set is empty: the tfrecord files have no records");
-  return files;
-}
-
 } // namespace
 
 Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline) {
@@ -165,11 +125,15 @@ Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeli
   for (const FieldUse &use : context.uses)
     if (std::find(names.begin(), names.end(), use.field) == names.end())
       return missingField(use, "the tfrecord source", names);
-  auto files = openFiles(config, context);
-  if (!files)
-    return files.status();
+  auto file = openFile(config.string("path"), context);
+  if (!file)
+    return file.status();
+  auto offsets = indexTfRecords(file->file->bytes());
+  if (offsets.empty())
+    return Status::error(text("the data set is empty: '", file->path, "' has no records"));
   size_t slots = pipeline.newSlots(features.size());
-  pipeline.table = std::make_shared<TfRecordSource>(std::move(*files), std::move(features), slots);
+  pipeline.table = std::make_shared<TfRecordSource>(std::move(*file), std::move(offsets),
+                                                    std::move(features), slots);
   return {};
 }
 

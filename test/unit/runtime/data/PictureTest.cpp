@@ -260,8 +260,10 @@ TEST_F(PictureTest, SpecErrors) {
 class RecordSourceTest : public PictureTest {
 protected:
   RecordSourceTest() {
+    for (Demand &demand : context.demands)
+      demand.classes = demand.field == "label" ? 3 : 0;
     writeFile(folder / "one.tfrecord", tfRecords({example("png-rgb", 0), example("jpeg-420", 1)}));
-    writeFile(folder / "two.tfrecord", tfRecords({example("jpeg-gray", 1)}));
+    writeFile(folder / "two.tfrecord", tfRecords({example("jpeg-gray", 2)}));
   }
   static Bytes example(const char *name, int64_t label) {
     return encodeExample({{"image/encoded", bytesFeature({file(name)})},
@@ -276,10 +278,10 @@ protected:
   const std::string both = R"(path: "one.tfrecord" path: "two.tfrecord")";
 };
 
-TEST_F(RecordSourceTest, FilesFollowEachOther) {
+TEST_F(RecordSourceTest, FilesTakeTurns) {
   Run all = run(records(both) + usual + "batch { size: 2 }");
   EXPECT_EQ(all.error, "");
-  EXPECT_EQ(all.labels, (std::vector<int64_t>{0, 1, 1}));
+  EXPECT_EQ(all.labels, (std::vector<int64_t>{0, 2, 1}));
   Run folders = run(spec(usual));
   size_t picture = 3 * 16 * 16;
   EXPECT_TRUE(std::equal(all.pixels.begin(), all.pixels.begin() + ptrdiff_t(picture),
@@ -287,13 +289,13 @@ TEST_F(RecordSourceTest, FilesFollowEachOther) {
 }
 
 TEST_F(RecordSourceTest, FixedShapes) {
-  context.demands = {{"box", "x", GRADC_F32, {3}, 0}, {"label", "y", GRADC_I64, {}, 2}};
+  context.demands = {{"box", "x", GRADC_F32, {3}, 0}, {"label", "y", GRADC_I64, {}, 3}};
   auto shaped = [&](std::string_view feature) {
     return run("source { tfrecord { " + both + " feature { " + std::string(feature) +
                " } feature { name: \"label\" type: INT64 } } } batch { size: 2 }");
   };
   EXPECT_EQ(shaped("name: \"box\" type: FLOAT shape: 3").pixels,
-            (std::vector<float>{1, 2, 0, 1, 2, 1, 1, 2, 1}));
+            (std::vector<float>{1, 2, 0, 1, 2, 2, 1, 2, 1}));
   context.demands[0].shape = {2};
   EXPECT_EQ(shaped("name: \"box\" type: FLOAT shape: 2").error,
             "record 0 of '" + folder / "one.tfrecord" +
@@ -321,7 +323,7 @@ TEST_F(RecordSourceTest, ErrorsNameFileAndRecord) {
             "cannot find data file 'three.tfrecord', tried '" + folder / "three.tfrecord" + "'");
   writeFile(folder / "one.tfrecord", {});
   EXPECT_EQ(run(records("path: \"one.tfrecord\"") + usual + "batch { size: 2 }").error,
-            "the data set is empty: the tfrecord files have no records");
+            "the data set is empty: '" + folder / "one.tfrecord" + "' has no records");
   EXPECT_EQ(run(records(both, "type: TEXT") + usual + "batch { size: 2 }").error,
             "tfrecord feature 'label' has type 'TEXT', expected BYTES, FLOAT or INT64");
 }
