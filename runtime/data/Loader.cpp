@@ -57,6 +57,7 @@ public:
     for (const Field &field : table.fields())
       rowBytes.push_back(field.bytes());
     scratches.push_back(std::make_unique<Scratch>());
+    std::lock_guard lock(mutex);
     adapt(tuner.tuning());
   }
   ~Loader() override { stop(); }
@@ -455,6 +456,7 @@ Status Loader::restore(Position position) {
     return Status::error(text("cannot go on at row ", position.row,
                               " of an epoch: ", table.origin(), " gives ", rows, " rows"));
   stop();
+  std::lock_guard lock(mutex); // the first thread runs before the last one is there
   discardFrom(0);
   failed = false;
   for (auto &slot : ring)
