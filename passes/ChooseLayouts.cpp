@@ -106,6 +106,8 @@ private:
   }
 
   PanelAttr wantedBy(exec::LaunchOp launch, unsigned operand) {
+    if (level.isCuda()) // neighbouring threads read neighbouring elements of a row-major tensor
+      return nullptr;
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     auto panel = panelOperand(kernel);
     if (!panel || panel->first.getArgNumber() != operand)

@@ -10,6 +10,10 @@ using namespace mlir::exec;
 static const Level table[] = {
     {"x86-64-v3", "x86-64-v3", "", 32, 6, 2},
     {"x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 8, 2},
+    // A thread's widest access is 128 bits, and its contraction tile four of those: 16
+    // accumulators.
+    {"cuda:sm_80", "sm_80", "+ptx80", 16, 4, 1, 80},
+    {"cuda:sm_90", "sm_90", "+ptx80", 16, 4, 1, 90},
 };
 
 llvm::ArrayRef<Level> mlir::exec::levels() { return table; }
