@@ -108,7 +108,7 @@ FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOpt
              failure();
     names.push_back(native->name.str());
   }
-  // The artifact holds levels lowest first, each once.
+  // The artifact holds levels in their order, each once.
   std::vector<std::string> sorted;
   for (const exec::Level &level : exec::levels())
     if (llvm::is_contained(names, level.name))
@@ -159,6 +159,7 @@ static FailureOr<std::string> generate(ModuleOp level, EmitKind kind,
   PhaseTimer timer(("code for " + name).str(), options);
   CodegenOptions codegen;
   codegen.emit = kind;
+  codegen.llvmImage = options.llvmImage;
   if (options.timing)
     codegen.timing = [](StringRef phase, double seconds) {
       printTime(seconds * 1e3, "  " + phase + ", all kernels");

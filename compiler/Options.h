@@ -25,6 +25,8 @@ struct CompileOptions {
   bool timing = false;
   /// Kernel that the test-only corruption pass changes; empty: none.
   std::string corruptKernel;
+  /// Images of CUDA levels hold LLVM bitcode, which the simulated device of the tests runs.
+  bool llvmImage = false;
   /// Turn the program to f64 (gradient checks).
   bool retypeF64 = false;
 };

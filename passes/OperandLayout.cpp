@@ -43,6 +43,8 @@ static std::optional<std::pair<BlockArgument, int64_t>> panelOperand(exec::Kerne
 }
 
 PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
+  if (level.isCuda()) // neighbouring threads read neighbouring elements of a row-major tensor
+    return nullptr;
   auto panel = panelOperand(kernel);
   if (!panel || panel->first.getArgNumber() != operand)
     return nullptr;

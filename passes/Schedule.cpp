@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/Clusters.h"
 #include "passes/Passes.h"
+#include "passes/ScheduleBlocks.h"
 #include "passes/Winograd.h"
 
 using namespace mlir;
@@ -243,7 +244,10 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       return signalPassFailure();
     }
     for (auto kernel : getOperation().getOps<exec::KernelOp>())
-      kernel.setScheduleAttr(Scheduler(kernel, *level).run());
+      if (level->isCuda())
+        scheduleBlocks(kernel, *level);
+      else
+        kernel.setScheduleAttr(Scheduler(kernel, *level).run());
   }
 };
 

@@ -28,8 +28,9 @@ static bool hasWholeBlocks(ArrayRef<int64_t> picture) {
 
 static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level, Type element) {
   int64_t lanes = level.vectorBytes / 4;
-  return element.isF32() && std::min(channels, filters) >= level.winogradChannels &&
-         channels % lanes == 0 && filters % (lanes * level.tileVectors) == 0;
+  return element.isF32() && level.winogradChannels > 0 &&
+         std::min(channels, filters) >= level.winogradChannels && channels % lanes == 0 &&
+         filters % (lanes * level.tileVectors) == 0;
 }
 
 bool gradc::suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {

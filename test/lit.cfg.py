@@ -1,5 +1,6 @@
 """lit's configuration: `.mlir` and `.test` files run their RUN lines, GoogleTest programs run below unit/."""
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -25,6 +26,14 @@ config.substitutions += [
 with open("/proc/cpuinfo") as file:
     flags = next((line.split() for line in file if line.startswith("flags")), [])
 config.available_features.update(f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags)
+
+# Machine code for GPUs needs the CUDA toolkit's assembler: tests of it are skipped where there is none.
+homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] or ["/usr/local/cuda"]
+if any(os.access(os.path.join(home, "bin/ptxas"), os.X_OK) for home in homes) or shutil.which("ptxas"):
+    config.available_features.add("ptxas")
+for name in ("CUDA_HOME", "CUDA_PATH"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
 
 if config.sanitized:
     config.available_features.add("sanitizers")

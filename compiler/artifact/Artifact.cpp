@@ -170,6 +170,7 @@ private:
     kernel.bytes = op.getBytes().value_or(0);
     kernel.units = exec::kernelUnits(op);
     kernel.grain = op.getScheduleAttr().getGrain();
+    kernel.threads = op.getBlocksAttr() ? op.getBlocksAttr().getThreads() : 0;
     return kernel;
   }
 

@@ -5,8 +5,11 @@
 #include "compiler/codegen/cpu/Kernel.h"
 #include "compiler/codegen/cpu/Lower.h"
 #include "compiler/codegen/cpu/Object.h"
+#include "compiler/codegen/cuda/Kernel.h"
+#include "compiler/codegen/cuda/Module.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -47,13 +50,14 @@ private:
 } // namespace
 
 /// A module in `all` with the kernel's function.
-static LogicalResult emitLoops(exec::KernelOp kernel, ModuleOp all) {
+static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, ModuleOp all) {
   FailureOr<OwningOpRef<exec::KernelOp>> lowered = lowerRegion(kernel);
   if (failed(lowered))
     return failure();
   auto builder = OpBuilder::atBlockEnd(all.getBody());
   auto module = ModuleOp::create(builder, kernel.getLoc());
-  return cpu::emitKernel(**lowered, module, kernelSymbol(kernel));
+  auto emit = level.isCuda() ? cuda::emitKernel : cpu::emitKernel;
+  return emit(**lowered, module, kernelSymbol(kernel));
 }
 
 static std::string print(ModuleOp all) {
@@ -71,7 +75,7 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
-  context->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect,
+  context->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect,
                        cf::ControlFlowDialect>();
 
   OwningOpRef<ModuleOp> all = ModuleOp::create(module.getLoc());
@@ -79,7 +83,7 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
     Phase phase(options, "emit loops");
     bool good = true;
     for (auto kernel : module.getOps<exec::KernelOp>())
-      good &= succeeded(emitLoops(kernel, *all));
+      good &= succeeded(emitLoops(kernel, level, *all));
     if (!good)
       return failure();
   }
@@ -96,6 +100,10 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
   auto modules = llvm::to_vector(all->getOps<ModuleOp>());
   if (modules.empty()) // an image without kernels is still an image
     modules.push_back(ModuleOp::create(module.getLoc()));
+  if (level.isCuda()) {
+    Phase phase(options, "machine code");
+    return cuda::emitModules(modules, level, options);
+  }
   std::vector<std::string> parts(modules.size());
   {
     Phase phase(options, "machine code");

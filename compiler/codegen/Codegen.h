@@ -11,9 +11,9 @@
 namespace gradc {
 
 enum class EmitKind {
-  image,    // a position-independent ELF shared object
-  object,   // the same before linking: one relocatable object
-  assembly, // the target's
+  image,    // a position-independent ELF shared object; CUDA: machine code with PTX beside it
+  object,   // the same before linking: one relocatable object; CUDA: a cubin
+  assembly, // the target's; CUDA: PTX
   llvm,     // LLVM IR, optimized
   mlir      // the loops, before they are lowered to LLVM
 };
@@ -25,6 +25,8 @@ struct CodegenOptions {
   /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on another's
   /// machine.
   std::string cpu, features;
+  /// The image of a CUDA level is LLVM bitcode: what the simulated device runs. Tests only.
+  bool llvmImage = false;
   /// Called with the name of a phase and its seconds, over all kernels.
   std::function<void(llvm::StringRef, double)> timing;
 };

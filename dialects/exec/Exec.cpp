@@ -1,5 +1,6 @@
 // Verifiers, accessors and syntax of the exec dialect.
 #include "dialects/exec/Exec.h"
+#include "dialects/exec/Blocks.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 
@@ -62,8 +63,29 @@ KernelOp exec::createKernel(MLIRContext *context, StringRef name, TypeRange argu
   return kernel;
 }
 
+std::pair<int64_t, int64_t> exec::blockTile(KernelOp kernel) {
+  constexpr int64_t mostColumns = 64;
+  ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
+  int64_t columns =
+      std::min<int64_t>(mostColumns, llvm::PowerOf2Ceil(kernel.getRoot().getShape().back()));
+  int64_t threadRows = kernel.getBlocksAttr().getThreads() / (columns / tile.back());
+  return {threadRows * tile.drop_back().back(), columns};
+}
+
 int64_t exec::kernelUnits(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (BlocksAttr blocks = kernel.getBlocksAttr()) {
+    if (!schedule.getBlock().empty()) {
+      auto [rows, columns] = blockTile(kernel);
+      int64_t width = kernel.getRoot().getShape().back();
+      return llvm::divideCeil(kernel.getRoot().getNumElements() / width, rows) *
+             llvm::divideCeil(width, columns);
+    }
+    int64_t units = 1;
+    for (int64_t d = 0; d < blocks.getRows(); ++d)
+      units *= llvm::divideCeil(kernel.getRoot().getDimSize(d), schedule.getTile()[d]);
+    return llvm::divideCeil(units, blocks.getUnits());
+  }
   if (schedule.getOrder().empty())
     return 1;
   int64_t dim = schedule.getOrder().front();
@@ -138,6 +160,11 @@ LogicalResult KernelOp::verify() {
     if (schedule.getTile().size() != size_t(getRoot().getRank()) ||
         schedule.getOrder().size() != schedule.getTile().size())
       return emitOpError("expected tile and order of rank ") << getRoot().getRank();
+  if (auto blocks = getBlocksAttr())
+    if (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
+        blocks.getRows() < 0 || blocks.getRows() > getRoot().getRank())
+      return emitOpError("expected blocks of whole teams over at most ")
+             << getRoot().getRank() << " dims, found " << blocks;
   return success();
 }
 

@@ -18,7 +18,7 @@ int64_t layoutBytes(RankedTensorType type, PanelAttr layout);
 /// A kernel outside any module, with arguments of these types and nothing in it.
 KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments);
 
-/// Units of one launch of a scheduled kernel: tiles along its outermost loop.
+/// Units of one launch of a scheduled kernel: tiles along its outermost loop; on a GPU, blocks.
 int64_t kernelUnits(KernelOp kernel);
 } // namespace mlir::exec
 

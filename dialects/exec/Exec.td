@@ -57,7 +57,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     the units that threads share: a unit's bits do not depend on who computes it. `grain`: units
     below which splitting does not pay. `block`, of a kernel that is one contraction: extents of its first reduced dims
     that are walked outside the tiles, a block at a time, with the result as accumulator in memory. So operands
-    that a tile would stream whole are read in pieces that stay in cache. `winograd`: a 3x3 convolution, or the gradient of
+    that a tile would stream whole are read in pieces that stay in cache. On a GPU, one extent: steps of the sum whose
+    operands a block's threads bring into shared memory together. `winograd`: a 3x3 convolution, or the gradient of
     its filter, by F(2x2, 3x3); `tile`, or `block`, then is what goes through its steps together.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
@@ -67,6 +68,22 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
     `grain` `=` $grain (`,` `block` `=` custom<Dims>($block)^)? (`winograd` `=` $winograd^)? `>`
+  }];
+}
+
+def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {
+  let summary = "how a GPU's threads share one kernel";
+  let description = [{
+    Blocks of `threads` threads; `team` of them work on one unit. A unit is a tile of the first `rows` dims of the
+    root space, last dim fastest; the team walks the dims after them together, and shares the work of every reduction that
+    a unit needs as a whole. `adjacent`: a team's members are neighbouring threads (what they read side by side is a
+    row); otherwise neighbouring threads are neighbouring units (they read columns side by side).
+  }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$team, "bool":$adjacent, "int64_t":$rows);
+  let assemblyFormat = "`<` `threads` `=` $threads `,` `team` `=` $team `,` `adjacent` `=` $adjacent `,` `rows` `=` $rows `>`";
+  let extraClassDeclaration = [{
+    /// Units of one block.
+    int64_t getUnits() { return getThreads() / getTeam(); }
   }];
 }
 
@@ -98,10 +115,11 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute an
     operand, then a result. `inplace` lists the operands that are only read at the root's own index: a result of the
     same type and layout may take the memory of any one of them.
-    `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
+    `blocks` goes with the schedule of a GPU. `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
-      OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<DenseI64ArrayAttr>:$inplace,
+      OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<Exec_Blocks>:$blocks,
+      OptionalAttr<DenseI64ArrayAttr>:$inplace,
       OptionalAttr<ArrayAttr>:$nodes, OptionalAttr<I64Attr>:$flops, OptionalAttr<I64Attr>:$bytes);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -11,6 +11,10 @@ static const Level table[] = {
     {"x86-64-v3", "x86-64-v3", "", 32, 6, 2, 32, false},
     {"x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 8, 2, 32, false},
     {"x86-64-v4+bf16", "x86-64-v4", "-prefer-256-bit,+avx512bf16", 64, 8, 2, 32, true},
+    // A thread's widest access is 128 bits, and its contraction tile four of those: 16
+    // accumulators.
+    {"cuda:sm_80", "sm_80", "+ptx80", 16, 4, 1, 0, false, 80},
+    {"cuda:sm_90", "sm_90", "+ptx80", 16, 4, 1, 0, false, 90},
 };
 
 llvm::ArrayRef<Level> mlir::exec::levels() { return table; }

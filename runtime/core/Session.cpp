@@ -2,6 +2,7 @@
 #include "runtime/core/Session.h"
 #include "runtime/core/DataType.h"
 #include "runtime/core/NonFinite.h"
+#include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
 #include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
@@ -16,14 +17,15 @@ namespace {
 
 class DeviceSession final : public Session {
 public:
-  DeviceSession(std::shared_ptr<const Artifact> artifact, std::unique_ptr<Device> device,
-                const gradc_artifact_level &level)
-      : theArtifact(std::move(artifact)), device(std::move(device)), theLevel(level) {}
+  DeviceSession(std::shared_ptr<const Artifact> artifact, Placement place)
+      : theArtifact(std::move(artifact)), device(std::move(place.device)), theLevel(*place.level),
+        note(std::move(place.note)) {}
 
   Status prepare();
 
   const Artifact &artifact() const override { return *theArtifact; }
   const gradc_artifact_level &level() const override { return theLevel; }
+  std::string placement() const override { return note; }
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
@@ -56,6 +58,7 @@ private:
     const gradc_artifact_entry *unpack = nullptr; // when packed
   };
 
+  Status fetch(void *host, const void *memory, uint64_t bytes);
   Status allocateBuffers();
   Status loadKernels();
   Result<Bound *> bind(const gradc_artifact_entry &entry);
@@ -78,6 +81,7 @@ private:
   std::shared_ptr<const Artifact> theArtifact;
   std::unique_ptr<Device> device;
   const gradc_artifact_level &theLevel;
+  std::string note;
   std::unique_ptr<Image> image;
   std::vector<void *> kernels;
   DeviceMemory stateMemory, arena;
@@ -230,15 +234,18 @@ Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const voi
     times.resize(program.launches().size() + 1);
   if (Status s = device->launch(program.launches(), profiled ? times.data() : nullptr); !s.ok())
     return s;
-  if (Status s = device->synchronize(); !s.ok())
-    return s;
   for (size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i])
       if (Status s = device->copyOut(outputs[i], program.resolve(results[i].slice),
                                      results[i].tensor.bytes);
           !s.ok())
         return s;
-  return {};
+  return device->synchronize();
+}
+
+Status DeviceSession::fetch(void *host, const void *memory, uint64_t bytes) {
+  Status copied = device->copyOut(host, memory, bytes);
+  return copied.ok() ? device->synchronize() : copied;
 }
 
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
@@ -253,7 +260,7 @@ Status DeviceSession::readState(uint32_t state, void *out) {
   const Storage &kept = storage[state];
   if (kept.unpack)
     return runOnce(*kept.unpack, {}, {&out, 1});
-  return device->copyOut(out, kept.primary, theArtifact->states()[state].tensor.bytes);
+  return fetch(out, kept.primary, theArtifact->states()[state].tensor.bytes);
 }
 
 Status DeviceSession::writeState(uint32_t state, const void *value) {
@@ -313,7 +320,7 @@ std::span<std::byte> DeviceSession::slice(const gradc_artifact_slice &slice) {
   if (device->sharesHostMemory())
     return {bytes, size_t(slice.bytes)};
   sliceCopy.resize(slice.bytes);
-  if (!device->copyOut(sliceCopy.data(), bytes, slice.bytes).ok())
+  if (!fetch(sliceCopy.data(), bytes, slice.bytes).ok())
     return {};
   return sliceCopy;
 }
@@ -345,39 +352,14 @@ Result<Session::NonFinite> DeviceSession::findNonFinite(const gradc_artifact_ent
       text("the replay of entry ", string(entry.name), " gives finite values only"));
 }
 
-/// The level asked for, or the highest one that the device executes.
-Result<const gradc_artifact_level *> chooseLevel(const Artifact &artifact, const Device &device,
-                                                 const std::string &wanted) {
-  const gradc_artifact_level *chosen = nullptr;
-  std::string offered;
-  bool known = false;
-  for (const gradc_artifact_level &level : artifact.levels()) {
-    std::string_view name = artifact.string(level.name);
-    offered += text(offered.empty() ? "" : ", ", name);
-    known = known || name == wanted;
-    if ((wanted.empty() || name == wanted) && device.executes(name))
-      chosen = &level;
-  }
-  if (chosen)
-    return chosen;
-  std::string has = "the artifact has code for " + (offered.empty() ? "no level" : offered);
-  if (!wanted.empty() && !known)
-    return Status(Code::usage, text("unknown level ", wanted, ": ", has));
-  return Status::error(text((wanted.empty() ? has : "cannot run level " + wanted),
-                            "; this machine offers ", device.describe()));
-}
-
 } // namespace
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact,
                                                  const SessionOptions &options) {
-  auto device = createHostDevice(options.threads);
-  if (!device)
-    return device.status();
-  auto level = chooseLevel(*artifact, **device, options.level);
-  if (!level)
-    return level.status();
-  auto session = std::make_unique<DeviceSession>(std::move(artifact), std::move(*device), **level);
+  auto placed = placeSession(*artifact, options);
+  if (!placed)
+    return placed.status();
+  auto session = std::make_unique<DeviceSession>(std::move(artifact), std::move(*placed));
   if (Status ready = session->prepare(); !ready.ok())
     return ready;
   return std::unique_ptr<Session>(std::move(session));

@@ -51,7 +51,7 @@ private:
 
 struct SessionOptions {
   int threads = 1;   ///< of the team; the same bits for any number; 0: one a CPU
-  std::string level; ///< empty: the highest level of the artifact that this machine executes
+  std::string level; ///< empty: a GPU's level where there is one, else the CPUs' highest
 };
 
 /// One model's state on one device. Not thread-safe: one caller at a time.
@@ -63,6 +63,8 @@ public:
 
   virtual const Artifact &artifact() const = 0;
   virtual const gradc_artifact_level &level() const = 0;
+  /// What a person should know of where it runs: "runs on NVIDIA H200 (...)"; often empty.
+  virtual std::string placement() const = 0;
   /// The entry of that name, or null.
   virtual const gradc_artifact_entry *findEntry(std::string_view name) const = 0;
 

@@ -24,9 +24,12 @@ public:
 /// One launch, with nothing left to look up.
 struct Launch {
   void *kernel;        ///< from Image::findKernel
-  void *const *slices; ///< operands, then results, in device memory
-  int64_t units;       ///< independent pieces of work
-  int64_t shares;      ///< how many workers it is worth to split them over; at least 1
+  void *const *slices; ///< operands, then results, in device memory; of an entry's launches, one
+                       ///< behind the other's
+  size_t sliceCount;
+  int64_t units;    ///< independent pieces of work
+  int64_t shares;   ///< how many workers it is worth to split them over; at least 1
+  uint32_t threads; ///< of a unit, where that is a GPU's block
   bool waits; ///< for all earlier launches; otherwise independent of those since the last wait
 };
 
@@ -46,6 +49,8 @@ public:
   /// Zeroed memory, aligned to 64 bytes; null when there is none.
   virtual void *allocate(uint64_t bytes) = 0;
   virtual void release(void *memory, uint64_t bytes) = 0;
+  /// Copies follow earlier launches and come before later ones. `host` of `copyIn` may change as
+  /// soon as it returns; that of `copyOut` holds the bytes when `synchronize` has returned.
   virtual Status copyIn(void *device, const void *host, uint64_t bytes) = 0;
   virtual Status copyOut(void *host, const void *device, uint64_t bytes) = 0;
 
@@ -55,7 +60,7 @@ public:
   /// it begins, and one when the last has ended; a launch ends when the next begins, so that its
   /// time has the wait for the slowest thread.
   virtual Status launch(std::span<const Launch> launches, int64_t *times) = 0;
-  /// Returns when all launches have ended.
+  /// Returns when all launches and copies have ended.
   virtual Status synchronize() = 0;
 };
 
@@ -88,6 +93,9 @@ private:
 /// The CPUs of this machine as a team of `threads`; 0: one thread for each CPU this process may
 /// use.
 Result<std::unique_ptr<Device>> createHostDevice(int threads);
+
+/// The first CUDA GPU. The failure says what is missing: driver, a new enough one, a device.
+Result<std::unique_ptr<Device>> createCudaDevice();
 
 } // namespace gradc
 

@@ -98,6 +98,8 @@ Status Loop::prepare(const Checkpoint *resume) {
 
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
   input.emplace(log, *progress);
+  if (std::string placement = session.placement(); !placement.empty())
+    progress->print(placement);
   sayWhatIsLeftOut("training", dataset, job.data);
   if (evaluation)
     sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);

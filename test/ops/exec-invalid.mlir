@@ -106,3 +106,19 @@ func.func @yield() {
   // expected-error @+1 {{expects parent op 'exec.kernel'}}
   exec.yield
 }
+
+// -----
+
+// expected-error @+1 {{expected blocks of whole teams over at most 1 dims, found #exec.blocks<threads = 100, team = 32, adjacent = true, rows = 1>}}
+exec.kernel @torn_team(%x: tensor<4xf32>) attributes {blocks = #exec.blocks<threads = 100, team = 32, adjacent = true, rows = 1>} {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected blocks of whole teams over at most 1 dims}}
+exec.kernel @many_rows(%x: tensor<4xf32>) attributes {blocks = #exec.blocks<threads = 64, team = 32, adjacent = true, rows = 2>} {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}

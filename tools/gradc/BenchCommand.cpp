@@ -122,8 +122,7 @@ void printInput(const InputBenchResult &result) {
              result.skipped ? fmt::format(", {} skipped", result.skipped) : "");
   fmt::print("  start     {}\n", timeText(result.open));
   fmt::print("  rows      {:.0f}/s in the first epoch", result.firstRate);
-  fmt::print("{}\n",
-             result.laterRate > 0 ? fmt::format(", {:.0f}/s later", result.laterRate) : "");
+  fmt::print("{}\n", result.laterRate > 0 ? fmt::format(", {:.0f}/s later", result.laterRate) : "");
   fmt::print("  threads   {}, {} batches ahead, {} of {}\n", report.workers ? report.workers : 1,
              report.depth, bytesText(int64_t(report.bytes)), bytesText(int64_t(report.budget)));
   double all = 0;

@@ -19,11 +19,20 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       ->type_name("NAME=DIMS");
   command
       .add_option("--target", targets,
-                  "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16")
+                  "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16, "
+                  "cuda:sm_80, cuda:sm_90")
       ->delimiter(',');
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");
+  command
+      .add_flag("--llvm-image", options.llvmImage, "CUDA code for the simulated device of tests")
+      ->group("");
   command.add_flag("--timing", options.timing, "print the time of each phase and pass");
+}
+
+/// As --target names it.
+static std::string targetName(const exec::Level &level) {
+  return level.isCuda() ? level.name.str() : "cpu:" + level.name.str();
 }
 
 int CompileArguments::finish() {
@@ -50,9 +59,10 @@ int CompileArguments::finish() {
       options.levels.push_back(native->name.str());
       continue;
     }
-    if (!level.consume_front("cpu:") || !exec::findLevel(level)) {
-      std::string known = llvm::join(
-          llvm::map_range(exec::levels(), [](auto &l) { return "cpu:" + l.name.str(); }), ", ");
+    level.consume_front("cpu:");
+    const exec::Level *found = exec::findLevel(level);
+    if (!found || targetName(*found) != target) {
+      std::string known = llvm::join(llvm::map_range(exec::levels(), targetName), ", ");
       return fail(Code::usage, "unknown target " + target + ": expected cpu, " + known);
     }
     options.levels.push_back(level.str());

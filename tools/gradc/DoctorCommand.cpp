@@ -1,4 +1,5 @@
 // gradc doctor: what this machine offers, what is missing, and how to get it.
+#include "compiler/codegen/cuda/Ptxas.h"
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/device/Device.h"
@@ -71,9 +72,21 @@ int doctor() {
   fmt::print("compiler   LLVM {}, its lld linked in\n", LLVM_VERSION_STRING);
   std::string problem;
   fmt::print("levels\n");
-  for (const mlir::exec::Level &level : mlir::exec::levels())
-    fmt::print("  {:14} {}\n", level.name.str(),
-               (*device)->executes(level.name) ? "runs here" : "this processor has not all of it");
+  auto gpu = createCudaDevice();
+  std::string ptxas = cuda::findTool("ptxas");
+  for (const mlir::exec::Level &level : mlir::exec::levels()) {
+    const Device *runsOn = !level.isCuda() ? device->get() : gpu ? gpu->get() : nullptr;
+    bool runs = runsOn && runsOn->executes(level.name);
+    std::string compiles = ptxas.empty()
+                               ? "no code for it: there is no ptxas, which comes with the "
+                                 "CUDA toolkit (CUDA_HOME tells where it is)"
+                               : "code for it with " + ptxas;
+    const char *elsewhere =
+        level.isCuda() ? "does not run here" : "this processor has not all of it";
+    fmt::print("  {:14} {}{}\n", level.name.str(), runs ? "runs here" : elsewhere,
+               level.isCuda() ? "; " + compiles : "");
+  }
+  fmt::print("  {}\n", gpu ? "GPU: " + (*gpu)->describe() : "no GPU: " + gpu.status().message());
   if (!mlir::exec::nativeLevel())
     problem = "this machine runs none of the levels: it needs AVX2 and FMA";
   fmt::print("runners\n");

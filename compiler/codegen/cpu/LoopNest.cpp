@@ -81,9 +81,17 @@ Value &LoopNest::known(Value value, const Point &p) {
   return scopes[depthOf(p)]->known[{value.getAsOpaquePointer(), p}];
 }
 
-LinearExpr LoopNest::variable(Value value) {
-  variables.push_back({value, unsigned(scopes.size() - 1)});
+LinearExpr LoopNest::variable(Value value, bool uniform) {
+  variables.push_back({value, unsigned(scopes.size() - 1), uniform});
   return LinearExpr::variable(variables.size() - 1);
+}
+
+bool LoopNest::isUniform(const LinearExpr &e) const {
+  return llvm::all_of(e.terms, [&](auto &term) { return variables[term.first].uniform; });
+}
+
+bool LoopNest::isUniform(const Point &p) const {
+  return llvm::all_of(p.coordinates, [&](const LinearExpr &e) { return isUniform(e); });
 }
 
 Value LoopNest::index(const LinearExpr &e) {
@@ -119,9 +127,11 @@ std::pair<LinearExpr, LinearExpr> LoopNest::divide(const LinearExpr &e, int64_t 
     return at->second;
   std::pair<LinearExpr, LinearExpr> result;
   Value dividend = index(e);
+  bool uniform = isUniform(e);
   atDepth(depth, [&] {
-    result = {variable(arith::DivUIOp::create(builder, location, dividend, constant(divisor))),
-              variable(arith::RemUIOp::create(builder, location, dividend, constant(divisor)))};
+    result = {
+        variable(arith::DivUIOp::create(builder, location, dividend, constant(divisor)), uniform),
+        variable(arith::RemUIOp::create(builder, location, dividend, constant(divisor)), uniform)};
   });
   quotients[{e, divisor}] = result;
   return result;

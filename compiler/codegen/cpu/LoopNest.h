@@ -40,8 +40,11 @@ public:
   /// What `value` is at `p`: empty until computed. One table a depth; it dies with its loop.
   mlir::Value &known(mlir::Value value, const Point &p);
 
-  /// A value of the current loop as a variable.
-  LinearExpr variable(mlir::Value value);
+  /// A value of the current loop as a variable. `uniform`: the same for all threads of a team.
+  LinearExpr variable(mlir::Value value, bool uniform = false);
+  /// Whether a team of threads that share their kernel's work agree on the point.
+  bool isUniform(const LinearExpr &e) const;
+  bool isUniform(const Point &p) const;
   /// The expression (without lanes) as an i64.
   mlir::Value index(const LinearExpr &e);
   /// Quotient and remainder of the expression (without lanes, never negative) by a constant.
@@ -64,6 +67,7 @@ private:
   struct Variable {
     mlir::Value value;
     unsigned depth;
+    bool uniform;
   };
 
   llvm::SmallVector<std::shared_ptr<Scope>> scopes;

@@ -246,9 +246,16 @@ Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
   return result;
 }
 
+int64_t Memory::alignmentOf(const LinearExpr &at) const {
+  constexpr int64_t widest = 16; // more helps no target
+  int64_t element = grad::elementBytes(type.getElementType());
+  int64_t elements = std::gcd(std::gcd(at.stride(), at.constant), widest / element);
+  return element * elements;
+}
+
 Value Memory::loadVector(LoopNest &nest, const LinearExpr &at, int64_t valid) const {
   OpBuilder &b = nest.builder;
-  int64_t bytes = grad::elementBytes(type.getElementType());
+  int64_t bytes = alignmentOf(at);
   auto vector = nest.vectorOf(storageType());
   LinearExpr first = at.inLane(0);
   Value from = address(nest, first);
@@ -262,7 +269,7 @@ Value Memory::loadVector(LoopNest &nest, const LinearExpr &at, int64_t valid) co
 
 void Memory::storeVector(LoopNest &nest, const LinearExpr &at, int64_t valid, Value value) const {
   OpBuilder &b = nest.builder;
-  int64_t bytes = grad::elementBytes(type.getElementType());
+  int64_t bytes = alignmentOf(at);
   Value to = address(nest, at.inLane(0));
   value = toStorage(nest, value);
   if (valid == nest.lanes)

@@ -47,6 +47,8 @@ public:
 private:
   mlir::Type storageType() const; // bools take a byte
   mlir::Value address(LoopNest &nest, const LinearExpr &offset) const;
+  /// Bytes that divide the address of what begins there. Tensors begin at multiples of 64.
+  int64_t alignmentOf(const LinearExpr &offset) const;
   mlir::Value loadVector(LoopNest &nest, const LinearExpr &offset, int64_t valid) const;
   void storeVector(LoopNest &nest, const LinearExpr &offset, int64_t valid,
                    mlir::Value value) const;

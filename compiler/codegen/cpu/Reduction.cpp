@@ -11,16 +11,15 @@ namespace {
 constexpr int64_t unrolledVectors = 8; // rows of at most this many vectors stay in registers
 constexpr int64_t unrolledSteps = 4;   // of a short innermost loop
 constexpr int64_t parallelChains = 4;  // independent accumulators that hide the latency of an add
+} // namespace
 
-SmallVector<unsigned> reducedDims(linalg::GenericOp op) {
+SmallVector<unsigned> gradc::cpu::reducedDims(linalg::GenericOp op) {
   SmallVector<unsigned> dims;
   op.getReductionDims(dims);
   return dims;
 }
 
-/// The value that the body combines with its accumulator: every path from the yielded value to an
-/// input goes through it or through the accumulator. Null when there is none (argmax).
-Value combinedValue(linalg::GenericOp op) {
+Value gradc::cpu::combinedValue(linalg::GenericOp op) {
   if (op.getNumResults() != 1)
     return {};
   Block *body = op.getBody();
@@ -58,7 +57,6 @@ Value combinedValue(linalg::GenericOp op) {
       llvm::for_each(o.getResults(), consider);
   return found;
 }
-} // namespace
 
 void TileEmitter::accumulate(linalg::GenericOp op, const Memory &memory,
                              ArrayRef<std::pair<LinearExpr, LinearExpr>> block) {
@@ -135,7 +133,7 @@ void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
     return fail(op, "expected an output map of plain dims");
   if (op == accumulation.op)
     return reduceInLanes(op, result, points);
-  if (reducePairs(op, result, points))
+  if (reducePairs(op, result, points) || (team && reduceByTeam(op, result, points)))
     return;
   std::optional<unsigned> dim = dimToVectorize(op, result, points[0]);
   if (!points[0].hasLanes()) {
@@ -351,14 +349,18 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
         pairs.push_back(parts.back());
       parts = pairs;
     }
-    Value sum = parts[0];
-    for (int64_t half = nest.lanes / 2; half >= 1; half /= 2) {
-      auto order = llvm::map_to_vector(llvm::seq<int64_t>(0, nest.lanes),
-                                       [&](int64_t l) { return l ^ half; });
-      Value other = vector::ShuffleOp::create(nest.builder, nest.location, sum, sum, order);
-      sum = combine(op, combined, sum, other);
-    }
-    Value scalar = vector::ExtractOp::create(nest.builder, nest.location, sum, 0);
+    Value scalar = combineLanes(op, combined, parts[0]);
     nest.known(result, p) = scalar;
   }
+}
+
+/// The halves of a vector, again and again.
+Value TileEmitter::combineLanes(linalg::GenericOp op, Value combined, Value vector) {
+  for (int64_t half = nest.lanes / 2; half >= 1; half /= 2) {
+    auto order =
+        llvm::map_to_vector(llvm::seq<int64_t>(0, nest.lanes), [&](int64_t l) { return l ^ half; });
+    Value other = vector::ShuffleOp::create(nest.builder, nest.location, vector, vector, order);
+    vector = combine(op, combined, vector, other);
+  }
+  return vector::ExtractOp::create(nest.builder, nest.location, vector, 0);
 }

@@ -21,6 +21,25 @@ std::optional<llvm::SmallVector<Piece>> piecesOf(mlir::linalg::GenericOp op);
 /// pad.
 bool isAssembly(mlir::linalg::GenericOp op);
 
+llvm::SmallVector<unsigned> reducedDims(mlir::linalg::GenericOp op);
+/// The value that a reduction's body combines with its accumulator: every path from the yielded
+/// value to an input goes through it or through the accumulator. Null when there is none (argmax).
+mlir::Value combinedValue(mlir::linalg::GenericOp op);
+
+/// Threads that compute the same results together: each does its share of a sum, then they
+/// exchange.
+class Team {
+public:
+  virtual ~Team() = default;
+  virtual int64_t size() const = 0;
+  /// The number of this thread among them.
+  virtual LinearExpr member() const = 0;
+  /// What all of the team's values of each of `partials` give, in one fixed order, in every member.
+  virtual llvm::SmallVector<mlir::Value>
+  combine(LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
+          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine) = 0;
+};
+
 class TileEmitter {
 public:
   /// Constants with several elements become globals of `module`.
@@ -42,6 +61,9 @@ public:
   /// to what is in `memory`.
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
                   llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block);
+
+  /// From now on (null: no longer) the team shares every sum that all of its members need.
+  void share(Team *team) { this->team = team; }
 
   /// A reduction to fewer dims lies under the value: a statistic of its rows.
   static bool hasRowReduction(mlir::Value value);
@@ -97,6 +119,9 @@ private:
   /// A sum of products of bf16 where the rhs lies in pairs: two steps an instruction. False when it
   /// is none.
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
+  bool reduceByTeam(mlir::linalg::GenericOp op, mlir::OpResult result,
+                    llvm::ArrayRef<Point> points);
+  mlir::Value combineLanes(mlir::linalg::GenericOp op, mlir::Value combined, mlir::Value vector);
   std::optional<unsigned> dimToVectorize(mlir::linalg::GenericOp op, mlir::OpResult result,
                                          const Point &point);
   int64_t laneCost(mlir::Value value, const Point &point);
@@ -115,6 +140,7 @@ private:
     llvm::SmallVector<std::pair<LinearExpr, LinearExpr>> block;
   };
   Accumulation accumulation;
+  Team *team = nullptr;
   bool failed = false;
 };
 

@@ -24,6 +24,8 @@ public:
 
   /// Something stands between the operand and the reduction that reads it.
   bool has(mlir::OpOperand &operand) const;
+  /// Whether the loop over a reduced dim is one over taps.
+  bool walks(unsigned dim) const { return axisOf(dim) != nullptr; }
   /// The taps of reduced dim `dim` to go over, of [begin, end); nothing when the dim has no
   /// windows.
   std::optional<TapRange> tapsOf(unsigned dim, LinearExpr begin, LinearExpr end);

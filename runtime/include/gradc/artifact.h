@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 2u
+#define GRADC_ARTIFACT_VERSION 3u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -79,7 +79,8 @@ typedef struct gradc_artifact_slice {
   uint32_t packed;   /* 1: the bytes are in a panel layout (padding included) */
 } gradc_artifact_slice;
 
-/* void kernel(void *const *slices, int64_t begin, int64_t end): runs units [begin, end). */
+/* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end): runs units [begin, end).
+ * On GPUs void kernel(void *slice, ...): units are blocks of `threads` threads. */
 typedef struct gradc_artifact_kernel {
   gradc_string symbol; /* in the level's image */
   gradc_string title;  /* for people: what it computes */
@@ -87,6 +88,8 @@ typedef struct gradc_artifact_kernel {
   uint64_t flops, bytes;
   int64_t units;       /* independent pieces of one launch; any split gives the same bits */
   int64_t grain;       /* pieces below which splitting does not pay */
+  uint32_t threads;    /* of a block on a GPU; 0 on CPUs */
+  uint32_t reserved;
 } gradc_artifact_kernel;
 
 typedef struct gradc_artifact_launch {
@@ -130,11 +133,11 @@ typedef struct gradc_artifact_entry {
   uint64_t arena;              /* bytes */
 } gradc_artifact_entry;
 
-/* One CPU level: all that exists once per level. Levels are sorted, lowest first. */
+/* One level: all that exists once per level. Levels are sorted: CPUs first, each kind lowest first. */
 typedef struct gradc_artifact_level {
-  gradc_string name;   /* "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16" */
+  gradc_string name;   /* "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "cuda:sm_90" */
   uint32_t reserved;
-  gradc_range image;   /* an ELF shared object */
+  gradc_range image;   /* an ELF shared object; for CUDA what cuModuleLoadData takes */
   gradc_range buffers, kernels, entries;
 } gradc_artifact_level;
 

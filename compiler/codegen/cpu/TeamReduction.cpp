@@ -1,0 +1,122 @@
+// A sum that a team of threads shares: each member takes every so-manyth step, then they exchange.
+#include "compiler/codegen/cpu/TileEmitter.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+
+namespace {
+
+/// The steps of a reduction's dims as one range, the last dim fastest.
+struct Steps {
+  SmallVector<unsigned> dims;
+  SmallVector<int64_t> counts;
+  std::optional<unsigned> vector; // a dim whose steps are whole vectors
+  int64_t total = 1;
+
+  void add(unsigned dim, int64_t count) {
+    dims.push_back(dim);
+    counts.push_back(count);
+    total *= count;
+  }
+  /// Sets the coordinates of step `at` in every domain.
+  void enter(LoopNest &nest, LinearExpr at,
+             MutableArrayRef<SmallVector<LinearExpr>> domains) const {
+    for (size_t i = dims.size(); i-- > 0;) {
+      LinearExpr position = at;
+      if (i != 0)
+        std::tie(at, position) = nest.divide(at, counts[i]);
+      if (dims[i] == vector) {
+        position = position * nest.lanes;
+        position.lane = 1;
+      }
+      for (auto &domain : domains)
+        domain[dims[i]] = position;
+    }
+  }
+};
+
+} // namespace
+
+/// False when the members cannot share it. Dims of windows are walked by every member.
+bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
+  Value combined = combinedValue(op);
+  if (!combined || !op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() ||
+      !llvm::all_of(points, [&](const Point &p) { return nest.isUniform(p); }))
+    return false;
+
+  // 1. What is shared. Rows are read by vectors, neighbouring members side by side.
+  auto ranges = op.getStaticLoopRanges();
+  SmallVector<SmallVector<LinearExpr>> domains;
+  for (const Point &p : points)
+    domains.push_back(*domainOf(result, p));
+  WindowReads windows(nest, op, domains);
+  SmallVector<unsigned> walked, shared;
+  for (unsigned d : reducedDims(op))
+    (windows.walks(d) ? walked : shared).push_back(d);
+  Steps steps;
+  bool isVector = points[0].hasLanes();
+  if (!isVector && walked.empty() && nest.lanes > 1)
+    steps.vector = dimToVectorize(op, result, points[0]);
+  if (steps.vector && ranges[*steps.vector] % nest.lanes != 0)
+    steps.vector.reset();
+  isVector |= steps.vector.has_value();
+  for (unsigned d : shared)
+    if (d != steps.vector)
+      steps.add(d, ranges[d]);
+  if (steps.vector)
+    steps.add(*steps.vector, ranges[*steps.vector] / nest.lanes);
+  if (steps.total < 2)
+    return false;
+
+  // 2. The member's own share.
+  SmallVector<Value> start;
+  for (const Point &p : points) {
+    Value first = initial(op, 0, p);
+    start.push_back(isVector ? nest.splat(first) : first);
+  }
+  auto step = [&](LinearExpr at, ValueRange carried) {
+    steps.enter(nest, at, domains);
+    SmallVector<Value> next;
+    for (auto [i, p] : llvm::enumerate(points)) {
+      int64_t valid = steps.vector ? nest.lanes : p.valid;
+      Value value = emitBody(op, domains[i], valid, /*fuse=*/true, [&](OpOperand &o) -> Value {
+        return op.isDpsInit(&o) ? carried[i] : pullOperand(windows, op, o, domains[i], valid);
+      })[0];
+      next.push_back(isVector && value ? nest.splat(value) : value);
+    }
+    return next;
+  };
+  OpBuilder &b = nest.builder;
+  int64_t size = team->size();
+  Value member = nest.index(team->member());
+  Value count =
+      arith::SubIOp::create(b, nest.location, nest.constant(steps.total + size - 1), member);
+  count = arith::DivUIOp::create(b, nest.location, count, nest.constant(size));
+  auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
+    if (depth == walked.size())
+      return nest.loop(nest.constant(0), count, carried, [&](LinearExpr i, ValueRange values) {
+        return step(i * size + team->member(), values);
+      });
+    unsigned dim = walked[depth];
+    auto taps = windows.tapsOf(dim, LinearExpr(0), LinearExpr(ranges[dim]));
+    return nest.loop(taps->lower, taps->upper, carried, [&](LinearExpr i, ValueRange values) {
+      windows.enter(dim, i);
+      for (auto &domain : domains)
+        domain[dim] = taps->firstTap + i * taps->step;
+      return self(self, depth + 1, values);
+    });
+  };
+  SmallVector<Value> values = loops(loops, 0, start);
+  if (failed)
+    return true;
+
+  // 3. All together.
+  if (steps.vector)
+    for (Value &v : values)
+      v = combineLanes(op, combined, v);
+  values =
+      team->combine(nest, values, [&](Value x, Value y) { return combine(op, combined, x, y); });
+  for (auto [p, v] : llvm::zip(points, values))
+    nest.known(result, p) = v;
+  return true;
+}

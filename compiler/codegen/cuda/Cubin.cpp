@@ -1,0 +1,89 @@
+// Sections .text.KERNEL, .nv.shared.KERNEL and the attribute lists of .nv.info.
+#include "compiler/codegen/cuda/Cubin.h"
+
+#include "llvm/Object/ELF.h"
+
+#include <algorithm>
+
+using namespace llvm;
+using object::ELF64LE;
+using object::ELFFile;
+
+namespace {
+
+// Attributes of .nv.info with a value of two words: a symbol's number and what is said of it.
+constexpr uint8_t formatSized = 4;
+constexpr uint8_t frameSize = 0x11, registerCount = 0x2f;
+constexpr int64_t reservedShared = 1024; ///< of a block, by the system
+
+uint32_t word(StringRef bytes, size_t at) { return support::endian::read32le(bytes.data() + at); }
+
+/// Calls `each(attribute, symbol, value)` for the two-word attributes.
+void forEachAttribute(StringRef info, function_ref<void(uint8_t, uint32_t, uint32_t)> each) {
+  while (info.size() >= 4) {
+    uint8_t format = info[0], attribute = info[1];
+    size_t size = format == formatSized ? support::endian::read16le(info.data() + 2) : 0;
+    if (info.size() < 4 + size)
+      return;
+    if (size == 8)
+      each(attribute, word(info, 4), word(info, 8));
+    info = info.drop_front(4 + size);
+  }
+}
+
+} // namespace
+
+Expected<StringMap<gradc::cuda::KernelCode>> gradc::cuda::readCubin(StringRef cubin) {
+  auto file = ELFFile<ELF64LE>::create(cubin);
+  if (!file)
+    return file.takeError();
+  auto sections = file->sections();
+  if (!sections)
+    return sections.takeError();
+  StringMap<KernelCode> kernels;
+  std::vector<StringRef> symbols;
+  std::vector<StringRef> infos;
+  for (const auto &section : *sections) {
+    auto name = file->getSectionName(section);
+    if (!name)
+      return name.takeError();
+    if (name->consume_front(".text."))
+      kernels[*name].codeBytes = section.sh_size;
+    else if (name->consume_front(".nv.shared.") && !name->starts_with("reserved"))
+      kernels[*name].sharedBytes = std::max<int64_t>(0, int64_t(section.sh_size) - reservedShared);
+    else if (*name == ".nv.info")
+      infos.push_back(cubin.substr(section.sh_offset, section.sh_size));
+    if (section.sh_type != ELF::SHT_SYMTAB)
+      continue;
+    auto table = file->symbols(&section);
+    auto strings = file->getStringTableForSymtab(section);
+    if (!table || !strings)
+      return joinErrors(table.takeError(), strings.takeError());
+    for (const auto &symbol : *table)
+      symbols.push_back(cantFail(symbol.getName(*strings)));
+  }
+  for (StringRef info : infos)
+    forEachAttribute(info, [&](uint8_t attribute, uint32_t symbol, uint32_t value) {
+      auto kernel = symbol < symbols.size() ? kernels.find(symbols[symbol]) : kernels.end();
+      if (kernel == kernels.end())
+        return;
+      if (attribute == registerCount)
+        kernel->second.registers = value;
+      if (attribute == frameSize)
+        kernel->second.frameBytes = value;
+    });
+  return kernels;
+}
+
+int64_t gradc::cuda::blocksPerMultiprocessor(const KernelCode &code, int64_t threads) {
+  constexpr int64_t warps = 64, blocks = 32, quarterRegisters = 16384, sharedMemory = 228 << 10;
+  int64_t warpsOfBlock = divideCeil(threads, 32);
+  int64_t ofWarp = alignTo(std::max<int64_t>(code.registers, 1) * 32, 256);
+  int64_t byRegisters = quarterRegisters / ofWarp * 4 / warpsOfBlock;
+  int64_t byShared = sharedMemory / int64_t(alignTo(code.sharedBytes + reservedShared, 128));
+  return std::min({byRegisters, byShared, warps / warpsOfBlock, blocks});
+}
+
+double gradc::cuda::occupancy(const KernelCode &code, int64_t threads) {
+  return double(blocksPerMultiprocessor(code, threads) * divideCeil(threads, 32)) / 64;
+}

@@ -1,0 +1,29 @@
+// What ptxas made of each kernel, read from the machine code's ELF file: no tool of the toolkit is
+// asked.
+#ifndef COMPILER_CODEGEN_CUDA_CUBIN_H
+#define COMPILER_CODEGEN_CUDA_CUBIN_H
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+namespace gradc::cuda {
+
+struct KernelCode {
+  int64_t registers = 0;   ///< of a thread
+  int64_t frameBytes = 0;  ///< of a thread's stack: spills and local memory
+  int64_t sharedBytes = 0; ///< of a block
+  int64_t codeBytes = 0;
+};
+
+/// By symbol.
+llvm::Expected<llvm::StringMap<KernelCode>> readCubin(llvm::StringRef cubin);
+
+/// Blocks of so many threads that one multiprocessor holds at once; of 2048 threads it can have
+/// (sm_80, sm_90).
+int64_t blocksPerMultiprocessor(const KernelCode &code, int64_t threads);
+/// Threads that it holds then, of those that it can have.
+double occupancy(const KernelCode &code, int64_t threads);
+
+} // namespace gradc::cuda
+
+#endif

@@ -1,0 +1,337 @@
+// A thread finds its unit from its number, the team walks what lies inside, and every value is
+// pulled where it is stored.
+#include "compiler/codegen/cuda/Kernel.h"
+
+#include "compiler/codegen/cuda/StagedContraction.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace gradc;
+using namespace gradc::cpu;
+using gradc::cuda::BlockTeam;
+using gradc::cuda::StagedContraction;
+
+namespace {
+
+/// A result and how it lies in the root space.
+struct Output {
+  Value value;
+  Memory memory;
+  SmallVector<int64_t> dims; // the root's dim of each result dim; -1: of size 1
+};
+
+class BlockEmitter {
+public:
+  BlockEmitter(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, BlockTeam &team)
+      : nest(nest), tiles(tiles), team(team), blocks(kernel.getBlocksAttr()),
+        shape(kernel.getRoot().getShape()), tile(kernel.getScheduleAttr().getTile()),
+        coordinates(shape.size()), extents(shape.size(), 1) {}
+
+  void add(Value value, const Memory &memory);
+  /// `block`: the number of this thread's block, an i64.
+  void emit(Value block);
+  /// The same where a contraction has been computed in stages. False when a result does not have
+  /// the root's shape.
+  bool emitStaged(StagedContraction &contraction);
+
+private:
+  int64_t rank() const { return int64_t(shape.size()); }
+  int64_t tilesOf(int64_t d) const { return llvm::divideCeil(shape[d], tile[d]); }
+  Value compare(arith::CmpIPredicate how, Value x, Value y) {
+    return arith::CmpIOp::create(nest.builder, nest.location, how, x, y);
+  }
+
+  void emitUnit(LinearExpr unit, Value active);
+  void enterTile(LinearExpr at, int64_t begin, int64_t end);
+  void emitTails(int64_t dim);
+  void emitTile(ArrayRef<const Output *> outputs, Value active);
+  void emitRow(Value active);
+  void emitApart(const Output &output, Value first);
+  SmallVector<Point> tilePoints(const Output &output) const;
+
+  LoopNest &nest;
+  TileEmitter &tiles;
+  BlockTeam &team;
+  exec::BlocksAttr blocks;
+  ArrayRef<int64_t> shape, tile;
+  // Results with every dim of the root; statistics of its rows; and what lies in neither.
+  std::vector<Output> whole, statistics, apart;
+  SmallVector<LinearExpr> coordinates;
+  SmallVector<int64_t> extents;
+};
+
+void BlockEmitter::add(Value value, const Memory &memory) {
+  Output output{value, memory, {}};
+  ArrayRef<int64_t> own = cast<RankedTensorType>(value.getType()).getShape();
+  bool fits = int64_t(own.size()) <= rank();
+  llvm::SmallBitVector used(rank());
+  for (size_t i = 0; fits && i < own.size(); ++i) {
+    fits = own[i] == shape[i] || own[i] == 1;
+    output.dims.push_back(own[i] == shape[i] ? int64_t(i) : -1);
+    if (fits && own[i] == shape[i])
+      used.set(i);
+  }
+  auto covers = [&](int64_t begin, int64_t end) {
+    for (int64_t d = begin; d < end; ++d)
+      if (!used.test(d) && shape[d] != 1)
+        return false;
+    return true;
+  };
+  bool isStatistic = fits && blocks.getRows() < rank() && covers(0, blocks.getRows()) &&
+                     int64_t(used.count()) <= blocks.getRows();
+  auto &kind = fits && covers(0, rank()) ? whole : isStatistic ? statistics : apart;
+  kind.push_back(std::move(output));
+}
+
+void BlockEmitter::emit(Value block) {
+  OpBuilder &b = nest.builder;
+  int64_t count = 1;
+  for (int64_t d = 0; d < blocks.getRows(); ++d)
+    count *= tilesOf(d);
+  LinearExpr unit = nest.variable(block, /*uniform=*/true) * blocks.getUnits() + team.unit();
+  if (count % blocks.getUnits() == 0) {
+    emitUnit(unit, {});
+  } else if (team.size() == 1 || team.isWarp()) {
+    Value inside = compare(arith::CmpIPredicate::slt, nest.index(unit), nest.constant(count));
+    nest.when(inside, [&] { emitUnit(unit, {}); });
+  } else {
+    // All threads of the block meet at its barriers: those beyond the last unit compute it, too.
+    Value number = nest.index(unit);
+    Value active = compare(arith::CmpIPredicate::slt, number, nest.constant(count));
+    number = arith::MinSIOp::create(b, nest.location, number, nest.constant(count - 1));
+    emitUnit(nest.variable(number, /*uniform=*/true), active);
+  }
+  if (apart.empty())
+    return;
+  tiles.share(nullptr);
+  Value thread = arith::AddIOp::create(b, nest.location, block, nest.index(team.unit()));
+  thread = arith::AddIOp::create(b, nest.location, thread, nest.index(team.member()));
+  Value first = compare(arith::CmpIPredicate::eq, thread, nest.constant(0));
+  for (const Output &output : apart)
+    emitApart(output, first);
+}
+
+bool BlockEmitter::emitStaged(StagedContraction &contraction) {
+  for (auto [row, point] : llvm::enumerate(contraction.points())) {
+    SmallVector<Value> values;
+    for (const Output &o : whole)
+      values.push_back(tiles.pull(o.value, point));
+    nest.when(contraction.holds(row), [&, &point = point] {
+      for (auto [o, value] : llvm::zip(whole, values))
+        o.memory.store(nest, point, value);
+    });
+  }
+  return apart.empty() && statistics.empty();
+}
+
+/// Coordinates of the tile with that number among those of dims [begin, end).
+void BlockEmitter::enterTile(LinearExpr at, int64_t begin, int64_t end) {
+  for (int64_t d = end; d-- > begin;) {
+    LinearExpr position = at;
+    if (d != begin)
+      std::tie(at, position) = nest.divide(at, tilesOf(d));
+    coordinates[d] = position * tile[d];
+    extents[d] = std::min(tile[d], shape[d]);
+  }
+}
+
+void BlockEmitter::emitUnit(LinearExpr unit, Value active) {
+  enterTile(unit, 0, blocks.getRows());
+  if (blocks.getRows() < rank())
+    return emitRow(active);
+  if (team.size() == 1)
+    return emitTails(0);
+  auto all = llvm::map_to_vector(whole, [](const Output &o) { return &o; });
+  emitTile(all, active);
+}
+
+/// The last tile of a dim may be smaller: code of its own.
+void BlockEmitter::emitTails(int64_t dim) {
+  if (dim == rank()) {
+    auto all = llvm::map_to_vector(whole, [](const Output &o) { return &o; });
+    return emitTile(all, {});
+  }
+  int64_t full = shape[dim] / tile[dim], rest = shape[dim] % tile[dim];
+  if (rest == 0 || full == 0)
+    return emitTails(dim + 1);
+  Value begin = nest.index(coordinates[dim]), tail = nest.constant(full * tile[dim]);
+  nest.when(compare(arith::CmpIPredicate::slt, begin, tail), [&] { emitTails(dim + 1); });
+  LinearExpr position = coordinates[dim];
+  nest.when(compare(arith::CmpIPredicate::eq, begin, tail), [&] {
+    coordinates[dim] = LinearExpr(full * tile[dim]);
+    extents[dim] = rest;
+    emitTails(dim + 1);
+  });
+  coordinates[dim] = position;
+  extents[dim] = tile[dim];
+}
+
+SmallVector<Point> BlockEmitter::tilePoints(const Output &output) const {
+  // A team whose members read rows side by side has one result element.
+  int64_t laneDim = blocks.getAdjacent() && blocks.getRows() == rank() ? -1 : rank() - 1;
+  SmallVector<Point> points{Point()};
+  for (int64_t dim : output.dims) {
+    SmallVector<Point> longer;
+    for (const Point &p : points) {
+      int64_t step = dim == laneDim ? nest.lanes : 1;
+      for (int64_t at = 0; at < (dim < 0 ? 1 : extents[dim]); at += step) {
+        Point next = p;
+        next.coordinates.push_back(dim < 0 ? LinearExpr(0) : coordinates[dim] + LinearExpr(at));
+        if (dim >= 0 && dim == laneDim) {
+          next.coordinates.back().lane = 1;
+          next.valid = std::min(nest.lanes, extents[dim] - at);
+        }
+        longer.push_back(next);
+      }
+    }
+    points = longer;
+  }
+  return points;
+}
+
+/// Results may take the place of operands that are read at the same element: all is computed, by
+/// every member, before any of it is stored.
+void BlockEmitter::emitTile(ArrayRef<const Output *> outputs, Value active) {
+  SmallVector<SmallVector<Point>> points;
+  for (const Output *o : outputs) {
+    points.push_back(tilePoints(*o));
+    tiles.prepare(o->value, points.back());
+  }
+  SmallVector<SmallVector<Value>> values;
+  for (auto [o, at] : llvm::zip(outputs, points))
+    values.push_back(
+        llvm::map_to_vector(at, [&, o = o](const Point &p) { return tiles.pull(o->value, p); }));
+  auto store = [&] {
+    for (auto [o, at, computed] : llvm::zip(outputs, points, values))
+      for (auto [p, value] : llvm::zip(at, computed))
+        o->memory.store(nest, p, value);
+  };
+  bool isShared = team.size() > 1 && blocks.getRows() == rank();
+  if (!isShared)
+    return store();
+  team.fence(nest);
+  Value writes = team.isFirst(nest);
+  if (active)
+    writes = arith::AndIOp::create(nest.builder, nest.location, writes, active);
+  nest.when(writes, store);
+}
+
+/// The team computes the row's statistics together; then each member takes every size()-th tile.
+void BlockEmitter::emitRow(Value active) {
+  OpBuilder &b = nest.builder;
+  SmallVector<std::pair<Point, Value>> stored;
+  for (const Output &o : statistics) {
+    Point p = tilePoints(o).front();
+    tiles.prepare(o.value, {p});
+    stored.push_back({p, tiles.pull(o.value, p)});
+  }
+  int64_t count = 1;
+  for (int64_t d = blocks.getRows(); d < rank(); ++d)
+    count *= tilesOf(d);
+  Value mine = arith::SubIOp::create(b, nest.location, nest.constant(count + team.size() - 1),
+                                     nest.index(team.member()));
+  mine = arith::DivUIOp::create(b, nest.location, mine, nest.constant(team.size()));
+  if (!whole.empty())
+    nest.loop(nest.constant(0), mine, {}, [&](LinearExpr i, ValueRange) {
+      enterTile(i * team.size() + team.member(), blocks.getRows(), rank());
+      auto all = llvm::map_to_vector(whole, [](const Output &o) { return &o; });
+      emitTile(all, active);
+      return SmallVector<Value>();
+    });
+  if (!stored.empty())
+    nest.when(team.isFirst(nest), [&] {
+      for (auto [o, at] : llvm::zip(statistics, stored))
+        o.memory.store(nest, at.first, at.second);
+    });
+}
+
+/// Few elements that follow none of the root's dims: one thread.
+void BlockEmitter::emitApart(const Output &output, Value first) {
+  ArrayRef<int64_t> own = cast<RankedTensorType>(output.value.getType()).getShape();
+  nest.when(first, [&] {
+    Point p;
+    auto loops = [&](auto &&self, size_t d) -> void {
+      if (d == own.size()) {
+        tiles.prepare(output.value, {p});
+        return output.memory.store(nest, p, tiles.pull(output.value, p));
+      }
+      nest.loop(0, own[d], /*unroll=*/false, {}, [&](LinearExpr i, ValueRange) {
+        p.coordinates.push_back(i);
+        self(self, d + 1);
+        p.coordinates.pop_back();
+        return SmallVector<Value>();
+      });
+    };
+    loops(loops, 0);
+  });
+}
+
+/// The function, its threads' numbers, and what is known of its arguments.
+LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  unsigned operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
+  SmallVector<Type> types(operands + results, pointer);
+  auto function = LLVM::LLVMFuncOp::create(
+      b, kernel.getLoc(), symbol,
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types));
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                    b.getDenseI32ArrayAttr({int32_t(kernel.getBlocksAttr().getThreads())}));
+  ArrayRef<int64_t> inplace = kernel.getInplace().value_or(ArrayRef<int64_t>());
+  for (unsigned i = 0; i < types.size(); ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
+    // What no result may lie over is read through the cache for data that stay as they are.
+    if (i < operands && !llvm::is_contained(inplace, int64_t(i))) {
+      function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
+    }
+  }
+  return function;
+}
+
+} // namespace
+
+LogicalResult cuda::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
+  if (!kernel.getScheduleAttr() || !kernel.getBlocksAttr())
+    return kernel.emitOpError("expected a schedule and blocks");
+  Location location = kernel.getLoc();
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  LLVM::LLVMFuncOp function = createFunction(b, kernel, symbol);
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  auto wide = [&](Value v) -> Value {
+    return arith::ExtUIOp::create(b, location, b.getI64Type(), v);
+  };
+  Value thread = wide(NVVM::ThreadIdXOp::create(b, location, b.getI32Type()));
+  Value block = wide(NVVM::BlockIdXOp::create(b, location, b.getI32Type()));
+
+  LoopNest nest(b, location, kernel.getScheduleAttr().getLanes());
+  SharedMemory shared(module, symbol);
+  BlockTeam team(nest, kernel.getBlocksAttr(), thread, shared);
+  TileEmitter tiles(nest, module);
+  if (team.size() > 1)
+    tiles.share(&team);
+  unsigned slot = 0;
+  auto slice = [&](Value tensor) {
+    return Memory(entry->getArgument(slot++), cast<RankedTensorType>(tensor.getType()), {});
+  };
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    tiles.bind(argument, slice(argument));
+  BlockEmitter emitter(kernel, nest, tiles, team);
+  for (Value result : kernel.getYielded())
+    emitter.add(result, slice(result));
+  if (kernel.getScheduleAttr().getBlock().empty()) {
+    emitter.emit(block);
+  } else {
+    StagedContraction contraction(kernel, nest, tiles, shared);
+    if (failed(contraction.emit(block, thread)))
+      return failure();
+    if (!emitter.emitStaged(contraction))
+      return kernel.emitOpError(
+          "expected the results of a contraction in stages to have its shape");
+  }
+  LLVM::ReturnOp::create(b, location, ValueRange());
+  shared.declare(location);
+  return failure(tiles.hasFailed());
+}

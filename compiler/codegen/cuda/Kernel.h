@@ -1,0 +1,16 @@
+// One kernel of the schedule as a GPU function: which thread computes what.
+#ifndef COMPILER_CODEGEN_CUDA_KERNEL_H
+#define COMPILER_CODEGEN_CUDA_KERNEL_H
+
+#include "dialects/exec/Exec.h"
+
+namespace gradc::cuda {
+
+/// Builds `kernel SYMBOL(void *slice0, void *slice1, ...)` into `module`, for a grid of
+/// exec::kernelUnits blocks. The kernel's region is linalg on tensors.
+llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, mlir::ModuleOp module,
+                               llvm::StringRef symbol);
+
+} // namespace gradc::cuda
+
+#endif

@@ -1,0 +1,225 @@
+// Every stage, all threads together bring a slab of each operand into shared memory, wait, and
+// multiply what lies there.
+#include "compiler/codegen/cuda/StagedContraction.h"
+
+#include "dialects/exec/Blocks.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+using gradc::cuda::StagedContraction;
+
+/// Elements between two steps of the rows' slab: four more than rows, so that writes down a column
+/// go to several banks.
+static int64_t rowStride(int64_t blockRows) { return blockRows + 4; }
+
+StagedContraction::StagedContraction(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                                     SharedMemory &shared)
+    : kernel(kernel), nest(nest), tiles(tiles), shared(shared) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  tileColumns = schedule.getTile().back();
+  tileRows = schedule.getTile().drop_back().back();
+  std::tie(blockRows, blockColumns) = exec::blockTile(kernel);
+  stage = schedule.getBlock().front();
+}
+
+/// acc + a * b, both operands read at plain sums of dims.
+static bool multipliesAndAdds(linalg::GenericOp op) {
+  Block *body = op.getBody();
+  auto sum = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || op.getNumDpsInputs() != 2 || op.getNumResults() != 1)
+    return false;
+  Value acc = body->getArgument(2);
+  Value other = sum.getLhs() == acc ? sum.getRhs() : sum.getRhs() == acc ? sum.getLhs() : Value();
+  auto product = other ? other.getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  return product && product.getLhs() == body->getArgument(0) &&
+         product.getRhs() == body->getArgument(1);
+}
+
+LogicalResult StagedContraction::findOperands() {
+  for (auto generic : kernel.getBlock().getOps<linalg::GenericOp>())
+    if (generic.getNumReductionLoops() > 0)
+      op = generic;
+  auto wrong = [&] {
+    return kernel.emitOpError("expected a contraction of rows by columns to walk in stages");
+  };
+  if (!op || !multipliesAndAdds(op))
+    return wrong();
+  ranges = op.getStaticLoopRanges();
+  AffineMap lhs = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap rhs = op.getMatchingIndexingMap(op.getDpsInputOperand(1));
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (auto [i, expr] : llvm::enumerate(result.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    bool isColumn = i + 1 == result.getNumResults();
+    if (!dim || (isColumn ? lhs : rhs).isFunctionOfDim(dim.getPosition()))
+      return wrong();
+    if (isColumn)
+      columnDim = dim.getPosition();
+    else
+      rowDims.push_back(dim.getPosition());
+  }
+  reducedDims = gradc::cpu::reducedDims(op);
+  for (unsigned d : rowDims)
+    rows *= ranges[d];
+  for (unsigned d : reducedDims)
+    depth *= ranges[d];
+  columns = ranges[columnDim];
+  rowsAreContiguous = !rowDims.empty() &&
+                      lhs.getResults().back() == getAffineDimExpr(rowDims.back(), lhs.getContext());
+  return columns % tileColumns == 0 ? success() : wrong();
+}
+
+StagedContraction::Expr StagedContraction::limited(Expr position, int64_t size) {
+  Value last = nest.constant(size - 1);
+  return nest.variable(
+      arith::MinSIOp::create(nest.builder, nest.location, nest.index(position), last));
+}
+
+Value StagedContraction::below(Expr position, int64_t size) {
+  return arith::CmpIOp::create(nest.builder, nest.location, arith::CmpIPredicate::slt,
+                               nest.index(position), nest.constant(size));
+}
+
+/// A position among dims taken as one, as a coordinate each; the last dim is fastest.
+SmallVector<LinearExpr> StagedContraction::split(Expr position, ArrayRef<unsigned> dims) {
+  SmallVector<Expr> coordinates(dims.size());
+  for (size_t i = dims.size(); i-- > 0;) {
+    coordinates[i] = position;
+    if (i != 0)
+      std::tie(position, coordinates[i]) = nest.divide(position, ranges[dims[i]]);
+  }
+  return coordinates;
+}
+
+void StagedContraction::enterTile(Value block, Value thread) {
+  auto [y, x] = nest.divide(nest.variable(thread), blockColumns / tileColumns);
+  threadRow = y * tileRows;
+  threadColumn = x * tileColumns;
+  auto [down, across] = nest.divide(nest.variable(block), llvm::divideCeil(columns, blockColumns));
+  blockRow = down * blockRows;
+  blockColumn = across * blockColumns;
+  row = blockRow + threadRow;
+  column = blockColumn + threadColumn;
+  // Beyond the last row or column, threads compute the last ones and do not store them.
+  Expr lane = columns % blockColumns == 0 ? column : limited(column, columns - tileColumns + 1);
+  if (columns % blockColumns != 0) // a multiple of the tile's columns, as the limit is
+    lane = nest.divide(lane, tileColumns).first * tileColumns;
+  lane.lane = 1;
+  for (int64_t r = 0; r < tileRows; ++r) {
+    Expr position = row + Expr(r);
+    Point p;
+    for (const Expr &e : split(rows % blockRows == 0 ? position : limited(position, rows), rowDims))
+      p.coordinates.push_back(e);
+    p.coordinates.push_back(lane);
+    p.valid = tileColumns;
+    tilePoints.push_back(p);
+  }
+}
+
+Value StagedContraction::holds(size_t r) {
+  Value inRows = below(row + Expr(int64_t(r)), rows), inColumns = below(column, columns);
+  return arith::AndIOp::create(nest.builder, nest.location, inRows, inColumns);
+}
+
+Value StagedContraction::zeroUnless(Value condition, Value value) {
+  Value zero = arith::ConstantOp::create(nest.builder, nest.location,
+                                         nest.builder.getZeroAttr(value.getType()));
+  return arith::SelectOp::create(nest.builder, nest.location, condition, value, zero);
+}
+
+/// The slab of rows, [step][row]: scalars, neighbouring threads side by side in memory.
+void StagedContraction::loadRows(Expr first, Value thread) {
+  int64_t threads = kernel.getBlocksAttr().getThreads();
+  for (int64_t i = 0; i < blockRows * stage / threads; ++i) {
+    Expr number = nest.variable(thread) + Expr(i * threads);
+    auto [high, low] = nest.divide(number, rowsAreContiguous ? blockRows : stage);
+    Expr k = rowsAreContiguous ? high : low, r = rowsAreContiguous ? low : high;
+    Expr step = first + k, position = blockRow + r;
+    SmallVector<Expr> domain(ranges.size());
+    for (auto [d, e] :
+         llvm::zip(reducedDims, split(depth % stage ? limited(step, depth) : step, reducedDims)))
+      domain[d] = e;
+    for (auto [d, e] :
+         llvm::zip(rowDims, split(rows % blockRows ? limited(position, rows) : position, rowDims)))
+      domain[d] = e;
+    OpOperand *operand = op.getDpsInputOperand(0);
+    Value value =
+        tiles.pull(operand->get(), *evaluate(op.getMatchingIndexingMap(operand), domain, 0));
+    if (depth % stage)
+      value = zeroUnless(below(step, depth), value);
+    shared.store(nest, value, nest.index(k * rowStride(blockRows) + r));
+  }
+}
+
+/// The slab of columns, [step][column]: a vector a thread.
+void StagedContraction::loadColumns(Expr first, Value thread) {
+  int64_t threads = kernel.getBlocksAttr().getThreads(), vectors = blockColumns / tileColumns;
+  for (int64_t i = 0; i < llvm::divideCeil(stage * vectors, threads); ++i) {
+    auto [k, v] = nest.divide(nest.variable(thread) + Expr(i * threads), vectors);
+    auto load = [&, k = k, v = v] {
+      Expr step = first + k, position = blockColumn + v * tileColumns;
+      if (columns % blockColumns)
+        position = nest.divide(limited(position, columns - tileColumns + 1), tileColumns).first *
+                   tileColumns;
+      position.lane = 1;
+      SmallVector<Expr> domain(ranges.size());
+      for (auto [d, e] :
+           llvm::zip(reducedDims, split(depth % stage ? limited(step, depth) : step, reducedDims)))
+        domain[d] = e;
+      domain[columnDim] = position;
+      OpOperand *operand = op.getDpsInputOperand(1);
+      Value value = nest.splat(tiles.pull(
+          operand->get(), *evaluate(op.getMatchingIndexingMap(operand), domain, tileColumns)));
+      if (depth % stage)
+        value = zeroUnless(below(step, depth), value);
+      Expr slot = k * vectors + v + Expr(stage * rowStride(blockRows) / tileColumns);
+      shared.store(nest, value, nest.index(slot));
+    };
+    if ((i + 1) * threads <= stage * vectors)
+      load();
+    else
+      nest.when(below(k, stage), load);
+  }
+}
+
+LogicalResult StagedContraction::emit(Value block, Value thread) {
+  if (failed(findOperands()))
+    return failure();
+  enterTile(block, thread);
+  OpBuilder &b = nest.builder;
+  Type element = kernel.getRoot().getElementType();
+  VectorType vector = nest.vectorOf(element);
+  shared.reserve(element, stage * (rowStride(blockRows) + blockColumns));
+  Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(vector));
+  SmallVector<Value> sums(tileRows, zero);
+  Value stages = nest.constant(llvm::divideCeil(depth, stage));
+  sums = nest.loop(nest.constant(0), stages, sums, [&](LinearExpr s, ValueRange carried) {
+    loadRows(s * stage, thread);
+    loadColumns(s * stage, thread);
+    NVVM::Barrier0Op::create(b, nest.location);
+    auto next = nest.loop(
+        nest.constant(0), nest.constant(stage), carried, [&](LinearExpr k, ValueRange acc) {
+          int64_t vectors = blockColumns / tileColumns;
+          Value left = shared.load(nest, VectorType::get({tileRows}, element),
+                                   nest.index(nest.divide(threadRow, tileRows).first +
+                                              k * (rowStride(blockRows) / tileRows)));
+          Expr slot = nest.divide(threadColumn, tileColumns).first + k * vectors +
+                      Expr(stage * rowStride(blockRows) / tileColumns);
+          Value right = shared.load(nest, vector, nest.index(slot));
+          SmallVector<Value> values;
+          for (int64_t r = 0; r < tileRows; ++r) {
+            Value one = vector::ExtractOp::create(b, nest.location, left, r);
+            Value all = vector::BroadcastOp::create(b, nest.location, vector, one);
+            values.push_back(vector::FMAOp::create(b, nest.location, all, right, acc[r]));
+          }
+          return values;
+        });
+    NVVM::Barrier0Op::create(b, nest.location); // the next stage is written there
+    return next;
+  });
+  for (auto [p, sum] : llvm::zip(tilePoints, sums))
+    nest.known(op.getResult(0), p) = sum;
+  return success(!tiles.hasFailed());
+}

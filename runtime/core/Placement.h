@@ -1,0 +1,23 @@
+// Which device and which of the artifact's levels a session runs on.
+#ifndef RUNTIME_CORE_PLACEMENT_H
+#define RUNTIME_CORE_PLACEMENT_H
+
+#include "runtime/core/Session.h"
+#include "runtime/device/Device.h"
+
+namespace gradc {
+
+/// Where a session runs.
+struct Placement {
+  std::unique_ptr<Device> device;
+  const gradc_artifact_level *level = nullptr;
+  std::string note; ///< what a person would not expect of it
+};
+
+/// The GPU, where the artifact has code for one and there is one; else the CPUs. Who names a CUDA
+/// level, or has code for nothing else, does not get the CPUs instead: `doesNotFit`.
+Result<Placement> placeSession(const Artifact &artifact, const SessionOptions &options);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,56 @@
+// Looks the driver's calls up, one by one, and asks whether it is new enough.
+#include "runtime/device/cuda/Driver.h"
+#include "runtime/core/Text.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace gradc::cuda {
+
+static std::string versionOf(int number) { return text(number / 1000, '.', number % 1000 / 10); }
+
+Result<std::shared_ptr<const Driver>> Driver::open() {
+  std::shared_ptr<Driver> driver(new Driver);
+  if (Status loaded = driver->load(); !loaded.ok())
+    return loaded;
+  return std::shared_ptr<const Driver>(std::move(driver));
+}
+
+Driver::~Driver() {
+  if (library)
+    dlclose(library);
+}
+
+Status Driver::load() {
+  const char *named = getenv("GRADC_LIBCUDA");
+  const char *file = named && *named ? named : "libcuda.so.1";
+  library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return Status::error(text("no CUDA driver: ", dlerror()));
+#define GRADC_CUDA_FIND(member, symbol, parameters)                                                \
+  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));                             \
+  if (!member)                                                                                     \
+    return Status::error(text("the CUDA driver is too old: ", file, " lacks ", symbol,             \
+                              ", expected a driver for CUDA ", versionOf(oldestDriver),            \
+                              " or newer"));
+  GRADC_CUDA_CALLS(GRADC_CUDA_FIND)
+#undef GRADC_CUDA_FIND
+  if (driverGetVersion(&version) != 0 || version < oldestDriver)
+    return Status::error(text("the CUDA driver is too old: ", file, " is for CUDA ",
+                              versionOf(version), ", expected ", versionOf(oldestDriver),
+                              " or newer"));
+  return check(init(0), "cannot start the CUDA driver");
+}
+
+Status Driver::check(int code, const char *what) const {
+  if (code == 0)
+    return {};
+  const char *reason = nullptr;
+  if (getErrorString(code, &reason) != 0 || !reason)
+    reason = "unknown error";
+  return Status::error(text(what, ": ", reason, " (CUDA error ", code, ')'));
+}
+
+std::string Driver::versionText() const { return versionOf(version); }
+
+} // namespace gradc::cuda

@@ -1,0 +1,98 @@
+// The part of CUDA's driver API that a session uses, found at run time: nothing links libcuda.
+#ifndef RUNTIME_DEVICE_CUDA_DRIVER_H
+#define RUNTIME_DEVICE_CUDA_DRIVER_H
+
+#include "runtime/core/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace gradc::cuda {
+
+// As NVIDIA's cuda.h declares them; its ABI does not change.
+using Device = int;
+using Address = unsigned long long;
+using Handle = void *; // contexts, modules, functions, streams, events, graphs
+
+enum Attribute : int {
+  computeMajor = 75, // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+  computeMinor = 76,
+};
+
+/// Oldest driver whose calls these are: 12.0.
+constexpr int oldestDriver = 12000;
+
+// What this struct calls it, the library's symbol, and its parameters; all return an error code.
+#define GRADC_CUDA_CALLS(CALL)                                                                     \
+  CALL(init, "cuInit", (unsigned flags))                                                           \
+  CALL(driverGetVersion, "cuDriverGetVersion", (int *version))                                     \
+  CALL(getErrorString, "cuGetErrorString", (int error, const char **text))                         \
+  CALL(deviceGetCount, "cuDeviceGetCount", (int *count))                                           \
+  CALL(deviceGet, "cuDeviceGet", (Device * device, int number))                                    \
+  CALL(deviceGetName, "cuDeviceGetName", (char *name, int bytes, Device device))                   \
+  CALL(deviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, Device device))     \
+  CALL(deviceTotalMem, "cuDeviceTotalMem_v2", (size_t *bytes, Device device))                      \
+  CALL(primaryCtxRetain, "cuDevicePrimaryCtxRetain", (Handle * context, Device device))            \
+  CALL(primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (Device device))                         \
+  CALL(ctxSetCurrent, "cuCtxSetCurrent", (Handle context))                                         \
+  CALL(moduleLoadData, "cuModuleLoadData", (Handle * module, const void *image))                   \
+  CALL(moduleUnload, "cuModuleUnload", (Handle module))                                            \
+  CALL(moduleGetFunction, "cuModuleGetFunction",                                                   \
+       (Handle * function, Handle module, const char *name))                                       \
+  CALL(memAlloc, "cuMemAlloc_v2", (Address * memory, size_t bytes))                                \
+  CALL(memFree, "cuMemFree_v2", (Address memory))                                                  \
+  CALL(memAllocHost, "cuMemAllocHost_v2", (void **memory, size_t bytes))                           \
+  CALL(memFreeHost, "cuMemFreeHost", (void *memory))                                               \
+  CALL(memset, "cuMemsetD8Async", (Address to, unsigned char byte, size_t count, Handle stream))   \
+  CALL(copyIn, "cuMemcpyHtoDAsync_v2",                                                             \
+       (Address to, const void *from, size_t bytes, Handle stream))                                \
+  CALL(copyOut, "cuMemcpyDtoHAsync_v2", (void *to, Address from, size_t bytes, Handle stream))     \
+  CALL(streamCreate, "cuStreamCreate", (Handle * stream, unsigned flags))                          \
+  CALL(streamDestroy, "cuStreamDestroy_v2", (Handle stream))                                       \
+  CALL(streamSynchronize, "cuStreamSynchronize", (Handle stream))                                  \
+  CALL(streamBeginCapture, "cuStreamBeginCapture_v2", (Handle stream, int mode))                   \
+  CALL(streamEndCapture, "cuStreamEndCapture", (Handle stream, Handle * graph))                    \
+  CALL(graphInstantiate, "cuGraphInstantiateWithFlags",                                            \
+       (Handle * executable, Handle graph, unsigned long long flags))                              \
+  CALL(graphLaunch, "cuGraphLaunch", (Handle executable, Handle stream))                           \
+  CALL(graphExecDestroy, "cuGraphExecDestroy", (Handle executable))                                \
+  CALL(graphDestroy, "cuGraphDestroy", (Handle graph))                                             \
+  CALL(eventCreate, "cuEventCreate", (Handle * event, unsigned flags))                             \
+  CALL(eventDestroy, "cuEventDestroy_v2", (Handle event))                                          \
+  CALL(eventRecord, "cuEventRecord", (Handle event, Handle stream))                                \
+  CALL(eventSynchronize, "cuEventSynchronize", (Handle event))                                     \
+  CALL(eventElapsedTime, "cuEventElapsedTime", (float *milliseconds, Handle begin, Handle end))    \
+  CALL(launchKernel, "cuLaunchKernel",                                                             \
+       (Handle function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,          \
+        unsigned blockY, unsigned blockZ, unsigned sharedBytes, Handle stream, void **parameters,  \
+        void **extra))
+
+class Driver {
+public:
+  /// Opens libcuda.so.1, or the library that GRADC_LIBCUDA names, and initializes it. The failure
+  /// says what was looked for and what was found.
+  static Result<std::shared_ptr<const Driver>> open();
+  ~Driver();
+
+#define GRADC_CUDA_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
+  GRADC_CUDA_CALLS(GRADC_CUDA_MEMBER)
+#undef GRADC_CUDA_MEMBER
+
+  /// Ok, or what failed and why.
+  Status check(int code, const char *what) const;
+  /// "12.8"
+  std::string versionText() const;
+
+private:
+  Driver() = default;
+  Status load();
+
+  void *library = nullptr;
+  int version = 0;
+};
+
+} // namespace gradc::cuda
+
+#endif

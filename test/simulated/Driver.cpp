@@ -1,0 +1,316 @@
+// A CUDA driver without a GPU: the calls that gradc's runtime makes, on memory of the host. Work
+// waits in its stream until somebody synchronizes, so that who reads too early reads old bytes. The
+// environment says what it is like: GRADC_SIMULATED="order=reverse memory=100000 version=11080
+// devices=0 sm=80".
+#include "test/simulated/Module.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <sstream>
+
+using namespace gradc::simulated;
+
+namespace {
+
+enum Error {
+  ok = 0,
+  invalidValue = 1,
+  outOfMemory = 2,
+  invalidImage = 200,
+  notFound = 500,
+  launchFailed = 719
+};
+
+struct Settings {
+  Order order = Order::forward;
+  uint64_t memory = uint64_t(8) << 30;
+  int version = 13000, devices = 1, sm = 90;
+};
+
+/// Read anew every time: tests change it.
+Settings settings() {
+  Settings s;
+  const char *given = getenv("GRADC_SIMULATED");
+  std::istringstream words(given ? given : "");
+  for (std::string word; words >> word;) {
+    std::string name = word.substr(0, word.find('=')), value = word.substr(word.find('=') + 1);
+    if (name == "order")
+      s.order = value == "reverse"    ? Order::reverse
+                : value == "shuffled" ? Order::shuffled
+                                      : Order::forward;
+    else if (name == "memory")
+      s.memory = std::stoull(value);
+    else if (name == "version")
+      s.version = std::stoi(value);
+    else if (name == "devices")
+      s.devices = std::stoi(value);
+    else if (name == "sm")
+      s.sm = std::stoi(value);
+    else
+      std::fprintf(stderr, "simulated device: unknown setting %s\n", word.c_str());
+  }
+  return s;
+}
+
+struct Event {
+  std::chrono::steady_clock::time_point time;
+};
+
+using Work = std::function<int()>;
+struct Graph {
+  std::vector<Work> work;
+};
+
+struct Stream {
+  std::vector<Work> queue;
+  std::unique_ptr<Graph> capture;
+
+  int add(Work work) {
+    (capture ? capture->work : queue).push_back(std::move(work));
+    return ok;
+  }
+  int drain() {
+    int result = ok;
+    for (Work &work : queue)
+      if (result == ok)
+        result = work();
+    queue.clear();
+    return result;
+  }
+};
+
+std::map<uintptr_t, uint64_t> allocations;
+uint64_t allocated = 0;
+std::string lastFailure;
+std::vector<Stream *> streams;
+
+Stream *streamOf(void *handle) { return static_cast<Stream *>(handle); }
+
+int launch(const Kernel &kernel, Dims grid, Dims block, std::vector<uint64_t> values) {
+  std::vector<void *> parameters;
+  for (uint64_t &value : values)
+    parameters.push_back(&value);
+  lastFailure = execute(kernel, grid, block, parameters.data(), settings().order);
+  if (lastFailure.empty())
+    return ok;
+  std::fprintf(stderr, "simulated device: %s\n", lastFailure.c_str());
+  return launchFailed;
+}
+
+} // namespace
+
+// The names and parameters are cuda.h's.
+extern "C" {
+int cuInit(unsigned) { return ok; }
+int cuDriverGetVersion(int *version) {
+  *version = settings().version;
+  return ok;
+}
+int cuGetErrorString(int error, const char **text) {
+  switch (error) {
+  case invalidValue:
+    *text = "invalid argument";
+    break;
+  case outOfMemory:
+    *text = "out of memory";
+    break;
+  case invalidImage:
+    *text = "device kernel image is invalid";
+    break;
+  case notFound:
+    *text = "named symbol not found";
+    break;
+  case launchFailed:
+    *text = lastFailure.c_str();
+    break;
+  default:
+    *text = "unknown error";
+  }
+  return ok;
+}
+int cuDeviceGetCount(int *count) {
+  *count = settings().devices;
+  return ok;
+}
+int cuDeviceGet(int *device, int number) {
+  *device = number;
+  return number < settings().devices ? ok : invalidValue;
+}
+int cuDeviceGetName(char *name, int bytes, int) {
+  std::snprintf(name, size_t(bytes), "simulated device");
+  return ok;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  if (attribute != 75 && attribute != 76)
+    return invalidValue;
+  *value = attribute == 75 ? settings().sm / 10 : settings().sm % 10;
+  return ok;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int) {
+  *bytes = settings().memory;
+  return ok;
+}
+int cuDevicePrimaryCtxRetain(void **context, int) {
+  static int one;
+  *context = &one;
+  return ok;
+}
+int cuDevicePrimaryCtxRelease_v2(int) { return ok; }
+int cuCtxSetCurrent(void *) { return ok; }
+
+int cuModuleLoadData(void **module, const void *image) {
+  uint32_t header[5];
+  std::memcpy(header, image, sizeof header);
+  if (header[0] != 0x0b17c0de) {
+    std::fprintf(stderr,
+                 "simulated device: it runs LLVM bitcode only (gradc compile --llvm-image)\n");
+    return invalidImage;
+  }
+  auto loaded = Module::load({static_cast<const char *>(image), header[2] + header[3]});
+  if (!loaded) {
+    std::fprintf(stderr, "simulated device: %s\n", llvm::toString(loaded.takeError()).c_str());
+    return invalidImage;
+  }
+  *module = loaded->release();
+  return ok;
+}
+int cuModuleUnload(void *module) {
+  delete static_cast<Module *>(module);
+  return ok;
+}
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  const Kernel *kernel = static_cast<Module *>(module)->find(name);
+  *function = const_cast<Kernel *>(kernel);
+  return kernel ? ok : notFound;
+}
+
+int cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
+  if (bytes == 0 || allocated + bytes > settings().memory)
+    return bytes ? outOfMemory : invalidValue;
+  void *at = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(at, 0xff, bytes); // not-a-numbers: who reads before writing sees them
+  *memory = reinterpret_cast<uint64_t>(at);
+  allocations[*memory] = bytes;
+  allocated += bytes;
+  noteMemory(at, bytes);
+  return ok;
+}
+int cuMemFree_v2(uint64_t memory) {
+  for (Stream *stream : streams)
+    if (int error = stream->drain())
+      return error;
+  auto found = allocations.find(memory);
+  if (found == allocations.end())
+    return invalidValue;
+  allocated -= found->second;
+  allocations.erase(found);
+  auto *at = reinterpret_cast<void *>(memory);
+  noteMemory(at, 0);
+  std::free(at);
+  return ok;
+}
+int cuMemAllocHost_v2(void **memory, size_t bytes) {
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return *memory ? ok : outOfMemory;
+}
+int cuMemFreeHost(void *memory) {
+  std::free(memory);
+  return ok;
+}
+int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t count, void *stream) {
+  return streamOf(stream)->add([=] {
+    std::memset(reinterpret_cast<void *>(to), byte, count);
+    return ok;
+  });
+}
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  return streamOf(stream)->add([=] {
+    std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+    return ok;
+  });
+}
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+  return streamOf(stream)->add([=] {
+    std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+    return ok;
+  });
+}
+
+int cuStreamCreate(void **stream, unsigned) {
+  streams.push_back(new Stream);
+  *stream = streams.back();
+  return ok;
+}
+int cuStreamDestroy_v2(void *stream) {
+  std::erase(streams, streamOf(stream));
+  delete streamOf(stream);
+  return ok;
+}
+int cuStreamSynchronize(void *stream) { return streamOf(stream)->drain(); }
+int cuStreamBeginCapture_v2(void *stream, int) {
+  streamOf(stream)->capture = std::make_unique<Graph>();
+  return ok;
+}
+int cuStreamEndCapture(void *stream, void **graph) {
+  *graph = streamOf(stream)->capture.release();
+  return *graph ? ok : invalidValue;
+}
+int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
+  *executable = new Graph(*static_cast<Graph *>(graph));
+  return ok;
+}
+int cuGraphLaunch(void *executable, void *stream) {
+  for (const Work &work : static_cast<Graph *>(executable)->work)
+    streamOf(stream)->add(work);
+  return ok;
+}
+int cuGraphExecDestroy(void *executable) {
+  delete static_cast<Graph *>(executable);
+  return ok;
+}
+int cuGraphDestroy(void *graph) {
+  delete static_cast<Graph *>(graph);
+  return ok;
+}
+
+int cuEventCreate(void **event, unsigned) {
+  *event = new Event;
+  return ok;
+}
+int cuEventDestroy_v2(void *event) {
+  delete static_cast<Event *>(event);
+  return ok;
+}
+int cuEventRecord(void *event, void *stream) {
+  return streamOf(stream)->add([event] {
+    static_cast<Event *>(event)->time = std::chrono::steady_clock::now();
+    return ok;
+  });
+}
+int cuEventSynchronize(void *) {
+  for (Stream *stream : streams)
+    if (int error = stream->drain())
+      return error;
+  return ok;
+}
+int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
+  std::chrono::duration<float, std::milli> between =
+      static_cast<Event *>(end)->time - static_cast<Event *>(begin)->time;
+  *milliseconds = between.count();
+  return ok;
+}
+
+int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                   unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters,
+                   void **) {
+  const Kernel &kernel = *static_cast<Kernel *>(function);
+  std::vector<uint64_t> values;
+  for (unsigned i = 0; i < kernel.parameters; ++i)
+    values.push_back(*static_cast<uint64_t *>(parameters[i]));
+  Dims grid{gridX, gridY, gridZ}, block{blockX, blockY, blockZ};
+  return streamOf(stream)->add([=, &kernel] { return launch(kernel, grid, block, values); });
+}
+}

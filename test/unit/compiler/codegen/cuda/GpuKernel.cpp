@@ -1,0 +1,177 @@
+// Schedules, compiles to bitcode, and launches through the runtime's own CUDA device.
+#include "test/unit/compiler/codegen/cuda/GpuKernel.h"
+
+#include "passes/Passes.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <random>
+
+using namespace mlir;
+using namespace gradc::test;
+
+static DialectRegistry allDialects() {
+  DialectRegistry registry;
+  registry.insert<exec::ExecDialect, grad::GradDialect, arith::ArithDialect, linalg::LinalgDialect,
+                  math::MathDialect, tensor::TensorDialect>();
+  return registry;
+}
+
+/// Bitcode of LLVM IR, with the header that tells its size.
+static std::string bitcodeOf(const std::string &text) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  auto module = llvm::parseAssemblyString(text, error, context);
+  EXPECT_TRUE(module) << error.getMessage().str();
+  if (!module)
+    return "";
+  std::string code;
+  llvm::raw_string_ostream stream(code);
+  llvm::WriteBitcodeToFile(*module, stream);
+  uint32_t header[] = {0x0b17c0de, 0, 20, uint32_t(code.size()), 0};
+  return std::string(reinterpret_cast<char *>(header), sizeof header) + code;
+}
+
+GpuKernel::GpuKernel(const std::string &text, const Breaking &breaking) : context(allDialects()) {
+  context.loadAllAvailableDialects();
+  setenv("GRADC_LIBCUDA", GRADC_TEST_LIBCUDA, 1);
+  module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return;
+  (*module)->setAttr("exec.level", StringAttr::get(&context, "cuda:sm_90"));
+  PassManager pm(&context);
+  pm.addPass(createSchedule());
+  if (failed(pm.run(*module)))
+    return;
+  op = *module->getOps<exec::KernelOp>().begin();
+  CodegenOptions options;
+  options.verify = true;
+  options.llvmImage = true;
+  options.emit = breaking ? EmitKind::llvm : EmitKind::image;
+  auto code = generateImage(*module, *exec::findLevel("cuda:sm_90"), options);
+  if (failed(code))
+    return;
+  if (breaking) {
+    std::string before = *code;
+    breaking(*code);
+    EXPECT_NE(before, *code) << "there was nothing to break in\n" << before;
+    code = bitcodeOf(*code);
+  }
+  auto opened = createCudaDevice();
+  EXPECT_TRUE(opened) << opened.status().message();
+  if (!opened)
+    return;
+  device = std::move(*opened);
+  auto loaded = device->load(std::as_bytes(std::span(*code)));
+  EXPECT_TRUE(loaded) << loaded.status().message();
+  if (!loaded)
+    return;
+  image = std::move(*loaded);
+}
+GpuKernel::~GpuKernel() = default;
+
+std::vector<HostTensor> GpuKernel::randomOperands(unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<HostTensor> operands;
+  for (BlockArgument argument : op.getBlock().getArguments()) {
+    HostTensor tensor(cast<RankedTensorType>(argument.getType()));
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      if (isa<FloatType>(tensor.getElementType()))
+        tensor.setFloat(i, std::uniform_real_distribution<double>(-2, 2)(generator));
+      else
+        tensor.setInt(i, generator() % (tensor.getElementType().isInteger(1) ? 2 : 7));
+    operands.push_back(tensor);
+  }
+  return operands;
+}
+
+gradc::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTensor> &operands,
+                                                      const char *order) {
+  setenv("GRADC_SIMULATED", (std::string("order=") + order).c_str(), 1);
+  std::vector<DeviceMemory> memory;
+  std::vector<void *> slices;
+  std::vector<HostTensor> results;
+  for (Value v : op.getYielded())
+    results.emplace_back(cast<RankedTensorType>(v.getType()));
+  auto add = [&](const HostTensor &tensor) {
+    memory.emplace_back(*device, tensor.bytes().size());
+    slices.push_back(memory.back().data());
+  };
+  for (const HostTensor &operand : operands) {
+    add(operand);
+    if (Status copied =
+            device->copyIn(slices.back(), operand.bytes().data(), operand.bytes().size());
+        !copied.ok())
+      return copied;
+  }
+  for (const HostTensor &result : results)
+    add(result);
+  Launch launch{image->findKernel(kernelSymbol(op).c_str()),
+                slices.data(),
+                slices.size(),
+                exec::kernelUnits(op),
+                1,
+                uint32_t(op.getBlocksAttr().getThreads()),
+                false};
+  if (Status launched = device->launch({&launch, 1}, nullptr); !launched.ok())
+    return launched;
+  for (auto [i, result] : llvm::enumerate(results))
+    if (Status copied = device->copyOut(result.mutableBytes().data(), slices[operands.size() + i],
+                                        result.bytes().size());
+        !copied.ok())
+      return copied;
+  if (Status ended = device->synchronize(); !ended.ok())
+    return ended;
+  return results;
+}
+
+std::vector<HostTensor> GpuKernel::evaluate(const std::vector<HostTensor> &operands) {
+  llvm::DenseMap<Value, HostTensor> values;
+  for (auto [argument, operand] : llvm::zip(op.getBlock().getArguments(), operands))
+    values[argument] = operand;
+  for (Operation &inner : op.getBlock().without_terminator()) {
+    auto inputs = llvm::map_to_vector(inner.getOperands(), [&](Value v) { return values[v]; });
+    for (auto [value, tensor] : llvm::zip(inner.getResults(), grad::evaluateOp(&inner, inputs)))
+      values[value] = tensor;
+  }
+  std::vector<HostTensor> results;
+  for (Value v : op.getYielded())
+    results.push_back(values[v]);
+  return results;
+}
+
+double gradc::test::worstError(const std::vector<HostTensor> &found,
+                               const std::vector<HostTensor> &expected) {
+  double worst = 0;
+  for (size_t r = 0; r < found.size(); ++r)
+    for (int64_t i = 0; i < found[r].size(); ++i) {
+      double e = expected[r].getFloat(i), error = std::abs(found[r].getFloat(i) - e);
+      worst = std::max(worst, std::isnan(error) ? INFINITY : error / std::max(1.0, std::abs(e)));
+    }
+  return worst;
+}
+
+void gradc::test::expectRightOnGpu(const std::string &text, double tolerance) {
+  GpuKernel kernel(text);
+  ASSERT_TRUE(kernel.isReady()) << text;
+  auto operands = kernel.randomOperands(1);
+  auto expected = kernel.evaluate(operands);
+  std::vector<HostTensor> first;
+  for (const char *order : {"forward", "reverse", "shuffled"}) {
+    auto found = kernel.run(operands, order);
+    ASSERT_TRUE(found) << found.status().message() << '\n' << text;
+    EXPECT_LE(worstError(*found, expected), tolerance) << text;
+    if (first.empty())
+      first = *found;
+    for (size_t r = 0; r < first.size(); ++r)
+      EXPECT_EQ(first[r].bytes(), (*found)[r].bytes()) << order << " gives other bits for\n"
+                                                       << text;
+  }
+}

@@ -1,0 +1,140 @@
+// Kernels for a GPU against the evaluator, on the simulated device, in several orders of threads.
+#include "test/unit/compiler/codegen/cuda/GpuKernel.h"
+
+#include "gtest/gtest.h"
+
+using namespace gradc::test;
+
+namespace {
+
+std::string kernelOf(const std::string &signature, const std::string &body) {
+  return "exec.kernel @k(" + signature + ") attributes {flops = 1 : i64, bytes = 1 : i64} {\n" +
+         body + "}\n";
+}
+
+TEST(GpuKernel, Pointwise) {
+  for (const char *shape : {"8x64", "7x10", "3", "1x4x5x6", "1000"}) {
+    std::string t = std::string("tensor<") + shape + "xf32>";
+    expectRightOnGpu(kernelOf("%a: " + t + ", %b: " + t,
+                              "%0 = grad.add %a, %b : " + t + "\n%1 = grad.relu %0 : " + t +
+                                  "\n%2 = grad.tanh %1 : " + t + "\nexec.yield %2 : " + t));
+  }
+}
+
+TEST(GpuKernel, Transposes) {
+  expectRightOnGpu(kernelOf("%a: tensor<12x20xf32>", R"(
+    %0 = grad.transpose %a permutation [1, 0] : tensor<12x20xf32>
+    exec.yield %0 : tensor<20x12xf32>)"));
+  expectRightOnGpu(kernelOf("%a: tensor<3x5x7xf32>", R"(
+    %0 = grad.transpose %a permutation [2, 0, 1] : tensor<3x5x7xf32>
+    exec.yield %0 : tensor<7x3x5xf32>)"));
+}
+
+TEST(GpuKernel, SumsOfRows) {
+  for (const char *n : {"8", "10", "100", "1024", "3000"}) {
+    std::string t = std::string("tensor<6x") + n + "xf32>";
+    expectRightOnGpu(kernelOf("%a: " + t, "%0 = grad.reduce_sum %a dims [1] : " + t +
+                                              "\nexec.yield %0 : tensor<6xf32>"),
+                     2e-4);
+    expectRightOnGpu(kernelOf("%a: " + t, "%0 = grad.reduce_max %a dims [1] : " + t +
+                                              "\nexec.yield %0 : tensor<6xf32>"));
+    expectRightOnGpu(kernelOf("%a: " + t, "%0 = grad.reduce_sum %a dims [0, 1] : " + t +
+                                              "\nexec.yield %0 : tensor<f32>"),
+                     2e-3);
+  }
+}
+
+TEST(GpuKernel, SumsOfColumns) {
+  for (const char *t :
+       {"tensor<64x128xf32>", "tensor<300x10xf32>", "tensor<1000x3xf32>", "tensor<65x40xf32>"}) {
+    std::string columns = std::string(t).substr(std::string(t).find('x') + 1);
+    expectRightOnGpu(
+        kernelOf(std::string("%a: ") + t, std::string("%0 = grad.reduce_sum %a dims [0] : ") + t +
+                                              "\nexec.yield %0 : tensor<" + columns),
+        2e-4);
+  }
+  expectRightOnGpu(kernelOf("%a: tensor<4x6x10x20xf32>", R"(
+    %0 = grad.reduce_sum %a dims [0, 1, 2] : tensor<4x6x10x20xf32>
+    exec.yield %0 : tensor<20xf32>)"),
+                   2e-4);
+}
+
+TEST(GpuKernel, RowsWithTheirStatistics) {
+  for (const char *n : {"10", "64", "1030", "4096"}) {
+    std::string row = std::string("tensor<5x") + n + "xf32>";
+    expectRightOnGpu(
+        kernelOf("%a: " + row, "%0 = grad.reduce_max %a dims [1] : " + row +
+                                   "\n%1 = grad.broadcast %0 dims [0] : tensor<5xf32> -> " + row +
+                                   "\n%2 = grad.sub %a, %1 : " + row + "\n%3 = grad.exp %2 : " +
+                                   row + "\n%4 = grad.reduce_sum %3 dims [1] : " + row +
+                                   "\n%5 = grad.broadcast %4 dims [0] : tensor<5xf32> -> " + row +
+                                   "\n%6 = grad.div %3, %5 : " + row +
+                                   "\nexec.yield %6, %4 : " + row + ", tensor<5xf32>"),
+        2e-4);
+  }
+}
+
+TEST(GpuKernel, Contractions) {
+  struct {
+    const char *a, *b, *c, *attributes;
+  } cases[] = {{"32x64", "64x128", "32x128", ""},
+               {"32x64", "64x10", "32x10", ""},
+               {"30x17", "17x5", "30x5", ""},
+               {"64x32", "64x10", "32x10", "transpose_lhs"},
+               {"32x64", "10x64", "32x10", "transpose_rhs"},
+               {"3x9x200", "3x200x8", "3x9x8", ""}};
+  for (auto &[a, b, c, attributes] : cases) {
+    auto type = [](const char *shape) { return std::string("tensor<") + shape + "xf32>"; };
+    expectRightOnGpu(kernelOf("%a: " + type(a) + ", %b: " + type(b),
+                              "%0 = grad.matmul %a, %b " + std::string(attributes) + " : " +
+                                  type(a) + ", " + type(b) + "\n%1 = grad.relu %0 : " + type(c) +
+                                  "\nexec.yield %1 : " + type(c)),
+                     2e-4);
+  }
+}
+
+TEST(GpuKernel, ContractionsInStages) {
+  // Multiples of a block's tile; rows, columns and steps left over; each operand transposed; few
+  // columns.
+  struct {
+    const char *a, *b, *c, *attributes;
+  } cases[] = {{"512x64", "64x512", "512x512", ""},
+               {"1001x37", "37x260", "1001x260", ""},
+               {"48x1000", "48x516", "1000x516", "transpose_lhs"},
+               {"1000x40", "516x40", "1000x516", "transpose_rhs"},
+               {"9000x20", "20x16", "9000x16", ""}};
+  for (auto &[a, b, c, attributes] : cases) {
+    auto type = [](const char *shape) { return std::string("tensor<") + shape + "xf32>"; };
+    std::string text =
+        kernelOf("%a: " + type(a) + ", %b: " + type(b),
+                 "%0 = grad.matmul %a, %b " + std::string(attributes) + " : " + type(a) + ", " +
+                     type(b) + "\n%1 = grad.relu %0 : " + type(c) + "\nexec.yield %1 : " + type(c));
+    EXPECT_FALSE(GpuKernel(text).kernel().getScheduleAttr().getBlock().empty()) << text;
+    expectRightOnGpu(text, 2e-4);
+  }
+}
+
+TEST(GpuKernel, ConvolutionsInStages) {
+  for (auto [x, w, y, dims, window] :
+       {std::array{"14x14x32x20", "3x3x20x32", "14x14x32x32", "nc,co->no",
+                   "[3, 3] low [1, 1] high [1, 1]"},
+        std::array{"15x15x64x12", "3x3x12x16", "8x8x64x16", "nc,co->no",
+                   "[3, 3] stride [2, 2] low [1, 1] high [1, 1]"},
+        std::array{"14x14x32x20", "3x3x32x20", "14x14x32x32", "no,co->nc",
+                   "[3, 3] low [1, 1] high [1, 1]"}}) {
+    auto type = [](const char *shape) { return std::string("tensor<") + shape + "xf32>"; };
+    std::string text =
+        kernelOf("%x: " + type(x) + ", %w: " + type(w),
+                 "%0 = grad.convolution %x, %w dims \"" + std::string(dims) + "\" window <" +
+                     window + "> : " + type(x) + ", " + type(w) + "\nexec.yield %0 : " + type(y));
+    GpuKernel kernel(text);
+    ASSERT_TRUE(kernel.isReady());
+    EXPECT_FALSE(kernel.kernel().getScheduleAttr().getBlock().empty()) << text;
+    auto operands = kernel.randomOperands(1);
+    auto found = kernel.run(operands);
+    ASSERT_TRUE(found) << found.status().message();
+    EXPECT_LE(worstError(*found, kernel.evaluate(operands)), 2e-4) << text;
+  }
+}
+
+} // namespace

@@ -1,0 +1,213 @@
+// What every device promises, asked of the host, of the simulated device and of a real GPU. Needs
+// no LLVM: it takes a trainer that was compiled beforehand, from its own folder.
+#include "runtime/core/Session.h"
+#include "runtime/core/Text.h"
+#include "runtime/device/Device.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace gradc;
+
+namespace {
+
+struct Kind {
+  const char *name, *artifact, *level; ///< level: empty: the host's
+  const char *driver;                  ///< that GRADC_LIBCUDA names; empty: the machine's own
+};
+constexpr Kind kinds[] = {{"host", "conformance-simulated", "", ""},
+                          {"simulated", "conformance-simulated", "cuda:sm_90", GRADC_TEST_LIBCUDA},
+                          {"cuda", "conformance-cuda", "cuda:sm_90", ""}};
+
+std::string folder() {
+  const char *given = getenv("GRADC_CONFORMANCE_DIR");
+  return given ? given : GRADC_TEST_ARTIFACTS;
+}
+
+class Conformance : public testing::TestWithParam<Kind> {
+protected:
+  void SetUp() override {
+    const Kind &kind = GetParam();
+    setenv("GRADC_LIBCUDA", kind.driver, 1);
+    isHost = !*kind.level;
+    auto made = isHost ? createHostDevice(2) : createCudaDevice();
+    if (!made && kind.name == std::string("cuda"))
+      GTEST_SKIP() << made.status().message();
+    ASSERT_TRUE(made) << made.status().message();
+    device = std::move(*made);
+    auto opened = Artifact::open(folder() + "/" + kind.artifact);
+    ASSERT_TRUE(opened) << opened.status().message();
+    artifact = *opened;
+    session = open(kind.level);
+  }
+
+  std::unique_ptr<Session> open(const std::string &level) {
+    std::string wanted = level;
+    if (level.empty())
+      wanted = std::string(artifact->string(artifact->levels().front().name));
+    auto made = Session::create(artifact, {1, wanted});
+    EXPECT_TRUE(made) << made.status().message();
+    return made ? std::move(*made) : nullptr;
+  }
+
+  /// Inputs of an entry: numbers, class labels and scalars that depend on `seed` alone.
+  std::vector<std::vector<char>> inputsOf(const gradc_artifact_entry &entry, int seed) {
+    std::vector<std::vector<char>> all;
+    for (const auto &port : artifact->elements<gradc_artifact_port>(entry.inputs)) {
+      std::vector<char> bytes(port.tensor.bytes);
+      if (port.tensor.dtype == GRADC_F32)
+        for (size_t i = 0; i < bytes.size() / 4; ++i) {
+          float v = port.role == GRADC_ROLE_LEARNING_RATE ? 0.01f
+                    : port.role == GRADC_ROLE_STEP        ? 1.0f
+                                                          : std::sin(float(i + 1) * float(seed));
+          std::memcpy(&bytes[4 * i], &v, 4);
+        }
+      if (port.tensor.dtype == GRADC_I64)
+        for (size_t i = 0; i < bytes.size() / 8; ++i) {
+          int64_t v = (int64_t(i) + seed) % std::max<int64_t>(port.classes, 1);
+          std::memcpy(&bytes[8 * i], &v, 8);
+        }
+      all.push_back(bytes);
+    }
+    return all;
+  }
+
+  /// What an entry gives, all outputs behind each other.
+  std::vector<float> run(Session &on, const char *name, int seed) {
+    const gradc_artifact_entry *entry = on.findEntry(name);
+    EXPECT_TRUE(entry) << name;
+    auto given = inputsOf(*entry, seed);
+    std::vector<const void *> inputs;
+    for (auto &bytes : given)
+      inputs.push_back(bytes.data());
+    std::vector<float> all;
+    std::vector<std::vector<float>> results;
+    std::vector<void *> outputs;
+    for (const auto &port : artifact->elements<gradc_artifact_port>(entry->outputs))
+      outputs.push_back(results.emplace_back(port.tensor.bytes / 4 + 1).data());
+    Status ran = on.run(*entry, inputs, outputs);
+    EXPECT_TRUE(ran.ok()) << ran.message();
+    for (auto &result : results)
+      all.insert(all.end(), result.begin(), result.end() - 1);
+    return all;
+  }
+
+  std::vector<float> state(Session &of, uint32_t index) {
+    std::vector<float> values(artifact->states()[index].tensor.bytes / 4);
+    Status read = of.readState(index, values.data());
+    EXPECT_TRUE(read.ok()) << read.message();
+    return values;
+  }
+
+  static void expectNear(const std::vector<float> &found, const std::vector<float> &expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], expected[i], 2e-5 * std::max(1.0f, std::abs(expected[i]))) << i;
+  }
+
+  bool isHost = false;
+  std::shared_ptr<const Artifact> artifact;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Session> session;
+};
+
+TEST_P(Conformance, MemoryBeginsAsZerosAtMultiplesOf64) {
+  for (uint64_t bytes : {1, 100, 5000, 3 << 20}) {
+    DeviceMemory memory(*device, bytes);
+    ASSERT_TRUE(memory.data());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % 64, 0u);
+    std::vector<char> host(bytes, 'x');
+    ASSERT_TRUE(device->copyOut(host.data(), memory.data(), bytes).ok());
+    ASSERT_TRUE(device->synchronize().ok());
+    EXPECT_EQ(host, std::vector<char>(bytes, 0));
+  }
+}
+
+TEST_P(Conformance, ACopyInTakesItsBytesAtOnce) {
+  // Longer than what goes through pinned memory in one piece, several times.
+  std::vector<int> first((9 << 20) / 4), second(first.size()), back(first.size());
+  std::iota(first.begin(), first.end(), 1);
+  std::iota(second.begin(), second.end(), 1000000);
+  std::vector<int> expected = first;
+  DeviceMemory a(*device, first.size() * 4), b(*device, first.size() * 4);
+  ASSERT_TRUE(device->copyIn(a.data(), first.data(), a.size()).ok());
+  std::fill(first.begin(), first.end(), -1);
+  ASSERT_TRUE(device->copyIn(b.data(), second.data(), b.size()).ok());
+  std::fill(second.begin(), second.end(), -1);
+  ASSERT_TRUE(device->copyOut(back.data(), a.data(), a.size()).ok());
+  ASSERT_TRUE(device->synchronize().ok());
+  EXPECT_EQ(back, expected);
+}
+
+TEST_P(Conformance, SmallCopiesOutMeetTheirOwnBytes) {
+  DeviceMemory memory(*device, 64 * 200);
+  std::vector<int> host(16 * 200), back(200, -1);
+  std::iota(host.begin(), host.end(), 0);
+  ASSERT_TRUE(device->copyIn(memory.data(), host.data(), memory.size()).ok());
+  for (int i = 0; i < 200; ++i)
+    ASSERT_TRUE(device->copyOut(&back[size_t(i)], memory.data() + 64 * i, 4).ok());
+  ASSERT_TRUE(device->synchronize().ok());
+  for (int i = 0; i < 200; ++i)
+    ASSERT_EQ(back[size_t(i)], 16 * i);
+}
+
+TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
+  auto host = open("");
+  // Again and again: the second run is the first one's graph on other inputs.
+  for (int seed : {1, 2, 1})
+    expectNear(run(*session, "forward", seed), run(*host, "forward", seed));
+  for (int seed : {3, 4, 5})
+    expectNear(run(*session, "train", seed), run(*host, "train", seed));
+  for (uint32_t i = 0; i < artifact->states().size(); ++i)
+    expectNear(state(*session, i), state(*host, i));
+}
+
+TEST_P(Conformance, TheSameBitsEveryTime) {
+  std::vector<float> first = run(*session, "train", 1);
+  ASSERT_TRUE(session->resetStates().ok());
+  EXPECT_EQ(run(*session, "train", 1), first);
+}
+
+TEST_P(Conformance, StatesAreReadAsTheyWereWritten) {
+  for (uint32_t i = 0; i < artifact->states().size(); ++i) {
+    std::vector<float> values(artifact->states()[i].tensor.bytes / 4);
+    std::iota(values.begin(), values.end(), float(i));
+    ASSERT_TRUE(session->writeState(i, values.data()).ok());
+    EXPECT_EQ(state(*session, i), values) << i;
+  }
+}
+
+TEST_P(Conformance, ProfiledLaunchesFollowEachOther) {
+  session->profile(true);
+  run(*session, "train", 1);
+  auto times = session->launchTimes();
+  ASSERT_EQ(times.size(), session->findEntry("train")->launches.count + 1);
+  for (size_t i = 1; i < times.size(); ++i)
+    EXPECT_LE(times[i - 1], times[i]) << i;
+  EXPECT_LT(times.front(), times.back());
+}
+
+TEST_P(Conformance, LaunchByLaunchGivesTheSameSlices) {
+  const gradc_artifact_entry *entry = session->findEntry("forward");
+  std::vector<float> expected = run(*session, "forward", 7);
+  auto given = inputsOf(*entry, 7);
+  std::vector<const void *> inputs;
+  for (auto &bytes : given)
+    inputs.push_back(bytes.data());
+  ASSERT_TRUE(session->begin(*entry, inputs).ok());
+  given.clear(); // begin has copied them
+  for (uint32_t i = 0; i < entry->launches.count; ++i)
+    ASSERT_TRUE(session->runLaunch(i).ok());
+  const auto &port = artifact->elements<gradc_artifact_port>(entry->outputs)[0];
+  auto bytes = session->slice(port.slice);
+  ASSERT_EQ(bytes.size(), expected.size() * 4);
+  EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), bytes.size()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(kinds),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
