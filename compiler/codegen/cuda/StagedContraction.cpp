@@ -156,7 +156,7 @@ void StagedContraction::loadRows(Expr first, Value thread) {
 /// The slab of columns, [step][column]: a vector a thread.
 void StagedContraction::loadColumns(Expr first, Value thread) {
   int64_t threads = kernel.getBlocksAttr().getThreads(), vectors = blockColumns / tileColumns;
-  for (int64_t i = 0; i < llvm::divideCeil(stage * vectors, threads); ++i) {
+  for (int64_t i = 0; i * threads < stage * vectors; ++i) {
     auto [k, v] = nest.divide(nest.variable(thread) + Expr(i * threads), vectors);
     auto load = [&, k = k, v = v] {
       Expr step = first + k, position = blockColumn + v * tileColumns;
