@@ -74,7 +74,8 @@ TEST_F(ImportDataTest, FollowsPicturesThroughTheirSteps) {
       "map { field: \"x\" crop { height: 4 width: 1 } } "
       "map { field: \"x\" normalize { mean: 0.5 } }";
   EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"\"later.tfrecord\" is not there yet", "found field \"x\", f32 [4, 1, 4, 1]"});
+  expectSaid({"expected field \"x\" of \"later.tfrecord\" to be f32 [4, 4] for graph input \"x\", "
+              "found f32 [4, 1, 4, 1]"});
 }
 
 TEST_F(ImportDataTest, CountsPicturesAndRecords) {

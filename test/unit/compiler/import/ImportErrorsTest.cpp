@@ -169,10 +169,10 @@ const BadJob badJobs[] = {
      {"the data set is empty: none of the 10 rows of \"data.npz\" is selected"}},
     {"no-picture",
      [](Parts &p) { p.map = "map { field: \"x\" flip {} }"; },
-     {"expected pictures [height, width, channels] of u8 or f32, found f32 [4]"}},
+     {"expected pictures [height, width, channels] of u8 or f32, found 'f32' [4]"}},
     {"no-file",
      [](Parts &p) { p.map = "map { field: \"x\" decode {} }"; },
-     {"expected files for decode, bytes of any number, found f32 of 1 dims"}},
+     {"expected files for decode, bytes of any number, found 'f32' of 1 dims"}},
     {"picture-steps",
      [](Parts &p) {
        p.map = "map { field: \"x\" decode { channels: 2 min_height: 5 } } "
