@@ -1,5 +1,6 @@
 // gradc verify: compiled against evaluated, kernel by kernel; gradients against differences.
 #include "compiler/Verify.h"
+#include "runtime/device/Device.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 
@@ -31,13 +32,22 @@ int print(llvm::ArrayRef<GradientCheck> gradients) {
   return wrong;
 }
 
+bool machineRuns(const mlir::exec::Level &level) {
+  if (!level.isCuda())
+    return mlir::exec::runsHere(level);
+  auto gpu = createCudaDevice();
+  return gpu && (*gpu)->executes(level.name);
+}
+
 /// Says which of the levels this machine lacks, and leaves them out; their names.
 std::vector<std::string> skipLevels(std::vector<std::string> &levels) {
   std::vector<std::string> skipped;
   std::erase_if(levels, [&](const std::string &name) {
-    if (mlir::exec::runsHere(*mlir::exec::findLevel(name)))
+    const mlir::exec::Level &level = *mlir::exec::findLevel(name);
+    if (machineRuns(level))
       return false;
-    fmt::print("level {}: SKIPPED, this processor has not all of it\n", name);
+    fmt::print("level {}: SKIPPED, {}\n", name,
+               level.isCuda() ? "no GPU here runs it" : "this processor has not all of it");
     skipped.push_back(name);
     return true;
   });
