@@ -3,8 +3,8 @@
 #include "runtime/data/CacheFile.h"
 #include "runtime/data/Stages.h"
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 
 namespace gradc {
@@ -56,8 +56,8 @@ private:
       return; // it will be made again
     }
     Entry *entry = new (::operator new(size)) Entry{value.bytes, value.shape.size()};
-    std::memcpy(entry->shape(), value.shape.data(), value.shape.size_bytes());
-    std::memcpy(entry->data(), value.data, value.bytes);
+    std::copy(value.shape.begin(), value.shape.end(), entry->shape());
+    std::copy_n(value.data, value.bytes, entry->data());
     Entry *none = nullptr;
     if (!place.compare_exchange_strong(none, entry, std::memory_order_release)) {
       ::operator delete(entry); // another thread was faster
