@@ -18,6 +18,17 @@ static RankedTensorType typeOf(Operation *op) {
   return cast<RankedTensorType>(op->getResult(0).getType());
 }
 
+int64_t widestElement(Operation *kernel) {
+  int64_t widest = 4;
+  kernel->walk([&](Operation *op) {
+    for (Type t : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(t))
+        if (isa<FloatType>(tensor.getElementType()))
+          widest = std::max(widest, elementBytes(tensor.getElementType()));
+  });
+  return widest;
+}
+
 // Names the op: no other contracts over the positions of a picture.
 bool walksBlocks(Operation *op) {
   constexpr int64_t longSum = 256;

@@ -13,6 +13,9 @@ struct Cluster {
 /// How kernels form around `op`; ops without loops count as views: never inside a kernel.
 mlir::grad::LoopKind loopKind(mlir::Operation *op);
 
+/// Bytes of the widest float in a kernel; 4 without floats (index arithmetic is legalized).
+int64_t widestElement(mlir::Operation *kernel);
+
 /// A contraction that each tile would stream through its operands from end to end, a cache line or
 /// more a step (a filter gradient): it walks blocks of them instead, and so is a kernel of its own.
 bool walksBlocks(mlir::Operation *op);

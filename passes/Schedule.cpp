@@ -34,7 +34,7 @@ public:
 
   exec::ScheduleAttr run() {
     int64_t rank = root.getRank();
-    lanes = level.vectorBytes / widestElement();
+    lanes = level.vectorBytes / widestElement(kernel);
     tile.assign(rank, 1);
     order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (rank > 0) {
@@ -58,18 +58,6 @@ private:
   int64_t size(int64_t d) const { return root.getDimSize(d); }
   int64_t vectors(int64_t elements) const { return llvm::divideCeil(elements, lanes); }
   int64_t tiles(int64_t d) const { return llvm::divideCeil(size(d), tile[d]); }
-
-  /// Bytes of the widest float in the kernel; 4 without floats (index arithmetic is legalized).
-  int64_t widestElement() {
-    int64_t widest = 4;
-    kernel.walk([&](Operation *op) {
-      for (Type t : op->getResultTypes())
-        if (auto tensor = dyn_cast<RankedTensorType>(t))
-          if (isa<FloatType>(tensor.getElementType()))
-            widest = std::max(widest, elementBytes(tensor.getElementType()));
-    });
-    return widest;
-  }
 
   Operation *find(LoopKind kind) {
     for (Operation &op : kernel.getBlock())

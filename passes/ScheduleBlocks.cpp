@@ -25,7 +25,7 @@ public:
   void run() {
     tile.assign(rank, 1);
     rows = rank;
-    lanes = level.vectorBytes / widestElement();
+    lanes = level.vectorBytes / widestElement(kernel);
     if (Operation *contraction = find(LoopKind::contraction))
       columns(contraction);
     else if (std::optional<int64_t> prefix = rowPrefix())
@@ -38,17 +38,6 @@ public:
   }
 
 private:
-  int64_t widestElement() {
-    int64_t widest = 4;
-    kernel.walk([&](Operation *op) {
-      for (Type t : op->getResultTypes())
-        if (auto tensor = dyn_cast<RankedTensorType>(t))
-          if (isa<FloatType>(tensor.getElementType()))
-            widest = std::max(widest, elementBytes(tensor.getElementType()));
-    });
-    return widest;
-  }
-
   /// The first op of that kind whose result has the root's dims; else the first of that kind.
   Operation *find(LoopKind kind) {
     Operation *found = nullptr;

@@ -39,7 +39,7 @@ private:
   int64_t unitsTogether() const;
   void emitTile(ArrayRef<Output *> outputs);
   void storeStrided(const Memory &memory, ArrayRef<Point> points, ArrayRef<Value> values);
-  SmallVector<Point> tilePoints(const Output &output) const;
+  SmallVector<Point> pointsOf(const Output &output) const;
 
   LoopNest &nest;
   TileEmitter &tiles;
@@ -155,32 +155,14 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
   }
 }
 
-SmallVector<Point> SpaceEmitter::tilePoints(const Output &output) const {
-  int64_t laneDim = int64_t(shape.size()) - 1;
-  SmallVector<Point> points{Point()};
-  for (int64_t dim : output.dims) {
-    SmallVector<Point> longer;
-    for (const Point &p : points) {
-      int64_t step = dim == laneDim ? nest.lanes : 1;
-      for (int64_t at = 0; at < (dim < 0 ? 1 : extents[dim]); at += step) {
-        Point next = p;
-        next.coordinates.push_back(dim < 0 ? LinearExpr(0) : coordinates[dim] + LinearExpr(at));
-        if (dim == laneDim) {
-          next.coordinates.back().lane = 1;
-          next.valid = std::min(nest.lanes, extents[dim] - at);
-        }
-        longer.push_back(next);
-      }
-    }
-    points = longer;
-  }
-  return points;
+SmallVector<Point> SpaceEmitter::pointsOf(const Output &output) const {
+  return tilePoints(output.dims, coordinates, extents, int64_t(shape.size()) - 1, nest.lanes);
 }
 
 void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   SmallVector<SmallVector<Point>> points;
   for (Output *o : here) {
-    points.push_back(tilePoints(*o));
+    points.push_back(pointsOf(*o));
     tiles.prefetch(o->value, points.back());
     tiles.prepare(o->value, points.back());
   }

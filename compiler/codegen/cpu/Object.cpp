@@ -1,11 +1,11 @@
 // Runs LLVM's optimizer and code generator on one kernel.
 #include "compiler/codegen/cpu/Object.h"
 
+#include "compiler/codegen/Optimize.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -23,27 +23,6 @@ static void initializeTarget() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
   });
-}
-
-/// Loops are unrolled and vectorized as the schedule says; LLVM only cleans up, selects and
-/// allocates.
-static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;
-  tuning.LoopInterleaving = false;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager calls;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&target, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
 FailureOr<std::string> gradc::cpu::emitObject(ModuleOp module, const exec::Level &level,
@@ -74,7 +53,8 @@ FailureOr<std::string> gradc::cpu::emitObject(ModuleOp module, const exec::Level
     f.addFnAttr("no-builtins"); // copy loops must not become calls of memcpy
     f.addFnAttr(llvm::Attribute::NoUnwind);
   }
-  optimize(*code, *machine);
+  // Loops are unrolled as the schedule says; LLVM only cleans up, selects and allocates.
+  optimize(*code, *machine, /*unrolls=*/false);
 
   llvm::SmallString<0> out;
   llvm::raw_svector_ostream stream(out);

@@ -74,6 +74,28 @@ bool Point::operator<(const Point &other) const {
   return std::tie(valid, coordinates) < std::tie(other.valid, other.coordinates);
 }
 
+SmallVector<Point> gradc::cpu::tilePoints(ArrayRef<int64_t> dims, ArrayRef<LinearExpr> coordinates,
+                                          ArrayRef<int64_t> extents, int64_t laneDim,
+                                          int64_t lanes) {
+  SmallVector<Point> points{Point()};
+  for (int64_t dim : dims) {
+    bool hasLanes = dim >= 0 && dim == laneDim;
+    SmallVector<Point> longer;
+    for (const Point &p : points)
+      for (int64_t at = 0; at < (dim < 0 ? 1 : extents[dim]); at += hasLanes ? lanes : 1) {
+        Point next = p;
+        next.coordinates.push_back(dim < 0 ? LinearExpr(0) : coordinates[dim] + LinearExpr(at));
+        if (hasLanes) {
+          next.coordinates.back().lane = 1;
+          next.valid = std::min(lanes, extents[dim] - at);
+        }
+        longer.push_back(next);
+      }
+    points = longer;
+  }
+  return points;
+}
+
 std::optional<LinearExpr> gradc::cpu::evaluate(AffineExpr expr, ArrayRef<LinearExpr> dims) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dims[dim.getPosition()];

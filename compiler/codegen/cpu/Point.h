@@ -44,6 +44,14 @@ struct Point {
   bool operator<(const Point &other) const;
 };
 
+/// The points of a register tile: `extents` elements from `coordinates` on in each of a space's
+/// dims, vectors along `laneDim` (-1: none). `dims` are the space's dims of a result's, -1: of
+/// size 1.
+llvm::SmallVector<Point> tilePoints(llvm::ArrayRef<int64_t> dims,
+                                    llvm::ArrayRef<LinearExpr> coordinates,
+                                    llvm::ArrayRef<int64_t> extents, int64_t laneDim,
+                                    int64_t lanes);
+
 /// The affine expression over `dims`, or nothing when it is not linear.
 std::optional<LinearExpr> evaluate(mlir::AffineExpr expr, llvm::ArrayRef<LinearExpr> dims);
 /// The map's results over `dims`, or nothing when one is not linear.

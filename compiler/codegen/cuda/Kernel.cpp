@@ -48,7 +48,7 @@ private:
   void emitTile(ArrayRef<const Output *> outputs, Value active);
   void emitRow(Value active);
   void emitApart(const Output &output, Value first);
-  SmallVector<Point> tilePoints(const Output &output) const;
+  SmallVector<Point> pointsOf(const Output &output) const;
 
   LoopNest &nest;
   TileEmitter &tiles;
@@ -167,27 +167,10 @@ void BlockEmitter::emitTails(int64_t dim) {
   extents[dim] = tile[dim];
 }
 
-SmallVector<Point> BlockEmitter::tilePoints(const Output &output) const {
+SmallVector<Point> BlockEmitter::pointsOf(const Output &output) const {
   // A team whose members read rows side by side has one result element.
   int64_t laneDim = blocks.getAdjacent() && blocks.getRows() == rank() ? -1 : rank() - 1;
-  SmallVector<Point> points{Point()};
-  for (int64_t dim : output.dims) {
-    SmallVector<Point> longer;
-    for (const Point &p : points) {
-      int64_t step = dim == laneDim ? nest.lanes : 1;
-      for (int64_t at = 0; at < (dim < 0 ? 1 : extents[dim]); at += step) {
-        Point next = p;
-        next.coordinates.push_back(dim < 0 ? LinearExpr(0) : coordinates[dim] + LinearExpr(at));
-        if (dim >= 0 && dim == laneDim) {
-          next.coordinates.back().lane = 1;
-          next.valid = std::min(nest.lanes, extents[dim] - at);
-        }
-        longer.push_back(next);
-      }
-    }
-    points = longer;
-  }
-  return points;
+  return tilePoints(output.dims, coordinates, extents, laneDim, nest.lanes);
 }
 
 /// Results may take the place of operands that are read at the same element: all is computed, by
@@ -195,7 +178,7 @@ SmallVector<Point> BlockEmitter::tilePoints(const Output &output) const {
 void BlockEmitter::emitTile(ArrayRef<const Output *> outputs, Value active) {
   SmallVector<SmallVector<Point>> points;
   for (const Output *o : outputs) {
-    points.push_back(tilePoints(*o));
+    points.push_back(pointsOf(*o));
     tiles.prepare(o->value, points.back());
   }
   SmallVector<SmallVector<Value>> values;
@@ -222,7 +205,7 @@ void BlockEmitter::emitRow(Value active) {
   OpBuilder &b = nest.builder;
   SmallVector<std::pair<Point, Value>> stored;
   for (const Output &o : statistics) {
-    Point p = tilePoints(o).front();
+    Point p = pointsOf(o).front();
     tiles.prepare(o.value, {p});
     stored.push_back({p, tiles.pull(o.value, p)});
   }

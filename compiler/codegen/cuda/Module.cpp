@@ -1,6 +1,7 @@
 // Links the kernels' LLVM modules, optimizes them for NVPTX, and emits PTX; ptxas does the rest.
 #include "compiler/codegen/cuda/Module.h"
 
+#include "compiler/codegen/Optimize.h"
 #include "compiler/codegen/cuda/Ptxas.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -9,7 +10,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -38,23 +38,6 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const exec::Level &lev
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, level.cpu, level.features, llvm::TargetOptions(),
                                   std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-}
-
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false; // accesses have the width that they shall have
-  tuning.SLPVectorization = false;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager calls;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
 /// All kernels in one module, denormals taken as 0 as on every target.
@@ -108,7 +91,7 @@ FailureOr<std::string> gradc::cuda::emitModules(ArrayRef<ModuleOp> modules,
   std::unique_ptr<llvm::Module> code = link(modules, context, *machine);
   if (!code)
     return at->emitError("compiler bug: the kernels do not translate to LLVM IR");
-  optimize(*code, *machine);
+  optimize(*code, *machine, /*unrolls=*/true);
 
   llvm::SmallString<0> out;
   llvm::raw_svector_ostream stream(out);

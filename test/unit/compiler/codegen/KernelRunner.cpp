@@ -1,12 +1,13 @@
 // Buffers with guards around them, layouts packed by plain loops.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
+#include "compiler/Interpreter.h"
 #include "mlir/Parser/Parser.h"
+#include "test/unit/compiler/codegen/KernelTesting.h"
 #include "gtest/gtest.h"
 
 #include <cstring>
 #include <dlfcn.h>
-#include <random>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,15 +28,8 @@ Kernel Image::find(const std::string &symbol) const {
   return handle ? reinterpret_cast<Kernel>(dlsym(handle, symbol.c_str())) : nullptr;
 }
 
-static DialectRegistry allDialects() {
-  DialectRegistry registry;
-  registry.insert<exec::ExecDialect, grad::GradDialect, arith::ArithDialect, linalg::LinalgDialect,
-                  math::MathDialect, tensor::TensorDialect>();
-  return registry;
-}
-
 KernelRunner::KernelRunner(const std::string &text, const exec::Level *native)
-    : context(allDialects()) {
+    : context(kernelDialects()) {
   context.loadAllAvailableDialects();
   module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
@@ -59,18 +53,7 @@ KernelRunner::~KernelRunner() = default;
 int64_t KernelRunner::units() { return exec::kernelUnits(op); }
 
 std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) {
-  std::mt19937 generator(seed);
-  std::vector<HostTensor> operands;
-  for (BlockArgument argument : op.getBlock().getArguments()) {
-    HostTensor tensor(cast<RankedTensorType>(argument.getType()));
-    for (int64_t i = 0; i < tensor.size(); ++i)
-      if (isa<FloatType>(tensor.getElementType()))
-        tensor.setFloat(i, std::uniform_real_distribution<double>(-2, 2)(generator));
-      else
-        tensor.setInt(i, generator() % (tensor.getElementType().isInteger(1) ? 2 : 7));
-    operands.push_back(tensor);
-  }
-  return operands;
+  return test::randomOperands(op, seed);
 }
 
 HostTensor KernelRunner::operand(const void *bytes, size_t size) {
@@ -198,25 +181,16 @@ std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operand
 }
 
 std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &operands) {
-  llvm::DenseMap<Value, HostTensor> values;
-  for (auto [argument, operand] : llvm::zip(op.getBlock().getArguments(), operands))
-    values[argument] = operand;
-  for (Operation &inner : op.getBlock().without_terminator()) {
-    auto inputs = llvm::map_to_vector(inner.getOperands(), [&](Value v) { return values[v]; });
-    for (auto [value, tensor] : llvm::zip(inner.getResults(), grad::evaluateOp(&inner, inputs)))
-      values[value] = tensor;
-  }
   std::vector<HostTensor> results;
-  for (auto [r, v] : llvm::enumerate(op.getYielded())) {
-    results.push_back(values[v]);
+  for (auto [r, value] : llvm::enumerate(evaluateBlock(op.getBlock(), operands))) {
+    results.push_back(value);
     exec::PanelAttr panel = op.getLayout(operands.size() + r);
     if (!panel || !panel.getWinograd())
       continue;
-    auto elements = int64_t(exec::layoutBytes(cast<RankedTensorType>(v.getType()), panel) / 4);
-    results.back() =
-        HostTensor(RankedTensorType::get({elements}, Float32Type::get(v.getContext())));
-    forEachTransformed(values[v], panel,
-                       [&](int64_t at, double value) { results.back().setFloat(at, value); });
+    auto elements = int64_t(exec::layoutBytes(value.getType(), panel) / 4);
+    results.back() = HostTensor(RankedTensorType::get({elements}, value.getElementType()));
+    forEachTransformed(value, panel,
+                       [&](int64_t at, double number) { results.back().setFloat(at, number); });
   }
   return results;
 }

@@ -1,7 +1,9 @@
 // Schedules, compiles to bitcode, and launches through the runtime's own CUDA device.
 #include "test/unit/compiler/codegen/cuda/GpuKernel.h"
 
+#include "compiler/Interpreter.h"
 #include "passes/Passes.h"
+#include "test/unit/compiler/codegen/KernelTesting.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/AsmParser/Parser.h"
@@ -12,17 +14,9 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
-#include <random>
 
 using namespace mlir;
 using namespace gradc::test;
-
-static DialectRegistry allDialects() {
-  DialectRegistry registry;
-  registry.insert<exec::ExecDialect, grad::GradDialect, arith::ArithDialect, linalg::LinalgDialect,
-                  math::MathDialect, tensor::TensorDialect>();
-  return registry;
-}
 
 /// Bitcode of LLVM IR, with the header that tells its size.
 static std::string bitcodeOf(const std::string &text) {
@@ -39,7 +33,8 @@ static std::string bitcodeOf(const std::string &text) {
   return std::string(reinterpret_cast<char *>(header), sizeof header) + code;
 }
 
-GpuKernel::GpuKernel(const std::string &text, const Breaking &breaking) : context(allDialects()) {
+GpuKernel::GpuKernel(const std::string &text, const Breaking &breaking)
+    : context(kernelDialects()) {
   context.loadAllAvailableDialects();
   setenv("GRADC_LIBCUDA", GRADC_TEST_LIBCUDA, 1);
   module = parseSourceString<ModuleOp>(text, &context);
@@ -78,18 +73,7 @@ GpuKernel::GpuKernel(const std::string &text, const Breaking &breaking) : contex
 GpuKernel::~GpuKernel() = default;
 
 std::vector<HostTensor> GpuKernel::randomOperands(unsigned seed) {
-  std::mt19937 generator(seed);
-  std::vector<HostTensor> operands;
-  for (BlockArgument argument : op.getBlock().getArguments()) {
-    HostTensor tensor(cast<RankedTensorType>(argument.getType()));
-    for (int64_t i = 0; i < tensor.size(); ++i)
-      if (isa<FloatType>(tensor.getElementType()))
-        tensor.setFloat(i, std::uniform_real_distribution<double>(-2, 2)(generator));
-      else
-        tensor.setInt(i, generator() % (tensor.getElementType().isInteger(1) ? 2 : 7));
-    operands.push_back(tensor);
-  }
-  return operands;
+  return test::randomOperands(op, seed);
 }
 
 gradc::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTensor> &operands,
@@ -133,18 +117,8 @@ gradc::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTens
 }
 
 std::vector<HostTensor> GpuKernel::evaluate(const std::vector<HostTensor> &operands) {
-  llvm::DenseMap<Value, HostTensor> values;
-  for (auto [argument, operand] : llvm::zip(op.getBlock().getArguments(), operands))
-    values[argument] = operand;
-  for (Operation &inner : op.getBlock().without_terminator()) {
-    auto inputs = llvm::map_to_vector(inner.getOperands(), [&](Value v) { return values[v]; });
-    for (auto [value, tensor] : llvm::zip(inner.getResults(), grad::evaluateOp(&inner, inputs)))
-      values[value] = tensor;
-  }
-  std::vector<HostTensor> results;
-  for (Value v : op.getYielded())
-    results.push_back(values[v]);
-  return results;
+  auto results = evaluateBlock(op.getBlock(), operands);
+  return {results.begin(), results.end()};
 }
 
 double gradc::test::worstError(const std::vector<HostTensor> &found,

@@ -1,0 +1,20 @@
+// What all runners of single kernels need.
+#ifndef TEST_UNIT_COMPILER_CODEGEN_KERNELTESTING_H
+#define TEST_UNIT_COMPILER_CODEGEN_KERNELTESTING_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+
+#include <vector>
+
+namespace gradc::test {
+
+/// Of kernels before and after their lowering to loops.
+mlir::DialectRegistry kernelDialects();
+
+/// Floats in [-2, 2), integers below 7, bools.
+std::vector<mlir::grad::HostTensor> randomOperands(mlir::exec::KernelOp kernel, unsigned seed);
+
+} // namespace gradc::test
+
+#endif
