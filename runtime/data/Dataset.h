@@ -99,7 +99,7 @@ public:
   Position after;                      ///< where the next batch begins
   bool endsEpoch = false;              ///< after.row is 0
   int64_t skipped = 0;                 ///< bad rows that were passed over on the way
-  std::vector<std::string> complaints; ///< about those of them that were not known before
+  std::vector<std::string> complaints; ///< about rows found bad since the batch before
   size_t bytes() const { return totalBytes; }
 
 private:

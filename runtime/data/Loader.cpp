@@ -13,6 +13,7 @@
 #include <numeric>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace gradc {
 
@@ -37,7 +38,6 @@ struct Slot {
   size_t claimed = 0; ///< rows
   int working = 0;    ///< threads on claimed rows
   std::vector<BadRow> bad;
-  std::vector<std::string> complaints;
   Status status; ///< of row `failedAt`
   size_t failedAt = 0;
 
@@ -81,6 +81,7 @@ private:
   Claim claim(size_t slots, bool whole);
   bool isReady();
   void repair(size_t index);
+  void complain(int64_t row, std::string complaint);
   bool planSlot(size_t index);
   void endEpochBefore(size_t index);
   void discardFrom(size_t index);
@@ -116,7 +117,12 @@ private:
   std::vector<size_t> scratchBytes = {0};          ///< of each, when it was last measured
   std::vector<std::thread> workers;
   bool stopping = false;
-  bool failed = false; ///< nothing more is planned
+  bool failed = false;                 ///< nothing more is planned
+  std::vector<std::string> complaints; ///< not told yet
+  struct {
+    int64_t row;
+    std::string complaint;
+  } firstBad = {};
   int sleeping = 0;
 
   // Measured.
@@ -159,8 +165,7 @@ Status Loader::next(Batch &batch) {
   batch.after = at = slot.plan.after;
   batch.endsEpoch = slot.plan.endsEpoch;
   batch.skipped = slot.plan.skipped;
-  batch.complaints = std::move(slot.complaints);
-  slot.complaints.clear();
+  batch.complaints = std::exchange(complaints, {});
   slot.isPlanned = false;
   first = (first + 1) % ring.size();
   ++given;
@@ -197,8 +202,7 @@ void Loader::repair(size_t index) {
   size_t kept = 0, nextBad = 0;
   for (size_t i = 0; i < slot.plan.rows.size(); ++i) {
     if (nextBad < slot.bad.size() && slot.bad[nextBad].index == i) {
-      if (planner.markBad(slot.plan.rows[i]))
-        slot.complaints.push_back(std::move(slot.bad[nextBad].complaint));
+      complain(slot.plan.rows[i], std::move(slot.bad[nextBad].complaint));
       ++nextBad;
       continue;
     }
@@ -217,6 +221,15 @@ void Loader::repair(size_t index) {
   slot.isPlanned = false;
   if (planSlot(index) && slot.plan.begin.epoch == epoch)
     slot.claimed = kept;
+}
+
+/// Tells of a bad row once, with the next batch given out whichever that is.
+void Loader::complain(int64_t row, std::string complaint) {
+  if (!planner.markBad(row))
+    return;
+  if (firstBad.complaint.empty() || row < firstBad.row)
+    firstBad = {row, complaint};
+  complaints.push_back(std::move(complaint));
 }
 
 void Loader::discardFrom(size_t index) {
@@ -246,11 +259,11 @@ bool Loader::planSlot(size_t index) {
   }
   slot.plan.rows.clear();
   slot.isPlanned = failed = true;
-  slot.status = Status::error(text("an epoch of ", table.origin(),
-                                   " has fewer rows that can be read "
-                                   "than a batch of ",
-                                   rule.size, ": ", planner.badRows(), " are bad; ",
-                                   slot.complaints.empty() ? "" : slot.complaints.front()));
+  slot.status =
+      Status::error(text("an epoch of ", table.origin(),
+                         " has fewer rows that can be read "
+                         "than a batch of ",
+                         rule.size, ": ", planner.badRows(), " are bad; ", firstBad.complaint));
   return false;
 }
 
@@ -458,9 +471,6 @@ Status Loader::restore(Position position) {
   stop();
   std::lock_guard lock(mutex); // the first thread runs before the last one is there
   discardFrom(0);
-  failed = false;
-  for (auto &slot : ring)
-    slot->complaints.clear();
   planner.moveTo(position);
   at = position;
   scratches.resize(1);

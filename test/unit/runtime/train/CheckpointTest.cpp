@@ -39,7 +39,7 @@ protected:
 
   std::string path;
   std::unique_ptr<Session> session;
-  TrainPosition position = {12, {2, 16}, 43, 7};
+  TrainPosition position = {12, {2, 16}, 43, 7, {}};
 };
 
 TEST_F(CheckpointTest, HoldsStatesAndPosition) {
