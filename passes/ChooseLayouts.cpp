@@ -38,6 +38,9 @@ public:
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
     for (auto function : functions)
       function.walk([&](Operation *op) { note(op); });
+    for (auto function : functions)
+      for (auto launch : function.getOps<exec::LaunchOp>())
+        alignUpdates(launch);
     for (Storage &storage : storages)
       createBuffers(storage);
     for (auto function : functions)
@@ -71,6 +74,26 @@ private:
     } else if (auto write = dyn_cast<WriteOp>(op)) {
       for (Operation *user : write.getValue().getUsers())
         storageOf(write.getState()).fixed |= !isa<WriteOp, exec::LaunchOp>(user);
+    }
+  }
+
+  /// States that one kernel updates together (a weight and what its optimizer keeps) lie alike: a
+  /// tile of the update then walks each of them from end to end.
+  void alignUpdates(exec::LaunchOp launch) {
+    SmallVector<Storage *> updated;
+    for (Value result : launch.getResults())
+      for (Operation *user : result.getUsers())
+        if (auto write = dyn_cast<WriteOp>(user))
+          updated.push_back(&storageOf(write.getState()));
+    for (Storage *storage : updated) {
+      if (storage->fixed || !storage->layouts.empty())
+        continue;
+      auto *model = llvm::find_if(updated, [&](Storage *other) {
+        return !other->fixed && !other->layouts.empty() && !other->layouts[0].getWinograd() &&
+               other->state.getType() == storage->state.getType();
+      });
+      if (model != updated.end())
+        storage->layouts = {(*model)->layouts[0]};
     }
   }
 
