@@ -47,7 +47,11 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   // On a CPU every composite is loops; a softmax is fused as its primitives, row by row.
   pm.addPass(createDecomposeComposites());
   simplify(pm);
+  pm.addPass(createReassociateSums());
+  pm.addPass(createCSEPass());
   pm.addPass(createFormKernels());
+  // Kernels repeat what is cheap: within one of them, once is enough.
+  pm.addPass(createCSEPass());
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {

@@ -46,23 +46,26 @@ namespace {
 constexpr int64_t nestedReductionLimit = 16384;
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
-/// root's leading dims; what is left is walked by a reduction (`inner`) or indexed in another way
-/// (`scattered`: broadcast columns, transposes, slices).
+/// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
+/// for all of the root (`columns`), or indexed in another way (`scattered`: broadcast columns,
+/// transposes, slices).
 struct Access {
   int64_t prefix = 0;
   bool inner = false;
+  bool columns = false;
   bool scattered = false;
 
   bool operator==(const Access &o) const = default;
   /// Whether a value of `type` is needed once per index of the prefix, not again and again.
   bool once(RankedTensorType type) const {
-    return !inner && !scattered && prefix == type.getRank();
+    return !inner && !columns && !scattered && prefix == type.getRank();
   }
   /// Both ways at once.
   Access operator|(const Access &o) const {
     if (*this == o)
       return o;
-    return {std::min(prefix, o.prefix), true, scattered || o.scattered};
+    return {std::min(prefix, o.prefix), true, false,
+            columns || o.columns || scattered || o.scattered};
   }
 };
 
@@ -80,6 +83,23 @@ bool isFree(Operation *op) {
           (loopKind(op) == LoopKind::movement && op->getNumOperands() == 1 &&
            typeOf(op).getNumElements() >
                cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
+}
+
+/// An op that costs no more to repeat than its result costs to read again: cheap, of one tensor as
+/// large as the result, whose users all walk their operands once.
+bool isRepeatable(Operation *op) {
+  if (!isa<AddOp, SubOp, MulOp, NegOp>(op) || op->hasOneUse())
+    return false;
+  auto isLarge = [](Value v) {
+    Operation *producer = v.getDefiningOp();
+    return !producer || !isFree(producer);
+  };
+  llvm::SmallPtrSet<Value, 2> large;
+  for (Value v : llvm::make_filter_range(op->getOperands(), isLarge))
+    large.insert(v);
+  return large.size() == 1 && llvm::all_of(op->getUsers(), [](Operation *user) {
+           return loopKind(user) == LoopKind::elementwise || loopKind(user) == LoopKind::reduction;
+         });
 }
 
 /// Whether `op` is all that becomes of a contraction's result.
@@ -100,7 +120,7 @@ public:
   explicit Former(func::FuncOp function) : block(function.getBody().front()) {}
 
   std::vector<Cluster> run() {
-    cloneFreeOps();
+    cloneRepeatedOps();
     number();
     for (Operation &op : llvm::reverse(block))
       if (loopKind(&op) != LoopKind::view)
@@ -110,9 +130,9 @@ public:
   }
 
 private:
-  void cloneFreeOps() {
+  void cloneRepeatedOps() {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-      if (!isFree(&op))
+      if (!isFree(&op) && !isRepeatable(&op))
         continue;
       if (op.use_empty()) {
         op.erase();
@@ -181,18 +201,21 @@ private:
     case LoopKind::elementwise:
       return outer;
     case LoopKind::reduction: {
-      bool trailing = reducesTrailing(user);
-      return {trailing ? outer.prefix : 0, true, outer.scattered || !trailing};
+      if (reducesTrailing(user))
+        return {outer.prefix, true, outer.columns, outer.scattered};
+      if (outer.once(typeOf(user)))
+        return {0, false, true, false};
+      return {0, true, false, true};
     }
     case LoopKind::movement:
       if (rank == 0)
         return {};
       // A broadcast along trailing dims reads its operand once per row.
-      if (broadcastsRows(user) && !outer.scattered)
-        return {std::min(outer.prefix, rank), outer.inner && rank > outer.prefix, false};
-      return {0, outer.inner, true};
+      if (broadcastsRows(user) && !outer.scattered && !outer.columns)
+        return {std::min(outer.prefix, rank), outer.inner && rank > outer.prefix, false, false};
+      return {0, outer.inner, false, true};
     default:
-      return {0, true, true};
+      return {0, true, false, true};
     }
   }
 
@@ -226,7 +249,7 @@ private:
       // At the root, or a row statistic that shares the root's row loop.
       if (once)
         return type.getRank() == group->root.getRank() || reducesTrailing(op);
-      return !how.scattered &&
+      return !how.scattered && !how.columns &&
              cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <= nestedReductionLimit;
     case LoopKind::elementwise:
       // What only follows a contraction is its epilogue, where rows have their reductions
@@ -278,7 +301,7 @@ private:
     Group *group = storage.back().get();
     group->root = typeOf(op);
     group->closed = loopKind(op) == LoopKind::assembly || walksBlocks(op);
-    add(op, group, {group->root.getRank(), false, false});
+    add(op, group, {group->root.getRank(), false, false, false});
   }
 
   void place(Operation *op) {

@@ -122,6 +122,27 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
   }];
 }
 
+def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
+  let summary = "Sum in the order that costs least: factors outside, few long columns in two steps";
+  let description = [{
+    1. A factor that is the same along all that is summed comes out of the sum, where what is left is made anyhow. The
+       gradient of a normalization sums dy, dy * x, and both once more with the scale: two sums are left of the four.
+    2. Sums of few and long columns sum all dims but the first, then that one: threads share the first dim.
+    Sums of f16 and bf16 stay: in another order they may overflow.
+
+    ```mlir
+    %b = grad.broadcast %scale dims [1] : tensor<8xf32> -> tensor<32x8xf32>
+    %p = grad.mul %dy, %b : tensor<32x8xf32>
+    %s = grad.reduce_sum %p dims [0] : tensor<32x8xf32>
+    ```
+    becomes
+    ```mlir
+    %t = grad.reduce_sum %dy dims [0] : tensor<32x8xf32>
+    %s = grad.mul %t, %scale : tensor<8xf32>
+    ```
+  }];
+}
+
 def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Group ops into kernels and outline each as an exec.kernel";
   let dependentDialects = ["::mlir::exec::ExecDialect"];

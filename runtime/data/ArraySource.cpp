@@ -45,6 +45,12 @@ public:
     return {};
   }
 
+  void letGo() const override {
+    for (const SourceArray &array : arrays)
+      if (array.file)
+        array.file->letGo();
+  }
+
 private:
   std::vector<SourceArray> arrays;
   std::vector<Field> fieldList;
@@ -86,10 +92,11 @@ Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
     auto opened = openFile(field.string("path"), context);
     if (!opened)
       return opened.status();
-    auto array = read(names.back(), std::move(opened->file),
+    auto array = read(names.back(), opened->file,
                       text("field '", names.back(), "' of '", opened->path, '\''));
     if (!array)
       return array.status();
+    array->file = std::move(opened->file);
     arrays.push_back(std::move(*array));
     paths.push_back(std::move(opened->path));
   }

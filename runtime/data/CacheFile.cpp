@@ -72,6 +72,10 @@ public:
     return Table::read(field, rows, scratch, out);
   }
   const std::byte *column(size_t) const override { return nullptr; }
+  void letGo() const override {
+    file->letGo();
+    input->letGo();
+  }
 
 private:
   std::shared_ptr<const MappedFile> file;

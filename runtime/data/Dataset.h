@@ -49,6 +49,8 @@ public:
   virtual std::string origin() const = 0;
   /// Memory that it keeps of rows.
   virtual size_t held() const { return 0; }
+  /// Gives back memory that only repeats what a file holds, where that is much.
+  virtual void letGo() const {}
 };
 
 /// A stage over another table; derived classes override what they change.
@@ -73,6 +75,7 @@ public:
   std::string describeRow(int64_t row) const override { return input->describeRow(row); }
   std::string origin() const override { return input->origin(); }
   size_t held() const override { return input->held(); }
+  void letGo() const override { input->letGo(); }
 
 protected:
   std::shared_ptr<const Table> input;

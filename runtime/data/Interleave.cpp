@@ -54,6 +54,10 @@ public:
     return {};
   }
 
+  void letGo() const override {
+    for (const auto &table : tables)
+      table->letGo();
+  }
   std::string describeRow(int64_t row) const override {
     size_t table = tableOf(row);
     return tables[table]->describeRow(row - begins[table]);

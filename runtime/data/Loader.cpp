@@ -4,6 +4,7 @@
 #include "runtime/data/Loader.h"
 
 #include "runtime/core/Text.h"
+#include "runtime/data/MappedFile.h"
 #include "runtime/data/Meter.h"
 
 #include <algorithm>
@@ -132,6 +133,7 @@ private:
   double workSeconds = 0, levels = 0;
   std::vector<double> costs; ///< of the batches of a window that the caller makes
   int64_t given = 0;
+  size_t readBytes = 0; ///< since the table let go
   struct {
     int64_t begin = 0, waited = 0, batches = 0;
     double workBefore = 0;
@@ -169,6 +171,11 @@ Status Loader::next(Batch &batch) {
   slot.isPlanned = false;
   first = (first + 1) % ring.size();
   ++given;
+  readBytes += batch.bytes();
+  if (readBytes >= lettingGoBytes) {
+    table.letGo();
+    readBytes = 0;
+  }
   observe(begin, workers.empty() ? 0 : Meter::now(), waited);
   // Waking a thread takes longer than making some batches: not for each.
   bool wakes = sleeping && (ahead - 1) * 2 <= int(ring.size());

@@ -41,6 +41,11 @@ MappedFile::~MappedFile() {
     munmap(const_cast<std::byte *>(base), size);
 }
 
+void MappedFile::letGo() const {
+  if (size > lettingGoBytes)
+    (void)madvise(const_cast<std::byte *>(base), size, MADV_DONTNEED);
+}
+
 Result<std::string> findFile(std::string_view path, std::span<const std::string> folders) {
   if (path.empty())
     return Status::invalid("the data source has no path");

@@ -12,6 +12,10 @@
 
 namespace gradc {
 
+/// After so many bytes of batches files let go of what was read. Pages that are read anew cost a
+/// fault for 64 KB each.
+constexpr size_t lettingGoBytes = size_t(8) << 20;
+
 class MappedFile {
 public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string &path);
@@ -19,6 +23,9 @@ public:
   MappedFile(const MappedFile &) = delete;
 
   std::span<const std::byte> bytes() const { return {base, size}; }
+  /// Counts what was read of the file as no longer needed, where that is much: the page cache may
+  /// have it still, this process pays for it no more.
+  void letGo() const;
 
 private:
   MappedFile(const std::byte *base, size_t size) : base(base), size(size) {}

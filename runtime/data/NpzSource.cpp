@@ -51,6 +51,7 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
                                  text("field '", use.field, "' of ", origin));
     if (!array)
       return array.status();
+    array->file = file;
     arrays.push_back(std::move(*array));
   }
   auto table = makeArraySource(std::move(arrays), std::move(origin));

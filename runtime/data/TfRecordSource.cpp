@@ -30,6 +30,7 @@ public:
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return int64_t(offsets.size()); }
   std::string origin() const override { return text('\'', file.path, '\''); }
+  void letGo() const override { file.file->letGo(); }
   std::string describeRow(int64_t row) const override {
     return text("record ", row, " of ", origin());
   }

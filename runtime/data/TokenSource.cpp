@@ -46,6 +46,7 @@ public:
     return text("the window at token ", row * stride, " of ", from);
   }
   std::string origin() const override { return from; }
+  void letGo() const override { file->letGo(); }
 
 private:
   const std::byte *at(size_t field, int64_t row) const {

@@ -317,3 +317,45 @@ func.func @step(%x: tensor<8x8x4x32xf32>, %o: tensor<7x7x4x32xf32>, %f: tensor<8
   return %dx, %a, %b : tensor<8x8x4x32xf32>, tensor<7x7x4x64xf32>, tensor<8x8x4x64xf32>
 }
 }
+
+// -----
+
+// What a kernel updates beside a weight lies as the weight does; what it updates of another shape, or what an entry reads as it is,
+// stays row-major.
+
+// CHECK-DAG: exec.buffer @w.primary of @w layout <dim = 1, width = 16>
+// CHECK-DAG: exec.buffer @w.velocity.primary of @w.velocity layout <dim = 1, width = 16>
+// CHECK-DAG: exec.buffer @seen.primary of @seen : 3840
+// CHECK-DAG: exec.buffer @b.primary of @b : 160
+// CHECK-DAG: func.func @"unpack:w.velocity"
+// CHECK-NOT: pack:seen
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+grad.state slot @w.velocity : tensor<24x40xf32> = dense<0.0> : tensor<24x40xf32>
+grad.state slot @seen : tensor<24x40xf32> = dense<0.0> : tensor<24x40xf32>
+grad.state parameter @b : tensor<40xf32> = dense<1.0> : tensor<40xf32>
+exec.kernel @forward(%x: tensor<8x24xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xf32>, tensor<24x40xf32>
+  exec.yield %0 : tensor<8x40xf32>
+}
+exec.kernel @update(%g: tensor<24x40xf32>, %w: tensor<24x40xf32>, %v: tensor<24x40xf32>, %s: tensor<24x40xf32>, %b: tensor<40xf32>) attributes {inplace = array<i64: 1, 2, 3, 4>} {
+  %0 = grad.add %v, %g : tensor<24x40xf32>
+  %1 = grad.sub %w, %0 : tensor<24x40xf32>
+  %2 = grad.add %s, %g : tensor<24x40xf32>
+  %3 = grad.neg %b : tensor<40xf32>
+  exec.yield %1, %0, %2, %3 : tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>, tensor<40xf32>
+}
+func.func @step(%x: tensor<8x24xf32>, %g: tensor<24x40xf32>) -> (tensor<8x40xf32>, tensor<24x40xf32>) {
+  %w = grad.read @w : tensor<24x40xf32>
+  %v = grad.read @w.velocity : tensor<24x40xf32>
+  %s = grad.read @seen : tensor<24x40xf32>
+  %b = grad.read @b : tensor<40xf32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<24x40xf32>) -> tensor<8x40xf32>
+  %new:4 = exec.launch @update(%g, %w, %v, %s, %b) {exec.nodes = []} : (tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>, tensor<40xf32>) -> (tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>, tensor<40xf32>)
+  grad.write @w, %new#0 : tensor<24x40xf32>
+  grad.write @w.velocity, %new#1 : tensor<24x40xf32>
+  grad.write @seen, %new#2 : tensor<24x40xf32>
+  grad.write @b, %new#3 : tensor<40xf32>
+  return %y, %s : tensor<8x40xf32>, tensor<24x40xf32>
+}
+}

@@ -144,6 +144,52 @@ func.func @column_sum(%d: tensor<8x32xf32>, %b: tensor<32xf32>, %rate: tensor<f3
 
 // -----
 
+// A column sum visits each element once: what is done to it is done there. What several kernels want of one tensor for the price
+// of reading it, they each compute; within a kernel it is there once, when common subexpressions are eliminated.
+
+// CHECK-LABEL: func.func @column_variance
+// CHECK-NEXT: %[[MEAN:.*]] = exec.launch @reduce_sum_mul(%arg0)
+// CHECK-NEXT: %[[VARIANCE:.*]] = exec.launch @[[SQUARES:sub_mul.*]](%[[MEAN]], %arg0)
+// CHECK-NEXT: %[[Y:.*]] = exec.launch @[[NORMALIZE:sub_exp.*]](%[[MEAN]], %arg0)
+// CHECK-NEXT: return %[[VARIANCE]], %[[Y]]
+// CHECK: exec.kernel @[[SQUARES]](
+// CHECK: grad.sub
+// CHECK: exec.kernel @[[NORMALIZE]](
+// CHECK: grad.sub
+func.func @column_variance(%x: tensor<8x32xf32>, %n: tensor<32xf32>) -> (tensor<32xf32>, tensor<8x32xf32>) {
+  %s = grad.reduce_sum %x dims [0] : tensor<8x32xf32>
+  %eighth = grad.constant dense<0.125> : tensor<32xf32>
+  %mean = grad.mul %s, %eighth : tensor<32xf32>
+  %b = grad.broadcast %mean dims [1] : tensor<32xf32> -> tensor<8x32xf32>
+  %centered = grad.sub %x, %b : tensor<8x32xf32>
+  %square = grad.mul %centered, %centered : tensor<8x32xf32>
+  %variance = grad.reduce_sum %square dims [0] : tensor<8x32xf32>
+  %y = grad.exp %centered : tensor<8x32xf32>
+  return %variance, %y : tensor<32xf32>, tensor<8x32xf32>
+}
+
+// -----
+
+// Only what is cheap, of one tensor, and wanted by kernels that read it once: a contraction reads its operand again and again.
+
+// CHECK-LABEL: func.func @not_repeated
+// CHECK-NEXT: %[[E:.*]] = exec.launch @exp(%arg0)
+// CHECK-NEXT: %[[S:.*]] = exec.launch @sub(%arg0, %arg1)
+// CHECK-NEXT: exec.launch @reduce_sum(%[[E]])
+// CHECK: exec.launch @reduce_sum{{.*}}(%[[S]])
+// CHECK: exec.launch @matmul{{.*}}(%[[S]], %arg2)
+func.func @not_repeated(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>, %w: tensor<32x4xf32>) -> (tensor<32xf32>, tensor<8xf32>, tensor<32xf32>, tensor<8x4xf32>) {
+  %e = grad.exp %x : tensor<8x32xf32>
+  %d = grad.sub %x, %y : tensor<8x32xf32>
+  %0 = grad.reduce_sum %e dims [0] : tensor<8x32xf32>
+  %1 = grad.reduce_sum %e dims [1] : tensor<8x32xf32>
+  %2 = grad.reduce_sum %d dims [0] : tensor<8x32xf32>
+  %3 = grad.matmul %d, %w : tensor<8x32xf32>, tensor<32x4xf32>
+  return %0, %1, %2, %3 : tensor<32xf32>, tensor<8xf32>, tensor<32xf32>, tensor<8x4xf32>
+}
+
+// -----
+
 // A small reduction may be repeated inside another, a large one may not.
 
 // CHECK-LABEL: func.func @small_nested_reduction

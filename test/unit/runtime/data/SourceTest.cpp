@@ -1,9 +1,11 @@
 // Sources: npz and npy files of every kind, and an answer for each that cannot be read.
+#include "runtime/core/Text.h"
 #include "runtime/data/NpyHeader.h"
 #include "runtime/data/ZipArchive.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <cstring>
+#include <fstream>
 
 using namespace gradc;
 using namespace gradc::test;
@@ -82,6 +84,39 @@ TEST_F(SourceTest, NpyFiles) {
                                  field { name: "unused" path: "no-such-file.npy" } } }
                   map { field: "images" cast: F32 } batch { size: 4 })",
                9);
+}
+
+/// Bytes of mapped files that this process has in memory.
+size_t residentFileBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("RssFile:"))
+      return std::stoull(line.substr(8)) * 1024;
+  return 0;
+}
+
+TEST_F(SourceTest, ALargeFileDoesNotStayInMemory) {
+  int64_t rows = 3000, pixels = 4096; // 48 MB as f32
+  std::vector<float> values(size_t(rows * pixels));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = float(i / size_t(pixels));
+  writeFile(folder / "large.npy", npy("<f4", text("(", rows, ", ", pixels, ")"), bytesOf(values)));
+  values = {};
+  context.demands = {{"images", "x", GRADC_F32, {pixels}}};
+  auto dataset = build(R"(source { npy { field { name: "images" path: "large.npy" } } }
+                          batch { size: 50 } prefetch: 1)",
+                       context);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  auto iterator = (*dataset)->iterate();
+  Batch batch = (*dataset)->allocate();
+  size_t before = residentFileBytes(), most = 0;
+  for (int64_t i = 0; i < 2 * rows / 50; ++i) {
+    ASSERT_TRUE(iterator->next(batch).ok());
+    EXPECT_EQ(reinterpret_cast<const float *>(batch.field(0))[pixels], float(i * 50 % rows + 1));
+    most = std::max(most, residentFileBytes());
+  }
+  EXPECT_LT(most, before + (size_t(20) << 20));
+  EXPECT_GT(most, before + (size_t(4) << 20)); // it is measured at all
 }
 
 TEST_F(SourceTest, SecondFolderAndAbsolutePath) {

@@ -1,0 +1,100 @@
+// Sums in another order: common factors outside, and sums of a few long columns in two steps.
+#include "dialects/grad/Build.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+#define GEN_PASS_DEF_REASSOCIATESUMS
+#include "passes/Passes.h.inc"
+} // namespace gradc
+
+/// Sums of 16 bits overflow, or lose more, in another order.
+static bool isReassociated(ReduceSumOp op) {
+  return isa<Float32Type, Float64Type>(op.getType().getElementType());
+}
+
+static RankedTensorType summedType(ReduceSumOp op) {
+  return cast<RankedTensorType>(op.getOperand().getType());
+}
+
+namespace {
+
+/// A sum of v * x, where v is the same along all that is summed, is v times the sum of x: which x
+/// may have already. Only where x is not made for this sum alone; f16 might overflow.
+struct FactorOutOfSum : OpRewritePattern<ReduceSumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
+    if (!isReassociated(op))
+      return failure();
+    SmallVector<Value> summed;
+    SmallVector<BroadcastOp> factors;
+    auto collect = [&](auto &&self, Value value) -> void {
+      auto broadcast = value.getDefiningOp<BroadcastOp>();
+      auto product = value.getDefiningOp<MulOp>();
+      if (broadcast && llvm::none_of(op.getDims(), [&](int64_t d) {
+            return llvm::is_contained(broadcast.getDims(), d);
+          }))
+        factors.push_back(broadcast);
+      else if (product)
+        self(self, product.getLhs()), self(self, product.getRhs());
+      else
+        summed.push_back(value);
+    };
+    collect(collect, op.getOperand());
+    constexpr size_t most = 2;
+    if (factors.empty() || summed.empty() || summed.size() > most ||
+        llvm::any_of(summed, [](Value x) { return x.hasOneUse(); }))
+      return failure();
+    Expr product(rewriter, op.getLoc(), summed[0]);
+    for (Value x : ArrayRef(summed).drop_front())
+      product = product * product.with(x);
+    Expr sum = product.sum(op.getDims());
+    SmallVector<int64_t> kept = otherDims(summedType(op).getRank(), op.getDims());
+    for (BroadcastOp factor : factors) {
+      SmallVector<int64_t> dims;
+      for (int64_t d : factor.getDims())
+        dims.push_back(llvm::find(kept, d) - kept.begin());
+      sum = sum * sum.with(factor.getOperand()).broadcast(sum.type(), dims);
+    }
+    rewriter.replaceOp(op, sum.get());
+    return success();
+  }
+};
+
+/// Sums of columns, over dims before the last, are a kernel whose threads share the columns. Few
+/// and long ones leave threads without work: their first dim is summed last, in a step of its own.
+struct SplitColumnSum : OpRewritePattern<ReduceSumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
+    constexpr int64_t fewColumns = 256, shortSum = 512, fewestUnits = 4;
+    ArrayRef<int64_t> shape = summedType(op).getShape();
+    int64_t columns = op.getType().getNumElements();
+    int64_t length = summedType(op).getNumElements() / std::max<int64_t>(columns, 1);
+    bool isLeading = llvm::equal(op.getDims(), llvm::seq<int64_t>(0, op.getDims().size()));
+    if (!isReassociated(op) || !isLeading || op.getType().getRank() == 0 ||
+        op.getDims().size() < 2 || columns > fewColumns || length < shortSum ||
+        shape[0] < fewestUnits)
+      return failure();
+    Expr x(rewriter, op.getLoc(), op.getOperand());
+    rewriter.replaceOp(op, x.sum(op.getDims().drop_front()).sum({0}).get());
+    return success();
+  }
+};
+
+struct ReassociateSums : gradc::impl::ReassociateSumsBase<ReassociateSums> {
+  void runOnOperation() override {
+    // Factors first: a sum of two steps has them in the first.
+    if (failed(apply<FactorOutOfSum>()) || failed(apply<SplitColumnSum>()))
+      signalPassFailure();
+  }
+
+  template <typename Pattern> LogicalResult apply() {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<Pattern>(&getContext());
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace
