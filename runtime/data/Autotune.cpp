@@ -35,7 +35,7 @@ InputTuning Autotune::decide(const InputWindow &window) {
   bool isUneven = window.sawFull && window.sawEmpty;
   if (!limits.depth && isUneven && now.depth < limits.mostDepth)
     now.depth = std::min(2 * now.depth, limits.mostDepth);
-  else if (!limits.workers && now.workers < limits.mostWorkers)
+  else if (!limits.workers && window.sawEmpty && now.workers < limits.mostWorkers)
     ++now.workers;
   return now;
 }

@@ -8,6 +8,7 @@
 #include "runtime/data/Meter.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -25,6 +26,10 @@ constexpr double claimSeconds = 50e-6;
 // One claim in so many is measured stage by stage.
 constexpr uint64_t sampling = 8;
 constexpr int64_t windowNanoseconds = 50'000'000, windowBatches = 16;
+// A thread without work sleeps for a quarter of what is in store. To wake it costs the caller as
+// much as several small batches, so that it does only where they last longer than this.
+constexpr int64_t shortestNap = 50'000, longestNap = 2'000'000;
+constexpr int64_t levelSampling = 16;
 
 struct BadRow {
   size_t index; ///< in its batch
@@ -60,6 +65,7 @@ public:
     scratches.push_back(std::make_unique<Scratch>());
     std::lock_guard lock(mutex);
     adapt(tuner.tuning());
+    table.letGo(); // whoever made the table may have read all of it
   }
   ~Loader() override { stop(); }
 
@@ -81,6 +87,9 @@ private:
   // All but `fill` and `work` is called under the lock.
   Claim claim(size_t slots, bool whole);
   bool isReady();
+  int countDone();
+  bool isRunningOut();
+  int64_t nap() const { return int64_t(ring.size()) * interval / 4; }
   void repair(size_t index);
   void complain(int64_t row, std::string complaint);
   bool planSlot(size_t index);
@@ -125,6 +134,8 @@ private:
     std::string complaint;
   } firstBad = {};
   int sleeping = 0;
+  int64_t interval = longestNap; ///< between two calls: mean that forgets
+  int64_t lastCall = 0;
 
   // Measured.
   std::vector<Meter::Total> totals;
@@ -144,6 +155,9 @@ private:
 Status Loader::next(Batch &batch) {
   std::unique_lock lock(mutex);
   int64_t begin = workers.empty() ? 0 : Meter::now();
+  if (lastCall && begin) // a pause, for an evaluation, says nothing
+    interval += (std::min(begin - lastCall, 2 * interval + 8) - interval) / 8;
+  lastCall = begin;
   bool waited = !isReady();
   while (!isReady()) {
     // To skip a bad row of the last batch the one before it must not have been given out.
@@ -156,11 +170,12 @@ Status Loader::next(Batch &batch) {
   Slot &slot = slotAt(0);
   if (!slot.status.ok()) // stays there: nothing follows it
     return slot.status;
-  int ahead = 0;
-  for (size_t i = 0; i < ring.size(); ++i)
-    ahead += slotAt(i).isDone();
-  levels += ahead;
-  window.sawFull |= ahead == int(ring.size());
+  if (given % levelSampling == 0) { // other batches lie in other threads' caches
+    int ahead = countDone();
+    levels += ahead;
+    window.sawFull |= ahead == int(ring.size());
+  }
+  bool wakes = sleeping && isRunningOut();
 
   std::swap(batch, slot.batch);
   batch.rows = int64_t(slot.plan.rows.size());
@@ -177,12 +192,27 @@ Status Loader::next(Batch &batch) {
     readBytes = 0;
   }
   observe(begin, workers.empty() ? 0 : Meter::now(), waited);
-  // Waking a thread takes longer than making some batches: not for each.
-  bool wakes = sleeping && (ahead - 1) * 2 <= int(ring.size());
   lock.unlock();
+  // The next one lies in another thread's cache: it comes while the step runs.
+  auto *next = reinterpret_cast<const std::byte *>(&slotAt(0));
+  for (size_t line = 0; line < sizeof(Slot); line += 64)
+    __builtin_prefetch(next + line);
   if (wakes)
     room.notify_all();
   return {};
+}
+
+int Loader::countDone() {
+  int done = 0;
+  for (size_t i = 0; i < ring.size(); ++i)
+    done += slotAt(i).isDone();
+  return done;
+}
+
+/// Whether threads that sleep would come too late: few batches are left behind the first.
+bool Loader::isRunningOut() {
+  size_t kept = nap() < longestNap ? 1 : (ring.size() + 1) / 2 + 1;
+  return kept >= ring.size() || !slotAt(kept).isDone();
 }
 
 bool Loader::isReady() {
@@ -391,7 +421,7 @@ void Loader::work(int thread) {
       continue;
     }
     ++sleeping;
-    room.wait(lock);
+    room.wait_for(lock, std::chrono::nanoseconds(std::clamp(nap(), shortestNap, longestNap)));
     --sleeping;
   }
 }
@@ -498,7 +528,7 @@ InputReport Loader::report() {
   for (size_t bytes : scratchBytes)
     report.bytes += bytes;
   report.bytes += table.held();
-  report.level = given ? levels / double(given) : 0;
+  report.level = given ? levels / double((given + levelSampling - 1) / levelSampling) : 0;
   report.workSeconds = workSeconds;
   report.batches = given;
   for (size_t i = 0; i < totals.size() && i < options.stages.size(); ++i)

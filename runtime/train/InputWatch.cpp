@@ -10,6 +10,8 @@
 namespace gradc {
 
 static constexpr double worthAWarning = 0.05;
+static constexpr double worthAJudgement = 250; // milliseconds
+static constexpr int64_t changesAwaited = 4;   // of threads and batches ahead
 static constexpr int64_t complaintsShown = 5;
 
 static std::string percent(double share) {
@@ -94,17 +96,21 @@ void InputWatch::look(int64_t step, Iterator &iterator) {
     workers = report.workers;
     depth = report.depth;
     write(step, report, share);
-    // While it is still changing there is nothing to warn of.
-    return;
   }
+  // While it is still changing it may help itself.
+  if (isNew && ++changes < changesAwaited)
+    return;
   due = std::min(2 * due, 10000.0);
-  if (hasWarned)
+  warn(step, report, share);
+}
+
+void InputWatch::warn(int64_t step, const InputReport &report, double share) {
+  std::string warning = hasWarned ? std::string() : inputWarning(report, share);
+  if (warning.empty())
     return;
-  if (std::string warning = inputWarning(report, share); !warning.empty()) {
-    hasWarned = true;
-    progress.warn(warning);
-    log.line("warning").integer("step", step).string("message", warning);
-  }
+  hasWarned = true;
+  progress.warn(warning);
+  log.line("warning").integer("step", step).string("message", warning);
 }
 
 void InputWatch::finish(int64_t step, Iterator &iterator) {
@@ -113,7 +119,10 @@ void InputWatch::finish(int64_t step, Iterator &iterator) {
   InputReport report = iterator.report();
   double share = allMilliseconds > 0 ? allInputMilliseconds / allMilliseconds : 0;
   write(step, report, share);
-  bool waitedLong = share >= worthAWarning && allMilliseconds > 1000;
+  bool ranLong = allMilliseconds >= worthAJudgement;
+  if (ranLong)
+    warn(step, report, share);
+  bool waitedLong = share >= worthAWarning && ranLong;
   if (report.workers || skipped || waitedLong)
     progress.print(text("input: steps waited ", percent(share), " of their time; ",
                         howItWorks(report),

@@ -32,6 +32,7 @@ public:
 private:
   void skip(const Batch &batch);
   void look(int64_t step, Iterator &iterator);
+  void warn(int64_t step, const InputReport &report, double share);
   void write(int64_t step, const InputReport &report, double share);
 
   Log &log;
@@ -40,6 +41,7 @@ private:
   double allMilliseconds = 0, allInputMilliseconds = 0;
   double due = 1000;
   int workers = -1, depth = -1; ///< as written last
+  int64_t changes = 0;          ///< of these
   bool hasWarned = false;
   int64_t skipped = 0, complaints = 0;
 };

@@ -98,4 +98,44 @@ TEST(InputWatchTest, SkippedRowsAreCountedAndTheFirstOnesShown) {
             "rows skipped\n");
 }
 
+/// Steps of 600 ms that wait half of it; what is said meanwhile.
+std::string saidIn(int steps, Told &iterator, InputWatch &watch, double milliseconds,
+                   int changing) {
+  StepReport step;
+  step.milliseconds = milliseconds;
+  step.inputMilliseconds = milliseconds / 2;
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < steps; ++i) {
+    iterator.told.depth += changing;
+    watch.step(step, Batch(), iterator);
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(InputWatchTest, WarnsThoughThreadsAndBatchesKeepChanging) {
+  Log log;
+  Progress progress(1, /*quiet=*/true, 100, 1);
+  InputWatch watch(log, progress);
+  Told iterator;
+  iterator.told = report();
+  EXPECT_EQ(saidIn(6, iterator, watch, 600, 1), "");
+  EXPECT_NE(saidIn(2, iterator, watch, 600, 1).find("decode 'image' takes 80%"), std::string::npos);
+}
+
+TEST(InputWatchTest, AShortRunIsJudgedAtItsEnd) {
+  for (double milliseconds : {40.0, 1.0}) {
+    Log log;
+    Progress progress(1, /*quiet=*/true, 100, 1);
+    InputWatch watch(log, progress);
+    Told iterator;
+    iterator.told = report();
+    EXPECT_EQ(saidIn(10, iterator, watch, milliseconds, 0), "");
+    testing::internal::CaptureStderr();
+    watch.finish(10, iterator);
+    bool warned = testing::internal::GetCapturedStderr().find("decode 'image' takes 80%") !=
+                  std::string::npos;
+    EXPECT_EQ(warned, milliseconds > 10); // so short that nothing can be said
+  }
+}
+
 } // namespace
