@@ -19,7 +19,7 @@ struct SourceArray {
   Field field;
   int64_t rows = 0;
   const std::byte *data = nullptr;
-  std::shared_ptr<const void> owner; ///< keeps `data` alive; null: the caller does
+  std::shared_ptr<const void> owner;      ///< keeps `data` alive; null: the caller does
   std::shared_ptr<const MappedFile> file; ///< that it was read from, if any
 };
 
