@@ -116,6 +116,21 @@ FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOpt
   return sorted;
 }
 
+auto mapFunctions(ModuleOp module) {
+  return llvm::make_filter_range(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return function.getSymName().starts_with("map.");
+  });
+}
+
+/// Map models run on CPUs, beside the step.
+void dropMapModels(ModuleOp level) {
+  for (func::FuncOp function : llvm::make_early_inc_range(mapFunctions(level)))
+    function.erase();
+  for (auto kernel : llvm::make_early_inc_range(level.getOps<exec::KernelOp>()))
+    if (SymbolTable::symbolKnownUseEmpty(kernel, level))
+      kernel.erase();
+}
+
 } // namespace
 
 std::unique_ptr<MLIRContext> createContext() {
@@ -143,9 +158,16 @@ FailureOr<PlannedProgram> planProgram(Imported imported, const CompileOptions &o
   if (failed(levels) || failed(runPhase(module, "graph", buildGraphPhase, options)) ||
       failed(runPhase(module, "kernel", buildKernelPhase, options)))
     return failure();
+  auto isCuda = [](const std::string &name) { return exec::findLevel(name)->isCuda(); };
+  if (!mapFunctions(module).empty() && llvm::all_of(*levels, isCuda))
+    return (*mapFunctions(module).begin()).emitError()
+           << "a model of a map stage runs on CPUs, expected a target that has them, too: "
+              "--target=cpu,cuda:sm_90";
   for (const std::string &name : *levels) {
     OwningOpRef<ModuleOp> level = cast<ModuleOp>(module->clone());
     (*level)->setAttr("exec.level", StringAttr::get(module.getContext(), name));
+    if (isCuda(name))
+      dropMapModels(*level);
     if (failed(runPhase(*level, name, buildLevelPhase, options)))
       return failure();
     program.levels.push_back(std::move(level));

@@ -150,6 +150,7 @@ FailureOr<FieldType> gradc::mapped(Location place, const spec::Map &map, const F
       return emitError(place) << "expected axis from -1 to " << rank - 1 << ", found " << axis;
     return FieldType{Float32Type::get(before.element.getContext()), before.shape};
   }
+  case spec::Map::kModel: // has fields of its own, see MapModels
   case spec::Map::KIND_NOT_SET:
     break;
   }

@@ -119,8 +119,28 @@ static void checkNormalize(Checker &c, ArrayRef<SpecFile::Step> place,
     c.expect(deviation > 0 && std::isfinite(deviation), place, "deviation", "above 0", deviation);
 }
 
+static void checkMapModel(Checker &c, ArrayRef<SpecFile::Step> place, const spec::MapModel &model) {
+  c.require(!model.file().empty(), place, "file", "file: \"augment.onnx\"");
+  if (model.has_entry())
+    c.error(place) << "entry is no field for specs: the compiler sets it";
+  for (auto [i, input] : llvm::enumerate(model.input())) {
+    SmallVector<SpecFile::Step> at(place);
+    at.push_back({"input", int(i)});
+    c.require(!input.field().empty(), at, "field", "input { field: \"image\" to: \"x\" }");
+  }
+  for (auto [i, output] : llvm::enumerate(model.output())) {
+    SmallVector<SpecFile::Step> at(place);
+    at.push_back({"output", int(i)});
+    c.require(!output.name().empty(), at, "name", "output { name: \"y\" field: \"image\" }");
+  }
+}
+
 static void checkMap(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Map &map) {
-  c.require(!map.field().empty(), place, "field", "field: \"images\"");
+  if (!map.has_model())
+    c.require(!map.field().empty(), place, "field", "field: \"images\"");
+  else if (map.has_field())
+    c.error(place) << "expected a model to name its fields in input and output, found field: \""
+                   << map.field() << "\" beside it";
   c.expect(std::isfinite(map.scale()) && std::isfinite(map.offset()), place, "scale and offset",
            "to be finite", map.scale());
   bool casts = map.has_cast() || map.has_scale() || map.has_offset();
@@ -166,6 +186,12 @@ static void checkMap(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Map
     c.expect(map.standardize().epsilon() >= 0, place, "epsilon", "of 0 or more",
              map.standardize().epsilon());
     break;
+  case spec::Map::kModel: {
+    SmallVector<SpecFile::Step> model(place);
+    model.push_back("model");
+    checkMapModel(c, model, map.model());
+    break;
+  }
   case spec::Map::KIND_NOT_SET:
     break;
   }
@@ -246,8 +272,10 @@ LogicalResult SpecFile::checkData(const spec::Data &data, ArrayRef<Step> place) 
   bool isBatched = false;
   for (const Step &stage : stagesOf(data)) {
     StringRef name = stage.name;
-    if (isBatched && name != "prefetch")
-      c.error(inside({stage})) << name << " stands behind batch, expected it before";
+    bool isModel = name == "map" && data.map(stage.index).has_model();
+    if (isBatched && !isModel && name != "prefetch")
+      c.error(inside({stage})) << name << " stands behind batch, expected it before"
+                               << (name == "map" ? ": only a map by a model takes batches" : "");
     isBatched |= name == "batch";
     if (name == "prefetch" && !isBatched)
       c.error(inside({stage})) << "prefetch stands before batch, expected it behind";

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/Loss.h"
+#include "compiler/import/MapModels.h"
 #include "compiler/import/ModuleImport.h"
 #include "passes/Reach.h"
 
@@ -301,10 +302,12 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   spec::Training &training = spec.edit();
   // What is wrong with spec, names and data is all said before the first node is looked at.
   LogicalResult applied = applySpec();
-  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}),
+  MapModels maps(spec, *import.module);
+  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}, &maps),
                      evaluation = data;
   if (training.has_evaluation())
-    evaluation = describeData(context, spec, training.evaluation().data(), {"evaluation", "data"});
+    evaluation =
+        describeData(context, spec, training.evaluation().data(), {"evaluation", "data"}, &maps);
   if (failed(applied) || failed(data) || failed(evaluation))
     return failure();
   // Entries use different parts of the graph: all are tried, so that everything is said at once.
@@ -324,6 +327,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   FailureOr<Imported> imported = import.finish();
   if (failed(imported))
     return failure();
+  maps.finish();
   judgeReach(*imported);
   for (const DataSet &set : {*data, *evaluation})
     if (!set.known && !llvm::is_contained(imported->missingData, set.file))

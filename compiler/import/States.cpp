@@ -62,9 +62,9 @@ LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
 }
 
 StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Location location) {
-  std::string symbol = name.str();
+  std::string symbol = (prefix + name).str();
   for (int i = 1; module.lookupSymbol(symbol); ++i)
-    symbol = (name + "." + Twine(i)).str();
+    symbol = (prefix + name + "." + Twine(i)).str();
   auto builder = OpBuilder::atBlockBegin(module.getBody());
   // Before the functions, after the states so far.
   for (Operation &op : *module.getBody())

@@ -12,7 +12,9 @@ namespace gradc {
 /// 0) is a `grad.state` from its first use on; any other is a constant that folds.
 class States {
 public:
-  States(const OnnxModel &model, mlir::ModuleOp module) : model(model), module(module) {}
+  /// `prefix` keeps the symbols of one model apart from another's.
+  States(const OnnxModel &model, mlir::ModuleOp module, llvm::StringRef prefix = "")
+      : model(model), module(module), prefix(prefix.str()) {}
   mlir::ModuleOp getModule() const { return module; }
 
   /// The patterns of the spec: `trainable` overrides the rule, `freeze` overrides both.
@@ -46,6 +48,7 @@ private:
 
   const OnnxModel &model;
   mlir::ModuleOp module;
+  std::string prefix;
   llvm::StringMap<mlir::ElementsAttr> attributes;
   llvm::StringMap<mlir::grad::StateOp> states;
   llvm::DenseMap<mlir::Attribute, std::string> names;

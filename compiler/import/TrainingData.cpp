@@ -3,7 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/DataStages.h"
-#include "compiler/import/TrainingData.h"
+#include "compiler/import/MapModels.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -22,13 +22,19 @@ FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) cons
 }
 
 /// Follows the chain: what each stage makes of the fields, and of the number of rows.
-static LogicalResult followStages(DataSet &set, const SpecFile &spec, const spec::Data &data) {
-  bool ok = true;
+static LogicalResult followStages(DataSet &set, const SpecFile &spec, const spec::Data &data,
+                                  MapModels *models) {
+  bool ok = true, isBatched = false;
   for (const SpecFile::Step &stage : SpecFile::stagesOf(data)) {
     StringRef name = stage.name;
     SmallVector<SpecFile::Step> place(set.place);
     place.push_back(stage);
     Location where = spec.at(place);
+    isBatched |= name == "batch";
+    if (name == "map" && data.map(stage.index).has_model()) {
+      ok &= models && succeeded(models->add(set, data, stage.index, isBatched));
+      continue;
+    }
     if (name == "map") {
       const spec::Map &map = data.map(stage.index);
       FailureOr<const FieldType *> before = set.find(map.field(), where);
@@ -69,7 +75,8 @@ static LogicalResult followStages(DataSet &set, const SpecFile &spec, const spec
 }
 
 FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spec,
-                                       const spec::Data &data, ArrayRef<SpecFile::Step> place) {
+                                       const spec::Data &data, ArrayRef<SpecFile::Step> place,
+                                       MapModels *models) {
   DataSet set;
   set.place = SmallVector<SpecFile::Step>(place);
   SourceLook look{context, spec, set.place, set};
@@ -85,7 +92,7 @@ FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spe
   } else if (set.whyUnknown.empty()) {
     set.whyUnknown = "\"" + set.file + "\" is not there yet";
   }
-  if (failed(followStages(set, spec, data)))
+  if (failed(followStages(set, spec, data, models)))
     return failure();
   if (data.on_error() == spec::SKIP) {
     set.rows = DataSet::unknown;

@@ -29,10 +29,13 @@ struct DataSet {
   mlir::FailureOr<const FieldType *> find(llvm::StringRef field, mlir::Location where) const;
 };
 
+class MapModels;
+
 /// Looks at the headers of a chain's files. Files that are not there yet are left to the run; what
-/// is wrong with those that are is said.
+/// is wrong with those that are is said. Map stages that are models go to `models`.
 mlir::FailureOr<DataSet> describeData(mlir::MLIRContext &context, const SpecFile &spec,
-                                      const spec::Data &data, llvm::ArrayRef<SpecFile::Step> place);
+                                      const spec::Data &data, llvm::ArrayRef<SpecFile::Step> place,
+                                      MapModels *models = nullptr);
 
 } // namespace gradc
 

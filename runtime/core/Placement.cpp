@@ -32,11 +32,21 @@ bool isCuda(std::string_view level) { return level.starts_with("cuda:"); }
 
 } // namespace
 
+Result<Placement> gradc::placeOnHost(const Artifact &artifact, const SessionOptions &options) {
+  auto host = createHostDevice(options.threads);
+  if (!host)
+    return host.status();
+  auto level = chooseLevel(artifact, **host, options.level);
+  if (!level)
+    return level.status();
+  return Placement{std::move(*host), *level, ""};
+}
+
 Result<Placement> gradc::placeSession(const Artifact &artifact, const SessionOptions &options) {
   bool cuda = false, cpu = false;
   for (const gradc_artifact_level &level : artifact.levels())
     (isCuda(artifact.string(level.name)) ? cuda : cpu) = true;
-  Placement placed;
+  std::string note;
   if (cuda && (options.level.empty() || isCuda(options.level))) {
     auto device = createCudaDevice();
     Status failure = device.status();
@@ -44,23 +54,17 @@ Result<Placement> gradc::placeSession(const Artifact &artifact, const SessionOpt
       auto level = chooseLevel(artifact, **device, options.level);
       failure = level.status();
       if (level) {
-        placed = {std::move(*device), *level, ""};
-        placed.note = text("runs on ", placed.device->describe());
-        return placed;
+        note = text("runs on ", (*device)->describe());
+        return Placement{std::move(*device), *level, std::move(note)};
       }
     }
     if (!cpu || !options.level.empty())
       return Status(failure.code() == Code::usage ? Code::usage : Code::doesNotFit,
                     failure.message());
-    placed.note = text("the GPU is not used: ", failure.message());
+    note = text("the GPU is not used: ", failure.message());
   }
-  auto host = createHostDevice(options.threads);
-  if (!host)
-    return host.status();
-  auto level = chooseLevel(artifact, **host, options.level);
-  if (!level)
-    return level.status();
-  placed.device = std::move(*host);
-  placed.level = *level;
+  auto placed = placeOnHost(artifact, options);
+  if (placed)
+    placed->note = std::move(note);
   return placed;
 }

@@ -17,6 +17,8 @@ struct Placement {
 /// The GPU, where the artifact has code for one and there is one; else the CPUs. Who names a CUDA
 /// level, or has code for nothing else, does not get the CPUs instead: `doesNotFit`.
 Result<Placement> placeSession(const Artifact &artifact, const SessionOptions &options);
+/// The CPUs, whatever else there is.
+Result<Placement> placeOnHost(const Artifact &artifact, const SessionOptions &options);
 
 } // namespace gradc
 

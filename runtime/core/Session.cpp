@@ -21,7 +21,7 @@ public:
       : theArtifact(std::move(artifact)), device(std::move(place.device)), theLevel(*place.level),
         note(std::move(place.note)) {}
 
-  Status prepare();
+  Status prepare(bool onlyConstants = false);
 
   const Artifact &artifact() const override { return *theArtifact; }
   const gradc_artifact_level &level() const override { return theLevel; }
@@ -35,9 +35,12 @@ public:
     times.clear();
   }
   std::span<const int64_t> launchTimes() const override { return times; }
+  Result<const Session *> onHost() override;
+  std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
+                                      std::byte *arena) const override;
   Status readState(uint32_t state, void *out) override;
   Status writeState(uint32_t state, const void *value) override;
-  Status resetStates() override;
+  Status resetStates() override { return resetStates(false); }
 
   Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
   Status runLaunch(uint32_t launch) override;
@@ -61,6 +64,7 @@ private:
   Status fetch(void *host, const void *memory, uint64_t bytes);
   Status allocateBuffers();
   Status loadKernels();
+  Status resetStates(bool onlyConstants);
   Result<Bound *> bind(const gradc_artifact_entry &entry);
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
@@ -91,7 +95,8 @@ private:
   Program *steppedProgram = nullptr; // by begin
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
-  std::vector<int64_t> times; // of the last profiled run's launches
+  std::vector<int64_t> times;              // of the last profiled run's launches
+  std::unique_ptr<DeviceSession> hostSide; // by onHost
 };
 
 constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -100,12 +105,34 @@ Status outOfMemory(const char *what, uint64_t bytes) {
   return Status(Code::doesNotFit, text("no memory for ", what, " (", bytes, " bytes)"));
 }
 
-Status DeviceSession::prepare() {
+Status DeviceSession::prepare(bool onlyConstants) {
   if (Status loaded = loadKernels(); !loaded.ok())
     return loaded;
   if (Status allocated = allocateBuffers(); !allocated.ok())
     return allocated;
-  return resetStates();
+  return resetStates(onlyConstants);
+}
+
+Result<const Session *> DeviceSession::onHost() {
+  if (device->sharesHostMemory())
+    return this;
+  if (!hostSide) {
+    auto placed = placeOnHost(*theArtifact, {1, ""});
+    if (!placed)
+      return placed.status();
+    auto made = std::make_unique<DeviceSession>(theArtifact, std::move(*placed));
+    if (Status ready = made->prepare(/*onlyConstants=*/true); !ready.ok())
+      return ready;
+    hostSide = std::move(made);
+  }
+  return hostSide.get();
+}
+
+std::unique_ptr<Program> DeviceSession::bindBeside(const gradc_artifact_entry &entry,
+                                                   std::byte *arena) const {
+  auto program = std::make_unique<Program>(*theArtifact, theLevel, entry,
+                                           Spaces{arena, buffers, kernels}, *device);
+  return program->ok() ? std::move(program) : nullptr;
 }
 
 Status DeviceSession::loadKernels() {
@@ -272,11 +299,13 @@ Status DeviceSession::writeState(uint32_t state, const void *value) {
   return device->copyIn(kept.primary, value, theArtifact->states()[state].tensor.bytes);
 }
 
-Status DeviceSession::resetStates() {
+Status DeviceSession::resetStates(bool onlyConstants) {
   constexpr uint64_t releasedBytes = 1 << 20; // a value above is not kept twice
   std::vector<std::byte> filled;
   auto states = theArtifact->states();
   for (uint32_t i = 0; i < states.size(); ++i) {
+    if (onlyConstants && states[i].kind != GRADC_STATE_CONSTANT)
+      continue; // the others' memory is never touched, and so not there
     std::span<const std::byte> initial = theArtifact->bytes(states[i].initial);
     const void *value = initial.data();
     if (states[i].splat) {

@@ -17,6 +17,7 @@
 namespace gradc {
 
 class Device;
+class Program;
 
 /// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when
 /// it is opened (magic, version, bounds of every range, hash), so that access needs no checks.
@@ -85,6 +86,15 @@ public:
   virtual Status writeState(uint32_t state, const void *value) = 0;
   /// Every state back to the artifact's initial values.
   virtual Status resetStates() = 0;
+
+  /// This session where it runs on CPUs; else one that does, made for entries that read
+  /// constants alone, as those of map models do, and kept by this one.
+  virtual Result<const Session *> onHost() = 0;
+  /// An entry of a session on CPUs, bound to memory of its own: `arena` has entry.arena bytes at a
+  /// multiple of 64. `launchHere` runs it, on any thread and beside the session. The entry must not
+  /// write states. Null: there is no memory for its outputs. Thread-safe.
+  virtual std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
+                                              std::byte *arena) const = 0;
 
   /// Launch by launch, for verify, trace and finding the first non-finite tensor. `begin` binds the
   /// inputs; then each launch is run in order; slices may be looked at in between, but nothing else

@@ -77,10 +77,11 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline) {
   if (pipeline.rule)
     return Status::invalid("data stage 'batch' comes twice");
-  if (Status status = applyFeed(context, pipeline); !status.ok())
+  int64_t size = config.integer("size", 1);
+  if (Status status = applyFeed(context, pipeline, size); !status.ok())
     return status;
   pipeline.rule.emplace();
-  pipeline.rule->size = config.integer("size", 1);
+  pipeline.rule->size = size;
   // Without an entry for the smaller last batch its rows have nowhere to go.
   pipeline.rule->dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
   return {};

@@ -113,6 +113,14 @@ private:
   size_t totalBytes = 0;
 };
 
+/// What is done to a batch once all its rows are there. Immutable: any thread may apply it, each
+/// with a scratch of its own.
+class BatchStage {
+public:
+  virtual ~BatchStage() = default;
+  virtual Status apply(Batch &batch, RowList rows, Scratch &scratch) const = 0;
+};
+
 /// What a stage took of the threads that make batches.
 struct StageTime {
   std::string name;
@@ -164,6 +172,7 @@ class Dataset {
 public:
   virtual ~Dataset() = default;
 
+  /// Of batches: what was asked for, then what stages keep there for themselves.
   virtual std::span<const Field> fields() const = 0;
   /// Rows that an epoch gives out.
   virtual int64_t rows() const = 0;

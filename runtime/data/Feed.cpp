@@ -1,7 +1,7 @@
 // Matches fields to the model's inputs, and checks labels as batches are made.
 #include "runtime/core/Text.h"
 #include "runtime/data/Convert.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/ModelBatches.h"
 
 #include <cstring>
 
@@ -39,15 +39,15 @@ size_t firstOutside(gradc_dtype dtype, const std::byte *values, size_t count, in
   }
 }
 
+/// Rows as batches have them.
 class Feed final : public TableStage {
 public:
-  Feed(std::shared_ptr<const Table> input, std::vector<Demand> demands, std::vector<size_t> origins)
-      : TableStage(std::move(input)), demands(std::move(demands)), origins(std::move(origins)) {
-    for (const Demand &demand : this->demands)
-      fieldList.push_back({demand.field, demand.dtype, demand.shape});
-  }
+  Feed(std::shared_ptr<const Table> input, std::vector<Demand> demands, BatchLayout given)
+      : TableStage(std::move(input)), demands(std::move(demands)), layout(std::move(given)),
+        origins(layout.origins), fieldList(layout.fields) {}
 
   std::span<const Field> fields() const override { return fieldList; }
+  // Only rows are read behind it, never a made field of one.
   const std::byte *column(size_t field) const override { return input->column(origins[field]); }
   std::string describe(size_t field) const override { return input->describe(origins[field]); }
 
@@ -59,7 +59,20 @@ public:
     return value;
   }
 
+  /// What is done to batches that have all their rows.
+  Status finish(Batch &batch, RowList rows, Scratch &scratch) const {
+    if (Status status = layout.models.apply(batch, rows, scratch); !status.ok())
+      return status;
+    for (size_t i = 0; i < demands.size(); ++i)
+      if (origins[i] == BatchLayout::made)
+        if (Status status = check(i, rows.rows, batch.field(i)); !status.ok())
+          return status;
+    return {};
+  }
+
   Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    if (origins[field] == BatchLayout::made)
+      return {};
     if (Status status = input->read(origins[field], rows, scratch, out); !status.ok())
       return status;
     return check(field, rows.rows, out);
@@ -68,9 +81,9 @@ public:
 private:
   /// Labels must be classes of the model.
   Status check(size_t field, std::span<const int64_t> rows, const std::byte *out) const {
-    const Demand &demand = demands[field];
-    if (demand.classes == 0)
+    if (field >= demands.size() || demands[field].classes == 0)
       return {};
+    const Demand &demand = demands[field];
     size_t perRow = fieldList[field].elements(), count = perRow * rows.size();
     int64_t found = 0;
     size_t bad = firstOutside(demand.dtype, out, count, demand.classes, found);
@@ -82,11 +95,22 @@ private:
   }
 
   std::vector<Demand> demands;
-  std::vector<size_t> origins;
-  std::vector<Field> fieldList;
+  BatchLayout layout;
+  const std::vector<size_t> &origins;
+  const std::vector<Field> &fieldList;
 };
 
-Status check(const Demand &demand, const Field &field, const std::string &where) {
+struct BehindFeed final : BatchStage {
+  explicit BehindFeed(std::shared_ptr<const Feed> feed) : feed(std::move(feed)) {}
+  Status apply(Batch &batch, RowList rows, Scratch &scratch) const override {
+    return feed->finish(batch, rows, scratch);
+  }
+  std::shared_ptr<const Feed> feed;
+};
+
+} // namespace
+
+Status checkDemand(const Demand &demand, const Field &field, const std::string &where) {
   if (field.dtype != demand.dtype) {
     std::string advice;
     if (std::string_view cast = castName(demand.dtype); !cast.empty())
@@ -102,19 +126,15 @@ Status check(const Demand &demand, const Field &field, const std::string &where)
   return {};
 }
 
-} // namespace
-
-Status applyFeed(const DataContext &context, Pipeline &pipeline) {
-  auto fields = pipeline.table->fields();
-  std::vector<size_t> origins;
-  for (const Demand &demand : context.demands)
-    for (size_t i = 0; i < fields.size(); ++i)
-      if (fields[i].name == demand.field) {
-        if (Status status = check(demand, fields[i], pipeline.table->describe(i)); !status.ok())
-          return status;
-        origins.push_back(i);
-      }
-  pipeline.table = std::make_shared<Feed>(pipeline.table, context.demands, std::move(origins));
+Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch) {
+  auto layout = planBatches(context, pipeline, batch);
+  if (!layout)
+    return layout.status();
+  bool hasModels = !layout->models.steps.empty();
+  auto feed = std::make_shared<Feed>(pipeline.table, context.demands, std::move(*layout));
+  if (hasModels)
+    pipeline.batchStage = std::make_shared<BehindFeed>(feed);
+  pipeline.table = std::move(feed);
   return {};
 }
 

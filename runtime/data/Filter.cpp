@@ -45,14 +45,11 @@ struct Rule {
 Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline) {
   const Table &table = *pipeline.table;
   std::string_view name = config.string("field");
-  auto fields = table.fields();
-  size_t index = 0;
-  while (index < fields.size() && fields[index].name != name)
-    ++index;
-  if (index == fields.size())
-    return Status::invalid(
-        text("filter reads field '", name, "', which ", table.origin(), " does not give"));
-  const Field &field = fields[index];
+  auto found = findField(table, name, "filter");
+  if (!found)
+    return found.status();
+  size_t index = *found;
+  const Field &field = table.fields()[index];
   Converter toNumber = findConverter(field.dtype, GRADC_F64);
   if (!field.isFixed() || field.elements() != 1 || !toNumber)
     return Status::invalid(text("filter reads field '", name, "' of type ",

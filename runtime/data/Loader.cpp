@@ -41,15 +41,18 @@ struct Slot {
   Batch batch;
   BatchPlan plan;
   bool isPlanned = false;
-  size_t claimed = 0; ///< rows
-  int working = 0;    ///< threads on claimed rows
+  bool isStaged = false; ///< the stage behind batch has run, or there is none
+  size_t claimed = 0;    ///< rows
+  int working = 0;       ///< threads on claimed rows
   std::vector<BadRow> bad;
   Status status; ///< of row `failedAt`
   size_t failedAt = 0;
 
-  bool isDone() const { return isPlanned && working == 0 && claimed == plan.rows.size(); }
+  bool hasRows() const { return isPlanned && working == 0 && claimed == plan.rows.size(); }
+  bool isDone() const { return hasRows() && isStaged; }
 };
 
+/// Rows to make; none of a batch that has them all: the stage behind batch.
 struct Claim {
   Slot *slot = nullptr;
   size_t begin = 0, end = 0;
@@ -217,13 +220,13 @@ bool Loader::isRunningOut() {
 
 bool Loader::isReady() {
   Slot &front = slotAt(0);
-  if (front.isDone())
+  if (front.hasRows())
     repair(0);
   if (!front.isDone())
     return false;
   if (!rule.skips || front.plan.endsEpoch || !front.status.ok())
     return true;
-  if (slotAt(1).isDone())
+  if (slotAt(1).hasRows())
     repair(1);
   return slotAt(1).isDone();
 }
@@ -284,6 +287,7 @@ bool Loader::planSlot(size_t index) {
   slot.claimed = 0;
   slot.bad.clear();
   slot.status = {};
+  slot.isStaged = !options.batchStage;
   for (int attempt = 0; attempt < 2; ++attempt) {
     Position begin = planner.cursor();
     if (planner.plan(slot.plan)) {
@@ -295,7 +299,7 @@ bool Loader::planSlot(size_t index) {
     endEpochBefore(index);
   }
   slot.plan.rows.clear();
-  slot.isPlanned = failed = true;
+  slot.isPlanned = slot.isStaged = failed = true;
   slot.status =
       Status::error(text("an epoch of ", table.origin(),
                          " has fewer rows that can be read "
@@ -316,7 +320,7 @@ void Loader::endEpochBefore(size_t index) {
 Claim Loader::claim(size_t slots, bool whole) {
   for (size_t i = 0; i < std::min(slots, ring.size()); ++i) {
     Slot &slot = slotAt(i);
-    if (slot.isDone())
+    if (slot.hasRows())
       repair(i);
     if (!slot.isPlanned) {
       if (failed || slot.working > 0) // what a thread still writes there is not wanted any more
@@ -324,7 +328,7 @@ Claim Loader::claim(size_t slots, bool whole) {
       planSlot(i);
     }
     size_t count = slot.plan.rows.size(), left = count - slot.claimed;
-    if (left == 0)
+    if (left == 0 && (slot.isStaged || slot.working > 0))
       continue;
     size_t wanted = whole || rowSeconds <= 0 ? left : size_t(claimSeconds / rowSeconds) + 1;
     size_t begin = slot.claimed, end = std::min(count, begin + wanted);
@@ -357,7 +361,9 @@ Status Loader::fillRows(const Claim &claim, Scratch &scratch, size_t &failedAt,
   const BatchPlan &plan = claim.slot->plan;
   Batch &batch = claim.slot->batch;
   std::span<const int64_t> rows(plan.rows);
-  size_t step = rule.skips ? 1 : claim.end - claim.begin;
+  if (claim.begin == claim.end)
+    return options.batchStage->apply(batch, {plan.begin.epoch, rows}, scratch);
+  size_t step = rule.skips || options.rowByRow ? 1 : claim.end - claim.begin;
   for (size_t begin = claim.begin; begin < claim.end; begin += step) {
     RowList list = {plan.begin.epoch, rows.subspan(begin, step)};
     for (size_t field = 0; field < rowBytes.size(); ++field) {
@@ -381,7 +387,8 @@ void Loader::finish(const Claim &claim, Status status, size_t failedAt, std::vec
   Slot &slot = *claim.slot;
   --slot.working;
   auto rowsMade = double(claim.end - claim.begin);
-  rowSeconds += (seconds / rowsMade - rowSeconds) / (rowSeconds > 0 ? 8 : 1);
+  if (rowsMade > 0)
+    rowSeconds += (seconds / rowsMade - rowSeconds) / (rowSeconds > 0 ? 8 : 1);
   workSeconds += seconds;
   Meter &meter = scratches[size_t(thread)]->meter();
   if (meter.isOn) {
@@ -398,6 +405,7 @@ void Loader::finish(const Claim &claim, Status status, size_t failedAt, std::vec
   }
   // A batch that was discarded meanwhile is planned anew once nobody works on it.
   if (slot.isPlanned) {
+    slot.isStaged |= rowsMade == 0 || !status.ok();
     if (!status.ok()) {
       if (slot.status.ok() || failedAt < slot.failedAt) {
         slot.status = std::move(status);

@@ -99,6 +99,8 @@ Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Fiel
 } // namespace
 
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (config.child("model"))
+    return applyModel(config, context, pipeline);
   std::string_view name = config.string("field");
   auto fields = pipeline.table->fields();
   std::vector<std::string> names;

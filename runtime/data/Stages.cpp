@@ -4,6 +4,7 @@
 #include "runtime/core/Text.h"
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/data/ArraySource.h"
+#include "runtime/data/MapModel.h"
 #include "runtime/data/Meter.h"
 #include "runtime/data/image/Decode.h"
 
@@ -83,6 +84,8 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
 
 /// "decode 'image'": what reports call a map stage.
 std::string mapName(Config map) {
+  if (Config model = map.child("model"))
+    return text("model '", model.string("file"), '\'');
   std::string_view kind = "cast";
   for (Config child : map.children())
     if (child.name() != "field" && child.name() != "cast" && child.name() != "scale" &&
@@ -99,6 +102,33 @@ void meter(Pipeline &pipeline, std::string name) {
   }
   pipeline.table = makeMetered(pipeline.table, uint32_t(pipeline.stages.size()));
   pipeline.stages.push_back(std::move(name));
+}
+
+/// What the source has to give: the model's demands and what stages read, without what models of
+/// stages make. Finds those behind batch besides.
+Status findUses(Config data, DataContext &context) {
+  for (const Demand &demand : context.demands)
+    context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});
+  std::vector<Config> stages = data.children();
+  bool isBehind = true;
+  for (size_t i = stages.size(); i-- > 0;) {
+    Config stage = stages[i];
+    isBehind &= stage.name() != "batch";
+    if (stage.name() == "filter")
+      context.uses.push_back({std::string(stage.string("field")), "filter reads"});
+    if (!stage.child("model"))
+      continue;
+    if (isBehind)
+      context.behindBatch.push_back(stage);
+    auto model = MapModel::find(stage, context.models, /*tail=*/false);
+    if (!model)
+      return model.status();
+    for (const Field &made : (*model)->outputs)
+      std::erase_if(context.uses, [&](const FieldUse &use) { return use.field == made.name; });
+    for (const Field &read : (*model)->inputs)
+      context.uses.push_back({read.name, text((*model)->name, " reads")});
+  }
+  return {};
 }
 
 Status readSettings(Config data, BatchRule &rule, LoaderOptions &options) {
@@ -120,6 +150,22 @@ Status readSettings(Config data, BatchRule &rule, LoaderOptions &options) {
 
 } // namespace
 
+bool hasModels(Config data) {
+  for (Config map : data.children("map"))
+    if (map.child("model"))
+      return true;
+  return false;
+}
+
+Result<size_t> findField(const Table &table, std::string_view name, std::string_view reader) {
+  auto fields = table.fields();
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].name == name)
+      return i;
+  return Status::invalid(
+      text(reader, " reads field '", name, "', which ", table.origin(), " does not give"));
+}
+
 Result<OpenFile> openFile(std::string_view name, const DataContext &context) {
   auto path = context.file.empty() ? findFile(name, context.folders) : Result(context.file);
   if (!path)
@@ -131,17 +177,14 @@ Result<OpenFile> openFile(std::string_view name, const DataContext &context) {
 }
 
 Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context) {
-  for (const Demand &demand : context.demands)
-    context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});
+  if (Status status = findUses(data, context); !status.ok())
+    return status;
   BatchRule settings;
   LoaderOptions options;
   if (Status status = readSettings(data, settings, options); !status.ok())
     return status;
 
   context.memory = options.budget;
-  for (Config filter : data.children("filter"))
-    context.uses.push_back({std::string(filter.string("field")), "filter reads"});
-
   Pipeline pipeline;
   Config source = data.child("source");
   if (Status status = applySource(source, context, pipeline); !status.ok())
@@ -157,6 +200,8 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
       stage = find(batchStages, child.name());
     if (!stage)
       return Status::invalid(text("data stage '", child.name(), "' is unknown to this runtime"));
+    if (pipeline.rule && child.name() == "map" && child.child("model"))
+      continue; // planned with batch
     if (pipeline.rule && !takesBatches)
       return Status::invalid(text("data stage '", child.name(), "' comes after batch"));
     if (Status status = stage->apply(child, context, pipeline); !status.ok())
@@ -170,6 +215,8 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
     return Status::invalid("data has no batch stage");
   pipeline.rule->skips = settings.skips;
   options.stages = std::move(pipeline.stages);
+  options.rowByRow = pipeline.rowByRow;
+  options.batchStage = std::move(pipeline.batchStage);
   options.memory = options.budget;
   if (pipeline.cached)
     options.budget /= 4;

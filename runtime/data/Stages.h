@@ -3,6 +3,7 @@
 #define RUNTIME_DATA_STAGES_H
 
 #include "runtime/core/Config.h"
+#include "runtime/core/Session.h"
 #include "runtime/data/Loader.h"
 #include "runtime/data/MappedFile.h"
 
@@ -46,7 +47,12 @@ struct DataContext {
   std::vector<SourceArray> arrays;   ///< in place of the source's files; none: those
   std::string file;                  ///< one of several that a source is built for; "": all
   std::shared_ptr<DataState> state;  ///< null: none is kept
+  const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
+  std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
 };
+
+/// Whether stages of a `data` block are models, which a session has to run.
+bool hasModels(Config data);
 
 /// Builds the data set of a `data` block. Its fields are the demands, in their order.
 Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context);
@@ -59,6 +65,8 @@ struct Pipeline {
   bool cached = false;             ///< a cache holds most of the memory
   std::vector<std::string> stages; ///< names of those that are metered
   bool joined = false;             ///< the last map became a part of the one before it
+  bool rowByRow = false;           ///< all fields of a row are made before those of the next one
+  std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
 
   /// The number of the first of `count` scratch slots that are the caller's alone.
   size_t newSlots(size_t count) {
@@ -80,6 +88,7 @@ __attribute__((weak)) Status applyFolder(Config config, const DataContext &conte
 Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
 Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyTokens(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline);
@@ -88,9 +97,12 @@ Status applyTake(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShard(Config config, const DataContext &context, Pipeline &pipeline);
-Status applyFeed(const DataContext &context, Pipeline &pipeline);
+Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch);
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
+
+/// The field of that name; the failure says who reads it.
+Result<size_t> findField(const Table &table, std::string_view name, std::string_view reader);
 
 /// A data file of a source's block, found and mapped.
 struct OpenFile {

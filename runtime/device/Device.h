@@ -90,6 +90,10 @@ private:
   uint64_t bytes = 0;
 };
 
+/// Runs launches of a program of the host's, one after the other on the calling thread; any number
+/// of threads may at once, each a program of its own.
+void launchHere(std::span<const Launch> launches);
+
 /// The CPUs of this machine as a team of `threads`; 0: one thread for each CPU this process may
 /// use.
 Result<std::unique_ptr<Device>> createHostDevice(int threads);

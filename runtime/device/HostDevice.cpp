@@ -163,6 +163,12 @@ void HostDevice::walk(std::span<const Launch> launches, unsigned thread, int64_t
 
 } // namespace
 
+void gradc::launchHere(std::span<const Launch> launches) {
+  DefaultFloatingPoint guard;
+  for (const Launch &launch : launches)
+    call(launch, 0, launch.units);
+}
+
 Result<std::unique_ptr<Device>> gradc::createHostDevice(int threads) {
   auto team = ThreadTeam::create(threads == 0 ? int(ThreadTeam::availableCpus()) : threads);
   if (!team)

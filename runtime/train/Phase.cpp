@@ -21,6 +21,12 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
   if (name == "train")
     context.arrays = job.fields;
   context.tailAllowed = tailEntry != nullptr;
+  if (hasModels(data)) {
+    auto host = session.onHost();
+    if (!host)
+      return host.status();
+    context.models = *host;
+  }
   auto dataset = makeDataset(data, context);
   if (!dataset)
     return dataset.status();

@@ -166,7 +166,7 @@ int benchInput(Settings &settings) {
                       : Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
   if (!artifact)
     return fail(artifact.status());
-  auto result = measureInput(**artifact, settings.bench.seconds);
+  auto result = measureInput(*artifact, settings.bench.seconds);
   if (!result)
     return fail(result.status());
   settings.json ? printInputJson(*result) : printInput(*result);

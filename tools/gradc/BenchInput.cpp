@@ -15,7 +15,8 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-Result<InputBenchResult> measureInput(const Artifact &artifact, double seconds) {
+Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, double seconds) {
+  const Artifact &artifact = *given;
   auto job = Job::read(artifact, {});
   if (!job)
     return job.status();
@@ -34,6 +35,19 @@ Result<InputBenchResult> measureInput(const Artifact &artifact, double seconds) 
   context.demands = demandsOf(artifact, *train);
   context.seed = job->seed;
   context.state = job->dataState;
+
+  // What map models compute is code and weights, which a session has.
+  std::unique_ptr<Session> session;
+  if (hasModels(job->data)) {
+    auto made = Session::create(std::move(given), {1, ""});
+    if (!made)
+      return made.status();
+    session = std::move(*made);
+    auto host = session->onHost();
+    if (!host)
+      return host.status();
+    context.models = *host;
+  }
 
   InputBenchResult result;
   Clock::time_point begin = Clock::now();

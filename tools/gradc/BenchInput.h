@@ -17,7 +17,7 @@ struct InputBenchResult {
 
 /// Takes the batches of the training data for about so many seconds, one epoch after the other, and
 /// does nothing with them.
-Result<InputBenchResult> measureInput(const Artifact &artifact, double seconds);
+Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> artifact, double seconds);
 
 } // namespace gradc
 

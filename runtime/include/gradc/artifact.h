@@ -122,8 +122,9 @@ typedef struct gradc_artifact_port {
 } gradc_artifact_port;
 
 /* What one call does. Names: "train", "train.tail" (the last, smaller batch), "evaluate",
- * "evaluate.tail", "forward", and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
- * output, named "value", row-major). */
+ * "evaluate.tail", "forward", "map.N" and "map.N.tail" (models of map stages; CPU levels only), and
+ * "pack:STATE" / "unpack:STATE" for packed states (one input, or one output, named "value",
+ * row-major). */
 typedef struct gradc_artifact_entry {
   gradc_string name;
   uint32_t reserved;

@@ -113,6 +113,7 @@ private:
     gradc_artifact_port p = {};
     p.tensor = tensor(name, GRADC_F32, std::move(shape));
     p.role = role;
+    p.field = text(role == GRADC_ROLE_DATA ? name : "");
     p.slice = slice;
     return p;
   }

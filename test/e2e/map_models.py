@@ -1,0 +1,193 @@
+"""Map stages given as ONNX models: against built-in stages, before and behind batch, with any number of threads, stopped
+and resumed, with random numbers, weights of their own, caches and bad rows; and what tools show of them.
+
+    map_models.py ROOT
+"""
+import array
+import os
+import random
+import shutil
+import sys
+
+sys.path[:0] = [os.path.join(sys.argv[1], "test/bars"), os.path.join(sys.argv[1], "test")]
+from bar import BIN, DIGITS, compile_spec, events, gradc, run, scratch, write_mlp_job, write_npy
+from onnx_writer import FLOAT, INT64, UINT8, Model
+
+folder = scratch()
+for name in os.listdir(DIGITS):
+    shutil.copy(os.path.join(DIGITS, name), folder)
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def scale_model(lead):
+    """u8 pictures become f32 / 16, labels stay."""
+    model = Model("scale")
+    pixels = model.node("Cast", [model.input("images", UINT8, lead + [8, 8])], ["pixels"], "to_float", to=FLOAT)
+    factor = model.initializer("factor", FLOAT, [], [0.0625])
+    model.output(model.node("Mul", [pixels, factor], ["scaled"], "scale"), FLOAT, lead + [8, 8])
+    zero = model.initializer("zero", INT64, [], [0])
+    model.output(model.node("Add", [model.input("classes", INT64, lead), zero], ["same"], "same"), INT64, lead)
+    return model
+
+
+def noise_model(lead):
+    model = Model("noise")
+    pixels = model.input("images", FLOAT, lead + [8, 8])
+    noise = model.node("RandomUniformLike", [pixels], ["noise"], "noise", low=-0.2, high=0.2)
+    model.output(model.node("Add", [pixels, noise], ["noisy"], "add"), FLOAT, lead + [8, 8])
+    return model
+
+
+def mix_model(lead):
+    """A product with weights that want panels, whose names the trained model has, too."""
+    numbers = random.Random(4)
+    model = Model("mix")
+    pixels = model.input("images", FLOAT, lead + [8, 8])
+    rows = model.initializer("rows", INT64, [2], [-1, 64])
+    weight = model.initializer("fc1.weight", FLOAT, [64, 64], [numbers.gauss(0, 0.02) for _ in range(4096)])
+    mixed = model.node("MatMul", [model.node("Reshape", [pixels, rows], ["flat"], "flat"), weight], ["mixed"], "mix")
+    square = model.initializer("square", INT64, [len(lead) + 2], [-1, 8, 8] if lead else [8, 8])
+    squares = model.node("Reshape", [mixed, square], ["squares"], "back")
+    model.output(model.node("Add", [pixels, squares], ["out"], "add"), FLOAT, lead + [8, 8])
+    return model
+
+
+for name, make in (("scale", scale_model), ("noise", noise_model), ("mix", mix_model)):
+    for kind, lead in (("row", []), ("one", [1]), ("open", ["N"])):
+        make(lead).save(path(f"{name}-{kind}.onnx"))
+
+CAST = 'map { field: "images"  cast: F32  scale: 0.0625 }'
+SPEC = """model: "mlp.onnx"
+feed {{ input: "x"  field: "images" }}
+loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
+optimizer {{ adam {{}} }}
+data {{
+  source {{ npz {{ path: "digits.npz"  rows {{ every: 5  except: 0 }} }} }}
+  {rows} shuffle {{}} batch {{ size: 32 }} {behind} {more}
+}}
+evaluation {{ data {{
+  source {{ npz {{ path: "digits.npz"  rows {{ every: 5  only: 0 }} }} }} {rows} batch {{ size: 50 }} {behind}
+}} }}
+epochs: 2  seed: 7
+"""
+FIRST = 45  # steps of an epoch: 44 batches of 32 and one of 29
+
+
+def scale(kind):
+    return (f'map {{ model {{ file: "scale-{kind}.onnx"  input {{ field: "labels"  to: "classes" }}'
+            f'  output {{ name: "scaled"  field: "images" }} output {{ name: "same"  field: "labels" }} }} }}')
+
+
+def noise(kind):
+    return f'map {{ model {{ file: "noise-{kind}.onnx"  output {{ name: "noisy"  field: "images" }} }} }}'
+
+
+def mix(kind):
+    return f'map {{ model {{ file: "mix-{kind}.onnx"  output {{ name: "out"  field: "images" }} }} }}'
+
+
+def build(name, rows, behind="", more="prefetch {}"):
+    with open(path(name + ".textproto"), "w") as file:
+        file.write(SPEC.format(rows=rows, behind=behind, more=more))
+    return compile_spec(path(name + ".textproto"), folder)
+
+
+def train(trainer, *options, **environment):
+    """What a training leaves: losses of its steps and of evaluations, and the model's bytes."""
+    name = os.path.basename(trainer)
+    if "--resume" not in options:
+        shutil.rmtree(path(name + "-run"), ignore_errors=True)
+    run(trainer, "--data-dir", folder, "--log", path(name + ".jsonl"), "--checkpoint", path(name + "-run"),
+        "--export", path(name + "-out.onnx"), "--quiet", *options, cwd=folder, env=dict(os.environ, **environment))
+    with open(path(name + "-out.onnx"), "rb") as file:
+        return ([event["loss"] for event in events(path(name + ".jsonl"), "step")],
+                [event["loss"] for event in events(path(name + ".jsonl"), "eval")], file.read())
+
+
+def expect(what, holds):
+    if not holds:
+        sys.exit("WRONG: " + what)
+    print("ok: " + what)
+
+
+def close(found, expected):
+    pairs = list(zip(found[0] + found[1], expected[0] + expected[1], strict=True))
+    return all(abs(a - b) < 1e-4 for a, b in pairs)
+
+
+# 1. What a built-in stage does, last batches of 29 and 10 rows included.
+plain = train(build("plain", CAST))
+expect("a model on rows is as the built-in stage", train(build("row", scale("row"))) == plain)
+expect("so is one with a first dim of 1", train(build("one", scale("one"))) == plain)
+expect("so is one with an open first dim", train(build("open", scale("open"))) == plain)
+expect("so is one behind batch", train(build("behind", "", scale("open"))) == plain)
+kept = 'filter { field: "labels"  most: 7 }'
+expect("a filter reads what a model has made",
+       train(build("filtered", scale("row") + kept)) == train(build("kept", CAST + kept)))
+
+# 2. Weights of their own.
+mixed = train(build("mixed", CAST + mix("row")))
+expect("weights matter", not close(mixed, plain))
+expect("a product by rows is one by batches", close(train(build("mixed-batch", CAST, mix("open"))), mixed))
+expect("models in turn before batch", train(build("turn-rows", scale("one") + mix("row"))) == mixed)
+expect("models in turn behind batch", close(train(build("turn", "", scale("open") + mix("open"))), mixed))
+
+# 3. Random numbers are the seed's, the epoch's and the row's.
+for place, rows, behind in (("rows", CAST + noise("row"), ""), ("batches", CAST, noise("open"))):
+    trainer = build("noise-" + place, rows, behind)
+    noisy = train(trainer)
+    expect(f"{place}: noise is there", not close(noisy, plain))
+    expect(f"{place}: the step's threads do not matter", train(trainer, "--threads", "3") == noisy)
+    expect(f"{place}: another seed gives other noise", train(trainer, "--seed", "8")[0] != noisy[0])
+    for threads in (1, 2, 5):
+        other = build(f"noise-{place}-{threads}", rows, behind, f"prefetch {{ depth: 3 }} parallelism: {threads}")
+        expect(f"{place}: the same bits from {threads} threads", train(other) == noisy)
+    train(trainer, "--steps", "20")
+    losses, _, trained = train(trainer, "--resume", "latest", "--epochs", "2")
+    expect(f"{place}: the same bits after a resume in the middle of an epoch", (losses, trained) == noisy[::2])
+noisy = train(path("noise-rows"))
+cached = train(build("cached", CAST + noise("row") + "cache {}"))
+expect("a cache keeps the noise of the first epoch",
+       cached[0][:FIRST] == noisy[0][:FIRST] and cached[0][FIRST + 1] != noisy[0][FIRST + 1])
+
+# 4. Bad rows are passed over before models see a batch.
+folder, pictures = scratch(), folder
+spec = write_mlp_job(folder, (6, 8, 3), 4, 25)
+labels = array.array("q", (9 if row % 7 == 3 else row % 3 for row in range(100)))
+write_npy(path("labels.npy"), labels, (100,))
+model = Model("double")
+model.output(model.node("Add", [model.input("x", FLOAT, ["N", 6])] * 2, ["y"], "twice"), FLOAT, ["N", 6])
+model.save(path("double.onnx"))
+MAP = 'map { model { file: "double.onnx"  output { name: "y"  field: "x" } } }'
+with open(spec) as file:
+    text = file.read()
+BATCH = "batch { size: 4  drop_remainder: true }"
+skipped = []
+for number, chain in enumerate(('map { field: "x"  scale: 2 } ' + BATCH, MAP + BATCH, BATCH + MAP)):
+    for threads in (0, 1, 3):
+        with open(path(f"skip{number}{threads}.textproto"), "w") as file:
+            chain_ = f"shuffle {{}} {chain} prefetch {{ depth: 3 }} on_error: SKIP parallelism: {threads}"
+            file.write(text.replace(BATCH, chain_) + "epochs: 3\n")
+        skipped.append(train(compile_spec(path(f"skip{number}{threads}.textproto"), folder)))
+expect("bad rows are skipped", len(skipped[0][0]) == 3 * (86 // 4) and all(one == skipped[0] for one in skipped))
+
+# 5. What tools show of them.
+folder = pictures
+spec = path("turn.textproto")
+expect("gradc plan lists their entries", "map.1.tail" in gradc("plan", spec))
+expect("gradc verify checks their kernels", "cast_mul" in gradc("verify", spec))
+expect("gradc bench --input times them", "model 'mix-open.onnx'" in gradc("bench", "--input", spec, "--seconds", "0.2"))
+train(path("turn"), "--trace", path("trace.json"), "--steps", "4")
+with open(path("trace.json")) as file:
+    expect("a trace shows them", "model 'scale-open.onnx'" in file.read())
+
+# 6. Beside a GPU's step they run on the CPUs, with weights in layouts of their own there.
+for name in ("turn", "turn-rows"):
+    gradc("compile", path(name + ".textproto"), "-o", path("gpu"), "--target=cpu,cuda:sm_90", "--llvm-image")
+    found = train(path("gpu"), "--steps", "3", "--level", "cuda:sm_90",
+                  GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
+    expect(f"{name}: a GPU's step follows the CPU's",
+           all(abs(a - b) < 1e-4 for a, b in zip(found[0], mixed[0][:3], strict=True)))

@@ -1,0 +1,79 @@
+// Models behind batch: run on many threads at once, on states and kernels of one session.
+#include "test/unit/runtime/TestModel.h"
+#include "test/unit/runtime/data/DataTesting.h"
+
+#include <cstring>
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+/// 200 rows x f32 [16], and a session whose entry "invert" makes out = 1 / (2 x + row - 3) of 64.
+class ModelTest : public testing::Test {
+protected:
+  ModelTest() : blob(makeTestModel()) {
+    session = std::move(*Session::create(*Artifact::fromMemory(blob), {2, ""}));
+    std::vector<float> x(200 * 16);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = float(i % 1000) * 0.25f;
+    writeFile(folder / "x.npy", npy("<f4", "(200, 16)", bytesOf(x)));
+    context.folders = {folder.path};
+    context.demands = {{"out", "in", GRADC_F32, {16}}};
+    context.seed = 3;
+    context.tailAllowed = false;
+    auto host = session->onHost();
+    EXPECT_EQ(*host, session.get()); // it is there already
+    context.models = *host;
+  }
+
+  static std::string chain(std::string_view entry, std::string_view more = "") {
+    return "source { npy { field { name: \"x\" path: \"x.npy\" } } } shuffle { } batch { size: 64 "
+           "} "
+           "map { model { file: \"m.onnx\" entry: \"" +
+           std::string(entry) + "\" } } prefetch { depth: 3 } " + std::string(more);
+  }
+
+  /// The values of so many batches.
+  std::vector<float> take(std::string_view data, int batches) {
+    JobText job(data);
+    auto set = makeDataset(job.root(), context);
+    EXPECT_TRUE(set.ok()) << set.status().message();
+    auto iterator = (*set)->iterate();
+    Batch batch = (*set)->allocate();
+    std::vector<float> all;
+    for (int i = 0; i < batches; ++i) {
+      EXPECT_TRUE(iterator->next(batch).ok());
+      auto values = reinterpret_cast<const float *>(batch.field(0));
+      all.insert(all.end(), values, values + batch.rows * 16);
+    }
+    report = iterator->report();
+    return all;
+  }
+
+  Bytes blob;
+  std::unique_ptr<Session> session;
+  TemporaryFolder folder;
+  DataContext context;
+  InputReport report;
+};
+
+TEST_F(ModelTest, AnyNumberOfThreadsMakesTheSameBatches) {
+  // The same rows without the model.
+  context.demands = {{"x", "in", GRADC_F32, {16}}};
+  std::vector<float>
+      rows = take(
+          "source { npy { field { name: \"x\" path: \"x.npy\" } } } shuffle { } batch { size: 64 }",
+          7),
+      expected(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i)
+    expected[i] = 1.0f / (rows[i] * 2 + float(i / 16 % 64) - 3.0f);
+  context.demands = {{"out", "in", GRADC_F32, {16}}};
+  for (int threads : {0, 1, 2, 4}) {
+    auto found = take(chain("invert", "parallelism: " + std::to_string(threads)), 7);
+    EXPECT_EQ(std::memcmp(found.data(), expected.data(), expected.size() * sizeof(float)), 0)
+        << threads << " threads";
+  }
+}
+
+} // namespace
