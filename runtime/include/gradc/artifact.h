@@ -101,7 +101,7 @@ typedef struct gradc_library_tensor {
 typedef struct gradc_artifact_call {
   uint32_t role;     /* gradc_library_role */
   uint32_t epilogue; /* gradc_epilogue: of each element of the result */
-  uint32_t bias;     /* slice of a vector of the result's columns; GRADC_NONE */
+  uint32_t bias;     /* slice of a vector: one number a column, or channel, of the result; GRADC_NONE */
   uint32_t reserved;
   gradc_library_tensor lhs, rhs, result;
   int64_t low[2], high[2], stride[2], dilation[2]; /* of the forward convolution, [y, x] */
