@@ -27,6 +27,9 @@ struct CompileOptions {
   std::string corruptKernel;
   /// Images of CUDA levels hold LLVM bitcode, which the simulated device of the tests runs.
   bool llvmImage = false;
+  /// When a kernel becomes two so that a library computes one of them: "auto", "always"; "never":
+  /// no library is asked at all.
+  std::string libraries = "auto";
   /// Turn the program to f64 (gradient checks).
   bool retypeF64 = false;
 };

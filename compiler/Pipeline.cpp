@@ -57,6 +57,8 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // Layouts look at all entries: a weight has one home for forward, backward and update.
   pm.addPass(createChooseLayouts());
+  // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.
+  pm.addPass(createChooseLibraries({options.libraries}));
   pm.addPass(createSchedule());
   pm.addPass(createPlanMemory());
 }

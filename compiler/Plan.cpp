@@ -15,6 +15,16 @@ std::string nodeOf(exec::DispatchOp op) {
   return text;
 }
 
+/// What computes a kernel where the libraries are.
+std::string computedBy(exec::KernelOp kernel) {
+  if (!kernel.getBlocksAttr())
+    return "";
+  exec::LibraryAttr library = kernel.getLibraryAttr();
+  if (!library)
+    return "generated";
+  return library.getRole() == exec::LibraryRole::matmul ? "cublasLt" : "cudnn";
+}
+
 /// Stretches of the arena in launch order: written at `first`, read last at `last`.
 struct Life {
   exec::SliceAttr slice;
@@ -77,9 +87,9 @@ ProgramPlan describePlan(ModuleOp level) {
     auto dispatches = llvm::to_vector(entry.getBody().front().getOps<exec::DispatchOp>());
     for (exec::DispatchOp dispatch : dispatches) {
       auto kernel = level.lookupSymbol<exec::KernelOp>(dispatch.getKernel());
-      e.launches.push_back({dispatch.getKernel().str(), nodeOf(dispatch),
-                            int64_t(kernel.getFlops().value_or(0)),
-                            int64_t(kernel.getBytes().value_or(0)), exec::kernelUnits(kernel)});
+      e.launches.push_back(
+          {dispatch.getKernel().str(), nodeOf(dispatch), int64_t(kernel.getFlops().value_or(0)),
+           int64_t(kernel.getBytes().value_or(0)), exec::kernelUnits(kernel), computedBy(kernel)});
     }
     findPeak(entry, dispatches, e);
     plan.entries.push_back(std::move(e));

@@ -2,12 +2,10 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Build.h"
 #include "passes/Clusters.h"
+#include "passes/Outline.h"
 #include "passes/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Transforms/CSE.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -54,41 +52,6 @@ void collectNodes(Location location, SmallVectorImpl<Attribute> &nodes) {
   }
 }
 
-/// "matmul_add_maximum": what a kernel computes, from its ops, moves and constants left out.
-std::string describe(const Cluster &cluster) {
-  SmallVector<StringRef> names;
-  for (Operation *op : cluster.ops) {
-    StringRef name = op->getName().stripDialect();
-    if (!op->hasTrait<OpTrait::ConstantLike>() && loopKind(op) != LoopKind::movement &&
-        !llvm::is_contained(names, name))
-      names.push_back(name);
-  }
-  if (names.size() > 4)
-    names.erase(names.begin() + 2, names.end() - 2);
-  return names.empty() ? "move" : llvm::join(names, "_");
-}
-
-/// The operands that are read element by element, at the root's own index, on every path.
-SmallVector<int64_t> findInplace(exec::KernelOp kernel) {
-  SmallVector<int64_t> inplace;
-  ArrayRef<int64_t> root = kernel.getRoot().getShape();
-  for (BlockArgument argument : kernel.getBlock().getArguments()) {
-    llvm::SetVector<Operation *> users(argument.user_begin(), argument.user_end());
-    bool pointwise = cast<ShapedType>(argument.getType()).getShape() == root;
-    for (size_t i = 0; i < users.size() && pointwise; ++i) {
-      if (users[i]->hasTrait<OpTrait::IsTerminator>())
-        continue;
-      pointwise = loopKind(users[i]) == LoopKind::elementwise;
-      users.insert(users[i]->user_begin(), users[i]->user_end());
-    }
-    if (pointwise)
-      inplace.push_back(argument.getArgNumber());
-  }
-  return inplace;
-}
-
-int64_t tensorBytes(Type t) { return exec::layoutBytes(cast<RankedTensorType>(t), nullptr); }
-
 /// Outlines clusters, one exec.kernel a distinct computation.
 class Outliner {
 public:
@@ -107,7 +70,7 @@ public:
           results.push_back(v);
 
     Operation *last = cluster.ops.back();
-    exec::KernelOp kernel = findOrInsert(create(cluster, operands, results));
+    exec::KernelOp kernel = findOrInsert(outlineKernel(cluster.ops, operands, results));
     OpBuilder builder(last);
     builder.setInsertionPointAfter(last);
     SmallVector<Attribute> nodes;
@@ -127,37 +90,6 @@ public:
   }
 
 private:
-  exec::KernelOp create(const Cluster &cluster, ArrayRef<Value> operands, ArrayRef<Value> results) {
-    auto kernel =
-        exec::createKernel(module.getContext(), describe(cluster), TypeRange(ValueRange(operands)));
-    Block *body = &kernel.getBlock();
-    IRMapping mapping;
-    mapping.map(operands, body->getArguments());
-    OpBuilder builder = OpBuilder::atBlockEnd(body);
-    int64_t flops = 0, bytes = 0;
-    for (Operation *op : cluster.ops) {
-      builder.clone(*op, mapping);
-      if (auto cost = dyn_cast<CostOpInterface>(op))
-        flops += cost.getFlops();
-    }
-    SmallVector<Value> yielded;
-    for (Value v : results) {
-      yielded.push_back(mapping.lookup(v));
-      bytes += tensorBytes(v.getType());
-    }
-    for (Value v : operands)
-      bytes += tensorBytes(v.getType());
-    exec::YieldOp::create(builder, kernel.getLoc(), yielded);
-    // Clones of free ops meet again here.
-    IRRewriter rewriter(builder);
-    DominanceInfo dominance(kernel);
-    eliminateCommonSubExpressions(rewriter, dominance, kernel);
-    kernel.setInplace(findInplace(kernel));
-    kernel.setFlops(flops);
-    kernel.setBytes(bytes);
-    return kernel;
-  }
-
   /// The kernel itself, now in the module, or an equal one that was there.
   exec::KernelOp findOrInsert(exec::KernelOp kernel) {
     // Names are a cheap bucket: equal computations describe themselves equally.

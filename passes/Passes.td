@@ -184,6 +184,27 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
   }];
 }
 
+def ChooseLibraries : Pass<"gradc-choose-libraries", "::mlir::ModuleOp"> {
+  let summary = "Find the kernels of a GPU level that one library call computes";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let description = [{
+    Marks every kernel that is one call of cuBLASLt or cuDNN with that call. A kernel of which a call computes only the
+    first part (a weight gradient and the update with it) becomes two where that pays: by `mode` auto, where the call's
+    flops are worth a launch and another way through memory; by always, each. With never, there are no calls. Nothing
+    happens on CPU levels.
+
+    ```mlir
+    %1 = exec.launch @matmul_compare_select(%g, %w, %y) : ...
+    ```
+    becomes
+    ```mlir
+    %0 = exec.launch @matmul(%g, %w) : ...      // library = #exec.library<matmul epilogue = none, operands = [0, 1]>
+    %1 = exec.launch @compare_select(%0, %y) : ...
+    ```
+  }];
+  let options = [Option<"mode", "mode", "std::string", "\"auto\"", "auto, always or never">];
+}
+
 def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose register tile, loop order and units of every kernel, by level";
   let description = [{

@@ -6,6 +6,7 @@
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "passes/LibraryForm.h"
 #include "runtime/include/gradc/hash.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -171,7 +172,38 @@ private:
     kernel.units = exec::kernelUnits(op);
     kernel.grain = op.getScheduleAttr().getGrain();
     kernel.threads = op.getBlocksAttr() ? op.getBlocksAttr().getThreads() : 0;
+    if (op.getLibraryAttr()) {
+      gradc_artifact_call call = writeCall(op);
+      kernel.call = blob.append(ArrayRef(call));
+    }
     return kernel;
+  }
+
+  static gradc_library_tensor writeTensor(const LibraryTensor &tensor, int64_t slice) {
+    gradc_library_tensor t{};
+    t.slice = slice;
+    size_t missing = 4 - tensor.sizes.size();
+    std::fill_n(t.sizes, missing, 1);
+    llvm::copy(tensor.sizes, t.sizes + missing);
+    llvm::copy(tensor.strides, t.strides + missing);
+    return t;
+  }
+
+  static gradc_artifact_call writeCall(exec::KernelOp op) {
+    exec::LibraryAttr library = op.getLibraryAttr();
+    LibraryGeometry geometry = libraryGeometry(op);
+    gradc_artifact_call call{};
+    call.role = uint32_t(library.getRole());
+    call.epilogue = uint32_t(library.getEpilogue());
+    call.bias = library.hasBias() ? uint32_t(library.getOperands()[2]) : GRADC_NONE;
+    call.lhs = writeTensor(geometry.lhs, library.getOperands()[0]);
+    call.rhs = writeTensor(geometry.rhs, library.getOperands()[1]);
+    call.result = writeTensor(geometry.result, op.getBlock().getNumArguments());
+    llvm::copy(geometry.low, call.low);
+    llvm::copy(geometry.high, call.high);
+    llvm::copy(geometry.stride, call.stride);
+    llvm::copy(geometry.dilation, call.dilation);
+    return call;
   }
 
   gradc_artifact_slice writeSlice(exec::SliceAttr slice, exec::PanelAttr layout) {

@@ -165,6 +165,16 @@ LogicalResult KernelOp::verify() {
         blocks.getRows() < 0 || blocks.getRows() > getRoot().getRank())
       return emitOpError("expected blocks of whole teams over at most ")
              << getRoot().getRank() << " dims, found " << blocks;
+  if (LibraryAttr library = getLibraryAttr()) {
+    if (library.getOperands().size() != (library.hasBias() ? 3 : 2) || getYielded().size() != 1)
+      return emitOpError("expected ")
+             << (library.hasBias() ? 3 : 2) << " operands and 1 result of a library call, found "
+             << library.getOperands().size() << " and " << getYielded().size();
+    for (int64_t operand : library.getOperands())
+      if (operand < 0 || operand >= int64_t(getBlock().getNumArguments()))
+        return emitOpError("expected operands of a library call below ")
+               << getBlock().getNumArguments() << ", found " << operand;
+  }
   return success();
 }
 

@@ -87,6 +87,34 @@ def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {
   }];
 }
 
+def Exec_LibraryRoleEnum : I32EnumAttr<"LibraryRole", "what a library computes", [
+    I32EnumAttrCase<"matmul", 0>, I32EnumAttrCase<"convolution", 1>, I32EnumAttrCase<"data_gradient", 2>,
+    I32EnumAttrCase<"filter_gradient", 3>]> {
+  let cppNamespace = "::mlir::exec";
+}
+
+def Exec_EpilogueEnum : I32EnumAttr<"Epilogue", "what a library does with each element that it has summed", [
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"bias", 1>, I32EnumAttrCase<"relu", 2>,
+    I32EnumAttrCase<"bias_relu", 3>]> {
+  let cppNamespace = "::mlir::exec";
+}
+
+def Exec_Library : Exec_Attr<"Library", "library"> {
+  let summary = "the one library call that computes what a kernel does";
+  let description = [{
+    A matrix product is cuBLASLt's, a convolution and its gradients are cuDNN's. `operands`: the kernel's operands that
+    are the call's, its two factors (the data and the filter or, of a filter gradient, the data and the gradient of the
+    result), then the bias. The kernel is generated nevertheless: it runs where there is no library.
+  }];
+  let parameters = (ins EnumParameter<Exec_LibraryRoleEnum>:$role, EnumParameter<Exec_EpilogueEnum>:$epilogue,
+                        ArrayRefParameter<"int64_t">:$operands);
+  let assemblyFormat = "`<` $role `epilogue` `=` $epilogue `,` `operands` `=` custom<Dims>($operands) `>`";
+  let extraClassDeclaration = [{
+    bool hasBias() { return getEpilogue() == Epilogue::bias || getEpilogue() == Epilogue::bias_relu; }
+    bool hasRelu() { return getEpilogue() == Epilogue::relu || getEpilogue() == Epilogue::bias_relu; }
+  }];
+}
+
 def Exec_SpaceEnum : I32EnumAttr<"Space", "where a slice lives", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"buffer", 1>, I32EnumAttrCase<"input", 2>,
     I32EnumAttrCase<"output", 3>]> {
@@ -115,10 +143,11 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute an
     operand, then a result. `inplace` lists the operands that are only read at the root's own index: a result of the
     same type and layout may take the memory of any one of them.
-    `blocks` goes with the schedule of a GPU. `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
+    `blocks` goes with the schedule of a GPU, and so does `library`, the call that may run in the kernel's place. `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
       OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<Exec_Blocks>:$blocks,
+      OptionalAttr<Exec_Library>:$library,
       OptionalAttr<DenseI64ArrayAttr>:$inplace,
       OptionalAttr<ArrayAttr>:$nodes, OptionalAttr<I64Attr>:$flops, OptionalAttr<I64Attr>:$bytes);
   let regions = (region SizedRegion<1>:$body);

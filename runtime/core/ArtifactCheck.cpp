@@ -51,6 +51,7 @@ private:
   bool checkLevel(const gradc_artifact_level &level);
   bool checkBuffers(const Level &level);
   bool checkKernel(const gradc_artifact_kernel &kernel);
+  bool checkCall(const gradc_artifact_kernel &kernel, std::span<const gradc_artifact_slice> slices);
   bool checkPort(const gradc_artifact_port &port);
   bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
   bool checkSlice(const Level &level, const Entry &entry, const gradc_artifact_slice &slice);
@@ -240,6 +241,51 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
   if (kernel.units < 0 || kernel.units > mostUnits || kernel.grain < 0)
     return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, " or grain ",
                 kernel.grain);
+  std::span<const gradc_artifact_call> calls;
+  if (!view(kernel.call, "library calls", calls))
+    return false;
+  if (calls.size() > 1)
+    return failCount("library calls of a kernel at most", 1, calls.size());
+  for (const gradc_artifact_call &call : calls) {
+    bool convolves = call.role != GRADC_LIBRARY_MATMUL;
+    if (call.role > GRADC_LIBRARY_FILTER_GRADIENT || call.epilogue > GRADC_EPILOGUE_BIAS_RELU)
+      return fail("kernel ", string(kernel.symbol), ": unknown library call ", call.role);
+    for (int d = 0; d < 2; ++d)
+      if (convolves &&
+          (call.low[d] < 0 || call.high[d] < 0 || call.stride[d] < 1 || call.dilation[d] < 1))
+        return fail("kernel ", string(kernel.symbol), ": a library call with an impossible window");
+  }
+  return true;
+}
+
+/// Whether what a library call touches lies in a launch's slices.
+bool Checker::checkCall(const gradc_artifact_kernel &kernel,
+                        std::span<const gradc_artifact_slice> slices) {
+  std::span<const gradc_artifact_call> calls;
+  view(kernel.call, "library calls", calls);
+  auto lies = [&](const gradc_library_tensor &tensor) {
+    uint64_t bytes = sizeof(float);
+    for (int d = 0; d < 4; ++d) {
+      uint64_t reach = 0;
+      if (tensor.sizes[d] < 1 || tensor.strides[d] < 0 ||
+          __builtin_mul_overflow(uint64_t(tensor.sizes[d] - 1), uint64_t(tensor.strides[d]),
+                                 &reach) ||
+          __builtin_mul_overflow(reach, sizeof(float), &reach) ||
+          __builtin_add_overflow(bytes, reach, &bytes))
+        return false;
+    }
+    return tensor.slice < slices.size() && slices[tensor.slice].dtype == GRADC_F32 &&
+           bytes <= slices[tensor.slice].bytes;
+  };
+  for (const gradc_artifact_call &call : calls) {
+    bool hasBias =
+        call.epilogue == GRADC_EPILOGUE_BIAS || call.epilogue == GRADC_EPILOGUE_BIAS_RELU;
+    int64_t columns = call.result.sizes[call.role == GRADC_LIBRARY_MATMUL ? 3 : 1];
+    gradc_library_tensor bias{call.bias, 0, {1, 1, 1, columns}, {0, 0, 0, 1}};
+    if (!lies(call.lhs) || !lies(call.rhs) || !lies(call.result) || (hasBias && !lies(bias)))
+      return fail("kernel ", string(kernel.symbol),
+                  ": a library call touches more than the slices of its launch");
+  }
   return true;
 }
 
@@ -346,7 +392,7 @@ bool Checker::checkLaunch(const Level &level, const Entry &entry,
     if (i >= launch.operands && slices[i].space == GRADC_SPACE_INPUT)
       return fail("kernel ", symbol, " writes an input");
   }
-  return true;
+  return checkCall(level.kernels[launch.kernel], slices);
 }
 
 /// States that are not kept row-major, or are kept twice, need entries that convert them.

@@ -47,7 +47,8 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
     int64_t shares = kernel.grain > 0 ? kernel.units / kernel.grain : kernel.units;
     launchList.push_back({spaces.kernels[record.kernel], slices.data() + slices.size(),
                           record.slices.count, kernel.units, std::max<int64_t>(shares, 1),
-                          kernel.threads, false});
+                          kernel.threads, false,
+                          spaces.calls.empty() ? nullptr : spaces.calls[record.kernel]});
     for (const auto &slice : artifact.elements<gradc_artifact_slice>(record.slices)) {
       bool isInput = slice.space == GRADC_SPACE_INPUT;
       if (isInput)

@@ -25,7 +25,9 @@ public:
 
   const Artifact &artifact() const override { return *theArtifact; }
   const gradc_artifact_level &level() const override { return theLevel; }
-  std::string placement() const override { return note; }
+  std::string placement() const override {
+    return libraries.note.empty() ? note : text(note, "; ", libraries.note);
+  }
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
@@ -65,6 +67,8 @@ private:
   Status allocateBuffers();
   Status loadKernels();
   Status resetStates(bool onlyConstants);
+  Status prepareCalls(uint64_t mostWorkspace);
+  Status allocateArena();
   Result<Bound *> bind(const gradc_artifact_entry &entry);
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
@@ -88,6 +92,7 @@ private:
   std::string note;
   std::unique_ptr<Image> image;
   std::vector<void *> kernels;
+  LibraryCalls libraries; // one call a kernel
   DeviceMemory stateMemory, arena;
   std::vector<std::byte *> buffers;
   std::vector<Storage> storage; // one a state
@@ -148,7 +153,19 @@ Status DeviceSession::loadKernels() {
                                   " lacks kernel ", symbol));
     kernels.push_back(address);
   }
-  return {};
+  return prepareCalls(/*mostWorkspace=*/uint64_t(256) << 20);
+}
+
+Status DeviceSession::prepareCalls(uint64_t mostWorkspace) {
+  std::vector<const gradc_artifact_call *> wanted;
+  for (const auto &kernel : theArtifact->elements<gradc_artifact_kernel>(theLevel.kernels)) {
+    auto call = theArtifact->elements<gradc_artifact_call>(kernel.call);
+    wanted.push_back(call.empty() ? nullptr : call.data());
+  }
+  auto prepared = device->prepareCalls(wanted, mostWorkspace);
+  if (prepared)
+    libraries = std::move(*prepared);
+  return prepared.status();
 }
 
 Status DeviceSession::allocateBuffers() {
@@ -193,10 +210,28 @@ Status DeviceSession::allocateBuffers() {
     if (!stored[state])
       storage[state].primary = stateMemory.data() + offsets[next++];
 
-  // 3. One arena for all entries: they run one at a time.
-  bytes = 0;
+  return allocateArena();
+}
+
+/// One arena for all entries: they run one at a time. Behind it, where libraries work.
+Status DeviceSession::allocateArena() {
+  constexpr uint64_t workspaceAlignment = 256;
+  uint64_t bytes = 0;
   for (const gradc_artifact_entry &entry : entries())
     bytes = std::max(bytes, entry.arena);
+  uint64_t begin = (bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
+  if (libraries.workspace) {
+    arena = DeviceMemory(*device, begin + libraries.workspace);
+    if (arena.data()) {
+      device->setWorkspace(arena.data() + begin);
+      return {};
+    }
+    std::string missing = text("no memory for the ", libraries.workspace,
+                               " bytes that library calls work in: they do without");
+    if (Status prepared = prepareCalls(0); !prepared.ok())
+      return Status(Code::doesNotFit, text(missing, "; ", prepared.message()));
+    libraries.note = text(missing, "; ", libraries.note);
+  }
   arena = DeviceMemory(*device, bytes);
   return arena.data() ? Status() : outOfMemory("the arena", bytes);
 }
@@ -211,7 +246,8 @@ const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) cons
 Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &entry) {
   auto found = programs.find(&entry);
   if (found == programs.end()) {
-    Program program(*theArtifact, theLevel, entry, {arena.data(), buffers, kernels}, *device);
+    Program program(*theArtifact, theLevel, entry,
+                    {arena.data(), buffers, kernels, libraries.calls}, *device);
     if (!program.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the outputs of entry ", string(entry.name)));

@@ -3,6 +3,7 @@
 #define RUNTIME_DEVICE_DEVICE_H
 
 #include "runtime/core/Status.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gradc {
 
@@ -19,6 +21,13 @@ public:
   virtual ~Image() = default;
   /// The kernel of that symbol, as Launch wants it, or null.
   virtual void *findKernel(const char *symbol) const = 0;
+};
+
+/// Which kernels run as calls of a library.
+struct LibraryCalls {
+  std::vector<const void *> calls; ///< one a kernel, as Launch wants it; null: its own code runs
+  uint64_t workspace = 0;          ///< bytes that calls need, one call at a time
+  std::string note; ///< which libraries run what, or why not; empty where none is wanted
 };
 
 /// One launch, with nothing left to look up.
@@ -31,6 +40,7 @@ struct Launch {
   int64_t shares;   ///< how many workers it is worth to split them over; at least 1
   uint32_t threads; ///< of a unit, where that is a GPU's block
   bool waits; ///< for all earlier launches; otherwise independent of those since the last wait
+  const void *call = nullptr; ///< from Device::prepareCalls: what runs in the kernel's place
 };
 
 /// Not thread-safe: one caller at a time. Pointers to its memory are opaque where it is not the
@@ -55,6 +65,14 @@ public:
   virtual Status copyOut(void *host, const void *device, uint64_t bytes) = 0;
 
   virtual Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) = 0;
+  /// Prepares calls that need at most so much workspace each. `wanted` has one element a kernel,
+  /// null where it is no call. The failure: somebody asked for libraries that are not there.
+  virtual Result<LibraryCalls> prepareCalls(std::span<const gradc_artifact_call *const> wanted,
+                                            uint64_t mostWorkspace) {
+    return LibraryCalls{std::vector<const void *>(wanted.size()), 0, ""};
+  }
+  /// Where calls may work, aligned to 256 bytes: as much as `prepareCalls` told.
+  virtual void setWorkspace(void *memory) {}
   /// Starts the launches in order; `launches` and its slices stay until `synchronize` returns.
   /// `times` is null or has room for one reading of the steady clock a launch, in nanoseconds, when
   /// it begins, and one when the last has ended; a launch ends when the next begins, so that its

@@ -122,3 +122,19 @@ exec.kernel @many_rows(%x: tensor<4xf32>) attributes {blocks = #exec.blocks<thre
   %0 = grad.exp %x : tensor<4xf32>
   exec.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{expected 3 operands and 1 result of a library call, found 2 and 1}}
+exec.kernel @no_bias(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {library = #exec.library<matmul epilogue = bias, operands = [0, 1]>} {
+  %0 = grad.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected operands of a library call below 2, found 2}}
+exec.kernel @no_operand(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {library = #exec.library<matmul epilogue = none, operands = [0, 2]>} {
+  %0 = grad.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}

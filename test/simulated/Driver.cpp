@@ -3,6 +3,7 @@
 // environment says what it is like: GRADC_SIMULATED="order=reverse memory=100000 version=11080
 // devices=0 sm=80".
 #include "test/simulated/Module.h"
+#include "test/simulated/Stream.h"
 
 #include <chrono>
 #include <cstdio>
@@ -101,6 +102,15 @@ int launch(const Kernel &kernel, Dims grid, Dims block, std::vector<uint64_t> va
 }
 
 } // namespace
+
+int gradc::simulated::enqueue(void *stream, std::function<std::string()> work) {
+  return streamOf(stream)->add([work = std::move(work)]() -> int {
+    lastFailure = work();
+    if (!lastFailure.empty())
+      std::fprintf(stderr, "simulated device: %s\n", lastFailure.c_str());
+    return lastFailure.empty() ? ok : launchFailed;
+  });
+}
 
 // The names and parameters are cuda.h's.
 extern "C" {

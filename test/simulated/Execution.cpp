@@ -244,6 +244,20 @@ void noteMemory(const void *at, uint64_t bytes) {
     memory.erase(key);
 }
 
+bool isDeviceMemory(const void *at, uint64_t bytes) {
+  auto first = reinterpret_cast<uintptr_t>(at);
+  auto holds = [&](uintptr_t begin, uint64_t size) {
+    return first >= begin && first - begin <= size && size - (first - begin) >= bytes;
+  };
+  if (holds(lastMemory.first, lastMemory.second))
+    return true;
+  auto next = memory.upper_bound(first);
+  if (next == memory.begin() || !holds(std::prev(next)->first, std::prev(next)->second))
+    return false;
+  lastMemory = *std::prev(next);
+  return true;
+}
+
 } // namespace gradc::simulated
 
 using gradc::simulated::current;
@@ -258,18 +272,8 @@ int simShuffle(int mask, int value, int distance, int clamp) {
 void simShared(const void *at, int bytes, bool writes) { current->shared(at, bytes, writes); }
 
 void *simGlobal(void *at, int bytes, bool writes) {
-  using namespace gradc::simulated;
-  auto first = reinterpret_cast<uintptr_t>(at);
-  auto holds = [&](uintptr_t begin, uint64_t size) {
-    return first >= begin && first - begin <= size && size - (first - begin) >= unsigned(bytes);
-  };
-  if (holds(lastMemory.first, lastMemory.second))
+  if (gradc::simulated::isDeviceMemory(at, unsigned(bytes)))
     return at;
-  auto next = memory.upper_bound(first);
-  if (next != memory.begin() && holds(std::prev(next)->first, std::prev(next)->second)) {
-    lastMemory = *std::prev(next);
-    return at;
-  }
   current->fail(std::string("out of bounds: it ") + (writes ? "writes " : "reads ") +
                 std::to_string(bytes) + " bytes outside device memory");
   alignas(64) static char nowhere[256];

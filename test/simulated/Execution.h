@@ -30,6 +30,8 @@ std::string execute(const Kernel &kernel, Dims grid, Dims block, void **paramete
 
 /// Tells the checks where device memory is; `bytes` 0 takes it away again.
 void noteMemory(const void *memory, uint64_t bytes);
+/// Whether all of the bytes lie in one piece of device memory.
+bool isDeviceMemory(const void *at, uint64_t bytes);
 
 } // namespace gradc::simulated
 

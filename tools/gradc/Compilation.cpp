@@ -22,6 +22,10 @@ void CompileArguments::add(CLI::App &command, const char *what) {
                   "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16, "
                   "cuda:sm_80, cuda:sm_90")
       ->delimiter(',');
+  command
+      .add_option("--libraries", options.libraries,
+                  "when cuBLASLt and cuDNN take work out of a CUDA kernel: auto, always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");
   command

@@ -3,11 +3,14 @@
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/device/Device.h"
+#include "runtime/device/cuda/CublasLt.h"
+#include "runtime/device/cuda/Cudnn.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
+#include <cstdio>
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <fstream>
@@ -44,10 +47,6 @@ struct Library {
 constexpr Library libraries[] = {
     {"CUDA driver", "libcuda.so.1", "runs kernels on an NVIDIA GPU",
      "comes with NVIDIA's driver: apt-get install nvidia-driver, or the vendor's installer"},
-    {"cuBLASLt", "libcublasLt.so.13", "matrix products on the GPU",
-     "comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads"},
-    {"cuDNN", "libcudnn.so.9", "convolutions on the GPU",
-     "is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads"},
     {"NCCL", "libnccl.so.2", "several GPUs", "is a package beside the CUDA toolkit: libnccl2"},
     {"MPI", "libmpi.so.40", "several machines", "apt-get install libopenmpi3"},
 };
@@ -58,6 +57,18 @@ void printLibrary(const Library &library) {
              handle ? "found" : fmt::format("not found; {}; {}", library.what, library.howToGet));
   if (handle)
     dlclose(handle);
+}
+
+/// A library of CUDA's whose calls an artifact may have: its version and the one that is needed.
+template <typename T> void printCudaLibrary(const char *name, const char *howToGet) {
+  T library;
+  Status opened = library.open();
+  std::string found =
+      opened.ok()
+          ? fmt::format("{} found, version {} ({} or newer needed)", library.file(),
+                        library.version(), cuda::versionText(T::oldest))
+          : fmt::format("{}; generated kernels run in its place; {}", opened.message(), howToGet);
+  fmt::print("  {:12} {}\n", name, found);
 }
 
 /// Whether everything that compiling and training on this machine needs is there.
@@ -106,6 +117,11 @@ int doctor() {
   fmt::print("optional libraries, loaded where a target uses them\n");
   for (const Library &library : libraries)
     printLibrary(library);
+  printCudaLibrary<cuda::CublasLt>(
+      "cuBLASLt", "it comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads");
+  printCudaLibrary<cuda::Cudnn>(
+      "cuDNN", "it is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads");
+  std::fflush(stdout); // what is wrong comes last
   if (!problem.empty())
     return fail(Code::error, problem);
   fmt::print("ready to compile and train on this machine's CPUs\n");

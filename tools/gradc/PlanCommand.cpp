@@ -16,12 +16,14 @@ void print(const EntryPlan &entry) {
     flops += launch.flops;
   fmt::print("\n{}: {} launches, {} flops, arena {}\n", entry.name, entry.launches.size(), flops,
              bytesText(entry.arenaBytes));
-  fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}  {:40}  {}\n", "", "flops", "bytes", "units", "kernel",
-             "nodes");
+  bool isGpu = !entry.launches.empty() && !entry.launches.front().by.empty();
+  auto by = [&](const std::string &who) { return isGpu ? fmt::format("  {:9}", who) : ""; };
+  fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", "", "flops", "bytes", "units",
+             by("by"), "kernel", "nodes");
   for (size_t i = 0; i < entry.launches.size(); ++i) {
     const PlannedLaunch &l = entry.launches[i];
-    fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}  {:40}  {}\n", i, l.flops, bytesText(l.bytes),
-               l.units, l.kernel, l.node);
+    fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", i, l.flops, bytesText(l.bytes),
+               l.units, by(l.by), l.kernel, l.node);
   }
   if (entry.alive.empty())
     return;

@@ -3,6 +3,7 @@
 #include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Libraries.h"
 
 #include <algorithm>
 #include <charconv>
@@ -61,6 +62,11 @@ public:
   Status copyIn(void *device, const void *host, uint64_t bytes) override;
   Status copyOut(void *host, const void *device, uint64_t bytes) override;
   Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) override;
+  Result<LibraryCalls> prepareCalls(std::span<const gradc_artifact_call *const> wanted,
+                                    uint64_t mostWorkspace) override {
+    return libraries.prepare(wanted, mostWorkspace);
+  }
+  void setWorkspace(void *memory) override { workspace = memory; }
   Status launch(std::span<const Launch> launches, int64_t *times) override;
   Status synchronize() override;
 
@@ -93,6 +99,8 @@ private:
   std::vector<Pending> pending;
   std::vector<Captured> graphs;
   std::vector<Handle> events;
+  cuda::Libraries libraries;
+  void *workspace = nullptr; ///< of library calls
 };
 
 CudaDevice::~CudaDevice() {
@@ -100,6 +108,7 @@ CudaDevice::~CudaDevice() {
     driver->streamSynchronize(stream);
   for (Captured &graph : graphs)
     driver->graphExecDestroy(graph.executable);
+  libraries.close();
   for (Handle event : events)
     driver->eventDestroy(event);
   for (Pinned &buffer : in) {
@@ -249,6 +258,9 @@ Result<std::unique_ptr<Image>> CudaDevice::load(std::span<const std::byte> code)
 }
 
 Status CudaDevice::enqueue(const Launch &launch) {
+  if (launch.call)
+    return static_cast<const cuda::LibraryCall *>(launch.call)
+        ->enqueue(launch.slices, workspace, stream);
   // Each parameter is the address of a pointer: a slice.
   std::vector<void *> parameters;
   for (size_t i = 0; i < launch.sliceCount; ++i)
@@ -295,9 +307,10 @@ Result<Handle> CudaDevice::graphOf(std::span<const Launch> launches) {
     break;
   }
 
-  // 2. What is enqueued while the stream captures becomes the graph.
-  if (Status s = driver->check(driver->streamBeginCapture(stream, 1 /*this thread*/),
-                               "cannot capture a step");
+  // 2. What is enqueued while the stream captures becomes the graph. A library may load its code at
+  // its first call: only a relaxed capture lets it.
+  if (Status s =
+          driver->check(driver->streamBeginCapture(stream, 2 /*relaxed*/), "cannot capture a step");
       !s.ok())
     return s;
   Status enqueued;

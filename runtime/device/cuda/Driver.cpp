@@ -1,6 +1,7 @@
 // Looks the driver's calls up, one by one, and asks whether it is new enough.
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/core/Text.h"
+#include "runtime/device/cuda/Library.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -27,14 +28,13 @@ Status Driver::load() {
   library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return Status::error(text("no CUDA driver: ", dlerror()));
-#define GRADC_CUDA_FIND(member, symbol, parameters)                                                \
-  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));                             \
-  if (!member)                                                                                     \
-    return Status::error(text("the CUDA driver is too old: ", file, " lacks ", symbol,             \
-                              ", expected a driver for CUDA ", versionOf(oldestDriver),            \
+#define GRADC_CUDA_SYMBOL(member, symbol, parameters) {symbol, reinterpret_cast<void **>(&member)},
+  const Symbol symbols[] = {GRADC_CUDA_CALLS(GRADC_CUDA_SYMBOL)};
+#undef GRADC_CUDA_SYMBOL
+  if (const char *missing = findSymbols(library, symbols))
+    return Status::error(text("the CUDA driver is too old: ", file, " lacks ", missing,
+                              ", expected a driver for CUDA ", versionOf(oldestDriver),
                               " or newer"));
-  GRADC_CUDA_CALLS(GRADC_CUDA_FIND)
-#undef GRADC_CUDA_FIND
   if (driverGetVersion(&version) != 0 || version < oldestDriver)
     return Status::error(text("the CUDA driver is too old: ", file, " is for CUDA ",
                               versionOf(version), ", expected ", versionOf(oldestDriver),

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 3u
+#define GRADC_ARTIFACT_VERSION 4u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -79,6 +79,34 @@ typedef struct gradc_artifact_slice {
   uint32_t packed;   /* 1: the bytes are in a panel layout (padding included) */
 } gradc_artifact_slice;
 
+typedef enum gradc_library_role {
+  GRADC_LIBRARY_MATMUL,         /* cuBLASLt: result = lhs rhs */
+  GRADC_LIBRARY_CONVOLUTION,    /* cuDNN: lhs is the data, rhs the filter */
+  GRADC_LIBRARY_DATA_GRADIENT,  /* cuDNN: lhs is the gradient of the result, rhs the filter */
+  GRADC_LIBRARY_FILTER_GRADIENT /* cuDNN: lhs is the data, rhs the gradient of the result */
+} gradc_library_role;
+
+typedef enum gradc_epilogue {
+  GRADC_EPILOGUE_NONE, GRADC_EPILOGUE_BIAS, GRADC_EPILOGUE_RELU, GRADC_EPILOGUE_BIAS_RELU
+} gradc_epilogue;
+
+/* What a library takes from slice `slice` of a launch: f32, sizes and strides in elements. Of a matrix
+ * [1, batch, row, column]; of data [picture, channel, y, x]; of a filter [output, input channel, y, x]. */
+typedef struct gradc_library_tensor {
+  uint32_t slice, reserved;
+  int64_t sizes[4], strides[4];
+} gradc_library_tensor;
+
+/* The library call that computes what a GPU kernel does: it runs in the kernel's place where the library is. */
+typedef struct gradc_artifact_call {
+  uint32_t role;     /* gradc_library_role */
+  uint32_t epilogue; /* gradc_epilogue: of each element of the result */
+  uint32_t bias;     /* slice of a vector: one number a column, or channel, of the result; GRADC_NONE */
+  uint32_t reserved;
+  gradc_library_tensor lhs, rhs, result;
+  int64_t low[2], high[2], stride[2], dilation[2]; /* of the forward convolution, [y, x] */
+} gradc_artifact_call;
+
 /* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end): runs units [begin, end).
  * On GPUs void kernel(void *slice, ...): units are blocks of `threads` threads. */
 typedef struct gradc_artifact_kernel {
@@ -90,6 +118,7 @@ typedef struct gradc_artifact_kernel {
   int64_t grain;       /* pieces below which splitting does not pay */
   uint32_t threads;    /* of a block on a GPU; 0 on CPUs */
   uint32_t reserved;
+  gradc_range call;    /* gradc_artifact_call: none or one */
 } gradc_artifact_kernel;
 
 typedef struct gradc_artifact_launch {

@@ -17,10 +17,13 @@ namespace {
 struct Kind {
   const char *name, *artifact, *level; ///< level: empty: the host's
   const char *driver;                  ///< that GRADC_LIBCUDA names; empty: the machine's own
+  const char *libraries;               ///< GRADC_LIBRARIES
 };
-constexpr Kind kinds[] = {{"host", "conformance-simulated", "", ""},
-                          {"simulated", "conformance-simulated", "cuda:sm_90", GRADC_TEST_LIBCUDA},
-                          {"cuda", "conformance-cuda", "cuda:sm_90", ""}};
+constexpr Kind kinds[] = {
+    {"host", "conformance-simulated", "", "", "auto"},
+    {"simulated", "conformance-simulated", "cuda:sm_90", GRADC_TEST_LIBCUDA, "off"},
+    {"simulatedLibraries", "conformance-simulated", "cuda:sm_90", GRADC_TEST_LIBCUDA, "required"},
+    {"cuda", "conformance-cuda", "cuda:sm_90", "", "auto"}};
 
 std::string folder() {
   const char *given = getenv("GRADC_CONFORMANCE_DIR");
@@ -31,7 +34,11 @@ class Conformance : public testing::TestWithParam<Kind> {
 protected:
   void SetUp() override {
     const Kind &kind = GetParam();
+    bool isSimulated = *kind.driver;
     setenv("GRADC_LIBCUDA", kind.driver, 1);
+    setenv("GRADC_LIBRARIES", kind.libraries, 1);
+    setenv("GRADC_LIBCUBLASLT", isSimulated ? GRADC_TEST_LIBCUBLASLT : "", 1);
+    setenv("GRADC_LIBCUDNN", isSimulated ? GRADC_TEST_LIBCUDNN : "", 1);
     isHost = !*kind.level;
     auto made = isHost ? createHostDevice(2) : createCudaDevice();
     if (!made && kind.name == std::string("cuda"))

@@ -96,6 +96,8 @@ private:
       k.nodes = put(std::vector<gradc_string>{text("node of " + std::string(title))});
       k.units = units;
       k.grain = options.grain;
+      if (options.call && symbol == std::string("accumulate_rows"))
+        k.call = put(std::vector<gradc_artifact_call>{*options.call});
       return k;
     };
     return {kernel("double_rows", "double", 64),

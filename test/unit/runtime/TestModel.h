@@ -4,6 +4,8 @@
 
 #include "test/unit/runtime/ArtifactBuilder.h"
 
+#include <optional>
+
 namespace gradc::test {
 
 struct TestModelOptions {
@@ -12,6 +14,7 @@ struct TestModelOptions {
   std::string lacking = {}; ///< an entry or kernel symbol to damage, for the checks
   int64_t grain = 4;        ///< of the kernels that split
   bool labels = false;      ///< with an entry that takes labels
+  std::optional<gradc_artifact_call> call = {}; ///< that runs in the place of train's first kernel
 };
 
 /// States: "total" f32[64, 16], a slot of zeros; "weight" f32[6, 4], packed, with a row-major

@@ -76,7 +76,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
   newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
-  EXPECT_EQ(errorOf(newer), "expected an artifact of version 3, found 9: compile it again");
+  EXPECT_EQ(errorOf(newer), "expected an artifact of version 4, found 9: compile it again");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),
@@ -314,6 +314,32 @@ TEST(Artifact, ChecksEntries) {
             prefix + "expected loss to be one bool");
   EXPECT_EQ(errorInOutput([](auto &p) { p.slice.bytes = 8; }),
             prefix + "expected an output slice of 4, found 8");
+}
+
+TEST(Artifact, ChecksLibraryCalls) {
+  auto error = [](const std::function<void(gradc_artifact_call &)> &change) {
+    gradc_library_tensor square{0, 0, {1, 1, 8, 8}, {64, 64, 8, 1}};
+    gradc_artifact_call call{};
+    call.bias = GRADC_NONE;
+    call.lhs = call.rhs = call.result = square;
+    call.result.slice = 2;
+    change(call);
+    TestModelOptions options;
+    options.call = call;
+    return errorOf(makeTestModel(options));
+  };
+  const std::string level = "corrupt artifact: level x86-64-v3: ";
+  const std::string outside = level + "entry train: kernel accumulate_rows: a library call touches "
+                                      "more than the slices of its launch";
+  EXPECT_EQ(error([](auto &) {}), "");
+  EXPECT_EQ(error([](auto &c) { c.role = 9; }),
+            level + "kernel accumulate_rows: unknown library call 9");
+  EXPECT_EQ(error([](auto &c) { c.role = GRADC_LIBRARY_CONVOLUTION; }),
+            level + "kernel accumulate_rows: a library call with an impossible window");
+  EXPECT_EQ(error([](auto &c) { c.lhs.slice = 3; }), outside);
+  EXPECT_EQ(error([](auto &c) { c.rhs.sizes[3] = int64_t(1) << 62; }), outside);
+  EXPECT_EQ(error([](auto &c) { c.result.strides[2] = -1; }), outside);
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_BIAS; }), outside);
 }
 
 TEST(Artifact, ExpectsEntriesThatConvertPackedStates) {

@@ -1,0 +1,35 @@
+// Whether a kernel is one call of a library, and that call's geometry.
+#ifndef PASSES_LIBRARYFORM_H
+#define PASSES_LIBRARYFORM_H
+
+#include "dialects/exec/Exec.h"
+
+namespace gradc {
+
+/// A tensor as a library sees it: sizes and strides in elements. Of a matrix product [batch, rows,
+/// columns]; of a convolution's data [picture, channel, y, x], of its filter [output, input
+/// channel, y, x].
+struct LibraryTensor {
+  llvm::SmallVector<int64_t, 4> sizes, strides;
+};
+
+/// The numbers of a call. A convolution slides over [y, x].
+struct LibraryGeometry {
+  LibraryTensor lhs, rhs, result;
+  llvm::SmallVector<int64_t, 2> low, high, stride, dilation;
+};
+
+/// How far one call gets with a kernel's ops: the call, and its last op. Null where no library has
+/// the kernel's contraction.
+struct LibraryPrefix {
+  mlir::exec::LibraryAttr call;
+  mlir::Operation *last = nullptr;
+};
+LibraryPrefix findLibraryPrefix(mlir::exec::KernelOp kernel);
+
+/// The geometry of a kernel's `library` call.
+LibraryGeometry libraryGeometry(mlir::exec::KernelOp kernel);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,17 @@
+// A kernel from some ops of a function or of another kernel.
+#ifndef PASSES_OUTLINE_H
+#define PASSES_OUTLINE_H
+
+#include "dialects/exec/Exec.h"
+
+namespace gradc {
+
+/// A kernel outside any module that does what `ops` (in program order) do, from `operands` to
+/// `results`; its name tells what it computes.
+mlir::exec::KernelOp outlineKernel(llvm::ArrayRef<mlir::Operation *> ops,
+                                   llvm::ArrayRef<mlir::Value> operands,
+                                   llvm::ArrayRef<mlir::Value> results);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,166 @@
+// Row-major matrices are column-major ones transposed: the library is asked for the transposed
+// product, its left factor our right one, and rows of bias are what it calls columns.
+#include "runtime/device/cuda/CublasLt.h"
+#include "runtime/core/Text.h"
+
+namespace gradc::cuda {
+namespace {
+
+/// In bytes, of every slice of a launch.
+constexpr uint32_t sliceAlignment = 64;
+
+/// A matrix of a batch, as it lies in memory: `leading` elements from one line to the next.
+struct Lines {
+  uint64_t lines, length;
+  int64_t leading;
+  bool isTransposed; ///< lines are the matrix' columns
+  int64_t batch, batchStride;
+};
+
+/// False where the elements of neither rows nor columns lie side by side.
+bool linesOf(const gradc_library_tensor &t, Lines &lines) {
+  const int64_t *size = t.sizes + 2, *stride = t.strides + 2;
+  lines.batch = t.sizes[1];
+  lines.batchStride = t.strides[1];
+  lines.isTransposed = stride[1] != 1 || stride[0] < size[1];
+  if (lines.isTransposed && stride[0] != 1)
+    return false;
+  lines.lines = uint64_t(size[lines.isTransposed]);
+  lines.length = uint64_t(size[!lines.isTransposed]);
+  lines.leading = stride[lines.isTransposed];
+  return lines.leading >= int64_t(lines.length);
+}
+
+class MatmulCall final : public LibraryCall {
+public:
+  MatmulCall(const CublasLt &lt, const gradc_artifact_call &call) : lt(lt), call(call) {}
+  ~MatmulCall() override;
+  Status prepare(uint64_t mostWorkspace);
+  Status enqueue(void *const *slices, void *workspace, void *stream) const override;
+
+private:
+  Status describe();
+  int createLayout(const Lines &lines, lt::Object &layout);
+
+  const CublasLt &lt;
+  gradc_artifact_call call;
+  lt::Object desc = nullptr, left = nullptr, right = nullptr, result = nullptr;
+  lt::Heuristic chosen = {};
+};
+
+MatmulCall::~MatmulCall() {
+  for (lt::Object layout : {left, right, result})
+    if (layout)
+      lt.layoutDestroy(layout);
+  if (desc)
+    lt.descDestroy(desc);
+}
+
+Status refused(const char *what, int code) {
+  return Status::error(text("cuBLASLt refuses ", what, " (error ", code, ')'));
+}
+
+int MatmulCall::createLayout(const Lines &lines, lt::Object &layout) {
+  int failed = lt.layoutCreate(&layout, lt::typeF32, lines.length, lines.lines, lines.leading);
+  if (failed || lines.batch == 1)
+    return failed;
+  int32_t count = int32_t(lines.batch);
+  failed = lt.layoutSet(layout, lt::batchCount, &count, sizeof count);
+  return failed ? failed
+                : lt.layoutSet(layout, lt::batchStride, &lines.batchStride, sizeof(int64_t));
+}
+
+Status MatmulCall::describe() {
+  Lines lhs, rhs, sum;
+  if (!linesOf(call.lhs, lhs) || !linesOf(call.rhs, rhs) || !linesOf(call.result, sum) ||
+      sum.isTransposed)
+    return Status::error(
+        "cuBLASLt has no such matrices: neither rows nor columns lie in one piece");
+  // f32 throughout: not TF32, which keeps 10 bits of each factor.
+  int failed = lt.descCreate(&desc, lt::computeF32, lt::typeF32);
+  int32_t transposed = lt::transposed;
+  if (!failed && rhs.isTransposed)
+    failed = lt.descSet(desc, lt::transA, &transposed, sizeof transposed);
+  if (!failed && lhs.isTransposed)
+    failed = lt.descSet(desc, lt::transB, &transposed, sizeof transposed);
+  uint32_t epilogue = lt::asIs;
+  if (call.epilogue == GRADC_EPILOGUE_RELU || call.epilogue == GRADC_EPILOGUE_BIAS_RELU)
+    epilogue = lt::relu;
+  if (call.bias != GRADC_NONE)
+    epilogue = epilogue == lt::asIs ? lt::bias : lt::relu | lt::bias;
+  if (!failed)
+    failed = lt.descSet(desc, lt::epilogue, &epilogue, sizeof epilogue);
+  if (!failed)
+    failed = createLayout(rhs, left);
+  if (!failed)
+    failed = createLayout(lhs, right);
+  if (!failed)
+    failed = createLayout(sum, result);
+  return failed ? refused("its description", failed) : Status();
+}
+
+Status MatmulCall::prepare(uint64_t mostWorkspace) {
+  if (Status described = describe(); !described.ok())
+    return described;
+  lt::Object preference = nullptr;
+  int failed = lt.preferenceCreate(&preference), found = 0;
+  if (failed)
+    return refused("a preference", failed);
+  failed = lt.preferenceSet(preference, lt::mostWorkspace, &mostWorkspace, sizeof mostWorkspace);
+  for (int attribute : {lt::alignmentA, lt::alignmentB, lt::alignmentC, lt::alignmentD})
+    if (!failed)
+      failed = lt.preferenceSet(preference, attribute, &sliceAlignment, sizeof sliceAlignment);
+  if (!failed)
+    failed =
+        lt.heuristic(lt.handle, desc, left, right, result, result, preference, 1, &chosen, &found);
+  lt.preferenceDestroy(preference);
+  if (failed || found < 1 || chosen.state != 0)
+    return refused("the product", failed ? failed : chosen.state);
+  workspaceBytes = chosen.workspaceBytes;
+  return {};
+}
+
+Status MatmulCall::enqueue(void *const *slices, void *workspace, void *stream) const {
+  if (call.bias != GRADC_NONE)
+    if (int failed = lt.descSet(desc, lt::biasPointer, &slices[call.bias], sizeof(void *)))
+      return refused("a bias", failed);
+  float one = 1, zero = 0;
+  void *out = slices[call.result.slice];
+  int failed = lt.matmul(lt.handle, desc, &one, slices[call.rhs.slice], left,
+                         slices[call.lhs.slice], right, &zero, out, result, out, result,
+                         &chosen.algorithm, workspace, workspaceBytes, stream);
+  return failed ? Status::error(text("cuBLASLt cannot run a product (error ", failed, ')'))
+                : Status();
+}
+
+} // namespace
+
+Status CublasLt::open() {
+#define GRADC_CUBLASLT_SYMBOL(member, symbol, parameters)                                          \
+  {symbol, reinterpret_cast<void **>(&member)},
+  const Symbol symbols[] = {GRADC_CUBLASLT_CALLS(GRADC_CUBLASLT_SYMBOL)};
+#undef GRADC_CUBLASLT_SYMBOL
+  static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  return library.open({"GRADC_LIBCUBLASLT", files, "cublasLtGetVersion", oldest, symbols});
+}
+
+CublasLt::~CublasLt() {
+  if (handle)
+    destroy(handle);
+}
+
+Status CublasLt::start() {
+  int failed = create(&handle);
+  return failed ? Status::error(text(library.file(), " does not start (error ", failed, ')'))
+                : Status();
+}
+
+Status CublasLt::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+                         std::unique_ptr<LibraryCall> &prepared) {
+  auto made = std::make_unique<MatmulCall>(*this, call);
+  Status status = made->prepare(mostWorkspace);
+  prepared = std::move(made);
+  return status;
+}
+
+} // namespace gradc::cuda

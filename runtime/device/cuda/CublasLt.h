@@ -1,0 +1,95 @@
+// The part of cuBLASLt that a matrix product needs, found at run time.
+#ifndef RUNTIME_DEVICE_CUDA_CUBLASLT_H
+#define RUNTIME_DEVICE_CUDA_CUBLASLT_H
+
+#include "runtime/device/cuda/Library.h"
+
+#include <cstddef>
+
+namespace gradc::cuda {
+
+/// As NVIDIA's cublasLt.h declares them; the same in 12 and 13.
+namespace lt {
+using Handle = void *;
+using Object = void *; // a descriptor, a layout, a preference
+
+enum { computeF32 = 68, typeF32 = 0, transposed = 1 };
+enum DescAttribute { transA = 3, transB = 4, epilogue = 7, biasPointer = 8 };
+enum LayoutAttribute { batchCount = 5, batchStride = 6 };
+enum PreferenceAttribute {
+  mostWorkspace = 1,
+  alignmentA = 5,
+  alignmentB = 6,
+  alignmentC = 7,
+  alignmentD = 8
+};
+enum Epilogue : uint32_t { asIs = 1, relu = 2, bias = 4 };
+
+struct Algorithm {
+  uint64_t data[8];
+};
+struct Heuristic {
+  Algorithm algorithm;
+  size_t workspaceBytes;
+  int state;
+  float waves;
+  int reserved[4];
+};
+} // namespace lt
+
+// What this struct calls it, the library's symbol, and its parameters; all return an error code.
+#define GRADC_CUBLASLT_CALLS(CALL)                                                                 \
+  CALL(create, "cublasLtCreate", (lt::Handle * handle))                                            \
+  CALL(destroy, "cublasLtDestroy", (lt::Handle handle))                                            \
+  CALL(descCreate, "cublasLtMatmulDescCreate", (lt::Object * desc, int compute, int scale))        \
+  CALL(descDestroy, "cublasLtMatmulDescDestroy", (lt::Object desc))                                \
+  CALL(descSet, "cublasLtMatmulDescSetAttribute",                                                  \
+       (lt::Object desc, int attribute, const void *value, size_t bytes))                          \
+  CALL(layoutCreate, "cublasLtMatrixLayoutCreate",                                                 \
+       (lt::Object * layout, int type, uint64_t rows, uint64_t columns, int64_t leading))          \
+  CALL(layoutDestroy, "cublasLtMatrixLayoutDestroy", (lt::Object layout))                          \
+  CALL(layoutSet, "cublasLtMatrixLayoutSetAttribute",                                              \
+       (lt::Object layout, int attribute, const void *value, size_t bytes))                        \
+  CALL(preferenceCreate, "cublasLtMatmulPreferenceCreate", (lt::Object * preference))              \
+  CALL(preferenceDestroy, "cublasLtMatmulPreferenceDestroy", (lt::Object preference))              \
+  CALL(preferenceSet, "cublasLtMatmulPreferenceSetAttribute",                                      \
+       (lt::Object preference, int attribute, const void *value, size_t bytes))                    \
+  CALL(heuristic, "cublasLtMatmulAlgoGetHeuristic",                                                \
+       (lt::Handle handle, lt::Object desc, lt::Object a, lt::Object b, lt::Object c,              \
+        lt::Object d, lt::Object preference, int wanted, lt::Heuristic *results, int *found))      \
+  CALL(matmul, "cublasLtMatmul",                                                                   \
+       (lt::Handle handle, lt::Object desc, const void *alpha, const void *a, lt::Object aLayout,  \
+        const void *b, lt::Object bLayout, const void *beta, const void *c, lt::Object cLayout,    \
+        void *d, lt::Object dLayout, const lt::Algorithm *algorithm, void *workspace,              \
+        size_t workspaceBytes, void *stream))
+
+class CublasLt final : public Library {
+public:
+  /// Oldest version whose calls these are: 12.0.
+  static constexpr uint64_t oldest = 120000;
+
+  /// Opens libcublasLt.so.13 or .12, or what GRADC_LIBCUBLASLT names. The failure says what was
+  /// looked for and what was found.
+  Status open();
+  ~CublasLt() override;
+  /// Prepares it for the current CUDA context.
+  Status start();
+  /// "13.1.0"
+  std::string version() const { return versionText(library.version()); }
+  const std::string &file() const { return library.file(); }
+
+  Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+                 std::unique_ptr<LibraryCall> &prepared) override;
+
+#define GRADC_CUBLASLT_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
+  GRADC_CUBLASLT_CALLS(GRADC_CUBLASLT_MEMBER)
+#undef GRADC_CUBLASLT_MEMBER
+  lt::Handle handle = nullptr;
+
+private:
+  SharedLibrary library;
+};
+
+} // namespace gradc::cuda
+
+#endif

@@ -1,0 +1,290 @@
+// A convolution, with its bias and ReLU, as a graph of operations; of the plans that the library
+// proposes, the first that computes in plain f32 and gives the same bits every time.
+#include "runtime/device/cuda/Cudnn.h"
+#include "runtime/core/Text.h"
+
+#include <algorithm>
+
+namespace gradc::cuda {
+namespace {
+
+/// Identifiers of the tensors.
+enum : int64_t { lhsId = 1, rhsId = 2, resultId = 3, biasId = 4, sumId = 5, biasedId = 6 };
+
+class ConvolutionCall final : public LibraryCall {
+public:
+  ConvolutionCall(const Cudnn &dnn, const gradc_artifact_call &call) : dnn(dnn), call(call) {}
+  ~ConvolutionCall() override;
+  Status prepare(uint64_t mostWorkspace);
+  Status enqueue(void *const *slices, void *workspace, void *stream) const override;
+
+private:
+  // Each keeps its object until the call is destroyed; the first error stays in `failed`.
+  dnn::Object make(dnn::Kind kind);
+  void set(dnn::Object object, int attribute, dnn::Type type, int64_t count, const void *values);
+  void setObject(dnn::Object object, int attribute, dnn::Object value) {
+    set(object, attribute, dnn::typeObject, 1, &value);
+  }
+  void finalize(dnn::Object object);
+
+  dnn::Object makeTensor(const gradc_library_tensor &tensor, int64_t id);
+  dnn::Object makeWindow();
+  dnn::Object makeConvolution(dnn::Object result);
+  dnn::Object makePointwise(int mode, dnn::Object x, dnn::Object b, dnn::Object y);
+  std::vector<dnn::Object> makeOperations();
+  void setDevice(dnn::Object object, int handleAttribute, int deviceAttribute);
+  std::vector<dnn::Object> propose(int mode);
+  bool isPlain(dnn::Object config);
+  bool choose(dnn::Object config, uint64_t mostWorkspace);
+
+  const Cudnn &dnn;
+  gradc_artifact_call call;
+  std::vector<dnn::Object> objects;
+  dnn::Object device = nullptr, graph = nullptr, plan = nullptr;
+  int failed = 0;
+};
+
+ConvolutionCall::~ConvolutionCall() {
+  for (size_t i = objects.size(); i-- > 0;)
+    dnn.destroyObject(objects[i]);
+}
+
+dnn::Object ConvolutionCall::make(dnn::Kind kind) {
+  dnn::Object object = nullptr;
+  if (!failed)
+    failed = dnn.createObject(kind, &object);
+  if (object)
+    objects.push_back(object);
+  return object;
+}
+
+void ConvolutionCall::set(dnn::Object object, int attribute, dnn::Type type, int64_t count,
+                          const void *values) {
+  if (!failed)
+    failed = dnn.set(object, attribute, type, count, values);
+}
+
+void ConvolutionCall::finalize(dnn::Object object) {
+  if (!failed)
+    failed = dnn.finalize(object);
+}
+
+dnn::Object ConvolutionCall::makeTensor(const gradc_library_tensor &tensor, int64_t id) {
+  dnn::Object object = make(dnn::tensor);
+  int64_t alignment = 64;
+  set(object, dnn::tensorType, dnn::typeDataType, 1, &dnn::dataF32);
+  set(object, dnn::tensorSizes, dnn::typeInt64, 4, tensor.sizes);
+  set(object, dnn::tensorStrides, dnn::typeInt64, 4, tensor.strides);
+  set(object, dnn::tensorId, dnn::typeInt64, 1, &id);
+  set(object, dnn::tensorAlignment, dnn::typeInt64, 1, &alignment);
+  bool isVirtual = id >= sumId; // it never reaches memory
+  if (isVirtual)
+    set(object, dnn::tensorVirtual, dnn::typeBool, 1, &isVirtual);
+  finalize(object);
+  return object;
+}
+
+dnn::Object ConvolutionCall::makeWindow() {
+  dnn::Object window = make(dnn::convolution);
+  int64_t dims = 2;
+  set(window, dnn::computeType, dnn::typeDataType, 1, &dnn::dataF32);
+  set(window, dnn::convolutionMode, dnn::typeConvolutionMode, 1, &dnn::crossCorrelation);
+  set(window, dnn::spatialDims, dnn::typeInt64, 1, &dims);
+  set(window, dnn::prePaddings, dnn::typeInt64, 2, call.low);
+  set(window, dnn::postPaddings, dnn::typeInt64, 2, call.high);
+  set(window, dnn::strides, dnn::typeInt64, 2, call.stride);
+  set(window, dnn::dilations, dnn::typeInt64, 2, call.dilation);
+  finalize(window);
+  return window;
+}
+
+dnn::Object ConvolutionCall::makeConvolution(dnn::Object result) {
+  dnn::Object lhs = makeTensor(call.lhs, lhsId), rhs = makeTensor(call.rhs, rhsId);
+  // Data, filter and result of the forward convolution, whichever of them is asked for.
+  dnn::Object data = lhs, filter = rhs, forward = result;
+  dnn::Kind kind = dnn::operationForward;
+  int first = dnn::forwardAlpha;
+  if (call.role == GRADC_LIBRARY_DATA_GRADIENT) {
+    data = result, forward = lhs;
+    kind = dnn::operationData;
+    first = dnn::dataAlpha;
+  } else if (call.role == GRADC_LIBRARY_FILTER_GRADIENT) {
+    filter = result, forward = rhs;
+    kind = dnn::operationFilter;
+    first = dnn::filterAlpha;
+  }
+  dnn::Object operation = make(kind);
+  double alpha = 1, beta = 0;
+  set(operation, first, dnn::typeDouble, 1, &alpha);
+  set(operation, first + 1, dnn::typeDouble, 1, &beta);
+  setObject(operation, first + 2, makeWindow());
+  setObject(operation, first + 3, filter);
+  setObject(operation, first + 4, data);
+  setObject(operation, first + 5, forward);
+  finalize(operation);
+  return operation;
+}
+
+dnn::Object ConvolutionCall::makePointwise(int mode, dnn::Object x, dnn::Object b, dnn::Object y) {
+  dnn::Object function = make(dnn::pointwise);
+  set(function, dnn::pointwiseMode, dnn::typePointwiseMode, 1, &mode);
+  set(function, dnn::pointwiseType, dnn::typeDataType, 1, &dnn::dataF32);
+  finalize(function);
+  dnn::Object operation = make(dnn::operationPointwise);
+  setObject(operation, dnn::pointwiseDesc, function);
+  setObject(operation, dnn::pointwiseX, x);
+  if (b)
+    setObject(operation, dnn::pointwiseB, b);
+  setObject(operation, dnn::pointwiseY, y);
+  finalize(operation);
+  return operation;
+}
+
+std::vector<dnn::Object> ConvolutionCall::makeOperations() {
+  dnn::Object result = makeTensor(call.result, resultId);
+  if (call.bias == GRADC_NONE)
+    return {makeConvolution(result)};
+  bool hasRelu = call.epilogue == GRADC_EPILOGUE_BIAS_RELU;
+  int64_t channels = call.result.sizes[1];
+  gradc_library_tensor vector{call.bias, 0, {1, channels, 1, 1}, {channels, 1, channels, channels}};
+  dnn::Object sum = makeTensor(call.result, sumId), bias = makeTensor(vector, biasId);
+  dnn::Object biased = hasRelu ? makeTensor(call.result, biasedId) : result;
+  std::vector<dnn::Object> operations = {makeConvolution(sum),
+                                         makePointwise(dnn::pointwiseAdd, sum, bias, biased)};
+  if (hasRelu)
+    operations.push_back(makePointwise(dnn::pointwiseRelu, biased, nullptr, result));
+  return operations;
+}
+
+/// Of the device that is there, or of the one that is described.
+void ConvolutionCall::setDevice(dnn::Object object, int handleAttribute, int deviceAttribute) {
+  if (!device)
+    set(object, handleAttribute, dnn::typeHandle, 1, &dnn.handle);
+  else if (deviceAttribute)
+    setObject(object, deviceAttribute, device);
+}
+
+/// Engine configurations, the most promising first.
+std::vector<dnn::Object> ConvolutionCall::propose(int mode) {
+  dnn::Object heuristics = make(dnn::heuristics);
+  setObject(heuristics, dnn::heuristicGraph, graph);
+  set(heuristics, dnn::heuristicMode, dnn::typeHeuristicMode, 1, &mode);
+  if (device)
+    setObject(heuristics, dnn::heuristicDevice, device);
+  finalize(heuristics);
+  int64_t count = 0;
+  if (!failed)
+    failed = dnn.get(heuristics, dnn::heuristicResults, dnn::typeObject, 0, &count, nullptr);
+  std::vector<dnn::Object> configs;
+  for (int64_t i = 0; i < count && !failed; ++i)
+    configs.push_back(make(dnn::engineConfig));
+  if (!failed && count > 0)
+    failed =
+        dnn.get(heuristics, dnn::heuristicResults, dnn::typeObject, count, &count, configs.data());
+  configs.resize(failed ? 0 : size_t(count));
+  return configs;
+}
+
+bool ConvolutionCall::isPlain(dnn::Object config) {
+  dnn::Object engine = make(dnn::engine);
+  int64_t count = 0;
+  int notes[16] = {};
+  if (failed || dnn.get(config, dnn::configEngine, dnn::typeObject, 1, &count, &engine) ||
+      dnn.get(engine, dnn::engineNotes, dnn::typeNote, std::size(notes), &count, notes))
+    return false;
+  return std::all_of(notes, notes + count, [](int note) { return note > dnn::lastInexactNote; });
+}
+
+/// Makes the plan; false where the engine does not take the tensors, or takes too much memory.
+bool ConvolutionCall::choose(dnn::Object config, uint64_t mostWorkspace) {
+  dnn::Object made = make(dnn::executionPlan);
+  setObject(made, dnn::planConfig, config);
+  setDevice(made, dnn::planHandle, dnn::planDevice);
+  int64_t bytes = 0, count = 0;
+  if (failed || dnn.finalize(made) ||
+      dnn.get(made, dnn::planWorkspace, dnn::typeInt64, 1, &count, &bytes) ||
+      uint64_t(bytes) > mostWorkspace)
+    return false;
+  plan = made;
+  workspaceBytes = uint64_t(bytes);
+  return true;
+}
+
+Status ConvolutionCall::prepare(uint64_t mostWorkspace) {
+  if (!dnn.description.empty()) {
+    device = make(dnn::deviceProperties);
+    set(device, dnn::deviceJson, dnn::typeChar, int64_t(dnn.description.size()),
+        dnn.description.data());
+    finalize(device);
+  }
+  std::vector<dnn::Object> operations = makeOperations();
+  graph = make(dnn::operationGraph);
+  set(graph, dnn::graphOperations, dnn::typeObject, int64_t(operations.size()), operations.data());
+  setDevice(graph, dnn::graphHandle, 0);
+  finalize(graph);
+  if (failed)
+    return Status::error(text("cuDNN refuses the convolution (error ", failed, ')'));
+  for (int mode : {dnn::bestMode, dnn::fallbackMode}) {
+    failed = 0; // the other way to ask may do
+    for (dnn::Object config : propose(mode))
+      if (isPlain(config) && choose(config, mostWorkspace))
+        return {};
+  }
+  return Status::error(text("cuDNN has no plain f32 engine for the convolution within ",
+                            mostWorkspace, " bytes of workspace"));
+}
+
+Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stream) const {
+  dnn::Object pack = nullptr;
+  int64_t ids[] = {lhsId, rhsId, resultId, biasId}, count = call.bias == GRADC_NONE ? 3 : 4;
+  void *pointers[] = {slices[call.lhs.slice], slices[call.rhs.slice], slices[call.result.slice],
+                      count == 4 ? slices[call.bias] : nullptr};
+  int error = dnn.createObject(dnn::variantPack, &pack);
+  if (!error)
+    error = dnn.set(pack, dnn::packIds, dnn::typeInt64, count, ids);
+  if (!error)
+    error = dnn.set(pack, dnn::packPointers, dnn::typePointer, count, pointers);
+  if (!error)
+    error = dnn.set(pack, dnn::packWorkspace, dnn::typePointer, 1, &workspace);
+  if (!error)
+    error = dnn.finalize(pack);
+  if (!error)
+    error = dnn.setStream(dnn.handle, stream);
+  if (!error)
+    error = dnn.execute(dnn.handle, plan, pack);
+  if (pack)
+    dnn.destroyObject(pack);
+  return error ? Status::error(text("cuDNN cannot run a convolution (error ", error, ')'))
+               : Status();
+}
+
+} // namespace
+
+Status Cudnn::open() {
+#define GRADC_CUDNN_SYMBOL(member, symbol, parameters) {symbol, reinterpret_cast<void **>(&member)},
+  const Symbol symbols[] = {GRADC_CUDNN_CALLS(GRADC_CUDNN_SYMBOL)};
+#undef GRADC_CUDNN_SYMBOL
+  static constexpr const char *files[] = {"libcudnn.so.9"};
+  return library.open({"GRADC_LIBCUDNN", files, "cudnnGetVersion", oldest, symbols});
+}
+
+Cudnn::~Cudnn() {
+  if (handle)
+    destroy(handle);
+}
+
+Status Cudnn::start() {
+  int failed = create(&handle);
+  return failed ? Status::error(text(library.file(), " does not start (error ", failed, ')'))
+                : Status();
+}
+
+Status Cudnn::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+                      std::unique_ptr<LibraryCall> &prepared) {
+  auto made = std::make_unique<ConvolutionCall>(*this, call);
+  Status status = made->prepare(mostWorkspace);
+  prepared = std::move(made);
+  return status;
+}
+
+} // namespace gradc::cuda

@@ -1,0 +1,144 @@
+// The part of cuDNN's backend that a convolution needs, found at run time.
+#ifndef RUNTIME_DEVICE_CUDA_CUDNN_H
+#define RUNTIME_DEVICE_CUDA_CUDNN_H
+
+#include "runtime/device/cuda/Library.h"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gradc::cuda {
+
+/// As NVIDIA's cudnn_graph.h declares them; the same in all of 9.
+namespace dnn {
+using Handle = void *;
+using Object = void *; // a backend descriptor
+
+enum Type : int {
+  typeHandle = 0,
+  typeDataType = 1,
+  typeBool = 2,
+  typeInt64 = 3,
+  typeDouble = 5,
+  typePointer = 6,
+  typeConvolutionMode = 7,
+  typeHeuristicMode = 8,
+  typeNote = 11,
+  typePointwiseMode = 14,
+  typeObject = 15,
+  typeChar = 24
+};
+enum Kind : int {
+  pointwise = 0,
+  convolution = 1,
+  engine = 2,
+  engineConfig = 3,
+  heuristics = 4,
+  executionPlan = 5,
+  operationForward = 10,
+  operationFilter = 11,
+  operationData = 12,
+  operationPointwise = 13,
+  operationGraph = 15,
+  variantPack = 16,
+  tensor = 17,
+  deviceProperties = 38
+};
+enum Attribute : int {
+  pointwiseMode = 0,
+  pointwiseType = 1,
+  computeType = 100,
+  convolutionMode = 101,
+  dilations = 102,
+  strides = 103,
+  postPaddings = 104,
+  prePaddings = 105,
+  spatialDims = 106,
+  heuristicMode = 200,
+  heuristicGraph = 201,
+  heuristicResults = 202,
+  heuristicDevice = 204,
+  configEngine = 300,
+  planHandle = 400,
+  planConfig = 401,
+  planWorkspace = 402,
+  planDevice = 407,
+  // Of each operation: alpha, beta, the convolution, the filter, the data, the result of the
+  // forward.
+  forwardAlpha = 700,
+  dataAlpha = 706,
+  filterAlpha = 712,
+  pointwiseDesc = 750,
+  pointwiseX = 751,
+  pointwiseB = 752,
+  pointwiseY = 753,
+  graphHandle = 800,
+  graphOperations = 801,
+  tensorAlignment = 900,
+  tensorType = 901,
+  tensorSizes = 902,
+  tensorStrides = 903,
+  tensorId = 906,
+  tensorVirtual = 907,
+  packIds = 1000,
+  packPointers = 1001,
+  packWorkspace = 1003,
+  engineNotes = 1303,
+  deviceJson = 2702,
+};
+enum Heuristic : int { fallbackMode = 2, bestMode = 3 };
+/// What an engine does to numbers: those up to here are no plain f32, or not the same every time.
+enum Note : int { lastInexactNote = 8 };
+constexpr int dataF32 = 0, crossCorrelation = 1, pointwiseAdd = 0, pointwiseRelu = 100;
+} // namespace dnn
+
+// What this struct calls it, the library's symbol, and its parameters; all return an error code.
+#define GRADC_CUDNN_CALLS(CALL)                                                                    \
+  CALL(create, "cudnnCreate", (dnn::Handle * handle))                                              \
+  CALL(destroy, "cudnnDestroy", (dnn::Handle handle))                                              \
+  CALL(setStream, "cudnnSetStream", (dnn::Handle handle, void *stream))                            \
+  CALL(createObject, "cudnnBackendCreateDescriptor", (int kind, dnn::Object *object))              \
+  CALL(destroyObject, "cudnnBackendDestroyDescriptor", (dnn::Object object))                       \
+  CALL(set, "cudnnBackendSetAttribute",                                                            \
+       (dnn::Object object, int attribute, int type, int64_t count, const void *values))           \
+  CALL(                                                                                            \
+      get, "cudnnBackendGetAttribute",                                                             \
+      (dnn::Object object, int attribute, int type, int64_t wanted, int64_t *count, void *values)) \
+  CALL(finalize, "cudnnBackendFinalize", (dnn::Object object))                                     \
+  CALL(execute, "cudnnBackendExecute", (dnn::Handle handle, dnn::Object plan, dnn::Object pack))
+
+class Cudnn final : public Library {
+public:
+  /// Oldest version whose calls these are: 9.0.
+  static constexpr uint64_t oldest = 90000;
+
+  /// Opens libcudnn.so.9, or what GRADC_LIBCUDNN names. The failure says what was looked for and
+  /// what was found.
+  Status open();
+  ~Cudnn() override;
+  /// Prepares it for the current CUDA context.
+  Status start();
+  /// Prepares it for a device that is not there, which a text describes: plans are made and cannot
+  /// run.
+  void startWithout(std::string_view deviceDescription) { description = deviceDescription; }
+  /// "9.19.0"
+  std::string version() const { return versionText(library.version()); }
+  const std::string &file() const { return library.file(); }
+
+  Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+                 std::unique_ptr<LibraryCall> &prepared) override;
+
+#define GRADC_CUDNN_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
+  GRADC_CUDNN_CALLS(GRADC_CUDNN_MEMBER)
+#undef GRADC_CUDNN_MEMBER
+  dnn::Handle handle = nullptr;
+  std::string description; ///< of a device that is not there
+
+private:
+  SharedLibrary library;
+};
+
+} // namespace gradc::cuda
+
+#endif

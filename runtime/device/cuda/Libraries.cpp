@@ -1,0 +1,87 @@
+// Asks the libraries for each call, counts what they refuse, and says so in one line.
+#include "runtime/device/cuda/Libraries.h"
+#include "runtime/core/Text.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace gradc::cuda {
+
+void Libraries::close() {
+  calls.clear();
+  cublasLt.reset();
+  cudnn.reset();
+}
+
+/// Opens what is not open yet.
+template <typename T> static Status openAndStart(std::unique_ptr<T> &library) {
+  if (library)
+    return {};
+  auto opened = std::make_unique<T>();
+  Status status = opened->open();
+  if (status.ok())
+    status = opened->start();
+  if (status.ok())
+    library = std::move(opened);
+  return status;
+}
+
+Libraries::Opened Libraries::open(bool convolutions) {
+  Opened opened;
+  Status status = convolutions ? openAndStart(cudnn) : openAndStart(cublasLt);
+  opened.name = convolutions ? "cuDNN" : "cuBLASLt";
+  opened.problem = status.message();
+  if (!status.ok())
+    return opened;
+  opened.name += ' ' + (convolutions ? cudnn->version() : cublasLt->version());
+  opened.library = convolutions ? static_cast<Library *>(cudnn.get()) : cublasLt.get();
+  return opened;
+}
+
+Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *const> wanted,
+                                        uint64_t mostWorkspace) {
+  const char *given = getenv("GRADC_LIBRARIES");
+  std::string_view mode = given && *given ? given : "auto";
+  if (mode != "auto" && mode != "off" && mode != "required")
+    return Status(Code::usage,
+                  text("expected GRADC_LIBRARIES to be auto, off or required, found ", mode));
+  LibraryCalls prepared{std::vector<const void *>(wanted.size()), 0, ""};
+  calls.clear();
+  if (mode == "off")
+    return prepared;
+  for (bool convolutions : {false, true}) {
+    auto isOurs = [&](const gradc_artifact_call *call) {
+      return call && (call->role != GRADC_LIBRARY_MATMUL) == convolutions;
+    };
+    size_t count = std::count_if(wanted.begin(), wanted.end(), isOurs), made = 0;
+    if (count == 0)
+      continue;
+    Opened opened = open(convolutions);
+    for (size_t i = 0; i < wanted.size() && opened.library; ++i) {
+      if (!isOurs(wanted[i]))
+        continue;
+      std::unique_ptr<LibraryCall> call;
+      Status status = opened.library->prepare(*wanted[i], mostWorkspace, call);
+      if (!status.ok()) {
+        opened.problem = status.message();
+        continue;
+      }
+      prepared.workspace = std::max(prepared.workspace, call->workspaceBytes);
+      prepared.calls[i] = call.get();
+      calls.push_back(std::move(call));
+      ++made;
+    }
+    std::string note = opened.library ? text(opened.name, " runs ", made, " of ", count, " kernels")
+                                      : text(opened.name, " is not used: ", opened.problem);
+    if (opened.library && made < count)
+      appendText(note, text(", ", opened.problem));
+    if (made < count && mode == "required")
+      return Status(Code::doesNotFit, text("GRADC_LIBRARIES=required, and ", note));
+    if (made < count)
+      appendText(note, "; generated kernels are used");
+    appendText(prepared.note, text(prepared.note.empty() ? "" : "; ", note));
+  }
+  return prepared;
+}
+
+} // namespace gradc::cuda

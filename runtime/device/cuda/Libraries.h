@@ -1,0 +1,35 @@
+// The libraries of one GPU: opened when an artifact has calls for them.
+#ifndef RUNTIME_DEVICE_CUDA_LIBRARIES_H
+#define RUNTIME_DEVICE_CUDA_LIBRARIES_H
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/CublasLt.h"
+#include "runtime/device/cuda/Cudnn.h"
+
+namespace gradc::cuda {
+
+/// GRADC_LIBRARIES says what runs the kernels that a library could: "auto" (the default) a library
+/// where it is there, "off" the generated code, "required" a library, or it is an error.
+class Libraries {
+public:
+  /// As Device::prepareCalls; in the current CUDA context.
+  Result<LibraryCalls> prepare(std::span<const gradc_artifact_call *const> wanted,
+                               uint64_t mostWorkspace);
+  /// Forgets calls and libraries, while their context is still there.
+  void close();
+
+private:
+  struct Opened {
+    Library *library = nullptr; ///< null: not there
+    std::string name, problem;  ///< "cuBLASLt 13.1.0"
+  };
+  Opened open(bool convolutions);
+
+  std::unique_ptr<CublasLt> cublasLt;
+  std::unique_ptr<Cudnn> cudnn;
+  std::vector<std::unique_ptr<LibraryCall>> calls;
+};
+
+} // namespace gradc::cuda
+
+#endif

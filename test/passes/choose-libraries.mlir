@@ -1,0 +1,86 @@
+// RUN: gradc-opt %s --gradc-choose-libraries=mode=always | FileCheck %s
+// RUN: gradc-opt %s --gradc-choose-libraries | FileCheck %s --check-prefix=AUTO
+// RUN: gradc-opt %s --gradc-choose-libraries=mode=never | FileCheck %s --check-prefix=NEVER
+// RUN: sed s/cuda:sm_90/x86-64-v3/ %s | gradc-opt --gradc-choose-libraries=mode=always | FileCheck %s --check-prefix=NEVER
+// RUN: not gradc-opt %s --gradc-choose-libraries=mode=often 2>&1 | FileCheck %s --check-prefix=MODE
+
+// Bias and ReLU are of the call, an update is not: too small a product stays with it.
+// NEVER-NOT: library
+// MODE: error: expected mode auto, always or never, found often
+// AUTO: exec.kernel @update({{.*}} attributes {bytes
+// AUTO: exec.kernel @product({{.*}} library =
+// AUTO: exec.launch @update
+
+module attributes {exec.level = "cuda:sm_90"} {
+  // CHECK: exec.kernel @linear({{.*}} library = #exec.library<matmul epilogue = bias_relu, operands = [1, 0, 2]>
+  exec.kernel @linear(%w: tensor<8x16xf32>, %x: tensor<4x8xf32>, %b: tensor<16xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x16xf32>
+    %1 = grad.broadcast %b dims [1] : tensor<16xf32> -> tensor<4x16xf32>
+    %2 = grad.add %1, %0 : tensor<4x16xf32>
+    %3 = grad.relu %2 : tensor<4x16xf32>
+    exec.yield %3 : tensor<4x16xf32>
+  }
+  // The sum that somebody else reads, too, stays a result.
+  // CHECK-NOT: exec.kernel @update
+  exec.kernel @update(%x: tensor<4x8xf32>, %g: tensor<4x16xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %g transpose_lhs : tensor<4x8xf32>, tensor<4x16xf32>
+    %1 = grad.sub %w, %0 : tensor<8x16xf32>
+    exec.yield %1, %0 : tensor<8x16xf32>, tensor<8x16xf32>
+  }
+  // Not f32.
+  // CHECK: exec.kernel @half({{.*}} attributes {bytes = 0 : i64} {
+  exec.kernel @half(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %w : tensor<4x8xbf16>, tensor<8x16xbf16>
+    exec.yield %0 : tensor<4x16xbf16>
+  }
+  // CHECK: exec.kernel @product({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
+  exec.kernel @product(%x: tensor<2x4x8xf32>, %y: tensor<2x8x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %y : tensor<2x4x8xf32>, tensor<2x8x4xf32>
+    exec.yield %0 : tensor<2x4x4xf32>
+  }
+  // CHECK: exec.kernel @forward({{.*}} library = #exec.library<convolution epilogue = none, operands = [0, 1]>
+  exec.kernel @forward(%x: tensor<8x8x2x3xf32>, %w: tensor<3x3x3x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] stride [2, 2] low [1, 1] high [1, 1]> : tensor<8x8x2x3xf32>, tensor<3x3x3x4xf32>
+    exec.yield %0 : tensor<4x4x2x4xf32>
+  }
+  // CHECK: exec.kernel @data({{.*}} library = #exec.library<data_gradient epilogue = none, operands = [0, 1]>
+  exec.kernel @data(%g: tensor<4x4x2x4xf32>, %w: tensor<3x3x3x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %g, %w dims "no,co->nc" window <[3, 3] low [1, 1] high [2, 2] base [2, 2] reversed> : tensor<4x4x2x4xf32>, tensor<3x3x3x4xf32>
+    exec.yield %0 : tensor<8x8x2x3xf32>
+  }
+  // CHECK: exec.kernel @filter({{.*}} library = #exec.library<filter_gradient epilogue = none, operands = [0, 1]>
+  exec.kernel @filter(%x: tensor<8x8x2x3xf32>, %g: tensor<4x4x2x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %g dims "nc,no->co" window <[4, 4] low [1, 1] dilation [2, 2]> : tensor<8x8x2x3xf32>, tensor<4x4x2x4xf32>
+    exec.yield %0 : tensor<3x3x3x4xf32>
+  }
+  // As a convolution of one tap it would have more windows than results.
+  // CHECK: exec.kernel @point({{.*}} library = #exec.library<filter_gradient epilogue = none, operands = [0, 1]>
+  exec.kernel @point(%x: tensor<2x2x2x3xf32>, %g: tensor<1x1x2x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %g dims "nc,no->co" window <[1, 1] high [-1, -1] dilation [2, 2]> : tensor<2x2x2x3xf32>, tensor<1x1x2x4xf32>
+    exec.yield %0 : tensor<1x1x3x4xf32>
+  }
+  // A convolution takes its bias and its ReLU along.
+  // CHECK: exec.kernel @block({{.*}} library = #exec.library<convolution epilogue = bias_relu, operands = [0, 1, 2]>
+  exec.kernel @block(%x: tensor<8x8x2x3xf32>, %w: tensor<3x3x3x4xf32>, %b: tensor<4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3]> : tensor<8x8x2x3xf32>, tensor<3x3x3x4xf32>
+    %1 = grad.broadcast %b dims [3] : tensor<4xf32> -> tensor<6x6x2x4xf32>
+    %2 = grad.add %0, %1 : tensor<6x6x2x4xf32>
+    %3 = grad.relu %2 : tensor<6x6x2x4xf32>
+    exec.yield %3 : tensor<6x6x2x4xf32>
+  }
+  // Groups are none of a plain call's.
+  // CHECK: exec.kernel @depthwise({{.*}} attributes {bytes = 0 : i64} {
+  exec.kernel @depthwise(%x: tensor<8x8x2x3xf32>, %w: tensor<3x3x3xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %w dims "nc,c->nc" window <[3, 3]> : tensor<8x8x2x3xf32>, tensor<3x3x3xf32>
+    exec.yield %0 : tensor<6x6x2x3xf32>
+  }
+  // CHECK: %[[W:.*]] = exec.launch @matmul(%[[X:.*]], %[[G:.*]]) {exec.nodes = ["fc"]}
+  // CHECK: %[[NEW:.*]] = exec.launch @sub(%{{.*}}, %[[W]]) {exec.nodes = ["fc"]}
+  // CHECK: return %[[NEW]], %[[W]]
+  // CHECK: exec.kernel @matmul({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
+  // CHECK: exec.kernel @sub({{.*}} inplace = array<i64: 0, 1>
+  func.func @train(%x: tensor<4x8xf32>, %g: tensor<4x16xf32>, %w: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+    %0:2 = exec.launch @update(%x, %g, %w) {exec.nodes = ["fc"]} : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>)
+    return %0#0, %0#1 : tensor<8x16xf32>, tensor<8x16xf32>
+  }
+}
