@@ -48,7 +48,9 @@ Result<Placement> gradc::placeSession(const Artifact &artifact, const SessionOpt
     (isCuda(artifact.string(level.name)) ? cuda : cpu) = true;
   std::string note;
   if (cuda && (options.level.empty() || isCuda(options.level))) {
-    auto device = createCudaDevice();
+    auto device = createCudaDevice
+                      ? createCudaDevice()
+                      : Status(Code::doesNotFit, "this program was linked without GPUs");
     Status failure = device.status();
     if (device) {
       auto level = chooseLevel(artifact, **device, options.level);

@@ -116,8 +116,9 @@ void launchHere(std::span<const Launch> launches);
 /// use.
 Result<std::unique_ptr<Device>> createHostDevice(int threads);
 
-/// The first CUDA GPU. The failure says what is missing: driver, a new enough one, a device.
-Result<std::unique_ptr<Device>> createCudaDevice();
+/// The first CUDA GPU. The failure says what is missing: driver, a new enough one, a device. Null
+/// in programs that are linked without GPUs (gradc_cuda).
+__attribute__((weak)) Result<std::unique_ptr<Device>> createCudaDevice();
 
 } // namespace gradc
 

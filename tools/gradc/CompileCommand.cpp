@@ -26,7 +26,10 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
                 "the training spec decodes pictures, and this gradc was built without "
                 "libjpeg and libpng: install libjpeg62-turbo-dev and libpng-dev, and "
                 "build gradc again");
-  std::string name = decodes ? "gradc-runner-images" : "gradc-runner";
+  bool full = decodes || llvm::any_of(compilation.options().levels, [](llvm::StringRef level) {
+                return level.starts_with("cuda:");
+              });
+  std::string name = full ? "gradc-runner-full" : "gradc-runner";
   auto runner = besideUs(executable ? name : "lib" + name + ".so");
   if (auto error = writeWithRunner(runner, compilation.artifact(), settings.output, executable))
     return failToWrite(settings.output, std::move(error));

@@ -101,10 +101,11 @@ int doctor() {
   if (!mlir::exec::nativeLevel())
     problem = "this machine runs none of the levels: it needs AVX2 and FMA";
   fmt::print("runners\n");
-  for (const char *runner : {"gradc-runner", "libgradc-runner.so"}) {
+  for (const char *runner :
+       {"gradc-runner", "libgradc-runner.so", "gradc-runner-full", "libgradc-runner-full.so"}) {
     std::string path = besideUs(runner);
     bool there = llvm::sys::fs::exists(path);
-    fmt::print("  {:18} {}\n", runner, there ? "found" : "not found");
+    fmt::print("  {:24} {}\n", runner, there ? "found" : "not found");
     if (!there)
       problem = "expected " + path +
                 ", which gradc compile puts artifacts behind: build the target "
