@@ -17,12 +17,12 @@ namespace gradc {
 
 struct ImportOptions {
   /// Whole shapes by graph input: `--shape x=32x3x224x224`.
-  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Sizes by symbolic dim.
-  std::map<std::string, int64_t> dims;
+  std::map<std::string, int64_t> dims = {};
   /// Tensors given for graph inputs, `--input x=FILE`: they bind the shapes that `shapes` leaves
   /// open, and are the values of operands that must be known at compile time.
-  std::map<std::string, mlir::grad::HostTensor> inputs;
+  std::map<std::string, mlir::grad::HostTensor> inputs = {};
 };
 
 /// Where the bytes of a state's initializer lie in Imported::modelBytes.

@@ -12,7 +12,7 @@ struct Spaces {
   std::byte *arena = nullptr;
   std::span<std::byte *const> buffers;
   std::span<void *const> kernels;
-  std::span<const void *const> calls; ///< in place of kernels; null: the kernel
+  std::span<const void *const> calls = {}; ///< in place of kernels; null: the kernel
 };
 
 /// Slices become addresses once; only those of inputs change from run to run.

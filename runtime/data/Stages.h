@@ -20,8 +20,8 @@ struct SourceArray {
   Field field;
   int64_t rows = 0;
   const std::byte *data = nullptr;
-  std::shared_ptr<const void> owner;      ///< keeps `data` alive; null: the caller does
-  std::shared_ptr<const MappedFile> file; ///< that it was read from, if any
+  std::shared_ptr<const void> owner;                ///< keeps `data` alive; null: the caller does
+  std::shared_ptr<const MappedFile> file = nullptr; ///< that it was read from, if any
 };
 
 /// A field that the source has to give, and for whom: "model input 'x' is fed from", "filter
