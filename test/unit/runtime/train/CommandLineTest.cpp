@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 using namespace gradc;
@@ -199,8 +200,15 @@ TEST(ProgressTerminalTest, OneLineIsRewritten) {
   report.milliseconds = 1;
   progress.step(report, Progress::Clock::now() + std::chrono::seconds(1));
   progress.print("done");
-  std::string seen(4096, ' ');
-  seen.resize(size_t(read(master, seen.data(), seen.size())));
+  // The terminal hands its bytes over when it likes, in one piece or in several.
+  std::string seen;
+  for (pollfd ready = {master, POLLIN, 0};
+       !seen.ends_with("done\r\n") && poll(&ready, 1, 5000) > 0;) {
+    char piece[4096];
+    ssize_t count = read(master, piece, sizeof piece);
+    ASSERT_GT(count, 0);
+    seen.append(piece, size_t(count));
+  }
   EXPECT_EQ(seen.find("\rstep   0/100  loss"), 0u) << seen;
   EXPECT_NE(seen.find("\x1b[K\r\x1b[Kdone\r\n"), seen.npos) << seen;
   close(terminal);
