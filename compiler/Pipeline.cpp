@@ -50,8 +50,6 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReassociateSums());
   pm.addPass(createCSEPass());
   pm.addPass(createFormKernels());
-  // Kernels repeat what is cheap: within one of them, once is enough.
-  pm.addPass(createCSEPass());
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {

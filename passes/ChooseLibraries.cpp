@@ -132,11 +132,7 @@ private:
       kernel.setLibraryAttr(prefix.call);
       return;
     }
-    Operation *contraction = prefix.last;
-    for (Operation &op : kernel.getBlock())
-      if (isa<MatmulOp, ConvolutionOp>(op))
-        contraction = &op;
-    if (mode == "always" || paysToCut(contraction, cast<RankedTensorType>(sum.getType())))
+    if (mode == "always" || paysToCut(prefix.contraction, cast<RankedTensorType>(sum.getType())))
       Cutter(kernel, prefix).run(symbols, launches);
   }
 };

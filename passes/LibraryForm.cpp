@@ -244,7 +244,7 @@ LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
       epilogue = epilogue == Epilogue::bias ? Epilogue::bias_relu : Epilogue::relu;
       sum = relu.getResult();
     }
-  return {exec::LibraryAttr::get(kernel.getContext(), *role, epilogue, operands),
+  return {exec::LibraryAttr::get(kernel.getContext(), *role, epilogue, operands), contraction,
           sum.getDefiningOp()};
 }
 

@@ -19,11 +19,11 @@ struct LibraryGeometry {
   llvm::SmallVector<int64_t, 2> low, high, stride, dilation;
 };
 
-/// How far one call gets with a kernel's ops: the call, and its last op. Null where no library has
-/// the kernel's contraction.
+/// How far one call gets with a kernel's ops: the call, what it contracts, and its last op. Null
+/// where no library has the kernel's contraction.
 struct LibraryPrefix {
   mlir::exec::LibraryAttr call;
-  mlir::Operation *last = nullptr;
+  mlir::Operation *contraction = nullptr, *last = nullptr;
 };
 LibraryPrefix findLibraryPrefix(mlir::exec::KernelOp kernel);
 

@@ -56,11 +56,8 @@ exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> o
   mapping.map(operands, body->getArguments());
   OpBuilder builder = OpBuilder::atBlockEnd(body);
   int64_t flops = 0, bytes = 0;
-  for (Operation *op : ops) {
+  for (Operation *op : ops)
     builder.clone(*op, mapping);
-    if (auto cost = dyn_cast<CostOpInterface>(op))
-      flops += cost.getFlops();
-  }
   SmallVector<Value> yielded;
   for (Value v : results) {
     yielded.push_back(mapping.lookup(v));
@@ -69,10 +66,13 @@ exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> o
   for (Value v : operands)
     bytes += tensorBytes(v.getType());
   exec::YieldOp::create(builder, kernel.getLoc(), yielded);
-  // Clones of free ops meet again here.
+  // Clones of what every user has its own of meet again here: within a kernel, once is enough.
   IRRewriter rewriter(builder);
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  for (Operation &op : *body)
+    if (auto cost = dyn_cast<CostOpInterface>(op))
+      flops += cost.getFlops();
   kernel.setInplace(findInplace(kernel));
   kernel.setFlops(flops);
   kernel.setBytes(bytes);

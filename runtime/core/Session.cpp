@@ -104,7 +104,9 @@ private:
   std::unique_ptr<DeviceSession> hostSide; // by onHost
 };
 
-constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr uint64_t alignUp(uint64_t bytes, uint64_t alignment = 64) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 Status outOfMemory(const char *what, uint64_t bytes) {
   return Status(Code::doesNotFit, text("no memory for ", what, " (", bytes, " bytes)"));
@@ -219,7 +221,7 @@ Status DeviceSession::allocateArena() {
   uint64_t bytes = 0;
   for (const gradc_artifact_entry &entry : entries())
     bytes = std::max(bytes, entry.arena);
-  uint64_t begin = (bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
+  uint64_t begin = alignUp(bytes, workspaceAlignment);
   if (libraries.workspace) {
     arena = DeviceMemory(*device, begin + libraries.workspace);
     if (arena.data()) {

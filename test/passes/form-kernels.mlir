@@ -145,7 +145,7 @@ func.func @column_sum(%d: tensor<8x32xf32>, %b: tensor<32xf32>, %rate: tensor<f3
 // -----
 
 // A column sum visits each element once: what is done to it is done there. What several kernels want of one tensor for the price
-// of reading it, they each compute; within a kernel it is there once, when common subexpressions are eliminated.
+// of reading it, they each compute; within a kernel it is there once.
 
 // CHECK-LABEL: func.func @column_variance
 // CHECK-NEXT: %[[MEAN:.*]] = exec.launch @reduce_sum_mul(%arg0)

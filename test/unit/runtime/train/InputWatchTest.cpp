@@ -56,25 +56,30 @@ public:
   InputReport told;
 };
 
+/// Steps that wait half of their time, with `changing` more batches ahead at each; what is said
+/// meanwhile.
+std::string saidIn(int steps, Told &iterator, InputWatch &watch, double milliseconds,
+                   int changing = 0) {
+  StepReport step;
+  step.milliseconds = milliseconds;
+  step.inputMilliseconds = milliseconds / 2;
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < steps; ++i) {
+    iterator.told.depth += changing;
+    watch.step(step, Batch(), iterator);
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
 TEST(InputWatchTest, WarnsOnceItHasSettled) {
   Log log;
   Progress progress(1, /*quiet=*/true, 100, 1);
   InputWatch watch(log, progress);
   Told iterator;
   iterator.told = report();
-  StepReport step;
-  step.milliseconds = 600;
-  step.inputMilliseconds = 300;
-  testing::internal::CaptureStderr();
-  for (int i = 0; i < 3; ++i) {
-    step.step = i + 1;
-    watch.step(step, Batch(), iterator); // the second one looks, and finds threads that are new
-  }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  testing::internal::CaptureStderr();
-  for (int i = 0; i < 40; ++i)
-    watch.step(step, Batch(), iterator);
-  std::string said = testing::internal::GetCapturedStderr();
+  // The second step looks, and finds threads that are new.
+  EXPECT_EQ(saidIn(3, iterator, watch, 600), "");
+  std::string said = saidIn(40, iterator, watch, 600);
   EXPECT_EQ(said.find("warning: steps wait 50% of their time for input; decode 'image'"), 0u);
   EXPECT_EQ(said.find('\n'), said.size() - 1);
 }
@@ -98,20 +103,6 @@ TEST(InputWatchTest, SkippedRowsAreCountedAndTheFirstOnesShown) {
             "rows skipped\n");
 }
 
-/// Steps of 600 ms that wait half of it; what is said meanwhile.
-std::string saidIn(int steps, Told &iterator, InputWatch &watch, double milliseconds,
-                   int changing) {
-  StepReport step;
-  step.milliseconds = milliseconds;
-  step.inputMilliseconds = milliseconds / 2;
-  testing::internal::CaptureStderr();
-  for (int i = 0; i < steps; ++i) {
-    iterator.told.depth += changing;
-    watch.step(step, Batch(), iterator);
-  }
-  return testing::internal::GetCapturedStderr();
-}
-
 TEST(InputWatchTest, WarnsThoughThreadsAndBatchesKeepChanging) {
   Log log;
   Progress progress(1, /*quiet=*/true, 100, 1);
@@ -129,7 +120,7 @@ TEST(InputWatchTest, AShortRunIsJudgedAtItsEnd) {
     InputWatch watch(log, progress);
     Told iterator;
     iterator.told = report();
-    EXPECT_EQ(saidIn(10, iterator, watch, milliseconds, 0), "");
+    EXPECT_EQ(saidIn(10, iterator, watch, milliseconds), "");
     testing::internal::CaptureStderr();
     watch.finish(10, iterator);
     bool warned = testing::internal::GetCapturedStderr().find("decode 'image' takes 80%") !=
