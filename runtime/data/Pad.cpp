@@ -24,8 +24,9 @@ public:
     auto room = out.room(result.shape);
     if (!room)
       return room.status();
-    for (size_t at = 0, end = result.bytes(); at < end; at += value.size())
-      std::memcpy(*room + at, value.data(), value.size());
+    std::memcpy(*room, value.data(), value.size());
+    for (size_t filled = value.size(), end = result.bytes(); filled < end; filled *= 2)
+      std::memcpy(*room + filled, *room, std::min(filled, end - filled));
     if (in.bytes)
       copy(in.data, *room, 0, in.shape);
     return {};

@@ -1,0 +1,102 @@
+// The batches under way, in the order in which they are given out.
+#ifndef RUNTIME_DATA_BATCHRING_H
+#define RUNTIME_DATA_BATCHRING_H
+
+#include "runtime/data/BatchPlan.h"
+
+#include <memory>
+
+namespace gradc {
+
+struct BadRow {
+  size_t index; ///< in its batch
+  std::string complaint;
+};
+
+/// A batch under way.
+struct Slot {
+  Batch batch;
+  BatchPlan plan;
+  bool isPlanned = false;
+  bool isStaged = false; ///< the stage behind batch has run, or there is none
+  size_t claimed = 0;    ///< rows
+  int working = 0;       ///< threads on claimed rows
+  std::vector<BadRow> bad;
+  Status status; ///< of row `failedAt`
+  size_t failedAt = 0;
+
+  bool hasRows() const { return isPlanned && working == 0 && claimed == plan.rows.size(); }
+  bool isDone() const { return hasRows() && isStaged; }
+};
+
+/// Rows to make; none of a batch that has them all: the stage behind batch.
+struct Claim {
+  Slot *slot = nullptr;
+  size_t begin = 0, end = 0;
+
+  size_t rows() const { return end - begin; }
+};
+
+/// What came of a claim.
+struct Outcome {
+  Status status; ///< of row `failedAt`
+  size_t failedAt = 0;
+  std::vector<BadRow> bad = {};
+};
+
+/// Plans batches into slots, hands out their rows to be made and takes bad ones out. Not
+/// synchronized. A slot is written by whoever has claimed its rows; that its rows are made, and
+/// that it is done, is seen here alone.
+class BatchRing {
+public:
+  /// A batch has a stage behind it to claim, or none.
+  BatchRing(const Table &table, const BatchRule &rule, bool hasStage)
+      : table(table), rule(rule), hasStage(hasStage), planner(table, rule) {}
+
+  size_t size() const { return slots.size(); }
+  /// Never fewer.
+  void grow(size_t size);
+  size_t bytes() const { return slots.size() * slots.front()->batch.bytes(); }
+  size_t batchBytes() const { return slots.front()->batch.bytes(); }
+
+  /// Counted from the one that is given out next.
+  Slot &slot(size_t index) { return *slots[(first + index) % slots.size()]; }
+  /// Whether a batch may be given out: nothing that is still found changes it. All before it are.
+  bool isReady(size_t index);
+  int countDone();
+  /// The first ones have been given out: their slots take later batches.
+  void release(size_t count);
+
+  /// Up to `rows` rows of the oldest of the first `among` batches that has any left.
+  Claim claim(size_t among, size_t rows);
+  void finish(const Claim &claim, Outcome outcome);
+
+  /// Drops all batches; they begin at `position` now. Nobody works on any.
+  void restart(Position position);
+
+  /// About rows found bad since the last call.
+  std::vector<std::string> takeComplaints();
+
+private:
+  bool isComplete(size_t index);
+  void repair(size_t index);
+  void complain(int64_t row, std::string complaint);
+  bool plan(size_t index);
+  void endEpochBefore(size_t index);
+  void discardFrom(size_t index);
+
+  const Table &table;
+  const BatchRule rule;
+  const bool hasStage;
+  BatchPlanner planner;
+  std::vector<std::unique_ptr<Slot>> slots;
+  size_t first = 0;
+  size_t complete = 0; ///< batches at the front; only who was given them touches them
+  bool failed = false; ///< nothing more is planned
+  std::vector<std::string> complaints; ///< not told yet
+  BadRow firstBad = {};                ///< by its number in the table
+};
+
+} // namespace gradc
+
+#endif
