@@ -30,8 +30,13 @@ public:
   }
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
-  Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-             std::span<void *const> outputs) override;
+  Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+               std::span<void *const> outputs) override;
+  Status finish() override { return device->synchronize(); }
+  bool runsBeside() const override { return !device->sharesHostMemory(); }
+  Status stage(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
+  bool hasEnded() override { return device->isIdle(); }
+  std::shared_ptr<HostMemory> hostMemory() override { return device->hostMemory(); }
   void profile(bool on) override {
     profiled = on;
     times.clear();
@@ -51,10 +56,15 @@ public:
                                   std::span<const void *const> inputs) override;
 
 private:
-  /// An entry bound to memory, and copies of those of its inputs that kernels cannot read in place.
+  /// A copy of an input that kernels cannot read in place, and of what.
+  struct Staged {
+    DeviceMemory memory;
+    const void *host = nullptr; ///< copied ahead of its run; else null
+  };
+  /// An entry bound to memory, and copies of its inputs: for the run under way, and the next one.
   struct Bound {
     Program program;
-    std::vector<DeviceMemory> staging;
+    std::vector<Staged> staging, ahead;
   };
   /// How a state is kept.
   struct Storage {
@@ -73,6 +83,7 @@ private:
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
+  Status copyInput(const gradc_artifact_port &port, Staged &staged, const void *host, bool beside);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
                     std::span<const void *const> inputs, bool inPlace);
   Result<NonFinite> scanInputs(const gradc_artifact_entry &entry,
@@ -253,10 +264,22 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
     if (!program.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the outputs of entry ", string(entry.name)));
-    Bound bound{std::move(program), std::vector<DeviceMemory>(entry.inputs.count)};
+    Bound bound{std::move(program), std::vector<Staged>(entry.inputs.count),
+                std::vector<Staged>(entry.inputs.count)};
     found = programs.emplace(&entry, std::move(bound)).first;
   }
   return &found->second;
+}
+
+Status DeviceSession::copyInput(const gradc_artifact_port &port, Staged &staged, const void *host,
+                                bool beside) {
+  uint64_t bytes = port.tensor.bytes;
+  if (!staged.memory.data())
+    staged.memory = DeviceMemory(*device, bytes);
+  if (!staged.memory.data())
+    return outOfMemory("a copy of an input", bytes);
+  return beside ? device->copyInBeside(staged.memory.data(), host, bytes)
+                : device->copyIn(staged.memory.data(), host, bytes);
 }
 
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
@@ -270,21 +293,36 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
       bound.program.bindInput(i, inputs[i]);
       continue;
     }
-    uint64_t bytes = expected[i].tensor.bytes;
-    if (!bound.staging[i].data())
-      bound.staging[i] = DeviceMemory(*device, bytes);
-    std::byte *copy = bound.staging[i].data();
-    if (!copy)
-      return outOfMemory("a copy of an input", bytes);
-    if (Status copied = device->copyIn(copy, inputs[i], bytes); !copied.ok())
-      return copied;
-    bound.program.bindInput(i, copy);
+    Staged &staged = bound.staging[i];
+    if (bound.ahead[i].host == inputs[i])
+      std::swap(staged, bound.ahead[i]);
+    else if (Status s = copyInput(expected[i], staged, inputs[i], /*beside=*/false); !s.ok())
+      return s;
+    bound.ahead[i].host = staged.host = nullptr;
+    bound.program.bindInput(i, staged.memory.data());
   }
   return {};
 }
 
-Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                          std::span<void *const> outputs) {
+Status DeviceSession::stage(const gradc_artifact_entry &entry,
+                            std::span<const void *const> inputs) {
+  auto bound = bind(entry);
+  if (!bound)
+    return bound.status();
+  auto expected = ports(entry.inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i])
+      continue;
+    Staged &ahead = (*bound)->ahead[i];
+    if (Status s = copyInput(expected[i], ahead, inputs[i], /*beside=*/true); !s.ok())
+      return s;
+    ahead.host = inputs[i];
+  }
+  return {};
+}
+
+Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                            std::span<void *const> outputs) {
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
@@ -305,7 +343,7 @@ Status DeviceSession::run(const gradc_artifact_entry &entry, std::span<const voi
                                      results[i].tensor.bytes);
           !s.ok())
         return s;
-  return device->synchronize();
+  return {};
 }
 
 Status DeviceSession::fetch(void *host, const void *memory, uint64_t bytes) {

@@ -3,6 +3,7 @@
 #ifndef RUNTIME_CORE_SESSION_H
 #define RUNTIME_CORE_SESSION_H
 
+#include "runtime/core/HostMemory.h"
 #include "runtime/core/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -72,8 +73,26 @@ public:
   /// Runs an entry. `inputs` and `outputs` point to one row-major host buffer a port, in the
   /// entry's order; an output may be null. Inputs aligned to 64 bytes are read in place, others are
   /// copied.
-  virtual Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                     std::span<void *const> outputs) = 0;
+  Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+             std::span<void *const> outputs) {
+    Status started = start(entry, inputs, outputs);
+    return started.ok() ? finish() : started;
+  }
+  /// The two halves of `run`. Inputs stay as they are until `finish` has returned, which is when
+  /// outputs are there. On the host's CPUs the first half is all of it.
+  virtual Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                       std::span<void *const> outputs) = 0;
+  virtual Status finish() = 0;
+
+  /// Whether it computes in memory of its own, beside the host.
+  virtual bool runsBeside() const = 0;
+  /// Between `start` and `finish`: brings inputs of the entry's next run, which then passes the
+  /// same pointers, to the device meanwhile. Null ones come with that run.
+  virtual Status stage(const gradc_artifact_entry &entry, std::span<const void *const> inputs) = 0;
+  /// Whether `finish` would not have to wait.
+  virtual bool hasEnded() = 0;
+  /// Memory that inputs are best kept in. The session outlives it.
+  virtual std::shared_ptr<HostMemory> hostMemory() = 0;
 
   /// Whether runs write down when their launches begin and end; off at first.
   virtual void profile(bool on) = 0;

@@ -4,24 +4,27 @@
 #include "runtime/core/Text.h"
 
 #include <algorithm>
-#include <new>
 
 namespace gradc {
 
-static constexpr size_t alignment = 64;
-
-void Batch::Free::operator()(std::byte *bytes) const {
-  ::operator delete[](bytes, std::align_val_t(alignment));
+/// Of a field, for so many rows: whole cache lines, so that no two buffers share one.
+static size_t bufferBytes(const Field &field, int64_t capacity) {
+  constexpr size_t line = 64;
+  return (field.bytes() * size_t(capacity) + line) / line * line;
 }
 
-Batch::Batch(std::span<const Field> fields, int64_t capacity) {
-  for (const Field &field : fields) {
-    // Whole cache lines, so that no two buffers share one.
-    size_t bytes = (field.bytes() * size_t(capacity) + alignment) / alignment * alignment;
-    buffers.emplace_back(
-        static_cast<std::byte *>(::operator new[](bytes, std::align_val_t(alignment))));
-    totalBytes += bytes;
-  }
+static size_t batchBytes(std::span<const Field> fields, int64_t capacity) {
+  size_t bytes = 0;
+  for (const Field &field : fields)
+    bytes += bufferBytes(field, capacity);
+  return bytes;
+}
+
+Batch::Batch(std::span<const Field> fields, int64_t capacity, std::shared_ptr<HostMemory> where)
+    : memory(std::move(where)), totalBytes(batchBytes(fields, capacity)) {
+  for (const Field &field : fields)
+    buffers.emplace_back(static_cast<std::byte *>(memory->allocate(bufferBytes(field, capacity))),
+                         Free{memory.get()});
 }
 
 namespace {
@@ -41,6 +44,7 @@ public:
   std::unique_ptr<Iterator> iterate() const override {
     return makeLoader(*table, rule, rows(), options);
   }
+  Batch allocate() const override { return Batch(fields(), batchSize(), options.hostMemory); }
 
 private:
   std::shared_ptr<const Table> table;
@@ -59,7 +63,7 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
     return Status::error(text(table->origin(), " gives ", table->rows(),
                               " rows, expected at least one batch of ", rule.size));
   // The step's own batch, and those ahead of it.
-  size_t bytes = Batch(table->fields(), rule.size).bytes();
+  size_t bytes = batchBytes(table->fields(), rule.size);
   size_t batches = options.budget / std::max<size_t>(bytes, 1);
   size_t least = rule.skips ? 3 : 2;
   if (batches < least)

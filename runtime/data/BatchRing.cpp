@@ -14,7 +14,7 @@ void BatchRing::grow(size_t size) {
   first = 0;
   while (slots.size() < size) {
     slots.push_back(std::make_unique<Slot>());
-    slots.back()->batch = Batch(table.fields(), rule.size);
+    slots.back()->batch = Batch(table.fields(), rule.size, memory);
   }
 }
 

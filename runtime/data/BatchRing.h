@@ -50,8 +50,10 @@ struct Outcome {
 class BatchRing {
 public:
   /// A batch has a stage behind it to claim, or none.
-  BatchRing(const Table &table, const BatchRule &rule, bool hasStage)
-      : table(table), rule(rule), hasStage(hasStage), planner(table, rule) {}
+  BatchRing(const Table &table, const BatchRule &rule, bool hasStage,
+            std::shared_ptr<HostMemory> memory)
+      : table(table), rule(rule), hasStage(hasStage), memory(std::move(memory)),
+        planner(table, rule) {}
 
   size_t size() const { return slots.size(); }
   /// Never fewer.
@@ -88,6 +90,7 @@ private:
   const Table &table;
   const BatchRule rule;
   const bool hasStage;
+  const std::shared_ptr<HostMemory> memory;
   BatchPlanner planner;
   std::vector<std::unique_ptr<Slot>> slots;
   size_t first = 0;

@@ -8,6 +8,7 @@
 #ifndef RUNTIME_DATA_DATASET_H
 #define RUNTIME_DATA_DATASET_H
 
+#include "runtime/core/HostMemory.h"
 #include "runtime/core/Status.h"
 #include "runtime/data/Row.h"
 
@@ -92,7 +93,7 @@ struct Position {
 class Batch {
 public:
   Batch() = default;
-  Batch(std::span<const Field> fields, int64_t capacity);
+  Batch(std::span<const Field> fields, int64_t capacity, std::shared_ptr<HostMemory> memory);
 
   std::byte *field(size_t index) { return buffers[index].get(); }
   const std::byte *field(size_t index) const { return buffers[index].get(); }
@@ -107,8 +108,10 @@ public:
 
 private:
   struct Free {
-    void operator()(std::byte *bytes) const;
+    HostMemory *memory = nullptr;
+    void operator()(std::byte *bytes) const { memory->release(bytes); }
   };
+  std::shared_ptr<HostMemory> memory;
   std::vector<std::unique_ptr<std::byte[], Free>> buffers;
   size_t totalBytes = 0;
 };
@@ -183,8 +186,7 @@ public:
   /// Rows that an epoch leaves out because they do not fill a batch.
   virtual int64_t droppedRows() const = 0;
   virtual std::unique_ptr<Iterator> iterate() const = 0;
-
-  Batch allocate() const { return Batch(fields(), batchSize()); }
+  virtual Batch allocate() const = 0;
 };
 
 } // namespace gradc

@@ -36,7 +36,8 @@ class Loader final : public Iterator {
 public:
   Loader(const Table &table, const BatchRule &rule, int64_t rows, const LoaderOptions &options)
       : table(table), rule(rule), rows(rows), options(options),
-        ring(table, rule, options.batchStage != nullptr), tuner(options.limits) {
+        ring(table, rule, options.batchStage != nullptr, options.hostMemory),
+        tuner(options.limits) {
     for (const Field &field : table.fields())
       rowBytes.push_back(field.bytes());
     scratches.push_back(std::make_unique<Scratch>());

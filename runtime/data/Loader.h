@@ -14,7 +14,8 @@ struct LoaderOptions {
   size_t memory = SIZE_MAX;        ///< with what the table keeps
   std::vector<std::string> stages; ///< names, by the numbers that they are metered by
   bool rowByRow = false;           ///< rather than field by field
-  std::shared_ptr<const BatchStage> batchStage; ///< null: none
+  std::shared_ptr<const BatchStage> batchStage;                                ///< null: none
+  std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
 };
 
 /// Gives out what `rule` makes of the table's rows. The table outlives it. What batches hold does

@@ -217,6 +217,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   options.stages = std::move(pipeline.stages);
   options.rowByRow = pipeline.rowByRow;
   options.batchStage = std::move(pipeline.batchStage);
+  options.hostMemory = context.hostMemory;
   options.memory = options.budget;
   if (pipeline.cached)
     options.budget /= 4;

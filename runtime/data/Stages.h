@@ -47,6 +47,7 @@ struct DataContext {
   std::vector<SourceArray> arrays;   ///< in place of the source's files; none: those
   std::string file;                  ///< one of several that a source is built for; "": all
   std::shared_ptr<DataState> state;  ///< null: none is kept
+  std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
   std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
 };

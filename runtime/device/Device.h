@@ -2,6 +2,7 @@
 #ifndef RUNTIME_DEVICE_DEVICE_H
 #define RUNTIME_DEVICE_DEVICE_H
 
+#include "runtime/core/HostMemory.h"
 #include "runtime/core/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -63,6 +64,15 @@ public:
   /// soon as it returns; that of `copyOut` holds the bytes when `synchronize` has returned.
   virtual Status copyIn(void *device, const void *host, uint64_t bytes) = 0;
   virtual Status copyOut(void *host, const void *device, uint64_t bytes) = 0;
+  /// As `copyIn`, but beside the launches under way, which must not touch `device`; `host` stays as
+  /// it is until `synchronize` has returned.
+  virtual Status copyInBeside(void *device, const void *host, uint64_t bytes) {
+    return copyIn(device, host, bytes);
+  }
+  /// What `copyInBeside` reads without another copy on the host. Outlived by the device.
+  virtual std::shared_ptr<HostMemory> hostMemory() { return std::make_shared<PageableMemory>(); }
+  /// Whether all launches and copies have ended.
+  virtual bool isIdle() { return true; }
 
   virtual Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) = 0;
   /// Prepares calls that need at most so much workspace each. `wanted` has one element a kernel,

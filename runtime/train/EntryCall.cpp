@@ -37,6 +37,7 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
 
   auto inputs = portsOf(artifact, entry.inputs);
   call->inputs.resize(inputs.size());
+  call->staged.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].role != GRADC_ROLE_DATA) {
       call->scalars.push_back({inputs[i].role, {}});
@@ -77,7 +78,7 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   return call;
 }
 
-Status EntryCall::run(const Batch &batch, const StepScalars &values) {
+Status EntryCall::start(const Batch &batch, const StepScalars &values) {
   for (const DataInput &input : dataInputs)
     inputs[input.port] = batch.field(input.field);
   for (Scalar &scalar : scalars) {
@@ -96,7 +97,17 @@ Status EntryCall::run(const Batch &batch, const StepScalars &values) {
       break;
     }
   }
-  Status status = session.run(entry, inputs, outputs);
+  return session.start(entry, inputs, outputs);
+}
+
+Status EntryCall::stage(const Batch &next) {
+  for (const DataInput &input : dataInputs)
+    staged[input.port] = next.field(input.field);
+  return session.stage(entry, staged);
+}
+
+Status EntryCall::finish() {
+  Status status = session.finish();
   for (size_t i = 0; i < theMetrics.size(); ++i)
     theMetrics[i].value = metricValues[i];
   return status;

@@ -47,8 +47,7 @@ Status Loop::prepare(const Checkpoint *resume) {
     return phase.status();
   training = std::move(*phase);
   const Dataset &dataset = *training.dataset;
-  iterator = dataset.iterate();
-  batch = dataset.allocate();
+  walk.emplace(training);
   if (resume) {
     const TrainPosition &position = resume->position();
     if (position.rows != uint64_t(dataset.rows()))
@@ -56,7 +55,7 @@ Status Loop::prepare(const Checkpoint *resume) {
                                 " training rows, the data now gives ", dataset.rows()));
     if (Status status = resume->restore(session); !status.ok())
       return status;
-    if (Status status = iterator->restore(position.data); !status.ok())
+    if (Status status = walk->restore(position.data); !status.ok())
       return status;
     done = checkpointedAt = int64_t(position.step);
     lastCheckpoint = resume->file();
@@ -93,7 +92,7 @@ Status Loop::prepare(const Checkpoint *resume) {
     if (Status status = trace.open(options.trace); !status.ok())
       return status;
     session.profile(true);
-    iterator->trace();
+    walk->iterator().trace();
   }
 
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
@@ -140,7 +139,7 @@ Status Loop::trainSteps() {
   if (lastStep < Job::unlimited)
     summary.losses.reserve(size_t(std::min<int64_t>(lastStep - std::min(lastStep, done), 1 << 20)));
   lastTime = Clock::now();
-  while (!isDone() && !stopped)
+  while (!isLast(done, walk->position()) && !stopped)
     if (Status status = step(); !status.ok())
       return status;
   return {};
@@ -149,15 +148,16 @@ Status Loop::trainSteps() {
 Status Loop::step() {
   // 1. A batch.
   Clock::time_point begin = Clock::now();
-  if (Status status = iterator->next(batch); !status.ok())
+  if (Status status = walk->fetch(); !status.ok())
     return status;
   Clock::time_point fetched = Clock::now();
 
   // 2. The step.
-  EntryCall &call = training.callFor(batch);
+  const Batch &batch = walk->batch();
   StepScalars scalars{job.learningRate, done + 1, job.seed};
-  if (Status status = call.run(batch, scalars); !status.ok())
+  if (Status status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
+  EntryCall &call = walk->call();
   Clock::time_point now = Clock::now();
   ++done;
   samples += double(batch.rows);
@@ -170,11 +170,11 @@ Status Loop::step() {
   report.learningRate = job.learningRate;
   report.gradientNorm = call.gradientNorm();
   report.metrics = call.metrics();
-  report.inputMilliseconds = millisecondsBetween(begin, fetched);
+  report.inputMilliseconds = millisecondsBetween(begin, fetched) + 1e3 * walk->held();
   report.milliseconds = millisecondsBetween(lastTime, now);
   lastTime = now;
   log.step(report);
-  input->step(report, batch, *iterator);
+  input->step(report, batch, walk->iterator());
   traceStep(call, begin, fetched, now);
   if (!call.proceeded())
     return stopForNonFinite(call);
@@ -193,7 +193,7 @@ void Loop::traceStep(const EntryCall &call, Clock::time_point begin, Clock::time
   trace.span("step", "step", nanoseconds(begin), nanoseconds(end), done);
   trace.span("wait for input", "input", nanoseconds(begin), nanoseconds(fetched), done);
   trace.launches(session, call.calledEntry());
-  iterator->takeSpans(inputSpans);
+  walk->iterator().takeSpans(inputSpans);
   for (const InputSpan &span : inputSpans)
     trace.input(span);
   // The next step's time does not count the writing.
@@ -243,11 +243,11 @@ Status Loop::finish() {
     log.line("export").string("path", job.exportPath);
   }
 
-  input->finish(done, *iterator);
+  input->finish(done, walk->iterator());
   {
     LogLine line = log.line("done");
     line.integer("step", done)
-        .integer("epochs", int64_t(iterator->position().epoch))
+        .integer("epochs", int64_t(walk->position().epoch))
         .real("seconds", summary.seconds)
         .real("samples_per_second", summary.samplesPerSecond);
     if (!summary.losses.empty())
@@ -281,7 +281,7 @@ Status Loop::evaluateNow() {
   summary.evaluation = std::move(*result);
   evaluatedAt = done;
   // The epoch of the last step, which the end of the job may have cut short.
-  Position position = iterator->position();
+  Position position = walk->position();
   int64_t size = training.dataset->batchSize();
   int64_t batches = (int64_t(position.row) + size - 1) / size;
   int64_t perEpoch = training.dataset->batchesPerEpoch();
@@ -302,8 +302,8 @@ Status Loop::evaluateNow() {
 
 Status Loop::checkpointNow() {
   std::string path = checkpoints.file(done);
-  TrainPosition position = {uint64_t(done), iterator->position(),
-                            uint64_t(training.dataset->rows()), job.seed, *job.dataState};
+  TrainPosition position = {uint64_t(done), walk->position(), uint64_t(training.dataset->rows()),
+                            job.seed, *job.dataState};
   if (Status status = writeCheckpoint(path, session, position); !status.ok()) {
     std::string kept = lastCheckpoint.empty()
                            ? ""

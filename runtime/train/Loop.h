@@ -7,7 +7,7 @@
 #include "runtime/train/InputWatch.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Log.h"
-#include "runtime/train/Phase.h"
+#include "runtime/train/PhaseWalk.h"
 #include "runtime/train/Progress.h"
 #include "runtime/train/Trace.h"
 
@@ -44,8 +44,8 @@ private:
   template <typename Work> Status traced(const char *name, Work &&work);
   Status stopForNonFinite(EntryCall &call);
   /// How many epochs there are is known before; how many steps that takes may be not.
-  bool isDone() const {
-    return done >= lastStep || int64_t(iterator->position().epoch) >= job.epochs;
+  bool isLast(int64_t steps, Position position) const {
+    return steps >= lastStep || int64_t(position.epoch) >= job.epochs;
   }
   bool interrupted() const { return options.interrupt && options.interrupt->load() != 0; }
 
@@ -54,8 +54,7 @@ private:
   const TrainOptions &options;
   Phase training;
   std::optional<Phase> evaluation;
-  std::unique_ptr<Iterator> iterator;
-  Batch batch;
+  std::optional<PhaseWalk> walk;
   Log log;
   Trace trace;
   std::optional<Progress> progress;

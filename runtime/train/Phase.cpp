@@ -4,6 +4,7 @@
 #include "runtime/core/Text.h"
 #include "runtime/data/ArraySource.h"
 #include "runtime/data/Stages.h"
+#include "runtime/train/PhaseWalk.h"
 
 namespace gradc {
 
@@ -21,6 +22,7 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
   if (name == "train")
     context.arrays = job.fields;
   context.tailAllowed = tailEntry != nullptr;
+  context.hostMemory = session.hostMemory();
   if (hasModels(data)) {
     auto host = session.onHost();
     if (!host)
@@ -31,6 +33,7 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
   if (!dataset)
     return dataset.status();
   Phase phase;
+  phase.session = &session;
   phase.dataset = std::move(*dataset);
 
   auto mismatch = [&](const char *which, int64_t expected, int64_t found) {
@@ -62,21 +65,20 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
   for (const Metric &metric : phase.whole->metrics())
     sums.push_back({metric.name, 0});
 
-  auto iterator = phase.dataset->iterate();
-  Batch batch = phase.dataset->allocate();
+  PhaseWalk walk(phase);
   int64_t rows = 0;
   do {
-    if (Status status = iterator->next(batch); !status.ok())
+    if (Status status = walk.fetch(); !status.ok())
       return status;
-    EntryCall &call = phase.callFor(batch);
-    if (Status status = call.run(batch, {.seed = seed}); !status.ok())
+    if (Status status = walk.run({.seed = seed}, !walk.batch().endsEpoch); !status.ok())
       return status;
-    auto weight = double(batch.rows);
+    EntryCall &call = walk.call();
+    auto weight = double(walk.batch().rows);
     sums[0].value += call.loss() * weight;
     for (size_t i = 0; i < call.metrics().size(); ++i)
       sums[i + 1].value += call.metrics()[i].value * weight;
-    rows += batch.rows;
-  } while (!batch.endsEpoch);
+    rows += walk.batch().rows;
+  } while (!walk.batch().endsEpoch);
   for (Metric &sum : sums)
     sum.value /= double(rows);
   return sums;

@@ -9,6 +9,7 @@
 namespace gradc {
 
 struct Phase {
+  Session *session = nullptr; ///< outlives it
   std::shared_ptr<const Dataset> dataset;
   std::unique_ptr<EntryCall> whole, tail; ///< no tail: null
 

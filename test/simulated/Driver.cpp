@@ -22,6 +22,7 @@ enum Error {
   outOfMemory = 2,
   invalidImage = 200,
   notFound = 500,
+  notReady = 600,
   launchFailed = 719
 };
 
@@ -260,6 +261,7 @@ int cuStreamDestroy_v2(void *stream) {
   return ok;
 }
 int cuStreamSynchronize(void *stream) { return streamOf(stream)->drain(); }
+int cuStreamQuery(void *stream) { return streamOf(stream)->queue.empty() ? ok : notReady; }
 int cuStreamBeginCapture_v2(void *stream, int) {
   streamOf(stream)->capture = std::make_unique<Graph>();
   return ok;

@@ -1,9 +1,10 @@
-// A CUDA GPU: one stream in which copies and launches follow each other; an entry's launches are
-// captured in a graph once and started with one call from then on.
+// A CUDA GPU: one stream in which copies and launches follow each other, and one for copies beside
+// them; an entry's launches are captured in a graph once and started with one call from then on.
 #include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/device/cuda/Libraries.h"
+#include "runtime/device/cuda/PinnedMemory.h"
 
 #include <algorithm>
 #include <charconv>
@@ -39,7 +40,8 @@ struct Pinned {
   Handle released = nullptr; ///< event: the copy out of it has ended
 };
 
-/// An entry's launches, captured. It holds as long as they have the same slices.
+/// An entry's launches, captured with their slices: of inputs there are two copies, one for the
+/// step under way and one for the next.
 struct Captured {
   const Launch *launches;
   size_t count;
@@ -61,6 +63,9 @@ public:
   void release(void *memory, uint64_t bytes) override;
   Status copyIn(void *device, const void *host, uint64_t bytes) override;
   Status copyOut(void *host, const void *device, uint64_t bytes) override;
+  Status copyInBeside(void *device, const void *host, uint64_t bytes) override;
+  std::shared_ptr<HostMemory> hostMemory() override { return pinned; }
+  bool isIdle() override { return driver->streamQuery(stream) == 0; }
   Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) override;
   Result<LibraryCalls> prepareCalls(std::span<const gradc_artifact_call *const> wanted,
                                     uint64_t mostWorkspace) override {
@@ -78,6 +83,7 @@ private:
     return reinterpret_cast<cuda::Address>(memory);
   }
   Status reserve(Pinned &buffer, size_t bytes);
+  Status copyBuffered(void *device, const void *host, uint64_t bytes, Handle along);
   Status enqueue(const Launch &launch);
   Status runTimed(std::span<const Launch> launches, int64_t *times);
   Result<Handle> graphOf(std::span<const Launch> launches);
@@ -85,9 +91,10 @@ private:
 
   std::shared_ptr<const Driver> driver;
   cuda::Device device = 0;
-  Handle context = nullptr, stream = nullptr;
+  Handle context = nullptr, stream = nullptr, copies = nullptr;
   std::string name;
   int sm = 0;
+  std::shared_ptr<cuda::PinnedMemory> pinned;
   Pinned in[2];
   unsigned nextIn = 0;
   std::byte *landed = nullptr; ///< pinned
@@ -104,8 +111,9 @@ private:
 };
 
 CudaDevice::~CudaDevice() {
-  if (stream)
-    driver->streamSynchronize(stream);
+  for (Handle one : {copies, stream})
+    if (one)
+      driver->streamSynchronize(one);
   for (Captured &graph : graphs)
     driver->graphExecDestroy(graph.executable);
   libraries.close();
@@ -119,8 +127,9 @@ CudaDevice::~CudaDevice() {
   }
   if (landed)
     driver->memFreeHost(landed);
-  if (stream)
-    driver->streamDestroy(stream);
+  for (Handle one : {copies, stream})
+    if (one)
+      driver->streamDestroy(one);
   if (context)
     driver->primaryCtxRelease(device);
 }
@@ -145,10 +154,12 @@ Status CudaDevice::start() {
         std::pair(driver->ctxSetCurrent(context), "cannot use the CUDA device"),
         std::pair(driver->streamCreate(&stream, 1 /*apart from the default stream*/),
                   "cannot create a CUDA stream"),
+        std::pair(driver->streamCreate(&copies, 1), "cannot create a CUDA stream"),
         std::pair(driver->memAllocHost(&memory, landing), "no pinned memory")})
     if (Status s = driver->check(code, what); !s.ok())
       return s;
   landed = static_cast<std::byte *>(memory);
+  pinned = std::make_shared<cuda::PinnedMemory>(driver, context);
   name = deviceName;
   sm = 10 * major + minor;
   return {};
@@ -174,7 +185,8 @@ void *CudaDevice::allocate(uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
   if (driver->memAlloc(&memory, bytes) != 0)
     return nullptr;
-  if (driver->memset(memory, 0, bytes, stream) != 0) {
+  // Zeros now: a copy may come before what `stream` still has to do.
+  if (driver->memset(memory, 0, bytes, copies) != 0 || driver->streamSynchronize(copies) != 0) {
     driver->memFree(memory);
     return nullptr;
   }
@@ -210,6 +222,18 @@ Status CudaDevice::reserve(Pinned &buffer, size_t bytes) {
 }
 
 Status CudaDevice::copyIn(void *to, const void *host, uint64_t bytes) {
+  return copyBuffered(to, host, bytes, stream);
+}
+
+Status CudaDevice::copyInBeside(void *to, const void *host, uint64_t bytes) {
+  if (!pinned->holds(host, bytes))
+    return copyBuffered(to, host, bytes, copies);
+  return driver->check(driver->copyIn(addressOf(to), host, bytes, copies),
+                       "cannot copy to the GPU");
+}
+
+/// By way of pinned buffers.
+Status CudaDevice::copyBuffered(void *to, const void *host, uint64_t bytes, Handle along) {
   for (uint64_t at = 0; at < bytes; at += chunk) {
     size_t size = std::min<uint64_t>(chunk, bytes - at);
     Pinned &buffer = in[nextIn];
@@ -217,9 +241,9 @@ Status CudaDevice::copyIn(void *to, const void *host, uint64_t bytes) {
     if (Status s = reserve(buffer, size); !s.ok())
       return s;
     std::memcpy(buffer.memory, static_cast<const std::byte *>(host) + at, size);
-    int copied = driver->copyIn(addressOf(to) + at, buffer.memory, size, stream);
+    int copied = driver->copyIn(addressOf(to) + at, buffer.memory, size, along);
     if (copied == 0)
-      copied = driver->eventRecord(buffer.released, stream);
+      copied = driver->eventRecord(buffer.released, along);
     if (Status s = driver->check(copied, "cannot copy to the GPU"); !s.ok())
       return s;
   }
@@ -240,6 +264,8 @@ Status CudaDevice::copyOut(void *host, const void *from, uint64_t bytes) {
 
 Status CudaDevice::synchronize() {
   Status s = driver->check(driver->streamSynchronize(stream), "a step failed on the GPU");
+  if (s.ok())
+    s = driver->check(driver->streamSynchronize(copies), "a copy failed");
   for (const Pending &copy : pending)
     if (s.ok())
       std::memcpy(copy.host, landed + copy.offset, copy.bytes);
@@ -297,14 +323,17 @@ Result<Handle> CudaDevice::graphOf(std::span<const Launch> launches) {
   // 1. Captured before? An entry's slices lie behind each other.
   const void *const *slices = launches.front().slices;
   size_t count = countSlices(launches);
+  std::vector<std::vector<Captured>::iterator> known;
   for (auto at = graphs.begin(); at != graphs.end(); ++at) {
     if (at->launches != launches.data() || at->count != launches.size())
       continue;
     if (std::equal(at->slices.begin(), at->slices.end(), slices, slices + count))
       return at->executable;
-    driver->graphExecDestroy(at->executable);
-    graphs.erase(at);
-    break;
+    known.push_back(at);
+  }
+  if (known.size() == 2) {
+    driver->graphExecDestroy(known.front()->executable);
+    graphs.erase(known.front());
   }
 
   // 2. What is enqueued while the stream captures becomes the graph. A library may load its code at

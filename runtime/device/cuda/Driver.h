@@ -52,6 +52,7 @@ constexpr int oldestDriver = 12000;
   CALL(streamCreate, "cuStreamCreate", (Handle * stream, unsigned flags))                          \
   CALL(streamDestroy, "cuStreamDestroy_v2", (Handle stream))                                       \
   CALL(streamSynchronize, "cuStreamSynchronize", (Handle stream))                                  \
+  CALL(streamQuery, "cuStreamQuery", (Handle stream))                                              \
   CALL(streamBeginCapture, "cuStreamBeginCapture_v2", (Handle stream, int mode))                   \
   CALL(streamEndCapture, "cuStreamEndCapture", (Handle stream, Handle * graph))                    \
   CALL(graphInstantiate, "cuGraphInstantiateWithFlags",                                            \

@@ -149,6 +149,25 @@ TEST_P(Conformance, ACopyInTakesItsBytesAtOnce) {
   EXPECT_EQ(back, expected);
 }
 
+TEST_P(Conformance, ACopyBesideIsThereOnceSynchronized) {
+  constexpr size_t count = (9 << 20) / 4;
+  std::shared_ptr<HostMemory> memory = device->hostMemory();
+  auto *kept = static_cast<int *>(memory->allocate(count * 4));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(kept) % 64, 0u);
+  std::iota(kept, kept + count, 7);
+  std::vector<int> other(count), back(count);
+  std::iota(other.begin(), other.end(), 1000000);
+  for (const int *host : {static_cast<const int *>(kept), static_cast<const int *>(other.data())}) {
+    DeviceMemory to(*device, count * 4);
+    ASSERT_TRUE(device->copyInBeside(to.data(), host, to.size()).ok());
+    ASSERT_TRUE(device->synchronize().ok());
+    ASSERT_TRUE(device->copyOut(back.data(), to.data(), to.size()).ok());
+    ASSERT_TRUE(device->synchronize().ok());
+    EXPECT_TRUE(std::equal(back.begin(), back.end(), host));
+  }
+  memory->release(kept);
+}
+
 TEST_P(Conformance, SmallCopiesOutMeetTheirOwnBytes) {
   DeviceMemory memory(*device, 64 * 200);
   std::vector<int> host(16 * 200), back(200, -1);
@@ -170,6 +189,48 @@ TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
     expectNear(run(*session, "train", seed), run(*host, "train", seed));
   for (uint32_t i = 0; i < artifact->states().size(); ++i)
     expectNear(state(*session, i), state(*host, i));
+}
+
+/// Buffers as a loader has them: while one is read by a step, the next batch comes in another.
+TEST_P(Conformance, StagedInputsAreThoseOfTheNextRun) {
+  auto host = open("");
+  const gradc_artifact_entry *entry = session->findEntry("train");
+  std::shared_ptr<HostMemory> memory = session->hostMemory();
+  constexpr int buffers = 3, steps = 7;
+  std::vector<std::vector<void *>> kept(buffers);
+  auto fill = [&](int step) {
+    auto given = inputsOf(*entry, step + 1);
+    std::vector<void *> &buffer = kept[size_t(step % buffers)];
+    buffer.resize(given.size());
+    std::vector<const void *> inputs;
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (!buffer[i])
+        buffer[i] = memory->allocate(given[i].size());
+      std::memcpy(buffer[i], given[i].data(), given[i].size());
+      inputs.push_back(buffer[i]);
+    }
+    return inputs;
+  };
+  std::vector<const void *> inputs = fill(0);
+  for (int step = 0; step < steps; ++step) {
+    std::vector<std::vector<float>> results;
+    std::vector<void *> outputs;
+    for (const auto &port : artifact->elements<gradc_artifact_port>(entry->outputs))
+      outputs.push_back(results.emplace_back(port.tensor.bytes / 4 + 1).data());
+    ASSERT_TRUE(session->start(*entry, inputs, outputs).ok());
+    inputs = fill(step + 1);
+    if (step != 3) // one comes with its run
+      ASSERT_TRUE(session->stage(*entry, inputs).ok());
+    ASSERT_TRUE(session->finish().ok());
+    EXPECT_TRUE(session->hasEnded());
+    std::vector<float> all;
+    for (auto &result : results)
+      all.insert(all.end(), result.begin(), result.end() - 1);
+    expectNear(all, run(*host, "train", step + 1));
+  }
+  for (auto &buffer : kept)
+    for (void *one : buffer)
+      memory->release(one);
 }
 
 TEST_P(Conformance, TheSameBitsEveryTime) {

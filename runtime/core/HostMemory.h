@@ -1,0 +1,31 @@
+// Where the host keeps what a device reads.
+#ifndef RUNTIME_CORE_HOSTMEMORY_H
+#define RUNTIME_CORE_HOSTMEMORY_H
+
+#include <cstddef>
+#include <new>
+
+namespace gradc {
+
+/// One caller at a time.
+class HostMemory {
+public:
+  virtual ~HostMemory() = default;
+  /// Aligned to 64 bytes. Throws std::bad_alloc when there is none.
+  virtual void *allocate(size_t bytes) = 0;
+  virtual void release(void *memory) = 0;
+};
+
+/// Memory as any other.
+class PageableMemory final : public HostMemory {
+public:
+  void *allocate(size_t bytes) override { return ::operator new[](bytes, alignment); }
+  void release(void *memory) override { ::operator delete[](memory, alignment); }
+
+private:
+  static constexpr std::align_val_t alignment{64};
+};
+
+} // namespace gradc
+
+#endif

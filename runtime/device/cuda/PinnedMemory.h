@@ -1,0 +1,52 @@
+// Memory of the host that a GPU copies from while the host goes on.
+#ifndef RUNTIME_DEVICE_CUDA_PINNEDMEMORY_H
+#define RUNTIME_DEVICE_CUDA_PINNEDMEMORY_H
+
+#include "runtime/core/HostMemory.h"
+#include "runtime/device/cuda/Driver.h"
+
+#include <map>
+
+namespace gradc::cuda {
+
+/// Pageable where the driver has no more of the other kind.
+class PinnedMemory final : public HostMemory {
+public:
+  PinnedMemory(std::shared_ptr<const Driver> driver, Handle context)
+      : driver(std::move(driver)), context(context) {}
+
+  void *allocate(size_t bytes) override {
+    void *memory = nullptr;
+    driver->ctxSetCurrent(context);
+    if (driver->memAllocHost(&memory, bytes) != 0)
+      return pageable.allocate(bytes);
+    pinned[static_cast<const std::byte *>(memory)] = bytes;
+    return memory;
+  }
+  void release(void *memory) override {
+    if (pinned.erase(static_cast<const std::byte *>(memory)) == 0)
+      return pageable.release(memory);
+    driver->ctxSetCurrent(context);
+    driver->memFreeHost(memory);
+  }
+
+  /// Whether those bytes were allocated here, and pinned.
+  bool holds(const void *memory, size_t bytes) const {
+    auto *begin = static_cast<const std::byte *>(memory);
+    auto after = pinned.upper_bound(begin);
+    if (after == pinned.begin())
+      return false;
+    auto [block, size] = *std::prev(after);
+    return begin + bytes <= block + size;
+  }
+
+private:
+  std::shared_ptr<const Driver> driver;
+  Handle context;
+  PageableMemory pageable;
+  std::map<const std::byte *, size_t> pinned; ///< bytes of each block, by its begin
+};
+
+} // namespace gradc::cuda
+
+#endif
