@@ -44,6 +44,8 @@ namespace {
 
 /// Reductions up to this many elements may be repeated inside another reduction.
 constexpr int64_t nestedReductionLimit = 16384;
+/// A kernel of up to this many elements takes no longer than its launch.
+constexpr int64_t smallRoot = 4096;
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
@@ -290,6 +292,8 @@ private:
     from->ops.clear();
   }
 
+  static bool isSmall(Group *group) { return group->root.getNumElements() <= smallRoot; }
+
   bool mayMerge(Group *a, Group *b) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
@@ -313,10 +317,12 @@ private:
       else
         external = true;
     }
-    // Users with one root space that do not depend on each other become one kernel.
+    // Users with one root space that do not depend on each other become one kernel. Where they
+    // share a number alone that saves launches, and keeps large ones from their contractions'
+    // kernels.
     for (size_t i = 0; i < users.size(); ++i)
       for (size_t j = users.size() - 1; j > i; --j)
-        if (mayMerge(users[i], users[j])) {
+        if ((typeOf(op).getRank() > 0 || isSmall(users[i])) && mayMerge(users[i], users[j])) {
           merge(users[i], users[j]);
           users.remove(users[j]);
         }

@@ -270,6 +270,39 @@ func.func @scalar_result(%x: tensor<8x32xf32>, %s: tensor<f32>) -> (tensor<8x32x
 
 // -----
 
+// Kernels that share a computed number alone are one while they are small. Large ones stay apart,
+// so that each joins its own contraction.
+
+// CHECK-LABEL: func.func @number_of_small_kernels
+// CHECK-NEXT: %[[R:.*]]:2 = exec.launch @exp_mul(%arg1, %arg0, %arg2)
+// CHECK-NEXT: return %[[R]]#0, %[[R]]#1
+func.func @number_of_small_kernels(%x: tensor<32x128xf32>, %s: tensor<f32>, %y: tensor<32x128xf32>)
+    -> (tensor<32x128xf32>, tensor<32x128xf32>) {
+  %0 = grad.exp %s : tensor<f32>
+  %1 = grad.broadcast %0 dims [] : tensor<f32> -> tensor<32x128xf32>
+  %2 = grad.mul %x, %1 : tensor<32x128xf32>
+  %3 = grad.mul %y, %1 : tensor<32x128xf32>
+  return %2, %3 : tensor<32x128xf32>, tensor<32x128xf32>
+}
+
+// CHECK-LABEL: func.func @number_of_large_kernels
+// CHECK-NEXT: %[[S:.*]] = exec.launch @exp(%arg1)
+// CHECK-NEXT: %[[A:.*]] = exec.launch @matmul_mul(%arg0, %arg2, %[[S]])
+// CHECK-NEXT: %[[B:.*]] = exec.launch @matmul_mul(%arg0, %arg3, %[[S]])
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @number_of_large_kernels(%x: tensor<33x8xf32>, %s: tensor<f32>, %y: tensor<8x128xf32>,
+    %z: tensor<8x128xf32>) -> (tensor<33x128xf32>, tensor<33x128xf32>) {
+  %a = grad.matmul %x, %y : tensor<33x8xf32>, tensor<8x128xf32>
+  %b = grad.matmul %x, %z : tensor<33x8xf32>, tensor<8x128xf32>
+  %0 = grad.exp %s : tensor<f32>
+  %1 = grad.broadcast %0 dims [] : tensor<f32> -> tensor<33x128xf32>
+  %2 = grad.mul %a, %1 : tensor<33x128xf32>
+  %3 = grad.mul %b, %1 : tensor<33x128xf32>
+  return %2, %3 : tensor<33x128xf32>, tensor<33x128xf32>
+}
+
+// -----
+
 // What is broadcast along rows is computed once a row; along columns it would be computed once an
 // element, and stays outside.
 
