@@ -1,6 +1,7 @@
 // A session on any device: chooses the level, owns the state buffers, binds entries and runs them.
 #include "runtime/core/Session.h"
 #include "runtime/core/DataType.h"
+#include "runtime/core/InputCopies.h"
 #include "runtime/core/NonFinite.h"
 #include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
@@ -56,15 +57,10 @@ public:
                                   std::span<const void *const> inputs) override;
 
 private:
-  /// A copy of an input that kernels cannot read in place, and of what.
-  struct Staged {
-    DeviceMemory memory;
-    const void *host = nullptr; ///< copied ahead of its run; else null
-  };
-  /// An entry bound to memory, and copies of its inputs: for the run under way, and the next one.
+  /// An entry bound to memory.
   struct Bound {
     Program program;
-    std::vector<Staged> staging, ahead;
+    InputCopies inputs; ///< of those that kernels cannot read in place
   };
   /// How a state is kept.
   struct Storage {
@@ -83,11 +79,8 @@ private:
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
-  Status copyInput(const gradc_artifact_port &port, Staged &staged, const void *host, bool beside);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
                     std::span<const void *const> inputs, bool inPlace);
-  Result<NonFinite> scanInputs(const gradc_artifact_entry &entry,
-                               std::span<const void *const> inputs);
   std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
   std::span<const gradc_artifact_entry> entries() const {
     return theArtifact->elements<gradc_artifact_entry>(theLevel.entries);
@@ -264,22 +257,10 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
     if (!program.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the outputs of entry ", string(entry.name)));
-    Bound bound{std::move(program), std::vector<Staged>(entry.inputs.count),
-                std::vector<Staged>(entry.inputs.count)};
+    Bound bound{std::move(program), InputCopies(*device, ports(entry.inputs))};
     found = programs.emplace(&entry, std::move(bound)).first;
   }
   return &found->second;
-}
-
-Status DeviceSession::copyInput(const gradc_artifact_port &port, Staged &staged, const void *host,
-                                bool beside) {
-  uint64_t bytes = port.tensor.bytes;
-  if (!staged.memory.data())
-    staged.memory = DeviceMemory(*device, bytes);
-  if (!staged.memory.data())
-    return outOfMemory("a copy of an input", bytes);
-  return beside ? device->copyInBeside(staged.memory.data(), host, bytes)
-                : device->copyIn(staged.memory.data(), host, bytes);
 }
 
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
@@ -293,13 +274,10 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
       bound.program.bindInput(i, inputs[i]);
       continue;
     }
-    Staged &staged = bound.staging[i];
-    if (bound.ahead[i].host == inputs[i])
-      std::swap(staged, bound.ahead[i]);
-    else if (Status s = copyInput(expected[i], staged, inputs[i], /*beside=*/false); !s.ok())
-      return s;
-    bound.ahead[i].host = staged.host = nullptr;
-    bound.program.bindInput(i, staged.memory.data());
+    auto copy = bound.inputs.copy(i, inputs[i]);
+    if (!copy)
+      return copy.status();
+    bound.program.bindInput(i, *copy);
   }
   return {};
 }
@@ -309,15 +287,10 @@ Status DeviceSession::stage(const gradc_artifact_entry &entry,
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
-  auto expected = ports(entry.inputs);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i])
-      continue;
-    Staged &ahead = (*bound)->ahead[i];
-    if (Status s = copyInput(expected[i], ahead, inputs[i], /*beside=*/true); !s.ok())
-      return s;
-    ahead.host = inputs[i];
-  }
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i])
+      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i]); !copied.ok())
+        return copied;
   return {};
 }
 

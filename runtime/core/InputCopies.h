@@ -1,0 +1,36 @@
+// Copies of an entry's inputs on a device whose kernels do not read the host's memory.
+#ifndef RUNTIME_CORE_INPUTCOPIES_H
+#define RUNTIME_CORE_INPUTCOPIES_H
+
+#include "runtime/device/Device.h"
+
+namespace gradc {
+
+/// Two of each input, made when they are needed: for the run that begins, and for the next.
+class InputCopies {
+public:
+  InputCopies(Device &device, std::span<const gradc_artifact_port> ports)
+      : device(device), ports(ports), now(ports.size()), next(ports.size()) {}
+
+  /// Where an input lies on the device for the run that begins: copied now, unless `copyAhead` has
+  /// done it.
+  Result<const std::byte *> copy(uint32_t input, const void *host);
+  /// For the next run, beside the one under way. `host` stays as it is until the device has
+  /// synchronized.
+  Status copyAhead(uint32_t input, const void *host);
+
+private:
+  struct Copy {
+    DeviceMemory memory;
+    const void *host = nullptr; ///< what was copied ahead; else null
+  };
+  Status allocate(uint32_t input, Copy &copy);
+
+  Device &device;
+  std::span<const gradc_artifact_port> ports;
+  std::vector<Copy> now, next;
+};
+
+} // namespace gradc
+
+#endif
