@@ -58,6 +58,8 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.
   pm.addPass(createChooseLibraries({options.libraries}));
   pm.addPass(createSchedule());
+  // A kernel of a group has its schedule; the arena's plan knows the groups.
+  pm.addPass(createGroupLaunches());
   pm.addPass(createPlanMemory());
 }
 

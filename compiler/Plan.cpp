@@ -8,16 +8,12 @@ namespace {
 
 std::string nodeOf(exec::DispatchOp op) {
   auto nodes = op->getAttrOfType<ArrayAttr>("nodes");
-  std::string text;
-  if (nodes)
-    for (auto node : nodes.getAsRange<StringAttr>())
-      text += (text.empty() ? "" : " + ") + node.getValue().str();
-  return text;
+  return nodes ? exec::nodesText(nodes) : "";
 }
 
 /// What computes a kernel where the libraries are.
 std::string computedBy(exec::KernelOp kernel) {
-  if (!kernel.getBlocksAttr())
+  if (kernel.getThreads() == 0)
     return "";
   exec::LibraryAttr library = kernel.getLibraryAttr();
   if (!library)

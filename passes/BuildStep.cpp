@@ -237,12 +237,13 @@ void StepBuilder::clip(MutableArrayRef<Value> gradients, double limit) {
   Value total;
   for (Value gradient : gradients) {
     Expr g = Expr(b, gradient.getLoc(), gradient).cast(loss.type().getElementType());
-    // Inner dims first: the rows are independent, so that threads may share them.
+    // The last dim first: the rows are independent, so that threads may share them.
     int64_t rank = g.type().getRank();
     Expr squares = g * g;
     if (rank > 1)
-      squares = squares.sum(llvm::to_vector(llvm::seq<int64_t>(1, rank)));
-    squares = rank ? squares.sum(0) : squares;
+      squares = squares.sum(rank - 1);
+    if (rank > 0)
+      squares = squares.sum(llvm::to_vector(llvm::seq<int64_t>(0, std::max<int64_t>(rank - 1, 1))));
     total = total ? loss.with(total) + squares : squares;
   }
   Expr norm = total ? loss.with(total).apply<SqrtOp>() : loss.splat(0);

@@ -2,8 +2,8 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
+#include "passes/CutKernel.h"
 #include "passes/LibraryForm.h"
-#include "passes/Outline.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -25,81 +25,6 @@ bool paysToCut(Operation *contraction, RankedTensorType cut) {
   double saved = flops / peak * (1 / generated - 1 / library);
   return saved > launch + 2 * double(exec::layoutBytes(cut, nullptr)) / bandwidth;
 }
-
-/// A kernel cut in two: what the call computes, and the rest, which takes its result as the last
-/// operand.
-class Cutter {
-public:
-  Cutter(exec::KernelOp kernel, const LibraryPrefix &prefix)
-      : kernel(kernel), cut(prefix.last->getResult(0)) {
-    llvm::SetVector<Operation *> before;
-    before.insert(prefix.last);
-    for (size_t i = 0; i < before.size(); ++i)
-      for (Value operand : before[i]->getOperands())
-        if (Operation *op = operand.getDefiningOp())
-          before.insert(op);
-    for (Operation &op : kernel.getBlock().without_terminator())
-      (before.contains(&op) ? first : rest).push_back(&op);
-    firstOperands = argumentsOf(first);
-    restOperands = argumentsOf(rest);
-    restOperands.push_back(cut);
-    for (Value v : kernel.getYielded())
-      if (v != cut)
-        restResults.push_back(v);
-  }
-
-  void run(SymbolTable &symbols, ArrayRef<exec::LaunchOp> launches) {
-    exec::KernelOp head = outlineKernel(first, firstOperands, {cut});
-    exec::KernelOp tail = outlineKernel(rest, restOperands, restResults);
-    for (exec::KernelOp part : {head, tail})
-      symbols.insert(part);
-    LibraryPrefix prefix = findLibraryPrefix(head);
-    assert(prefix.call && "what was cut off is a call");
-    head.setLibraryAttr(prefix.call);
-    for (exec::LaunchOp launch : launches)
-      replace(launch, head, tail);
-    symbols.erase(kernel);
-  }
-
-private:
-  static SmallVector<Value> argumentsOf(ArrayRef<Operation *> ops) {
-    SmallVector<Value> arguments;
-    for (Operation *op : ops)
-      for (Value operand : op->getOperands())
-        if (isa<BlockArgument>(operand) && !llvm::is_contained(arguments, operand))
-          arguments.push_back(operand);
-    return arguments;
-  }
-
-  exec::LaunchOp create(exec::LaunchOp old, exec::KernelOp part, ArrayRef<Value> operands) {
-    OpBuilder builder(old);
-    auto launch = exec::LaunchOp::create(builder, old.getLoc(), part.getYielded().getTypes(),
-                                         part.getSymName(), operands);
-    launch->setDiscardableAttrs(old->getDiscardableAttrDictionary());
-    return launch;
-  }
-
-  void replace(exec::LaunchOp old, exec::KernelOp head, exec::KernelOp tail) {
-    auto given = [&](ArrayRef<Value> arguments) {
-      return llvm::map_to_vector(arguments, [&](Value v) {
-        return old.getOperands()[cast<BlockArgument>(v).getArgNumber()];
-      });
-    };
-    Value sum = create(old, head, given(firstOperands)).getResult(0);
-    SmallVector<Value> operands = given(ArrayRef(restOperands).drop_back());
-    operands.push_back(sum);
-    exec::LaunchOp after = create(old, tail, operands);
-    auto next = after.getResults().begin();
-    for (auto [from, yielded] : llvm::zip(old.getResults(), kernel.getYielded()))
-      from.replaceAllUsesWith(yielded == cut ? sum : Value(*next++));
-    old.erase();
-  }
-
-  exec::KernelOp kernel;
-  Value cut;
-  SmallVector<Operation *> first, rest;
-  SmallVector<Value> firstOperands, restOperands, restResults;
-};
 
 struct ChooseLibraries : impl::ChooseLibrariesBase<ChooseLibraries> {
   using ChooseLibrariesBase::ChooseLibrariesBase;
@@ -132,8 +57,12 @@ private:
       kernel.setLibraryAttr(prefix.call);
       return;
     }
-    if (mode == "always" || paysToCut(prefix.contraction, cast<RankedTensorType>(sum.getType())))
-      Cutter(kernel, prefix).run(symbols, launches);
+    if (mode != "always" && !paysToCut(prefix.contraction, cast<RankedTensorType>(sum.getType())))
+      return;
+    exec::KernelOp head = cutKernel(kernel, sum, launches, symbols).front();
+    prefix = findLibraryPrefix(head);
+    assert(prefix.call && "what was cut off is a call");
+    head.setLibraryAttr(prefix.call);
   }
 };
 

@@ -218,6 +218,31 @@ def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
   }];
 }
 
+def GroupLaunches : Pass<"gradc-group-launches", "::mlir::ModuleOp"> {
+  let summary = "Make one launch of a GPU's launches that do not wait for each other";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let description = [{
+    A launch takes some 2 us, more than most updates of a parameter run.
+    0. A kernel in which one team adds up many sums (a global norm) is cut behind them, so that they can be parts.
+    1. A launch's height is the number of launches on the longest way from it to one that nobody waits for. Those of the same height
+       do not wait for each other, whatever is grouped: a group is where all of its members could be the latest.
+    2. Small kernels of one height become parts of one kernel, and so do pointwise ones of any size, with the small ones where these
+       are all pointwise. What stays alive for a group is bounded, and so is the number of its operands and results.
+    3. Kernels that are the same in two entries stay the same.
+
+    Library calls and contractions in stages stay alone. Nothing happens on CPU levels: a dispatch there takes 0.2 us.
+
+    ```mlir
+    %1 = exec.launch @sgd(%w1, %g1, %rate) : ...
+    %2 = exec.launch @sgd_1(%w2, %g2, %rate) : ...
+    ```
+    becomes
+    ```mlir
+    %1:2 = exec.launch @sgd_and_1_more(%w1, %g1, %w2, %g2, %rate) : ...  // parts = [#exec.part<operands = 2, results = 1, ..>, ..]
+    ```
+  }];
+}
+
 def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every tensor its place: functions become exec.entry over one arena";
   let dependentDialects = ["::mlir::exec::ExecDialect"];

@@ -1,6 +1,7 @@
 // Gives every tensor its place: functions of launches become entries over one arena.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "passes/LaunchOrder.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -16,13 +17,6 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-/// The value whose memory `v` is: views share their operand's.
-Value storageRoot(Value v) {
-  while (auto view = v.getDefiningOp<ReshapeOp>()) // the one view; it has no loops to ask for
-    v = view.getOperand();
-  return v;
-}
-
 /// One stretch of the arena: values that share memory, alive from their first definition to their
 /// last use.
 struct Region {
@@ -36,7 +30,12 @@ public:
       : symbols(module), function(function), block(function.getBody().front()) {}
 
   LogicalResult run() {
-    if (failed(orderLaunches()) || failed(placeValues()))
+    auto order = orderLaunches(launchesBefore(block));
+    if (!order)
+      return function.emitOpError("expected launches without cyclic order: a buffer's new value is "
+                                  "needed by a launch that reads its old one");
+    launches = std::move(*order);
+    if (failed(placeValues()))
       return failure();
     allocate();
     emitEntry();
@@ -46,55 +45,6 @@ public:
 private:
   exec::KernelOp kernelOf(exec::LaunchOp launch) {
     return symbols.lookup<exec::KernelOp>(launch.getKernel());
-  }
-
-  /// The buffer that a value is stored to, or null.
-  static FlatSymbolRefAttr target(Value v) {
-    for (Operation *user : v.getUsers())
-      if (auto store = dyn_cast<exec::StoreOp>(user))
-        return store.getBufferAttr();
-    return nullptr;
-  }
-
-  static FlatSymbolRefAttr source(Value v) {
-    auto load = storageRoot(v).getDefiningOp<exec::LoadOp>();
-    return load ? load.getBufferAttr() : FlatSymbolRefAttr();
-  }
-
-  /// A stable topological order in which whoever reads a buffer's old value runs before its writer.
-  LogicalResult orderLaunches() {
-    llvm::MapVector<Operation *, llvm::SetVector<Operation *>> before;
-    llvm::DenseMap<Attribute, SmallVector<Operation *>> readers;
-    for (auto launch : block.getOps<exec::LaunchOp>()) {
-      auto &set = before[launch];
-      for (Value v : launch.getOperands()) {
-        if (auto producer = storageRoot(v).getDefiningOp<exec::LaunchOp>())
-          set.insert(producer);
-        if (auto buffer = source(v))
-          readers[buffer].push_back(launch);
-      }
-    }
-    for (auto launch : block.getOps<exec::LaunchOp>())
-      for (Value v : launch.getResults())
-        if (auto buffer = target(v))
-          for (Operation *reader : readers[buffer])
-            if (reader != launch)
-              before[launch].insert(reader);
-    llvm::SmallPtrSet<Operation *, 32> done;
-    while (launches.size() < before.size()) {
-      size_t count = launches.size();
-      for (auto &[op, set] : before)
-        if (!done.contains(op) &&
-            llvm::all_of(set, [&](Operation *o) { return done.contains(o); })) {
-          launches.push_back(cast<exec::LaunchOp>(op));
-          done.insert(op);
-        }
-      if (launches.size() == count)
-        return function.emitOpError(
-            "expected launches without cyclic order: a buffer's new value is "
-            "needed by a launch that reads its old one");
-    }
-    return success();
   }
 
   SliceAttr slice(Space space, int64_t index, int64_t offset, FlatSymbolRefAttr buffer, Type type) {
@@ -128,7 +78,7 @@ private:
   void place(exec::LaunchOp launch, OpResult v, int64_t time) {
     auto type = cast<RankedTensorType>(v.getType());
     unsigned r = v.getResultNumber();
-    if (auto buffer = target(v)) {
+    if (auto buffer = storedBuffer(v)) {
       places[v] = slice(Space::buffer, 0, 0, buffer, type);
       return;
     }

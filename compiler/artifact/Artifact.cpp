@@ -170,8 +170,8 @@ private:
     kernel.flops = op.getFlops().value_or(0);
     kernel.bytes = op.getBytes().value_or(0);
     kernel.units = exec::kernelUnits(op);
-    kernel.grain = op.getScheduleAttr().getGrain();
-    kernel.threads = op.getBlocksAttr() ? op.getBlocksAttr().getThreads() : 0;
+    kernel.grain = op.getParts() ? 1 : op.getScheduleAttr().getGrain();
+    kernel.threads = op.getThreads();
     if (op.getLibraryAttr()) {
       gradc_artifact_call call = writeCall(op);
       kernel.call = blob.append(ArrayRef(call));
@@ -229,10 +229,7 @@ private:
       for (auto slice : list.getAsRange<exec::SliceAttr>())
         slices.push_back(writeSlice(slice, kernel.getLayout(slices.size())));
     launch.slices = blob.append(ArrayRef(slices));
-    std::string nodes;
-    for (auto node : op->getAttrOfType<ArrayAttr>("nodes").getAsRange<StringAttr>())
-      nodes += (nodes.empty() ? "" : " + ") + node.getValue().str();
-    launch.node = blob.intern(nodes);
+    launch.node = blob.intern(exec::nodesText(op->getAttrOfType<ArrayAttr>("nodes")));
     return launch;
   }
 

@@ -6,6 +6,21 @@
 
 namespace mlir::exec {
 
+/// Results of a GPU's kernel that some blocks of its own compute, and how their threads share that.
+struct KernelPart {
+  OperandRange results;
+  ScheduleAttr schedule;
+  BlocksAttr blocks;
+
+  /// The part's root space: the type of its largest result.
+  RankedTensorType getRoot() const;
+  /// The blocks that it takes, of a schedule that does not walk a contraction in stages.
+  int64_t blockCount() const;
+};
+
+/// The parts of a kernel with `blocks` or `parts`: one where it does a single thing.
+SmallVector<KernelPart> partsOf(KernelOp kernel);
+
 /// Rows and columns of the root space, taken as a matrix, that one block computes: of a schedule
 /// that walks a contraction in stages.
 std::pair<int64_t, int64_t> blockTile(KernelOp kernel);

@@ -72,24 +72,71 @@ std::pair<int64_t, int64_t> exec::blockTile(KernelOp kernel) {
   return {threadRows * tile.drop_back().back(), columns};
 }
 
+/// The type of the largest of some tensors.
+static RankedTensorType largest(ValueRange tensors) {
+  RankedTensorType root;
+  for (Value v : tensors) {
+    auto t = cast<RankedTensorType>(v.getType());
+    if (!root || t.getRank() > root.getRank() ||
+        (t.getRank() == root.getRank() && t.getNumElements() > root.getNumElements()))
+      root = t;
+  }
+  return root;
+}
+
+RankedTensorType KernelPart::getRoot() const { return largest(results); }
+
+int64_t KernelPart::blockCount() const {
+  RankedTensorType root = getRoot();
+  int64_t units = 1;
+  for (auto [size, tile] :
+       llvm::zip(root.getShape().take_front(blocks.getRows()), schedule.getTile()))
+    units *= llvm::divideCeil(size, tile);
+  return llvm::divideCeil(units, blocks.getUnits());
+}
+
+SmallVector<KernelPart> exec::partsOf(KernelOp kernel) {
+  OperandRange results = kernel.getBlock().getTerminator()->getOperands();
+  if (!kernel.getParts())
+    return {{results, kernel.getScheduleAttr(), kernel.getBlocksAttr()}};
+  SmallVector<KernelPart> parts;
+  for (auto part : kernel.getPartsAttr().getAsRange<PartAttr>()) {
+    parts.push_back({results.take_front(part.getResults()), part.getSchedule(), part.getBlocks()});
+    results = results.drop_front(part.getResults());
+  }
+  return parts;
+}
+
 int64_t exec::kernelUnits(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (BlocksAttr blocks = kernel.getBlocksAttr()) {
-    if (!schedule.getBlock().empty()) {
+  if (kernel.getThreads() > 0) {
+    if (schedule && !schedule.getBlock().empty()) {
       auto [rows, columns] = blockTile(kernel);
       int64_t width = kernel.getRoot().getShape().back();
       return llvm::divideCeil(kernel.getRoot().getNumElements() / width, rows) *
              llvm::divideCeil(width, columns);
     }
-    int64_t units = 1;
-    for (int64_t d = 0; d < blocks.getRows(); ++d)
-      units *= llvm::divideCeil(kernel.getRoot().getDimSize(d), schedule.getTile()[d]);
-    return llvm::divideCeil(units, blocks.getUnits());
+    int64_t blocks = 0;
+    for (const KernelPart &part : partsOf(kernel))
+      blocks += part.blockCount();
+    return blocks;
   }
   if (schedule.getOrder().empty())
     return 1;
   int64_t dim = schedule.getOrder().front();
   return llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
+}
+
+std::string exec::nodesText(ArrayAttr nodes) {
+  constexpr size_t most = 6;
+  std::string text;
+  for (auto [i, node] : llvm::enumerate(nodes.getAsRange<StringAttr>())) {
+    text += i == 0 ? "" : " + ";
+    if (i == most && nodes.size() > most + 1)
+      return text + std::to_string(nodes.size() - most) + " more";
+    text += node.getValue();
+  }
+  return text;
 }
 
 PanelAttr KernelOp::getLayout(unsigned i) {
@@ -105,21 +152,33 @@ void KernelOp::setLayout(unsigned i, PanelAttr layout) {
   setLayoutsAttr(ArrayAttr::get(getContext(), all));
 }
 
+/// Whether an operand is read by that part alone which computes a result: the blocks of others do
+/// not wait for it.
+static bool inOnePart(ArrayAttr parts, int64_t operand, int64_t result) {
+  if (!parts)
+    return true;
+  for (auto part : parts.getAsRange<PartAttr>()) {
+    operand -= part.getOperands();
+    result -= part.getResults();
+    if (operand < 0 || result < 0)
+      return operand < 0 && result < 0;
+  }
+  return false;
+}
+
 bool KernelOp::mayOverwrite(unsigned operand, unsigned result) {
   return llvm::is_contained(getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand)) &&
          getBlock().getArgument(operand).getType() == getYielded()[result].getType() &&
-         getLayout(operand) == getLayout(getBlock().getNumArguments() + result);
+         getLayout(operand) == getLayout(getBlock().getNumArguments() + result) &&
+         inOnePart(getPartsAttr(), operand, result);
 }
 
-RankedTensorType KernelOp::getRoot() {
-  RankedTensorType root;
-  for (Value v : getYielded()) {
-    auto t = cast<RankedTensorType>(v.getType());
-    if (!root || t.getRank() > root.getRank() ||
-        (t.getRank() == root.getRank() && t.getNumElements() > root.getNumElements()))
-      root = t;
-  }
-  return root;
+RankedTensorType KernelOp::getRoot() { return largest(getYielded()); }
+
+int64_t KernelOp::getThreads() {
+  if (getParts() && !getParts()->empty())
+    return cast<PartAttr>((*getParts())[0]).getBlocks().getThreads();
+  return getBlocksAttr() ? getBlocksAttr().getThreads() : 0;
 }
 
 // exec.kernel @name(%a: tensor<..>, ...) -> (tensor<..>, ...) attributes {...} { ... }
@@ -145,6 +204,81 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, BlocksAttr blocks,
+                                    RankedTensorType root) {
+  int64_t rank = root.getRank();
+  if (schedule && (schedule.getTile().size() != size_t(rank) ||
+                   schedule.getOrder().size() != schedule.getTile().size()))
+    return kernel.emitOpError("expected tile and order of rank ") << rank;
+  if (blocks && (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
+                 blocks.getRows() < 0 || blocks.getRows() > rank))
+    return kernel.emitOpError("expected blocks of whole teams over at most ")
+           << rank << " dims, found " << blocks;
+  return success();
+}
+
+static LogicalResult verifyLibrary(KernelOp kernel, LibraryAttr library) {
+  size_t results = kernel.getYielded().size();
+  if (library.getOperands().size() != (library.hasBias() ? 3 : 2) || results != 1)
+    return kernel.emitOpError("expected ")
+           << (library.hasBias() ? 3 : 2) << " operands and 1 result of a library call, found "
+           << library.getOperands().size() << " and " << results;
+  for (int64_t operand : library.getOperands())
+    if (operand < 0 || operand >= int64_t(kernel.getBlock().getNumArguments()))
+      return kernel.emitOpError("expected operands of a library call below ")
+             << kernel.getBlock().getNumArguments() << ", found " << operand;
+  return success();
+}
+
+/// Parts run side by side: none reads what another may write over.
+static LogicalResult verifyReads(KernelOp kernel) {
+  SmallVector<int64_t> owners;
+  for (auto [i, part] : llvm::enumerate(kernel.getPartsAttr().getAsRange<PartAttr>()))
+    owners.append(part.getOperands(), i);
+  for (auto [i, part] : llvm::enumerate(partsOf(kernel))) {
+    llvm::SetVector<Value> values(part.results.begin(), part.results.end());
+    for (size_t v = 0; v < values.size(); ++v) {
+      if (Operation *op = values[v].getDefiningOp()) {
+        values.insert(op->operand_begin(), op->operand_end());
+        continue;
+      }
+      unsigned operand = cast<BlockArgument>(values[v]).getArgNumber();
+      if (operand < owners.size() && owners[operand] != int64_t(i))
+        return kernel.emitOpError("expected part ")
+               << i << " to read operands of its own and shared ones, found operand " << operand
+               << " of part " << owners[operand];
+    }
+  }
+  return success();
+}
+
+static LogicalResult verifyParts(KernelOp kernel) {
+  if (kernel.getScheduleAttr() || kernel.getBlocksAttr() || kernel.getLibraryAttr())
+    return kernel.emitOpError("expected parts in the place of a schedule or a library call");
+  int64_t operands = 0, results = 0;
+  for (auto part : kernel.getPartsAttr().getAsRange<PartAttr>()) {
+    if (part.getOperands() < 0 || part.getResults() < 1)
+      return kernel.emitOpError("expected a part to have results, found ") << part;
+    operands += part.getOperands();
+    results += part.getResults();
+  }
+  if (operands > kernel.getBlock().getNumArguments() ||
+      results != int64_t(kernel.getYielded().size()))
+    return kernel.emitOpError("expected parts of at most ")
+           << kernel.getBlock().getNumArguments() << " operands and of "
+           << kernel.getYielded().size() << " results, found " << operands << " and " << results;
+  for (const KernelPart &part : partsOf(kernel)) {
+    if (failed(verifySchedule(kernel, part.schedule, part.blocks, part.getRoot())))
+      return failure();
+    if (part.blocks.getThreads() != kernel.getThreads())
+      return kernel.emitOpError("expected parts with blocks of ")
+             << kernel.getThreads() << " threads, found " << part.blocks.getThreads();
+    if (!part.schedule.getBlock().empty())
+      return kernel.emitOpError("expected parts that walk no contraction in stages");
+  }
+  return verifyReads(kernel);
+}
+
 LogicalResult KernelOp::verify() {
   size_t count = getBlock().getNumArguments() + getYielded().size();
   if (getLayouts() && getLayouts()->size() != count)
@@ -156,26 +290,11 @@ LogicalResult KernelOp::verify() {
              << getBlock().getNumArguments() << ", found " << operand;
   if (getYielded().empty())
     return emitOpError("expected at least one result");
-  if (auto schedule = getScheduleAttr())
-    if (schedule.getTile().size() != size_t(getRoot().getRank()) ||
-        schedule.getOrder().size() != schedule.getTile().size())
-      return emitOpError("expected tile and order of rank ") << getRoot().getRank();
-  if (auto blocks = getBlocksAttr())
-    if (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
-        blocks.getRows() < 0 || blocks.getRows() > getRoot().getRank())
-      return emitOpError("expected blocks of whole teams over at most ")
-             << getRoot().getRank() << " dims, found " << blocks;
-  if (LibraryAttr library = getLibraryAttr()) {
-    if (library.getOperands().size() != (library.hasBias() ? 3 : 2) || getYielded().size() != 1)
-      return emitOpError("expected ")
-             << (library.hasBias() ? 3 : 2) << " operands and 1 result of a library call, found "
-             << library.getOperands().size() << " and " << getYielded().size();
-    for (int64_t operand : library.getOperands())
-      if (operand < 0 || operand >= int64_t(getBlock().getNumArguments()))
-        return emitOpError("expected operands of a library call below ")
-               << getBlock().getNumArguments() << ", found " << operand;
-  }
-  return success();
+  if (getParts())
+    return verifyParts(*this);
+  if (failed(verifySchedule(*this, getScheduleAttr(), getBlocksAttr(), getRoot())))
+    return failure();
+  return getLibraryAttr() ? verifyLibrary(*this, getLibraryAttr()) : success();
 }
 
 static LogicalResult verifyKernelUse(Operation *op, FlatSymbolRefAttr kernel, size_t operands,

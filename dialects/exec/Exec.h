@@ -20,6 +20,9 @@ KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments)
 
 /// Units of one launch of a scheduled kernel: tiles along its outermost loop; on a GPU, blocks.
 int64_t kernelUnits(KernelOp kernel);
+
+/// "fc1 + relu1 + 5 more": the source nodes of a launch, for people.
+std::string nodesText(ArrayAttr nodes);
 } // namespace mlir::exec
 
 #endif

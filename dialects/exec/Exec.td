@@ -83,7 +83,20 @@ def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {
   let assemblyFormat = "`<` `threads` `=` $threads `,` `team` `=` $team `,` `adjacent` `=` $adjacent `,` `rows` `=` $rows `>`";
   let extraClassDeclaration = [{
     /// Units of one block.
-    int64_t getUnits() { return getThreads() / getTeam(); }
+    int64_t getUnits() const { return getThreads() / getTeam(); }
+  }];
+}
+
+def Exec_Part : Exec_Attr<"Part", "part"> {
+  let summary = "one of the computations that a GPU's kernel does side by side";
+  let description = [{
+    The kernel's next `operands` operands are read by this part alone, its next `results` results are this part's;
+    operands behind those of the last part are read by any of them. A part has blocks of its own, those behind the blocks of
+    the parts before it, and a root space of its own: the dims of its largest result.
+  }];
+  let parameters = (ins "int64_t":$operands, "int64_t":$results, "ScheduleAttr":$schedule, "BlocksAttr":$blocks);
+  let assemblyFormat = [{
+    `<` `operands` `=` $operands `,` `results` `=` $results `,` `schedule` `=` $schedule `,` `blocks` `=` $blocks `>`
   }];
 }
 
@@ -143,11 +156,12 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute an
     operand, then a result. `inplace` lists the operands that are only read at the root's own index: a result of the
     same type and layout may take the memory of any one of them.
-    `blocks` goes with the schedule of a GPU, and so does `library`, the call that may run in the kernel's place. `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
+    `blocks` goes with the schedule of a GPU, and so does `library`, the call that may run in the kernel's place. `parts` stands in the place of both in a
+    kernel that does several things at once. `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
       OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<Exec_Blocks>:$blocks,
-      OptionalAttr<Exec_Library>:$library,
+      OptionalAttr<Exec_Library>:$library, OptionalAttr<TypedArrayAttrBase<Exec_Part, "parts">>:$parts,
       OptionalAttr<DenseI64ArrayAttr>:$inplace,
       OptionalAttr<ArrayAttr>:$nodes, OptionalAttr<I64Attr>:$flops, OptionalAttr<I64Attr>:$bytes);
   let regions = (region SizedRegion<1>:$body);
@@ -163,6 +177,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     bool mayOverwrite(unsigned operand, unsigned result);
     /// The kernel's root space: the type of its largest result.
     ::mlir::RankedTensorType getRoot();
+    /// Threads of a block on a GPU; 0 on CPUs.
+    int64_t getThreads();
   }];
 }
 

@@ -138,3 +138,90 @@ exec.kernel @no_operand(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {li
   %0 = grad.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
   exec.yield %0 : tensor<4x4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{expected parts in the place of a schedule or a library call}}
+exec.kernel @both(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {schedule = #exec.schedule<lanes = 4, tile = [4], order = [0], grain = 1>, parts = [
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %b : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a part to have results, found #exec.part<operands = 1, results = 0}}
+exec.kernel @nothing(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
+    #exec.part<operands = 1, results = 2, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+    #exec.part<operands = 1, results = 0, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %b : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected parts of at most 2 operands and of 2 results, found 2 and 1}}
+exec.kernel @too_few(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
+    #exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %b : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected parts of at most 2 operands and of 2 results, found 3 and 2}}
+exec.kernel @too_many(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
+    #exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %b : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected tile and order of rank 1}}
+exec.kernel @flat_part(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4, 4], order = [0, 1], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %b : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected parts with blocks of 32 threads, found 64}}
+exec.kernel @other_threads(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 64, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %b : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected parts that walk no contraction in stages}}
+exec.kernel @stages(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1, block = [16]>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %b : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected part 1 to read operands of its own and shared ones, found operand 0 of part 0}}
+exec.kernel @foreign(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {
+  %0 = grad.exp %a : tensor<8xf32>
+  %1 = grad.exp %a : tensor<8xf32>
+  exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+}

@@ -87,6 +87,23 @@ func.func @evaluate(%x: tensor<1x3xf32>) -> tensor<1x4xf32> {
 
 // -----
 
+// Rows along the last dim, whatever the rank: a filter has many of them, and only nine taps.
+
+grad.state parameter @w : tensor<3x3x8xf32> = dense<0.5> : tensor<3x3x8xf32>
+
+// CHECK-LABEL: func.func @filter(
+func.func @filter(%x: tensor<3x3x8xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {
+    grad.optimizer = {name = "sgd"}, grad.clip = {global_norm = 2.0}} {
+  // CHECK: %[[ROWS:.*]] = grad.reduce_sum %{{.*}} dims [2] : tensor<3x3x8xf32>
+  // CHECK: grad.reduce_sum %[[ROWS]] dims [0, 1] : tensor<3x3xf32>
+  %w = grad.read @w : tensor<3x3x8xf32>
+  %0 = grad.mul %x, %w : tensor<3x3x8xf32>
+  %1 = grad.reduce_mean %0 dims [0, 1, 2] : tensor<3x3x8xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
 // A parameter that is read twice has one gradient and one update.
 
 grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32>

@@ -5,6 +5,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -89,6 +90,9 @@ private:
   }
 
   Error rewriteCall(CallInst &call) {
+    auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand());
+    if (assembly && StringRef(assembly->getAsmString()).empty()) // it keeps a kernel's parts apart
+      return Error::success();
     Function *called = call.getCalledFunction();
     StringRef name = called ? called->getName() : "an address";
     Type *word = builder.getInt32Ty();

@@ -50,7 +50,7 @@ void printGpu(const EntryPlan &entry, mlir::ModuleOp module,
   for (size_t i = 0; i < entry.launches.size(); ++i) {
     const PlannedLaunch &l = entry.launches[i];
     auto kernel = module.lookupSymbol<mlir::exec::KernelOp>(l.kernel);
-    int64_t threads = kernel.getBlocksAttr().getThreads();
+    int64_t threads = kernel.getThreads();
     cuda::KernelCode code = codes.lookup(kernelSymbol(kernel));
     double floor = std::max(double(l.flops) / roof.flops, double(l.bytes) / roof.bytes) * 1e6;
     total += floor;

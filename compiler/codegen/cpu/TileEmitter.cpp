@@ -68,7 +68,7 @@ Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {
     auto type = LLVM::LLVMArrayType::get(atModule.getI8Type(), host.bytes().size());
     auto global = LLVM::GlobalOp::create(
         atModule, op.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal,
-        ("constant." + Twine(memories.size())).str(),
+        ("constant." + Twine(llvm::range_size(*module.getBody()))).str(),
         atModule.getStringAttr(StringRef(host.bytes().data(), host.bytes().size())),
         /*alignment=*/64);
     Value address = LLVM::AddressOfOp::create(nest.builder, op.getLoc(), global);

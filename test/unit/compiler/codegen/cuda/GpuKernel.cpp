@@ -43,6 +43,7 @@ GpuKernel::GpuKernel(const std::string &text, const Breaking &breaking)
   (*module)->setAttr("exec.level", StringAttr::get(&context, "cuda:sm_90"));
   PassManager pm(&context);
   pm.addPass(createSchedule());
+  pm.addPass(createGroupLaunches());
   if (failed(pm.run(*module)))
     return;
   op = *module->getOps<exec::KernelOp>().begin();
@@ -102,7 +103,7 @@ gradc::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTens
                 slices.size(),
                 exec::kernelUnits(op),
                 1,
-                uint32_t(op.getBlocksAttr().getThreads()),
+                uint32_t(op.getThreads()),
                 false};
   if (Status launched = device->launch({&launch, 1}, nullptr); !launched.ok())
     return launched;

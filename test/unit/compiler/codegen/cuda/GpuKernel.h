@@ -19,8 +19,9 @@ using Breaking = std::function<void(std::string &text)>;
 
 class GpuKernel {
 public:
-  /// `text` holds an exec.kernel without a schedule; it gets that of cuda:sm_90. Its code runs on
-  /// the simulated device.
+  /// `text` holds an exec.kernel without a schedule; it gets that of cuda:sm_90. Or several, and a
+  /// function with launches that become one: then it is that one's kernel. Its code runs on the
+  /// simulated device.
   explicit GpuKernel(const std::string &text, const Breaking &breaking = {});
   ~GpuKernel();
 

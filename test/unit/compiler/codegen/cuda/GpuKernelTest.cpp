@@ -93,6 +93,56 @@ TEST(GpuKernel, Contractions) {
   }
 }
 
+/// Parts with lanes, teams and units of their own: columns, rows, a contraction, single numbers;
+/// and an operand that all of them read.
+TEST(GpuKernel, PartsSideBySide) {
+  const char *attributes = " attributes {flops = 1 : i64, bytes = 1 : i64} {\n";
+  std::string text = std::string() + "exec.kernel @exp(%a: tensor<1000xf32>, %f: tensor<f32>)" +
+                     attributes + R"(
+    %0 = grad.broadcast %f dims [] : tensor<f32> -> tensor<1000xf32>
+    %1 = grad.mul %a, %0 : tensor<1000xf32>
+    exec.yield %1 : tensor<1000xf32>
+  }
+  exec.kernel @columns(%a: tensor<1000x3xf32>, %f: tensor<f32>))" +
+                     attributes + R"(
+    %0 = grad.reduce_sum %a dims [0] : tensor<1000x3xf32>
+    %1 = grad.broadcast %f dims [] : tensor<f32> -> tensor<3xf32>
+    %2 = grad.mul %0, %1 : tensor<3xf32>
+    exec.yield %2, %0 : tensor<3xf32>, tensor<3xf32>
+  }
+  exec.kernel @rows(%a: tensor<5x1030xf32>))" +
+                     attributes + R"(
+    %0 = grad.reduce_sum %a dims [1] : tensor<5x1030xf32>
+    exec.yield %0 : tensor<5xf32>
+  }
+  exec.kernel @matmul(%f: tensor<f32>, %a: tensor<6x40xf32>, %b: tensor<40x8xf32>))" +
+                     attributes + R"(
+    %0 = grad.matmul %a, %b : tensor<6x40xf32>, tensor<40x8xf32>
+    %1 = grad.broadcast %f dims [] : tensor<f32> -> tensor<6x8xf32>
+    %2 = grad.add %0, %1 : tensor<6x8xf32>
+    exec.yield %2 : tensor<6x8xf32>
+  }
+  exec.kernel @one(%f: tensor<f32>))" +
+                     attributes + R"(
+    %0 = grad.tanh %f : tensor<f32>
+    exec.yield %0 : tensor<f32>
+  }
+  func.func @all(%f: tensor<f32>, %a: tensor<1000xf32>, %c: tensor<1000x3xf32>, %r: tensor<5x1030xf32>, %x: tensor<6x40xf32>, %y: tensor<40x8xf32>)
+      -> (tensor<1000xf32>, tensor<3xf32>, tensor<3xf32>, tensor<5xf32>, tensor<6x8xf32>, tensor<f32>) {
+    %0 = exec.launch @exp(%a, %f) {exec.nodes = []} : (tensor<1000xf32>, tensor<f32>) -> tensor<1000xf32>
+    %1:2 = exec.launch @columns(%c, %f) {exec.nodes = []} : (tensor<1000x3xf32>, tensor<f32>) -> (tensor<3xf32>, tensor<3xf32>)
+    %2 = exec.launch @rows(%r) {exec.nodes = []} : (tensor<5x1030xf32>) -> tensor<5xf32>
+    %3 = exec.launch @matmul(%f, %x, %y) {exec.nodes = []} : (tensor<f32>, tensor<6x40xf32>, tensor<40x8xf32>) -> tensor<6x8xf32>
+    %4 = exec.launch @one(%f) {exec.nodes = []} : (tensor<f32>) -> tensor<f32>
+    return %0, %1#0, %1#1, %2, %3, %4 : tensor<1000xf32>, tensor<3xf32>, tensor<3xf32>, tensor<5xf32>, tensor<6x8xf32>, tensor<f32>
+  })";
+  GpuKernel kernel(text);
+  ASSERT_TRUE(kernel.isReady());
+  ASSERT_TRUE(kernel.kernel().getParts());
+  EXPECT_EQ(kernel.kernel().getParts()->size(), 5u);
+  expectRightOnGpu(text, 2e-4);
+}
+
 TEST(GpuKernel, ContractionsInStages) {
   // Multiples of a block's tile; rows, columns and steps left over; each operand transposed; few
   // columns.
