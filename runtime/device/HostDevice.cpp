@@ -2,6 +2,7 @@
 #include "runtime/core/Image.h"
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/device/Device.h"
+#include "runtime/device/WorkShare.h"
 
 #include <algorithm>
 #include <chrono>
@@ -88,9 +89,15 @@ public:
   Status synchronize() override { return {}; }
 
 private:
+  int64_t sharesOf(const Launch &launch) const {
+    return std::min<int64_t>(launch.shares, team->size());
+  }
+  void share(std::span<const Launch> launches);
   void walk(std::span<const Launch> launches, unsigned thread, int64_t *times);
+  void runShare(const Launch &launch, std::span<WorkShare> row, unsigned thread);
 
   std::unique_ptr<ThreadTeam> team;
+  std::vector<WorkShare> shares; ///< [launch][thread]
 };
 
 bool HostDevice::executes(std::string_view level) const {
@@ -128,6 +135,7 @@ Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
   bool splits = team->size() > 1 && std::any_of(launches.begin(), launches.end(),
                                                 [](const Launch &l) { return l.shares > 1; });
   if (splits) {
+    share(launches);
     team->run([&](unsigned thread) { walk(launches, thread, thread ? nullptr : times); });
   } else {
     DefaultFloatingPoint guard;
@@ -142,8 +150,18 @@ Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
   return {};
 }
 
-/// Every thread walks all launches and runs its share of each: which units a thread gets depends on
-/// the launch and the number of threads alone.
+void HostDevice::share(std::span<const Launch> launches) {
+  if (shares.size() < launches.size() * team->size())
+    shares = std::vector<WorkShare>(launches.size() * team->size());
+  for (size_t i = 0; i < launches.size(); ++i)
+    for (int64_t count = sharesOf(launches[i]), thread = 0; count > 1 && thread < count; ++thread)
+      shares[i * team->size() + size_t(thread)].set(
+          {uint32_t(launches[i].units * thread / count),
+           uint32_t(launches[i].units * (thread + 1) / count)});
+}
+
+/// Every thread walks all launches and runs its share of each, and what is left of others' shares:
+/// what a unit computes does not depend on who does.
 void HostDevice::walk(std::span<const Launch> launches, unsigned thread, int64_t *times) {
   DefaultFloatingPoint guard;
   for (size_t i = 0; i < launches.size(); ++i) {
@@ -152,13 +170,22 @@ void HostDevice::walk(std::span<const Launch> launches, unsigned thread, int64_t
       team->barrier(thread);
     if (times && i)
       times[i] = now();
-    int64_t shares = std::min<int64_t>(launch.shares, team->size());
-    if (thread >= shares)
-      continue;
-    int64_t begin = launch.units * thread / shares, end = launch.units * (thread + 1) / shares;
-    if (begin < end)
-      call(launch, begin, end);
+    int64_t count = sharesOf(launch);
+    if (count > 1 && thread < count)
+      runShare(launch, {&shares[i * team->size()], size_t(count)}, thread);
+    else if (thread == 0)
+      call(launch, 0, launch.units);
   }
+}
+
+/// A thread whose CPU is slower, or is taken away for a while, does not keep the others waiting.
+void HostDevice::runShare(const Launch &launch, std::span<WorkShare> row, unsigned thread) {
+  auto least = uint32_t(launch.units / launch.shares);
+  while (auto own = row[thread].takeFront(least))
+    call(launch, own->begin, own->end);
+  for (size_t i = 1; i < row.size(); ++i)
+    while (auto left = row[(thread + i) % row.size()].takeBack(least))
+      call(launch, left->begin, left->end);
 }
 
 } // namespace
