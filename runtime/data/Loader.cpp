@@ -64,6 +64,7 @@ public:
 private:
   std::unique_lock<std::mutex> lockSoon();
   void grant();
+  void release();
   Outcome make(const Claim &claim, Scratch &scratch) const;
   void work(int thread);
   void stop();
@@ -72,7 +73,7 @@ private:
   void fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock);
   void collect(Meter &meter, int thread);
   void pace(int64_t now);
-  void lookAtLevel();
+  void lookAtLevel(size_t released);
   void tune(int64_t begin);
   void adapt(InputTuning tuning);
   bool isRunningOut();
@@ -91,6 +92,7 @@ private:
   Position at;
   std::vector<Slot *> granted; ///< at the ring's front: nobody else touches them
   size_t given = 0;            ///< of these
+  size_t group = 1;            ///< how many were granted at once
   int64_t lastGrant = 0, grants = 0, batches = 0;
   size_t readBytes = 0;                ///< since the table let go
   std::vector<std::string> complaints; ///< for the next batch given out
@@ -136,8 +138,11 @@ Status Loader::next(Batch &batch) {
   ++batches;
   readBytes += batch.bytes();
   // The next one lies in another thread's cache: it comes while the step runs.
-  if (given == granted.size())
+  if (given == granted.size()) {
+    if (group == 1) // a long step: others need the room while it runs
+      release();
     return {};
+  }
   auto *next = reinterpret_cast<const std::byte *>(granted[given]);
   for (size_t line = 0; line < sizeof(Slot); line += 64)
     __builtin_prefetch(next + line, /*rw=*/1);
@@ -162,7 +167,8 @@ void Loader::grant() {
   bool isAlone = workers.empty();
   int64_t begin = isAlone ? 0 : Meter::now();
   std::unique_lock lock = lockSoon();
-  ring.release(granted.size());
+  size_t released = granted.size();
+  ring.release(released);
   pace(begin);
   if (readBytes >= lettingGoBytes) {
     table.letGo();
@@ -183,9 +189,22 @@ void Loader::grant() {
   do
     granted.push_back(&ring.slot(granted.size()));
   while (granted.size() < most && ring.isReady(granted.size()));
+  group = granted.size();
   complaints = ring.takeComplaints();
-  lookAtLevel();
+  lookAtLevel(released);
   tune(begin);
+  bool wakes = group > 1 && sleeping && isRunningOut();
+  lock.unlock();
+  if (wakes)
+    room.notify_all();
+}
+
+/// Gives the slots of what was given out back.
+void Loader::release() {
+  std::unique_lock lock = lockSoon();
+  ring.release(granted.size());
+  granted.clear();
+  given = 0;
   bool wakes = sleeping && isRunningOut();
   lock.unlock();
   if (wakes)
@@ -195,19 +214,20 @@ void Loader::grant() {
 /// Measures the time between two batches. A pause, for an evaluation, says nothing.
 void Loader::pace(int64_t now) {
   if (lastGrant && now) {
-    int64_t since = (now - lastGrant) / int64_t(std::max<size_t>(granted.size(), 1));
+    int64_t since = (now - lastGrant) / int64_t(group);
     interval += (std::min(since, 2 * interval + 8) - interval) / 8;
   }
   lastGrant = now;
 }
 
-void Loader::lookAtLevel() {
+/// `released`: slots that were given back just now, so that nobody could fill them yet.
+void Loader::lookAtLevel(size_t released) {
   if (grants++ % levelSampling && nap() < longestNap)
     return; // batches not yet granted lie in other threads' caches
   int ahead = ring.countDone();
   levels += ahead;
   ++looks;
-  if (ahead == int(ring.size()))
+  if (size_t(ahead) + released >= ring.size())
     window.sawFull();
 }
 

@@ -89,8 +89,9 @@ public:
   Status synchronize() override { return {}; }
 
 private:
+  /// More units than a share can count are not split.
   int64_t sharesOf(const Launch &launch) const {
-    return std::min<int64_t>(launch.shares, team->size());
+    return launch.units <= UINT32_MAX ? std::min<int64_t>(launch.shares, team->size()) : 1;
   }
   void share(std::span<const Launch> launches);
   void walk(std::span<const Launch> launches, unsigned thread, int64_t *times);

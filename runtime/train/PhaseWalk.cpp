@@ -8,14 +8,16 @@ namespace gradc {
 
 Status PhaseWalk::restore(Position position) {
   at = position;
+  hasNext = false;
   return batches->restore(position);
 }
 
 Status PhaseWalk::fetch() {
   if (!std::exchange(hasNext, false))
     return batches->next(now);
-  std::swap(now, next);
-  return {};
+  if (nextStatus.ok())
+    std::swap(now, next);
+  return nextStatus;
 }
 
 Status PhaseWalk::run(const StepScalars &scalars, bool goesOn) {
@@ -23,12 +25,13 @@ Status PhaseWalk::run(const StepScalars &scalars, bool goesOn) {
   if (Status started = running.start(now, scalars); !started.ok())
     return started;
   heldSeconds = 0;
-  Status fetched;
-  if (goesOn && phase.session->runsBeside())
-    fetched = fetchAhead();
+  if (goesOn && phase.session->runsBeside()) {
+    nextStatus = fetchAhead();
+    hasNext = true;
+  }
   Status finished = running.finish();
   at = now.after;
-  return finished.ok() ? fetched : finished;
+  return finished;
 }
 
 Status PhaseWalk::fetchAhead() {
@@ -38,8 +41,9 @@ Status PhaseWalk::fetchAhead() {
     return status;
   if (phase.session->hasEnded())
     heldSeconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  hasNext = true;
-  return phase.callFor(next).stage(next);
+  // Without memory for another copy there the batch comes with its own step.
+  Status staged = phase.callFor(next).stage(next);
+  return staged.code() == Code::doesNotFit ? Status() : staged;
 }
 
 } // namespace gradc

@@ -37,7 +37,8 @@ private:
   const Phase &phase;
   std::unique_ptr<Iterator> batches;
   Batch now, next;
-  bool hasNext = false;
+  bool hasNext = false; ///< what came of fetching it is in `nextStatus`, for its own step
+  Status nextStatus;
   Position at;
   double heldSeconds = 0;
 };
