@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
+#include "passes/ModuleLevel.h"
 #include "passes/OperandLayout.h"
 #include "passes/Passes.h"
 
@@ -401,12 +402,9 @@ private:
 
 struct ChooseLayouts : impl::ChooseLayoutsBase<ChooseLayouts> {
   void runOnOperation() override {
-    auto name = getOperation()->getAttrOfType<StringAttr>("exec.level");
-    const exec::Level *level = name ? exec::findLevel(name) : exec::nativeLevel();
-    if (!level) {
-      getOperation()->emitError("expected `exec.level` to name a level");
+    const exec::Level *level = levelOrNative(getOperation());
+    if (!level)
       return signalPassFailure();
-    }
     getOperation()->setAttr("exec.level", StringAttr::get(&getContext(), level->name));
     Chooser(getOperation(), *level).run();
   }

@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/CutKernel.h"
 #include "passes/LibraryForm.h"
+#include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -30,18 +31,14 @@ struct ChooseLibraries : impl::ChooseLibrariesBase<ChooseLibraries> {
   using ChooseLibrariesBase::ChooseLibrariesBase;
 
   void runOnOperation() override {
-    auto name = getOperation()->getAttrOfType<StringAttr>("exec.level");
-    const exec::Level *level = name ? exec::findLevel(name) : nullptr;
+    const exec::Level *level = namedLevel(getOperation());
     if (mode != "auto" && mode != "always" && mode != "never") {
       getOperation()->emitError("expected mode auto, always or never, found ") << mode;
       return signalPassFailure();
     }
     if (!level || !level->isCuda() || mode == "never")
       return;
-    llvm::MapVector<StringAttr, SmallVector<exec::LaunchOp>> launches;
-    getOperation().walk([&](exec::LaunchOp launch) {
-      launches[launch.getKernelAttr().getAttr()].push_back(launch);
-    });
+    KernelLaunches launches = launchesByKernel(getOperation());
     SymbolTable symbols(getOperation());
     for (auto kernel : llvm::to_vector(getOperation().getOps<exec::KernelOp>()))
       choose(kernel, symbols, launches[kernel.getSymNameAttr()]);

@@ -54,9 +54,7 @@ static void joinSums(exec::KernelOp kernel) {
 }
 
 void gradc::cutSums(ModuleOp module, const exec::Level &level, SymbolTable &symbols) {
-  llvm::DenseMap<StringAttr, SmallVector<exec::LaunchOp>> launches;
-  module.walk(
-      [&](exec::LaunchOp launch) { launches[launch.getKernelAttr().getAttr()].push_back(launch); });
+  KernelLaunches launches = launchesByKernel(module);
   for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>())) {
     SmallVector<Value> sums = findSums(kernel);
     if (sums.size() <= fewSums)

@@ -4,6 +4,7 @@
 #include "passes/Clusters.h"
 #include "passes/CutSums.h"
 #include "passes/LaunchOrder.h"
+#include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -307,8 +308,7 @@ void sortOps(Block &block) {
 struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto name = module->getAttrOfType<StringAttr>("exec.level");
-    const exec::Level *level = name ? exec::findLevel(name) : nullptr;
+    const exec::Level *level = namedLevel(module);
     if (!level || !level->isCuda())
       return;
     SymbolTable symbols(module);

@@ -3,6 +3,7 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Clusters.h"
+#include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
 #include "passes/ScheduleBlocks.h"
 #include "passes/Winograd.h"
@@ -225,12 +226,9 @@ private:
 
 struct Schedule : impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
-    auto name = getOperation()->getAttrOfType<StringAttr>("exec.level");
-    const exec::Level *level = name ? exec::findLevel(name) : exec::nativeLevel();
-    if (!level) {
-      getOperation()->emitError("expected `exec.level` to name a level");
+    const exec::Level *level = levelOrNative(getOperation());
+    if (!level)
       return signalPassFailure();
-    }
     for (auto kernel : getOperation().getOps<exec::KernelOp>())
       if (level->isCuda())
         scheduleBlocks(kernel, *level);

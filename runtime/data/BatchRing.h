@@ -58,7 +58,6 @@ public:
   size_t size() const { return slots.size(); }
   /// Never fewer.
   void grow(size_t size);
-  size_t bytes() const { return slots.size() * slots.front()->batch.bytes(); }
   size_t batchBytes() const { return slots.front()->batch.bytes(); }
 
   /// Counted from the one that is given out next.

@@ -77,6 +77,7 @@ private:
   void tune(int64_t begin);
   void adapt(InputTuning tuning);
   bool isRunningOut();
+  void wakeInTime(std::unique_lock<std::mutex> &lock);
   int64_t nap() const { return int64_t(ring.size()) * interval / 4; }
   size_t claimedRows() const {
     return rowSeconds > 0 ? size_t(claimSeconds / rowSeconds) + 1 : SIZE_MAX;
@@ -137,12 +138,12 @@ Status Loader::next(Batch &batch) {
   complaints.clear();
   ++batches;
   readBytes += batch.bytes();
-  // The next one lies in another thread's cache: it comes while the step runs.
   if (given == granted.size()) {
     if (group == 1) // a long step: others need the room while it runs
       release();
     return {};
   }
+  // The next one lies in another thread's cache: it comes while the step runs.
   auto *next = reinterpret_cast<const std::byte *>(granted[given]);
   for (size_t line = 0; line < sizeof(Slot); line += 64)
     __builtin_prefetch(next + line, /*rw=*/1);
@@ -193,10 +194,8 @@ void Loader::grant() {
   complaints = ring.takeComplaints();
   lookAtLevel(released);
   tune(begin);
-  bool wakes = group > 1 && sleeping && isRunningOut();
-  lock.unlock();
-  if (wakes)
-    room.notify_all();
+  if (group > 1)
+    wakeInTime(lock);
 }
 
 /// Gives the slots of what was given out back.
@@ -205,6 +204,11 @@ void Loader::release() {
   ring.release(granted.size());
   granted.clear();
   given = 0;
+  wakeInTime(lock);
+}
+
+/// Lets go of the lock, and wakes threads that would come too late by themselves.
+void Loader::wakeInTime(std::unique_lock<std::mutex> &lock) {
   bool wakes = sleeping && isRunningOut();
   lock.unlock();
   if (wakes)

@@ -8,16 +8,17 @@ namespace gradc {
 
 Status PhaseWalk::restore(Position position) {
   at = position;
-  hasNext = false;
+  ahead.reset();
   return batches->restore(position);
 }
 
 Status PhaseWalk::fetch() {
-  if (!std::exchange(hasNext, false))
+  std::optional<Status> fetched = std::exchange(ahead, std::nullopt);
+  if (!fetched)
     return batches->next(now);
-  if (nextStatus.ok())
+  if (fetched->ok())
     std::swap(now, next);
-  return nextStatus;
+  return *fetched;
 }
 
 Status PhaseWalk::run(const StepScalars &scalars, bool goesOn) {
@@ -25,10 +26,8 @@ Status PhaseWalk::run(const StepScalars &scalars, bool goesOn) {
   if (Status started = running.start(now, scalars); !started.ok())
     return started;
   heldSeconds = 0;
-  if (goesOn && phase.session->runsBeside()) {
-    nextStatus = fetchAhead();
-    hasNext = true;
-  }
+  if (goesOn && phase.session->runsBeside())
+    ahead = fetchAhead();
   Status finished = running.finish();
   at = now.after;
   return finished;

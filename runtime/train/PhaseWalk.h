@@ -4,6 +4,8 @@
 
 #include "runtime/train/Phase.h"
 
+#include <optional>
+
 namespace gradc {
 
 /// Where the device computes beside the host, the next batch is fetched and copied there while it
@@ -37,8 +39,7 @@ private:
   const Phase &phase;
   std::unique_ptr<Iterator> batches;
   Batch now, next;
-  bool hasNext = false; ///< what came of fetching it is in `nextStatus`, for its own step
-  Status nextStatus;
+  std::optional<Status> ahead; ///< what came of fetching `next`, for its own step
   Position at;
   double heldSeconds = 0;
 };
