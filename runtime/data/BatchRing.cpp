@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace gradc {
@@ -14,10 +15,59 @@ void BatchRing::grow(size_t size) {
   first = 0;
   while (slots.size() < size) {
     slots.push_back(std::make_unique<Slot>());
-    slots.back()->batch = Batch(table.fields(), rule.size, memory);
+    spare.push_back(Batch(table.fields(), rule.size, memory));
+    bytes = spare.back().bytes();
   }
 }
 
+size_t BatchRing::queue(size_t most) {
+  while (queued.size() < most && isReady(0) && slot(0).status.ok()) {
+    Slot &here = slot(0);
+    here.batch.rows = int64_t(here.plan.rows.size());
+    here.batch.after = here.plan.after;
+    here.batch.endsEpoch = here.plan.endsEpoch;
+    here.batch.skipped = here.plan.skipped;
+    here.batch.complaints.clear();
+    queued.push_back(std::move(here.batch));
+    here.isEmpty = true;
+    here.isPlanned = false;
+    first = (first + 1) % slots.size();
+    --complete;
+  }
+  return queued.size();
+}
+
+void BatchRing::takeBack(std::vector<Batch> &batches) {
+  if (returned.empty())
+    returned.swap(batches);
+  std::move(batches.begin(), batches.end(), std::back_inserter(returned));
+  batches.clear();
+}
+
+/// Gives a slot memory; false where there is none.
+bool BatchRing::findMemory(Slot &empty) {
+  if (spare.empty())
+    spare.swap(returned);
+  if (spare.empty())
+    return false;
+  empty.batch = std::move(spare.back());
+  empty.isEmpty = false;
+  spare.pop_back();
+  return true;
+}
+
+const Status *BatchRing::failure() {
+  return isReady(0) && !slot(0).status.ok() ? &slot(0).status : nullptr;
+}
+
+bool BatchRing::isDone(size_t index) {
+  if (index < queued.size())
+    return true;
+  index -= queued.size();
+  return index < slots.size() && slot(index).isDone();
+}
+
+/// Nothing that is still found changes such a batch, nor any before it.
 bool BatchRing::isReady(size_t index) {
   if (!isComplete(index))
     return false;
@@ -40,20 +90,14 @@ bool BatchRing::isComplete(size_t index) {
 }
 
 int BatchRing::countDone() {
-  size_t done = complete;
+  size_t done = queued.size() + complete;
   for (size_t i = complete; i < slots.size(); ++i)
     done += slot(i).isDone();
   return int(done);
 }
 
-void BatchRing::release(size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    slot(i).isPlanned = false;
-  first = (first + count) % slots.size();
-  complete -= count;
-}
-
 void BatchRing::restart(Position position) {
+  takeBack(queued);
   discardFrom(0);
   planner.moveTo(position);
 }
@@ -158,6 +202,8 @@ Claim BatchRing::claim(size_t among, size_t rows) {
       repair(i);
     if (!here.isPlanned) {
       if (failed || here.working > 0) // what a thread still writes there is not wanted any more
+        return {};
+      if (here.isEmpty && !findMemory(here))
         return {};
       plan(i);
     }

@@ -15,8 +15,9 @@ struct BadRow {
 
 /// A batch under way.
 struct Slot {
-  Batch batch;
+  Batch batch; ///< no memory where `isEmpty`
   BatchPlan plan;
+  bool isEmpty = true;
   bool isPlanned = false;
   bool isStaged = false; ///< the stage behind batch has run, or there is none
   size_t claimed = 0;    ///< rows
@@ -44,9 +45,9 @@ struct Outcome {
   std::vector<BadRow> bad = {};
 };
 
-/// Plans batches into slots, hands out their rows to be made and takes bad ones out. Not
-/// synchronized. A slot is written by whoever has claimed its rows; that its rows are made, and
-/// that it is done, is seen here alone.
+/// Plans batches into slots, hands out their rows to be made, takes bad ones out, and queues what
+/// is ready. Not synchronized. A slot is written by whoever has claimed its rows; that its rows are
+/// made, and that it is done, is seen here alone.
 class BatchRing {
 public:
   /// A batch has a stage behind it to claim, or none.
@@ -55,31 +56,41 @@ public:
       : table(table), rule(rule), hasStage(hasStage), memory(std::move(memory)),
         planner(table, rule) {}
 
+  /// Batches that there is memory for.
   size_t size() const { return slots.size(); }
   /// Never fewer.
   void grow(size_t size);
-  size_t batchBytes() const { return slots.front()->batch.bytes(); }
+  size_t batchBytes() const { return bytes; }
 
-  /// Counted from the one that is given out next.
-  Slot &slot(size_t index) { return *slots[(first + index) % slots.size()]; }
-  /// Whether a batch may be given out: nothing that is still found changes it. All before it are.
-  bool isReady(size_t index);
+  /// Queues batches that are ready as long as fewer than `most` are queued. How many are then.
+  size_t queue(size_t most);
+  /// Hands over what is queued.
+  void take(std::vector<Batch> &batches) { batches.swap(queued); }
+  /// Batches that were given out: later ones take their memory.
+  void takeBack(std::vector<Batch> &batches);
+  /// Why there is no batch behind what is queued, nor ever will be; null: there will.
+  const Status *failure();
+
+  /// Whether a batch is done; counted from the one that is handed over next.
+  bool isDone(size_t index);
   int countDone();
-  /// The first ones have been given out: their slots take later batches.
-  void release(size_t count);
 
   /// Up to `rows` rows of the oldest of the first `among` batches that has any left.
   Claim claim(size_t among, size_t rows);
   void finish(const Claim &claim, Outcome outcome);
 
-  /// Drops all batches; they begin at `position` now. Nobody works on any.
+  /// Drops all batches; they begin at `position` now. Nobody works on any, and all are back.
   void restart(Position position);
 
   /// About rows found bad since the last call.
   std::vector<std::string> takeComplaints();
 
 private:
+  /// Counted from the one behind what is queued.
+  Slot &slot(size_t index) { return *slots[(first + index) % slots.size()]; }
+  bool isReady(size_t index);
   bool isComplete(size_t index);
+  bool findMemory(Slot &empty);
   void repair(size_t index);
   void complain(int64_t row, std::string complaint);
   bool plan(size_t index);
@@ -92,9 +103,13 @@ private:
   const std::shared_ptr<HostMemory> memory;
   BatchPlanner planner;
   std::vector<std::unique_ptr<Slot>> slots;
+  size_t bytes = 0; ///< of a batch
   size_t first = 0;
-  size_t complete = 0; ///< batches at the front; only who was given them touches them
+  size_t complete = 0; ///< batches at the front that are done and have no bad rows any more
   bool failed = false; ///< nothing more is planned
+  // In a row, so that the caller takes all at once and touches no slot: those lie in other threads'
+  // caches.
+  std::vector<Batch> queued, returned, spare;
   std::vector<std::string> complaints; ///< not told yet
   BadRow firstBad = {};                ///< by its number in the table
 };

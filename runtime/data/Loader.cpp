@@ -63,8 +63,9 @@ public:
 
 private:
   std::unique_lock<std::mutex> lockSoon();
-  void grant();
+  Status grant();
   void release();
+  void takeBack();
   Outcome make(const Claim &claim, Scratch &scratch) const;
   void work(int thread);
   void stop();
@@ -79,6 +80,11 @@ private:
   bool isRunningOut();
   void wakeInTime(std::unique_lock<std::mutex> &lock);
   int64_t nap() const { return int64_t(ring.size()) * interval / 4; }
+  size_t grantedAtOnce() const {
+    int64_t most =
+        std::min(int64_t(ring.size()) / 2, longestGrant / std::max<int64_t>(interval, 1));
+    return size_t(std::max<int64_t>(most, 1));
+  }
   size_t claimedRows() const {
     return rowSeconds > 0 ? size_t(claimSeconds / rowSeconds) + 1 : SIZE_MAX;
   }
@@ -91,12 +97,11 @@ private:
 
   // The caller's.
   Position at;
-  std::vector<Slot *> granted; ///< at the ring's front: nobody else touches them
-  size_t given = 0;            ///< of these
-  size_t group = 1;            ///< how many were granted at once
+  std::vector<Batch> granted; ///< those given out are exchanged for the caller's
+  size_t given = 0;           ///< of these
+  size_t group = 1;           ///< how many were granted at once
   int64_t lastGrant = 0, grants = 0, batches = 0;
-  size_t readBytes = 0;                ///< since the table let go
-  std::vector<std::string> complaints; ///< for the next batch given out
+  size_t readBytes = 0; ///< since the table let go
   TuningWindow window;
 
   // Apart: what the caller alone touches stays in its cache.
@@ -124,28 +129,17 @@ private:
 
 Status Loader::next(Batch &batch) {
   if (given == granted.size())
-    grant();
-  Slot &slot = *granted[given];
-  if (!slot.status.ok()) // stays there: nothing follows it
-    return slot.status;
-  ++given;
-  std::swap(batch, slot.batch);
-  batch.rows = int64_t(slot.plan.rows.size());
-  batch.after = at = slot.plan.after;
-  batch.endsEpoch = slot.plan.endsEpoch;
-  batch.skipped = slot.plan.skipped;
-  batch.complaints = std::move(complaints);
-  complaints.clear();
-  ++batches;
-  readBytes += batch.bytes();
-  if (given == granted.size()) {
-    if (group == 1) // a long step: others need the room while it runs
-      release();
+    if (Status status = grant(); !status.ok())
+      return status;
+  std::swap(batch, granted[given++]);
+  at = batch.after;
+  if (group == 1) // a long step: others need the memory while it runs
+    release();
+  if (given == granted.size())
     return {};
-  }
   // The next one lies in another thread's cache: it comes while the step runs.
-  auto *next = reinterpret_cast<const std::byte *>(granted[given]);
-  for (size_t line = 0; line < sizeof(Slot); line += 64)
+  auto *next = reinterpret_cast<const std::byte *>(&granted[given]);
+  for (size_t line = 0; line < sizeof(Batch); line += 64)
     __builtin_prefetch(next + line, /*rw=*/1);
   return {};
 }
@@ -164,18 +158,20 @@ std::unique_lock<std::mutex> Loader::lockSoon() {
 }
 
 /// Waits for a batch, or helps to make it, and takes with it others that are done.
-void Loader::grant() {
+Status Loader::grant() {
   bool isAlone = workers.empty();
   int64_t begin = isAlone ? 0 : Meter::now();
   std::unique_lock lock = lockSoon();
   size_t released = granted.size();
-  ring.release(released);
+  takeBack();
   pace(begin);
   if (readBytes >= lettingGoBytes) {
     table.letGo();
     readBytes = 0;
   }
-  while (!ring.isReady(0)) {
+  while (ring.queue(grantedAtOnce()) == 0) {
+    if (const Status *failure = ring.failure())
+      return *failure;
     window.sawEmpty();
     // To skip a bad row of the last batch the one before it must not have been given out.
     Claim mine = ring.claim(rule.skips ? 2 : 1, isAlone ? SIZE_MAX : claimedRows());
@@ -184,27 +180,28 @@ void Loader::grant() {
     else
       ready.wait(lock);
   }
-  granted.clear();
-  given = 0;
-  size_t most = std::min(ring.size() / 2, size_t(longestGrant / std::max<int64_t>(interval, 1)));
-  do
-    granted.push_back(&ring.slot(granted.size()));
-  while (granted.size() < most && ring.isReady(granted.size()));
+  ring.take(granted);
   group = granted.size();
-  complaints = ring.takeComplaints();
+  granted.front().complaints = ring.takeComplaints();
+  batches += int64_t(group);
+  readBytes += group * ring.batchBytes();
   lookAtLevel(released);
   tune(begin);
   if (group > 1)
     wakeInTime(lock);
+  return {};
 }
 
-/// Gives the slots of what was given out back.
+/// Gives memory back whose batches were given out.
 void Loader::release() {
   std::unique_lock lock = lockSoon();
-  ring.release(granted.size());
-  granted.clear();
-  given = 0;
+  takeBack();
   wakeInTime(lock);
+}
+
+void Loader::takeBack() {
+  ring.takeBack(granted);
+  given = 0;
 }
 
 /// Lets go of the lock, and wakes threads that would come too late by themselves.
@@ -228,7 +225,7 @@ void Loader::pace(int64_t now) {
 void Loader::lookAtLevel(size_t released) {
   if (grants++ % levelSampling && nap() < longestNap)
     return; // batches not yet granted lie in other threads' caches
-  int ahead = ring.countDone();
+  int ahead = int(granted.size()) + ring.countDone();
   levels += ahead;
   ++looks;
   if (size_t(ahead) + released >= ring.size())
@@ -236,10 +233,7 @@ void Loader::lookAtLevel(size_t released) {
 }
 
 /// Whether threads that sleep would come too late: few batches are left behind those granted.
-bool Loader::isRunningOut() {
-  size_t kept = granted.size() + (nap() < longestNap ? 0 : (ring.size() + 1) / 2);
-  return kept >= ring.size() || !ring.slot(kept).isDone();
-}
+bool Loader::isRunningOut() { return !ring.isDone(nap() < longestNap ? 0 : (ring.size() + 1) / 2); }
 
 /// Makes claimed rows; without the lock while it does.
 void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock) {
@@ -262,6 +256,7 @@ void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &
     scratchBytes[size_t(thread)] = scratch.bytes();
   }
   ring.finish(claim, std::move(outcome));
+  ring.queue(grantedAtOnce());
   if (claim.slot->working == 0 && thread != 0)
     ready.notify_one();
 }
@@ -373,9 +368,8 @@ Status Loader::restore(Position position) {
                               " of an epoch: ", table.origin(), " gives ", rows, " rows"));
   stop();
   std::lock_guard lock(mutex); // the first thread runs before the last one is there
+  takeBack();
   ring.restart(position);
-  granted.clear();
-  given = 0;
   at = position;
   scratches.resize(1);
   scratchBytes.resize(1);
@@ -397,7 +391,7 @@ InputReport Loader::report() {
   report.bytes += table.held();
   report.level = looks ? levels / double(looks) : 0;
   report.workSeconds = workSeconds;
-  report.batches = batches;
+  report.batches = batches - int64_t(granted.size() - given);
   for (size_t i = 0; i < totals.size() && i < options.stages.size(); ++i)
     if (totals[i].rows)
       report.stages.push_back(
