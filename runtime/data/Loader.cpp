@@ -5,6 +5,7 @@
 #include "runtime/data/Loader.h"
 
 #include "runtime/core/Text.h"
+#include "runtime/core/ThreadSlice.h"
 #include "runtime/data/BatchRing.h"
 #include "runtime/data/MappedFile.h"
 #include "runtime/data/Meter.h"
@@ -299,6 +300,7 @@ void Loader::collect(Meter &meter, int thread) {
 }
 
 void Loader::work(int thread) {
+  preferShortSlices(); // what is in store lasts as long as a slice of a step's threads
   std::unique_lock lock(mutex);
   while (!stopping) {
     Claim mine = ring.claim(ring.size(), claimedRows());
