@@ -32,8 +32,10 @@ config.available_features.update(f for f in ("avx2", "avx512f", "avx512_bf16") i
 
 # Machine code for GPUs needs the CUDA toolkit's assembler: tests of it are skipped where there is none.
 homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] or ["/usr/local/cuda"]
-if any(os.access(os.path.join(home, "bin/ptxas"), os.X_OK) for home in homes) or shutil.which("ptxas"):
+ptxas = next(filter(None, (shutil.which("ptxas", path=os.path.join(home, "bin")) for home in homes)), shutil.which("ptxas"))
+if ptxas:
     config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 for name in ("CUDA_HOME", "CUDA_PATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -51,18 +51,20 @@ static llvm::Expected<std::string> read(const std::string &path) {
   return (*file)->getBuffer().str();
 }
 
-/// Runs a program; what it said is part of the error.
-static llvm::Error run(const std::string &program, llvm::ArrayRef<llvm::StringRef> arguments,
-                       const std::string &folder) {
+/// What a program says, which becomes part of the error where it fails.
+static llvm::Expected<std::string> run(const std::string &program,
+                                       llvm::ArrayRef<llvm::StringRef> arguments,
+                                       const std::string &folder) {
   std::string said = folder + "/messages", problem;
   std::vector<llvm::StringRef> all{program};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(said),
                                                 llvm::StringRef(said)};
   int code = llvm::sys::ExecuteAndWait(program, all, std::nullopt, redirects, 0, 0, &problem);
+  auto messages = read(said);
   if (code == 0)
-    return llvm::Error::success();
-  if (auto messages = read(said))
+    return messages;
+  if (messages)
     problem += *messages;
   else
     llvm::consumeError(messages.takeError());
@@ -81,20 +83,27 @@ llvm::Expected<std::string> cuda::assemble(llvm::StringRef ptx, const mlir::exec
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("gradc-ptxas", unique))
     return llvm::createFileError(unique, error);
   std::string folder = unique.str().str();
-  auto cleanUp = llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
+  llvm::scope_exit cleanUp([&] { llvm::sys::fs::remove_directories(folder); });
 
   std::string text = folder + "/kernels.ptx", cubin = folder + "/kernels.cubin";
   std::string both = folder + "/kernels.fatbin";
   if (llvm::Error error = write(text, ptx))
     return error;
-  if (llvm::Error error = run(ptxas, {"-arch", level.cpu, "-O3", "-o", cubin, text}, folder))
-    return error;
+  std::vector<llvm::StringRef> arguments = {"-arch", level.cpu, "-O3", "-o", cubin, text};
+  // Several kernels at a time, where ptxas can; a fixed number, since the code keeps it.
+  auto help = run(ptxas, {"--help"}, folder);
+  if (!help)
+    return help.takeError();
+  if (llvm::StringRef(*help).contains("--split-compile"))
+    arguments.insert(arguments.end(), {"--split-compile", "8"});
+  if (auto said = run(ptxas, arguments, folder); !said)
+    return said.takeError();
   if (!withText || fatbinary.empty())
     return read(cubin);
   std::string sm = std::to_string(level.sm);
   std::string create = "--create=" + both, code = "--image3=kind=elf,sm=" + sm + ",file=" + cubin,
               portable = "--image3=kind=ptx,sm=" + sm + ",file=" + text;
-  if (llvm::Error error = run(fatbinary, {"-64", create, code, portable}, folder))
-    return error;
+  if (auto said = run(fatbinary, {"-64", create, code, portable}, folder); !said)
+    return said.takeError();
   return read(both);
 }
