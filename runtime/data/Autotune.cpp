@@ -8,6 +8,8 @@ namespace gradc {
 // What takes no longer than to hand a batch over is made by the caller.
 constexpr double worthAThread = 1e-6;
 constexpr double waitsTooLong = 0.005;
+// Threads that hardly rest make batches as fast as they can, however many may be in store.
+constexpr double hardlyRests = 0.9;
 // Waking a thread takes some microseconds of the caller's time too: it is done once for batches of
 // so long.
 constexpr double worthWaking = 200e-6;
@@ -32,7 +34,8 @@ InputTuning Autotune::decide(const InputWindow &window) {
   if (window.waitShare <= waitsTooLong)
     return now;
   // Batches of uneven cost: more of them in store outlast the dear ones.
-  bool isUneven = window.sawFull && window.sawEmpty;
+  bool isUneven =
+      window.sawFull && window.sawEmpty && window.busyThreads < hardlyRests * double(now.workers);
   if (!limits.depth && isUneven && now.depth < limits.mostDepth)
     now.depth = std::min(2 * now.depth, limits.mostDepth);
   else if (!limits.workers && window.sawEmpty && now.workers < limits.mostWorkers)

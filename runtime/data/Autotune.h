@@ -20,6 +20,7 @@ struct InputWindow {
   double batchSeconds = 0; ///< work for a batch, over all threads
   bool sawFull = false;    ///< all batches that may be ahead were
   bool sawEmpty = false;   ///< the caller had to wait
+  double busyThreads = 0;  ///< beside the caller, on average
 };
 
 class Autotune {

@@ -62,17 +62,17 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
   if ((rule.dropRemainder || rule.skips) && table->rows() < rule.size)
     return Status::error(text(table->origin(), " gives ", table->rows(),
                               " rows, expected at least one batch of ", rule.size));
-  // The step's own batch, and those ahead of it.
+  // The caller's, and those ahead of them.
   size_t bytes = batchBytes(table->fields(), rule.size);
   size_t batches = options.budget / std::max<size_t>(bytes, 1);
-  size_t least = rule.skips ? 3 : 2;
+  size_t least = size_t(options.heldBatches) + (rule.skips ? 2 : 1);
   if (batches < least)
     return Status::invalid(text("data { memory_mb } allows ", options.budget >> 20,
                                 " MB, expected at least ", ((least * bytes) >> 20) + 1, ": ", least,
                                 " batches of ", rule.size, " rows of ", bytes / size_t(rule.size),
                                 " bytes"));
   Autotune::Limits &limits = options.limits;
-  limits.mostDepth = int(std::min<size_t>(batches - 1, 64));
+  limits.mostDepth = int(std::min<size_t>(batches - size_t(options.heldBatches), 64));
   limits.depth = std::min(limits.depth, limits.mostDepth);
   return std::shared_ptr<const Dataset>(
       std::make_shared<Batches>(std::move(table), rule, std::move(options)));

@@ -327,8 +327,8 @@ void Loader::tune(int64_t begin) {
   InputTuning wanted = tuner.decide(*seen);
   // Another thread's scratch is taken to be as large as the largest.
   size_t scratch = *std::max_element(scratchBytes.begin(), scratchBytes.end());
-  size_t bytes =
-      (size_t(wanted.depth) + 1) * ring.batchBytes() + size_t(wanted.workers + 1) * scratch;
+  size_t bytes = size_t(wanted.depth + options.heldBatches) * ring.batchBytes() +
+                 size_t(wanted.workers + 1) * scratch;
   if (wanted != tuning && bytes <= options.budget)
     adapt(wanted);
 }
@@ -387,7 +387,7 @@ InputReport Loader::report() {
   report.prefetches = report.isFixed || options.limits.mostWorkers > 0;
   report.depth = workers.empty() ? 0 : int(ring.size());
   report.budget = options.memory;
-  report.bytes = (ring.size() + 1) * ring.batchBytes();
+  report.bytes = (ring.size() + size_t(options.heldBatches)) * ring.batchBytes();
   for (size_t bytes : scratchBytes)
     report.bytes += bytes;
   report.bytes += table.held();

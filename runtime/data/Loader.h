@@ -12,6 +12,7 @@ struct LoaderOptions {
   Autotune::Limits limits;         ///< no depth: batches are made when they are asked for
   size_t budget = SIZE_MAX;        ///< for batches and scratch
   size_t memory = SIZE_MAX;        ///< with what the table keeps
+  int heldBatches = 1;             ///< that the caller has at a time
   std::vector<std::string> stages; ///< names, by the numbers that they are metered by
   bool rowByRow = false;           ///< rather than field by field
   std::shared_ptr<const BatchStage> batchStage;                                ///< null: none

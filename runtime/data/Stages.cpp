@@ -218,6 +218,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   options.rowByRow = pipeline.rowByRow;
   options.batchStage = std::move(pipeline.batchStage);
   options.hostMemory = context.hostMemory;
+  options.heldBatches = context.heldBatches;
   options.memory = options.budget;
   if (pipeline.cached)
     options.budget /= 4;

@@ -48,6 +48,7 @@ struct DataContext {
   std::string file;                  ///< one of several that a source is built for; "": all
   std::shared_ptr<DataState> state;  ///< null: none is kept
   std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
+  int heldBatches = 1;             ///< that whoever asks for batches has at a time
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
   std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
 };

@@ -15,7 +15,10 @@ std::optional<InputWindow> TuningWindow::closeBeside(double work) {
   int64_t length = end - begin;
   if (length < shortest || (batches < fewestBatches && length < longest))
     return {};
-  return close(work, double(waited) / double(length), (work - workBefore) / double(batches));
+  double waitShare = double(waited) / double(length), done = work - workBefore;
+  // The caller makes batches while it waits.
+  seen.busyThreads = std::max(0.0, 1e9 * done / double(length) - waitShare);
+  return close(work, waitShare, done / double(batches));
 }
 
 std::optional<InputWindow> TuningWindow::closeAlone(double work) {

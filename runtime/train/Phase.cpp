@@ -23,6 +23,7 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
     context.arrays = job.fields;
   context.tailAllowed = tailEntry != nullptr;
   context.hostMemory = session.hostMemory();
+  context.heldBatches = session.runsBeside() ? 2 : 1; // the next one crosses while a step runs
   if (hasModels(data)) {
     auto host = session.onHost();
     if (!host)

@@ -1,4 +1,4 @@
-// Rows that cannot be read, and what on_error makes of them; tuning and its limits.
+// Rows that cannot be read, and what on_error makes of them; the budget of batches.
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include "runtime/core/Text.h"
@@ -156,45 +156,15 @@ TEST_F(SkipTest, TheBudgetLimitsHowFarAhead) {
   ASSERT_TRUE(set.ok());
   auto iterator = (*set)->iterate();
   EXPECT_EQ(iterator->report().depth, 9); // and the step's own
+  options.heldBatches = 2;
+  auto two = makeBatches(std::make_shared<Flawed>(600, std::set<int64_t>{}), {.size = 8}, options);
+  ASSERT_TRUE(two.ok());
+  iterator = (*two)->iterate();
+  EXPECT_EQ(iterator->report().depth, 8);
   options.budget = 128;
   auto none = makeBatches(std::make_shared<Flawed>(600, std::set<int64_t>{}), {.size = 8}, options);
-  EXPECT_EQ(none.status().message(), "data { memory_mb } allows 0 MB, expected at least 1: 2 "
+  EXPECT_EQ(none.status().message(), "data { memory_mb } allows 0 MB, expected at least 1: 3 "
                                      "batches of 8 rows of 16 bytes");
-}
-
-TEST(AutotuneTest, CheapBatchesAreMadeByTheCaller) {
-  Autotune tune({.mostWorkers = 4, .mostDepth = 8});
-  EXPECT_EQ(tune.decide({1.0, 0.9e-6, false, true}), (InputTuning{0, 2}));
-  EXPECT_EQ(tune.decide({0.004, 1e-3, false, true}), (InputTuning{0, 2}));
-  EXPECT_EQ(tune.decide({0.02, 1e-3, false, true}), (InputTuning{1, 2}));
-}
-
-TEST(AutotuneTest, SmallBatchesAreStoredSoThatThreadsAreWokenRarely) {
-  Autotune tune({.mostWorkers = 4, .mostDepth = 64});
-  EXPECT_EQ(tune.decide({0.1, 10e-6, false, true}), (InputTuning{1, 40}));
-  Autotune other({.mostWorkers = 4, .mostDepth = 64});
-  EXPECT_EQ(other.decide({0.1, 100e-6, false, true}), (InputTuning{1, 4}));
-}
-
-TEST(AutotuneTest, ThreadsComeWhileTheStepWaits) {
-  Autotune tune({.mostWorkers = 3, .mostDepth = 8});
-  for (int workers : {1, 2, 3, 3})
-    EXPECT_EQ(tune.decide({0.4, 1e-3, false, true}).workers, workers);
-  EXPECT_EQ(tune.decide({0.001, 1e-3, true, false}), (InputTuning{3, 2}));
-}
-
-TEST(AutotuneTest, UnevenBatchesAreStored) {
-  Autotune tune({.mostWorkers = 2, .mostDepth = 5});
-  (void)tune.decide({0.4, 1e-3, false, true});
-  for (int depth : {4, 5})
-    EXPECT_EQ(tune.decide({0.1, 1e-3, true, true}), (InputTuning{1, depth}));
-  EXPECT_EQ(tune.decide({0.1, 1e-3, true, true}), (InputTuning{2, 5}));
-}
-
-TEST(AutotuneTest, WhatTheSpecSaysStays) {
-  Autotune tune({.workers = 2, .depth = 3, .mostWorkers = 8, .mostDepth = 8});
-  for (int i = 0; i < 4; ++i)
-    EXPECT_EQ(tune.decide({0.9, 1e-2, true, true}), (InputTuning{2, 3}));
 }
 
 } // namespace

@@ -1,0 +1,65 @@
+// How many threads make batches and how many are in store, decided from what was seen.
+#include "runtime/data/Autotune.h"
+#include "runtime/data/TuningWindow.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradc;
+
+namespace {
+
+TEST(AutotuneTest, CheapBatchesAreMadeByTheCaller) {
+  Autotune tune({.mostWorkers = 4, .mostDepth = 8});
+  EXPECT_EQ(tune.decide({1.0, 0.9e-6, false, true}), (InputTuning{0, 2}));
+  EXPECT_EQ(tune.decide({0.004, 1e-3, false, true}), (InputTuning{0, 2}));
+  EXPECT_EQ(tune.decide({0.02, 1e-3, false, true}), (InputTuning{1, 2}));
+}
+
+TEST(AutotuneTest, SmallBatchesAreStoredSoThatThreadsAreWokenRarely) {
+  Autotune tune({.mostWorkers = 4, .mostDepth = 64});
+  EXPECT_EQ(tune.decide({0.1, 10e-6, false, true}), (InputTuning{1, 40}));
+  Autotune other({.mostWorkers = 4, .mostDepth = 64});
+  EXPECT_EQ(other.decide({0.1, 100e-6, false, true}), (InputTuning{1, 4}));
+}
+
+TEST(AutotuneTest, ThreadsComeWhileTheStepWaits) {
+  Autotune tune({.mostWorkers = 3, .mostDepth = 8});
+  for (int workers : {1, 2, 3, 3})
+    EXPECT_EQ(tune.decide({0.4, 1e-3, false, true}).workers, workers);
+  EXPECT_EQ(tune.decide({0.001, 1e-3, true, false}), (InputTuning{3, 2}));
+}
+
+TEST(AutotuneTest, UnevenBatchesAreStored) {
+  Autotune tune({.mostWorkers = 2, .mostDepth = 5});
+  (void)tune.decide({0.4, 1e-3, false, true});
+  for (int depth : {4, 5})
+    EXPECT_EQ(tune.decide({0.1, 1e-3, true, true}), (InputTuning{1, depth}));
+  EXPECT_EQ(tune.decide({0.1, 1e-3, true, true}), (InputTuning{2, 5}));
+}
+
+TEST(AutotuneTest, ThreadsThatHardlyRestGetNoMoreBatches) {
+  Autotune tune({.workers = 2, .mostDepth = 8});
+  EXPECT_EQ(tune.decide({0.4, 1e-3, true, true, 1.9}), (InputTuning{2, 2}));
+  EXPECT_EQ(tune.decide({0.4, 1e-3, true, true, 1.5}), (InputTuning{2, 4}));
+}
+
+TEST(AutotuneTest, WhatTheSpecSaysStays) {
+  Autotune tune({.workers = 2, .depth = 3, .mostWorkers = 8, .mostDepth = 8});
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(tune.decide({0.9, 1e-2, true, true}), (InputTuning{2, 3}));
+}
+
+TEST(AutotuneTest, AWindowTellsWhoWasBusy) {
+  TuningWindow window;
+  constexpr int64_t second = 1'000'000'000;
+  // One second, a quarter of it waited for, in which 1.75 s of work were done.
+  window.countWait(second, second + second / 4, 32);
+  window.countWait(2 * second, 2 * second, 32);
+  std::optional<InputWindow> seen = window.closeBeside(1.75);
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_DOUBLE_EQ(seen->waitShare, 0.25);
+  EXPECT_DOUBLE_EQ(seen->batchSeconds, 1.75 / 64);
+  EXPECT_DOUBLE_EQ(seen->busyThreads, 1.5);
+}
+
+} // namespace
