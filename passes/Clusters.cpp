@@ -46,6 +46,8 @@ namespace {
 constexpr int64_t nestedReductionLimit = 16384;
 /// A kernel of up to this many elements takes no longer than its launch.
 constexpr int64_t smallRoot = 4096;
+/// A GPU passes up to 512 to a kernel, with every driver; launches are grouped later.
+constexpr size_t mostTensors = 256;
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
@@ -297,7 +299,22 @@ private:
   bool mayMerge(Group *a, Group *b) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
-           !(b->contraction && a->hasReduction) && !reaches(a, b) && !reaches(b, a);
+           !(b->contraction && a->hasReduction) &&
+           countTensors(a) + countTensors(b) <= mostTensors && !reaches(a, b) && !reaches(b, a);
+  }
+
+  /// That a group reads or writes.
+  size_t countTensors(Group *group) const {
+    llvm::SmallPtrSet<Value, 32> tensors;
+    for (Operation *op : group->ops) {
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            !producer || (groupOf(producer) != group && !isFree(producer)))
+          tensors.insert(operand);
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return groupOf(user) != group; }))
+        tensors.insert(op->getResult(0));
+    }
+    return tensors.size();
   }
 
   void start(Operation *op) {
@@ -330,6 +347,8 @@ private:
       Access how = accessOf(op, group);
       bool shared = external || users.size() > 1;
       if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)))
+        continue;
+      if (!isFree(op) && countTensors(group) + op->getNumOperands() > mostTensors)
         continue;
       if (llvm::any_of(users, [&](Group *g) { return g != group && reaches(g, group); }))
         continue;

@@ -371,6 +371,12 @@ private:
 } // namespace
 
 LogicalResult cuda::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
+  // A kernel's parameters are at most 4352 bytes: more needs drivers for CUDA 12.1.
+  constexpr size_t mostTensors = 544;
+  if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
+      tensors > mostTensors)
+    return kernel.emitError() << tensors << " tensors are read and written by one kernel, expected "
+                              << "at most " << mostTensors << " on a GPU";
   if (!kernel.getParts() && (!kernel.getScheduleAttr() || !kernel.getBlocksAttr()))
     return kernel.emitOpError("expected a schedule and blocks");
   return KernelEmitter(kernel, module, symbol).emit();
