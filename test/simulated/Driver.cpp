@@ -91,10 +91,7 @@ std::vector<Stream *> streams;
 
 Stream *streamOf(void *handle) { return static_cast<Stream *>(handle); }
 
-int launch(const Kernel &kernel, Dims grid, Dims block, std::vector<uint64_t> values) {
-  std::vector<void *> parameters;
-  for (uint64_t &value : values)
-    parameters.push_back(&value);
+int launch(const Kernel &kernel, Dims grid, Dims block, const std::vector<std::byte> &parameters) {
   lastFailure = execute(kernel, grid, block, parameters.data(), settings().order);
   if (lastFailure.empty())
     return ok;
@@ -317,12 +314,18 @@ int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
 
 int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                    unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters,
-                   void **) {
+                   void **extra) {
   const Kernel &kernel = *static_cast<Kernel *>(function);
-  std::vector<uint64_t> values;
-  for (unsigned i = 0; i < kernel.parameters; ++i)
-    values.push_back(*static_cast<uint64_t *>(parameters[i]));
+  // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END: the only way that gradc takes.
+  auto tag = [&](int i) { return reinterpret_cast<uintptr_t>(extra[i]); };
+  if (parameters || !extra || tag(0) != 1 || tag(2) != 2 || tag(4) != 0)
+    return invalidValue;
+  size_t bytes = *static_cast<size_t *>(extra[3]);
+  if (bytes != kernel.parameterBytes)
+    return invalidValue;
+  auto *first = static_cast<std::byte *>(extra[1]);
+  std::vector<std::byte> copy(first, first + bytes);
   Dims grid{gridX, gridY, gridZ}, block{blockX, blockY, blockZ};
-  return streamOf(stream)->add([=, &kernel] { return launch(kernel, grid, block, values); });
+  return streamOf(stream)->add([=, &kernel] { return launch(kernel, grid, block, copy); });
 }
 }

@@ -36,7 +36,7 @@ struct Touch {
 /// One launch while it runs. Kernels call back through `current`.
 class Machine {
 public:
-  Machine(const Kernel &kernel, Dims grid, Dims block, void **parameters, Order order)
+  Machine(const Kernel &kernel, Dims grid, Dims block, const void *parameters, Order order)
       : kernel(kernel), grid(grid), parameters(parameters), order(order), threads(block.x) {}
 
   std::string run();
@@ -61,7 +61,7 @@ private:
 
   const Kernel &kernel;
   Dims grid;
-  void **parameters;
+  const void *parameters;
   Order order;
   std::vector<Thread> threads;
   int values[2][1024] = {}; ///< brought to the current and the last shuffle
@@ -223,7 +223,8 @@ void Machine::shared(const void *at, int bytes, bool writes) {
 
 } // namespace
 
-std::string execute(const Kernel &kernel, Dims grid, Dims block, void **parameters, Order order) {
+std::string execute(const Kernel &kernel, Dims grid, Dims block, const void *parameters,
+                    Order order) {
   if (grid.y * grid.z * block.y * block.z != 1 || block.x == 0 || block.x > 1024)
     return "kernel " + kernel.name +
            ": only grids and blocks of one dim are simulated, of at most "

@@ -8,13 +8,12 @@
 
 namespace gradc::simulated {
 
-/// A kernel that the host can call: its entry takes the array of parameters that cuLaunchKernel
-/// takes.
+/// A kernel that the host can call: its entry takes the bytes of all parameters.
 struct Kernel {
   std::string name;
-  void (*entry)(void **parameters) = nullptr;
+  void (*entry)(const void *parameters) = nullptr;
   bool meets = false; ///< its threads meet at barriers or in shuffles
-  unsigned parameters = 0;
+  size_t parameterBytes = 0;
 };
 
 /// In which order the threads of a block run between two meetings.
@@ -26,7 +25,8 @@ struct Dims {
 
 /// Runs all blocks, one after the other. The failure, empty when there is none: what went wrong,
 /// with kernel and thread.
-std::string execute(const Kernel &kernel, Dims grid, Dims block, void **parameters, Order order);
+std::string execute(const Kernel &kernel, Dims grid, Dims block, const void *parameters,
+                    Order order);
 
 /// Tells the checks where device memory is; `bytes` 0 takes it away again.
 void noteMemory(const void *memory, uint64_t bytes);

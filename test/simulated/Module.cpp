@@ -80,7 +80,9 @@ private:
                          {at, bytes, builder.getInt1(writes)});
       return;
     }
-    if (isa<GlobalVariable, AllocaInst>(getUnderlyingObject(pointer)))
+    const Value *object = getUnderlyingObject(pointer);
+    auto *argument = dyn_cast<Argument>(object);
+    if (isa<GlobalVariable, AllocaInst>(object) || (argument && argument->hasByValAttr()))
       return;
     Value *at = builder.CreateAddrSpaceCast(pointer, flat);
     Value *checked = builder.CreateCall(
@@ -128,7 +130,7 @@ private:
     call.eraseFromParent();
   }
 
-  /// void NAME.entry(void **parameters), which calls the kernel.
+  /// void NAME.entry(const void *parameters), which calls the kernel.
   void addEntry(Function &kernel) {
     Type *pointer = builder.getPtrTy();
     auto *entry =
@@ -136,15 +138,17 @@ private:
                          GlobalValue::ExternalLinkage, kernel.getName() + ".entry", module);
     builder.SetInsertPoint(BasicBlock::Create(module.getContext(), "", entry));
     std::vector<Value *> arguments;
+    uint64_t bytes = 0;
     for (Argument &argument : kernel.args()) {
-      Value *slot = builder.CreateConstGEP1_32(pointer, entry->getArg(0), argument.getArgNo());
-      Value *parameter = builder.CreateLoad(pointer, slot);
-      arguments.push_back(builder.CreateLoad(argument.getType(), parameter));
+      Value *at = builder.CreateConstGEP1_64(builder.getInt8Ty(), entry->getArg(0), bytes);
+      Type *table = argument.getParamByValType();
+      arguments.push_back(table ? at : builder.CreateLoad(argument.getType(), at));
+      bytes += module.getDataLayout().getTypeAllocSize(table ? table : argument.getType());
+      argument.removeAttr(Attribute::ByVal);
     }
     builder.CreateCall(&kernel, arguments);
     builder.CreateRetVoid();
-    kernels[kernel.getName().str()] = {kernel.getName().str(), nullptr, meets,
-                                       unsigned(kernel.arg_size())};
+    kernels[kernel.getName().str()] = {kernel.getName().str(), nullptr, meets, bytes};
   }
 
   llvm::Module &module;
@@ -193,7 +197,7 @@ Expected<std::unique_ptr<Module>> Module::load(StringRef bitcode) {
     auto address = (*jit)->lookup(name + ".entry");
     if (!address)
       return address.takeError();
-    kernel.entry = address->toPtr<void (*)(void **)>();
+    kernel.entry = address->toPtr<void (*)(const void *)>();
   }
   loaded->jit = std::move(*jit);
   return loaded;

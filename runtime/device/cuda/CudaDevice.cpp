@@ -287,13 +287,13 @@ Status CudaDevice::enqueue(const Launch &launch) {
   if (launch.call)
     return static_cast<const cuda::LibraryCall *>(launch.call)
         ->enqueue(launch.slices, workspace, stream);
-  // Each parameter is the address of a pointer: a slice.
-  std::vector<void *> parameters;
-  for (size_t i = 0; i < launch.sliceCount; ++i)
-    parameters.push_back(const_cast<void **>(&launch.slices[i]));
+  // The bytes of all parameters: whether they are pointers or one table of them makes no
+  // difference.
+  size_t bytes = launch.sliceCount * sizeof(void *);
+  void *extra[] = {cuda::parameterBuffer, const_cast<void **>(launch.slices), cuda::parameterBytes,
+                   &bytes, cuda::parametersEnd};
   return driver->check(driver->launchKernel(launch.kernel, unsigned(launch.units), 1, 1,
-                                            launch.threads, 1, 1, 0, stream, parameters.data(),
-                                            nullptr),
+                                            launch.threads, 1, 1, 0, stream, nullptr, extra),
                        "cannot launch a kernel");
 }
 

@@ -21,6 +21,12 @@ enum Attribute : int {
   computeMinor = 76,
 };
 
+/// Of a launch's `extra`, CU_LAUNCH_PARAM_BUFFER_POINTER and its companions: tags in front of a
+/// pointer to the bytes of all parameters and of a pointer to their number, and the end.
+inline void *const parameterBuffer = reinterpret_cast<void *>(1);
+inline void *const parameterBytes = reinterpret_cast<void *>(2);
+inline void *const parametersEnd = nullptr;
+
 /// Oldest driver whose calls these are: 12.0.
 constexpr int oldestDriver = 12000;
 
