@@ -46,8 +46,8 @@ namespace {
 constexpr int64_t nestedReductionLimit = 16384;
 /// A kernel of up to this many elements takes no longer than its launch.
 constexpr int64_t smallRoot = 4096;
-/// A GPU passes up to 512 to a kernel, with every driver; launches are grouped later.
-constexpr size_t mostTensors = 256;
+/// Of more a kernel has none of its own: compilers need long for it, and registers run out.
+constexpr size_t mostTensors = 32;
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once

@@ -47,8 +47,7 @@ bool mayJoin(exec::KernelOp kernel) {
 /// Launches that become one, and what that takes.
 struct Group {
   SmallVector<LaunchOp> members;
-  llvm::SmallPtrSet<Value, 16> operands;
-  size_t results = 0;
+  size_t pointers = 0;
   llvm::SmallPtrSet<Value, 16> kept; ///< by the group alone
   int64_t keptBytes = 0;
 };
@@ -118,16 +117,14 @@ private:
   bool add(LaunchOp launch, Group &group) const {
     Group with = group;
     with.members.push_back(launch);
-    with.results += launch.getNumResults();
+    with.pointers += launch.getNumOperands() + launch.getNumResults();
     for (Value v : launch.getOperands()) {
-      with.operands.insert(v);
       Value root = storageRoot(v);
       if (isKept(root, heights.lookup(launch)) && with.kept.insert(root).second)
         with.keptBytes +=
             exec::layoutBytes(cast<RankedTensorType>(root.getType()), /*layout=*/nullptr);
     }
-    bool fits =
-        with.operands.size() + with.results <= mostPointers && with.keptBytes <= mostKeptBytes;
+    bool fits = with.pointers <= mostPointers && with.keptBytes <= mostKeptBytes;
     if (fits || group.members.empty())
       group = std::move(with);
     return fits;
@@ -147,21 +144,21 @@ class Merger {
 public:
   explicit Merger(SymbolTable &symbols) : symbols(symbols) {}
 
-  void merge(const Group &group) {
-    numberOperands(group);
-    LaunchOp last = group.members.back();
-    OpBuilder builder(last);
+  void merge(Group group) {
+    OpBuilder builder(group.members.back());
+    sortByKernel(group.members);
     llvm::SetVector<Attribute> nodes;
     SmallVector<Location> locations;
-    SmallVector<Value> results;
+    SmallVector<Value> operands, results;
     for (LaunchOp member : group.members) {
       nodes.insert_range(member->getAttrOfType<ArrayAttr>("exec.nodes"));
       locations.push_back(member.getLoc());
+      llvm::append_range(operands, member.getOperands());
       llvm::append_range(results, member.getResults());
     }
     auto launch =
         LaunchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(results)),
-                         findOrMake(group).getSymName(), operands.getArrayRef());
+                         findOrMake(group.members).getSymName(), operands);
     launch->setAttr("exec.nodes", builder.getArrayAttr(nodes.getArrayRef()));
     for (auto [from, to] : llvm::zip(results, launch.getResults()))
       from.replaceAllUsesWith(to);
@@ -174,74 +171,73 @@ private:
     return symbols.lookup<exec::KernelOp>(launch.getKernel());
   }
 
-  /// The group's operands: those of each member alone, member by member, then those of several.
-  void numberOperands(const Group &group) {
-    llvm::MapVector<Value, LaunchOp> only; // null: of several
-    for (LaunchOp member : group.members)
-      for (Value v : member.getOperands()) {
-        auto [at, isNew] = only.try_emplace(v, member);
-        if (at->second != member)
-          at->second = nullptr;
-      }
-    operands.clear();
-    owned.clear();
-    for (LaunchOp member : group.members) {
-      size_t before = operands.size();
-      for (Value v : member.getOperands())
-        if (only[v] == member)
-          operands.insert(v);
-      owned.push_back(operands.size() - before);
-    }
-    for (auto &[v, member] : only)
-      if (!member)
-        operands.insert(v);
+  /// Those of one kernel one behind the other: the code of such parts is there once.
+  static void sortByKernel(MutableArrayRef<LaunchOp> members) {
+    llvm::DenseMap<Attribute, size_t> numbers;
+    for (LaunchOp member : members)
+      numbers.try_emplace(member.getKernelAttr(), numbers.size());
+    llvm::sort(members, [&](LaunchOp a, LaunchOp b) {
+      size_t left = numbers.lookup(a.getKernelAttr()), right = numbers.lookup(b.getKernelAttr());
+      return left != right ? left < right : a->isBeforeInBlock(b);
+    });
   }
 
-  int64_t numberOf(Value operand) const { return llvm::find(operands, operand) - operands.begin(); }
+  /// Which of the members' operands, counted through, may be written over: not what another reads.
+  SmallVector<int64_t> findInplace(ArrayRef<LaunchOp> members) {
+    llvm::DenseMap<Value, int64_t> readers;
+    for (LaunchOp member : members)
+      for (Value v : member.getOperands())
+        ++readers[v];
+    SmallVector<int64_t> inplace;
+    int64_t first = 0;
+    for (LaunchOp member : members) {
+      for (int64_t i : kernelOf(member).getInplace().value_or(ArrayRef<int64_t>()))
+        if (readers.lookup(member.getOperand(unsigned(i))) == 1)
+          inplace.push_back(first + i);
+      first += member.getNumOperands();
+    }
+    return inplace;
+  }
 
   /// The last, smaller batch's step does what the others' does: it finds that kernel.
-  exec::KernelOp findOrMake(const Group &group) {
-    SmallVector<Attribute> key;
+  exec::KernelOp findOrMake(ArrayRef<LaunchOp> members) {
     Builder builder(symbols.getOp()->getContext());
-    for (LaunchOp member : group.members) {
-      auto numbers =
-          llvm::map_to_vector(member.getOperands(), [&](Value v) { return numberOf(v); });
-      key.append({member.getKernelAttr(), builder.getDenseI64ArrayAttr(numbers)});
-    }
+    SmallVector<int64_t> inplace = findInplace(members);
+    SmallVector<Attribute> key = {builder.getDenseI64ArrayAttr(inplace)};
+    for (LaunchOp member : members)
+      key.push_back(member.getKernelAttr());
     exec::KernelOp &kernel = made[builder.getArrayAttr(key)];
     if (!kernel)
-      kernel = make(group);
+      kernel = make(members, inplace);
     return kernel;
   }
 
-  exec::KernelOp make(const Group &group) {
-    std::string name = kernelOf(group.members.front()).getSymName().str() + "_and_" +
-                       std::to_string(group.members.size() - 1) + "_more";
-    exec::KernelOp kernel = exec::createKernel(symbols.getOp()->getContext(), name,
-                                               TypeRange(ValueRange(operands.getArrayRef())));
+  exec::KernelOp make(ArrayRef<LaunchOp> members, ArrayRef<int64_t> inplace) {
+    SmallVector<Type> operands;
     int64_t threads = 0;
-    for (LaunchOp member : group.members)
+    for (LaunchOp member : members) {
+      llvm::append_range(operands, member.getOperandTypes());
       threads = std::max(threads, kernelOf(member).getThreads());
+    }
+    LaunchOp front = members.front();
+    std::string name =
+        kernelOf(front).getSymName().str() + "_and_" + std::to_string(members.size() - 1) + "_more";
+    exec::KernelOp kernel = exec::createKernel(symbols.getOp()->getContext(), name, operands);
     OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBlock());
     SmallVector<Value> results;
     SmallVector<Attribute> parts;
-    SmallVector<int64_t> inplace;
     int64_t flops = 0, bytes = 0, first = 0;
-    for (auto [number, own] : llvm::enumerate(owned)) {
-      LaunchOp member = group.members[number];
+    for (LaunchOp member : members) {
       exec::KernelOp from = kernelOf(member);
-      append(builder, from, member, results);
-      for (int64_t i = first; i < first + own; ++i)
-        if (isInplace(from, member, operands[i]))
-          inplace.push_back(i);
+      append(builder, from, first, results);
       exec::BlocksAttr blocks = from.getBlocksAttr();
       blocks = exec::BlocksAttr::get(builder.getContext(), threads, blocks.getTeam(),
                                      blocks.getAdjacent(), blocks.getRows());
-      parts.push_back(exec::PartAttr::get(builder.getContext(), own, member.getNumResults(),
-                                          from.getScheduleAttr(), blocks));
+      parts.push_back(exec::PartAttr::get(builder.getContext(), member.getNumOperands(),
+                                          member.getNumResults(), from.getScheduleAttr(), blocks));
       flops += from.getFlops().value_or(0);
       bytes += from.getBytes().value_or(0);
-      first += own;
+      first += member.getNumOperands();
     }
     exec::YieldOp::create(builder, kernel.getLoc(), results);
     kernel.setPartsAttr(builder.getArrayAttr(parts));
@@ -252,31 +248,21 @@ private:
     return kernel;
   }
 
-  /// A kernel's ops behind those that are there.
-  void append(OpBuilder &builder, exec::KernelOp from, LaunchOp member,
-              SmallVectorImpl<Value> &results) {
+  /// A kernel's ops behind those that are there, of operands from `first` on.
+  static void append(OpBuilder &builder, exec::KernelOp from, int64_t first,
+                     SmallVectorImpl<Value> &results) {
     Block &block = *builder.getInsertionBlock();
     IRMapping mapping;
-    for (auto [argument, operand] : llvm::zip(from.getBlock().getArguments(), member.getOperands()))
-      mapping.map(argument, block.getArgument(numberOf(operand)));
+    for (BlockArgument argument : from.getBlock().getArguments())
+      mapping.map(argument, block.getArgument(unsigned(first) + argument.getArgNumber()));
     for (Operation &op : from.getBlock().without_terminator())
       builder.clone(op, mapping);
     for (Value v : from.getYielded())
       results.push_back(mapping.lookup(v));
   }
 
-  /// Whether a launch reads a value by operands only that may be written over.
-  static bool isInplace(exec::KernelOp kernel, LaunchOp launch, Value v) {
-    ArrayRef<int64_t> inplace = kernel.getInplace().value_or(ArrayRef<int64_t>());
-    return llvm::all_of(launch->getOpOperands(), [&](OpOperand &operand) {
-      return operand.get() != v || llvm::is_contained(inplace, int64_t(operand.getOperandNumber()));
-    });
-  }
-
   SymbolTable &symbols;
   llvm::DenseMap<Attribute, exec::KernelOp> made;
-  llvm::SetVector<Value> operands; ///< of the group that is being merged
-  SmallVector<int64_t> owned;      ///< how many of them each member has for itself
 };
 
 /// Puts ops behind those whose results they need: the first that may come next, in the order that
@@ -316,10 +302,10 @@ struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
     Merger merger(symbols);
     llvm::SetVector<exec::KernelOp> merged;
     for (auto function : module.getOps<func::FuncOp>()) {
-      for (const Group &group : Grouper(function, symbols).run()) {
+      for (Group &group : Grouper(function, symbols).run()) {
         for (LaunchOp member : group.members)
-          merged.insert(symbols.lookup<exec::KernelOp>(LaunchOp(member).getKernel()));
-        merger.merge(group);
+          merged.insert(symbols.lookup<exec::KernelOp>(member.getKernel()));
+        merger.merge(std::move(group));
       }
       sortOps(function.getBody().front()); // users of the first members stood before the last
     }

@@ -8,6 +8,7 @@ namespace mlir::exec {
 
 /// Results of a GPU's kernel that some blocks of its own compute, and how their threads share that.
 struct KernelPart {
+  Block::BlockArgListType operands; ///< of its own: beside them it reads those of all parts
   OperandRange results;
   ScheduleAttr schedule;
   BlocksAttr blocks;
@@ -20,6 +21,13 @@ struct KernelPart {
 
 /// The parts of a kernel with `blocks` or `parts`: one where it does a single thing.
 SmallVector<KernelPart> partsOf(KernelOp kernel);
+
+/// Whether two parts are the same code: the same ops, with the one's own operands and results in
+/// the places of the other's.
+bool isSameCode(const KernelPart &a, const KernelPart &b);
+
+/// The type of the largest of some tensors.
+RankedTensorType largestOf(ValueRange tensors);
 
 /// Rows and columns of the root space, taken as a matrix, that one block computes: of a schedule
 /// that walks a contraction in stages.

@@ -63,50 +63,6 @@ KernelOp exec::createKernel(MLIRContext *context, StringRef name, TypeRange argu
   return kernel;
 }
 
-std::pair<int64_t, int64_t> exec::blockTile(KernelOp kernel) {
-  constexpr int64_t mostColumns = 64;
-  ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
-  int64_t columns =
-      std::min<int64_t>(mostColumns, llvm::PowerOf2Ceil(kernel.getRoot().getShape().back()));
-  int64_t threadRows = kernel.getBlocksAttr().getThreads() / (columns / tile.back());
-  return {threadRows * tile.drop_back().back(), columns};
-}
-
-/// The type of the largest of some tensors.
-static RankedTensorType largest(ValueRange tensors) {
-  RankedTensorType root;
-  for (Value v : tensors) {
-    auto t = cast<RankedTensorType>(v.getType());
-    if (!root || t.getRank() > root.getRank() ||
-        (t.getRank() == root.getRank() && t.getNumElements() > root.getNumElements()))
-      root = t;
-  }
-  return root;
-}
-
-RankedTensorType KernelPart::getRoot() const { return largest(results); }
-
-int64_t KernelPart::blockCount() const {
-  RankedTensorType root = getRoot();
-  int64_t units = 1;
-  for (auto [size, tile] :
-       llvm::zip(root.getShape().take_front(blocks.getRows()), schedule.getTile()))
-    units *= llvm::divideCeil(size, tile);
-  return llvm::divideCeil(units, blocks.getUnits());
-}
-
-SmallVector<KernelPart> exec::partsOf(KernelOp kernel) {
-  OperandRange results = kernel.getBlock().getTerminator()->getOperands();
-  if (!kernel.getParts())
-    return {{results, kernel.getScheduleAttr(), kernel.getBlocksAttr()}};
-  SmallVector<KernelPart> parts;
-  for (auto part : kernel.getPartsAttr().getAsRange<PartAttr>()) {
-    parts.push_back({results.take_front(part.getResults()), part.getSchedule(), part.getBlocks()});
-    results = results.drop_front(part.getResults());
-  }
-  return parts;
-}
-
 int64_t exec::kernelUnits(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   if (kernel.getThreads() > 0) {
@@ -173,7 +129,7 @@ bool KernelOp::mayOverwrite(unsigned operand, unsigned result) {
          inOnePart(getPartsAttr(), operand, result);
 }
 
-RankedTensorType KernelOp::getRoot() { return largest(getYielded()); }
+RankedTensorType KernelOp::getRoot() { return largestOf(getYielded()); }
 
 int64_t KernelOp::getThreads() {
   if (getParts() && !getParts()->empty())

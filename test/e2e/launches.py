@@ -13,10 +13,10 @@ LAUNCH = re.compile(r"\s+\d+\s+\d+\s+[\d.]+ \S+\s+\d+\s+(generated|cublasLt)\s+(
 DRIVER = {"GRADC_LIBCUDA": os.path.join(BIN, "../test/gradc-simulated-cuda.so")}
 
 
-def job(folder, layers, clip):
-    """A perceptron of so many layers, each of its own size: no two kernels are the same."""
+def job(folder, layers, clip, growth=4):
+    """A perceptron of so many layers, each so much larger than the one before: no two kernels are the same."""
     os.makedirs(folder)
-    spec = write_mlp_job(folder, [16 + 4 * i for i in range(layers + 1)], 32, 4)
+    spec = write_mlp_job(folder, [16 + growth * i for i in range(layers + 1)], 32, 4)
     if clip:
         with open(spec, "a") as file:
             file.write("clip { global_norm: 0.5 }\n")
@@ -35,6 +35,13 @@ def step(spec):
     assert re.search(r" \+ \d+ more\s*$", train), train
     more = [re.search(r"_and_(\d+)_more", kernel) for kernel in kernels]
     return [1 + int(match.group(1)) if match else 1 for match in more]
+
+
+def code_size(spec):
+    """Of the PTX of all kernels: bytes."""
+    out = os.path.join(os.path.dirname(spec), "kernels.ptx")
+    gradc("compile", spec, "-o", out, "--target=cuda:sm_90", "--emit=asm")
+    return os.path.getsize(out)
 
 
 def expect(what, found, expected):
@@ -69,11 +76,17 @@ def main():
     parts = step(clipped)
     expect("gradients, sums, norm, updates", [n for n in parts if n > 1], [12, 25, 2, 24])
     print(f"12 layers, clipped: {sum(parts)} kernels, {len(parts)} launches")
-    # 80 updates of Adam, 7 tensors each, take more than the 512 pointers that one launch may have.
+    # 80 updates of Adam, 10 tensors each, take more than the 512 pointers that one launch may have.
     parts = step(job(os.path.join(folder, "deep"), 40, clip=False))
-    expect("the updates", [n for n in parts if n > 2], [72, 8])
+    expect("the updates", [n for n in parts if n > 2], [51, 29])
     print(f"40 layers: {sum(parts)} kernels, {len(parts)} launches")
+    # Layers of one size share their code, also within a launch: three times as many make less than twice as much.
+    even = [job(os.path.join(folder, f"even{layers}"), layers, clip=True, growth=0) for layers in (12, 36)]
+    sizes = [code_size(spec) for spec in even]
+    if sizes[1] > 2 * sizes[0]:
+        sys.exit(f"code of 12 and of 36 equal layers: {sizes} bytes")
     follow(clipped, os.path.dirname(clipped))
+    follow(even[0], os.path.dirname(even[0]))
     verified = gradc("verify", clipped, "--target=cuda:sm_90", "--llvm-image", env=dict(os.environ, **DRIVER))
     expect("verify", verified.splitlines()[-1].split(", ")[-1], "0 wrong")
 

@@ -54,12 +54,12 @@ exec.buffer @w.primary of @w : 20
 grad.state parameter @v : tensor<5xf32> = dense<1.0> : tensor<5xf32>
 exec.buffer @v.primary of @v : 20
 
-// Each part's own operands come first, what several read last. What a part may write over is still its own. The last,
-// smaller batch's step launches the same kernel.
+// Part by part its operands, also what several read. What a part may write over is still its own. The last, smaller
+// batch's step launches the same kernel.
 
 // CHECK-NOT: exec.kernel @step(
 // CHECK-LABEL: func.func @updates
-// CHECK: %[[R:.*]]:2 = exec.launch @[[GROUP:step_and_1_more]](%[[W:.*]], %[[GW:.*]], %[[B:.*]], %[[GB:.*]], %[[RATE:.*]]) {exec.nodes = ["fc", "more"]}
+// CHECK: %[[R:.*]]:2 = exec.launch @[[GROUP:step_and_1_more]](%[[W:.*]], %[[GW:.*]], %[[RATE:.*]], %[[RATE]], %[[B:.*]], %[[GB:.*]]) {exec.nodes = ["fc", "more"]}
 // CHECK-NEXT: return %[[R]]#0, %[[R]]#1
 func.func @updates(%w: tensor<1000x8xf32>, %gw: tensor<1000x8xf32>, %b: tensor<5xf32>, %gb: tensor<5xf32>, %rate: tensor<f32>) -> (tensor<1000x8xf32>, tensor<5xf32>) {
   %0 = exec.launch @step(%w, %gw, %rate) {exec.nodes = ["fc"]} : (tensor<1000x8xf32>, tensor<1000x8xf32>, tensor<f32>) -> tensor<1000x8xf32>
@@ -75,6 +75,18 @@ func.func @same(%w: tensor<1000x8xf32>, %gw: tensor<1000x8xf32>, %b: tensor<5xf3
 }
 
 // Who is on the way to whom is not beside it; users move behind the group that makes their operand.
+
+// Parts of one kernel are neighbours; what two parts read neither writes over.
+// CHECK-LABEL: func.func @turns
+// CHECK-NEXT: %[[T:.*]]:4 = exec.launch @[[TURNS:exp_and_3_more]](%[[X:.*]], %[[X]], %[[Y:.*]], %[[Z:.*]], %[[Z]], %[[V:.*]])
+// CHECK-NEXT: return %[[T]]#0, %[[T]]#2, %[[T]]#1, %[[T]]#3
+func.func @turns(%x: tensor<5xf32>, %y: tensor<5xf32>, %z: tensor<5xf32>, %v: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) {
+  %0 = exec.launch @exp(%x) {exec.nodes = []} : (tensor<5xf32>) -> tensor<5xf32>
+  %1 = exec.launch @add(%y, %z) {exec.nodes = []} : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+  %2 = exec.launch @exp(%x) {exec.nodes = []} : (tensor<5xf32>) -> tensor<5xf32>
+  %3 = exec.launch @add(%z, %v) {exec.nodes = []} : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+  return %0, %1, %2, %3 : tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>
+}
 
 // CHECK-LABEL: func.func @ways
 // CHECK-NEXT: %[[FIRST:.*]]:2 = exec.launch @exp_and_1_more(%[[X:.*]], %[[Y:.*]]) {exec.nodes = ["a", "c"]}
@@ -215,12 +227,14 @@ func.func @norm_of_all(%x: tensor<5x7xf32>, %a: tensor<5xf32>, %b: tensor<6xf32>
   return %1 : tensor<f32>
 }
 
-// CHECK: exec.kernel @[[GROUP]](%[[W:.*]]: tensor<1000x8xf32>, %[[GW:.*]]: tensor<1000x8xf32>, %[[B:.*]]: tensor<5xf32>, %[[GB:.*]]: tensor<5xf32>, %[[RATE:.*]]: tensor<f32>)
-// CHECK-SAME: bytes = 96060 : i64, flops = 16010 : i64, inplace = array<i64: 0, 2, 3>
-// CHECK-SAME: parts = [#exec.part<operands = 2, results = 1, {{.*}}blocks = <threads = 256, team = 1, adjacent = false, rows = 2>>, #exec.part<operands = 2, results = 1, {{.*}}blocks = <threads = 256, team = 1,
+// CHECK: exec.kernel @[[GROUP]](%[[W:.*]]: tensor<1000x8xf32>, %[[GW:.*]]: tensor<1000x8xf32>, %[[RATE:.*]]: tensor<f32>, %[[SAME:.*]]: tensor<f32>, %[[B:.*]]: tensor<5xf32>, %[[GB:.*]]: tensor<5xf32>)
+// CHECK-SAME: bytes = 96060 : i64, flops = 16010 : i64, inplace = array<i64: 0, 4, 5>
+// CHECK-SAME: parts = [#exec.part<operands = 3, results = 1, {{.*}}blocks = <threads = 256, team = 1, adjacent = false, rows = 2>>, #exec.part<operands = 3, results = 1, {{.*}}blocks = <threads = 256, team = 1,
 // CHECK: grad.broadcast %[[RATE]] dims [] : tensor<f32> -> tensor<1000x8xf32>
-// CHECK: grad.broadcast %[[RATE]] dims [] : tensor<f32> -> tensor<5xf32>
+// CHECK: grad.broadcast %[[SAME]] dims [] : tensor<f32> -> tensor<5xf32>
 // CHECK: grad.sub %[[B]]
+// CHECK: exec.kernel @[[TURNS]](
+// CHECK-SAME: inplace = array<i64: 2, 5>
 // CHECK: exec.kernel @[[SUMS]](
 // CHECK: grad.reduce_sum %{{.*}} dims [0, 1] : tensor<5x7xf32>
 }

@@ -64,16 +64,15 @@ std::optional<LinearExpr> Memory::pairsOffset(LoopNest &nest, Point p) const {
 }
 
 Value Memory::loadPairs(LoopNest &nest, const Point &p) const {
-  return LLVM::LoadOp::create(nest.builder, nest.location, nest.vectorOf(nest.builder.getI32Type()),
-                              address(nest, pairsOffset(nest, p)->inLane(0)),
-                              grad::elementBytes(type.getElementType()));
+  return loadAs(nest, nest.vectorOf(nest.builder.getI32Type()),
+                address(nest, pairsOffset(nest, p)->inLane(0)),
+                grad::elementBytes(type.getElementType()));
 }
 
 Value Memory::loadBits(LoopNest &nest, const Point &p, unsigned count) const {
   int64_t bytes = grad::elementBytes(type.getElementType());
-  return LLVM::LoadOp::create(nest.builder, nest.location,
-                              nest.builder.getIntegerType(unsigned(8 * bytes * count)),
-                              address(nest, *offset(nest, p)), bytes);
+  return loadAs(nest, nest.builder.getIntegerType(unsigned(8 * bytes * count)),
+                address(nest, *offset(nest, p)), bytes);
 }
 
 bool Memory::isStrided(LoopNest &nest, const Point &p) const {
@@ -86,9 +85,8 @@ bool Memory::isStrided(LoopNest &nest, const Point &p) const {
 Value Memory::load(LoopNest &nest, const Point &p) const {
   std::optional<LinearExpr> at = offset(nest, p);
   if (!p.hasLanes())
-    return fromStorage(nest, LLVM::LoadOp::create(nest.builder, nest.location, storageType(),
-                                                  address(nest, *at),
-                                                  grad::elementBytes(type.getElementType())));
+    return fromStorage(nest, loadAs(nest, storageType(), address(nest, *at),
+                                    grad::elementBytes(type.getElementType())));
   if (at && at->lane == 1)
     return loadVector(nest, *at, p.valid);
   if (at && at->lane == -1 && p.valid == nest.lanes) {
@@ -260,7 +258,7 @@ Value Memory::loadVector(LoopNest &nest, const LinearExpr &at, int64_t valid) co
   LinearExpr first = at.inLane(0);
   Value from = address(nest, first);
   if (valid == nest.lanes)
-    return fromStorage(nest, LLVM::LoadOp::create(b, nest.location, vector, from, bytes));
+    return fromStorage(nest, loadAs(nest, vector, from, bytes));
   Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(vector));
   return fromStorage(nest, LLVM::MaskedLoadOp::create(b, nest.location, vector, from,
                                                       nest.prefixMask(valid), zero,
@@ -277,6 +275,12 @@ void Memory::storeVector(LoopNest &nest, const LinearExpr &at, int64_t valid, Va
   else
     LLVM::MaskedStoreOp::create(b, nest.location, value, to, nest.prefixMask(valid),
                                 b.getI32IntegerAttr(bytes));
+}
+
+Value Memory::loadAs(LoopNest &nest, Type type, Value from, int64_t alignment) const {
+  return LLVM::LoadOp::create(nest.builder, nest.location, type, from, unsigned(alignment),
+                              /*isVolatile=*/false, /*isNonTemporal=*/false,
+                              /*isInvariant=*/isConstant);
 }
 
 Value Memory::fromStorage(LoopNest &nest, Value stored) const {

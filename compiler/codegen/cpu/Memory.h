@@ -10,8 +10,9 @@ namespace gradc::cpu {
 class Memory {
 public:
   Memory() = default;
-  Memory(mlir::Value base, mlir::RankedTensorType type, mlir::exec::PanelAttr panel)
-      : base(base), type(type), panel(panel) {}
+  Memory(mlir::Value base, mlir::RankedTensorType type, mlir::exec::PanelAttr panel,
+         bool isConstant = false)
+      : base(base), type(type), panel(panel), isConstant(isConstant) {}
 
   /// The elements from the base to the point, or nothing when the lanes are not evenly spaced.
   std::optional<LinearExpr> offset(LoopNest &nest, const Point &p) const;
@@ -52,6 +53,7 @@ private:
   mlir::Value loadVector(LoopNest &nest, const LinearExpr &offset, int64_t valid) const;
   void storeVector(LoopNest &nest, const LinearExpr &offset, int64_t valid,
                    mlir::Value value) const;
+  mlir::Value loadAs(LoopNest &nest, mlir::Type type, mlir::Value from, int64_t alignment) const;
   mlir::Value fromStorage(LoopNest &nest, mlir::Value stored) const;
   mlir::Value toStorage(LoopNest &nest, mlir::Value value) const;
   /// The offsets of the lanes' elements of point 0, when the points can be transposed.
@@ -61,6 +63,7 @@ private:
   mlir::Value base;
   mlir::RankedTensorType type;
   mlir::exec::PanelAttr panel;
+  bool isConstant = false; ///< nobody writes it while the kernel runs
 };
 
 } // namespace gradc::cpu

@@ -251,22 +251,32 @@ void BlockEmitter::emitApart(const Output &output, Value first) {
   });
 }
 
-/// The function, its threads' numbers, and what is known of its arguments.
+bool isWritten(exec::KernelOp kernel, unsigned operand) {
+  return llvm::is_contained(kernel.getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand));
+}
+
+/// The function and what is known of its arguments: pointers to the operands, then to the results;
+/// of a kernel with parts one table of them.
 LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   unsigned operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
-  SmallVector<Type> types(operands + results, pointer);
+  SmallVector<Type> types(kernel.getParts() ? 1 : operands + results, pointer);
   auto function = LLVM::LLVMFuncOp::create(
       b, kernel.getLoc(), symbol,
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types));
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({int32_t(kernel.getThreads())}));
-  ArrayRef<int64_t> inplace = kernel.getInplace().value_or(ArrayRef<int64_t>());
+  if (kernel.getParts()) {
+    auto table = LLVM::LLVMArrayType::get(pointer, operands + results);
+    function.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(table));
+    function.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(8));
+    return function;
+  }
   for (unsigned i = 0; i < types.size(); ++i) {
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
     // What no result may lie over is read through the cache for data that stay as they are.
-    if (i < operands && !llvm::is_contained(inplace, int64_t(i))) {
+    if (i < operands && !isWritten(kernel, i)) {
       function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
       function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
     }
@@ -289,7 +299,7 @@ public:
     };
     thread = wide(NVVM::ThreadIdXOp::create(b, location, b.getI32Type()));
     Value block = wide(NVVM::BlockIdXOp::create(b, location, b.getI32Type()));
-    if (failed(emitParts(exec::partsOf(kernel), block)))
+    if (failed(emitParts(sameParts(), block)))
       return failure();
     LLVM::ReturnOp::create(b, location, ValueRange());
     shared.declare(location);
@@ -297,17 +307,48 @@ public:
   }
 
 private:
-  /// Halves them until one is left: a block finds its part in a few comparisons, which all of its
+  /// Parts that are the same code, one behind the other.
+  struct SameParts {
+    exec::KernelPart first;
+    unsigned result; ///< the number of its first one
+    int64_t count;
+
+    int64_t blocks() const { return count * first.blockCount(); }
+  };
+
+  std::vector<SameParts> sameParts() {
+    std::vector<SameParts> all;
+    unsigned result = 0;
+    for (const exec::KernelPart &part : exec::partsOf(kernel)) {
+      if (!all.empty() && exec::isSameCode(all.back().first, part) &&
+          areWrittenAlike(all.back().first, part))
+        ++all.back().count;
+      else
+        all.push_back({part, result, 1});
+      ownOperands += part.operands.size();
+      result += part.results.size();
+    }
+    return all;
+  }
+
+  bool areWrittenAlike(const exec::KernelPart &a, const exec::KernelPart &b) {
+    return llvm::all_of(llvm::zip(a.operands, b.operands), [&](auto operands) {
+      auto [own, other] = operands;
+      return isWritten(kernel, own.getArgNumber()) == isWritten(kernel, other.getArgNumber());
+    });
+  }
+
+  /// Halves them until one is left: a block finds its code in a few comparisons, which all of its
   /// threads decide alike. `block`: counted from the first part's first.
-  LogicalResult emitParts(ArrayRef<exec::KernelPart> parts, Value block) {
+  LogicalResult emitParts(ArrayRef<SameParts> parts, Value block) {
     if (parts.size() == 1)
       return emitPart(parts.front(), block);
     auto [some, others] =
         std::pair(parts.take_front(parts.size() / 2), parts.drop_front(parts.size() / 2));
     int64_t count = 0;
-    for (const exec::KernelPart &part : some)
-      count += part.blockCount();
-    Value end = arith::ConstantIntOp::create(b, location, count, 64);
+    for (const SameParts &part : some)
+      count += part.blocks();
+    Value end = constant(count);
     Value isInside = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, block, end);
     auto branch = scf::IfOp::create(b, location, isInside, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -328,22 +369,45 @@ private:
     nothing->setAttr("part", b.getI64IntegerAttr(number)); // LLVM leaves assembly where it is
   }
 
-  LogicalResult emitPart(const exec::KernelPart &part, Value block) {
+  /// The pointer in the table's row `number`, or, of each later one of the same parts, `step` rows
+  /// behind.
+  Value loadPointer(int64_t number, Value part, int64_t step) {
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+    Value row = constant(number);
+    if (part)
+      row = arith::AddIOp::create(b, location, row,
+                                  arith::MulIOp::create(b, location, part, constant(step)));
+    Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, function.getArgument(0), row);
+    return LLVM::LoadOp::create(b, location, pointer, slot, 8, false, false, /*isInvariant=*/true);
+  }
+
+  LogicalResult emitPart(const SameParts &parts, Value block) {
+    const exec::KernelPart &part = parts.first;
+    Value number; // among the same parts
+    if (parts.count > 1) {
+      Value blocks = constant(part.blockCount());
+      number = arith::DivUIOp::create(b, location, block, blocks);
+      block = arith::RemUIOp::create(b, location, block, blocks);
+    }
     LoopNest nest(b, location, part.schedule.getLanes());
     BlockTeam team(nest, part.blocks, thread, shared);
     TileEmitter tiles(nest, module);
     if (team.size() > 1)
       tiles.share(&team);
-    auto slice = [&](Value tensor, unsigned i) {
-      return Memory(function.getArgument(i), cast<RankedTensorType>(tensor.getType()), {});
+    unsigned operands = kernel.getBlock().getNumArguments();
+    auto slice = [&](Value tensor, unsigned i, int64_t step) {
+      Value base = kernel.getParts() ? loadPointer(i, step ? number : Value(), step)
+                                     : Value(function.getArgument(i));
+      return Memory(base, cast<RankedTensorType>(tensor.getType()), {},
+                    i < operands && !isWritten(kernel, i));
     };
-    auto arguments = kernel.getBlock().getArguments();
-    for (BlockArgument argument : arguments)
-      tiles.bind(argument, slice(argument, argument.getArgNumber()));
+    for (BlockArgument argument : part.operands)
+      tiles.bind(argument, slice(argument, argument.getArgNumber(), part.operands.size()));
+    for (BlockArgument argument : kernel.getBlock().getArguments().drop_front(ownOperands))
+      tiles.bind(argument, slice(argument, argument.getArgNumber(), 0));
     BlockEmitter emitter(part, nest, tiles, team);
-    unsigned first = arguments.size() + part.results.getBeginOperandIndex();
     for (auto [i, result] : llvm::enumerate(part.results))
-      emitter.add(result, slice(result, first + i));
+      emitter.add(result, slice(result, operands + parts.result + i, part.results.size()));
     if (part.schedule.getBlock().empty()) {
       emitter.emit(block);
     } else {
@@ -355,9 +419,11 @@ private:
             "expected the results of a contraction in stages to have its shape");
     }
     if (kernel.getParts())
-      keepApart(first);
+      keepApart(parts.result);
     return failure(tiles.hasFailed());
   }
+
+  Value constant(int64_t value) { return arith::ConstantIntOp::create(b, location, value, 64); }
 
   exec::KernelOp kernel;
   ModuleOp module;
@@ -365,7 +431,8 @@ private:
   OpBuilder b;
   SharedMemory shared;
   LLVM::LLVMFuncOp function;
-  Value thread; // its number in its block, an i64
+  Value thread;             // its number in its block, an i64
+  unsigned ownOperands = 0; // of all parts; behind them come those that several read
 };
 
 } // namespace
