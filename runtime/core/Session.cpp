@@ -32,10 +32,11 @@ public:
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-               std::span<void *const> outputs) override;
+               std::span<void *const> outputs, StagedInputs staged) override;
   Status finish() override { return device->synchronize(); }
   bool runsBeside() const override { return !device->sharesHostMemory(); }
-  Status stage(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
+  Result<StagedInputs> stage(const gradc_artifact_entry &entry,
+                             std::span<const void *const> inputs) override;
   bool hasEnded() override { return device->isIdle(); }
   std::shared_ptr<HostMemory> hostMemory() override { return device->hostMemory(); }
   void profile(bool on) override {
@@ -80,7 +81,7 @@ private:
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                    std::span<const void *const> inputs, bool inPlace);
+                    std::span<const void *const> inputs, StagedInputs staged, bool inPlace);
   std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
   std::span<const gradc_artifact_entry> entries() const {
     return theArtifact->elements<gradc_artifact_entry>(theLevel.entries);
@@ -101,6 +102,7 @@ private:
   std::vector<std::byte *> buffers;
   std::vector<Storage> storage; // one a state
   std::unordered_map<const gradc_artifact_entry *, Bound> programs;
+  uint64_t stagings = 0;             // so far
   Program *steppedProgram = nullptr; // by begin
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
@@ -264,7 +266,8 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
 }
 
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                                 std::span<const void *const> inputs, bool inPlace) {
+                                 std::span<const void *const> inputs, StagedInputs staged,
+                                 bool inPlace) {
   auto expected = ports(entry.inputs);
   if (inputs.size() != expected.size())
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", expected.size(),
@@ -274,7 +277,7 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
       bound.program.bindInput(i, inputs[i]);
       continue;
     }
-    auto copy = bound.inputs.copy(i, inputs[i]);
+    auto copy = bound.inputs.copy(i, inputs[i], staged);
     if (!copy)
       return copy.status();
     bound.program.bindInput(i, *copy);
@@ -282,20 +285,23 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
   return {};
 }
 
-Status DeviceSession::stage(const gradc_artifact_entry &entry,
-                            std::span<const void *const> inputs) {
+Result<StagedInputs> DeviceSession::stage(const gradc_artifact_entry &entry,
+                                          std::span<const void *const> inputs) {
+  if (device->sharesHostMemory())
+    return StagedInputs();
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
+  StagedInputs staged{++stagings};
   for (uint32_t i = 0; i < inputs.size(); ++i)
     if (inputs[i])
-      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i]); !copied.ok())
+      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i], staged); !copied.ok())
         return copied;
-  return {};
+  return staged;
 }
 
 Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                            std::span<void *const> outputs) {
+                            std::span<void *const> outputs, StagedInputs staged) {
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
@@ -304,7 +310,7 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results.size(),
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
-  if (Status s = bindInputs(entry, **bound, inputs, device->sharesHostMemory()); !s.ok())
+  if (Status s = bindInputs(entry, **bound, inputs, staged, device->sharesHostMemory()); !s.ok())
     return s;
   if (profiled)
     times.resize(program.launches().size() + 1);
@@ -377,7 +383,7 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry,
   if (!bound)
     return bound.status();
   // Copied, so that the caller's inputs need not stay until the last launch.
-  if (Status s = bindInputs(entry, **bound, inputs, /*inPlace=*/false); !s.ok())
+  if (Status s = bindInputs(entry, **bound, inputs, {}, /*inPlace=*/false); !s.ok())
     return s;
   steppedProgram = &(*bound)->program;
   return {};
