@@ -140,8 +140,8 @@ public:
   };
   /// Replays an entry and finds the first launch with a non-finite float among its results, or the
   /// first non-finite input. Updates must be predicated off, or the states saved before.
-  virtual Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
-                                          std::span<const void *const> inputs) = 0;
+  Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
+                                  std::span<const void *const> inputs);
 };
 
 } // namespace gradc
