@@ -3,10 +3,10 @@
 
 #include "compiler/codegen/Region.h"
 #include "compiler/codegen/cpu/Kernel.h"
-#include "compiler/codegen/cpu/Lower.h"
 #include "compiler/codegen/cpu/Object.h"
 #include "compiler/codegen/cuda/Kernel.h"
 #include "compiler/codegen/cuda/Module.h"
+#include "compiler/codegen/lower/Lower.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -93,7 +93,7 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
     Phase phase(options, "lower to LLVM");
     PassManager pm(context, ModuleOp::getOperationName());
     pm.enableVerifier(options.verify);
-    cpu::buildLowering(pm.nest<ModuleOp>(), level.bf16Dots && options.cpu.empty());
+    lower::buildLowering(pm.nest<ModuleOp>(), level.bf16Dots && options.cpu.empty());
     if (failed(pm.run(*all)))
       return failure();
   }

@@ -310,7 +310,8 @@ static LogicalResult describeTfRecord(SourceLook &source, const spec::TfRecord &
     set.fields[feature.has_field() ? feature.field() : feature.name()] = field;
   }
   set.known = true;
-  auto counts = look(source, records.path(), countRecords);
+  auto counts = look(source, records.path(),
+                     [&](StringRef path) { return countRecords(path, source.skipsBadRows); });
   if (failed(counts))
     return failure();
   if (!counts->empty())

@@ -14,6 +14,7 @@ struct SourceLook {
   const SpecFile &spec;
   llvm::SmallVector<SpecFile::Step> place; ///< {"data", "source"}
   DataSet &set;
+  bool skipsBadRows; ///< rather than failing
 
   mlir::InFlightDiagnostic error() const { return mlir::emitError(spec.at(place)); }
 };

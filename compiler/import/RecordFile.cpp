@@ -65,21 +65,42 @@ Expected<int64_t> gradc::countListed(StringRef path) {
   return count;
 }
 
-Expected<int64_t> gradc::countRecords(StringRef path) {
+/// CRC-32 with Castagnoli's polynomial, masked as TFRecord stores it. For a few bytes.
+static uint32_t maskedChecksum(StringRef bytes) {
+  uint32_t crc = ~uint32_t(0);
+  for (uint8_t byte : bytes.bytes()) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+  }
+  crc = ~crc;
+  return (crc >> 15 | crc << 17) + 0xa282ead8;
+}
+
+Expected<int64_t> gradc::countRecords(StringRef path, bool skipsBad) {
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return errorCodeToError(buffer.getError());
   // A record: its length (8 bytes) and a checksum (4), the data and a checksum (4). Where one does
   // not fit, the run ends the file with it.
-  constexpr uint64_t around = 16;
+  constexpr uint64_t header = 12, footer = 4;
   StringRef rest = (*buffer)->getBuffer();
   int64_t count = 0;
   while (!rest.empty()) {
-    ++count;
-    uint64_t length = rest.size() < around ? UINT64_MAX : support::endian::read64le(rest.data());
-    if (length > rest.size() - std::min<uint64_t>(around, rest.size()))
+    int64_t record = count++;
+    if (rest.size() < header)
       break;
-    rest = rest.drop_front(around + length);
+    uint64_t length = support::endian::read64le(rest.data());
+    if (maskedChecksum(rest.take_front(8)) != support::endian::read32le(rest.data() + 8)) {
+      if (skipsBad)
+        break;
+      return createStringError("record " + Twine(record) +
+                               " has a damaged header: the checksum of its length differs");
+    }
+    rest = rest.drop_front(header);
+    if (rest.size() < footer || length > rest.size() - footer)
+      break;
+    rest = rest.drop_front(length + footer);
   }
   return count;
 }

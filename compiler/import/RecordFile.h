@@ -10,8 +10,9 @@ namespace gradc {
 llvm::Expected<int64_t> countPictures(llvm::StringRef folder);
 /// The lines of a list file that name a picture.
 llvm::Expected<int64_t> countListed(llvm::StringRef path);
-/// The records of a TFRecord file; the last one may be cut off.
-llvm::Expected<int64_t> countRecords(llvm::StringRef path);
+/// The records of a TFRecord file, as the run finds them; the last one may be cut off. Behind a
+/// damaged header no other can be found: that is an error, unless the run skips bad records.
+llvm::Expected<int64_t> countRecords(llvm::StringRef path, bool skipsBad);
 
 } // namespace gradc
 

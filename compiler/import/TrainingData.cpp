@@ -79,7 +79,7 @@ FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spe
                                        MapModels *models) {
   DataSet set;
   set.place = SmallVector<SpecFile::Step>(place);
-  SourceLook look{context, spec, set.place, set};
+  SourceLook look{context, spec, set.place, set, data.on_error() == spec::SKIP};
   look.place.push_back("source");
   if (failed(describeSource(look, data.source())))
     return failure();
@@ -94,7 +94,7 @@ FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spe
   }
   if (failed(followStages(set, spec, data, models)))
     return failure();
-  if (data.on_error() == spec::SKIP) {
+  if (look.skipsBadRows) {
     set.rows = DataSet::unknown;
     set.whyUnknown = "rows that cannot be read are skipped";
   }

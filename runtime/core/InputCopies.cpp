@@ -16,10 +16,11 @@ Status InputCopies::allocate(uint32_t input, Copy &copy) {
                                      text("no memory for a copy of an input (", bytes, " bytes)"));
 }
 
-Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host) {
-  Copy &current = now[input];
-  if (next[input].host == host) {
-    std::swap(current, next[input]);
+Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host, StagedInputs staged) {
+  Copy &current = now[input], &ahead = next[input];
+  StagedInputs there = std::exchange(ahead.staged, {});
+  if (there.number && there == staged) {
+    std::swap(current, ahead);
   } else {
     Status status = allocate(input, current);
     if (status.ok())
@@ -27,16 +28,15 @@ Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host) {
     if (!status.ok())
       return status;
   }
-  next[input].host = current.host = nullptr;
   return static_cast<const std::byte *>(current.memory.data());
 }
 
-Status InputCopies::copyAhead(uint32_t input, const void *host) {
+Status InputCopies::copyAhead(uint32_t input, const void *host, StagedInputs staged) {
   Copy &ahead = next[input];
   Status status = allocate(input, ahead);
   if (status.ok())
     status = device.copyInBeside(ahead.memory.data(), host, ports[input].tensor.bytes);
-  ahead.host = status.ok() ? host : nullptr;
+  ahead.staged = status.ok() ? staged : StagedInputs();
   return status;
 }
 

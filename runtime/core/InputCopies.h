@@ -2,6 +2,7 @@
 #ifndef RUNTIME_CORE_INPUTCOPIES_H
 #define RUNTIME_CORE_INPUTCOPIES_H
 
+#include "runtime/core/Session.h"
 #include "runtime/device/Device.h"
 
 namespace gradc {
@@ -13,16 +14,16 @@ public:
       : device(device), ports(ports), now(ports.size()), next(ports.size()) {}
 
   /// Where an input lies on the device for the run that begins: copied now, unless `copyAhead` has
-  /// done it.
-  Result<const std::byte *> copy(uint32_t input, const void *host);
+  /// done it as a part of `staged`. Whatever was copied ahead of this run serves no later one.
+  Result<const std::byte *> copy(uint32_t input, const void *host, StagedInputs staged);
   /// For the next run, beside the one under way. `host` stays as it is until the device has
   /// synchronized.
-  Status copyAhead(uint32_t input, const void *host);
+  Status copyAhead(uint32_t input, const void *host, StagedInputs staged);
 
 private:
   struct Copy {
     DeviceMemory memory;
-    const void *host = nullptr; ///< what was copied ahead; else null
+    StagedInputs staged; ///< what was copied ahead is a part of
   };
   Status allocate(uint32_t input, Copy &copy);
 

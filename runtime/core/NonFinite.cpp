@@ -1,6 +1,9 @@
-// A float is non-finite when all bits of its exponent are set, in each of the four formats.
+// A float is non-finite when all bits of its exponent are set, in each of the four formats. The
+// first among an entry's tensors is found by a replay, launch by launch.
 #include "runtime/core/NonFinite.h"
-#include "runtime/include/gradc/artifact.h"
+
+#include "runtime/core/Session.h"
+#include "runtime/core/Text.h"
 
 #include <cstring>
 #include <limits>
@@ -41,4 +44,32 @@ std::optional<BadElement> gradc::firstNonFinite(std::span<const std::byte> bytes
   default:
     return std::nullopt;
   }
+}
+
+Result<Session::NonFinite> Session::findNonFinite(const gradc_artifact_entry &entry,
+                                                  std::span<const void *const> inputs) {
+  if (Status begun = begin(entry, inputs); !begun.ok())
+    return begun;
+  const Artifact &from = artifact();
+  auto kernels = from.elements<gradc_artifact_kernel>(level().kernels);
+  auto launches = from.elements<gradc_artifact_launch>(entry.launches);
+  auto ports = from.elements<gradc_artifact_port>(entry.inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const gradc_artifact_tensor &tensor = ports[i].tensor;
+    auto bytes = static_cast<const std::byte *>(inputs[i]);
+    if (auto bad = firstNonFinite({bytes, size_t(tensor.bytes)}, tensor.dtype))
+      return NonFinite{std::string(from.string(tensor.name)), "input", bad->index, bad->value};
+  }
+  for (uint32_t i = 0; i < launches.size(); ++i) {
+    if (Status ran = runLaunch(i); !ran.ok())
+      return ran;
+    auto slices = from.elements<gradc_artifact_slice>(launches[i].slices);
+    for (const gradc_artifact_slice &result : slices.subspan(launches[i].operands))
+      if (auto bad = firstNonFinite(slice(result), result.dtype))
+        return NonFinite{std::string(from.string(launches[i].node)),
+                         std::string(from.string(kernels[launches[i].kernel].title)), bad->index,
+                         bad->value};
+  }
+  return Status::error(
+      text("the replay of entry ", from.string(entry.name), " gives finite values only"));
 }

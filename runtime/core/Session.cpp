@@ -1,15 +1,13 @@
-// A session on any device: chooses the level, owns the state buffers, binds entries and runs them.
+// A session on any device: chooses the level, binds entries to memory and runs them.
 #include "runtime/core/Session.h"
-#include "runtime/core/DataType.h"
 #include "runtime/core/InputCopies.h"
-#include "runtime/core/NonFinite.h"
 #include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
+#include "runtime/core/StateMemory.h"
 #include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 using namespace gradc;
@@ -20,7 +18,8 @@ class DeviceSession final : public Session {
 public:
   DeviceSession(std::shared_ptr<const Artifact> artifact, Placement place)
       : theArtifact(std::move(artifact)), device(std::move(place.device)), theLevel(*place.level),
-        note(std::move(place.note)) {}
+        note(std::move(place.note)), states(*theArtifact, theLevel, *device,
+                                            [this](auto &&...call) { return runOnce(call...); }) {}
 
   Status prepare(bool onlyConstants = false);
 
@@ -32,10 +31,11 @@ public:
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-               std::span<void *const> outputs) override;
+               std::span<void *const> outputs, StagedInputs staged) override;
   Status finish() override { return device->synchronize(); }
   bool runsBeside() const override { return !device->sharesHostMemory(); }
-  Status stage(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
+  Result<StagedInputs> stage(const gradc_artifact_entry &entry,
+                             std::span<const void *const> inputs) override;
   bool hasEnded() override { return device->isIdle(); }
   std::shared_ptr<HostMemory> hostMemory() override { return device->hostMemory(); }
   void profile(bool on) override {
@@ -46,15 +46,15 @@ public:
   Result<const Session *> onHost() override;
   std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                       std::byte *arena) const override;
-  Status readState(uint32_t state, void *out) override;
-  Status writeState(uint32_t state, const void *value) override;
-  Status resetStates() override { return resetStates(false); }
+  Status readState(uint32_t state, void *out) override { return states.read(state, out); }
+  Status writeState(uint32_t state, const void *value) override {
+    return states.write(state, value);
+  }
+  Status resetStates() override { return states.reset(/*onlyConstants=*/false); }
 
   Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
   Status runLaunch(uint32_t launch) override;
   std::span<std::byte> slice(const gradc_artifact_slice &slice) override;
-  Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
-                                  std::span<const void *const> inputs) override;
 
 private:
   /// An entry bound to memory.
@@ -62,17 +62,8 @@ private:
     Program program;
     InputCopies inputs; ///< of those that kernels cannot read in place
   };
-  /// How a state is kept.
-  struct Storage {
-    std::byte *primary = nullptr;
-    const gradc_artifact_entry *pack = nullptr;   // when packed or mirrored
-    const gradc_artifact_entry *unpack = nullptr; // when packed
-  };
 
-  Status fetch(void *host, const void *memory, uint64_t bytes);
-  Status allocateBuffers();
   Status loadKernels();
-  Status resetStates(bool onlyConstants);
   Status prepareCalls(uint64_t mostWorkspace);
   Status allocateArena();
   Result<Bound *> bind(const gradc_artifact_entry &entry);
@@ -80,7 +71,7 @@ private:
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                    std::span<const void *const> inputs, bool inPlace);
+                    std::span<const void *const> inputs, StagedInputs staged, bool inPlace);
   std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
   std::span<const gradc_artifact_entry> entries() const {
     return theArtifact->elements<gradc_artifact_entry>(theLevel.entries);
@@ -97,10 +88,10 @@ private:
   std::unique_ptr<Image> image;
   std::vector<void *> kernels;
   LibraryCalls libraries; // one call a kernel
-  DeviceMemory stateMemory, arena;
-  std::vector<std::byte *> buffers;
-  std::vector<Storage> storage; // one a state
+  StateMemory states;
+  DeviceMemory arena;
   std::unordered_map<const gradc_artifact_entry *, Bound> programs;
+  uint64_t stagings = 0;             // so far
   Program *steppedProgram = nullptr; // by begin
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
@@ -108,20 +99,14 @@ private:
   std::unique_ptr<DeviceSession> hostSide; // by onHost
 };
 
-constexpr uint64_t alignUp(uint64_t bytes, uint64_t alignment = 64) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-Status outOfMemory(const char *what, uint64_t bytes) {
-  return Status(Code::doesNotFit, text("no memory for ", what, " (", bytes, " bytes)"));
-}
-
 Status DeviceSession::prepare(bool onlyConstants) {
   if (Status loaded = loadKernels(); !loaded.ok())
     return loaded;
-  if (Status allocated = allocateBuffers(); !allocated.ok())
+  if (Status allocated = states.allocate(); !allocated.ok())
     return allocated;
-  return resetStates(onlyConstants);
+  if (Status allocated = allocateArena(); !allocated.ok())
+    return allocated;
+  return states.reset(onlyConstants);
 }
 
 Result<const Session *> DeviceSession::onHost() {
@@ -142,7 +127,7 @@ Result<const Session *> DeviceSession::onHost() {
 std::unique_ptr<Program> DeviceSession::bindBeside(const gradc_artifact_entry &entry,
                                                    std::byte *arena) const {
   auto program = std::make_unique<Program>(*theArtifact, theLevel, entry,
-                                           Spaces{arena, buffers, kernels}, *device);
+                                           Spaces{arena, states.buffers(), kernels}, *device);
   return program->ok() ? std::move(program) : nullptr;
 }
 
@@ -174,58 +159,13 @@ Status DeviceSession::prepareCalls(uint64_t mostWorkspace) {
   return prepared.status();
 }
 
-Status DeviceSession::allocateBuffers() {
-  auto records = theArtifact->elements<gradc_artifact_buffer>(theLevel.buffers);
-  auto states = theArtifact->states();
-  storage.resize(states.size());
-
-  // 1. One block holds every buffer, and states that no entry of this level uses.
-  std::vector<bool> stored(states.size());
-  std::vector<uint64_t> offsets;
-  uint64_t bytes = 0;
-  auto place = [&](uint64_t size) {
-    offsets.push_back(bytes);
-    bytes += alignUp(size);
-  };
-  for (const gradc_artifact_buffer &record : records) {
-    place(record.bytes);
-    stored[record.state] = true;
-  }
-  for (size_t state = 0; state < states.size(); ++state)
-    if (!stored[state])
-      place(states[state].tensor.bytes);
-  stateMemory = DeviceMemory(*device, bytes);
-  if (!stateMemory.data())
-    return outOfMemory("parameters and optimizer state", bytes);
-
-  // 2. The addresses of the buffers, and how each state is read and written.
-  for (size_t i = 0; i < records.size(); ++i) {
-    const gradc_artifact_buffer &record = records[i];
-    buffers.push_back(stateMemory.data() + offsets[i]);
-    Storage &kept = storage[record.state];
-    std::string name(string(states[record.state].tensor.name));
-    if (!record.mirror)
-      kept.primary = buffers[i];
-    if (record.packed || record.mirror)
-      kept.pack = findEntry("pack:" + name);
-    if (record.packed && !record.mirror)
-      kept.unpack = findEntry("unpack:" + name);
-  }
-  size_t next = records.size();
-  for (size_t state = 0; state < states.size(); ++state)
-    if (!stored[state])
-      storage[state].primary = stateMemory.data() + offsets[next++];
-
-  return allocateArena();
-}
-
 /// One arena for all entries: they run one at a time. Behind it, where libraries work.
 Status DeviceSession::allocateArena() {
   constexpr uint64_t workspaceAlignment = 256;
   uint64_t bytes = 0;
   for (const gradc_artifact_entry &entry : entries())
     bytes = std::max(bytes, entry.arena);
-  uint64_t begin = alignUp(bytes, workspaceAlignment);
+  uint64_t begin = (bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
   if (libraries.workspace) {
     arena = DeviceMemory(*device, begin + libraries.workspace);
     if (arena.data()) {
@@ -239,7 +179,9 @@ Status DeviceSession::allocateArena() {
     libraries.note = text(missing, "; ", libraries.note);
   }
   arena = DeviceMemory(*device, bytes);
-  return arena.data() ? Status() : outOfMemory("the arena", bytes);
+  return arena.data()
+             ? Status()
+             : Status(Code::doesNotFit, text("no memory for the arena (", bytes, " bytes)"));
 }
 
 const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) const {
@@ -253,7 +195,7 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
   auto found = programs.find(&entry);
   if (found == programs.end()) {
     Program program(*theArtifact, theLevel, entry,
-                    {arena.data(), buffers, kernels, libraries.calls}, *device);
+                    {arena.data(), states.buffers(), kernels, libraries.calls}, *device);
     if (!program.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the outputs of entry ", string(entry.name)));
@@ -264,7 +206,8 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
 }
 
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                                 std::span<const void *const> inputs, bool inPlace) {
+                                 std::span<const void *const> inputs, StagedInputs staged,
+                                 bool inPlace) {
   auto expected = ports(entry.inputs);
   if (inputs.size() != expected.size())
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", expected.size(),
@@ -274,7 +217,7 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
       bound.program.bindInput(i, inputs[i]);
       continue;
     }
-    auto copy = bound.inputs.copy(i, inputs[i]);
+    auto copy = bound.inputs.copy(i, inputs[i], staged);
     if (!copy)
       return copy.status();
     bound.program.bindInput(i, *copy);
@@ -282,20 +225,23 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
   return {};
 }
 
-Status DeviceSession::stage(const gradc_artifact_entry &entry,
-                            std::span<const void *const> inputs) {
+Result<StagedInputs> DeviceSession::stage(const gradc_artifact_entry &entry,
+                                          std::span<const void *const> inputs) {
+  if (device->sharesHostMemory())
+    return StagedInputs();
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
+  StagedInputs staged{++stagings};
   for (uint32_t i = 0; i < inputs.size(); ++i)
     if (inputs[i])
-      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i]); !copied.ok())
+      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i], staged); !copied.ok())
         return copied;
-  return {};
+  return staged;
 }
 
 Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                            std::span<void *const> outputs) {
+                            std::span<void *const> outputs, StagedInputs staged) {
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
@@ -304,7 +250,7 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results.size(),
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
-  if (Status s = bindInputs(entry, **bound, inputs, device->sharesHostMemory()); !s.ok())
+  if (Status s = bindInputs(entry, **bound, inputs, staged, device->sharesHostMemory()); !s.ok())
     return s;
   if (profiled)
     times.resize(program.launches().size() + 1);
@@ -319,11 +265,6 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   return {};
 }
 
-Status DeviceSession::fetch(void *host, const void *memory, uint64_t bytes) {
-  Status copied = device->copyOut(host, memory, bytes);
-  return copied.ok() ? device->synchronize() : copied;
-}
-
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
                               std::span<const void *const> inputs, std::span<void *const> outputs) {
   Status status = run(entry, inputs, outputs);
@@ -332,52 +273,13 @@ Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
   return status;
 }
 
-Status DeviceSession::readState(uint32_t state, void *out) {
-  const Storage &kept = storage[state];
-  if (kept.unpack)
-    return runOnce(*kept.unpack, {}, {&out, 1});
-  return fetch(out, kept.primary, theArtifact->states()[state].tensor.bytes);
-}
-
-Status DeviceSession::writeState(uint32_t state, const void *value) {
-  const Storage &kept = storage[state];
-  if (kept.pack) {
-    std::vector<void *> ignored(kept.pack->outputs.count);
-    return runOnce(*kept.pack, {&value, 1}, ignored);
-  }
-  return device->copyIn(kept.primary, value, theArtifact->states()[state].tensor.bytes);
-}
-
-Status DeviceSession::resetStates(bool onlyConstants) {
-  constexpr uint64_t releasedBytes = 1 << 20; // a value above is not kept twice
-  std::vector<std::byte> filled;
-  auto states = theArtifact->states();
-  for (uint32_t i = 0; i < states.size(); ++i) {
-    if (onlyConstants && states[i].kind != GRADC_STATE_CONSTANT)
-      continue; // the others' memory is never touched, and so not there
-    std::span<const std::byte> initial = theArtifact->bytes(states[i].initial);
-    const void *value = initial.data();
-    if (states[i].splat) {
-      filled.resize(states[i].tensor.bytes);
-      for (size_t at = 0; at < filled.size(); at += initial.size())
-        std::memcpy(filled.data() + at, initial.data(), initial.size());
-      value = filled.data();
-    }
-    if (Status written = writeState(i, value); !written.ok())
-      return written;
-    if (states[i].tensor.bytes >= releasedBytes)
-      theArtifact->releasePages();
-  }
-  return {};
-}
-
 Status DeviceSession::begin(const gradc_artifact_entry &entry,
                             std::span<const void *const> inputs) {
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
   // Copied, so that the caller's inputs need not stay until the last launch.
-  if (Status s = bindInputs(entry, **bound, inputs, /*inPlace=*/false); !s.ok())
+  if (Status s = bindInputs(entry, **bound, inputs, {}, /*inPlace=*/false); !s.ok())
     return s;
   steppedProgram = &(*bound)->program;
   return {};
@@ -398,36 +300,9 @@ std::span<std::byte> DeviceSession::slice(const gradc_artifact_slice &slice) {
   if (device->sharesHostMemory())
     return {bytes, size_t(slice.bytes)};
   sliceCopy.resize(slice.bytes);
-  if (!fetch(sliceCopy.data(), bytes, slice.bytes).ok())
+  if (!device->fetch(sliceCopy.data(), bytes, slice.bytes).ok())
     return {};
   return sliceCopy;
-}
-
-Result<Session::NonFinite> DeviceSession::findNonFinite(const gradc_artifact_entry &entry,
-                                                        std::span<const void *const> inputs) {
-  if (Status begun = begin(entry, inputs); !begun.ok())
-    return begun;
-  auto kernelTable = theArtifact->elements<gradc_artifact_kernel>(theLevel.kernels);
-  auto launches = theArtifact->elements<gradc_artifact_launch>(entry.launches);
-  auto inputPorts = ports(entry.inputs);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const gradc_artifact_tensor &tensor = inputPorts[i].tensor;
-    auto bytes = static_cast<const std::byte *>(inputs[i]);
-    if (auto bad = firstNonFinite({bytes, size_t(tensor.bytes)}, tensor.dtype))
-      return NonFinite{std::string(string(tensor.name)), "input", bad->index, bad->value};
-  }
-  for (uint32_t i = 0; i < launches.size(); ++i) {
-    if (Status ran = runLaunch(i); !ran.ok())
-      return ran;
-    auto slices = theArtifact->elements<gradc_artifact_slice>(launches[i].slices);
-    for (const gradc_artifact_slice &result : slices.subspan(launches[i].operands))
-      if (auto bad = firstNonFinite(slice(result), result.dtype))
-        return NonFinite{std::string(string(launches[i].node)),
-                         std::string(string(kernelTable[launches[i].kernel].title)), bad->index,
-                         bad->value};
-  }
-  return Status::error(
-      text("the replay of entry ", string(entry.name), " gives finite values only"));
 }
 
 } // namespace

@@ -56,6 +56,12 @@ struct SessionOptions {
   std::string level; ///< empty: a GPU's level where there is one, else the CPUs' highest
 };
 
+/// What one call of `Session::stage` brought to the device.
+struct StagedInputs {
+  uint64_t number = 0; ///< 0: nothing
+  bool operator==(const StagedInputs &) const = default;
+};
+
 /// One model's state on one device. Not thread-safe: one caller at a time.
 class Session {
 public:
@@ -75,20 +81,23 @@ public:
   /// copied.
   Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
              std::span<void *const> outputs) {
-    Status started = start(entry, inputs, outputs);
+    Status started = start(entry, inputs, outputs, {});
     return started.ok() ? finish() : started;
   }
   /// The two halves of `run`. Inputs stay as they are until `finish` has returned, which is when
-  /// outputs are there. On the host's CPUs the first half is all of it.
+  /// outputs are there. On the host's CPUs the first half is all of it. What was `staged` takes the
+  /// place of the inputs that it was made of, unless the entry has run since.
   virtual Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                       std::span<void *const> outputs) = 0;
+                       std::span<void *const> outputs, StagedInputs staged) = 0;
   virtual Status finish() = 0;
 
   /// Whether it computes in memory of its own, beside the host.
   virtual bool runsBeside() const = 0;
-  /// Between `start` and `finish`: brings inputs of the entry's next run, which then passes the
-  /// same pointers, to the device meanwhile. Null ones come with that run.
-  virtual Status stage(const gradc_artifact_entry &entry, std::span<const void *const> inputs) = 0;
+  /// Between `start` and `finish`: brings inputs of the entry's next run to the device meanwhile;
+  /// null ones come with that run, which is passed all of them all the same. They stay as they are
+  /// until `finish` has returned. Does nothing on the host's CPUs.
+  virtual Result<StagedInputs> stage(const gradc_artifact_entry &entry,
+                                     std::span<const void *const> inputs) = 0;
   /// Whether `finish` would not have to wait.
   virtual bool hasEnded() = 0;
   /// Memory that inputs are best kept in. The session outlives it.
@@ -131,8 +140,8 @@ public:
   };
   /// Replays an entry and finds the first launch with a non-finite float among its results, or the
   /// first non-finite input. Updates must be predicated off, or the states saved before.
-  virtual Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
-                                          std::span<const void *const> inputs) = 0;
+  Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
+                                  std::span<const void *const> inputs);
 };
 
 } // namespace gradc

@@ -20,11 +20,12 @@ static size_t batchBytes(std::span<const Field> fields, int64_t capacity) {
   return bytes;
 }
 
-Batch::Batch(std::span<const Field> fields, int64_t capacity, std::shared_ptr<HostMemory> where)
-    : memory(std::move(where)), totalBytes(batchBytes(fields, capacity)) {
+Batch::Batch(std::span<const Field> fields, int64_t capacity, std::shared_ptr<HostMemory> memory)
+    : totalBytes(batchBytes(fields, capacity)) {
+  buffers.reserve(fields.size());
   for (const Field &field : fields)
     buffers.emplace_back(static_cast<std::byte *>(memory->allocate(bufferBytes(field, capacity))),
-                         Free{memory.get()});
+                         Free{memory});
 }
 
 namespace {

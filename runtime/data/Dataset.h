@@ -107,11 +107,11 @@ public:
   size_t bytes() const { return totalBytes; }
 
 private:
+  /// Owns the memory, so that no buffer outlives what takes it back.
   struct Free {
-    HostMemory *memory = nullptr;
+    std::shared_ptr<HostMemory> memory;
     void operator()(std::byte *bytes) const { memory->release(bytes); }
   };
-  std::shared_ptr<HostMemory> memory;
   std::vector<std::unique_ptr<std::byte[], Free>> buffers;
   size_t totalBytes = 0;
 };

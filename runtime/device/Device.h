@@ -90,6 +90,11 @@ public:
   virtual Status launch(std::span<const Launch> launches, int64_t *times) = 0;
   /// Returns when all launches and copies have ended.
   virtual Status synchronize() = 0;
+  /// `copyOut`, and the wait for it.
+  Status fetch(void *host, const void *device, uint64_t bytes) {
+    Status copied = copyOut(host, device, bytes);
+    return copied.ok() ? synchronize() : copied;
+  }
 };
 
 /// Memory of a device, released with its owner.

@@ -37,7 +37,7 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
 
   auto inputs = portsOf(artifact, entry.inputs);
   call->inputs.resize(inputs.size());
-  call->staged.resize(inputs.size());
+  call->nextInputs.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].role != GRADC_ROLE_DATA) {
       call->scalars.push_back({inputs[i].role, {}});
@@ -78,7 +78,7 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   return call;
 }
 
-Status EntryCall::start(const Batch &batch, const StepScalars &values) {
+Status EntryCall::start(const Batch &batch, const StepScalars &values, StagedInputs staged) {
   for (const DataInput &input : dataInputs)
     inputs[input.port] = batch.field(input.field);
   for (Scalar &scalar : scalars) {
@@ -97,13 +97,13 @@ Status EntryCall::start(const Batch &batch, const StepScalars &values) {
       break;
     }
   }
-  return session.start(entry, inputs, outputs);
+  return session.start(entry, inputs, outputs, staged);
 }
 
-Status EntryCall::stage(const Batch &next) {
+Result<StagedInputs> EntryCall::stage(const Batch &next) {
   for (const DataInput &input : dataInputs)
-    staged[input.port] = next.field(input.field);
-  return session.stage(entry, staged);
+    nextInputs[input.port] = next.field(input.field);
+  return session.stage(entry, nextInputs);
 }
 
 Status EntryCall::finish() {

@@ -31,14 +31,15 @@ public:
   const gradc_artifact_entry &calledEntry() const { return entry; }
   int64_t batchSize() const { return entry.batch; }
   Status run(const Batch &batch, const StepScalars &scalars) {
-    Status started = start(batch, scalars);
+    Status started = start(batch, scalars, {});
     return started.ok() ? finish() : started;
   }
-  /// A run in halves, as a session's. The batch stays until `finish` has returned.
-  Status start(const Batch &batch, const StepScalars &scalars);
+  /// A run in halves, as a session's. The batch stays until `finish` has returned. `staged`: what
+  /// was brought of this batch.
+  Status start(const Batch &batch, const StepScalars &scalars, StagedInputs staged);
   Status finish();
   /// Between them: brings what the next run reads of its batch.
-  Status stage(const Batch &next);
+  Result<StagedInputs> stage(const Batch &next);
   /// Replays the last run.
   Result<Session::NonFinite> findNonFinite() { return session.findNonFinite(entry, inputs); }
 
@@ -67,7 +68,7 @@ private:
 
   Session &session;
   const gradc_artifact_entry &entry;
-  std::vector<const void *> inputs, staged;
+  std::vector<const void *> inputs, nextInputs;
   std::vector<void *> outputs;
   std::vector<DataInput> dataInputs;
   std::deque<Scalar> scalars; // which never moves its elements

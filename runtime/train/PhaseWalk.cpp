@@ -9,6 +9,7 @@ namespace gradc {
 Status PhaseWalk::restore(Position position) {
   at = position;
   ahead.reset();
+  staged = {};
   return batches->restore(position);
 }
 
@@ -23,7 +24,7 @@ Status PhaseWalk::fetch() {
 
 Status PhaseWalk::run(const StepScalars &scalars, bool goesOn) {
   EntryCall &running = call();
-  if (Status started = running.start(now, scalars); !started.ok())
+  if (Status started = running.start(now, scalars, std::exchange(staged, {})); !started.ok())
     return started;
   heldSeconds = 0;
   if (goesOn && phase.session->runsBeside())
@@ -40,9 +41,12 @@ Status PhaseWalk::fetchAhead() {
     return status;
   if (phase.session->hasEnded())
     heldSeconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  auto brought = phase.callFor(next).stage(next);
+  if (brought)
+    staged = *brought;
   // Without memory for another copy there the batch comes with its own step.
-  Status staged = phase.callFor(next).stage(next);
-  return staged.code() == Code::doesNotFit ? Status() : staged;
+  Status status = brought.status();
+  return status.code() == Code::doesNotFit ? Status() : status;
 }
 
 } // namespace gradc

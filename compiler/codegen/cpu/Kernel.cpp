@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace gradc::cpu;
+using namespace gradc::tile;
 
 namespace {
 

@@ -2,7 +2,7 @@
 #ifndef COMPILER_CODEGEN_CPU_WINOGRAD_H
 #define COMPILER_CODEGEN_CPU_WINOGRAD_H
 
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 namespace gradc::cpu {
 
@@ -12,20 +12,22 @@ std::optional<unsigned> transformedFilter(mlir::exec::KernelOp kernel);
 /// The convolution of a kernel with such an operand, which begins at `filter`, and what follows it:
 /// the units [begin, end). The schedule's tile says how many windows go through the three steps
 /// (transform, multiply, transform back) together.
-mlir::LogicalResult emitWinograd(mlir::exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                                 mlir::Value filter, llvm::ArrayRef<Memory> results,
-                                 mlir::Value begin, mlir::Value end);
+mlir::LogicalResult emitWinograd(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
+                                 tile::TileEmitter &tiles, mlir::Value filter,
+                                 llvm::ArrayRef<tile::Memory> results, mlir::Value begin,
+                                 mlir::Value end);
 
 /// A kernel that is the gradient of a 3x3 filter: the units [begin, end) of its input channels. The
 /// schedule's block says how many windows go through the steps together.
-mlir::LogicalResult emitWinogradGradient(mlir::exec::KernelOp kernel, LoopNest &nest,
-                                         TileEmitter &tiles, const Memory &result,
+mlir::LogicalResult emitWinogradGradient(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
+                                         tile::TileEmitter &tiles, const tile::Memory &result,
                                          mlir::Value begin, mlir::Value end);
 
 /// A kernel whose one result is such a filter, at `transformed`.
 bool transformsFilter(mlir::exec::KernelOp kernel);
-void emitFilterTransform(mlir::exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                         mlir::Value transformed, mlir::Value begin, mlir::Value end);
+void emitFilterTransform(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
+                         tile::TileEmitter &tiles, mlir::Value transformed, mlir::Value begin,
+                         mlir::Value end);
 
 } // namespace gradc::cpu
 

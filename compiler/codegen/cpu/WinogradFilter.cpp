@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace gradc::cpu;
+using namespace gradc::tile;
 using namespace gradc::cpu::winograd;
 
 namespace {

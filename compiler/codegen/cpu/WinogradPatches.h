@@ -4,7 +4,7 @@
 #ifndef COMPILER_CODEGEN_CPU_WINOGRADPATCHES_H
 #define COMPILER_CODEGEN_CPU_WINOGRADPATCHES_H
 
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 namespace gradc::cpu::winograd {
 
@@ -20,19 +20,20 @@ Line columnOf(const Square &square, int64_t j);
 int64_t slotOf(int64_t i, int64_t j, bool reversed = false);
 
 /// for (i = 0; i < count; i++), where nothing is carried.
-void forAll(LoopNest &nest, int64_t count, llvm::function_ref<void(LinearExpr)> body);
-mlir::Value add(LoopNest &nest, mlir::Value x, mlir::Value y);
-mlir::Value subtract(LoopNest &nest, mlir::Value x, mlir::Value y);
+void forAll(tile::LoopNest &nest, int64_t count, llvm::function_ref<void(tile::LinearExpr)> body);
+mlir::Value add(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
+mlir::Value subtract(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
 /// A register's worth of channels from `first` on.
-LinearExpr lanesFrom(LinearExpr first);
+tile::LinearExpr lanesFrom(tile::LinearExpr first);
 
 /// [slots][rows][channels] on the stack, a cache line more a slot: slots do not meet in the same
 /// sets of a cache.
 struct Scratch {
-  Scratch(LoopNest &nest, int64_t rows, int64_t channels);
-  Point at(const LinearExpr &slot, const LinearExpr &row, const LinearExpr &channel) const;
+  Scratch(tile::LoopNest &nest, int64_t rows, int64_t channels);
+  tile::Point at(const tile::LinearExpr &slot, const tile::LinearExpr &row,
+                 const tile::LinearExpr &channel) const;
 
-  Memory memory;
+  tile::Memory memory;
   int64_t channels, lanes;
 };
 
@@ -47,19 +48,19 @@ std::optional<Picture> pictureOf(mlir::linalg::GenericOp convolution);
 /// The kernel's contraction where its result has four dims, two of them spatial; or null.
 mlir::linalg::GenericOp convolutionOf(mlir::exec::KernelOp kernel);
 /// Rows of a register tile of so many vectors.
-int64_t tileRows(const LoopNest &nest, int64_t vectors);
+int64_t tileRows(const tile::LoopNest &nest, int64_t vectors);
 
 /// A block of windows: `columns` along a row, of `batch` pictures; its corner in windows.
 struct WindowBlock {
   int64_t columns, batch;
-  LinearExpr row, column, picture;
+  tile::LinearExpr row, column, picture;
 };
 
 /// Transforms the patches of a block's windows for channels [first, first + those of `to`): row
 /// (column * batch + picture) of `to`. Patches on the picture are read as they are, those over its
 /// edge from the padded picture.
-void transformPatches(LoopNest &nest, TileEmitter &tiles, const Picture &picture,
-                      const WindowBlock &block, const LinearExpr &first, const Scratch &to,
+void transformPatches(tile::LoopNest &nest, tile::TileEmitter &tiles, const Picture &picture,
+                      const WindowBlock &block, const tile::LinearExpr &first, const Scratch &to,
                       bool reversed);
 
 } // namespace gradc::cpu::winograd

@@ -8,7 +8,7 @@
 
 using namespace mlir;
 using namespace gradc::cuda;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 // Shared memory -----------------------------------------------------------------------------------
 

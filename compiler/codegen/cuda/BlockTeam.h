@@ -2,7 +2,7 @@
 #ifndef COMPILER_CODEGEN_CUDA_BLOCKTEAM_H
 #define COMPILER_CODEGEN_CUDA_BLOCKTEAM_H
 
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 namespace gradc::cuda {
 
@@ -14,55 +14,56 @@ public:
   /// `name`: of the kernel.
   SharedMemory(mlir::ModuleOp module, llvm::StringRef name) : module(module), name(name.str()) {}
 
-  void store(cpu::LoopNest &nest, mlir::Value value, mlir::Value slot);
-  mlir::Value load(cpu::LoopNest &nest, mlir::Type type, mlir::Value slot);
+  void store(tile::LoopNest &nest, mlir::Value value, mlir::Value slot);
+  mlir::Value load(tile::LoopNest &nest, mlir::Type type, mlir::Value slot);
   /// Room for so many values of a type.
   void reserve(mlir::Type type, int64_t count);
   /// Declares what was used; after it nothing more may be.
   void declare(mlir::Location location);
 
 private:
-  mlir::Value address(cpu::LoopNest &nest, mlir::Type type, mlir::Value slot);
+  mlir::Value address(tile::LoopNest &nest, mlir::Type type, mlir::Value slot);
 
   mlir::ModuleOp module;
   std::string name;
   int64_t bytes = 0;
 };
 
-class BlockTeam final : public cpu::Team {
+class BlockTeam final : public tile::Team {
 public:
   /// `thread`: the number of this thread in its block, an i64.
-  BlockTeam(cpu::LoopNest &nest, mlir::exec::BlocksAttr blocks, mlir::Value thread,
+  BlockTeam(tile::LoopNest &nest, mlir::exec::BlocksAttr blocks, mlir::Value thread,
             SharedMemory &shared);
 
   int64_t size() const override { return blocks.getTeam(); }
-  cpu::LinearExpr member() const override { return memberExpr; }
+  tile::LinearExpr member() const override { return memberExpr; }
   /// The number of this thread's unit in its block.
-  cpu::LinearExpr unit() const { return unitExpr; }
+  tile::LinearExpr unit() const { return unitExpr; }
   llvm::SmallVector<mlir::Value>
-  combine(cpu::LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
+  combine(tile::LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine) override;
 
   /// Waits for the other members: what they read before is not overwritten by what is written
   /// after.
-  void fence(cpu::LoopNest &nest);
+  void fence(tile::LoopNest &nest);
   /// Whether the team is one warp, which may diverge from the rest of its block.
   bool isWarp() const { return blocks.getAdjacent() && blocks.getTeam() == warpSize; }
   /// True in the one member that writes.
-  mlir::Value isFirst(cpu::LoopNest &nest);
+  mlir::Value isFirst(tile::LoopNest &nest);
 
 private:
   using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
-  llvm::SmallVector<mlir::Value> combineWarp(cpu::LoopNest &nest,
+  llvm::SmallVector<mlir::Value> combineWarp(tile::LoopNest &nest,
                                              llvm::ArrayRef<mlir::Value> partials, Combine combine);
-  llvm::SmallVector<mlir::Value> exchange(cpu::LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
-                                          int64_t parts, int64_t apart, mlir::Value slot,
-                                          mlir::Value first, mlir::Value writes, Combine combine);
+  llvm::SmallVector<mlir::Value> exchange(tile::LoopNest &nest,
+                                          llvm::ArrayRef<mlir::Value> partials, int64_t parts,
+                                          int64_t apart, mlir::Value slot, mlir::Value first,
+                                          mlir::Value writes, Combine combine);
 
   mlir::exec::BlocksAttr blocks;
   mlir::Value thread;
   SharedMemory &shared;
-  cpu::LinearExpr memberExpr, unitExpr;
+  tile::LinearExpr memberExpr, unitExpr;
 };
 
 } // namespace gradc::cuda

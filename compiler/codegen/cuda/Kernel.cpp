@@ -9,7 +9,7 @@
 
 using namespace mlir;
 using namespace gradc;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 using gradc::cuda::BlockTeam;
 using gradc::cuda::SharedMemory;
 using gradc::cuda::StagedContraction;

@@ -7,7 +7,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 using gradc::cuda::StagedContraction;
 
 /// Elements between two steps of the rows' slab: four more than rows, so that writes down a column
@@ -60,7 +60,7 @@ LogicalResult StagedContraction::findOperands() {
     else
       rowDims.push_back(dim.getPosition());
   }
-  reducedDims = gradc::cpu::reducedDims(op);
+  reducedDims = gradc::tile::reducedDims(op);
   for (unsigned d : rowDims)
     rows *= ranges[d];
   for (unsigned d : reducedDims)

@@ -11,19 +11,19 @@ namespace gradc::cuda {
 /// in a grid over a tile of it, and each has a register tile of its own.
 class StagedContraction {
 public:
-  StagedContraction(mlir::exec::KernelOp kernel, cpu::LoopNest &nest, cpu::TileEmitter &tiles,
+  StagedContraction(mlir::exec::KernelOp kernel, tile::LoopNest &nest, tile::TileEmitter &tiles,
                     SharedMemory &shared);
 
   /// Sums over all stages; afterwards `tiles` knows the contraction's result at `points()`. Emits
   /// an error when the kernel's contraction is none that can be staged.
   llvm::LogicalResult emit(mlir::Value block, mlir::Value thread);
   /// One a row of this thread's register tile.
-  llvm::ArrayRef<cpu::Point> points() const { return tilePoints; }
+  llvm::ArrayRef<tile::Point> points() const { return tilePoints; }
   /// Whether a row of the tile lies in the root space.
   mlir::Value holds(size_t row);
 
 private:
-  using Expr = cpu::LinearExpr;
+  using Expr = tile::LinearExpr;
   llvm::LogicalResult findOperands();
   llvm::SmallVector<Expr> split(Expr position, llvm::ArrayRef<unsigned> dims);
   Expr limited(Expr position, int64_t size);
@@ -34,8 +34,8 @@ private:
   mlir::Value zeroUnless(mlir::Value condition, mlir::Value value);
 
   mlir::exec::KernelOp kernel;
-  cpu::LoopNest &nest;
-  cpu::TileEmitter &tiles;
+  tile::LoopNest &nest;
+  tile::TileEmitter &tiles;
   SharedMemory &shared;
   mlir::linalg::GenericOp op;
   llvm::SmallVector<int64_t> ranges;
@@ -46,7 +46,7 @@ private:
   bool rowsAreContiguous = false; // in the first operand
   Expr row, column;               // first ones of this thread's tile
   Expr threadRow, threadColumn, blockRow, blockColumn;
-  llvm::SmallVector<cpu::Point> tilePoints;
+  llvm::SmallVector<tile::Point> tilePoints;
 };
 
 } // namespace gradc::cuda

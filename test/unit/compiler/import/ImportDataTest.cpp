@@ -78,6 +78,10 @@ TEST_F(ImportDataTest, FollowsPicturesThroughTheirSteps) {
               "found f32 [4, 1, 4, 1]"});
 }
 
+/// Headers of TFRecords: the length and its checksum.
+const std::string lengthOf3("\3\0\0\0\0\0\0\0\xb0\x99I\x0e", 12);
+const std::string lengthOf0("\0\0\0\0\0\0\0\0)\x03\x98\x07", 12);
+
 TEST_F(ImportDataTest, CountsPicturesAndRecords) {
   std::string folder = modelPath("counted");
   for (StringRef name : {"a", "b", "b/deep"})
@@ -87,8 +91,7 @@ TEST_F(ImportDataTest, CountsPicturesAndRecords) {
   std::ofstream(modelPath("list.txt")) << "# two\na/1.jpg 0\n\nb/deep/5.jpeg 2\n";
   // Records of 3 and 0 bytes, and one that is cut off.
   std::ofstream(modelPath("counted.tfrecord"))
-      << std::string("\3\0\0\0\0\0\0\0cccc", 12) << "abccccc"
-      << std::string("\0\0\0\0\0\0\0\0cccccccc", 16) << "rest";
+      << lengthOf3 << "abccccc" << lengthOf0 << "cccc" << "rest";
   Parts parts;
   parts.model = "model: \"pictures.onnx\"";
   parts.map = "map { field: \"x\" decode {} } map { field: \"x\" resize { height: 2 width: 2 } } "
@@ -106,6 +109,23 @@ TEST_F(ImportDataTest, CountsPicturesAndRecords) {
       EXPECT_EQ(succeeded(training(parts)), fits) << source << everything();
     }
   }
+}
+
+TEST_F(ImportDataTest, NamesTheRecordWhoseLengthIsDamaged) {
+  std::string damaged = lengthOf3;
+  damaged[0] = 2;
+  std::ofstream(modelPath("sound.tfrecord")) << lengthOf3 << "abccccc";
+  std::ofstream(modelPath("damaged.tfrecord"))
+      << lengthOf3 << "abccccc" << lengthOf0 << "cccc" << damaged << "abccccc";
+  Parts parts;
+  parts.source = "source { tfrecord { path: \"sound.tfrecord\" path: \"damaged.tfrecord\" "
+                 "feature { name: \"x\" } feature { name: \"labels\" type: INT64 } } }";
+  EXPECT_EQ(rows(parts), -2);
+  expectSaid({"damaged.tfrecord\": record 2 has a damaged header: the checksum of its length "
+              "differs"});
+  // The run passes over it.
+  parts.map = "on_error: SKIP";
+  EXPECT_EQ(rows(parts), -1) << everything();
 }
 
 TEST_F(ImportDataTest, CountsRowsThroughTheChain) {

@@ -1,10 +1,10 @@
 // Reductions over windows: which taps stand on an operand, and where in it.
-#ifndef COMPILER_CODEGEN_CPU_WINDOW_H
-#define COMPILER_CODEGEN_CPU_WINDOW_H
+#ifndef COMPILER_CODEGEN_TILE_WINDOW_H
+#define COMPILER_CODEGEN_TILE_WINDOW_H
 
-#include "compiler/codegen/cpu/Memory.h"
+#include "compiler/codegen/tile/Memory.h"
 
-namespace gradc::cpu {
+namespace gradc::tile {
 
 /// The taps of one reduced dim that stand on the operand: count of them, `step` apart.
 struct TapRange {
@@ -67,6 +67,6 @@ private:
   std::map<unsigned, LinearExpr> firstElements, elements;
 };
 
-} // namespace gradc::cpu
+} // namespace gradc::tile
 
 #endif

@@ -1,5 +1,5 @@
 // Chooses among scalar, contiguous, masked, reversed, transposed and lane-by-lane accesses.
-#include "compiler/codegen/cpu/Memory.h"
+#include "compiler/codegen/tile/Memory.h"
 
 #include "dialects/grad/HostTensor.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -7,7 +7,7 @@
 #include <numeric>
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 /// Which block of `width` a coordinate is in, and where there; nothing when its lanes leave the
 /// block.

@@ -1,8 +1,8 @@
 // Clones the scalar body of a linalg.generic as code on scalars and vectors.
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 /// acc + a * b, where nothing else wants the product.
 static arith::MulFOp fusedProduct(Operation *op, Block *body) {

@@ -1,11 +1,11 @@
 // bf16 on machines that only move it: arithmetic in f32, values as their bits.
-#ifndef COMPILER_CODEGEN_CPU_BF16_H
-#define COMPILER_CODEGEN_CPU_BF16_H
+#ifndef COMPILER_CODEGEN_LOWER_BF16_H
+#define COMPILER_CODEGEN_LOWER_BF16_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace gradc::cpu {
+namespace gradc::lower {
 
 /// Arithmetic on bf16 becomes arithmetic on f32 between conversions.
 void populateWidenBf16Patterns(mlir::RewritePatternSet &patterns);
@@ -14,6 +14,6 @@ void populateWidenBf16Patterns(mlir::RewritePatternSet &patterns);
 /// bf16. LLVM would widen and round what is only selected or moved, by a library call.
 void storeBf16AsBits(mlir::ModuleOp module);
 
-} // namespace gradc::cpu
+} // namespace gradc::lower
 
 #endif

@@ -1,10 +1,10 @@
 // Builds scf loops on i64 and keeps track of what is known at which depth.
-#include "compiler/codegen/cpu/LoopNest.h"
+#include "compiler/codegen/tile/LoopNest.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 LoopNest::LoopNest(OpBuilder &builder, Location location, int64_t lanes)
     : builder(builder), location(location), lanes(lanes) {

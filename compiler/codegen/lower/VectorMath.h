@@ -1,10 +1,10 @@
 // Math functions as polynomials on scalars and vectors of f32 and f64: no library is called.
-#ifndef COMPILER_CODEGEN_CPU_VECTORMATH_H
-#define COMPILER_CODEGEN_CPU_VECTORMATH_H
+#ifndef COMPILER_CODEGEN_LOWER_VECTORMATH_H
+#define COMPILER_CODEGEN_LOWER_VECTORMATH_H
 
 #include "dialects/Pch.h"
 
-namespace gradc::cpu {
+namespace gradc::lower {
 
 /// Expands math.exp, expm1, log, log1p, tanh, erf, sin, cos, powf and rsqrt; f16 and bf16 through
 /// f32. Largest errors in ulp, as test/unit/compiler/codegen/VectorMathTest.cpp measures them:
@@ -24,6 +24,6 @@ namespace gradc::cpu {
 /// NaN gives NaN, -0 keeps its sign where the function does, limits are exact.
 void populateVectorMathPatterns(mlir::RewritePatternSet &patterns);
 
-} // namespace gradc::cpu
+} // namespace gradc::lower
 
 #endif

@@ -1,11 +1,11 @@
 // Reductions: one accumulator a point, kept in registers through the loops over the reduced dims. A
 // contraction over a tile of rows and vectors is the register-tiled loop that runs at FMA peak.
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 namespace {
 constexpr int64_t unrolledVectors = 8; // rows of at most this many vectors stay in registers
@@ -13,13 +13,13 @@ constexpr int64_t unrolledSteps = 4;   // of a short innermost loop
 constexpr int64_t parallelChains = 4;  // independent accumulators that hide the latency of an add
 } // namespace
 
-SmallVector<unsigned> gradc::cpu::reducedDims(linalg::GenericOp op) {
+SmallVector<unsigned> gradc::tile::reducedDims(linalg::GenericOp op) {
   SmallVector<unsigned> dims;
   op.getReductionDims(dims);
   return dims;
 }
 
-Value gradc::cpu::combinedValue(linalg::GenericOp op) {
+Value gradc::tile::combinedValue(linalg::GenericOp op) {
   if (op.getNumResults() != 1)
     return {};
   Block *body = op.getBody();

@@ -1,5 +1,5 @@
 // Widens arithmetic on bf16, and retypes what is left.
-#include "compiler/codegen/cpu/Bf16.h"
+#include "compiler/codegen/lower/Bf16.h"
 
 #include "dialects/Pch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -50,11 +50,11 @@ struct WidenArithmetic : RewritePattern {
 };
 } // namespace
 
-void gradc::cpu::populateWidenBf16Patterns(RewritePatternSet &patterns) {
+void gradc::lower::populateWidenBf16Patterns(RewritePatternSet &patterns) {
   patterns.add<WidenArithmetic>(patterns.getContext());
 }
 
-void gradc::cpu::storeBf16AsBits(ModuleOp module) {
+void gradc::lower::storeBf16AsBits(ModuleOp module) {
   auto bits = IntegerType::get(module.getContext(), 16);
   auto retype = [&](Value value) {
     if (isBf16(value.getType()))

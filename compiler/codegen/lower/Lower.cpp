@@ -1,9 +1,9 @@
 // The list of conversions, and the expansion of what the target has no instruction for.
-#include "compiler/codegen/cpu/Lower.h"
+#include "compiler/codegen/lower/Lower.h"
 
-#include "compiler/codegen/cpu/Bf16.h"
-#include "compiler/codegen/cpu/Dot.h"
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/lower/Bf16.h"
+#include "compiler/codegen/lower/VectorMath.h"
+#include "compiler/codegen/tile/Dot.h"
 #include "dialects/Pch.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -28,16 +28,16 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    gradc::cpu::populateVectorMathPatterns(patterns);
+    gradc::lower::populateVectorMathPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
-    gradc::cpu::populateWidenBf16Patterns(patterns);
+    gradc::lower::populateWidenBf16Patterns(patterns);
     if (!hasDots)
-      gradc::cpu::populateExpandDotPatterns(patterns);
+      gradc::tile::populateExpandDotPatterns(patterns);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       return signalPassFailure();
-    gradc::cpu::storeBf16AsBits(getOperation());
+    gradc::lower::storeBf16AsBits(getOperation());
   }
 
   bool hasDots;
@@ -45,7 +45,7 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
 
 } // namespace
 
-void gradc::cpu::buildLowering(OpPassManager &pm, bool hasDots) {
+void gradc::lower::buildLowering(OpPassManager &pm, bool hasDots) {
   pm.addPass(std::make_unique<ExpandMath>(hasDots));
   pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());

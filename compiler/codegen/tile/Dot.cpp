@@ -1,11 +1,11 @@
 // Contractions of bf16 whose rhs lies in pairs along the summed dim: each step takes two of it.
-#include "compiler/codegen/cpu/Dot.h"
+#include "compiler/codegen/tile/Dot.h"
 
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 static constexpr StringLiteral dotName = "llvm.x86.avx512bf16.dpbf16ps.512";
 static constexpr int64_t dotLanes = 16;
@@ -137,6 +137,6 @@ struct ExpandDot : OpRewritePattern<LLVM::CallIntrinsicOp> {
 };
 } // namespace
 
-void gradc::cpu::populateExpandDotPatterns(RewritePatternSet &patterns) {
+void gradc::tile::populateExpandDotPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandDot>(patterns.getContext());
 }

@@ -1,11 +1,11 @@
 // The expansions. f32 coefficients are minimax fits; f64 ones are Taylor's where that converges
 // fast enough, else those of Sun's fdlibm.
-#include "compiler/codegen/cpu/VectorMath.h"
+#include "compiler/codegen/lower/VectorMath.h"
 
-#include "compiler/codegen/cpu/Floats.h"
+#include "compiler/codegen/lower/Floats.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::lower;
 
 namespace {
 
@@ -280,7 +280,7 @@ struct ExpandPow : OpRewritePattern<math::PowFOp> {
 
 } // namespace
 
-void gradc::cpu::populateVectorMathPatterns(RewritePatternSet &patterns) {
+void gradc::lower::populateVectorMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandUnary<math::ExpOp, expOf>, ExpandUnary<math::ExpM1Op, expm1Of>,
                ExpandUnary<math::LogOp, logOf>, ExpandUnary<math::Log1pOp, log1pOf>,
                ExpandUnary<math::TanhOp, tanhOf>, ExpandUnary<math::ErfOp, erfOf>,

@@ -1,13 +1,13 @@
 // Computes values of a kernel's region where they are wanted: from a result at a point of the
 // register tile back to the loads, through linalg.generic ops.
-#ifndef COMPILER_CODEGEN_CPU_TILEEMITTER_H
-#define COMPILER_CODEGEN_CPU_TILEEMITTER_H
+#ifndef COMPILER_CODEGEN_TILE_TILEEMITTER_H
+#define COMPILER_CODEGEN_TILE_TILEEMITTER_H
 
-#include "compiler/codegen/cpu/Window.h"
+#include "compiler/codegen/tile/Window.h"
 
 #include <set>
 
-namespace gradc::cpu {
+namespace gradc::tile {
 
 /// One dim of an assembly's output: stride * (the domain's dim) + offset.
 struct Piece {
@@ -144,6 +144,6 @@ private:
   bool failed = false;
 };
 
-} // namespace gradc::cpu
+} // namespace gradc::tile
 
 #endif

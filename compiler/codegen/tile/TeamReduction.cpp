@@ -1,8 +1,8 @@
 // A sum that a team of threads shares: each member takes every so-manyth step, then they exchange.
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 namespace {
 

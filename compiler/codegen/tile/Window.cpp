@@ -1,10 +1,10 @@
 // Bounds of loops over taps: constant in the middle of a picture, computed once a tile at its edge.
-#include "compiler/codegen/cpu/Window.h"
+#include "compiler/codegen/tile/Window.h"
 
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 /// A copy into nothing: what is around and between takes no part in reductions.
 static linalg::GenericOp spreadOut(Value value) {

@@ -1,11 +1,11 @@
 // A float value (scalar or vector, f32 or f64) under construction: formulas read as formulas, and
 // are computed as they are written.
-#ifndef COMPILER_CODEGEN_CPU_FLOATS_H
-#define COMPILER_CODEGEN_CPU_FLOATS_H
+#ifndef COMPILER_CODEGEN_LOWER_FLOATS_H
+#define COMPILER_CODEGEN_LOWER_FLOATS_H
 
 #include "dialects/Pch.h"
 
-namespace gradc::cpu {
+namespace gradc::lower {
 
 class Float {
 public:
@@ -84,6 +84,6 @@ private:
   mlir::Value value;
 };
 
-} // namespace gradc::cpu
+} // namespace gradc::lower
 
 #endif

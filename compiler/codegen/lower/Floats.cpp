@@ -1,8 +1,8 @@
 // The pieces that expansions of math functions are made of.
-#include "compiler/codegen/cpu/Floats.h"
+#include "compiler/codegen/lower/Floats.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::lower;
 
 Type Float::sameShape(Type element) const {
   if (auto vector = dyn_cast<VectorType>(value.getType()))

@@ -1,8 +1,8 @@
 // Reshapes inside a kernel, and assemblies: pieces written into a larger tensor (pad, concatenate).
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 Value TileEmitter::laneByLane(Type element, const Point &point,
                               llvm::function_ref<Value(const Point &)> compute) {
@@ -54,7 +54,7 @@ void TileEmitter::computeReshape(Operation *op, const Point &point) {
 
 // Assemblies --------------------------------------------------------------------------------------
 
-std::optional<SmallVector<Piece>> gradc::cpu::piecesOf(linalg::GenericOp op) {
+std::optional<SmallVector<Piece>> gradc::tile::piecesOf(linalg::GenericOp op) {
   if (op.getNumResults() != 1 || op.getNumReductionLoops() != 0)
     return std::nullopt;
   auto ranges = op.getStaticLoopRanges();
@@ -90,7 +90,7 @@ std::optional<SmallVector<Piece>> gradc::cpu::piecesOf(linalg::GenericOp op) {
   return pieces;
 }
 
-bool gradc::cpu::isAssembly(linalg::GenericOp op) {
+bool gradc::tile::isAssembly(linalg::GenericOp op) {
   auto pieces = piecesOf(op);
   return pieces && llvm::any_of(*pieces, [](const Piece &p) { return !p.isWhole; });
 }

@@ -1,11 +1,11 @@
 // Where a value is wanted: an index a dim, affine in loop variables, possibly running along the
 // lanes of a vector.
-#ifndef COMPILER_CODEGEN_CPU_POINT_H
-#define COMPILER_CODEGEN_CPU_POINT_H
+#ifndef COMPILER_CODEGEN_TILE_POINT_H
+#define COMPILER_CODEGEN_TILE_POINT_H
 
 #include "dialects/Pch.h"
 
-namespace gradc::cpu {
+namespace gradc::tile {
 
 /// constant + lane * (number of the vector lane) + the sum of coefficient * variable.
 struct LinearExpr {
@@ -57,6 +57,6 @@ std::optional<LinearExpr> evaluate(mlir::AffineExpr expr, llvm::ArrayRef<LinearE
 /// The map's results over `dims`, or nothing when one is not linear.
 std::optional<Point> evaluate(mlir::AffineMap map, llvm::ArrayRef<LinearExpr> dims, int64_t valid);
 
-} // namespace gradc::cpu
+} // namespace gradc::tile
 
 #endif

@@ -1,11 +1,11 @@
 // Loads and stores of a tensor in memory, through its layout.
-#ifndef COMPILER_CODEGEN_CPU_MEMORY_H
-#define COMPILER_CODEGEN_CPU_MEMORY_H
+#ifndef COMPILER_CODEGEN_TILE_MEMORY_H
+#define COMPILER_CODEGEN_TILE_MEMORY_H
 
-#include "compiler/codegen/cpu/LoopNest.h"
+#include "compiler/codegen/tile/LoopNest.h"
 #include "dialects/exec/Exec.h"
 
-namespace gradc::cpu {
+namespace gradc::tile {
 
 class Memory {
 public:
@@ -66,6 +66,6 @@ private:
   bool isConstant = false; ///< nobody writes it while the kernel runs
 };
 
-} // namespace gradc::cpu
+} // namespace gradc::tile
 
 #endif

@@ -1,12 +1,12 @@
 // Pulls values through constants, memory and linalg.generic; what it has computed, it computes
 // once.
-#include "compiler/codegen/cpu/TileEmitter.h"
+#include "compiler/codegen/tile/TileEmitter.h"
 
 #include "dialects/grad/HostTensor.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 void TileEmitter::fail(Operation *op, const Twine &why) {
   if (!failed)

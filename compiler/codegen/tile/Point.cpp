@@ -1,10 +1,10 @@
 // Arithmetic of linear expressions and points.
-#include "compiler/codegen/cpu/Point.h"
+#include "compiler/codegen/tile/Point.h"
 
 #include <numeric>
 
 using namespace mlir;
-using namespace gradc::cpu;
+using namespace gradc::tile;
 
 LinearExpr LinearExpr::variable(unsigned id, int64_t coefficient) {
   LinearExpr e;
@@ -74,9 +74,9 @@ bool Point::operator<(const Point &other) const {
   return std::tie(valid, coordinates) < std::tie(other.valid, other.coordinates);
 }
 
-SmallVector<Point> gradc::cpu::tilePoints(ArrayRef<int64_t> dims, ArrayRef<LinearExpr> coordinates,
-                                          ArrayRef<int64_t> extents, int64_t laneDim,
-                                          int64_t lanes) {
+SmallVector<Point> gradc::tile::tilePoints(ArrayRef<int64_t> dims, ArrayRef<LinearExpr> coordinates,
+                                           ArrayRef<int64_t> extents, int64_t laneDim,
+                                           int64_t lanes) {
   SmallVector<Point> points{Point()};
   for (int64_t dim : dims) {
     bool hasLanes = dim >= 0 && dim == laneDim;
@@ -96,7 +96,7 @@ SmallVector<Point> gradc::cpu::tilePoints(ArrayRef<int64_t> dims, ArrayRef<Linea
   return points;
 }
 
-std::optional<LinearExpr> gradc::cpu::evaluate(AffineExpr expr, ArrayRef<LinearExpr> dims) {
+std::optional<LinearExpr> gradc::tile::evaluate(AffineExpr expr, ArrayRef<LinearExpr> dims) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dims[dim.getPosition()];
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
@@ -117,7 +117,8 @@ std::optional<LinearExpr> gradc::cpu::evaluate(AffineExpr expr, ArrayRef<LinearE
   return std::nullopt;
 }
 
-std::optional<Point> gradc::cpu::evaluate(AffineMap map, ArrayRef<LinearExpr> dims, int64_t valid) {
+std::optional<Point> gradc::tile::evaluate(AffineMap map, ArrayRef<LinearExpr> dims,
+                                           int64_t valid) {
   Point p;
   for (AffineExpr e : map.getResults()) {
     auto linear = evaluate(e, dims);

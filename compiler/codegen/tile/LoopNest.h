@@ -1,13 +1,13 @@
 // The loops of a kernel while they are built: their variables, what has been computed in each, and
 // the way to compute a value in an outer loop while an inner one is open.
-#ifndef COMPILER_CODEGEN_CPU_LOOPNEST_H
-#define COMPILER_CODEGEN_CPU_LOOPNEST_H
+#ifndef COMPILER_CODEGEN_TILE_LOOPNEST_H
+#define COMPILER_CODEGEN_TILE_LOOPNEST_H
 
-#include "compiler/codegen/cpu/Point.h"
+#include "compiler/codegen/tile/Point.h"
 
 #include <map>
 
-namespace gradc::cpu {
+namespace gradc::tile {
 
 class LoopNest {
 public:
@@ -76,6 +76,6 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> splats;
 };
 
-} // namespace gradc::cpu
+} // namespace gradc::tile
 
 #endif

@@ -1,14 +1,14 @@
 // Products of bf16 pairs that add up in f32: vdpbf16ps.
-#ifndef COMPILER_CODEGEN_CPU_DOT_H
-#define COMPILER_CODEGEN_CPU_DOT_H
+#ifndef COMPILER_CODEGEN_TILE_DOT_H
+#define COMPILER_CODEGEN_TILE_DOT_H
 
 #include "mlir/IR/PatternMatch.h"
 
-namespace gradc::cpu {
+namespace gradc::tile {
 
 /// Expands the instruction into arithmetic, for a machine that lacks it.
 void populateExpandDotPatterns(mlir::RewritePatternSet &patterns);
 
-} // namespace gradc::cpu
+} // namespace gradc::tile
 
 #endif

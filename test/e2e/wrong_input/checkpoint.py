@@ -1,0 +1,45 @@
+"""What can be wrong with a checkpoint."""
+import os
+import resource
+import subprocess
+
+from bar import write_mlp_job
+from case import ERROR, OK, Job, answer, case
+
+
+@case(ERROR, "checkpoint", "truncated")
+def truncated_checkpoint(job):
+    newest = job.checkpoint()
+    os.truncate(newest, os.path.getsize(newest) - 10)
+    return job.train("--resume", newest)
+
+
+@case(ERROR, "checkpoint", "another model")
+def checkpoint_of_another_model(job):
+    other = Job()
+    write_mlp_job(other.folder, (6, 9, 3), 4, 6)
+    return job.train("--resume", other.checkpoint())
+
+
+@case(ERROR, "no checkpoint in")
+def resume_from_nothing(job):
+    return job.train("--checkpoint", job.path("empty"), "--resume")
+
+
+@answer
+def full_disk():
+    """A disk that fills while a checkpoint is written: exit 1 with the reason, and the previous checkpoint stays good."""
+    job = Job((6, 512, 512, 3))  # a checkpoint bigger than the machine code, which the limit must let through
+    before = job.checkpoint()
+    with open(before, "rb") as file:
+        content = file.read()
+    limit = len(content) // 2
+    result = subprocess.run(job.train("--checkpoint", job.path("run"), "--resume"), cwd=job.folder, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    with open(before, "rb") as file:
+        whole = file.read() == content
+    again = subprocess.run(job.train("--checkpoint", job.path("run"), "--resume"), cwd=job.folder)
+    if result.returncode == ERROR and "cannot write" in result.stdout and whole and again.returncode == OK:
+        return None
+    return f"full disk: exit code {result.returncode}, previous checkpoint whole: {whole}\n{result.stdout}"

@@ -1,0 +1,67 @@
+"""What can be wrong with data, when a job is compiled and when it is trained."""
+import array
+import os
+
+from bar import write_npy
+from case import ERROR, INVALID, case
+
+
+@case(INVALID, "labels", "integers")
+def labels_of_the_wrong_type_when_compiled(job):
+    write_npy(job.path("labels.npy"), array.array("f", [0.0] * 24), (24,))
+    return job.check()
+
+
+@case(INVALID, "x", "[4, 6]", "5")
+def data_of_the_wrong_shape_when_compiled(job):
+    write_npy(job.path("x.npy"), array.array("f", [0.0] * 120), (24, 5))
+    return job.check()
+
+
+@case(ERROR, "labels", "f32", "i64")
+def data_of_the_wrong_type_when_trained(job):
+    command = job.train()
+    write_npy(job.path("labels.npy"), array.array("f", [0.0] * 24), (24,))
+    return command
+
+
+@case(ERROR, "x", "[5]", "[6]")
+def data_of_the_wrong_shape_when_trained(job):
+    command = job.train()
+    write_npy(job.path("x.npy"), array.array("f", [0.0] * 120), (24, 5))
+    return command
+
+
+@case(ERROR, "x.npy")
+def data_missing_when_trained(job):
+    command = job.train()
+    os.remove(job.path("x.npy"))
+    return command
+
+
+@case(ERROR, "empty")
+def empty_data_set(job):
+    command = job.train()
+    write_npy(job.path("x.npy"), array.array("f"), (0, 6))
+    write_npy(job.path("labels.npy"), array.array("q"), (0,))
+    return command
+
+
+@case(ERROR, "label 3 in row 13", "labels", "expected 0 to 2")
+def label_out_of_range(job):
+    command = job.train()
+    write_npy(job.path("labels.npy"), array.array("q", [0] * 13 + [3] + [1] * 10), (24,))
+    return command
+
+
+@case(ERROR, "step 2", "nan", "x")
+def nan_in_the_data(job):
+    command = job.train()
+    write_npy(job.path("x.npy"), array.array("f", [0.5] * 30 + [float("nan")] + [0.5] * 113), (24, 6))
+    return command
+
+
+@case(ERROR, "fc1", "inf", "step 1")
+def overflow_in_a_node(job):
+    job.edit("batch {", 'map { field: "x"  scale: 0  offset: 3.4e38 }\n  batch {')
+    return job.train()

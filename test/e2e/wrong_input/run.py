@@ -1,0 +1,34 @@
+"""Gives gradc everything a person can get wrong, and checks each answer: exit code and what the message must say.
+
+    run.py ROOT [NAME...]
+
+Cases stand in the file of what the person got wrong; a new file is imported here.
+"""
+import os
+import sys
+
+ROOT = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
+from case import ANSWERS
+import model
+import spec
+import data
+import map_model
+import checkpoint
+import command_line
+
+
+def main():
+    wanted = sys.argv[2:] or list(ANSWERS)
+    failures = 0
+    for name in wanted:
+        wrong = ANSWERS[name]()
+        if wrong:
+            failures += 1
+            print(wrong)
+    print(f"wrong-input: {len(wanted) - failures} of {len(wanted)} answered as they should")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+// Copies of inputs on a device: what was copied ahead serves the one run that is told of it.
+#include "runtime/core/InputCopies.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace gradc;
+
+namespace {
+
+/// Memory beside the host's, which counts what is copied there.
+class CopyingDevice final : public Device {
+public:
+  bool executes(std::string_view) const override { return false; }
+  std::string describe() const override { return "memory alone"; }
+  bool sharesHostMemory() const override { return false; }
+  void *allocate(uint64_t bytes) override { return host.allocate(bytes); }
+  void release(void *memory, uint64_t) override { host.release(memory); }
+  Status copyIn(void *device, const void *host, uint64_t bytes) override {
+    ++copies;
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copyInBeside(void *device, const void *host, uint64_t bytes) override {
+    ++copiesAhead;
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copyOut(void *, const void *, uint64_t) override { return Status::error("unused"); }
+  Result<std::unique_ptr<Image>> load(std::span<const std::byte>) override {
+    return Status::error("unused");
+  }
+  Status launch(std::span<const Launch>, int64_t *) override { return Status::error("unused"); }
+  Status synchronize() override { return {}; }
+
+  int copies = 0, copiesAhead = 0;
+
+private:
+  PageableMemory host;
+};
+
+class InputCopiesTest : public testing::Test {
+protected:
+  InputCopiesTest() { port.tensor.bytes = sizeof(int); }
+
+  /// What a run that is told of `staged` reads, with `value` in the caller's buffer.
+  int read(int value, StagedInputs staged) {
+    buffer = value;
+    auto copy = copies.copy(0, &buffer, staged);
+    EXPECT_TRUE(copy) << copy.status().message();
+    int found = 0;
+    std::memcpy(&found, *copy, sizeof found);
+    return found;
+  }
+  void copyAhead(int value, StagedInputs staged) {
+    buffer = value;
+    EXPECT_TRUE(copies.copyAhead(0, &buffer, staged).ok());
+  }
+
+  gradc_artifact_port port = {};
+  CopyingDevice device;
+  InputCopies copies{device, {&port, 1}};
+  int buffer = 0; ///< the one of all runs
+};
+
+TEST_F(InputCopiesTest, TakesWhatWasCopiedAhead) {
+  copyAhead(1, {1});
+  // Changed against the promise: so it is seen that nothing is copied again.
+  EXPECT_EQ(read(2, {1}), 1);
+  EXPECT_EQ(device.copies, 0);
+  EXPECT_EQ(device.copiesAhead, 1);
+}
+
+TEST_F(InputCopiesTest, CopiesWhatItIsNotToldOf) {
+  copyAhead(1, {1});
+  EXPECT_EQ(read(2, {}), 2);
+  EXPECT_EQ(device.copies, 1);
+}
+
+TEST_F(InputCopiesTest, WhatWasCopiedAheadServesOneRun) {
+  copyAhead(1, {1});
+  EXPECT_EQ(read(1, {1}), 1);
+  EXPECT_EQ(read(2, {1}), 2);
+}
+
+TEST_F(InputCopiesTest, ARunThatIsNotToldLetsItGo) {
+  copyAhead(1, {1});
+  EXPECT_EQ(read(2, {}), 2);
+  EXPECT_EQ(read(3, {1}), 3);
+}
+
+TEST_F(InputCopiesTest, TheLastOneCopiedAheadCounts) {
+  copyAhead(1, {1});
+  copyAhead(2, {2});
+  EXPECT_EQ(read(3, {1}), 3);
+  copyAhead(4, {3});
+  copyAhead(5, {4});
+  EXPECT_EQ(read(6, {4}), 5);
+}
+
+TEST_F(InputCopiesTest, ARunReadsOnWhileTheNextIsCopied) {
+  copyAhead(1, {1});
+  auto reading = copies.copy(0, &buffer, {1});
+  ASSERT_TRUE(reading);
+  copyAhead(2, {2});
+  int found = 0;
+  std::memcpy(&found, *reading, sizeof found);
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(read(2, {2}), 2);
+}
+
+} // namespace

@@ -1,0 +1,76 @@
+// Prefetch: batches are made while the caller is busy with the one it has.
+#include "runtime/data/Loader.h"
+#include "runtime/data/Stages.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <mutex>
+
+using namespace gradc;
+
+namespace {
+
+/// Numbers from 0 in one field; tells when rows are asked for.
+class Watched final : public Table {
+public:
+  std::span<const Field> fields() const override { return {&field, 1}; }
+  int64_t rows() const override { return 10; }
+  void order(uint64_t, std::vector<int64_t> &rows) const override {
+    rows.clear();
+    for (int64_t row = 0; row < 10; ++row)
+      rows.push_back(row);
+  }
+  Result<Value> view(size_t, RowRef row, Scratch &scratch) const override {
+    std::byte *data = scratch.slot(0).reserve(sizeof row.row);
+    std::memcpy(data, &row.row, sizeof row.row);
+    {
+      std::lock_guard lock(mutex);
+      ++asked;
+    }
+    changed.notify_all();
+    return Value{data, {}, sizeof row.row};
+  }
+  std::string origin() const override { return "'watched'"; }
+
+  /// Waits until that many rows have been asked for in all; false: nobody did for a minute.
+  bool waitFor(int64_t rows) const {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::minutes(1), [&] { return asked >= rows; });
+  }
+
+private:
+  Field field = {"number", GRADC_I64, {}};
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  mutable int64_t asked = 0;
+};
+
+class PrefetchTest : public testing::TestWithParam<int> {};
+
+TEST_P(PrefetchTest, MakesBatchesWhileTheCallerIsBusy) {
+  constexpr int64_t size = 2;
+  int depth = GetParam();
+  auto table = std::make_shared<Watched>();
+  LoaderOptions options;
+  options.limits = {.workers = 1, .depth = depth};
+  options.budget = size_t(1) << 20;
+  auto set = makeBatches(table, {.size = size}, options);
+  ASSERT_TRUE(set) << set.status().message();
+  auto iterator = (*set)->iterate();
+  Batch batch = (*set)->allocate();
+  for (int64_t step = 0; step < 12; ++step) {
+    ASSERT_TRUE(iterator->next(batch).ok());
+    // The caller makes nothing here, so that whoever is seen to ask is beside it.
+    ASSERT_TRUE(table->waitFor((step + 1 + depth) * size)) << "step " << step;
+    int64_t first;
+    std::memcpy(&first, batch.field(0), sizeof first);
+    EXPECT_EQ(first, step * size % 10);
+  }
+}
+
+// Deeper ones hand batches over in groups: while one is used up, fewer are ahead.
+INSTANTIATE_TEST_SUITE_P(Depths, PrefetchTest, testing::Values(1, 2, 3));
+
+} // namespace
