@@ -135,24 +135,16 @@ Status MatmulCall::enqueue(void *const *slices, void *workspace, void *stream) c
 
 } // namespace
 
-Status CublasLt::open() {
+static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+
+// Oldest version whose calls these are: 12.0.
+CublasLt::CublasLt() : Library({"cuBLASLt", "GRADC_LIBCUBLASLT", "cublasLt", files, 120000}) {}
+
+std::vector<Symbol> CublasLt::symbols() {
 #define GRADC_CUBLASLT_SYMBOL(member, symbol, parameters)                                          \
   {symbol, reinterpret_cast<void **>(&member)},
-  const Symbol symbols[] = {GRADC_CUBLASLT_CALLS(GRADC_CUBLASLT_SYMBOL)};
+  return {GRADC_CUBLASLT_CALLS(GRADC_CUBLASLT_SYMBOL)};
 #undef GRADC_CUBLASLT_SYMBOL
-  static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  return library.open({"GRADC_LIBCUBLASLT", files, "cublasLtGetVersion", oldest, symbols});
-}
-
-CublasLt::~CublasLt() {
-  if (handle)
-    destroy(handle);
-}
-
-Status CublasLt::start() {
-  int failed = create(&handle);
-  return failed ? Status::error(text(library.file(), " does not start (error ", failed, ')'))
-                : Status();
 }
 
 Status CublasLt::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
