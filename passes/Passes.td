@@ -119,7 +119,11 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
     %y = grad.sgd %p, %g, %rate, %go : tensor<2x4xf32>, tensor<f32>
     ```
     becomes p - rate * g, selected by `%go`, in `grad.mul`, `grad.sub` and `grad.select`.
+
+    With `keep-for-libraries` the composites that a GPU's library takes whole are left: GELU in its tanh form, and its
+    gradient. Once libraries were chosen, the pass runs once more.
   }];
+  let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">];
 }
 
 def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {

@@ -14,7 +14,15 @@ using Handle = void *;
 using Object = void *; // a descriptor, a layout, a preference
 
 enum { computeF32 = 68, typeF32 = 0, transposed = 1 };
-enum DescAttribute { transA = 3, transB = 4, epilogue = 7, biasPointer = 8 };
+enum DescAttribute {
+  transA = 3,
+  transB = 4,
+  epilogue = 7,
+  biasPointer = 8,
+  keptPointer = 11,
+  keptLeading = 12,
+  keptBatchStride = 13
+};
 enum LayoutAttribute { batchCount = 5, batchStride = 6 };
 enum PreferenceAttribute {
   mostWorkspace = 1,
@@ -23,7 +31,7 @@ enum PreferenceAttribute {
   alignmentC = 7,
   alignmentD = 8
 };
-enum Epilogue : uint32_t { asIs = 1, relu = 2, bias = 4 };
+enum Epilogue : uint32_t { asIs = 1, relu = 2, bias = 4, gelu = 32, geluGrad = 64, keeps = 128 };
 
 struct Algorithm {
   uint64_t data[8];
