@@ -76,7 +76,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
   newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
-  EXPECT_EQ(errorOf(newer), "expected an artifact of version 4, found 9: compile it again");
+  EXPECT_EQ(errorOf(newer), "expected an artifact of version 5, found 9: compile it again");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),
