@@ -195,7 +195,8 @@ def ChooseLibraries : Pass<"gradc-choose-libraries", "::mlir::ModuleOp"> {
     Marks every kernel that is one call of cuBLASLt or cuDNN with that call. A kernel of which a call computes only the
     first part (a weight gradient and the update with it) becomes two where that pays: by `mode` auto, where the call's
     flops are worth a launch and another way through memory; by always, each. With never, there are no calls. Nothing
-    happens on CPU levels.
+    happens on CPU levels. GELU in its tanh form, and its gradient, are still whole, and are decomposed next. What
+    GELU is applied to may be a second result of the call.
 
     ```mlir
     %1 = exec.launch @matmul_compare_select(%g, %w, %y) : ...
