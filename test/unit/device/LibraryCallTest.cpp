@@ -61,8 +61,8 @@ protected:
     std::vector<DeviceMemory> memory;
     Values none(1);
     Values &beside = kept ? *kept : none;
-    for (const Values *values :
-         {&lhs, &rhs, static_cast<const Values *>(&result), &bias, (const Values *)&beside}) {
+    const Values *given[] = {&lhs, &rhs, &result, &bias, &beside};
+    for (const Values *values : given) {
       memory.emplace_back(*device, values->size() * 4);
       EXPECT_TRUE(device->copyIn(memory.back().data(), values->data(), values->size() * 4).ok());
     }
