@@ -72,7 +72,9 @@ int MatmulCall::createLayout(const Lines &lines, lt::Object &layout) {
 }
 
 int MatmulCall::describeEpilogue(const Lines &sum) {
-  uint32_t epilogue = call.kept == GRADC_NONE ? 0 : lt::keeps;
+  uint32_t epilogue = 0;
+  if (call.kept != GRADC_NONE)
+    epilogue |= lt::keeps;
   for (auto [ours, theirs] :
        {std::pair(GRADC_EPILOGUE_BIAS, lt::bias), std::pair(GRADC_EPILOGUE_RELU, lt::relu),
         std::pair(GRADC_EPILOGUE_GELU, lt::gelu),
