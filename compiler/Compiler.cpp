@@ -155,22 +155,32 @@ FailureOr<PlannedProgram> planProgram(Imported imported, const CompileOptions &o
   PlannedProgram program{std::move(imported), {}};
   ModuleOp module = *program.imported.module;
   FailureOr<std::vector<std::string>> levels = chosenLevels(module, options);
-  if (failed(levels) || failed(runPhase(module, "graph", buildGraphPhase, options)) ||
-      failed(runPhase(module, "kernel", buildKernelPhase, options)))
+  if (failed(levels) || failed(runPhase(module, "graph", buildGraphPhase, options)))
     return failure();
   auto isCuda = [](const std::string &name) { return exec::findLevel(name)->isCuda(); };
   if (!mapFunctions(module).empty() && llvm::all_of(*levels, isCuda))
     return (*mapFunctions(module).begin()).emitError()
            << "a model of a map stage runs on CPUs, expected a target that has them, too: "
               "--target=cpu,cuda:sm_90";
-  for (const std::string &name : *levels) {
-    OwningOpRef<ModuleOp> level = cast<ModuleOp>(module->clone());
-    (*level)->setAttr("exec.level", StringAttr::get(module.getContext(), name));
-    if (isCuda(name))
-      dropMapModels(*level);
-    if (failed(runPhase(*level, name, buildLevelPhase, options)))
+  for (bool cuda : {false, true}) {
+    CompileOptions kind = options;
+    kind.levels.clear();
+    llvm::copy_if(*levels, std::back_inserter(kind.levels),
+                  [&](const std::string &name) { return isCuda(name) == cuda; });
+    if (kind.levels.empty())
+      continue;
+    OwningOpRef<ModuleOp> kernels = cast<ModuleOp>(module->clone());
+    if (failed(runPhase(*kernels, cuda ? "cuda-kernel" : "kernel", buildKernelPhase, kind)))
       return failure();
-    program.levels.push_back(std::move(level));
+    for (const std::string &name : kind.levels) {
+      OwningOpRef<ModuleOp> level = cast<ModuleOp>((*kernels)->clone());
+      (*level)->setAttr("exec.level", StringAttr::get(module.getContext(), name));
+      if (cuda)
+        dropMapModels(*level);
+      if (failed(runPhase(*level, name, buildLevelPhase, options)))
+        return failure();
+      program.levels.push_back(std::move(level));
+    }
   }
   return program;
 }

@@ -2,6 +2,7 @@
 #include "compiler/Pipeline.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 
@@ -44,8 +45,12 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
-  // On a CPU every composite is loops; a softmax is fused as its primitives, row by row.
-  pm.addPass(createDecomposeComposites());
+  // On a CPU every composite is loops; a softmax is fused as its primitives, row by row. Libraries
+  // of GPUs take some whole.
+  auto isCuda = [](StringRef level) { return exec::findLevel(level)->isCuda(); };
+  bool asksLibraries = !options.levels.empty() && llvm::all_of(options.levels, isCuda) &&
+                       options.libraries != "never";
+  pm.addPass(createDecomposeComposites({asksLibraries}));
   simplify(pm);
   pm.addPass(createReassociateSums());
   pm.addPass(createCSEPass());
@@ -57,6 +62,8 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createChooseLayouts());
   // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.
   pm.addPass(createChooseLibraries({options.libraries}));
+  // What no library takes, and each call's fallback, is generated from primitives.
+  pm.addPass(createDecomposeComposites());
   pm.addPass(createSchedule());
   // A kernel of a group has its schedule; the arena's plan knows the groups.
   pm.addPass(createGroupLaunches());

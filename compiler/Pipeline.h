@@ -17,7 +17,8 @@ void registerPipelines();
 
 /// grad functions -> grad functions that train: gradients, update, simplified.
 void buildGraphPhase(mlir::OpPassManager &pm, const CompileOptions &options);
-/// grad functions -> launches of outlined kernels (value form), the same for all levels.
+/// grad functions -> launches of outlined kernels (value form): the same for all levels of a kind,
+/// CPUs or GPUs, of which `options.levels` are.
 void buildKernelPhase(mlir::OpPassManager &pm, const CompileOptions &options);
 /// One level's module (attribute `exec.level`): layouts, schedules, memory plan -> planned form.
 void buildLevelPhase(mlir::OpPassManager &pm, const CompileOptions &options);

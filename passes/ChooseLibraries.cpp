@@ -50,7 +50,7 @@ private:
     if (!prefix.call)
       return;
     Value sum = prefix.last->getResult(0);
-    if (kernel.getYielded().size() == 1 && kernel.getYielded().front() == sum) {
+    if (prefix.call.keeps() || llvm::equal(kernel.getYielded(), ValueRange(sum))) {
       kernel.setLibraryAttr(prefix.call);
       return;
     }

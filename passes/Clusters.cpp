@@ -10,8 +10,10 @@ using namespace mlir::grad;
 namespace gradc {
 
 LoopKind loopKind(Operation *op) {
-  auto loops = dyn_cast<LoopsOpInterface>(op);
-  return loops ? loops.getLoopKind() : LoopKind::view;
+  if (auto loops = dyn_cast<LoopsOpInterface>(op))
+    return loops.getLoopKind();
+  // A composite that was kept whole for a library has its loops once it is decomposed.
+  return op->hasTrait<grad::Pointwise>() ? LoopKind::elementwise : LoopKind::view;
 }
 
 static RankedTensorType typeOf(Operation *op) {
@@ -90,7 +92,8 @@ bool isFree(Operation *op) {
 }
 
 /// An op that costs no more to repeat than its result costs to read again: cheap, of one tensor as
-/// large as the result, whose users all walk their operands once.
+/// large as the result, whose users all walk their operands once, and are none of a library's: that
+/// reads its operand from memory.
 bool isRepeatable(Operation *op) {
   if (!isa<AddOp, SubOp, MulOp, NegOp>(op) || op->hasOneUse())
     return false;
@@ -102,7 +105,8 @@ bool isRepeatable(Operation *op) {
   for (Value v : llvm::make_filter_range(op->getOperands(), isLarge))
     large.insert(v);
   return large.size() == 1 && llvm::all_of(op->getUsers(), [](Operation *user) {
-           return loopKind(user) == LoopKind::elementwise || loopKind(user) == LoopKind::reduction;
+           return (loopKind(user) == LoopKind::elementwise && !isa<DecomposeOpInterface>(user)) ||
+                  loopKind(user) == LoopKind::reduction;
          });
 }
 
@@ -406,7 +410,7 @@ private:
 
 FailureOr<std::vector<Cluster>> formClusters(func::FuncOp function) {
   for (Operation &op : function.getBody().front())
-    if (isa<DecomposeOpInterface>(op) && !isa<LoopsOpInterface>(op))
+    if (isa<DecomposeOpInterface>(op) && loopKind(&op) == LoopKind::view)
       return op.emitOpError("expected composite ops to be decomposed before kernels form");
   return Former(function).run();
 }

@@ -12,12 +12,25 @@ using namespace mlir;
 
 namespace {
 
+/// Names the ops: cuBLASLt has just these behind a product, in f32. Its GELU is the tanh form.
+bool isOfLibrary(Operation *op) {
+  auto gelu = dyn_cast<grad::GeluOp>(op);
+  auto gradient = dyn_cast<grad::GeluGradOp>(op);
+  bool isTanhForm = (gelu && gelu.getApproximate()) || (gradient && gradient.getApproximate());
+  return isTanhForm && getElementTypeOrSelf(op->getResult(0)).isF32();
+}
+
 struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeComposites> {
+  using DecomposeCompositesBase::DecomposeCompositesBase;
+
   void runOnOperation() override {
     SmallVector<grad::DecomposeOpInterface> composites;
     auto collect = [&] {
       composites.clear();
-      getOperation().walk([&](grad::DecomposeOpInterface op) { composites.push_back(op); });
+      getOperation().walk([&](grad::DecomposeOpInterface op) {
+        if (!keepForLibraries || !isOfLibrary(op))
+          composites.push_back(op);
+      });
       return !composites.empty();
     };
     // A composite may be made of others, so until none is left.

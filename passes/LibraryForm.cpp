@@ -212,6 +212,90 @@ bool endsWithChannels(Operation *op, LibraryRole role) {
   return convolution.getLetters()[2].back() == findLetters(convolution)->right;
 }
 
+/// Follows a contraction's result through what its library does with it.
+class Epilogues {
+public:
+  Epilogues(exec::KernelOp kernel, Operation *contraction, LibraryRole role)
+      : kernel(kernel), role(role), sum(contraction->getResult(0)) {
+    for (Value operand : contraction->getOperands())
+      addOperand(operand);
+    bool isMatmul = role == LibraryRole::matmul;
+    bool hasBias = (isMatmul || endsWithChannels(contraction, role)) && takeBias();
+    if (isMatmul && (takeGelu() || (!hasBias && takeGeluGrad())))
+      return;
+    // A ReLU right behind a convolution is left: networks have a bias or a norm in between.
+    if (isMatmul || hasBias)
+      takeRelu();
+  }
+
+  exec::LibraryAttr build() {
+    return exec::LibraryAttr::get(kernel.getContext(), role, epilogue, operands, kept);
+  }
+  Value getSum() const { return sum; }
+
+private:
+  void addOperand(Value operand) {
+    operands.push_back(cast<BlockArgument>(operand).getArgNumber());
+  }
+  void take(Operation *op, Epilogue part) {
+    epilogue = Epilogue(uint32_t(epilogue) | uint32_t(part));
+    sum = op->getResult(0);
+  }
+
+  bool takeBias() {
+    auto add = dyn_cast_or_null<AddOp>(onlyUser(sum));
+    BlockArgument bias = add ? biasOf(add, sum) : BlockArgument();
+    if (!bias)
+      return false;
+    addOperand(bias);
+    take(add, Epilogue::bias);
+    return true;
+  }
+
+  void takeRelu() {
+    if (auto relu = dyn_cast_or_null<ReluOp>(onlyUser(sum)))
+      take(relu, Epilogue::relu);
+  }
+
+  /// The library's GELU is the tanh form. It may write its operand, too.
+  bool takeGelu() {
+    auto users = llvm::make_filter_range(
+        sum.getUsers(), [](Operation *user) { return !user->hasTrait<OpTrait::IsTerminator>(); });
+    auto gelu = llvm::hasSingleElement(users) ? dyn_cast<GeluOp>(*users.begin()) : GeluOp();
+    if (!gelu || !gelu.getApproximate())
+      return false;
+    if (!sum.hasOneUse()) {
+      ValueRange yielded = kernel.getYielded();
+      if (!hasWholeVectors() || !gelu->hasOneUse() || yielded.size() != 2 ||
+          !llvm::is_contained(yielded, sum) || !llvm::is_contained(yielded, gelu.getResult()))
+        return false;
+      kept = yielded[0] == sum ? 0 : 1;
+    }
+    take(gelu, Epilogue::gelu);
+    return true;
+  }
+
+  bool takeGeluGrad() {
+    auto gradient = dyn_cast_or_null<GeluGradOp>(onlyUser(sum));
+    if (!gradient || !gradient.getApproximate() || gradient.getGradient() != sum ||
+        !isa<BlockArgument>(gradient.getOperand()) || !hasWholeVectors())
+      return false;
+    addOperand(gradient.getOperand());
+    take(gradient, Epilogue::gelu_grad);
+    return true;
+  }
+
+  /// Rows of what GELU is applied to, where a library writes or reads it, are so long.
+  bool hasWholeVectors() const { return typeOf(sum).getShape().back() % 8 == 0; }
+
+  exec::KernelOp kernel;
+  LibraryRole role;
+  Value sum;
+  SmallVector<int64_t> operands;
+  Epilogue epilogue = Epilogue::none;
+  int64_t kept = -1;
+};
+
 } // namespace
 
 LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
@@ -225,27 +309,8 @@ LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
   std::optional<LibraryRole> role = contraction ? roleOf(contraction) : std::nullopt;
   if (!role)
     return {};
-  SmallVector<int64_t> operands;
-  for (Value operand : contraction->getOperands())
-    operands.push_back(cast<BlockArgument>(operand).getArgNumber());
-  Value sum = contraction->getResult(0);
-  Epilogue epilogue = Epilogue::none;
-  bool isMatmul = *role == LibraryRole::matmul;
-  if (isMatmul || endsWithChannels(contraction, *role))
-    if (auto add = dyn_cast_or_null<AddOp>(onlyUser(sum)))
-      if (BlockArgument bias = biasOf(add, sum)) {
-        operands.push_back(bias.getArgNumber());
-        epilogue = Epilogue::bias;
-        sum = add.getResult();
-      }
-  // A ReLU right behind a convolution is left: networks have a bias or a norm in between.
-  if (isMatmul || epilogue == Epilogue::bias)
-    if (auto relu = dyn_cast_or_null<ReluOp>(onlyUser(sum))) {
-      epilogue = epilogue == Epilogue::bias ? Epilogue::bias_relu : Epilogue::relu;
-      sum = relu.getResult();
-    }
-  return {exec::LibraryAttr::get(kernel.getContext(), *role, epilogue, operands), contraction,
-          sum.getDefiningOp()};
+  Epilogues call(kernel, contraction, *role);
+  return {call.build(), contraction, call.getSum().getDefiningOp()};
 }
 
 LibraryGeometry libraryGeometry(exec::KernelOp kernel) {

@@ -20,7 +20,8 @@ struct LibraryGeometry {
 };
 
 /// How far one call gets with a kernel's ops: the call, what it contracts, and its last op. Null
-/// where no library has the kernel's contraction.
+/// where no library has the kernel's contraction. A call that keeps what GELU is applied to is all
+/// of the kernel.
 struct LibraryPrefix {
   mlir::exec::LibraryAttr call;
   mlir::Operation *contraction = nullptr, *last = nullptr;

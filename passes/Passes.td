@@ -119,7 +119,11 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
     %y = grad.sgd %p, %g, %rate, %go : tensor<2x4xf32>, tensor<f32>
     ```
     becomes p - rate * g, selected by `%go`, in `grad.mul`, `grad.sub` and `grad.select`.
+
+    With `keep-for-libraries` the composites that a GPU's library takes whole are left: GELU in its tanh form, and its
+    gradient. Once libraries were chosen, the pass runs once more.
   }];
+  let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">];
 }
 
 def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
@@ -191,7 +195,8 @@ def ChooseLibraries : Pass<"gradc-choose-libraries", "::mlir::ModuleOp"> {
     Marks every kernel that is one call of cuBLASLt or cuDNN with that call. A kernel of which a call computes only the
     first part (a weight gradient and the update with it) becomes two where that pays: by `mode` auto, where the call's
     flops are worth a launch and another way through memory; by always, each. With never, there are no calls. Nothing
-    happens on CPU levels.
+    happens on CPU levels. GELU in its tanh form, and its gradient, are still whole, and are decomposed next. What
+    GELU is applied to may be a second result of the call.
 
     ```mlir
     %1 = exec.launch @matmul_compare_select(%g, %w, %y) : ...

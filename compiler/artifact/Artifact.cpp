@@ -195,10 +195,14 @@ private:
     gradc_artifact_call call{};
     call.role = uint32_t(library.getRole());
     call.epilogue = uint32_t(library.getEpilogue());
+    unsigned results = op.getBlock().getNumArguments();
     call.bias = library.hasBias() ? uint32_t(library.getOperands()[2]) : GRADC_NONE;
+    call.kept = library.isGeluGrad() ? uint32_t(library.getOperands()[2])
+                : library.keeps()    ? uint32_t(results + library.getKept())
+                                     : GRADC_NONE;
     call.lhs = writeTensor(geometry.lhs, library.getOperands()[0]);
     call.rhs = writeTensor(geometry.rhs, library.getOperands()[1]);
-    call.result = writeTensor(geometry.result, op.getBlock().getNumArguments());
+    call.result = writeTensor(geometry.result, results + (library.getKept() == 0));
     llvm::copy(geometry.low, call.low);
     llvm::copy(geometry.high, call.high);
     llvm::copy(geometry.stride, call.stride);

@@ -123,7 +123,9 @@ static bool inOnePart(ArrayAttr parts, int64_t operand, int64_t result) {
 }
 
 bool KernelOp::mayOverwrite(unsigned operand, unsigned result) {
-  return llvm::is_contained(getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand)) &&
+  // No library promises to read what it writes over in time.
+  return !getLibraryAttr() &&
+         llvm::is_contained(getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand)) &&
          getBlock().getArgument(operand).getType() == getYielded()[result].getType() &&
          getLayout(operand) == getLayout(getBlock().getNumArguments() + result) &&
          inOnePart(getPartsAttr(), operand, result);
@@ -174,11 +176,15 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
 }
 
 static LogicalResult verifyLibrary(KernelOp kernel, LibraryAttr library) {
-  size_t results = kernel.getYielded().size();
-  if (library.getOperands().size() != (library.hasBias() ? 3 : 2) || results != 1)
+  size_t operands = 2 + (library.hasBias() || library.isGeluGrad()), results = 1 + library.keeps();
+  if (library.getOperands().size() != operands || kernel.getYielded().size() != results)
     return kernel.emitOpError("expected ")
-           << (library.hasBias() ? 3 : 2) << " operands and 1 result of a library call, found "
-           << library.getOperands().size() << " and " << results;
+           << operands << " operands and " << results << " result" << (results > 1 ? "s" : "")
+           << " of a library call, found " << library.getOperands().size() << " and "
+           << kernel.getYielded().size();
+  if (library.keeps() && (!library.hasGelu() || library.getKept() > 1))
+    return kernel.emitOpError("expected a library call to keep result 0 or 1 of a GELU, found ")
+           << library;
   for (int64_t operand : library.getOperands())
     if (operand < 0 || operand >= int64_t(kernel.getBlock().getNumArguments()))
       return kernel.emitOpError("expected operands of a library call below ")

@@ -108,7 +108,8 @@ def Exec_LibraryRoleEnum : I32EnumAttr<"LibraryRole", "what a library computes",
 
 def Exec_EpilogueEnum : I32EnumAttr<"Epilogue", "what a library does with each element that it has summed", [
     I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"bias", 1>, I32EnumAttrCase<"relu", 2>,
-    I32EnumAttrCase<"bias_relu", 3>]> {
+    I32EnumAttrCase<"bias_relu", 3>, I32EnumAttrCase<"gelu", 4>, I32EnumAttrCase<"bias_gelu", 5>,
+    I32EnumAttrCase<"gelu_grad", 8>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -117,14 +118,20 @@ def Exec_Library : Exec_Attr<"Library", "library"> {
   let description = [{
     A matrix product is cuBLASLt's, a convolution and its gradients are cuDNN's. `operands`: the kernel's operands that
     are the call's, its two factors (the data and the filter or, of a filter gradient, the data and the gradient of the
-    result), then the bias. The kernel is generated nevertheless: it runs where there is no library.
+    result), then the bias or, of `gelu_grad`, what GELU (always its tanh form) was applied to. `kept`: which of the
+    kernel's two results is what GELU is applied to; without it the kernel has one. The kernel is generated nevertheless: it runs where
+    there is no library.
   }];
   let parameters = (ins EnumParameter<Exec_LibraryRoleEnum>:$role, EnumParameter<Exec_EpilogueEnum>:$epilogue,
-                        ArrayRefParameter<"int64_t">:$operands);
-  let assemblyFormat = "`<` $role `epilogue` `=` $epilogue `,` `operands` `=` custom<Dims>($operands) `>`";
+                        ArrayRefParameter<"int64_t">:$operands, DefaultValuedParameter<"int64_t", "-1">:$kept);
+  let assemblyFormat = [{
+    `<` $role `epilogue` `=` $epilogue `,` `operands` `=` custom<Dims>($operands) (`,` `kept` `=` $kept^)? `>`
+  }];
   let extraClassDeclaration = [{
-    bool hasBias() { return getEpilogue() == Epilogue::bias || getEpilogue() == Epilogue::bias_relu; }
-    bool hasRelu() { return getEpilogue() == Epilogue::relu || getEpilogue() == Epilogue::bias_relu; }
+    bool hasBias() { return uint32_t(getEpilogue()) & uint32_t(Epilogue::bias); }
+    bool hasGelu() { return uint32_t(getEpilogue()) & uint32_t(Epilogue::gelu); }
+    bool isGeluGrad() { return getEpilogue() == Epilogue::gelu_grad; }
+    bool keeps() { return getKept() >= 0; }
   }];
 }
 

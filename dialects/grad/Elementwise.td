@@ -173,6 +173,14 @@ def Grad_GeluOp : Grad_CompositeOp<"gelu", [SameOperandsAndResultType, Grad_Poin
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
+def Grad_GeluGradOp : Grad_CompositeOp<"gelu_grad", [SameOperandsAndResultType, Grad_Pointwise]> {
+  let summary = "the gradient of gelu: gelu'(x) gradient";
+  let description = "gelu'(x) = (1 + erf(x / sqrt 2)) / 2 + x exp(-x^2 / 2) / sqrt(2 pi); with `approximate` that of the tanh form.";
+  let arguments = (ins Grad_FloatTensor:$operand, Grad_FloatTensor:$gradient, UnitAttr:$approximate);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` $gradient attr-dict `:` type($operand)";
+}
+
 def Grad_SiluOp : Grad_CompositeOp<"silu", [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = x sigmoid(x)";
   let arguments = (ins Grad_FloatTensor:$operand);

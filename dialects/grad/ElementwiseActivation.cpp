@@ -1,4 +1,5 @@
 // Activation functions, written so that no intermediate overflows where the result does not.
+#include "dialects/grad/Backward.h"
 #include "dialects/grad/Pointwise.h"
 #include <cmath>
 #include <numbers>
@@ -57,18 +58,40 @@ SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
 
 LogicalResult GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                     SmallVectorImpl<Value> &operandGradients) {
+  operandGradients[0] = builder.createOrFold<GeluGradOp>(getLoc(), getOperand(), resultGradients[0],
+                                                         getApproximate());
+  return success();
+}
+
+void GeluGradOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  auto slope = getApproximate() ? [](double x) {
+    double t = std::tanh(geluScale * (x + geluCubic * x * x * x));
+    double inner = geluScale * (1 + 3 * geluCubic * x * x);
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * inner;
+  } : [](double x) {
+    double density = std::numbers::inv_sqrtpi / std::numbers::sqrt2 * std::exp(-x * x / 2);
+    return (1 + std::erf(x / std::numbers::sqrt2)) / 2 + x * density;
+  };
+  for (int64_t i = 0; i < results[0].size(); ++i)
+    results[0].setFloat(i, slope(operands[0].getFloat(i)) * operands[1].getFloat(i));
+}
+
+SmallVector<Value> GeluGradOp::decompose(OpBuilder &builder) {
   Expr x(builder, getLoc(), getOperand());
-  Expr dy = x.with(resultGradients[0]);
+  Expr dy = x.with(getGradient());
   if (getApproximate()) {
     Expr t = (geluScale * (x + geluCubic * (x * x * x))).apply<TanhOp>();
     Expr inner = geluScale * (1 + 3 * geluCubic * (x * x));
-    operandGradients[0] = dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner);
-    return success();
+    return {dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)};
   }
   Expr cumulative = 0.5 * (1 + (x * (1 / std::numbers::sqrt2)).apply<ErfOp>());
   Expr density = std::numbers::inv_sqrtpi / std::numbers::sqrt2 * (-0.5 * (x * x)).apply<ExpOp>();
-  operandGradients[0] = dy * (cumulative + x * density);
-  return success();
+  return {dy * (cumulative + x * density)};
+}
+
+LogicalResult GeluGradOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                        SmallVectorImpl<Value> &operandGradients) {
+  return gradientByDecomposition(*this, builder, resultGradients, operandGradients);
 }
 
 // SiLU --------------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ private:
   bool checkLevel(const gradc_artifact_level &level);
   bool checkBuffers(const Level &level);
   bool checkKernel(const gradc_artifact_kernel &kernel);
+  bool checkCallForm(const char *symbol, const gradc_artifact_call &call);
   bool checkCall(const gradc_artifact_kernel &kernel, std::span<const gradc_artifact_slice> slices);
   bool checkPort(const gradc_artifact_port &port);
   bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
@@ -246,15 +247,31 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
     return false;
   if (calls.size() > 1)
     return failCount("library calls of a kernel at most", 1, calls.size());
-  for (const gradc_artifact_call &call : calls) {
-    bool convolves = call.role != GRADC_LIBRARY_MATMUL;
-    if (call.role > GRADC_LIBRARY_FILTER_GRADIENT || call.epilogue > GRADC_EPILOGUE_BIAS_RELU)
-      return fail("kernel ", string(kernel.symbol), ": unknown library call ", call.role);
-    for (int d = 0; d < 2; ++d)
-      if (convolves &&
-          (call.low[d] < 0 || call.high[d] < 0 || call.stride[d] < 1 || call.dilation[d] < 1))
-        return fail("kernel ", string(kernel.symbol), ": a library call with an impossible window");
-  }
+  return calls.empty() || checkCallForm(string(kernel.symbol), calls.front());
+}
+
+/// Whether there is such a call.
+bool Checker::checkCallForm(const char *symbol, const gradc_artifact_call &call) {
+  bool convolves = call.role != GRADC_LIBRARY_MATMUL;
+  if (call.role > GRADC_LIBRARY_FILTER_GRADIENT)
+    return fail("kernel ", symbol, ": unknown library call ", call.role);
+  bool hasGelu = call.epilogue == GRADC_EPILOGUE_GELU || call.epilogue == GRADC_EPILOGUE_BIAS_GELU;
+  bool hasGeluGrad = call.epilogue == GRADC_EPILOGUE_GELU_GRAD;
+  if (call.epilogue > GRADC_EPILOGUE_BIAS_RELU && (convolves || !(hasGelu || hasGeluGrad)))
+    return fail("kernel ", symbol, ": unknown epilogue ", call.epilogue, " of library call ",
+                call.role);
+  bool hasBias = call.epilogue & GRADC_EPILOGUE_BIAS;
+  if (hasBias != (call.bias != GRADC_NONE))
+    return fail("kernel ", symbol, ": a library call of epilogue ", call.epilogue,
+                hasBias ? " without" : " with", " a bias");
+  bool keeps = call.kept != GRADC_NONE;
+  if (keeps ? !hasGelu && !hasGeluGrad : hasGeluGrad)
+    return fail("kernel ", symbol, ": a library call of epilogue ", call.epilogue,
+                keeps ? " with" : " without", " a matrix beside its result");
+  for (int d = 0; d < 2; ++d)
+    if (convolves &&
+        (call.low[d] < 0 || call.high[d] < 0 || call.stride[d] < 1 || call.dilation[d] < 1))
+      return fail("kernel ", symbol, ": a library call with an impossible window");
   return true;
 }
 
@@ -278,11 +295,12 @@ bool Checker::checkCall(const gradc_artifact_kernel &kernel,
            bytes <= slices[tensor.slice].bytes;
   };
   for (const gradc_artifact_call &call : calls) {
-    bool hasBias =
-        call.epilogue == GRADC_EPILOGUE_BIAS || call.epilogue == GRADC_EPILOGUE_BIAS_RELU;
+    gradc_library_tensor kept = call.result;
+    kept.slice = call.kept;
     int64_t columns = call.result.sizes[call.role == GRADC_LIBRARY_MATMUL ? 3 : 1];
     gradc_library_tensor bias{call.bias, 0, {1, 1, 1, columns}, {0, 0, 0, 1}};
-    if (!lies(call.lhs) || !lies(call.rhs) || !lies(call.result) || (hasBias && !lies(bias)))
+    if (!lies(call.lhs) || !lies(call.rhs) || !lies(call.result) ||
+        (call.bias != GRADC_NONE && !lies(bias)) || (call.kept != GRADC_NONE && !lies(kept)))
       return fail("kernel ", string(kernel.symbol),
                   ": a library call touches more than the slices of its launch");
   }

@@ -71,10 +71,10 @@ def write_npy(path, values, shape):
         values.tofile(file)
 
 
-def write_mlp_job(folder, widths, batch, batches):
+def write_mlp_job(folder, widths, batch, batches, activation="Relu", **attributes):
     """A multilayer perceptron with random weights and random data; the path of its spec."""
     numbers = random.Random(3)
-    model = Model("mlp")
+    model = Model("mlp", opset=20)
     value = model.input("x", FLOAT, ["N", widths[0]])
     for layer, (rows, columns) in enumerate(zip(widths, widths[1:]), 1):
         scale, last = math.sqrt(2 / rows), layer == len(widths) - 1
@@ -83,7 +83,8 @@ def write_mlp_job(folder, widths, batch, batches):
         bias = model.initializer(f"fc{layer}.bias", FLOAT, [columns], [0.0] * columns)
         value = model.node("Gemm", [value, weight, bias], ["logits" if last else f"fc{layer}.out"], f"fc{layer}")
         if not last:
-            value = model.node("Relu", [value], [f"relu{layer}.out"], f"relu{layer}")
+            name = f"{activation.lower()}{layer}"
+            value = model.node(activation, [value], [f"{name}.out"], name, **attributes)
     model.output("logits", FLOAT, ["N", widths[-1]])
     model.save(os.path.join(folder, "mlp.onnx"))
     rows = batch * batches

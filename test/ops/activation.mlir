@@ -6,19 +6,26 @@
 // TRIP-LABEL: @trip
 // TRIP: grad.gelu %{{.*}} : tensor<3xf32>
 // TRIP: grad.gelu %{{.*}} {approximate} : tensor<3xf32>
+// TRIP: grad.gelu_grad %{{.*}}, %{{.*}} : tensor<3xf32>
+// TRIP: grad.gelu_grad %{{.*}}, %{{.*}} {approximate} : tensor<3xf32>
 // TRIP: grad.silu %{{.*}} : tensor<3xf32>
 // PARTS-LABEL: @trip
 // PARTS-NOT: grad.gelu
 // PARTS: grad.erf
 // PARTS-NOT: grad.gelu
 // PARTS: grad.tanh
-// PARTS-NOT: grad.silu
+// The gradients share the erf and the tanh.
+// PARTS-NOT: grad.{{gelu|erf|tanh|silu}}
+// PARTS: grad.exp
+// PARTS-NOT: grad.{{gelu|erf|tanh|silu}}
 // PARTS: grad.sigmoid
-func.func @trip(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+func.func @trip(%x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   %0 = grad.gelu %x : tensor<3xf32>
   %1 = grad.gelu %x {approximate} : tensor<3xf32>
-  %2 = grad.silu %x : tensor<3xf32>
-  return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  %2 = grad.gelu_grad %x, %g : tensor<3xf32>
+  %3 = grad.gelu_grad %x, %g {approximate} : tensor<3xf32>
+  %4 = grad.silu %x : tensor<3xf32>
+  return %0, %1, %2, %3, %4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
 // NaN stays and -0 too; integers have a relu.

@@ -133,6 +133,31 @@ exec.kernel @no_bias(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {libra
 
 // -----
 
+// expected-error @+1 {{expected 3 operands and 1 result of a library call, found 2 and 1}}
+exec.kernel @no_slope(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) attributes {library = #exec.library<matmul epilogue = gelu_grad, operands = [0, 1]>} {
+  %0 = grad.matmul %x, %y : tensor<4x8xf32>, tensor<8x8xf32>
+  exec.yield %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected 2 operands and 2 results of a library call, found 2 and 1}}
+exec.kernel @not_kept(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) attributes {library = #exec.library<matmul epilogue = gelu, operands = [0, 1], kept = 0>} {
+  %0 = grad.matmul %x, %y : tensor<4x8xf32>, tensor<8x8xf32>
+  exec.yield %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a library call to keep result 0 or 1 of a GELU, found #exec.library<matmul epilogue = relu, operands = [0, 1], kept = 1>}}
+exec.kernel @kept_of_relu(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) attributes {library = #exec.library<matmul epilogue = relu, operands = [0, 1], kept = 1>} {
+  %0 = grad.matmul %x, %y : tensor<4x8xf32>, tensor<8x8xf32>
+  %1 = grad.relu %0 : tensor<4x8xf32>
+  exec.yield %0, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
 // expected-error @+1 {{expected operands of a library call below 2, found 2}}
 exec.kernel @no_operand(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {library = #exec.library<matmul epilogue = none, operands = [0, 2]>} {
   %0 = grad.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>

@@ -27,6 +27,48 @@ module attributes {exec.level = "cuda:sm_90"} {
     %1 = grad.sub %w, %0 : tensor<8x16xf32>
     exec.yield %1, %0 : tensor<8x16xf32>, tensor<8x16xf32>
   }
+  // GELU in its tanh form, which is the library's.
+  // CHECK: exec.kernel @gelu({{.*}} library = #exec.library<matmul epilogue = gelu, operands = [0, 1]>
+  exec.kernel @gelu(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x12xf32>
+    %1 = grad.gelu %0 {approximate} : tensor<4x12xf32>
+    exec.yield %1 : tensor<4x12xf32>
+  }
+  // What it is applied to is written beside it for the backward pass.
+  // CHECK: exec.kernel @kept({{.*}} library = #exec.library<matmul epilogue = bias_gelu, operands = [0, 1, 2], kept = 1>
+  exec.kernel @kept(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x16xf32>
+    %1 = grad.broadcast %b dims [1] : tensor<16xf32> -> tensor<4x16xf32>
+    %2 = grad.add %0, %1 : tensor<4x16xf32>
+    %3 = grad.gelu %2 {approximate} : tensor<4x16xf32>
+    exec.yield %3, %2 : tensor<4x16xf32>, tensor<4x16xf32>
+  }
+  // Which then takes the product of the gradient times GELU's slope as one call.
+  // CHECK: exec.kernel @slope({{.*}} library = #exec.library<matmul epilogue = gelu_grad, operands = [1, 2, 0]>
+  exec.kernel @slope(%z: tensor<4x16xf32>, %g: tensor<4x8xf32>, %w: tensor<16x8xf32>) attributes {inplace = array<i64: 0>, bytes = 0 : i64} {
+    %0 = grad.matmul %g, %w transpose_rhs : tensor<4x8xf32>, tensor<16x8xf32>
+    %1 = grad.gelu_grad %z, %0 {approximate} : tensor<4x16xf32>
+    exec.yield %1 : tensor<4x16xf32>
+  }
+  // Another matrix is written and read by eights of columns.
+  // CHECK-NOT: exec.kernel @{{odd_kept|odd_slope}}
+  exec.kernel @odd_kept(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x12xf32>
+    %1 = grad.gelu %0 {approximate} : tensor<4x12xf32>
+    exec.yield %0, %1 : tensor<4x12xf32>, tensor<4x12xf32>
+  }
+  exec.kernel @odd_slope(%z: tensor<4x12xf32>, %g: tensor<4x8xf32>, %w: tensor<12x8xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %g, %w transpose_rhs : tensor<4x8xf32>, tensor<12x8xf32>
+    %1 = grad.gelu_grad %z, %0 {approximate} : tensor<4x12xf32>
+    exec.yield %1 : tensor<4x12xf32>
+  }
+  // The exact form is generated; its product is not.
+  // CHECK-NOT: exec.kernel @exact
+  exec.kernel @exact(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x16xf32>
+    %1 = grad.gelu %0 : tensor<4x16xf32>
+    exec.yield %1 : tensor<4x16xf32>
+  }
   // Not f32.
   // CHECK: exec.kernel @half({{.*}} attributes {bytes = 0 : i64} {
   exec.kernel @half(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>) attributes {bytes = 0 : i64} {
@@ -79,6 +121,13 @@ module attributes {exec.level = "cuda:sm_90"} {
   // CHECK: return %[[NEW]], %[[W]]
   // CHECK: exec.kernel @matmul({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
   // CHECK: exec.kernel @sub({{.*}} inplace = array<i64: 0, 1>
+  // What was cut behind a call.
+  // CHECK: exec.kernel @matmul_{{[0-9]+}}({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
+  // CHECK: exec.kernel @gelu_{{[0-9]+}}({{.*}}) attributes {bytes = 384 : i64, flops = 48 : i64, inplace = array<i64: 0>} {
+  // CHECK: exec.kernel @matmul_{{[0-9]+}}({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
+  // CHECK: exec.kernel @gelu_grad({{.*}}) attributes {bytes = 576 : i64, flops = 48 : i64, inplace = array<i64: 0, 1>} {
+  // CHECK: exec.kernel @matmul_{{[0-9]+}}({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
+  // CHECK: exec.kernel @gelu_{{[0-9]+}}({{.*}}) attributes {bytes = 512 : i64, flops = 64 : i64, inplace = array<i64: 0>} {
   func.func @train(%x: tensor<4x8xf32>, %g: tensor<4x16xf32>, %w: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
     %0:2 = exec.launch @update(%x, %g, %w) {exec.nodes = ["fc"]} : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>)
     return %0#0, %0#1 : tensor<8x16xf32>, tensor<8x16xf32>

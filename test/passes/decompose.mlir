@@ -1,4 +1,5 @@
 // RUN: gradc-opt %s -gradc-decompose | FileCheck %s
+// RUN: gradc-opt %s -gradc-decompose=keep-for-libraries | FileCheck %s --check-prefix=KEPT
 
 // What each composite is made of is tested beside the op; here: all go, also those made of others,
 // and primitives stay.
@@ -13,6 +14,25 @@ func.func @composites(%x: tensor<2x4xf32>, %seed: tensor<i32>, %lr: tensor<f32>,
   %3 = grad.sgd %2, %x, %lr, %go : tensor<2x4xf32>, tensor<f32>
   %4 = grad.reduce_mean %3 dims [1] : tensor<2x4xf32>
   return %3, %4 : tensor<2x4xf32>, tensor<2xf32>
+}
+
+// cuBLASLt has GELU in its tanh form, in f32.
+// CHECK-LABEL: @kept
+// CHECK-NOT: grad.gelu
+// KEPT-LABEL: @kept
+// KEPT-NOT: grad.{{gelu|erf}}
+// KEPT: %[[Y:.*]] = grad.gelu %{{.*}} {approximate} : tensor<4xf32>
+// KEPT-NEXT: %[[G:.*]] = grad.gelu_grad %[[Y]], %{{.*}} {approximate} : tensor<4xf32>
+// KEPT-NOT: grad.gelu
+// KEPT: grad.erf
+// KEPT-NOT: grad.gelu
+// KEPT: return
+func.func @kept(%x: tensor<4xf32>, %h: tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>) {
+  %0 = grad.gelu %x {approximate} : tensor<4xf32>
+  %1 = grad.gelu_grad %0, %x {approximate} : tensor<4xf32>
+  %2 = grad.gelu %1 : tensor<4xf32>
+  %3 = grad.gelu %h {approximate} : tensor<4xf16>
+  return %2, %3 : tensor<4xf32>, tensor<4xf16>
 }
 
 // CHECK-LABEL: @primitives

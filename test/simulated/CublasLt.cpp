@@ -4,6 +4,7 @@
 #include "test/simulated/LibrarySettings.h"
 #include "test/simulated/Stream.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -15,7 +16,8 @@ namespace {
 
 enum Status { success = 0, invalidValue = 7, notSupported = 15 };
 enum { computeF32 = 68, typeF32 = 0 };
-enum { epilogueRelu = 2, epilogueBias = 4 };
+enum { epilogueRelu = 2, epilogueBias = 4, epilogueGelu = 32, epilogueGeluGrad = 64 };
+enum { epilogueAux = 128 };
 enum { preferWorkspace = 1, preferAlignmentA = 5, preferAlignmentD = 8 };
 constexpr uint64_t algorithmMark = 0x6c74616c676f;
 
@@ -23,6 +25,8 @@ struct Desc {
   int32_t transA = 0, transB = 0;
   uint32_t epilogue = 1;
   const float *bias = nullptr;
+  float *aux = nullptr; // what GELU is applied to
+  int64_t auxLeading = 0, auxBatchStride = 0;
 };
 
 struct Layout {
@@ -45,8 +49,7 @@ struct Preference {
 /// What the caller keeps between the heuristic and the product.
 struct Algorithm {
   uint64_t mark, m, n, k, workspace;
-  uint32_t alignment[4];
-  uint64_t unused;
+  uint32_t alignment[4], biasAlignment, auxAlignment;
 };
 static_assert(sizeof(Algorithm) == 64);
 
@@ -78,6 +81,23 @@ int check(const Desc &desc, const Layout &a, const Layout &b, const Layout &c, c
   return agree && apart ? success : invalidValue;
 }
 
+/// What the header wants of the matrix beside the result.
+int checkAux(const Desc &desc, const Layout &d) {
+  if (!(desc.epilogue & epilogueAux))
+    return success;
+  bool apart = d.batch == 1 ||
+               desc.auxBatchStride >= int64_t(d.columns - 1) * desc.auxLeading + int64_t(d.rows);
+  bool fits = desc.auxLeading >= int64_t(d.rows) && apart && desc.auxLeading % 8 == 0 &&
+              desc.auxBatchStride % 8 == 0;
+  return fits ? success : invalidValue;
+}
+
+/// The largest power of two that divides an address.
+uint32_t alignmentOf(const void *pointer) {
+  auto address = reinterpret_cast<uintptr_t>(pointer) | 256;
+  return uint32_t(address & -address);
+}
+
 struct Product {
   Desc desc;
   Layout a, b, d;
@@ -87,25 +107,60 @@ struct Product {
   void *workspace;
 
   std::string run() const;
+  std::string checkPointers() const;
+  float finish(double sum, uint64_t i, uint64_t j, int32_t z) const;
 };
 
-std::string Product::run() const {
+std::string Product::checkPointers() const {
   const void *pointers[] = {left, right, result, result};
   for (int i = 0; i < 4; ++i)
     if (reinterpret_cast<uintptr_t>(pointers[i]) % algorithm.alignment[i])
       return "cublasLtMatmul: a matrix is not aligned as the heuristic was told";
+  if (alignmentOf(desc.bias) < algorithm.biasAlignment ||
+      alignmentOf(desc.aux) < algorithm.auxAlignment)
+    return "cublasLtMatmul: bias or auxiliary matrix are not aligned as the heuristic was told";
   if (!isDeviceMemory(left, a.bytes()) || !isDeviceMemory(right, b.bytes()) ||
       !isDeviceMemory(result, d.bytes()))
     return "cublasLtMatmul: a matrix lies outside device memory";
   if (desc.epilogue & epilogueBias &&
       (!desc.bias || !isDeviceMemory(desc.bias, d.rows * sizeof(float))))
     return "cublasLtMatmul: the bias lies outside device memory";
-  if (algorithm.workspace) {
-    if (reinterpret_cast<uintptr_t>(workspace) % 256 ||
-        !isDeviceMemory(workspace, algorithm.workspace))
-      return "cublasLtMatmul: the workspace is not aligned to 256 bytes or no device memory";
-    std::memset(workspace, 0xff, algorithm.workspace); // whatever else lies there is lost
+  if (desc.epilogue & epilogueAux) {
+    Layout aux{d.rows, d.columns, desc.auxLeading, d.batch, desc.auxBatchStride};
+    if (!desc.aux || !isDeviceMemory(desc.aux, aux.bytes()))
+      return "cublasLtMatmul: the auxiliary matrix lies outside device memory";
+    if (desc.aux < result + d.bytes() / sizeof(float) &&
+        result < desc.aux + aux.bytes() / sizeof(float))
+      return "cublasLtMatmul: the auxiliary matrix overlaps the result";
   }
+  if (algorithm.workspace && (reinterpret_cast<uintptr_t>(workspace) % 256 ||
+                              !isDeviceMemory(workspace, algorithm.workspace)))
+    return "cublasLtMatmul: the workspace is not aligned to 256 bytes or no device memory";
+  return "";
+}
+
+/// The epilogue of one element.
+float Product::finish(double sum, uint64_t i, uint64_t j, int32_t z) const {
+  constexpr double scale = 0.7978845608028654, cubic = 0.044715; // sqrt(2 / pi)
+  if (desc.epilogue & epilogueBias)
+    sum += double(desc.bias[i]);
+  float *aux = desc.aux + z * desc.auxBatchStride + int64_t(j) * desc.auxLeading + int64_t(i);
+  if (desc.epilogue & epilogueGeluGrad) {
+    double x = *aux, t = std::tanh(scale * (x + cubic * x * x * x));
+    return float(sum * ((1 + t) / 2 + x / 2 * (1 - t * t) * scale * (1 + 3 * cubic * x * x)));
+  }
+  if (desc.epilogue & epilogueAux)
+    *aux = float(sum);
+  if (desc.epilogue & epilogueGelu)
+    return float(sum / 2 * (1 + std::tanh(scale * (sum + cubic * sum * sum * sum))));
+  return float(desc.epilogue & epilogueRelu && sum < 0 ? 0.0 : sum);
+}
+
+std::string Product::run() const {
+  if (std::string problem = checkPointers(); !problem.empty())
+    return problem;
+  if (algorithm.workspace)
+    std::memset(workspace, 0xff, algorithm.workspace); // whatever else lies there is lost
   std::vector<double> column(d.rows);
   for (int32_t z = 0; z < d.batch; ++z) {
     const float *x = left + z * a.batchStride, *y = right + z * b.batchStride;
@@ -117,10 +172,8 @@ std::string Product::run() const {
           column[i] += factor * double(x[desc.transA ? p + i * a.leading : i + p * a.leading]);
       }
       float *to = result + z * d.batchStride + j * uint64_t(d.leading);
-      for (uint64_t i = 0; i < d.rows; ++i) {
-        double sum = column[i] + (desc.epilogue & epilogueBias ? double(desc.bias[i]) : 0.0);
-        to[i] = float(desc.epilogue & epilogueRelu && sum < 0 ? 0.0 : sum);
-      }
+      for (uint64_t i = 0; i < d.rows; ++i)
+        to[i] = finish(column[i], i, j, z);
     }
   }
   return "";
@@ -157,12 +210,26 @@ int cublasLtMatmulDescSetAttribute(void *object, int attribute, const void *valu
     return assign(desc->transB, value, bytes);
   case 7: {
     int failed = assign(desc->epilogue, value, bytes);
-    bool known = desc->epilogue == 1 || desc->epilogue == epilogueRelu ||
-                 desc->epilogue == epilogueBias || desc->epilogue == (epilogueRelu | epilogueBias);
-    return failed ? failed : known ? success : notSupported;
+    constexpr uint32_t known[] = {1,
+                                  epilogueRelu,
+                                  epilogueBias,
+                                  epilogueRelu | epilogueBias,
+                                  epilogueGelu,
+                                  epilogueGelu | epilogueBias,
+                                  epilogueGelu | epilogueAux,
+                                  epilogueGelu | epilogueAux | epilogueBias,
+                                  epilogueGeluGrad | epilogueAux};
+    bool isKnown = std::count(std::begin(known), std::end(known), desc->epilogue) == 1;
+    return failed ? failed : isKnown ? success : notSupported;
   }
   case 8:
     return assign(desc->bias, value, bytes);
+  case 11:
+    return assign(desc->aux, value, bytes);
+  case 12:
+    return assign(desc->auxLeading, value, bytes);
+  case 13:
+    return assign(desc->auxBatchStride, value, bytes);
   default:
     return invalidValue;
   }
@@ -208,7 +275,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, void *c
                                    void *preference, int wanted, Heuristic *results, int *found) {
   auto layout = [](void *object) -> const Layout & { return *static_cast<Layout *>(object); };
   const auto &how = *static_cast<Desc *>(desc);
-  if (wanted < 1 || check(how, layout(a), layout(b), layout(c), layout(d)))
+  if (wanted < 1 || check(how, layout(a), layout(b), layout(c), layout(d)) ||
+      checkAux(how, layout(d)))
     return invalidValue;
   LibrarySettings settings = librarySettings(0);
   const auto &preferred = *static_cast<Preference *>(preference);
@@ -225,7 +293,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, void *c
                         columnsOf(layout(a), how.transA),
                         results->workspace,
                         {},
-                        0};
+                        how.epilogue & epilogueBias ? alignmentOf(how.bias) : 1,
+                        how.epilogue & epilogueAux ? alignmentOf(how.aux) : 1};
   std::memcpy(results->algorithm.alignment, preferred.alignment, sizeof preferred.alignment);
   return success;
 }
@@ -244,7 +313,8 @@ int cublasLtMatmul(void *, void *desc, const float *alpha, const float *a, void 
                   d,
                   *algorithm,
                   workspace};
-  if (check(product.desc, product.a, product.b, layout(cLayout), product.d))
+  if (check(product.desc, product.a, product.b, layout(cLayout), product.d) ||
+      checkAux(product.desc, product.d))
     return invalidValue;
   bool isTheirs = algorithm->mark == algorithmMark && algorithm->m == product.d.rows &&
                   algorithm->n == product.d.columns &&

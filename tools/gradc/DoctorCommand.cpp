@@ -60,15 +60,14 @@ void printLibrary(const Library &library) {
 }
 
 /// A library of CUDA's whose calls an artifact may have: its version and the one that is needed.
-template <typename T> void printCudaLibrary(const char *name, const char *howToGet) {
-  T library;
+void printCudaLibrary(cuda::Library &&library, const char *howToGet) {
   Status opened = library.open();
   std::string found =
       opened.ok()
           ? fmt::format("{} found, version {} ({} or newer needed)", library.file(),
-                        library.version(), cuda::versionText(T::oldest))
+                        library.version(), library.oldestVersion())
           : fmt::format("{}; generated kernels run in its place; {}", opened.message(), howToGet);
-  fmt::print("  {:12} {}\n", name, found);
+  fmt::print("  {:12} {}\n", library.name(), found);
 }
 
 /// Whether everything that compiling and training on this machine needs is there.
@@ -118,10 +117,10 @@ int doctor() {
   fmt::print("optional libraries, loaded where a target uses them\n");
   for (const Library &library : libraries)
     printLibrary(library);
-  printCudaLibrary<cuda::CublasLt>(
-      "cuBLASLt", "it comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads");
-  printCudaLibrary<cuda::Cudnn>(
-      "cuDNN", "it is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads");
+  printCudaLibrary(cuda::CublasLt(),
+                   "it comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads");
+  printCudaLibrary(cuda::Cudnn(),
+                   "it is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads");
   std::fflush(stdout); // what is wrong comes last
   if (!problem.empty())
     return fail(Code::error, problem);

@@ -40,6 +40,7 @@ public:
 
 private:
   Status describe();
+  int describeEpilogue(const Lines &sum);
   int createLayout(const Lines &lines, lt::Object &layout);
 
   const CublasLt &lt;
@@ -70,6 +71,33 @@ int MatmulCall::createLayout(const Lines &lines, lt::Object &layout) {
                 : lt.layoutSet(layout, lt::batchStride, &lines.batchStride, sizeof(int64_t));
 }
 
+int MatmulCall::describeEpilogue(const Lines &sum) {
+  uint32_t epilogue = 0;
+  if (call.kept != GRADC_NONE)
+    epilogue |= lt::keeps;
+  for (auto [ours, theirs] :
+       {std::pair(GRADC_EPILOGUE_BIAS, lt::bias), std::pair(GRADC_EPILOGUE_RELU, lt::relu),
+        std::pair(GRADC_EPILOGUE_GELU, lt::gelu),
+        std::pair(GRADC_EPILOGUE_GELU_GRAD, lt::geluGrad)})
+    if (call.epilogue & ours)
+      epilogue |= theirs;
+  if (epilogue == 0)
+    epilogue = lt::asIs;
+  int failed = lt.descSet(desc, lt::epilogue, &epilogue, sizeof epilogue);
+  // Not to be followed yet: what is asked of them is how they are aligned.
+  void *aligned = reinterpret_cast<void *>(uintptr_t(sliceAlignment));
+  if (!failed && call.bias != GRADC_NONE)
+    failed = lt.descSet(desc, lt::biasPointer, &aligned, sizeof aligned);
+  if (failed || call.kept == GRADC_NONE)
+    return failed;
+  failed = lt.descSet(desc, lt::keptPointer, &aligned, sizeof aligned);
+  if (!failed)
+    failed = lt.descSet(desc, lt::keptLeading, &sum.leading, sizeof sum.leading);
+  if (!failed && sum.batch > 1)
+    failed = lt.descSet(desc, lt::keptBatchStride, &sum.batchStride, sizeof sum.batchStride);
+  return failed;
+}
+
 Status MatmulCall::describe() {
   Lines lhs, rhs, sum;
   if (!linesOf(call.lhs, lhs) || !linesOf(call.rhs, rhs) || !linesOf(call.result, sum) ||
@@ -83,13 +111,8 @@ Status MatmulCall::describe() {
     failed = lt.descSet(desc, lt::transA, &transposed, sizeof transposed);
   if (!failed && lhs.isTransposed)
     failed = lt.descSet(desc, lt::transB, &transposed, sizeof transposed);
-  uint32_t epilogue = lt::asIs;
-  if (call.epilogue == GRADC_EPILOGUE_RELU || call.epilogue == GRADC_EPILOGUE_BIAS_RELU)
-    epilogue = lt::relu;
-  if (call.bias != GRADC_NONE)
-    epilogue = epilogue == lt::asIs ? lt::bias : lt::relu | lt::bias;
   if (!failed)
-    failed = lt.descSet(desc, lt::epilogue, &epilogue, sizeof epilogue);
+    failed = describeEpilogue(sum);
   if (!failed)
     failed = createLayout(rhs, left);
   if (!failed)
@@ -124,6 +147,9 @@ Status MatmulCall::enqueue(void *const *slices, void *workspace, void *stream) c
   if (call.bias != GRADC_NONE)
     if (int failed = lt.descSet(desc, lt::biasPointer, &slices[call.bias], sizeof(void *)))
       return refused("a bias", failed);
+  if (call.kept != GRADC_NONE)
+    if (int failed = lt.descSet(desc, lt::keptPointer, &slices[call.kept], sizeof(void *)))
+      return refused("a matrix beside the result", failed);
   float one = 1, zero = 0;
   void *out = slices[call.result.slice];
   int failed = lt.matmul(lt.handle, desc, &one, slices[call.rhs.slice], left,
@@ -135,24 +161,16 @@ Status MatmulCall::enqueue(void *const *slices, void *workspace, void *stream) c
 
 } // namespace
 
-Status CublasLt::open() {
+static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+
+// Oldest version whose calls these are: 12.0.
+CublasLt::CublasLt() : Library({"cuBLASLt", "GRADC_LIBCUBLASLT", "cublasLt", files, 120000}) {}
+
+std::vector<Symbol> CublasLt::symbols() {
 #define GRADC_CUBLASLT_SYMBOL(member, symbol, parameters)                                          \
   {symbol, reinterpret_cast<void **>(&member)},
-  const Symbol symbols[] = {GRADC_CUBLASLT_CALLS(GRADC_CUBLASLT_SYMBOL)};
+  return {GRADC_CUBLASLT_CALLS(GRADC_CUBLASLT_SYMBOL)};
 #undef GRADC_CUBLASLT_SYMBOL
-  static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  return library.open({"GRADC_LIBCUBLASLT", files, "cublasLtGetVersion", oldest, symbols});
-}
-
-CublasLt::~CublasLt() {
-  if (handle)
-    destroy(handle);
-}
-
-Status CublasLt::start() {
-  int failed = create(&handle);
-  return failed ? Status::error(text(library.file(), " does not start (error ", failed, ')'))
-                : Status();
 }
 
 Status CublasLt::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,

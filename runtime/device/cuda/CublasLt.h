@@ -14,7 +14,15 @@ using Handle = void *;
 using Object = void *; // a descriptor, a layout, a preference
 
 enum { computeF32 = 68, typeF32 = 0, transposed = 1 };
-enum DescAttribute { transA = 3, transB = 4, epilogue = 7, biasPointer = 8 };
+enum DescAttribute {
+  transA = 3,
+  transB = 4,
+  epilogue = 7,
+  biasPointer = 8,
+  keptPointer = 11,
+  keptLeading = 12,
+  keptBatchStride = 13
+};
 enum LayoutAttribute { batchCount = 5, batchStride = 6 };
 enum PreferenceAttribute {
   mostWorkspace = 1,
@@ -23,7 +31,7 @@ enum PreferenceAttribute {
   alignmentC = 7,
   alignmentD = 8
 };
-enum Epilogue : uint32_t { asIs = 1, relu = 2, bias = 4 };
+enum Epilogue : uint32_t { asIs = 1, relu = 2, bias = 4, gelu = 32, geluGrad = 64, keeps = 128 };
 
 struct Algorithm {
   uint64_t data[8];
@@ -39,8 +47,6 @@ struct Heuristic {
 
 // What this struct calls it, the library's symbol, and its parameters; all return an error code.
 #define GRADC_CUBLASLT_CALLS(CALL)                                                                 \
-  CALL(create, "cublasLtCreate", (lt::Handle * handle))                                            \
-  CALL(destroy, "cublasLtDestroy", (lt::Handle handle))                                            \
   CALL(descCreate, "cublasLtMatmulDescCreate", (lt::Object * desc, int compute, int scale))        \
   CALL(descDestroy, "cublasLtMatmulDescDestroy", (lt::Object desc))                                \
   CALL(descSet, "cublasLtMatmulDescSetAttribute",                                                  \
@@ -65,29 +71,16 @@ struct Heuristic {
 
 class CublasLt final : public Library {
 public:
-  /// Oldest version whose calls these are: 12.0.
-  static constexpr uint64_t oldest = 120000;
-
-  /// Opens libcublasLt.so.13 or .12, or what GRADC_LIBCUBLASLT names. The failure says what was
-  /// looked for and what was found.
-  Status open();
-  ~CublasLt() override;
-  /// Prepares it for the current CUDA context.
-  Status start();
-  /// "13.1.0"
-  std::string version() const { return versionText(library.version()); }
-  const std::string &file() const { return library.file(); }
-
+  CublasLt();
   Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
                  std::unique_ptr<LibraryCall> &prepared) override;
 
 #define GRADC_CUBLASLT_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   GRADC_CUBLASLT_CALLS(GRADC_CUBLASLT_MEMBER)
 #undef GRADC_CUBLASLT_MEMBER
-  lt::Handle handle = nullptr;
 
 private:
-  SharedLibrary library;
+  std::vector<Symbol> symbols() override;
 };
 
 } // namespace gradc::cuda

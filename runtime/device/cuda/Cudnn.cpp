@@ -260,23 +260,15 @@ Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stre
 
 } // namespace
 
-Status Cudnn::open() {
+static constexpr const char *files[] = {"libcudnn.so.9"};
+
+// Oldest version whose calls these are: 9.0.
+Cudnn::Cudnn() : Library({"cuDNN", "GRADC_LIBCUDNN", "cudnn", files, 90000}) {}
+
+std::vector<Symbol> Cudnn::symbols() {
 #define GRADC_CUDNN_SYMBOL(member, symbol, parameters) {symbol, reinterpret_cast<void **>(&member)},
-  const Symbol symbols[] = {GRADC_CUDNN_CALLS(GRADC_CUDNN_SYMBOL)};
+  return {GRADC_CUDNN_CALLS(GRADC_CUDNN_SYMBOL)};
 #undef GRADC_CUDNN_SYMBOL
-  static constexpr const char *files[] = {"libcudnn.so.9"};
-  return library.open({"GRADC_LIBCUDNN", files, "cudnnGetVersion", oldest, symbols});
-}
-
-Cudnn::~Cudnn() {
-  if (handle)
-    destroy(handle);
-}
-
-Status Cudnn::start() {
-  int failed = create(&handle);
-  return failed ? Status::error(text(library.file(), " does not start (error ", failed, ')'))
-                : Status();
 }
 
 Status Cudnn::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,

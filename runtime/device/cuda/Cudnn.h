@@ -95,8 +95,6 @@ constexpr int dataF32 = 0, crossCorrelation = 1, pointwiseAdd = 0, pointwiseRelu
 
 // What this struct calls it, the library's symbol, and its parameters; all return an error code.
 #define GRADC_CUDNN_CALLS(CALL)                                                                    \
-  CALL(create, "cudnnCreate", (dnn::Handle * handle))                                              \
-  CALL(destroy, "cudnnDestroy", (dnn::Handle handle))                                              \
   CALL(setStream, "cudnnSetStream", (dnn::Handle handle, void *stream))                            \
   CALL(createObject, "cudnnBackendCreateDescriptor", (int kind, dnn::Object *object))              \
   CALL(destroyObject, "cudnnBackendDestroyDescriptor", (dnn::Object object))                       \
@@ -110,33 +108,20 @@ constexpr int dataF32 = 0, crossCorrelation = 1, pointwiseAdd = 0, pointwiseRelu
 
 class Cudnn final : public Library {
 public:
-  /// Oldest version whose calls these are: 9.0.
-  static constexpr uint64_t oldest = 90000;
-
-  /// Opens libcudnn.so.9, or what GRADC_LIBCUDNN names. The failure says what was looked for and
-  /// what was found.
-  Status open();
-  ~Cudnn() override;
-  /// Prepares it for the current CUDA context.
-  Status start();
+  Cudnn();
   /// Prepares it for a device that is not there, which a text describes: plans are made and cannot
   /// run.
   void startWithout(std::string_view deviceDescription) { description = deviceDescription; }
-  /// "9.19.0"
-  std::string version() const { return versionText(library.version()); }
-  const std::string &file() const { return library.file(); }
-
   Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
                  std::unique_ptr<LibraryCall> &prepared) override;
 
 #define GRADC_CUDNN_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   GRADC_CUDNN_CALLS(GRADC_CUDNN_MEMBER)
 #undef GRADC_CUDNN_MEMBER
-  dnn::Handle handle = nullptr;
   std::string description; ///< of a device that is not there
 
 private:
-  SharedLibrary library;
+  std::vector<Symbol> symbols() override;
 };
 
 } // namespace gradc::cuda

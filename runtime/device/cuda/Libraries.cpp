@@ -1,6 +1,8 @@
 // Asks the libraries for each call, counts what they refuse, and says so in one line.
 #include "runtime/device/cuda/Libraries.h"
 #include "runtime/core/Text.h"
+#include "runtime/device/cuda/CublasLt.h"
+#include "runtime/device/cuda/Cudnn.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +16,7 @@ void Libraries::close() {
 }
 
 /// Opens what is not open yet.
-template <typename T> static Status openAndStart(std::unique_ptr<T> &library) {
+template <typename T> static Status openAndStart(std::unique_ptr<Library> &library) {
   if (library)
     return {};
   auto opened = std::make_unique<T>();
@@ -24,18 +26,6 @@ template <typename T> static Status openAndStart(std::unique_ptr<T> &library) {
   if (status.ok())
     library = std::move(opened);
   return status;
-}
-
-Libraries::Opened Libraries::open(bool convolutions) {
-  Opened opened;
-  Status status = convolutions ? openAndStart(cudnn) : openAndStart(cublasLt);
-  opened.name = convolutions ? "cuDNN" : "cuBLASLt";
-  opened.problem = status.message();
-  if (!status.ok())
-    return opened;
-  opened.name += ' ' + (convolutions ? cudnn->version() : cublasLt->version());
-  opened.library = convolutions ? static_cast<Library *>(cudnn.get()) : cublasLt.get();
-  return opened;
 }
 
 Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *const> wanted,
@@ -56,14 +46,16 @@ Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *con
     size_t count = std::count_if(wanted.begin(), wanted.end(), isOurs), made = 0;
     if (count == 0)
       continue;
-    Opened opened = open(convolutions);
-    for (size_t i = 0; i < wanted.size() && opened.library; ++i) {
+    std::unique_ptr<Library> &library = convolutions ? cudnn : cublasLt;
+    Status status = convolutions ? openAndStart<Cudnn>(library) : openAndStart<CublasLt>(library);
+    std::string problem = status.message();
+    for (size_t i = 0; i < wanted.size() && library; ++i) {
       if (!isOurs(wanted[i]))
         continue;
       std::unique_ptr<LibraryCall> call;
-      Status status = opened.library->prepare(*wanted[i], mostWorkspace, call);
+      status = library->prepare(*wanted[i], mostWorkspace, call);
       if (!status.ok()) {
-        opened.problem = status.message();
+        problem = status.message();
         continue;
       }
       prepared.workspace = std::max(prepared.workspace, call->workspaceBytes);
@@ -71,10 +63,12 @@ Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *con
       calls.push_back(std::move(call));
       ++made;
     }
-    std::string note = opened.library ? text(opened.name, " runs ", made, " of ", count, " kernels")
-                                      : text(opened.name, " is not used: ", opened.problem);
-    if (opened.library && made < count)
-      appendText(note, text(", ", opened.problem));
+    std::string note = library
+                           ? text(library->name(), ' ', library->version(), " runs ", made, " of ",
+                                  count, " kernels")
+                           : text(convolutions ? "cuDNN" : "cuBLASLt", " is not used: ", problem);
+    if (library && made < count)
+      appendText(note, text(", ", problem));
     if (made < count && mode == "required")
       return Status(Code::doesNotFit, text("GRADC_LIBRARIES=required, and ", note));
     if (made < count)

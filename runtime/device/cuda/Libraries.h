@@ -3,8 +3,7 @@
 #define RUNTIME_DEVICE_CUDA_LIBRARIES_H
 
 #include "runtime/device/Device.h"
-#include "runtime/device/cuda/CublasLt.h"
-#include "runtime/device/cuda/Cudnn.h"
+#include "runtime/device/cuda/Library.h"
 
 namespace gradc::cuda {
 
@@ -19,14 +18,7 @@ public:
   void close();
 
 private:
-  struct Opened {
-    Library *library = nullptr; ///< null: not there
-    std::string name, problem;  ///< "cuBLASLt 13.1.0"
-  };
-  Opened open(bool convolutions);
-
-  std::unique_ptr<CublasLt> cublasLt;
-  std::unique_ptr<Cudnn> cudnn;
+  std::unique_ptr<Library> cublasLt, cudnn; ///< once they have started
   std::vector<std::unique_ptr<LibraryCall>> calls;
 };
 

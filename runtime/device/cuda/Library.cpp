@@ -16,42 +16,63 @@ const char *findSymbols(void *library, std::span<const Symbol> symbols) {
   return nullptr;
 }
 
-SharedLibrary::~SharedLibrary() {
-  if (handle)
-    dlclose(handle);
+/// "13.1.0" of 130100, as both libraries count.
+static std::string versionText(uint64_t number) {
+  return text(number / 10000, '.', number / 100 % 100, '.', number % 100);
 }
 
-Status SharedLibrary::open(const WantedLibrary &wanted) {
+std::string Library::version() const { return versionText(number); }
+std::string Library::oldestVersion() const { return versionText(wanted.oldest); }
+
+Library::~Library() {
+  if (handle)
+    destroy(handle);
+  if (object)
+    dlclose(object);
+}
+
+Status Library::open() {
   // 1. The file. Where none is there, the newest is the one to get.
   const char *named = getenv(wanted.variable);
   std::string missing;
   for (const char *file :
        named && *named ? std::span<const char *const>(&named, 1) : wanted.files) {
     path = file;
-    handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (handle)
+    object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (object)
       break;
     if (missing.empty())
       missing = dlerror();
   }
-  if (!handle)
+  if (!object)
     return Status::error(missing);
 
   // 2. What is in it.
-  std::string needed = text(", expected version ", versionText(wanted.oldest), " or newer");
-  auto version = reinterpret_cast<size_t (*)()>(dlsym(handle, wanted.versionSymbol));
-  if (!version)
-    return Status::error(text(path, " has no ", wanted.versionSymbol, needed));
-  number = version();
+  std::string needed = text(", expected version ", oldestVersion(), " or newer");
+  std::string lacking;
+  auto find = [&](const char *function) {
+    std::string symbol = text(wanted.prefix, function);
+    void *found = dlsym(object, symbol.c_str());
+    if (!found && lacking.empty())
+      lacking = symbol;
+    return found;
+  };
+  auto getVersion = reinterpret_cast<size_t (*)()>(find("GetVersion"));
+  create = reinterpret_cast<int (*)(void **)>(find("Create"));
+  destroy = reinterpret_cast<int (*)(void *)>(find("Destroy"));
+  if (!lacking.empty())
+    return Status::error(text(path, " has no ", lacking, needed));
+  number = getVersion();
   if (number < wanted.oldest)
-    return Status::error(text(path, " is too old: version ", versionText(number), needed));
-  if (const char *missingSymbol = findSymbols(handle, wanted.symbols))
+    return Status::error(text(path, " is too old: version ", version(), needed));
+  if (const char *missingSymbol = findSymbols(object, symbols()))
     return Status::error(text(path, " lacks ", missingSymbol, needed));
   return {};
 }
 
-std::string versionText(uint64_t number) {
-  return text(number / 10000, '.', number / 100 % 100, '.', number % 100);
+Status Library::start() {
+  int failed = create(&handle);
+  return failed ? Status::error(text(path, " does not start (error ", failed, ')')) : Status();
 }
 
 } // namespace gradc::cuda

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gradc::cuda {
 
@@ -23,16 +24,6 @@ public:
   uint64_t workspaceBytes = 0;
 };
 
-/// Prepares calls. Outlives them.
-class Library {
-public:
-  virtual ~Library() = default;
-  /// A call that needs at most so much workspace; the failure says why the library has none, and
-  /// then `prepared` is not to be used.
-  virtual Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
-                         std::unique_ptr<LibraryCall> &prepared) = 0;
-};
-
 /// A function of a library, and the pointer that is to lead there.
 struct Symbol {
   const char *name;
@@ -43,35 +34,49 @@ struct Symbol {
 const char *findSymbols(void *library, std::span<const Symbol> symbols);
 
 /// What is looked for: the file that an environment variable names, or the first of `files` that is
-/// there; of version `oldest` or newer, with all of these functions.
+/// there; of version `oldest` or newer. All its functions begin with `prefix`.
 struct WantedLibrary {
-  const char *variable;
+  const char *name, *variable, *prefix;
   std::span<const char *const> files;
-  const char *versionSymbol;
   uint64_t oldest;
-  std::span<const Symbol> symbols;
 };
 
-/// A shared object, once it was found.
-class SharedLibrary {
+/// A library that prepares calls. Outlives them.
+class Library {
 public:
-  SharedLibrary() = default;
-  SharedLibrary(const SharedLibrary &) = delete;
-  SharedLibrary &operator=(const SharedLibrary &) = delete;
-  ~SharedLibrary();
+  explicit Library(const WantedLibrary &wanted) : wanted(wanted) {}
+  Library(const Library &) = delete;
+  Library &operator=(const Library &) = delete;
+  virtual ~Library();
+
   /// The failure says what was looked for and what was found.
-  Status open(const WantedLibrary &wanted);
+  Status open();
+  /// Prepares it for the current CUDA context.
+  Status start();
+  /// A call that needs at most so much workspace; the failure says why the library has none, and
+  /// then `prepared` is not to be used.
+  virtual Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+                         std::unique_ptr<LibraryCall> &prepared) = 0;
+
+  const char *name() const { return wanted.name; }
   const std::string &file() const { return path; }
-  uint64_t version() const { return number; }
+  /// "13.1.0"
+  std::string version() const;
+  std::string oldestVersion() const;
+
+  void *handle = nullptr; ///< the library's own, once it has started
 
 private:
-  void *handle = nullptr;
+  /// What else is looked up.
+  virtual std::vector<Symbol> symbols() = 0;
+
+  const WantedLibrary wanted;
+  void *object = nullptr; ///< dlopen's
   std::string path;
   uint64_t number = 0;
+  int (*create)(void **handle) = nullptr;
+  int (*destroy)(void *handle) = nullptr;
 };
-
-/// "13.1.0" of 130100, as both libraries count.
-std::string versionText(uint64_t number);
 
 } // namespace gradc::cuda
 

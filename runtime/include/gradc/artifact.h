@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 4u
+#define GRADC_ARTIFACT_VERSION 5u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -86,8 +86,11 @@ typedef enum gradc_library_role {
   GRADC_LIBRARY_FILTER_GRADIENT /* cuDNN: lhs is the data, rhs the gradient of the result */
 } gradc_library_role;
 
-typedef enum gradc_epilogue {
-  GRADC_EPILOGUE_NONE, GRADC_EPILOGUE_BIAS, GRADC_EPILOGUE_RELU, GRADC_EPILOGUE_BIAS_RELU
+typedef enum gradc_epilogue { /* bits; those from GRADC_EPILOGUE_GELU on are a product's */
+  GRADC_EPILOGUE_NONE, GRADC_EPILOGUE_BIAS, GRADC_EPILOGUE_RELU, GRADC_EPILOGUE_BIAS_RELU,
+  GRADC_EPILOGUE_GELU,          /* in its tanh form */
+  GRADC_EPILOGUE_BIAS_GELU,
+  GRADC_EPILOGUE_GELU_GRAD = 8  /* times the slope of GELU, in its tanh form, at each element of `kept` */
 } gradc_epilogue;
 
 /* What a library takes from slice `slice` of a launch: f32, sizes and strides in elements. Of a matrix
@@ -102,7 +105,8 @@ typedef struct gradc_artifact_call {
   uint32_t role;     /* gradc_library_role */
   uint32_t epilogue; /* gradc_epilogue: of each element of the result */
   uint32_t bias;     /* slice of a vector: one number a column, or channel, of the result; GRADC_NONE */
-  uint32_t reserved;
+  uint32_t kept;     /* slice that lies as the result does: what GELU is applied to. GELU writes it, or GRADC_NONE; its
+                      * gradient reads it */
   gradc_library_tensor lhs, rhs, result;
   int64_t low[2], high[2], stride[2], dilation[2]; /* of the forward convolution, [y, x] */
 } gradc_artifact_call;

@@ -31,14 +31,22 @@ TEST(CublasLtLibrary, TakesEveryDescription) {
     GTEST_SKIP() << "cuBLASLt's descriptions are not checked: " << opened.message();
   // Without a GPU it does not start, and so has no algorithm to propose: error 1 is that.
   const char *expected = lt.start().ok() ? "" : "cuBLASLt refuses the product (error 1)";
-  for (uint32_t epilogue :
-       {GRADC_EPILOGUE_NONE, GRADC_EPILOGUE_BIAS, GRADC_EPILOGUE_RELU, GRADC_EPILOGUE_BIAS_RELU})
+  struct Case {
+    uint32_t epilogue;
+    bool keeps;
+  };
+  for (auto [epilogue, keeps] :
+       {Case{GRADC_EPILOGUE_NONE, false}, Case{GRADC_EPILOGUE_BIAS, false},
+        Case{GRADC_EPILOGUE_RELU, false}, Case{GRADC_EPILOGUE_BIAS_RELU, false},
+        Case{GRADC_EPILOGUE_GELU, false}, Case{GRADC_EPILOGUE_GELU, true},
+        Case{GRADC_EPILOGUE_BIAS_GELU, false}, Case{GRADC_EPILOGUE_BIAS_GELU, true},
+        Case{GRADC_EPILOGUE_GELU_GRAD, true}})
     for (int transposed = 0; transposed < 4; ++transposed) {
       gradc_artifact_call call{};
       call.role = GRADC_LIBRARY_MATMUL;
       call.epilogue = epilogue;
-      bool hasBias = epilogue == GRADC_EPILOGUE_BIAS || epilogue == GRADC_EPILOGUE_BIAS_RELU;
-      call.bias = hasBias ? 3 : GRADC_NONE;
+      call.bias = epilogue & GRADC_EPILOGUE_BIAS ? 3 : GRADC_NONE;
+      call.kept = keeps ? 4 : GRADC_NONE;
       call.lhs = matrix(0, 32, 64, transposed & 1);
       call.rhs = matrix(1, 64, 16, transposed & 2);
       call.result = matrix(2, 32, 16, false);

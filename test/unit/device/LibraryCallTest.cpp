@@ -45,9 +45,10 @@ protected:
     return last + 1;
   }
 
-  /// What the call gives in its result's memory. Slices: lhs, rhs, result, bias.
+  /// What the call gives in its result's memory. Slices: lhs, rhs, result, bias and, in and out,
+  /// `kept`.
   Values run(const gradc_artifact_call &call, const Values &lhs, const Values &rhs,
-             const Values &bias) {
+             const Values &bias, Values *kept = nullptr) {
     const gradc_artifact_call *wanted[] = {&call};
     auto prepared = device->prepareCalls(wanted, 1 << 20);
     EXPECT_TRUE(prepared) << prepared.status().message();
@@ -58,7 +59,10 @@ protected:
     device->setWorkspace(workspace.data());
     Values result(static_cast<size_t>(count(call.result)));
     std::vector<DeviceMemory> memory;
-    for (const Values *values : {&lhs, &rhs, static_cast<const Values *>(&result), &bias}) {
+    Values none(1);
+    Values &beside = kept ? *kept : none;
+    const Values *given[] = {&lhs, &rhs, &result, &bias, &beside};
+    for (const Values *values : given) {
       memory.emplace_back(*device, values->size() * 4);
       EXPECT_TRUE(device->copyIn(memory.back().data(), values->data(), values->size() * 4).ok());
     }
@@ -69,6 +73,7 @@ protected:
     Status ran = device->launch({&launch, 1}, nullptr);
     EXPECT_TRUE(ran.ok()) << ran.message();
     EXPECT_TRUE(device->copyOut(result.data(), memory[2].data(), result.size() * 4).ok());
+    EXPECT_TRUE(device->copyOut(beside.data(), memory[4].data(), beside.size() * 4).ok());
     Status done = device->synchronize();
     EXPECT_TRUE(done.ok()) << done.message();
     return result;
@@ -97,12 +102,12 @@ TEST_F(LibraryCall, MultipliesMatricesHoweverTheyLie) {
     for (int transposed = 0; transposed < 4; ++transposed)
       for (uint32_t epilogue : {GRADC_EPILOGUE_NONE, GRADC_EPILOGUE_BIAS, GRADC_EPILOGUE_RELU,
                                 GRADC_EPILOGUE_BIAS_RELU}) {
-        bool hasBias = epilogue == GRADC_EPILOGUE_BIAS || epilogue == GRADC_EPILOGUE_BIAS_RELU;
-        bool hasRelu = epilogue == GRADC_EPILOGUE_RELU || epilogue == GRADC_EPILOGUE_BIAS_RELU;
+        bool hasBias = epilogue & GRADC_EPILOGUE_BIAS, hasRelu = epilogue & GRADC_EPILOGUE_RELU;
         gradc_artifact_call call{};
         call.role = GRADC_LIBRARY_MATMUL;
         call.epilogue = epilogue;
         call.bias = hasBias ? 3 : GRADC_NONE;
+        call.kept = GRADC_NONE;
         call.lhs = matrix(0, c.batch, c.m, c.k, transposed & 1);
         call.rhs = matrix(1, c.batch, c.k, c.n, transposed & 2);
         call.result = matrix(2, c.batch, c.m, c.n, false);
@@ -124,6 +129,66 @@ TEST_F(LibraryCall, MultipliesMatricesHoweverTheyLie) {
                   << epilogue;
             }
       }
+}
+
+double gelu(double x) { return x / 2 * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))); }
+
+TEST_F(LibraryCall, AppliesGeluAndItsGradient) {
+  struct Case {
+    int64_t batch;
+    uint32_t epilogue;
+    bool keeps;
+  };
+  constexpr int64_t m = 5, n = 16, k = 3;
+  for (Case c :
+       {Case{1, GRADC_EPILOGUE_GELU, false}, Case{2, GRADC_EPILOGUE_GELU, true},
+        Case{1, GRADC_EPILOGUE_BIAS_GELU, false}, Case{1, GRADC_EPILOGUE_BIAS_GELU, true},
+        Case{1, GRADC_EPILOGUE_GELU_GRAD, true}, Case{3, GRADC_EPILOGUE_GELU_GRAD, true}}) {
+    bool hasBias = c.epilogue & GRADC_EPILOGUE_BIAS;
+    gradc_artifact_call call{};
+    call.role = GRADC_LIBRARY_MATMUL;
+    call.epilogue = c.epilogue;
+    call.bias = hasBias ? 3 : GRADC_NONE;
+    call.kept = c.keeps ? 4 : GRADC_NONE;
+    call.lhs = matrix(0, c.batch, m, k, false);
+    call.rhs = matrix(1, c.batch, k, n, true);
+    call.result = matrix(2, c.batch, m, n, false);
+    Values x = numbers(count(call.lhs), 1), y = numbers(count(call.rhs), 2), b = numbers(n, 3);
+    Values before = numbers(count(call.result), 4), kept = before;
+    Values found = run(call, x, y, b, &kept);
+    ASSERT_EQ(found.size(), before.size());
+    for (int64_t z = 0; z < c.batch; ++z)
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          double sum = hasBias ? b[size_t(j)] : 0;
+          for (int64_t p = 0; p < k; ++p)
+            sum +=
+                double(x[size_t(at(call.lhs, 0, z, i, p))]) * y[size_t(at(call.rhs, 0, z, p, j))];
+          size_t here = size_t(at(call.result, 0, z, i, j));
+          bool isGradient = c.epilogue == GRADC_EPILOGUE_GELU_GRAD;
+          double at = before[here], step = 1e-5;
+          double slope = (gelu(at + step) - gelu(at - step)) / (2 * step);
+          ASSERT_NEAR(found[here], isGradient ? sum * slope : gelu(sum), 1e-6) << c.epilogue;
+          ASSERT_NEAR(kept[here], c.keeps && !isGradient ? sum : at, 1e-6) << c.epilogue;
+        }
+  }
+}
+
+// The header: the leading dim of the matrix beside the result is a multiple of 8.
+TEST_F(LibraryCall, RefusesAMatrixBesideTheResultOfOddColumns) {
+  setenv("GRADC_LIBRARIES", "auto", 1);
+  gradc_artifact_call call{};
+  call.epilogue = GRADC_EPILOGUE_GELU;
+  call.bias = GRADC_NONE;
+  call.kept = 3;
+  call.lhs = matrix(0, 1, 4, 4, false);
+  call.rhs = matrix(1, 1, 4, 12, false);
+  call.result = matrix(2, 1, 4, 12, false);
+  const gradc_artifact_call *wanted[] = {&call};
+  auto prepared = device->prepareCalls(wanted, 0);
+  ASSERT_TRUE(prepared) << prepared.status().message();
+  EXPECT_EQ(prepared->note, "cuBLASLt 13.1.0 runs 0 of 1 kernels, cuBLASLt refuses the product "
+                            "(error 7); generated kernels are used");
 }
 
 /// Calls `each` with the elements of data, filter and forward result that meet.
@@ -150,7 +215,7 @@ TEST_F(LibraryCall, ConvolvesForwardAndBack) {
   for (int64_t stride : {1, 2})
     for (int64_t dilation : {1, 2}) {
       gradc_artifact_call call{};
-      call.bias = GRADC_NONE;
+      call.bias = call.kept = GRADC_NONE;
       int64_t sizes[2] = {h, w}, taps[2] = {r, s}, result[2];
       for (int d = 0; d < 2; ++d) {
         call.low[d] = 1;
@@ -205,7 +270,7 @@ TEST_F(LibraryCall, ConvolvesForwardAndBack) {
 
 TEST_F(LibraryCall, TellsWhichLibraryIsMissingOrRefuses) {
   gradc_artifact_call call{};
-  call.bias = GRADC_NONE;
+  call.bias = call.kept = GRADC_NONE;
   call.lhs = call.rhs = call.result = matrix(0, 1, 4, 4, false);
   const gradc_artifact_call *wanted[] = {nullptr, &call};
   auto message = [&] {

@@ -93,6 +93,8 @@ static const std::vector<Sample> table = {
           {"f64", "f32", "f16", "bf16", "i64", "i32", "i8"}),
     unary("grad.gelu %0 : tensor<2x5xT>", floats),
     unary("grad.gelu %0 {approximate} : tensor<2x5xT>", floats),
+    binary("grad.gelu_grad %0, %1 : tensor<2x5xT>", floats),
+    binary("grad.gelu_grad %0, %1 {approximate} : tensor<2x5xT>", floats),
     unary("grad.silu %0 : tensor<2x5xT>", floats),
     unary("grad.is_finite %0 : tensor<2x5xT>", floats),
 

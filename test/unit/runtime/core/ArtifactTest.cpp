@@ -76,7 +76,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
   newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
-  EXPECT_EQ(errorOf(newer), "expected an artifact of version 4, found 9: compile it again");
+  EXPECT_EQ(errorOf(newer), "expected an artifact of version 5, found 9: compile it again");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),
@@ -320,7 +320,7 @@ TEST(Artifact, ChecksLibraryCalls) {
   auto error = [](const std::function<void(gradc_artifact_call &)> &change) {
     gradc_library_tensor square{0, 0, {1, 1, 8, 8}, {64, 64, 8, 1}};
     gradc_artifact_call call{};
-    call.bias = GRADC_NONE;
+    call.bias = call.kept = GRADC_NONE;
     call.lhs = call.rhs = call.result = square;
     call.result.slice = 2;
     change(call);
@@ -339,7 +339,26 @@ TEST(Artifact, ChecksLibraryCalls) {
   EXPECT_EQ(error([](auto &c) { c.lhs.slice = 3; }), outside);
   EXPECT_EQ(error([](auto &c) { c.rhs.sizes[3] = int64_t(1) << 62; }), outside);
   EXPECT_EQ(error([](auto &c) { c.result.strides[2] = -1; }), outside);
-  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_BIAS; }), outside);
+  const std::string kernel = level + "kernel accumulate_rows: ";
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_BIAS; }),
+            kernel + "a library call of epilogue 1 without a bias");
+  EXPECT_EQ(error([](auto &c) { c.bias = 1; }),
+            kernel + "a library call of epilogue 0 with a bias");
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_BIAS, c.bias = 3; }), outside);
+  // A matrix beside the result is GELU's, and its gradient needs one.
+  EXPECT_EQ(error([](auto &c) { c.epilogue = 6; }),
+            kernel + "unknown epilogue 6 of library call 0");
+  EXPECT_EQ(error([](auto &c) {
+              c.epilogue = GRADC_EPILOGUE_GELU, c.role = GRADC_LIBRARY_FILTER_GRADIENT;
+            }),
+            kernel + "unknown epilogue 4 of library call 3");
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_GELU; }), "");
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_GELU, c.kept = 0; }), "");
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_RELU, c.kept = 0; }),
+            kernel + "a library call of epilogue 2 with a matrix beside its result");
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_GELU_GRAD; }),
+            kernel + "a library call of epilogue 8 without a matrix beside its result");
+  EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_GELU_GRAD, c.kept = 3; }), outside);
 }
 
 TEST(Artifact, ExpectsEntriesThatConvertPackedStates) {
