@@ -1,0 +1,60 @@
+// The code of a kernel's part on a GPU.
+#ifndef COMPILER_CODEGEN_CUDA_BLOCKEMITTER_H
+#define COMPILER_CODEGEN_CUDA_BLOCKEMITTER_H
+
+#include "compiler/codegen/cuda/StagedContraction.h"
+#include "dialects/exec/Blocks.h"
+
+namespace gradc::cuda {
+
+/// Emits what the threads of a part's blocks compute and store.
+class BlockEmitter {
+public:
+  BlockEmitter(const mlir::exec::KernelPart &part, tile::LoopNest &nest, tile::TileEmitter &tiles,
+               BlockTeam &team)
+      : nest(nest), tiles(tiles), team(team), blocks(part.blocks), shape(part.getRoot().getShape()),
+        tileSizes(part.schedule.getTile()), coordinates(shape.size()), extents(shape.size(), 1) {}
+
+  void add(mlir::Value value, const tile::Memory &memory);
+  /// `block`: the number of this thread's block among the part's, an i64.
+  void emit(mlir::Value block);
+  /// The same where a contraction has been computed in stages. False when a result does not have
+  /// the root's shape.
+  bool emitStaged(StagedContraction &contraction);
+
+private:
+  /// A result and how it lies in the root space.
+  struct Output {
+    mlir::Value value;
+    tile::Memory memory;
+    llvm::SmallVector<int64_t> dims; // the root's dim of each result dim; -1: of size 1
+  };
+
+  int64_t rank() const { return int64_t(shape.size()); }
+  int64_t tilesOf(int64_t d) const { return llvm::divideCeil(shape[d], tileSizes[d]); }
+  mlir::Value compare(mlir::arith::CmpIPredicate how, mlir::Value x, mlir::Value y) {
+    return mlir::arith::CmpIOp::create(nest.builder, nest.location, how, x, y);
+  }
+
+  void emitUnit(tile::LinearExpr unit, mlir::Value active);
+  void enterTile(tile::LinearExpr at, int64_t begin, int64_t end);
+  void emitTails(int64_t dim);
+  void emitTile(llvm::ArrayRef<const Output *> outputs, mlir::Value active);
+  void emitRow(mlir::Value active);
+  void emitApart(const Output &output, mlir::Value first);
+  llvm::SmallVector<tile::Point> pointsOf(const Output &output) const;
+
+  tile::LoopNest &nest;
+  tile::TileEmitter &tiles;
+  BlockTeam &team;
+  mlir::exec::BlocksAttr blocks;
+  llvm::ArrayRef<int64_t> shape, tileSizes;
+  // Results with every dim of the root; statistics of its rows; and what lies in neither.
+  std::vector<Output> whole, statistics, apart;
+  llvm::SmallVector<tile::LinearExpr> coordinates;
+  llvm::SmallVector<int64_t> extents;
+};
+
+} // namespace gradc::cuda
+
+#endif
