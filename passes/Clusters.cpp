@@ -48,8 +48,11 @@ namespace {
 constexpr int64_t nestedReductionLimit = 16384;
 /// A kernel of up to this many elements takes no longer than its launch.
 constexpr int64_t smallRoot = 4096;
-/// Of more a kernel has none of its own: compilers need long for it, and registers run out.
-constexpr size_t mostTensors = 32;
+/// Tensors of a kernel that does several things because they share a number: more leave each too
+/// few registers, and compilers need long for it.
+constexpr size_t mostSideBySide = 32;
+/// Tensors of any kernel: a GPU's gets up to 512, with every driver.
+constexpr size_t mostTensors = 256;
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
@@ -298,7 +301,11 @@ private:
     from->ops.clear();
   }
 
-  static bool isSmall(Group *group) { return group->root.getNumElements() <= smallRoot; }
+  /// Whether two groups may become one although they share but a number.
+  bool mayStandBeside(Group *a, Group *b) const {
+    return a->root.getNumElements() <= smallRoot &&
+           countTensors(a) + countTensors(b) <= mostSideBySide;
+  }
 
   bool mayMerge(Group *a, Group *b) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
@@ -307,17 +314,21 @@ private:
            countTensors(a) + countTensors(b) <= mostTensors && !reaches(a, b) && !reaches(b, a);
   }
 
-  /// That a group reads or writes.
-  size_t countTensors(Group *group) const {
+  /// Tensors that a group reads or writes, once `joining` is in it, too.
+  size_t countTensors(Group *group, Operation *joining = nullptr) const {
+    auto isInside = [&](Operation *op) { return op == joining || groupOf(op) == group; };
     llvm::SmallPtrSet<Value, 32> tensors;
-    for (Operation *op : group->ops) {
+    auto count = [&](Operation *op) {
       for (Value operand : op->getOperands())
         if (Operation *producer = operand.getDefiningOp();
-            !producer || (groupOf(producer) != group && !isFree(producer)))
+            !producer || !(isInside(producer) || isFree(producer)))
           tensors.insert(operand);
-      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return groupOf(user) != group; }))
+      if (!llvm::all_of(op->getUsers(), isInside))
         tensors.insert(op->getResult(0));
-    }
+    };
+    llvm::for_each(group->ops, count);
+    if (joining)
+      count(joining);
     return tensors.size();
   }
 
@@ -343,7 +354,8 @@ private:
     // kernels.
     for (size_t i = 0; i < users.size(); ++i)
       for (size_t j = users.size() - 1; j > i; --j)
-        if ((typeOf(op).getRank() > 0 || isSmall(users[i])) && mayMerge(users[i], users[j])) {
+        if ((typeOf(op).getRank() > 0 || mayStandBeside(users[i], users[j])) &&
+            mayMerge(users[i], users[j])) {
           merge(users[i], users[j]);
           users.remove(users[j]);
         }
@@ -352,7 +364,7 @@ private:
       bool shared = external || users.size() > 1;
       if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)))
         continue;
-      if (!isFree(op) && countTensors(group) + op->getNumOperands() > mostTensors)
+      if (!isFree(op) && countTensors(group, op) > mostTensors)
         continue;
       if (llvm::any_of(users, [&](Group *g) { return g != group && reaches(g, group); }))
         continue;

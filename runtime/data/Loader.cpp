@@ -124,7 +124,8 @@ private:
   std::vector<Meter::Total> totals;
   bool isTraced = false;
   std::vector<InputSpan> spans;
-  double workSeconds = 0, levels = 0;
+  double workSeconds = 0, helpSeconds = 0; ///< making batches: all threads, the caller
+  double levels = 0;
   int64_t looks = 0; ///< at the level
 };
 
@@ -178,7 +179,7 @@ Status Loader::grant() {
     Claim mine = ring.claim(rule.skips ? 2 : 1, isAlone ? SIZE_MAX : claimedRows());
     if (mine.slot)
       fill(mine, 0, lock);
-    else
+    else if (!ring.failure()) // that nothing is left to be planned may have turned out just now
       ready.wait(lock);
   }
   ring.take(granted);
@@ -252,6 +253,8 @@ void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &
   if (claim.rows())
     rowSeconds += (seconds / double(claim.rows()) - rowSeconds) / (rowSeconds > 0 ? 8 : 1);
   workSeconds += seconds;
+  if (thread == 0)
+    helpSeconds += seconds;
   if (meter.isOn) {
     collect(meter, thread);
     scratchBytes[size_t(thread)] = scratch.bytes();
@@ -318,7 +321,7 @@ void Loader::tune(int64_t begin) {
   std::optional<InputWindow> seen;
   if (begin) {
     window.countWait(begin, Meter::now(), granted.size());
-    seen = window.closeBeside(workSeconds);
+    seen = window.closeBeside(workSeconds, helpSeconds);
   } else {
     seen = window.closeAlone(workSeconds);
   }

@@ -11,14 +11,15 @@ namespace gradc {
 static constexpr int64_t fewestBatches = 16, shortest = 50'000'000, longest = 500'000'000;
 static constexpr double workAlone = 5e-3;
 
-std::optional<InputWindow> TuningWindow::closeBeside(double work) {
+std::optional<InputWindow> TuningWindow::closeBeside(double work, double help) {
   int64_t length = end - begin;
   if (length < shortest || (batches < fewestBatches && length < longest))
     return {};
   double waitShare = double(waited) / double(length), done = work - workBefore;
-  // The caller makes batches while it waits.
-  seen.busyThreads = std::max(0.0, 1e9 * done / double(length) - waitShare);
-  return close(work, waitShare, done / double(batches));
+  seen.busyThreads = 1e9 * (done - (help - helpBefore)) / double(length);
+  InputWindow closed = close(work, waitShare, done / double(batches));
+  helpBefore = help;
+  return closed;
 }
 
 std::optional<InputWindow> TuningWindow::closeAlone(double work) {
@@ -31,7 +32,9 @@ std::optional<InputWindow> TuningWindow::closeAlone(double work) {
   auto middle = costs.begin() + ptrdiff_t(costs.size() / 2);
   std::nth_element(costs.begin(), middle, costs.end());
   double spent = 1e9 * *middle * double(costs.size());
-  return close(work, begin ? spent / double(end - begin) : 0, *middle);
+  InputWindow closed = close(work, begin ? spent / double(end - begin) : 0, *middle);
+  helpBefore = work;
+  return closed;
 }
 
 InputWindow TuningWindow::close(double work, double waitShare, double batchSeconds) {

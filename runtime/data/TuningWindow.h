@@ -22,7 +22,8 @@ public:
   void sawFull() { seen.sawFull = true; }
   void sawEmpty() { seen.sawEmpty = true; }
   /// What was seen, where that is enough to decide on; then a new window begins.
-  std::optional<InputWindow> closeBeside(double work);
+  /// `help`: the caller's part of the work.
+  std::optional<InputWindow> closeBeside(double work, double help);
   /// After each batch that the caller made itself.
   std::optional<InputWindow> closeAlone(double work);
 
@@ -30,7 +31,7 @@ private:
   InputWindow close(double work, double waitShare, double batchSeconds);
 
   int64_t begin = 0, end = 0, waited = 0, batches = 0;
-  double workBefore = 0;
+  double workBefore = 0, helpBefore = 0;
   std::vector<double> costs; ///< of each batch that the caller made
   InputWindow seen;
 };

@@ -80,6 +80,9 @@ def main():
     parts = step(job(os.path.join(folder, "deep"), 40, clip=False))
     expect("the updates", [n for n in parts if n > 2], [51, 29])
     print(f"40 layers: {sum(parts)} kernels, {len(parts)} launches")
+    # The norm of 80 gradients is as many launches as that of 24.
+    parts = step(job(os.path.join(folder, "deep-clip"), 40, clip=True))
+    expect("sums, norm, updates", [n for n in parts if n > 1][1:], [81, 2, 46, 34])
     # Layers of one size share their code, also within a launch: three times as many make less than twice as much.
     even = [job(os.path.join(folder, f"even{layers}"), layers, clip=True, growth=0) for layers in (12, 36)]
     sizes = [code_size(spec) for spec in even]

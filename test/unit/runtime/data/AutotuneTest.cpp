@@ -52,14 +52,15 @@ TEST(AutotuneTest, WhatTheSpecSaysStays) {
 TEST(AutotuneTest, AWindowTellsWhoWasBusy) {
   TuningWindow window;
   constexpr int64_t second = 1'000'000'000;
-  // One second, a quarter of it waited for, in which 1.75 s of work were done.
+  // One second, a quarter of it waited for, in which 1.75 s of work were done, 0.15 s by the
+  // caller.
   window.countWait(second, second + second / 4, 32);
   window.countWait(2 * second, 2 * second, 32);
-  std::optional<InputWindow> seen = window.closeBeside(1.75);
+  std::optional<InputWindow> seen = window.closeBeside(1.75, 0.15);
   ASSERT_TRUE(seen.has_value());
   EXPECT_DOUBLE_EQ(seen->waitShare, 0.25);
   EXPECT_DOUBLE_EQ(seen->batchSeconds, 1.75 / 64);
-  EXPECT_DOUBLE_EQ(seen->busyThreads, 1.5);
+  EXPECT_DOUBLE_EQ(seen->busyThreads, 1.6);
 }
 
 } // namespace

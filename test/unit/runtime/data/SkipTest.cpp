@@ -13,7 +13,7 @@ using namespace gradc::test;
 namespace {
 
 /// Numbers from 0 in one field; some rows cannot be read.
-class Flawed final : public Table {
+class Flawed : public Table {
 public:
   Flawed(int64_t count, std::set<int64_t> bad) : count(count), bad(std::move(bad)) {}
 
@@ -38,6 +38,16 @@ private:
   Field field = {"number", GRADC_I64, {}};
   int64_t count;
   std::set<int64_t> bad;
+};
+
+/// An epoch of all rows, and later ones that have the bad rows again and again.
+class Worsening final : public Flawed {
+public:
+  Worsening() : Flawed(7, {4, 5, 6}) {}
+  void order(uint64_t epoch, std::vector<int64_t> &rows) const override {
+    rows = epoch == 0 ? std::vector<int64_t>{0, 1, 4, 5, 6, 2, 3}
+                      : std::vector<int64_t>{4, 5, 6, 4, 5, 6, 0};
+  }
 };
 
 struct Seen {
@@ -135,6 +145,24 @@ TEST_F(SkipTest, TooFewGoodRowsForABatch) {
     Status status = set->iterate()->next(batch);
     EXPECT_EQ(status.message(), "an epoch of 'flawed' has fewer rows that can be read than a batch "
                                 "of 3: 4 are bad; row 0 of 'flawed' is bad");
+  }
+}
+
+TEST_F(SkipTest, ALaterEpochWithTooFewGoodRows) {
+  for (int threads : {0, 2}) {
+    LoaderOptions options;
+    options.limits.workers = threads;
+    options.limits.depth = 4;
+    auto set = makeBatches(std::make_shared<Worsening>(), {.size = 2, .skips = true}, options);
+    ASSERT_TRUE(set.ok());
+    auto iterator = (*set)->iterate();
+    auto seen = take(*iterator, **set, 2);
+    EXPECT_EQ(seen[1].rows, (std::vector<int64_t>{2, 3}));
+    Batch batch = (*set)->allocate();
+    for (int again = 0; again < 2; ++again)
+      EXPECT_EQ(iterator->next(batch).message(),
+                "an epoch of 'flawed' has fewer rows that can be read than a batch of 2: 3 are "
+                "bad; row 4 of 'flawed' is bad");
   }
 }
 
