@@ -74,15 +74,13 @@ bool exec::isSameCode(const KernelPart &a, const KernelPart &b) {
   if (a.schedule != b.schedule || a.blocks != b.blocks || a.operands.size() != b.operands.size() ||
       a.results.size() != b.results.size())
     return false;
-  llvm::DenseMap<Value, Value> counterpart; // of a's values; shared operands are their own
+  llvm::DenseMap<Value, Value> counterpart; // of a's values
   for (auto [own, other] : llvm::zip(a.operands, b.operands)) {
     if (own.getType() != other.getType())
       return false;
     counterpart[own] = other;
   }
-  auto areSame = [&](Value own, Value other) {
-    return success(counterpart.lookup_or(own, own) == other);
-  };
+  auto areSame = [&](Value own, Value other) { return success(counterpart.lookup(own) == other); };
   auto note = [&](Value own, Value other) { counterpart[own] = other; };
   SmallVector<Operation *> ops = opsOf(a.results), others = opsOf(b.results);
   if (ops.size() != others.size())

@@ -8,7 +8,7 @@ namespace mlir::exec {
 
 /// Results of a GPU's kernel that some blocks of its own compute, and how their threads share that.
 struct KernelPart {
-  Block::BlockArgListType operands; ///< of its own: beside them it reads those of all parts
+  Block::BlockArgListType operands;
   OperandRange results;
   ScheduleAttr schedule;
   BlocksAttr blocks;
@@ -22,8 +22,8 @@ struct KernelPart {
 /// The parts of a kernel with `blocks` or `parts`: one where it does a single thing.
 SmallVector<KernelPart> partsOf(KernelOp kernel);
 
-/// Whether two parts are the same code: the same ops, with the one's own operands and results in
-/// the places of the other's.
+/// Whether two parts are the same code: the same ops, with the one's operands and results in the
+/// places of the other's.
 bool isSameCode(const KernelPart &a, const KernelPart &b);
 
 /// The type of the largest of some tensors.

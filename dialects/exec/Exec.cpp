@@ -194,9 +194,6 @@ static LogicalResult verifyLibrary(KernelOp kernel, LibraryAttr library) {
 
 /// Parts run side by side: none reads what another may write over.
 static LogicalResult verifyReads(KernelOp kernel) {
-  SmallVector<int64_t> owners;
-  for (auto [i, part] : llvm::enumerate(kernel.getPartsAttr().getAsRange<PartAttr>()))
-    owners.append(part.getOperands(), i);
   for (auto [i, part] : llvm::enumerate(partsOf(kernel))) {
     llvm::SetVector<Value> values(part.results.begin(), part.results.end());
     for (size_t v = 0; v < values.size(); ++v) {
@@ -204,11 +201,10 @@ static LogicalResult verifyReads(KernelOp kernel) {
         values.insert(op->operand_begin(), op->operand_end());
         continue;
       }
-      unsigned operand = cast<BlockArgument>(values[v]).getArgNumber();
-      if (operand < owners.size() && owners[operand] != int64_t(i))
+      if (auto operand = cast<BlockArgument>(values[v]);
+          !llvm::is_contained(part.operands, operand))
         return kernel.emitOpError("expected part ")
-               << i << " to read operands of its own and shared ones, found operand " << operand
-               << " of part " << owners[operand];
+               << i << " to read operands of its own, found operand " << operand.getArgNumber();
     }
   }
   return success();
@@ -224,9 +220,9 @@ static LogicalResult verifyParts(KernelOp kernel) {
     operands += part.getOperands();
     results += part.getResults();
   }
-  if (operands > kernel.getBlock().getNumArguments() ||
+  if (operands != int64_t(kernel.getBlock().getNumArguments()) ||
       results != int64_t(kernel.getYielded().size()))
-    return kernel.emitOpError("expected parts of at most ")
+    return kernel.emitOpError("expected parts of ")
            << kernel.getBlock().getNumArguments() << " operands and of "
            << kernel.getYielded().size() << " results, found " << operands << " and " << results;
   for (const KernelPart &part : partsOf(kernel)) {

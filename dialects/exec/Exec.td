@@ -90,9 +90,9 @@ def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {
 def Exec_Part : Exec_Attr<"Part", "part"> {
   let summary = "one of the computations that a GPU's kernel does side by side";
   let description = [{
-    The kernel's next `operands` operands are read by this part alone, its next `results` results are this part's;
-    operands behind those of the last part are read by any of them. A part has blocks of its own, those behind the blocks of
-    the parts before it, and a root space of its own: the dims of its largest result.
+    The kernel's next `operands` operands are what this part reads, its next `results` results what it computes. A part
+    has blocks of its own, those behind the blocks of the parts before it, and a root space of its own: the dims of its
+    largest result.
   }];
   let parameters = (ins "int64_t":$operands, "int64_t":$results, "ScheduleAttr":$schedule, "BlocksAttr":$blocks);
   let assemblyFormat = [{

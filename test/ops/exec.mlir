@@ -71,16 +71,15 @@ exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}]
 // Parts stand in the place of a schedule.
 
 // CHECK: exec.kernel @side_by_side(
-// CHECK-SAME: parts = [#exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
+// CHECK-SAME: parts = [#exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
 // CHECK-SAME: #exec.part<operands = 1, results = 1, schedule = <lanes = 1, tile = [1, 1], order = [0, 1], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 2>>]
-exec.kernel @side_by_side(%a: tensor<8xf32>, %b: tensor<2x3xf32>, %rate: tensor<f32>) attributes {parts = [
-    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>,
+exec.kernel @side_by_side(%a: tensor<8xf32>, %rate: tensor<f32>, %b: tensor<2x3xf32>) attributes {parts = [
+    #exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>,
         blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
     #exec.part<operands = 1, results = 1, schedule = <lanes = 1, tile = [1, 1], order = [0, 1], grain = 1>,
         blocks = <threads = 32, team = 1, adjacent = false, rows = 2>>]} {
   %0 = grad.broadcast %rate dims [] : tensor<f32> -> tensor<8xf32>
   %1 = grad.mul %a, %0 : tensor<8xf32>
-  %2 = grad.broadcast %rate dims [] : tensor<f32> -> tensor<2x3xf32>
-  %3 = grad.mul %b, %2 : tensor<2x3xf32>
-  exec.yield %1, %3 : tensor<8xf32>, tensor<2x3xf32>
+  %2 = grad.exp %b : tensor<2x3xf32>
+  exec.yield %1, %2 : tensor<8xf32>, tensor<2x3xf32>
 }

@@ -151,21 +151,21 @@ func.func @readers(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
 
 // Parts of a kernel do not wait for each other: a result may only take the place of what its own part reads.
 
-exec.kernel @parts(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>, %both: tensor<16x16xf32>) attributes {inplace = array<i64: 1>, parts = [
-    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [1, 4], order = [0, 1], grain = 1>, blocks = <threads = 64, team = 1, adjacent = false, rows = 2>>,
-    #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [1, 4], order = [0, 1], grain = 1>, blocks = <threads = 64, team = 1, adjacent = false, rows = 2>>]} {
-  %0 = grad.add %x, %both : tensor<16x16xf32>
-  %1 = grad.add %y, %both : tensor<16x16xf32>
+exec.kernel @parts(%x: tensor<16x16xf32>, %once: tensor<16x16xf32>, %y: tensor<16x16xf32>, %again: tensor<16x16xf32>) attributes {inplace = array<i64: 2>, parts = [
+    #exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [1, 4], order = [0, 1], grain = 1>, blocks = <threads = 64, team = 1, adjacent = false, rows = 2>>,
+    #exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [1, 4], order = [0, 1], grain = 1>, blocks = <threads = 64, team = 1, adjacent = false, rows = 2>>]} {
+  %0 = grad.add %x, %once : tensor<16x16xf32>
+  %1 = grad.add %y, %again : tensor<16x16xf32>
   exec.yield %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
 }
 
 // CHECK-LABEL: exec.entry @side_by_side
 // CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at [[A:[0-9]+]] :
 // CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at [[B:[0-9]+]] :
-// CHECK-NEXT: exec.dispatch @parts [#exec.slice<arena 0 at [[A]] :{{.*}}, #exec.slice<arena 0 at [[B]] :{{.*}}, #exec.slice<input 0 at 0 :{{.*}}] -> [#exec.slice<arena 0 at 2048 :{{.*}}, #exec.slice<arena 0 at [[B]] :
+// CHECK-NEXT: exec.dispatch @parts [#exec.slice<arena 0 at [[A]] :{{.*}}, #exec.slice<input 0 at 0 :{{.*}}, #exec.slice<arena 0 at [[B]] :{{.*}}, #exec.slice<input 0 at 0 :{{.*}}] -> [#exec.slice<arena 0 at 2048 :{{.*}}, #exec.slice<arena 0 at [[B]] :
 func.func @side_by_side(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
   %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
-  %2:2 = exec.launch @parts(%0, %1, %x) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
+  %2:2 = exec.launch @parts(%0, %x, %1, %x) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
   return %2#0, %2#1 : tensor<16x16xf32>, tensor<16x16xf32>
 }

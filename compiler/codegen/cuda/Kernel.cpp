@@ -90,7 +90,6 @@ private:
         ++all.back().count;
       else
         all.push_back({part, result, 1});
-      ownOperands += part.operands.size();
       result += part.results.size();
     }
     return all;
@@ -161,15 +160,13 @@ private:
       tiles.share(&team);
     unsigned operands = kernel.getBlock().getNumArguments();
     auto slice = [&](Value tensor, unsigned i, int64_t step) {
-      Value base = kernel.getParts() ? loadPointer(i, step ? number : Value(), step)
-                                     : Value(function.getArgument(i));
+      Value base =
+          kernel.getParts() ? loadPointer(i, number, step) : Value(function.getArgument(i));
       return Memory(base, cast<RankedTensorType>(tensor.getType()), {},
                     i < operands && !isWritten(kernel, i));
     };
     for (BlockArgument argument : part.operands)
       tiles.bind(argument, slice(argument, argument.getArgNumber(), part.operands.size()));
-    for (BlockArgument argument : kernel.getBlock().getArguments().drop_front(ownOperands))
-      tiles.bind(argument, slice(argument, argument.getArgNumber(), 0));
     BlockEmitter emitter(part, nest, tiles, team);
     for (auto [i, result] : llvm::enumerate(part.results))
       emitter.add(result, slice(result, operands + parts.result + i, part.results.size()));
@@ -196,8 +193,7 @@ private:
   OpBuilder b;
   SharedMemory shared;
   LLVM::LLVMFuncOp function;
-  Value thread;             // its number in its block, an i64
-  unsigned ownOperands = 0; // of all parts; behind them come those that several read
+  Value thread; // its number in its block, an i64
 };
 
 } // namespace
