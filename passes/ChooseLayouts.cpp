@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
+#include "passes/LaunchOrder.h"
 #include "passes/ModuleLevel.h"
 #include "passes/OperandLayout.h"
 #include "passes/Passes.h"
@@ -290,14 +291,6 @@ private:
         specialize(launch);
     }
     return copier;
-  }
-
-  /// The buffer that a value is loaded from, through views; null where it is computed.
-  static FlatSymbolRefAttr loadedBuffer(Value v) {
-    while (auto view = v.getDefiningOp<ReshapeOp>())
-      v = view.getOperand();
-    auto load = v.getDefiningOp<exec::LoadOp>();
-    return load ? load.getBufferAttr() : FlatSymbolRefAttr();
   }
 
   static SmallVector<Operation *> readersOf(func::FuncOp function, FlatSymbolRefAttr buffer) {

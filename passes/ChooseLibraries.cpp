@@ -3,6 +3,7 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/CutKernel.h"
+#include "passes/LaunchOrder.h"
 #include "passes/LibraryForm.h"
 #include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
@@ -25,6 +26,16 @@ bool paysToCut(Operation *contraction, RankedTensorType cut) {
   double flops = cast<CostOpInterface>(contraction).getFlops();
   double saved = flops / peak * (1 / generated - 1 / library);
   return saved > launch + 2 * double(exec::layoutBytes(cut, nullptr)) / bandwidth;
+}
+
+/// Whether a result takes the place of a state that the launch reads: no call may write over what
+/// it reads.
+bool updatesState(exec::LaunchOp launch) {
+  return llvm::any_of(launch.getResults(), [&](Value result) {
+    FlatSymbolRefAttr buffer = storedBuffer(result);
+    return buffer &&
+           llvm::any_of(launch.getOperands(), [&](Value v) { return loadedBuffer(v) == buffer; });
+  });
 }
 
 struct ChooseLibraries : impl::ChooseLibrariesBase<ChooseLibraries> {
@@ -51,7 +62,8 @@ private:
       return;
     Value sum = prefix.last->getResult(0);
     if (prefix.call.keeps() || llvm::equal(kernel.getYielded(), ValueRange(sum))) {
-      kernel.setLibraryAttr(prefix.call);
+      if (llvm::none_of(launches, updatesState))
+        kernel.setLibraryAttr(prefix.call);
       return;
     }
     if (mode != "always" && !paysToCut(prefix.contraction, cast<RankedTensorType>(sum.getType())))

@@ -18,6 +18,11 @@ FlatSymbolRefAttr gradc::storedBuffer(Value v) {
   return nullptr;
 }
 
+FlatSymbolRefAttr gradc::loadedBuffer(Value v) {
+  auto load = storageRoot(v).getDefiningOp<exec::LoadOp>();
+  return load ? load.getBufferAttr() : FlatSymbolRefAttr();
+}
+
 gradc::LaunchesBefore gradc::launchesBefore(Block &block) {
   LaunchesBefore before;
   llvm::DenseMap<Attribute, SmallVector<exec::LaunchOp>> readers;

@@ -11,6 +11,8 @@ mlir::Value storageRoot(mlir::Value v);
 
 /// The buffer that a value is stored to, or null.
 mlir::FlatSymbolRefAttr storedBuffer(mlir::Value v);
+/// The buffer that a value is loaded from, through views; null where it is computed.
+mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
 
 /// The launches of a block in its order, each with those that must run before it: who makes its
 /// operands, and who reads the old value of a buffer that it writes.
