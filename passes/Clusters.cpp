@@ -301,17 +301,13 @@ private:
     from->ops.clear();
   }
 
-  /// Whether two groups may become one although they share but a number.
-  bool mayStandBeside(Group *a, Group *b) const {
-    return a->root.getNumElements() <= smallRoot &&
-           countTensors(a) + countTensors(b) <= mostSideBySide;
-  }
+  static bool isSmall(Group *group) { return group->root.getNumElements() <= smallRoot; }
 
-  bool mayMerge(Group *a, Group *b) const {
+  bool mayMerge(Group *a, Group *b, size_t most = mostTensors) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
-           !(b->contraction && a->hasReduction) &&
-           countTensors(a) + countTensors(b) <= mostTensors && !reaches(a, b) && !reaches(b, a);
+           !(b->contraction && a->hasReduction) && countTensors(a) + countTensors(b) <= most &&
+           !reaches(a, b) && !reaches(b, a);
   }
 
   /// Tensors that a group reads or writes, once `joining` is in it, too.
@@ -352,10 +348,11 @@ private:
     // Users with one root space that do not depend on each other become one kernel. Where they
     // share a number alone that saves launches, and keeps large ones from their contractions'
     // kernels.
+    bool isNumber = typeOf(op).getRank() == 0;
     for (size_t i = 0; i < users.size(); ++i)
       for (size_t j = users.size() - 1; j > i; --j)
-        if ((typeOf(op).getRank() > 0 || mayStandBeside(users[i], users[j])) &&
-            mayMerge(users[i], users[j])) {
+        if ((!isNumber || isSmall(users[i])) &&
+            mayMerge(users[i], users[j], isNumber ? mostSideBySide : mostTensors)) {
           merge(users[i], users[j]);
           users.remove(users[j]);
         }

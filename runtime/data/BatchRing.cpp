@@ -38,16 +38,14 @@ size_t BatchRing::queue(size_t most) {
 }
 
 void BatchRing::takeBack(std::vector<Batch> &batches) {
-  if (returned.empty())
-    returned.swap(batches);
-  std::move(batches.begin(), batches.end(), std::back_inserter(returned));
+  if (spare.empty())
+    spare.swap(batches);
+  std::move(batches.begin(), batches.end(), std::back_inserter(spare));
   batches.clear();
 }
 
 /// Gives a slot memory; false where there is none.
 bool BatchRing::findMemory(Slot &empty) {
-  if (spare.empty())
-    spare.swap(returned);
   if (spare.empty())
     return false;
   empty.batch = std::move(spare.back());

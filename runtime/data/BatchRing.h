@@ -109,7 +109,7 @@ private:
   bool failed = false; ///< nothing more is planned
   // In a row, so that the caller takes all at once and touches no slot: those lie in other threads'
   // caches.
-  std::vector<Batch> queued, returned, spare;
+  std::vector<Batch> queued, spare;
   std::vector<std::string> complaints; ///< not told yet
   BadRow firstBad = {};                ///< by its number in the table
 };

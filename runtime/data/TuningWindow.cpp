@@ -17,9 +17,7 @@ std::optional<InputWindow> TuningWindow::closeBeside(double work, double help) {
     return {};
   double waitShare = double(waited) / double(length), done = work - workBefore;
   seen.busyThreads = 1e9 * (done - (help - helpBefore)) / double(length);
-  InputWindow closed = close(work, waitShare, done / double(batches));
-  helpBefore = help;
-  return closed;
+  return close(work, help, waitShare, done / double(batches));
 }
 
 std::optional<InputWindow> TuningWindow::closeAlone(double work) {
@@ -32,12 +30,10 @@ std::optional<InputWindow> TuningWindow::closeAlone(double work) {
   auto middle = costs.begin() + ptrdiff_t(costs.size() / 2);
   std::nth_element(costs.begin(), middle, costs.end());
   double spent = 1e9 * *middle * double(costs.size());
-  InputWindow closed = close(work, begin ? spent / double(end - begin) : 0, *middle);
-  helpBefore = work;
-  return closed;
+  return close(work, /*help=*/work, begin ? spent / double(end - begin) : 0, *middle);
 }
 
-InputWindow TuningWindow::close(double work, double waitShare, double batchSeconds) {
+InputWindow TuningWindow::close(double work, double help, double waitShare, double batchSeconds) {
   InputWindow closed = seen;
   closed.waitShare = waitShare;
   closed.batchSeconds = batchSeconds;
@@ -45,6 +41,7 @@ InputWindow TuningWindow::close(double work, double waitShare, double batchSecon
   *this = {};
   begin = now;
   workBefore = work;
+  helpBefore = help;
   return closed;
 }
 

@@ -28,7 +28,7 @@ public:
   std::optional<InputWindow> closeAlone(double work);
 
 private:
-  InputWindow close(double work, double waitShare, double batchSeconds);
+  InputWindow close(double work, double help, double waitShare, double batchSeconds);
 
   int64_t begin = 0, end = 0, waited = 0, batches = 0;
   double workBefore = 0, helpBefore = 0;
