@@ -187,8 +187,7 @@ TEST_F(SkipTest, TheBudgetLimitsHowFarAhead) {
   options.heldBatches = 2;
   auto two = makeBatches(std::make_shared<Flawed>(600, std::set<int64_t>{}), {.size = 8}, options);
   ASSERT_TRUE(two.ok());
-  iterator = (*two)->iterate();
-  EXPECT_EQ(iterator->report().depth, 8);
+  EXPECT_EQ((*two)->iterate()->report().depth, 8);
   options.budget = 128;
   auto none = makeBatches(std::make_shared<Flawed>(600, std::set<int64_t>{}), {.size = 8}, options);
   EXPECT_EQ(none.status().message(), "data { memory_mb } allows 0 MB, expected at least 1: 3 "
