@@ -1,22 +1,33 @@
 """Configures the runtime alone by one of its presets, builds it and passes its tests.
 
     runtime_alone.py ROOT gcc|asan|tsan
+
+Silent but for the last line, unless something fails: then the end of what that command said.
 """
 import os
 import subprocess
 import sys
 
 
+def run(command, **options):
+    """Passes, or ends this program with the last of what `command` said."""
+    done = subprocess.run(command, text=True, errors="replace", stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **options)
+    if done.returncode:
+        said = "\n".join(done.stdout.splitlines()[-100:])
+        sys.exit(f"{said}\n{' '.join(command)}: exit code {done.returncode}")
+
+
 def main():
     root, preset = sys.argv[1:]
     build = os.path.join(root, f"build/runtime-{preset}")
     if not os.path.exists(os.path.join(build, "build.ninja")):
-        subprocess.run(["cmake", "--preset", preset], cwd=os.path.join(root, "runtime"), check=True)
-    subprocess.run(["ninja", "-C", build], check=True)
+        run(["cmake", "--preset", preset], cwd=os.path.join(root, "runtime"))
+    run(["ninja", "-C", build])
     programs = os.path.join(build, "test/unit")
     tests = sorted(name for name in os.listdir(programs) if name.endswith("-test"))
     for name in tests:
-        subprocess.run([os.path.join(programs, name), "--gtest_brief=1"], check=True)
+        run([os.path.join(programs, name), "--gtest_brief=1"])
     with open(os.path.join(build, "CMakeCache.txt")) as file:
         if "LLVM_DIR" in file.read():
             sys.exit("the runtime's configuration looked for LLVM")

@@ -1,6 +1,9 @@
 // Writes the artifact of a linear model over kernels in C.
 #include "test/unit/runtime/train/TrainModel.h"
 
+#include "runtime/train/CheckpointFolder.h"
+
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -195,6 +198,17 @@ int TrainTest::wait(pid_t process) {
   int status = 0;
   waitpid(process, &status, 0);
   return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void TrainTest::waitForCheckpoint(const std::string &run, int64_t step) {
+  CheckpointFolder checkpoints(run);
+  auto hasOne = [&] {
+    auto steps = checkpoints.steps();
+    return !steps.empty() && steps.back() > step;
+  };
+  for (auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1); !hasOne();
+       usleep(200))
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "no checkpoint after step " << step;
 }
 
 std::vector<std::string> gradc::test::linesOf(const std::string &path) {

@@ -48,6 +48,9 @@ protected:
   pid_t start(std::vector<std::string> arguments, void (*prepare)() = nullptr);
   /// The exit code, or 1000 + the signal that ended it.
   static int wait(pid_t process);
+  /// Until `run` holds a checkpoint of a later step than `step`. However slow the machine is, it
+  /// comes: only a minute without one is a failure.
+  static void waitForCheckpoint(const std::string &run, int64_t step = 0);
 
   std::shared_ptr<const Artifact> artifact;
   Bytes blob;

@@ -351,9 +351,7 @@ TEST_F(TrainerTest, ASignalEndsTheStepAndWritesACheckpoint) {
     std::string log = run + ".jsonl";
     pid_t process = start(
         {"--quiet", "--threads=1", "--epochs", "100000000", "--checkpoint", run, "--log", log});
-    while (!exists(run + "/step-6.ckpt") && !exists(run + "/step-12.ckpt") &&
-           !exists(run + "/step-18.ckpt"))
-      usleep(200);
+    waitForCheckpoint(run);
     kill(process, signal);
     EXPECT_EQ(wait(process), code);
     EXPECT_NE(linesOf(log).back().find("\"reason\":\"signal\"}"), std::string::npos);
