@@ -1,0 +1,12 @@
+namespace gradc {
+class Other;
+enum class Once {
+};
+struct Twice {
+  int member;
+};
+namespace {
+struct Local {
+};
+} // namespace
+} // namespace gradc
