@@ -49,7 +49,7 @@ struct ChooseLibraries : impl::ChooseLibrariesBase<ChooseLibraries> {
     }
     if (!level || !level->isCuda() || mode == "never")
       return;
-    KernelLaunches launches = launchesByKernel(getOperation());
+    exec::KernelLaunches launches = exec::launchesByKernel(getOperation());
     SymbolTable symbols(getOperation());
     for (auto kernel : llvm::to_vector(getOperation().getOps<exec::KernelOp>()))
       choose(kernel, symbols, launches[kernel.getSymNameAttr()]);

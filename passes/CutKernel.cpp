@@ -87,13 +87,6 @@ private:
 
 } // namespace
 
-KernelLaunches gradc::launchesByKernel(ModuleOp module) {
-  KernelLaunches launches;
-  module.walk(
-      [&](exec::LaunchOp launch) { launches[launch.getKernelAttr().getAttr()].push_back(launch); });
-  return launches;
-}
-
 SmallVector<exec::KernelOp> gradc::cutKernel(exec::KernelOp kernel, ArrayRef<Value> cuts,
                                              ArrayRef<exec::LaunchOp> launches,
                                              SymbolTable &symbols) {

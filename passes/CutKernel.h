@@ -6,10 +6,6 @@
 
 namespace gradc {
 
-/// The launches of each kernel, by its name.
-using KernelLaunches = llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::exec::LaunchOp>>;
-KernelLaunches launchesByKernel(mlir::ModuleOp module);
-
 /// Puts several kernels in the place of one, and of its `launches`: one that yields each of `cuts`,
 /// values of its region of which none needs another, and at the end one for what is left, which
 /// takes them as its last operands. The kernels have neither schedules nor calls.

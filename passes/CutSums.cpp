@@ -54,7 +54,7 @@ static void joinSums(exec::KernelOp kernel) {
 }
 
 void gradc::cutSums(ModuleOp module, const exec::Level &level, SymbolTable &symbols) {
-  KernelLaunches launches = launchesByKernel(module);
+  exec::KernelLaunches launches = exec::launchesByKernel(module);
   for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>())) {
     SmallVector<Value> sums = findSums(kernel);
     if (sums.size() <= fewSums)

@@ -83,6 +83,13 @@ int64_t exec::kernelUnits(KernelOp kernel) {
   return llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
 }
 
+exec::KernelLaunches exec::launchesByKernel(ModuleOp module) {
+  KernelLaunches launches;
+  module.walk(
+      [&](LaunchOp launch) { launches[launch.getKernelAttr().getAttr()].push_back(launch); });
+  return launches;
+}
+
 std::string exec::nodesText(ArrayAttr nodes) {
   constexpr size_t most = 6;
   std::string text;

@@ -18,6 +18,10 @@ int64_t layoutBytes(RankedTensorType type, PanelAttr layout);
 /// A kernel outside any module, with arguments of these types and nothing in it.
 KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments);
 
+/// The launches of each kernel, by its name.
+using KernelLaunches = DenseMap<StringAttr, SmallVector<LaunchOp>>;
+KernelLaunches launchesByKernel(ModuleOp module);
+
 /// Units of one launch of a scheduled kernel: tiles along its outermost loop; on a GPU, blocks.
 int64_t kernelUnits(KernelOp kernel);
 

@@ -1,7 +1,7 @@
 // Opens an artifact: maps its file, finds the blob in it, and checks every byte that is later
 // trusted.
+#include "runtime/core/Artifact.h"
 #include "runtime/core/ArtifactCheck.h"
-#include "runtime/core/Session.h"
 #include "runtime/core/Text.h"
 
 #include <cerrno>

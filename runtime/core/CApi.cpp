@@ -417,11 +417,11 @@ gradc_status gradc_find_non_finite(gradc_session *session, uint32_t entry,
   return cCall([&] {
     return withInputs(*session, entry, inputs, input_count, [&](auto &replayed, auto given) {
       session->begun = nullptr;
-      auto result = session->session->findNonFinite(replayed, given);
+      auto result = findNonFinite(*session->session, replayed, given);
       if (!result)
         return result.status();
       session->nonFinite = std::move(*result);
-      const Session::NonFinite &bad = session->nonFinite;
+      const NonFinite &bad = session->nonFinite;
       return deliver({0, bad.node.c_str(), bad.kernel.c_str(), bad.index, bad.value}, found);
     });
   });

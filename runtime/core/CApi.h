@@ -2,6 +2,7 @@
 #ifndef RUNTIME_CORE_CAPI_H
 #define RUNTIME_CORE_CAPI_H
 
+#include "runtime/core/NonFinite.h"
 #include "runtime/core/Session.h"
 #include "runtime/core/Text.h"
 #include "runtime/include/gradc/gradc.h"
@@ -19,7 +20,7 @@ struct gradc_session {
   std::unique_ptr<gradc::Session> session;
   std::span<const gradc_artifact_entry> entries;
   const gradc_artifact_entry *begun = nullptr; // by gradc_begin
-  gradc::Session::NonFinite nonFinite;         // strings that gradc_find_non_finite handed out
+  gradc::NonFinite nonFinite;                  // strings that gradc_find_non_finite handed out
   int64_t step = 0;
   uint64_t seed = 0;
 };

@@ -1,7 +1,7 @@
 // Reads the job's tree of named values.
 #include "runtime/core/Config.h"
 
-#include "runtime/core/Session.h"
+#include "runtime/core/Artifact.h"
 
 namespace gradc {
 

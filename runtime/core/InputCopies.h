@@ -2,8 +2,9 @@
 #ifndef RUNTIME_CORE_INPUTCOPIES_H
 #define RUNTIME_CORE_INPUTCOPIES_H
 
-#include "runtime/core/Session.h"
+#include "runtime/core/StagedInputs.h"
 #include "runtime/device/Device.h"
+#include "runtime/include/gradc/artifact.h"
 
 namespace gradc {
 

@@ -46,12 +46,12 @@ std::optional<BadElement> gradc::firstNonFinite(std::span<const std::byte> bytes
   }
 }
 
-Result<Session::NonFinite> Session::findNonFinite(const gradc_artifact_entry &entry,
-                                                  std::span<const void *const> inputs) {
-  if (Status begun = begin(entry, inputs); !begun.ok())
+Result<NonFinite> gradc::findNonFinite(Session &session, const gradc_artifact_entry &entry,
+                                       std::span<const void *const> inputs) {
+  if (Status begun = session.begin(entry, inputs); !begun.ok())
     return begun;
-  const Artifact &from = artifact();
-  auto kernels = from.elements<gradc_artifact_kernel>(level().kernels);
+  const Artifact &from = session.artifact();
+  auto kernels = from.elements<gradc_artifact_kernel>(session.level().kernels);
   auto launches = from.elements<gradc_artifact_launch>(entry.launches);
   auto ports = from.elements<gradc_artifact_port>(entry.inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -61,11 +61,11 @@ Result<Session::NonFinite> Session::findNonFinite(const gradc_artifact_entry &en
       return NonFinite{std::string(from.string(tensor.name)), "input", bad->index, bad->value};
   }
   for (uint32_t i = 0; i < launches.size(); ++i) {
-    if (Status ran = runLaunch(i); !ran.ok())
+    if (Status ran = session.runLaunch(i); !ran.ok())
       return ran;
     auto slices = from.elements<gradc_artifact_slice>(launches[i].slices);
     for (const gradc_artifact_slice &result : slices.subspan(launches[i].operands))
-      if (auto bad = firstNonFinite(slice(result), result.dtype))
+      if (auto bad = firstNonFinite(session.slice(result), result.dtype))
         return NonFinite{std::string(from.string(launches[i].node)),
                          std::string(from.string(kernels[launches[i].kernel].title)), bad->index,
                          bad->value};

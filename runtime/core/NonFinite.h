@@ -1,13 +1,19 @@
-// Looks for infinities and NaNs in raw tensor bytes.
+// Looks for infinities and NaNs: in raw tensor bytes, and among what an entry computes.
 #ifndef RUNTIME_CORE_NONFINITE_H
 #define RUNTIME_CORE_NONFINITE_H
+
+#include "runtime/core/Status.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace gradc {
+
+class Session;
 
 struct BadElement {
   int64_t index;
@@ -16,6 +22,18 @@ struct BadElement {
 
 /// The first non-finite element; none where the element type is not floating.
 std::optional<BadElement> firstNonFinite(std::span<const std::byte> bytes, uint32_t dtype);
+
+struct NonFinite {
+  std::string node;   ///< the source node whose launch made it
+  std::string kernel; ///< the kernel's title
+  int64_t index = 0;  ///< first bad element, in the slice's physical order
+  double value = 0;
+};
+
+/// Replays an entry and finds the first launch with a non-finite float among its results, or the
+/// first non-finite input. Updates must be predicated off, or the states saved before.
+Result<NonFinite> findNonFinite(Session &session, const gradc_artifact_entry &entry,
+                                std::span<const void *const> inputs);
 
 } // namespace gradc
 

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CORE_PROGRAM_H
 #define RUNTIME_CORE_PROGRAM_H
 
-#include "runtime/core/Session.h"
+#include "runtime/core/Artifact.h"
 #include "runtime/device/Device.h"
 
 namespace gradc {

@@ -1,13 +1,12 @@
-// A loaded artifact, and a session: its state buffers, arena and threads. What the training loop,
-// the input pipeline's feeder, checkpoints and the C ABI are built on.
+// A session: an artifact's state buffers, arena and threads. What the training loop, the input
+// pipeline's feeder, checkpoints and the C ABI are built on.
 #ifndef RUNTIME_CORE_SESSION_H
 #define RUNTIME_CORE_SESSION_H
 
+#include "runtime/core/Artifact.h"
 #include "runtime/core/HostMemory.h"
-#include "runtime/core/Status.h"
-#include "runtime/include/gradc/artifact.h"
+#include "runtime/core/StagedInputs.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,46 +19,9 @@ namespace gradc {
 class Device;
 class Program;
 
-/// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when
-/// it is opened (magic, version, bounds of every range, hash), so that access needs no checks.
-class Artifact {
-public:
-  /// Maps the file: a bare artifact, or an executable or shared library that carries one.
-  static Result<std::shared_ptr<Artifact>> open(const std::string &path);
-  /// Bytes that outlive the artifact, aligned to 8.
-  static Result<std::shared_ptr<Artifact>> fromMemory(std::span<const std::byte> bytes);
-  ~Artifact();
-
-  /// Gives back the memory of what was read of a file; it is read again where it is wanted.
-  void releasePages() const;
-
-  const gradc_artifact_header &header() const;
-  std::string_view string(gradc_string offset) const;
-  /// The elements of a range: `artifact.elements<gradc_artifact_state>(header().states)`.
-  template <typename T> std::span<const T> elements(gradc_range range) const {
-    return {reinterpret_cast<const T *>(base + range.offset), size_t(range.count)};
-  }
-  std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
-  std::span<const gradc_artifact_state> states() const;
-  std::span<const gradc_artifact_level> levels() const;
-
-private:
-  Artifact() = default;
-  const std::byte *base = nullptr;
-  size_t size = 0;
-  void *mapping = nullptr; // of the whole file, when a file was opened
-  size_t mappingBytes = 0;
-};
-
 struct SessionOptions {
   int threads = 1;   ///< of the team; the same bits for any number; 0: one a CPU
   std::string level; ///< empty: a GPU's level where there is one, else the CPUs' highest
-};
-
-/// What one call of `Session::stage` brought to the device.
-struct StagedInputs {
-  uint64_t number = 0; ///< 0: nothing
-  bool operator==(const StagedInputs &) const = default;
 };
 
 /// One model's state on one device. Not thread-safe: one caller at a time.
@@ -131,17 +93,6 @@ public:
   virtual Status runLaunch(uint32_t launch) = 0;
   /// The bytes behind a slice of the entry that was begun (valid until the next call).
   virtual std::span<std::byte> slice(const gradc_artifact_slice &slice) = 0;
-
-  struct NonFinite {
-    std::string node;   ///< the source node whose launch made it
-    std::string kernel; ///< the kernel's title
-    int64_t index = 0;  ///< first bad element, in the slice's physical order
-    double value = 0;
-  };
-  /// Replays an entry and finds the first launch with a non-finite float among its results, or the
-  /// first non-finite input. Updates must be predicated off, or the states saved before.
-  Result<NonFinite> findNonFinite(const gradc_artifact_entry &entry,
-                                  std::span<const void *const> inputs);
 };
 
 } // namespace gradc

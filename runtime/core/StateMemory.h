@@ -3,7 +3,7 @@
 #ifndef RUNTIME_CORE_STATEMEMORY_H
 #define RUNTIME_CORE_STATEMEMORY_H
 
-#include "runtime/core/Session.h"
+#include "runtime/core/Artifact.h"
 #include "runtime/device/Device.h"
 
 #include <functional>

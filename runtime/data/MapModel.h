@@ -4,6 +4,7 @@
 
 #include "runtime/core/Config.h"
 #include "runtime/core/Program.h"
+#include "runtime/core/Session.h"
 #include "runtime/data/Random.h"
 #include "runtime/data/Row.h"
 

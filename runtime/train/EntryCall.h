@@ -2,6 +2,7 @@
 #ifndef RUNTIME_TRAIN_ENTRYCALL_H
 #define RUNTIME_TRAIN_ENTRYCALL_H
 
+#include "runtime/core/NonFinite.h"
 #include "runtime/core/Session.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/train/Trainer.h"
@@ -41,7 +42,7 @@ public:
   /// Between them: brings what the next run reads of its batch.
   Result<StagedInputs> stage(const Batch &next);
   /// Replays the last run.
-  Result<Session::NonFinite> findNonFinite() { return session.findNonFinite(entry, inputs); }
+  Result<NonFinite> findNonFinite() { return gradc::findNonFinite(session, entry, inputs); }
 
   float loss() const { return theLoss; }
   std::optional<float> gradientNorm() const {

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_TRAINER_H
 #define RUNTIME_TRAIN_TRAINER_H
 
-#include "runtime/core/Session.h"
+#include "runtime/core/Artifact.h"
 #include "runtime/data/ArraySource.h"
 
 #include <atomic>

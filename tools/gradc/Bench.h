@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_BENCH_H
 #define TOOLS_GRADC_BENCH_H
 
-#include "runtime/core/Session.h"
+#include "runtime/core/Artifact.h"
 #include "tools/gradc/Inputs.h"
 #include "tools/gradc/Peaks.h"
 

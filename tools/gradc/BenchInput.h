@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_BENCHINPUT_H
 #define TOOLS_GRADC_BENCHINPUT_H
 
-#include "runtime/core/Session.h"
+#include "runtime/core/Artifact.h"
 #include "runtime/data/Dataset.h"
 
 namespace gradc {

@@ -1,5 +1,5 @@
 // Opening artifacts: each of the forms, and every kind of damage.
-#include "runtime/core/Session.h"
+#include "runtime/core/Artifact.h"
 #include "test/unit/runtime/TestModel.h"
 
 #include <cstring>

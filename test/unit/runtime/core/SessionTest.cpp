@@ -1,5 +1,6 @@
 // Sessions: the same bits for any number of threads, packed states, stepping, non-finite values.
 #include "runtime/core/Session.h"
+#include "runtime/core/NonFinite.h"
 #include "test/unit/runtime/TestModel.h"
 
 #include <cmath>
@@ -192,7 +193,7 @@ TEST(Session, NamesTheFirstNonFiniteTensor) {
   x[2 * 16 + 5] = 0.5f; // row 2: 2 x + 2 - 3 = 0
   x[1 * 16 + 7] = 1;    // row 1: 2 x + 1 - 3 = 0, the first
   const void *inputs[] = {x.data()};
-  auto found = loaded.session->findNonFinite(loaded.entry("invert"), inputs);
+  auto found = findNonFinite(*loaded.session, loaded.entry("invert"), inputs);
   ASSERT_TRUE(found) << found.status().message();
   EXPECT_EQ(found->node, "n4");
   EXPECT_EQ(found->kernel, "reciprocal");
@@ -205,7 +206,7 @@ TEST(Session, NamesANonFiniteInput) {
   std::vector<float> x = rows();
   x[77] = -std::numeric_limits<float>::quiet_NaN();
   const void *inputs[] = {x.data()};
-  auto found = loaded.session->findNonFinite(loaded.entry("invert"), inputs);
+  auto found = findNonFinite(*loaded.session, loaded.entry("invert"), inputs);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->node, "x");
   EXPECT_EQ(found->kernel, "input");
@@ -217,7 +218,7 @@ TEST(Session, SaysWhenAllIsFinite) {
   Loaded loaded;
   std::vector<float> x(64 * 16, 100);
   const void *inputs[] = {x.data()};
-  auto found = loaded.session->findNonFinite(loaded.entry("invert"), inputs);
+  auto found = findNonFinite(*loaded.session, loaded.entry("invert"), inputs);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.status().message(), "the replay of entry invert gives finite values only");
 }

@@ -257,7 +257,9 @@ TEST_F(TrainerTest, DataFolder) {
 }
 
 TEST_F(TrainerTest, FieldsInMemoryTakeTheFilesPlace) {
-  auto fromFiles = train({.steps = 9});
+  TrainOptions options;
+  options.steps = 9;
+  auto fromFiles = train(options);
   ASSERT_TRUE(fromFiles.ok()) << fromFiles.status().message();
   // What digits.npz holds, of which the job selects the same rows.
   std::vector<uint8_t> images(60 * 4);
@@ -268,8 +270,6 @@ TEST_F(TrainerTest, FieldsInMemoryTakeTheFilesPlace) {
   auto bytes = [](const auto &values) {
     return reinterpret_cast<const std::byte *>(values.data());
   };
-  TrainOptions options;
-  options.steps = 9;
   options.fields = {{{"images", GRADC_U8, {2, 2}}, 60, bytes(images), nullptr},
                     {{"labels", GRADC_I64, {}}, 60, bytes(labels), nullptr}};
   auto fromMemory = train(options);

@@ -1,0 +1,49 @@
+// A loaded artifact.
+#ifndef RUNTIME_CORE_ARTIFACT_H
+#define RUNTIME_CORE_ARTIFACT_H
+
+#include "runtime/core/Status.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gradc {
+
+/// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when
+/// it is opened (magic, version, bounds of every range, hash), so that access needs no checks.
+class Artifact {
+public:
+  /// Maps the file: a bare artifact, or an executable or shared library that carries one.
+  static Result<std::shared_ptr<Artifact>> open(const std::string &path);
+  /// Bytes that outlive the artifact, aligned to 8.
+  static Result<std::shared_ptr<Artifact>> fromMemory(std::span<const std::byte> bytes);
+  ~Artifact();
+
+  /// Gives back the memory of what was read of a file; it is read again where it is wanted.
+  void releasePages() const;
+
+  const gradc_artifact_header &header() const;
+  std::string_view string(gradc_string offset) const;
+  /// The elements of a range: `artifact.elements<gradc_artifact_state>(header().states)`.
+  template <typename T> std::span<const T> elements(gradc_range range) const {
+    return {reinterpret_cast<const T *>(base + range.offset), size_t(range.count)};
+  }
+  std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
+  std::span<const gradc_artifact_state> states() const;
+  std::span<const gradc_artifact_level> levels() const;
+
+private:
+  Artifact() = default;
+  const std::byte *base = nullptr;
+  size_t size = 0;
+  void *mapping = nullptr; // of the whole file, when a file was opened
+  size_t mappingBytes = 0;
+};
+
+} // namespace gradc
+
+#endif
