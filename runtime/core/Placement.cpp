@@ -32,41 +32,37 @@ bool isCuda(std::string_view level) { return level.starts_with("cuda:"); }
 
 } // namespace
 
-Result<Placement> gradc::placeOnHost(const Artifact &artifact, const SessionOptions &options) {
+Result<Placement> gradc::placeOnHost(const Artifact &artifact, const SessionOptions &options,
+                                     const std::string &whyNotGpu) {
   auto host = createHostDevice(options.threads);
   if (!host)
     return host.status();
   auto level = chooseLevel(artifact, **host, options.level);
   if (!level)
     return level.status();
-  return Placement{std::move(*host), *level, ""};
+  return Placement{std::move(*host), *level,
+                   whyNotGpu.empty() ? "" : "the GPU is not used: " + whyNotGpu};
 }
 
 Result<Placement> gradc::placeSession(const Artifact &artifact, const SessionOptions &options) {
   bool cuda = false, cpu = false;
   for (const gradc_artifact_level &level : artifact.levels())
     (isCuda(artifact.string(level.name)) ? cuda : cpu) = true;
-  std::string note;
-  if (cuda && (options.level.empty() || isCuda(options.level))) {
-    auto device = createCudaDevice
-                      ? createCudaDevice()
-                      : Status(Code::doesNotFit, "this program was linked without GPUs");
-    Status failure = device.status();
-    if (device) {
-      auto level = chooseLevel(artifact, **device, options.level);
-      failure = level.status();
-      if (level) {
-        note = text("runs on ", (*device)->describe());
-        return Placement{std::move(*device), *level, std::move(note)};
-      }
+  if (!cuda || (!options.level.empty() && !isCuda(options.level)))
+    return placeOnHost(artifact, options);
+  auto device = createCudaDevice ? createCudaDevice()
+                                 : Status(Code::doesNotFit, "this program was linked without GPUs");
+  Status failure = device.status();
+  bool hasInstead = cpu && options.level.empty();
+  if (device) {
+    auto level = chooseLevel(artifact, **device, options.level);
+    failure = level.status();
+    if (level) {
+      std::string note = text("runs on ", (*device)->describe());
+      return Placement{std::move(*device), *level, std::move(note), hasInstead};
     }
-    if (!cpu || !options.level.empty())
-      return Status(failure.code() == Code::usage ? Code::usage : Code::doesNotFit,
-                    failure.message());
-    note = text("the GPU is not used: ", failure.message());
   }
-  auto placed = placeOnHost(artifact, options);
-  if (placed)
-    placed->note = std::move(note);
-  return placed;
+  if (hasInstead)
+    return placeOnHost(artifact, options, failure.message());
+  return Status(failure.code() == Code::usage ? Code::usage : Code::doesNotFit, failure.message());
 }

@@ -11,14 +11,16 @@ namespace gradc {
 struct Placement {
   std::unique_ptr<Device> device;
   const gradc_artifact_level *level = nullptr;
-  std::string note; ///< what a person would not expect of it
+  std::string note;        ///< what a person would not expect of it
+  bool hasInstead = false; ///< the CPUs could take its place
 };
 
 /// The GPU, where the artifact has code for one and there is one; else the CPUs. Who names a CUDA
 /// level, or has code for nothing else, does not get the CPUs instead: `doesNotFit`.
 Result<Placement> placeSession(const Artifact &artifact, const SessionOptions &options);
-/// The CPUs, whatever else there is.
-Result<Placement> placeOnHost(const Artifact &artifact, const SessionOptions &options);
+/// The CPUs, whatever else there is. `whyNotGpu`: said of it; empty where none was looked for.
+Result<Placement> placeOnHost(const Artifact &artifact, const SessionOptions &options,
+                              const std::string &whyNotGpu = "");
 
 } // namespace gradc
 

@@ -27,7 +27,7 @@ struct Access {
 
 Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
-    : spaces(spaces) {
+    : device(device), spaces(spaces) {
   inputs.resize(entry.inputs.count);
   uint64_t outputBytes = 0;
   for (const auto &port : artifact.elements<gradc_artifact_port>(entry.outputs)) {

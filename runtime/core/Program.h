@@ -21,6 +21,12 @@ public:
   Program(const Artifact &artifact, const gradc_artifact_level &level,
           const gradc_artifact_entry &entry, const Spaces &spaces, Device &device);
 
+  Program(Program &&) = default;
+  ~Program() {
+    if (!launchList.empty())
+      device.forget(launchList);
+  }
+
   /// False: the device has no memory for the outputs.
   bool ok() const { return outputs.data() != nullptr; }
   std::span<const Launch> launches() const { return launchList; }
@@ -37,6 +43,7 @@ private:
 
   void planWaits(const Artifact &artifact, std::span<const gradc_artifact_launch> launches);
 
+  Device &device;
   Spaces spaces;
   std::vector<std::byte *> inputs;
   DeviceMemory outputs; ///< of slices in the output space

@@ -22,12 +22,12 @@ public:
                                             [this](auto &&...call) { return runOnce(call...); }) {}
 
   Status prepare(bool onlyConstants = false);
+  /// Whether `prepare` failed for want of libraries that somebody asked for.
+  bool lacksLibraries() const { return librariesAreMissing; }
 
   const Artifact &artifact() const override { return *theArtifact; }
   const gradc_artifact_level &level() const override { return theLevel; }
-  std::string placement() const override {
-    return libraries.note.empty() ? note : text(note, "; ", libraries.note);
-  }
+  std::string placement() const override;
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
@@ -88,16 +88,25 @@ private:
   std::unique_ptr<Image> image;
   std::vector<void *> kernels;
   LibraryCalls libraries; // one call a kernel
+  bool librariesAreMissing = false;
   StateMemory states;
   DeviceMemory arena;
-  std::unordered_map<const gradc_artifact_entry *, Bound> programs;
-  uint64_t stagings = 0;             // so far
-  Program *steppedProgram = nullptr; // by begin
+  std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
+  uint64_t stagings = 0;                                            // so far
+  Program *steppedProgram = nullptr;                                // by begin
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
   std::vector<int64_t> times;              // of the last profiled run's launches
   std::unique_ptr<DeviceSession> hostSide; // by onHost
 };
+
+std::string DeviceSession::placement() const {
+  std::string all = note;
+  for (const std::string &more : {libraries.note, device->note()})
+    if (!more.empty())
+      appendText(all, text(all.empty() ? "" : "; ", more));
+  return all;
+}
 
 Status DeviceSession::prepare(bool onlyConstants) {
   if (Status loaded = loadKernels(); !loaded.ok())
@@ -154,6 +163,7 @@ Status DeviceSession::prepareCalls(uint64_t mostWorkspace) {
     wanted.push_back(call.empty() ? nullptr : call.data());
   }
   auto prepared = device->prepareCalls(wanted, mostWorkspace);
+  librariesAreMissing = !prepared;
   if (prepared)
     libraries = std::move(*prepared);
   return prepared.status();
@@ -260,8 +270,10 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     if (outputs[i])
       if (Status s = device->copyOut(outputs[i], program.resolve(results[i].slice),
                                      results[i].tensor.bytes);
-          !s.ok())
+          !s.ok()) {
+        (void)device->synchronize(); // no copy under way finds its output gone
         return s;
+      }
   return {};
 }
 
@@ -312,8 +324,18 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact>
   auto placed = placeSession(*artifact, options);
   if (!placed)
     return placed.status();
-  auto session = std::make_unique<DeviceSession>(std::move(artifact), std::move(*placed));
-  if (Status ready = session->prepare(); !ready.ok())
+  bool hasInstead = placed->hasInstead;
+  auto session = std::make_unique<DeviceSession>(artifact, std::move(*placed));
+  Status ready = session->prepare();
+  if (!ready.ok() && hasInstead && !session->lacksLibraries()) {
+    session.reset();
+    placed = placeOnHost(*artifact, options, ready.message());
+    if (!placed)
+      return placed.status();
+    session = std::make_unique<DeviceSession>(std::move(artifact), std::move(*placed));
+    ready = session->prepare();
+  }
+  if (!ready.ok())
     return ready;
   return std::unique_ptr<Session>(std::move(session));
 }

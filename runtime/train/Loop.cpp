@@ -97,12 +97,19 @@ Status Loop::prepare(const Checkpoint *resume) {
 
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
   input.emplace(log, *progress);
-  if (std::string placement = session.placement(); !placement.empty())
-    progress->print(placement);
+  sayPlacement();
   sayWhatIsLeftOut("training", dataset, job.data);
   if (evaluation)
     sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
   return {};
+}
+
+/// Once, and again when it has changed since.
+void Loop::sayPlacement() {
+  std::string placement = session.placement();
+  if (placement != saidPlacement)
+    progress->print(placement);
+  saidPlacement = std::move(placement);
 }
 
 void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {
@@ -120,6 +127,7 @@ Result<TrainSummary> Loop::run() {
       .string("level", session.artifact().string(session.level().name));
   Clock::time_point begin = Clock::now();
   Status status = trainSteps();
+  sayPlacement();
   summary.seconds = millisecondsBetween(begin, Clock::now()) / 1e3;
   summary.steps = done;
   if (summary.seconds > 0)

@@ -42,6 +42,7 @@ private:
   void traceStep(const EntryCall &call, Clock::time_point begin, Clock::time_point fetched,
                  Clock::time_point end);
   template <typename Work> Status traced(const char *name, Work &&work);
+  void sayPlacement();
   Status stopForNonFinite(EntryCall &call);
   /// How many epochs there are is known before; how many steps that takes may be not.
   bool isLast(int64_t steps, Position position) const {
@@ -58,6 +59,7 @@ private:
   Log log;
   Trace trace;
   std::optional<Progress> progress;
+  std::string saidPlacement;
   std::optional<InputWatch> input;
   std::vector<InputSpan> inputSpans;
   CheckpointFolder checkpoints{""};

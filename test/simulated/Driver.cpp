@@ -21,6 +21,7 @@ enum Error {
   invalidValue = 1,
   outOfMemory = 2,
   invalidImage = 200,
+  noContext = 201,
   notFound = 500,
   notReady = 600,
   launchFailed = 719
@@ -88,6 +89,7 @@ std::map<uintptr_t, uint64_t> allocations;
 uint64_t allocated = 0;
 std::string lastFailure;
 std::vector<Stream *> streams;
+thread_local std::vector<void *> contexts; // the last one is current
 
 Stream *streamOf(void *handle) { return static_cast<Stream *>(handle); }
 
@@ -124,6 +126,9 @@ int cuGetErrorString(int error, const char **text) {
     break;
   case outOfMemory:
     *text = "out of memory";
+    break;
+  case noContext:
+    *text = "invalid device context";
     break;
   case invalidImage:
     *text = "device kernel image is invalid";
@@ -167,9 +172,21 @@ int cuDevicePrimaryCtxRetain(void **context, int) {
   return ok;
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return ok; }
-int cuCtxSetCurrent(void *) { return ok; }
+int cuCtxPushCurrent_v2(void *context) {
+  contexts.push_back(context);
+  return ok;
+}
+int cuCtxPopCurrent_v2(void **context) {
+  if (contexts.empty())
+    return noContext;
+  *context = contexts.back();
+  contexts.pop_back();
+  return ok;
+}
 
 int cuModuleLoadData(void **module, const void *image) {
+  if (contexts.empty())
+    return noContext;
   uint32_t header[5];
   std::memcpy(header, image, sizeof header);
   if (header[0] != 0x0b17c0de) {
@@ -186,16 +203,22 @@ int cuModuleLoadData(void **module, const void *image) {
   return ok;
 }
 int cuModuleUnload(void *module) {
+  if (contexts.empty())
+    return noContext;
   delete static_cast<Module *>(module);
   return ok;
 }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
+  if (contexts.empty())
+    return noContext;
   const Kernel *kernel = static_cast<Module *>(module)->find(name);
   *function = const_cast<Kernel *>(kernel);
   return kernel ? ok : notFound;
 }
 
 int cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
+  if (contexts.empty())
+    return noContext;
   if (bytes == 0 || allocated + bytes > settings().memory)
     return bytes ? outOfMemory : invalidValue;
   void *at = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -207,6 +230,8 @@ int cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   return ok;
 }
 int cuMemFree_v2(uint64_t memory) {
+  if (contexts.empty())
+    return noContext;
   for (Stream *stream : streams)
     if (int error = stream->drain())
       return error;
@@ -221,26 +246,36 @@ int cuMemFree_v2(uint64_t memory) {
   return ok;
 }
 int cuMemAllocHost_v2(void **memory, size_t bytes) {
+  if (contexts.empty())
+    return noContext;
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   return *memory ? ok : outOfMemory;
 }
 int cuMemFreeHost(void *memory) {
+  if (contexts.empty())
+    return noContext;
   std::free(memory);
   return ok;
 }
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t count, void *stream) {
+  if (contexts.empty())
+    return noContext;
   return streamOf(stream)->add([=] {
     std::memset(reinterpret_cast<void *>(to), byte, count);
     return ok;
   });
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  if (contexts.empty())
+    return noContext;
   return streamOf(stream)->add([=] {
     std::memcpy(reinterpret_cast<void *>(to), from, bytes);
     return ok;
   });
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+  if (contexts.empty())
+    return noContext;
   return streamOf(stream)->add([=] {
     std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
     return ok;
@@ -248,6 +283,8 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
 }
 
 int cuStreamCreate(void **stream, unsigned) {
+  if (contexts.empty())
+    return noContext;
   streams.push_back(new Stream);
   *stream = streams.back();
   return ok;
@@ -272,6 +309,8 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
   return ok;
 }
 int cuGraphLaunch(void *executable, void *stream) {
+  if (contexts.empty())
+    return noContext;
   for (const Work &work : static_cast<Graph *>(executable)->work)
     streamOf(stream)->add(work);
   return ok;
@@ -286,6 +325,8 @@ int cuGraphDestroy(void *graph) {
 }
 
 int cuEventCreate(void **event, unsigned) {
+  if (contexts.empty())
+    return noContext;
   *event = new Event;
   return ok;
 }
@@ -315,6 +356,8 @@ int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
 int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                    unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters,
                    void **extra) {
+  if (contexts.empty())
+    return noContext;
   const Kernel &kernel = *static_cast<Kernel *>(function);
   // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END: the only way that gradc takes.
   auto tag = [&](int i) { return reinterpret_cast<uintptr_t>(extra[i]); };

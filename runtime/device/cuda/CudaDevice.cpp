@@ -1,8 +1,9 @@
 // A CUDA GPU: one stream in which copies and launches follow each other, and one for copies beside
-// them; an entry's launches are captured in a graph once and started with one call from then on.
+// them.
 #include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
-#include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Context.h"
+#include "runtime/device/cuda/Graphs.h"
 #include "runtime/device/cuda/Libraries.h"
 #include "runtime/device/cuda/PinnedMemory.h"
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 using namespace gradc;
+using cuda::Context;
 using cuda::Driver;
 using cuda::Handle;
 
@@ -20,16 +22,20 @@ namespace {
 
 class CudaImage final : public Image {
 public:
-  CudaImage(std::shared_ptr<const Driver> driver, Handle module)
-      : driver(std::move(driver)), module(module) {}
-  ~CudaImage() override { driver->moduleUnload(module); }
+  CudaImage(std::shared_ptr<const Context> context, Handle module)
+      : context(std::move(context)), module(module) {}
+  ~CudaImage() override {
+    auto scope = context->enter();
+    context->driver->moduleUnload(module);
+  }
   void *findKernel(const char *symbol) const override {
+    auto scope = context->enter();
     Handle function = nullptr;
-    return driver->moduleGetFunction(&function, module, symbol) == 0 ? function : nullptr;
+    return context->driver->moduleGetFunction(&function, module, symbol) == 0 ? function : nullptr;
   }
 
 private:
-  std::shared_ptr<const Driver> driver;
+  std::shared_ptr<const Context> context;
   Handle module;
 };
 
@@ -40,18 +46,11 @@ struct Pinned {
   Handle released = nullptr; ///< event: the copy out of it has ended
 };
 
-/// An entry's launches, captured with their slices: of inputs there are two copies, one for the
-/// step under way and one for the next.
-struct Captured {
-  const Launch *launches;
-  size_t count;
-  std::vector<const void *> slices;
-  Handle executable;
-};
-
 class CudaDevice final : public Device {
 public:
-  explicit CudaDevice(std::shared_ptr<const Driver> driver) : driver(std::move(driver)) {}
+  explicit CudaDevice(std::shared_ptr<const Driver> driver)
+      : driver(std::move(driver)),
+        graphs(*this->driver, [this](const Launch &launch) { return enqueue(launch); }) {}
   ~CudaDevice() override;
   Status start();
 
@@ -65,19 +64,22 @@ public:
   Status copyOut(void *host, const void *device, uint64_t bytes) override;
   Status copyInBeside(void *device, const void *host, uint64_t bytes) override;
   std::shared_ptr<HostMemory> hostMemory() override { return pinned; }
-  bool isIdle() override { return driver->streamQuery(stream) == 0; }
+  bool isIdle() override;
   Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) override;
   Result<LibraryCalls> prepareCalls(std::span<const gradc_artifact_call *const> wanted,
                                     uint64_t mostWorkspace) override {
+    auto scope = context->enter();
     return libraries.prepare(wanted, mostWorkspace);
   }
   void setWorkspace(void *memory) override { workspace = memory; }
   Status launch(std::span<const Launch> launches, int64_t *times) override;
+  void forget(std::span<const Launch> launches) override;
+  std::string note() const override;
   Status synchronize() override;
 
 private:
   static constexpr size_t chunk = 4 << 20; // of a copy through pinned memory
-  static constexpr size_t landing = 4096;  // bytes that a step may give back
+  static constexpr size_t room = 4096;     // of a step's small copies, in each direction
 
   static cuda::Address addressOf(const void *memory) {
     return reinterpret_cast<cuda::Address>(memory);
@@ -86,36 +88,36 @@ private:
   Status copyBuffered(void *device, const void *host, uint64_t bytes, Handle along);
   Status enqueue(const Launch &launch);
   Status runTimed(std::span<const Launch> launches, int64_t *times);
-  Result<Handle> graphOf(std::span<const Launch> launches);
-  static size_t countSlices(std::span<const Launch> launches);
 
   std::shared_ptr<const Driver> driver;
-  cuda::Device device = 0;
-  Handle context = nullptr, stream = nullptr, copies = nullptr;
+  std::shared_ptr<const Context> context; ///< entered by every call from outside
+  Handle stream = nullptr, copies = nullptr;
   std::string name;
   int sm = 0;
   std::shared_ptr<cuda::PinnedMemory> pinned;
   Pinned in[2];
   unsigned nextIn = 0;
-  std::byte *landed = nullptr; ///< pinned
-  size_t landedBytes = 0;
+  std::byte *leaving = nullptr, *landed = nullptr; ///< pinned: small copies in, and out
+  size_t leavingBytes = 0, landedBytes = 0;        ///< since the last `synchronize`
   struct Pending {
     void *host;
     size_t offset, bytes;
   };
   std::vector<Pending> pending;
-  std::vector<Captured> graphs;
+  cuda::Graphs graphs;
   std::vector<Handle> events;
   cuda::Libraries libraries;
   void *workspace = nullptr; ///< of library calls
 };
 
 CudaDevice::~CudaDevice() {
+  if (!context)
+    return;
+  auto scope = context->enter();
   for (Handle one : {copies, stream})
     if (one)
       driver->streamSynchronize(one);
-  for (Captured &graph : graphs)
-    driver->graphExecDestroy(graph.executable);
+  graphs.clear();
   libraries.close();
   for (Handle event : events)
     driver->eventDestroy(event);
@@ -125,13 +127,11 @@ CudaDevice::~CudaDevice() {
     if (buffer.released)
       driver->eventDestroy(buffer.released);
   }
-  if (landed)
-    driver->memFreeHost(landed);
+  if (leaving)
+    driver->memFreeHost(leaving);
   for (Handle one : {copies, stream})
     if (one)
       driver->streamDestroy(one);
-  if (context)
-    driver->primaryCtxRelease(device);
 }
 
 Status CudaDevice::start() {
@@ -141,25 +141,36 @@ Status CudaDevice::start() {
     return s;
   if (count == 0)
     return Status::error("no CUDA device: the driver is there and finds none");
+  // 1. Which one it is.
+  cuda::Device device = 0;
   char deviceName[256] = "";
-  void *memory = nullptr;
   for (auto [code, what] :
        {std::pair(driver->deviceGet(&device, 0), "cannot open CUDA device 0"),
         std::pair(driver->deviceGetName(deviceName, sizeof deviceName, device), "cannot name it"),
         std::pair(driver->deviceGetAttribute(&major, cuda::computeMajor, device),
                   "cannot tell its compute capability"),
         std::pair(driver->deviceGetAttribute(&minor, cuda::computeMinor, device),
-                  "cannot tell its compute capability"),
-        std::pair(driver->primaryCtxRetain(&context, device), "cannot use the CUDA device"),
-        std::pair(driver->ctxSetCurrent(context), "cannot use the CUDA device"),
-        std::pair(driver->streamCreate(&stream, 1 /*apart from the default stream*/),
-                  "cannot create a CUDA stream"),
-        std::pair(driver->streamCreate(&copies, 1), "cannot create a CUDA stream"),
-        std::pair(driver->memAllocHost(&memory, landing), "no pinned memory")})
+                  "cannot tell its compute capability")})
     if (Status s = driver->check(code, what); !s.ok())
       return s;
-  landed = static_cast<std::byte *>(memory);
-  pinned = std::make_shared<cuda::PinnedMemory>(driver, context);
+
+  // 2. What is kept of it.
+  auto retained = Context::retain(driver, device);
+  if (!retained)
+    return retained.status();
+  context = std::move(*retained);
+  auto scope = context->enter();
+  void *memory = nullptr;
+  for (auto [code, what] :
+       {std::pair(driver->streamCreate(&stream, 1 /*apart from the default stream*/),
+                  "cannot create a CUDA stream"),
+        std::pair(driver->streamCreate(&copies, 1), "cannot create a CUDA stream"),
+        std::pair(driver->memAllocHost(&memory, 2 * room), "no pinned memory")})
+    if (Status s = driver->check(code, what); !s.ok())
+      return s;
+  leaving = static_cast<std::byte *>(memory);
+  landed = leaving + room;
+  pinned = std::make_shared<cuda::PinnedMemory>(context);
   name = deviceName;
   sm = 10 * major + minor;
   return {};
@@ -180,7 +191,13 @@ std::string CudaDevice::describe() const {
   return text(name, " (cuda:sm_", sm, ", driver for CUDA ", driver->versionText(), ')');
 }
 
+bool CudaDevice::isIdle() {
+  auto scope = context->enter();
+  return driver->streamQuery(stream) == 0 && driver->streamQuery(copies) == 0;
+}
+
 void *CudaDevice::allocate(uint64_t bytes) {
+  auto scope = context->enter();
   cuda::Address memory = 0;
   bytes = std::max<uint64_t>(bytes, 1);
   if (driver->memAlloc(&memory, bytes) != 0)
@@ -194,7 +211,9 @@ void *CudaDevice::allocate(uint64_t bytes) {
 }
 
 void CudaDevice::release(void *memory, uint64_t) {
-  driver->streamSynchronize(stream);
+  auto scope = context->enter();
+  for (Handle one : {copies, stream})
+    driver->streamSynchronize(one);
   driver->memFree(addressOf(memory));
 }
 
@@ -222,10 +241,19 @@ Status CudaDevice::reserve(Pinned &buffer, size_t bytes) {
 }
 
 Status CudaDevice::copyIn(void *to, const void *host, uint64_t bytes) {
-  return copyBuffered(to, host, bytes, stream);
+  auto scope = context->enter();
+  if (bytes > room - leavingBytes)
+    return copyBuffered(to, host, bytes, stream);
+  // Scalars of a step: a piece of memory each, so that none waits for another's copy.
+  std::byte *from = leaving + leavingBytes;
+  leavingBytes += bytes;
+  std::memcpy(from, host, bytes);
+  return driver->check(driver->copyIn(addressOf(to), from, bytes, stream),
+                       "cannot copy to the GPU");
 }
 
 Status CudaDevice::copyInBeside(void *to, const void *host, uint64_t bytes) {
+  auto scope = context->enter();
   if (!pinned->holds(host, bytes))
     return copyBuffered(to, host, bytes, copies);
   return driver->check(driver->copyIn(addressOf(to), host, bytes, copies),
@@ -251,7 +279,8 @@ Status CudaDevice::copyBuffered(void *to, const void *host, uint64_t bytes, Hand
 }
 
 Status CudaDevice::copyOut(void *host, const void *from, uint64_t bytes) {
-  bool fits = bytes <= landing - landedBytes;
+  auto scope = context->enter();
+  bool fits = bytes <= room - landedBytes;
   void *to = fits ? landed + landedBytes : host;
   if (Status s = driver->check(driver->copyOut(to, addressOf(from), bytes, stream),
                                "cannot copy from the GPU");
@@ -263,6 +292,7 @@ Status CudaDevice::copyOut(void *host, const void *from, uint64_t bytes) {
 }
 
 Status CudaDevice::synchronize() {
+  auto scope = context->enter();
   Status s = driver->check(driver->streamSynchronize(stream), "a step failed on the GPU");
   if (s.ok())
     s = driver->check(driver->streamSynchronize(copies), "a copy failed");
@@ -270,17 +300,18 @@ Status CudaDevice::synchronize() {
     if (s.ok())
       std::memcpy(copy.host, landed + copy.offset, copy.bytes);
   pending.clear();
-  landedBytes = 0;
+  leavingBytes = landedBytes = 0;
   return s;
 }
 
 Result<std::unique_ptr<Image>> CudaDevice::load(std::span<const std::byte> code) {
+  auto scope = context->enter();
   Handle module = nullptr;
   if (Status s = driver->check(driver->moduleLoadData(&module, code.data()),
                                "cannot load the GPU kernels");
       !s.ok())
-    return s;
-  return std::unique_ptr<Image>(new CudaImage(driver, module));
+    return Status::error(text(s.message(), " on ", describe()));
+  return std::unique_ptr<Image>(new CudaImage(context, module));
 }
 
 Status CudaDevice::enqueue(const Launch &launch) {
@@ -298,64 +329,19 @@ Status CudaDevice::enqueue(const Launch &launch) {
 }
 
 Status CudaDevice::launch(std::span<const Launch> launches, int64_t *times) {
-  if (times)
-    return runTimed(launches, times);
-  if (launches.size() < 2) {
-    for (const Launch &one : launches)
-      if (Status s = enqueue(one); !s.ok())
-        return s;
-    return {};
-  }
-  auto graph = graphOf(launches);
-  if (!graph)
-    return graph.status();
-  return driver->check(driver->graphLaunch(*graph, stream), "cannot launch a step");
+  auto scope = context->enter();
+  return times ? runTimed(launches, times) : graphs.start(launches, stream);
 }
 
-size_t CudaDevice::countSlices(std::span<const Launch> launches) {
-  size_t count = 0;
-  for (const Launch &launch : launches)
-    count += launch.sliceCount;
-  return count;
+void CudaDevice::forget(std::span<const Launch> launches) {
+  auto scope = context->enter();
+  graphs.forget(launches);
 }
 
-Result<Handle> CudaDevice::graphOf(std::span<const Launch> launches) {
-  // 1. Captured before? An entry's slices lie behind each other.
-  const void *const *slices = launches.front().slices;
-  size_t count = countSlices(launches);
-  std::vector<std::vector<Captured>::iterator> known;
-  for (auto at = graphs.begin(); at != graphs.end(); ++at) {
-    if (at->launches != launches.data() || at->count != launches.size())
-      continue;
-    if (std::equal(at->slices.begin(), at->slices.end(), slices, slices + count))
-      return at->executable;
-    known.push_back(at);
-  }
-  if (known.size() == 2) {
-    driver->graphExecDestroy(known.front()->executable);
-    graphs.erase(known.front());
-  }
-
-  // 2. What is enqueued while the stream captures becomes the graph. A library may load its code at
-  // its first call: only a relaxed capture lets it.
-  if (Status s =
-          driver->check(driver->streamBeginCapture(stream, 2 /*relaxed*/), "cannot capture a step");
-      !s.ok())
-    return s;
-  Status enqueued;
-  for (size_t i = 0; i < launches.size() && enqueued.ok(); ++i)
-    enqueued = enqueue(launches[i]);
-  Handle graph = nullptr, executable = nullptr;
-  Status ended = driver->check(driver->streamEndCapture(stream, &graph), "cannot capture a step");
-  if (!enqueued.ok() || !ended.ok())
-    return enqueued.ok() ? ended : enqueued;
-  Status made = driver->check(driver->graphInstantiate(&executable, graph, 0),
-                              "cannot make a graph of a step");
-  driver->graphDestroy(graph);
-  if (!made.ok())
-    return made;
-  graphs.push_back({launches.data(), launches.size(), {slices, slices + count}, executable});
-  return executable;
+std::string CudaDevice::note() const {
+  return graphs.problem().empty()
+             ? ""
+             : text("launches go one by one, not as a graph: ", graphs.problem());
 }
 
 /// An event before each launch and one behind the last.

@@ -25,7 +25,7 @@ Driver::~Driver() {
 Status Driver::load() {
   const char *named = getenv("GRADC_LIBCUDA");
   const char *file = named && *named ? named : "libcuda.so.1";
-  library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  library = dlopen(file, keptOpen);
   if (!library)
     return Status::error(text("no CUDA driver: ", dlerror()));
 #define GRADC_CUDA_SYMBOL(member, symbol, parameters) {symbol, reinterpret_cast<void **>(&member)},

@@ -42,7 +42,8 @@ constexpr int oldestDriver = 12000;
   CALL(deviceTotalMem, "cuDeviceTotalMem_v2", (size_t *bytes, Device device))                      \
   CALL(primaryCtxRetain, "cuDevicePrimaryCtxRetain", (Handle * context, Device device))            \
   CALL(primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (Device device))                         \
-  CALL(ctxSetCurrent, "cuCtxSetCurrent", (Handle context))                                         \
+  CALL(ctxPushCurrent, "cuCtxPushCurrent_v2", (Handle context))                                    \
+  CALL(ctxPopCurrent, "cuCtxPopCurrent_v2", (Handle * context))                                    \
   CALL(moduleLoadData, "cuModuleLoadData", (Handle * module, const void *image))                   \
   CALL(moduleUnload, "cuModuleUnload", (Handle module))                                            \
   CALL(moduleGetFunction, "cuModuleGetFunction",                                                   \

@@ -20,9 +20,7 @@ template <typename T> static Status openAndStart(std::unique_ptr<Library> &libra
   if (library)
     return {};
   auto opened = std::make_unique<T>();
-  Status status = opened->open();
-  if (status.ok())
-    status = opened->start();
+  Status status = opened->openAndStart();
   if (status.ok())
     library = std::move(opened);
   return status;

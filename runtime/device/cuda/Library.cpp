@@ -3,7 +3,7 @@
 #include "runtime/core/Text.h"
 
 #include <cstdlib>
-#include <dlfcn.h>
+#include <utility>
 
 namespace gradc::cuda {
 
@@ -31,23 +31,36 @@ Library::~Library() {
     dlclose(object);
 }
 
-Status Library::open() {
-  // 1. The file. Where none is there, the newest is the one to get.
+Status Library::open() { return open(/*starts=*/false); }
+Status Library::openAndStart() { return open(/*starts=*/true); }
+
+Status Library::open(bool starts) {
   const char *named = getenv(wanted.variable);
-  std::string missing;
+  // Of several failures the first tells most: that of the newest file, or of one that is there.
+  Status failure;
+  bool wasThere = false;
   for (const char *file :
        named && *named ? std::span<const char *const>(&named, 1) : wanted.files) {
-    path = file;
-    object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (object)
-      break;
-    if (missing.empty())
-      missing = dlerror();
+    Status opened = openFile(file);
+    if (opened.ok() && starts)
+      opened = start();
+    if (opened.ok())
+      return opened;
+    if (failure.ok() || (object && !wasThere))
+      failure = opened;
+    if (object) {
+      wasThere = true;
+      dlclose(std::exchange(object, nullptr));
+    }
   }
-  if (!object)
-    return Status::error(missing);
+  return failure;
+}
 
-  // 2. What is in it.
+Status Library::openFile(const char *file) {
+  path = file;
+  object = dlopen(file, keptOpen);
+  if (!object)
+    return Status::error(dlerror());
   std::string needed = text(", expected version ", oldestVersion(), " or newer");
   std::string lacking;
   auto find = [&](const char *function) {
@@ -72,7 +85,10 @@ Status Library::open() {
 
 Status Library::start() {
   int failed = create(&handle);
-  return failed ? Status::error(text(path, " does not start (error ", failed, ')')) : Status();
+  if (failed == 0)
+    return {};
+  handle = nullptr;
+  return Status::error(text(path, " does not start (error ", failed, ')'));
 }
 
 } // namespace gradc::cuda

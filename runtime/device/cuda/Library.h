@@ -6,6 +6,7 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstdint>
+#include <dlfcn.h>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,10 @@ public:
 
   uint64_t workspaceBytes = 0;
 };
+
+/// Flags for dlopen: what CUDA's libraries keep for each thread and for the process' end must not
+/// go with the last session.
+constexpr int keptOpen = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
 
 /// A function of a library, and the pointer that is to lead there.
 struct Symbol {
@@ -51,8 +56,11 @@ public:
 
   /// The failure says what was looked for and what was found.
   Status open();
-  /// Prepares it for the current CUDA context.
+  /// Prepares what was opened for the current CUDA context.
   Status start();
+  /// Both. A file that does not start, since it is newer than the driver, say, makes room for the
+  /// next.
+  Status openAndStart();
   /// A call that needs at most so much workspace; the failure says why the library has none, and
   /// then `prepared` is not to be used.
   virtual Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
@@ -69,6 +77,8 @@ public:
 private:
   /// What else is looked up.
   virtual std::vector<Symbol> symbols() = 0;
+  Status open(bool starts);
+  Status openFile(const char *file);
 
   const WantedLibrary wanted;
   void *object = nullptr; ///< dlopen's

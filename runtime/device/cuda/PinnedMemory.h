@@ -3,7 +3,7 @@
 #define RUNTIME_DEVICE_CUDA_PINNEDMEMORY_H
 
 #include "runtime/core/HostMemory.h"
-#include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Context.h"
 
 #include <map>
 
@@ -12,13 +12,12 @@ namespace gradc::cuda {
 /// Pageable where the driver has no more of the other kind.
 class PinnedMemory final : public HostMemory {
 public:
-  PinnedMemory(std::shared_ptr<const Driver> driver, Handle context)
-      : driver(std::move(driver)), context(context) {}
+  explicit PinnedMemory(std::shared_ptr<const Context> context) : context(std::move(context)) {}
 
   void *allocate(size_t bytes) override {
     void *memory = nullptr;
-    driver->ctxSetCurrent(context);
-    if (driver->memAllocHost(&memory, bytes) != 0)
+    auto scope = context->enter();
+    if (context->driver->memAllocHost(&memory, bytes) != 0)
       return pageable.allocate(bytes);
     pinned[static_cast<const std::byte *>(memory)] = bytes;
     return memory;
@@ -26,8 +25,8 @@ public:
   void release(void *memory) override {
     if (pinned.erase(static_cast<const std::byte *>(memory)) == 0)
       return pageable.release(memory);
-    driver->ctxSetCurrent(context);
-    driver->memFreeHost(memory);
+    auto scope = context->enter();
+    context->driver->memFreeHost(memory);
   }
 
   /// Whether those bytes were allocated here, and pinned.
@@ -41,8 +40,7 @@ public:
   }
 
 private:
-  std::shared_ptr<const Driver> driver;
-  Handle context;
+  std::shared_ptr<const Context> context;
   PageableMemory pageable;
   std::map<const std::byte *, size_t> pinned; ///< bytes of each block, by its begin
 };

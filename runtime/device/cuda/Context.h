@@ -1,0 +1,55 @@
+// A GPU's context: what the driver's calls need to be current on the thread that makes them.
+#ifndef RUNTIME_DEVICE_CUDA_CONTEXT_H
+#define RUNTIME_DEVICE_CUDA_CONTEXT_H
+
+#include "runtime/device/cuda/Driver.h"
+
+namespace gradc::cuda {
+
+/// The device's primary context, which others in this process may use, too. A session may move from
+/// thread to thread, so that whoever calls the driver enters the context first.
+class Context {
+public:
+  static Result<std::shared_ptr<const Context>> retain(std::shared_ptr<const Driver> driver,
+                                                       Device device) {
+    Handle handle = nullptr;
+    if (Status s =
+            driver->check(driver->primaryCtxRetain(&handle, device), "cannot use the CUDA device");
+        !s.ok())
+      return s;
+    return std::shared_ptr<const Context>(new Context(std::move(driver), device, handle));
+  }
+  Context(const Context &) = delete;
+  ~Context() { driver->primaryCtxRelease(device); }
+
+  /// The context is current on this thread until the scope ends; then the one before is again.
+  class Scope {
+  public:
+    explicit Scope(const Context &context)
+        : driver(*context.driver), entered(driver.ctxPushCurrent(context.handle) == 0) {}
+    Scope(const Scope &) = delete;
+    ~Scope() {
+      Handle left = nullptr;
+      if (entered)
+        driver.ctxPopCurrent(&left);
+    }
+
+  private:
+    const Driver &driver;
+    const bool entered; // else the calls that follow say what is wrong
+  };
+  [[nodiscard]] Scope enter() const { return Scope(*this); }
+
+  const std::shared_ptr<const Driver> driver;
+
+private:
+  Context(std::shared_ptr<const Driver> driver, Device device, Handle handle)
+      : driver(std::move(driver)), device(device), handle(handle) {}
+
+  const Device device;
+  const Handle handle;
+};
+
+} // namespace gradc::cuda
+
+#endif

@@ -1,0 +1,54 @@
+// Entries as CUDA graphs: a step is one call of the driver's.
+#ifndef RUNTIME_DEVICE_CUDA_GRAPHS_H
+#define RUNTIME_DEVICE_CUDA_GRAPHS_H
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/Driver.h"
+
+#include <functional>
+#include <list>
+
+namespace gradc::cuda {
+
+/// The launches of entries, captured with their slices. To be called in the current context.
+class Graphs {
+public:
+  /// `enqueue` puts one launch into a stream.
+  Graphs(const Driver &driver, std::function<Status(const Launch &)> enqueue)
+      : driver(driver), enqueue(std::move(enqueue)) {}
+  Graphs(const Graphs &) = delete;
+
+  /// Starts an entry's launches in their order. The first time one by one, which is when libraries
+  /// do what they do once; captured from then on. What cannot be captured goes on one by one.
+  Status start(std::span<const Launch> launches, Handle stream);
+  /// The launches are about to go.
+  void forget(std::span<const Launch> launches);
+  void clear();
+  /// Why an entry is not captured, or empty.
+  const std::string &problem() const { return whyNot; }
+
+private:
+  struct Captured {
+    std::vector<const void *> slices;
+    Handle executable;
+  };
+  struct Entry {
+    const Launch *launches;
+    bool captures = true;
+    /// Oldest first. Of inputs there are two copies, for the step under way and for the next.
+    std::list<Captured> graphs = {};
+  };
+
+  Status startOneByOne(std::span<const Launch> launches);
+  Result<Handle> graphOf(Entry &entry, std::span<const Launch> launches, Handle stream);
+  Result<Handle> capture(std::span<const Launch> launches, Handle stream);
+
+  const Driver &driver;
+  const std::function<Status(const Launch &)> enqueue;
+  std::list<Entry> entries; ///< those that have run
+  std::string whyNot;
+};
+
+} // namespace gradc::cuda
+
+#endif
