@@ -8,6 +8,9 @@
 #include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -17,15 +20,32 @@ namespace gradc {
 
 namespace {
 
-/// Whether a contraction in a library saves more than its own launch and the way of its result
-/// through memory cost. Not measured: f32 on an H200 (67 TFLOP/s, 4.8 TB/s), a quarter of its peak
-/// in generated code, three quarters in a library, 2 us a launch in a graph.
-bool paysToCut(Operation *contraction, RankedTensorType cut) {
+/// Whether a contraction in a library saves more than it costs: a launch, and the way through
+/// memory of `cut`, a result that the kernel goes on with (null: it does not). Not measured: f32 on
+/// an H200 (67 TFLOP/s on 132 multiprocessors, 4.8 TB/s), a quarter of its peak in generated code,
+/// three quarters in a library, 2 us a launch in a graph. Generated code sums a tile of the result
+/// in one block, on one multiprocessor; libraries share long sums among several.
+bool pays(Operation *contraction, RankedTensorType cut) {
   constexpr double peak = 67e12, generated = 0.25, library = 0.75, bandwidth = 4.8e12,
-                   launch = 2e-6;
+                   launch = 2e-6, tile = 64 * 64, processors = 132;
+  auto copy = [&](Type type) {
+    return launch +
+           2 * double(exec::layoutBytes(cast<RankedTensorType>(type), nullptr)) / bandwidth;
+  };
   double flops = cast<CostOpInterface>(contraction).getFlops();
-  double saved = flops / peak * (1 / generated - 1 / library);
-  return saved > launch + 2 * double(exec::layoutBytes(cut, nullptr)) / bandwidth;
+  auto result = cast<RankedTensorType>(contraction->getResult(0).getType());
+  double tiles = std::ceil(double(result.getNumElements()) / tile);
+  double busy = std::min(1.0, tiles / processors);
+  double saved = flops / peak * (1 / (generated * busy) - 1 / library);
+  double cost = cut ? copy(cut) : 0;
+  // cuDNN's f32 engines bring what they read and write into another order, and back: the workspace
+  // that they ask for has just these copies (cuDNN 9.19, asked for sm_90).
+  if (isa<ConvolutionOp>(contraction)) {
+    for (Type type : contraction->getOperandTypes())
+      cost += copy(type);
+    cost += copy(result);
+  }
+  return cost == 0 || saved > cost;
 }
 
 /// Whether a result takes the place of a state that the launch reads: no call may write over what
@@ -61,13 +81,15 @@ private:
     if (!prefix.call)
       return;
     Value sum = prefix.last->getResult(0);
-    if (prefix.call.keeps() || llvm::equal(kernel.getYielded(), ValueRange(sum))) {
+    bool isWhole = prefix.call.keeps() || llvm::equal(kernel.getYielded(), ValueRange(sum));
+    RankedTensorType cut = isWhole ? nullptr : cast<RankedTensorType>(sum.getType());
+    if (mode != "always" && !pays(prefix.contraction, cut))
+      return;
+    if (isWhole) {
       if (llvm::none_of(launches, updatesState))
         kernel.setLibraryAttr(prefix.call);
       return;
     }
-    if (mode != "always" && !paysToCut(prefix.contraction, cast<RankedTensorType>(sum.getType())))
-      return;
     exec::KernelOp head = cutKernel(kernel, sum, launches, symbols).front();
     prefix = findLibraryPrefix(head);
     assert(prefix.call && "what was cut off is a call");

@@ -9,6 +9,11 @@
 // MODE: error: expected mode auto, always or never, found often
 // AUTO: exec.kernel @update({{.*}} attributes {bytes
 // AUTO: exec.kernel @product({{.*}} library =
+// A convolution of three channels is not worth the copies in cuDNN's order, one of many is.
+// AUTO: exec.kernel @forward({{.*}} attributes {bytes
+// AUTO: exec.kernel @wide({{.*}} library = #exec.library<convolution
+// A filter's gradient sums over all pictures, in a block or two.
+// AUTO: exec.kernel @long_sum({{.*}} library = #exec.library<filter_gradient
 // AUTO: exec.launch @update
 
 module attributes {exec.level = "cuda:sm_90"} {
@@ -84,6 +89,16 @@ module attributes {exec.level = "cuda:sm_90"} {
   exec.kernel @forward(%x: tensor<8x8x2x3xf32>, %w: tensor<3x3x3x4xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] stride [2, 2] low [1, 1] high [1, 1]> : tensor<8x8x2x3xf32>, tensor<3x3x3x4xf32>
     exec.yield %0 : tensor<4x4x2x4xf32>
+  }
+  // CHECK: exec.kernel @wide({{.*}} library = #exec.library<convolution epilogue = none, operands = [0, 1]>
+  exec.kernel @wide(%x: tensor<32x32x64x64xf32>, %w: tensor<3x3x64x64xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<32x32x64x64xf32>, tensor<3x3x64x64xf32>
+    exec.yield %0 : tensor<32x32x64x64xf32>
+  }
+  // CHECK: exec.kernel @long_sum({{.*}} library = #exec.library<filter_gradient epilogue = none, operands = [0, 1]>
+  exec.kernel @long_sum(%x: tensor<32x32x64x3xf32>, %g: tensor<32x32x64x16xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %g dims "nc,no->co" window <[32, 32] low [1, 1] high [1, 1]> : tensor<32x32x64x3xf32>, tensor<32x32x64x16xf32>
+    exec.yield %0 : tensor<3x3x3x16xf32>
   }
   // CHECK: exec.kernel @data({{.*}} library = #exec.library<data_gradient epilogue = none, operands = [0, 1]>
   exec.kernel @data(%g: tensor<4x4x2x4xf32>, %w: tensor<3x3x3x4xf32>) attributes {bytes = 0 : i64} {

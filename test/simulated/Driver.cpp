@@ -1,7 +1,7 @@
 // A CUDA driver without a GPU: the calls that gradc's runtime makes, on memory of the host. Work
 // waits in its stream until somebody synchronizes, so that who reads too early reads old bytes. The
 // environment says what it is like: GRADC_SIMULATED="order=reverse memory=100000 version=11080
-// devices=0 sm=80".
+// devices=0 sm=80 captures=no".
 #include "test/simulated/Module.h"
 #include "test/simulated/Stream.h"
 
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <sstream>
 
 using namespace gradc::simulated;
@@ -24,13 +25,15 @@ enum Error {
   noContext = 201,
   notFound = 500,
   notReady = 600,
-  launchFailed = 719
+  launchFailed = 719,
+  captureUnsupported = 900
 };
 
 struct Settings {
   Order order = Order::forward;
   uint64_t memory = uint64_t(8) << 30;
   int version = 13000, devices = 1, sm = 90;
+  bool captures = true;
 };
 
 /// Read anew every time: tests change it.
@@ -50,6 +53,8 @@ Settings settings() {
       s.version = std::stoi(value);
     else if (name == "devices")
       s.devices = std::stoi(value);
+    else if (name == "captures")
+      s.captures = value != "no";
     else if (name == "sm")
       s.sm = std::stoi(value);
     else
@@ -65,6 +70,7 @@ struct Event {
 using Work = std::function<int()>;
 struct Graph {
   std::vector<Work> work;
+  std::vector<const Kernel *> kernels; ///< that the work launches
 };
 
 struct Stream {
@@ -89,6 +95,7 @@ std::map<uintptr_t, uint64_t> allocations;
 uint64_t allocated = 0;
 std::string lastFailure;
 std::vector<Stream *> streams;
+std::set<Graph *> executables;
 thread_local std::vector<void *> contexts; // the last one is current
 
 Stream *streamOf(void *handle) { return static_cast<Stream *>(handle); }
@@ -135,6 +142,9 @@ int cuGetErrorString(int error, const char **text) {
     break;
   case notFound:
     *text = "named symbol not found";
+    break;
+  case captureUnsupported:
+    *text = "operation not permitted when stream is capturing";
     break;
   case launchFailed:
     *text = lastFailure.c_str();
@@ -184,6 +194,11 @@ int cuCtxPopCurrent_v2(void **context) {
   return ok;
 }
 
+int cuCtxGetCurrent(void **context) {
+  *context = contexts.empty() ? nullptr : contexts.back();
+  return ok;
+}
+
 int cuModuleLoadData(void **module, const void *image) {
   if (contexts.empty())
     return noContext;
@@ -205,7 +220,15 @@ int cuModuleLoadData(void **module, const void *image) {
 int cuModuleUnload(void *module) {
   if (contexts.empty())
     return noContext;
-  delete static_cast<Module *>(module);
+  auto *unloaded = static_cast<Module *>(module);
+  for (const Graph *graph : executables)
+    for (const Kernel *kernel : graph->kernels)
+      if (unloaded->find(kernel->name) == kernel) {
+        std::fprintf(stderr, "simulated device: %s is unloaded and a graph holds it\n",
+                     kernel->name.c_str());
+        std::abort();
+      }
+  delete unloaded;
   return ok;
 }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
@@ -301,11 +324,16 @@ int cuStreamBeginCapture_v2(void *stream, int) {
   return ok;
 }
 int cuStreamEndCapture(void *stream, void **graph) {
-  *graph = streamOf(stream)->capture.release();
-  return *graph ? ok : invalidValue;
+  std::unique_ptr<Graph> captured = std::move(streamOf(stream)->capture);
+  if (!captured)
+    return invalidValue;
+  if (!settings().captures)
+    return captureUnsupported;
+  *graph = captured.release();
+  return ok;
 }
 int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
-  *executable = new Graph(*static_cast<Graph *>(graph));
+  *executable = *executables.insert(new Graph(*static_cast<Graph *>(graph))).first;
   return ok;
 }
 int cuGraphLaunch(void *executable, void *stream) {
@@ -316,6 +344,7 @@ int cuGraphLaunch(void *executable, void *stream) {
   return ok;
 }
 int cuGraphExecDestroy(void *executable) {
+  executables.erase(static_cast<Graph *>(executable));
   delete static_cast<Graph *>(executable);
   return ok;
 }
@@ -369,6 +398,8 @@ int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned grid
   auto *first = static_cast<std::byte *>(extra[1]);
   std::vector<std::byte> copy(first, first + bytes);
   Dims grid{gridX, gridY, gridZ}, block{blockX, blockY, blockZ};
+  if (Graph *graph = streamOf(stream)->capture.get())
+    graph->kernels.push_back(&kernel);
   return streamOf(stream)->add([=, &kernel] { return launch(kernel, grid, block, copy); });
 }
 }

@@ -103,7 +103,9 @@ llvm::Expected<std::string> cuda::assemble(llvm::StringRef ptx, const mlir::exec
   std::string sm = std::to_string(level.sm);
   std::string create = "--create=" + both, code = "--image3=kind=elf,sm=" + sm + ",file=" + cubin,
               portable = "--image3=kind=ptx,sm=" + sm + ",file=" + text;
-  if (auto said = run(fatbinary, {"-64", create, code, portable}, folder); !said)
+  // Not compressed: how changes with the toolkit, and an older driver shall read the text still.
+  if (auto said = run(fatbinary, {"-64", "--compress=false", create, code, portable}, folder);
+      !said)
     return said.takeError();
   return read(both);
 }

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <thread>
 
 using namespace gradc;
 
@@ -180,12 +182,52 @@ TEST_P(Conformance, SmallCopiesOutMeetTheirOwnBytes) {
     ASSERT_EQ(back[size_t(i)], 16 * i);
 }
 
+TEST_P(Conformance, SmallCopiesInMeetTheirOwnBytes) {
+  // More of them than there is room for before they have to wait for each other.
+  constexpr size_t count = 3000;
+  DeviceMemory memory(*device, 4 * count);
+  for (size_t i = 0; i < count; ++i) {
+    int value = int(7 * i);
+    ASSERT_TRUE(device->copyIn(memory.data() + 4 * i, &value, 4).ok());
+  }
+  std::vector<int> back(count, -1);
+  ASSERT_TRUE(device->fetch(back.data(), memory.data(), memory.size()).ok());
+  for (size_t i = 0; i < count; ++i)
+    ASSERT_EQ(back[i], int(7 * i));
+}
+
+TEST_P(Conformance, ASessionMovesBetweenThreads) {
+  std::vector<float> expected[2] = {run(*session, "train", 1), run(*session, "train", 2)};
+  std::unique_ptr<Session> moved;
+  std::thread([&] { moved = open(GetParam().level); }).join();
+  for (int seed : {1, 2})
+    std::thread([&] { EXPECT_EQ(run(*moved, "train", seed), expected[seed - 1]); }).join();
+  std::thread([&] { EXPECT_EQ(state(*moved, 0), state(*session, 0)); }).join();
+  std::thread([&] { moved.reset(); }).join();
+}
+
+/// Whoever uses the GPU besides, in a context of their own, finds it as they left it.
+TEST_P(Conformance, LeavesTheCallersContext) {
+  if (isHost)
+    GTEST_SKIP() << "the host has no contexts";
+  run(*session, "train", 1);
+  const char *driver = *GetParam().driver ? GetParam().driver : "libcuda.so.1";
+  void *library = dlopen(driver, RTLD_NOW);
+  ASSERT_TRUE(library) << dlerror();
+  auto getCurrent = reinterpret_cast<int (*)(void **)>(dlsym(library, "cuCtxGetCurrent"));
+  ASSERT_TRUE(getCurrent);
+  void *current = &library;
+  EXPECT_EQ(getCurrent(&current), 0);
+  EXPECT_EQ(current, nullptr);
+  dlclose(library);
+}
+
 TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
   auto host = open("");
-  // Again and again: the second run is the first one's graph on other inputs.
-  for (int seed : {1, 2, 1})
+  // Again and again: later runs are a graph of an earlier one's launches, on other inputs.
+  for (int seed : {1, 2, 1, 2})
     expectNear(run(*session, "forward", seed), run(*host, "forward", seed));
-  for (int seed : {3, 4, 5})
+  for (int seed : {3, 4, 5, 6})
     expectNear(run(*session, "train", seed), run(*host, "train", seed));
   for (uint32_t i = 0; i < artifact->states().size(); ++i)
     expectNear(state(*session, i), state(*host, i));
