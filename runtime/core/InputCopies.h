@@ -8,20 +8,24 @@
 
 namespace gradc {
 
-/// Two of each input, made when they are needed: for the run that begins, and for the next.
+/// Two of each input, made when they are needed: for the run that begins, and for the next. Small
+/// ones, as the learning rate is, lie side by side, and one copy brings them all.
 class InputCopies {
 public:
-  InputCopies(Device &device, std::span<const gradc_artifact_port> ports)
-      : device(device), ports(ports), now(ports.size()), next(ports.size()) {}
+  InputCopies(Device &device, std::span<const gradc_artifact_port> ports);
 
   /// Where an input lies on the device for the run that begins: copied now, unless `copyAhead` has
   /// done it as a part of `staged`. Whatever was copied ahead of this run serves no later one.
+  /// A small one is there once `copySmall` has been called behind the last.
   Result<const std::byte *> copy(uint32_t input, const void *host, StagedInputs staged);
-  /// For the next run, beside the one under way. `host` stays as it is until the device has
-  /// synchronized.
+  Status copySmall();
+  /// For the next run, beside the one under way; not small ones. `host` stays as it is until the
+  /// device has synchronized.
   Status copyAhead(uint32_t input, const void *host, StagedInputs staged);
 
 private:
+  static constexpr uint64_t small = 64; // bytes, and what each begins at a multiple of
+  bool isSmall(uint32_t input) const { return ports[input].tensor.bytes <= small; }
   struct Copy {
     DeviceMemory memory;
     StagedInputs staged; ///< what was copied ahead is a part of
@@ -31,6 +35,9 @@ private:
   Device &device;
   std::span<const gradc_artifact_port> ports;
   std::vector<Copy> now, next;
+  std::vector<std::byte> smallOnes; ///< room for each input that is small
+  std::vector<size_t> offsets;      ///< of each input there
+  DeviceMemory smallCopy;
 };
 
 } // namespace gradc

@@ -33,6 +33,8 @@ public:
   /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
   std::byte *resolve(const gradc_artifact_slice &slice) const;
+  /// All results of the entry that have memory of their own, in device memory.
+  std::span<std::byte> outputBlock() const { return {outputs.data(), outputs.size()}; }
 
 private:
   struct InputSlice {

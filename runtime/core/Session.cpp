@@ -8,6 +8,7 @@
 #include "runtime/device/Device.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 using namespace gradc;
@@ -32,7 +33,7 @@ public:
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                std::span<void *const> outputs, StagedInputs staged) override;
-  Status finish() override { return device->synchronize(); }
+  Status finish() override;
   bool runsBeside() const override { return !device->sharesHostMemory(); }
   Result<StagedInputs> stage(const gradc_artifact_entry &entry,
                              std::span<const void *const> inputs) override;
@@ -60,12 +61,15 @@ private:
   /// An entry bound to memory.
   struct Bound {
     Program program;
-    InputCopies inputs; ///< of those that kernels cannot read in place
+    InputCopies inputs;                  ///< of those that kernels cannot read in place
+    std::vector<std::byte> results = {}; ///< on their way to the caller's outputs
   };
 
   Status loadKernels();
   Status prepareCalls(uint64_t mostWorkspace);
   Status allocateArena();
+  Status copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
+                     std::span<void *const> outputs);
   Result<Bound *> bind(const gradc_artifact_entry &entry);
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
@@ -92,8 +96,14 @@ private:
   StateMemory states;
   DeviceMemory arena;
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
-  uint64_t stagings = 0;                                            // so far
-  Program *steppedProgram = nullptr;                                // by begin
+  struct Arriving {
+    void *output;
+    const std::byte *from; // in `results`
+    uint64_t bytes;
+  };
+  std::vector<Arriving> arriving;    // for `finish`
+  uint64_t stagings = 0;             // so far
+  Program *steppedProgram = nullptr; // by begin
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
   std::vector<int64_t> times;              // of the last profiled run's launches
@@ -232,7 +242,7 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
       return copy.status();
     bound.program.bindInput(i, *copy);
   }
-  return {};
+  return bound.inputs.copySmall();
 }
 
 Result<StagedInputs> DeviceSession::stage(const gradc_artifact_entry &entry,
@@ -266,15 +276,45 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     times.resize(program.launches().size() + 1);
   if (Status s = device->launch(program.launches(), profiled ? times.data() : nullptr); !s.ok())
     return s;
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i])
-      if (Status s = device->copyOut(outputs[i], program.resolve(results[i].slice),
-                                     results[i].tensor.bytes);
-          !s.ok()) {
-        (void)device->synchronize(); // no copy under way finds its output gone
-        return s;
-      }
-  return {};
+  Status copied = copyOutputs(entry, **bound, outputs);
+  if (!copied.ok()) {
+    (void)device->synchronize(); // no copy under way finds its output gone
+    arriving.clear();
+  }
+  return copied;
+}
+
+Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
+                                  std::span<void *const> outputs) {
+  // Results of a training step are small and lie side by side: one copy brings them all.
+  constexpr size_t mostAtOnce = 4096;
+  std::span<std::byte> block = bound.program.outputBlock();
+  bool asOne = !device->sharesHostMemory() && block.size() <= mostAtOnce;
+  arriving.clear();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const gradc_artifact_port &port = ports(entry.outputs)[i];
+    if (!outputs[i])
+      continue;
+    const std::byte *from = bound.program.resolve(port.slice);
+    if (asOne && port.slice.space == GRADC_SPACE_OUTPUT) {
+      bound.results.resize(block.size());
+      arriving.push_back(
+          {outputs[i], &bound.results[size_t(from - block.data())], port.tensor.bytes});
+    } else if (Status s = device->copyOut(outputs[i], from, port.tensor.bytes); !s.ok()) {
+      return s;
+    }
+  }
+  return arriving.empty() ? Status()
+                          : device->copyOut(bound.results.data(), block.data(), block.size());
+}
+
+Status DeviceSession::finish() {
+  Status ended = device->synchronize();
+  for (const Arriving &result : arriving)
+    if (ended.ok())
+      std::memcpy(result.output, result.from, result.bytes);
+  arriving.clear();
+  return ended;
 }
 
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,

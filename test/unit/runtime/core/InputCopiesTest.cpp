@@ -41,26 +41,30 @@ private:
 
 class InputCopiesTest : public testing::Test {
 protected:
-  InputCopiesTest() { port.tensor.bytes = sizeof(int); }
+  InputCopiesTest() {
+    ports[0].tensor.bytes = sizeof buffer;
+    ports[1].tensor.bytes = sizeof(float);
+    ports[2].tensor.bytes = sizeof(int64_t);
+  }
 
   /// What a run that is told of `staged` reads, with `value` in the caller's buffer.
   int read(int value, StagedInputs staged) {
-    buffer = value;
-    auto copy = copies.copy(0, &buffer, staged);
+    buffer[0] = value;
+    auto copy = copies.copy(0, buffer, staged);
     EXPECT_TRUE(copy) << copy.status().message();
     int found = 0;
     std::memcpy(&found, *copy, sizeof found);
     return found;
   }
   void copyAhead(int value, StagedInputs staged) {
-    buffer = value;
-    EXPECT_TRUE(copies.copyAhead(0, &buffer, staged).ok());
+    buffer[0] = value;
+    EXPECT_TRUE(copies.copyAhead(0, buffer, staged).ok());
   }
 
-  gradc_artifact_port port = {};
+  gradc_artifact_port ports[3] = {}; ///< one that is large, two scalars
   CopyingDevice device;
-  InputCopies copies{device, {&port, 1}};
-  int buffer = 0; ///< the one of all runs
+  InputCopies copies{device, ports};
+  int buffer[100] = {}; ///< the one of all runs
 };
 
 TEST_F(InputCopiesTest, TakesWhatWasCopiedAhead) {
@@ -100,13 +104,31 @@ TEST_F(InputCopiesTest, TheLastOneCopiedAheadCounts) {
 
 TEST_F(InputCopiesTest, ARunReadsOnWhileTheNextIsCopied) {
   copyAhead(1, {1});
-  auto reading = copies.copy(0, &buffer, {1});
+  auto reading = copies.copy(0, buffer, {1});
   ASSERT_TRUE(reading);
   copyAhead(2, {2});
   int found = 0;
   std::memcpy(&found, *reading, sizeof found);
   EXPECT_EQ(found, 1);
   EXPECT_EQ(read(2, {2}), 2);
+}
+
+TEST_F(InputCopiesTest, SmallOnesComeInOneCopy) {
+  float rate = 0.5f;
+  int64_t step = 7;
+  for (int run = 1; run <= 2; ++run) {
+    // Copied ahead, too, which does nothing for them: they come with their run.
+    EXPECT_TRUE(copies.copyAhead(2, &step, {1}).ok());
+    ++step;
+    auto rateCopy = copies.copy(1, &rate, {1}), stepCopy = copies.copy(2, &step, {1});
+    ASSERT_TRUE(rateCopy && stepCopy);
+    ASSERT_TRUE(copies.copySmall().ok());
+    EXPECT_EQ(std::memcmp(*rateCopy, &rate, sizeof rate), 0);
+    EXPECT_EQ(std::memcmp(*stepCopy, &step, sizeof step), 0);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(*stepCopy) % 64, 0u);
+    EXPECT_EQ(device.copies, run);
+    EXPECT_EQ(device.copiesAhead, 0);
+  }
 }
 
 } // namespace
