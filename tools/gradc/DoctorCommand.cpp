@@ -117,10 +117,14 @@ int doctor() {
   fmt::print("optional libraries, loaded where a target uses them\n");
   for (const Library &library : libraries)
     printLibrary(library);
-  printCudaLibrary(cuda::CublasLt(),
-                   "it comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads");
-  printCudaLibrary(cuda::Cudnn(),
-                   "it is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads");
+  printCudaLibrary(
+      cuda::CublasLt(),
+      "it comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads; where it is "
+      "elsewhere, GRADC_LIBCUBLASLT names its file");
+  printCudaLibrary(
+      cuda::Cudnn(),
+      "it is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads; where it "
+      "is elsewhere, GRADC_LIBCUDNN names its file");
   std::fflush(stdout); // what is wrong comes last
   if (!problem.empty())
     return fail(Code::error, problem);
