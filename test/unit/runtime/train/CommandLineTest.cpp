@@ -161,15 +161,15 @@ protected:
 
 TEST_F(ProgressTest, PlainLinesAreRare) {
   Progress progress(descriptor, false, 19560, 32);
-  auto now = Progress::Clock::now();
+  // A step so late that it has a line: from there on time is the test's own.
+  auto now = Progress::Clock::now() + std::chrono::hours(1);
+  progress.step(report(0), now);
   for (int step = 1; step <= 5000; ++step)
     progress.step(report(step), now += std::chrono::milliseconds(1));
   auto lines = linesOf(path);
-  ASSERT_EQ(lines.size(), 2u); // one in two seconds
-  EXPECT_EQ(lines[0].substr(lines[0].find("  loss")),
-            "  loss 6.8123  norm 0.91  lr 6.0e-04  0.063 ms  508k samples/s  input 0.4%");
-  EXPECT_EQ(lines[0].substr(0, 6), "step  ");
-  EXPECT_NE(lines[0].find("/19560"), std::string::npos);
+  ASSERT_EQ(lines.size(), 1 + 2u); // one in two seconds
+  EXPECT_EQ(lines[1], "step  2000/19560  loss 6.8123  norm 0.91  lr 6.0e-04  0.063 ms  508k "
+                      "samples/s  input 0.4%");
   progress.print("done");
   EXPECT_EQ(linesOf(path).back(), "done");
 }

@@ -4,8 +4,10 @@
 #include "runtime/train/CheckpointFolder.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -183,10 +185,11 @@ int TrainTest::main(std::vector<std::string> arguments) {
   return trainerMain(int(raw.size()), raw.data(), artifact);
 }
 
-pid_t TrainTest::start(std::vector<std::string> arguments, void (*prepare)()) {
+pid_t TrainTest::start(std::vector<std::string> arguments, const std::function<void()> &prepare) {
   pid_t process = fork();
   if (process)
     return process;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // or it would train on where the test is killed
   if (prepare)
     prepare();
   int code = main(std::move(arguments));

@@ -5,6 +5,8 @@
 #include "runtime/train/Trainer.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
+#include <functional>
+
 namespace gradc::test {
 
 struct TrainModelOptions {
@@ -45,7 +47,7 @@ protected:
   /// trainerMain with these arguments, in this process.
   int main(std::vector<std::string> arguments);
   /// In a process of its own, which `prepare` may limit; returns its number.
-  pid_t start(std::vector<std::string> arguments, void (*prepare)() = nullptr);
+  pid_t start(std::vector<std::string> arguments, const std::function<void()> &prepare = {});
   /// The exit code, or 1000 + the signal that ended it.
   static int wait(pid_t process);
   /// Until `run` holds a checkpoint of a later step than `step`. However slow the machine is, it

@@ -1,8 +1,10 @@
 // Whole trainings: length, evaluation, log, export, and what stops them.
 #include "test/unit/runtime/train/TrainModel.h"
 
+#include "runtime/core/Text.h"
 #include "runtime/train/CheckpointFolder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -81,6 +83,9 @@ TEST_F(TrainerTest, EvaluationIsTheMeanOverRows) {
 }
 
 TEST_F(TrainerTest, Log) {
+  std::string job = digitsJob;
+  job.erase(job.find("prefetch { }"), 12); // or threads might come, and lines about them
+  make({.job = job});
   TrainOptions options;
   options.epochs = 2;
   options.log = folder / "log.jsonl";
@@ -88,6 +93,15 @@ TEST_F(TrainerTest, Log) {
   auto summary = train(options);
   ASSERT_TRUE(summary.ok());
   auto lines = linesOf(options.log);
+  // On a slow machine more is said about input than at the end.
+  auto is = [](std::string_view event) {
+    return [start = text("{\"event\":\"", event, '"')](const std::string &line) {
+      return line.starts_with(start);
+    };
+  };
+  std::erase_if(lines, is("warning"));
+  ASSERT_GE(lines.size(), 2u);
+  lines.erase(std::remove_if(lines.begin(), lines.end() - 2, is("input")), lines.end() - 2);
   ASSERT_EQ(lines.size(), 1 + 12 + 2 * 2 + 2u);
   EXPECT_EQ(lines[0], R"({"event":"start","step":0,"steps":12,"seed":7,"level":"x86-64-v3"})");
   EXPECT_EQ(lines[1].find("{\"event\":\"step\",\"step\":1,\"loss\":"), 0u);
@@ -128,12 +142,13 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
   std::string run = folder / "run", log = folder / "log.jsonl";
   EXPECT_EQ(main({"--threads=1", "--steps=3", "--checkpoint", run, "--log", log}), 0);
   std::string printed = testing::internal::GetCapturedStdout();
-  EXPECT_EQ(printed.find("epoch 1 (3 of 6 steps)  step 3  evaluation: loss "), 0u) << printed;
+  EXPECT_NE(printed.find("epoch 1 (3 of 6 steps)  step 3  evaluation: loss "), printed.npos)
+      << printed;
   auto lines = linesOf(log);
-  EXPECT_EQ(lines[4].find("{\"event\":\"eval\",\"epoch\":1,\"step\":3,\"epoch_step\":3,"
-                          "\"epoch_steps\":6,\"loss\":"),
-            0u)
-      << lines[4];
+  EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string &line) {
+    return line.starts_with("{\"event\":\"eval\",\"epoch\":1,\"step\":3,\"epoch_step\":3,"
+                            "\"epoch_steps\":6,\"loss\":");
+  }));
   EXPECT_EQ(lines.back().find("{\"event\":\"done\",\"step\":3,\"epochs\":0,"), 0u);
 
   // In the last, smaller batch's epoch, and after it.
@@ -145,7 +160,7 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(main({"--threads=1", "--steps=12", "--checkpoint", run, "--resume"}), 0);
   printed = testing::internal::GetCapturedStdout();
-  EXPECT_EQ(printed.find("epoch 2  step 12  evaluation: "), 0u) << printed;
+  EXPECT_NE(printed.find("epoch 2  step 12  evaluation: "), printed.npos) << printed;
 
   // Nothing is left to do: no "trained", and no speed of nothing.
   testing::internal::CaptureStdout();
