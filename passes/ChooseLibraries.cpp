@@ -27,7 +27,7 @@ namespace {
 /// in one block, on one multiprocessor; libraries share long sums among several.
 bool pays(Operation *contraction, RankedTensorType cut) {
   constexpr double peak = 67e12, generated = 0.25, library = 0.75, bandwidth = 4.8e12,
-                   launch = 2e-6, tile = 64 * 64, processors = 132;
+                   launch = 2e-6, tile = 512, processors = 132;
   auto copy = [&](Type type) {
     return launch +
            2 * double(exec::layoutBytes(cast<RankedTensorType>(type), nullptr)) / bandwidth;

@@ -192,7 +192,7 @@ def ChooseLibraries : Pass<"gradc-choose-libraries", "::mlir::ModuleOp"> {
   let summary = "Find the kernels of a GPU level that one library call computes";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
-    Marks every kernel that is one call of cuBLASLt or cuDNN with that call. A kernel of which a call computes only the
+    Marks a kernel that is one call of cuBLASLt or cuDNN with that call. A kernel of which a call computes only the
     first part (a weight gradient and the update with it) becomes two where that pays: by `mode` auto, where the call's
     flops are worth a launch and another way through memory; by always, each. A convolution is cuDNN's where it is worth
     the copies in another order that cuDNN makes, too. With never, there are no calls. Nothing

@@ -1,7 +1,9 @@
 """lit's configuration: `.mlir` and `.test` files run their RUN lines, GoogleTest programs run below unit/."""
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 
 import lit.formats
 
@@ -42,6 +44,19 @@ if ptxas:
 for name in ("CUDA_HOME", "CUDA_PATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+
+def tsan_runs():
+    """False in sandboxes that keep ThreadSanitizer from laying out memory as it needs it, where any program fails so."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "empty")
+        subprocess.run([config.c_compiler, "-fsanitize=thread", "-x", "c", "-", "-o", program],
+                       input=b"int main(void) { return 0; }", capture_output=True, check=False)
+        done = subprocess.run([program], capture_output=True, check=False) if os.path.exists(program) else None
+    return not done or b"unable to disable ASLR" not in done.stderr
+
+
+if tsan_runs():
+    config.available_features.add("tsan")
 
 if config.sanitized:
     config.available_features.add("sanitizers")

@@ -24,7 +24,7 @@ def alone(path):
 def temporary(folder):
     """An empty folder for temporary files, however small /tmp is, and whether or not it lets code be loaded."""
     shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
+    os.makedirs(folder, exist_ok=True)
     return os.path.abspath(folder)
 
 

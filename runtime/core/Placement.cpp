@@ -34,14 +34,15 @@ bool isCuda(std::string_view level) { return level.starts_with("cuda:"); }
 
 Result<Placement> gradc::placeOnHost(const Artifact &artifact, const SessionOptions &options,
                                      const std::string &whyNotGpu) {
+  std::string note = whyNotGpu.empty() ? "" : "the GPU is not used: " + whyNotGpu;
   auto host = createHostDevice(options.threads);
   if (!host)
     return host.status();
   auto level = chooseLevel(artifact, **host, options.level);
   if (!level)
-    return level.status();
-  return Placement{std::move(*host), *level,
-                   whyNotGpu.empty() ? "" : "the GPU is not used: " + whyNotGpu};
+    return Status(level.status().code(),
+                  text(level.status().message(), note.empty() ? "" : "; ", note));
+  return Placement{std::move(*host), *level, std::move(note)};
 }
 
 Result<Placement> gradc::placeSession(const Artifact &artifact, const SessionOptions &options) {

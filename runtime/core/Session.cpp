@@ -367,7 +367,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact>
   bool hasInstead = placed->hasInstead;
   auto session = std::make_unique<DeviceSession>(artifact, std::move(*placed));
   Status ready = session->prepare();
-  if (!ready.ok() && hasInstead && !session->lacksLibraries()) {
+  if (ready.code() == Code::doesNotFit && hasInstead && !session->lacksLibraries()) {
     session.reset();
     placed = placeOnHost(*artifact, options, ready.message());
     if (!placed)

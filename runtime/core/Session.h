@@ -56,8 +56,8 @@ public:
   /// Whether it computes in memory of its own, beside the host.
   virtual bool runsBeside() const = 0;
   /// Between `start` and `finish`: brings inputs of the entry's next run to the device meanwhile;
-  /// null ones come with that run, which is passed all of them all the same. They stay as they are
-  /// until `finish` has returned. Does nothing on the host's CPUs.
+  /// null and small ones (of 64 bytes at most) come with that run, which is passed all of them all
+  /// the same. They stay as they are until `finish` has returned. Does nothing on the host's CPUs.
   virtual Result<StagedInputs> stage(const gradc_artifact_entry &entry,
                                      std::span<const void *const> inputs) = 0;
   /// Whether `finish` would not have to wait.

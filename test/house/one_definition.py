@@ -11,7 +11,8 @@ FOLDERS = ("dialects", "passes", "compiler", "runtime", "tools")
 # As clang-format leaves them: namespaces do not indent, and their ends say what ends.
 OPEN = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{(?!.*\})")
 CLOSE = re.compile(r"^\} // namespace")
-TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?: : .*[^;]| \{.*)?$")
+TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (?:(?:\[\[\w+\]\]|alignas\(\w+\)) )?(\w+)(?: final)?"
+                  r"(?: : .*[^;]|(?: : .*)? \{.*)?$")
 
 
 def definitions(root):

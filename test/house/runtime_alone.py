@@ -35,12 +35,6 @@ def main():
     run(["ninja", "-C", build])
     programs = os.path.join(build, "test/unit")
     tests = sorted(name for name in os.listdir(programs) if name.endswith("-test"))
-    if preset == "tsan":
-        # Run no test at all: where that fails so, it is the sandbox, not the runtime.
-        probe = subprocess.run([os.path.join(programs, tests[0]), "--gtest_list_tests"], text=True, capture_output=True)
-        if "unable to disable ASLR" in probe.stderr:
-            print(f"ThreadSanitizer cannot run here: {probe.stderr.strip()}")
-            return 0
     for name in tests:
         run([os.path.join(programs, name), "--gtest_brief=1"])
     with open(os.path.join(build, "CMakeCache.txt")) as file:

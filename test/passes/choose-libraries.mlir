@@ -7,10 +7,10 @@
 // Bias and ReLU are of the call, an update is not: too small a product stays with it.
 // NEVER-NOT: library
 // MODE: error: expected mode auto, always or never, found often
-// AUTO: exec.kernel @update({{.*}} attributes {bytes
+// AUTO: exec.kernel @update({{.*}} attributes {bytes = 0 : i64} {
 // AUTO: exec.kernel @product({{.*}} library =
 // A convolution of three channels is not worth the copies in cuDNN's order, one of many is.
-// AUTO: exec.kernel @forward({{.*}} attributes {bytes
+// AUTO: exec.kernel @forward({{.*}} attributes {bytes = 0 : i64} {
 // AUTO: exec.kernel @wide({{.*}} library = #exec.library<convolution
 // A filter's gradient sums over all pictures, in a block or two.
 // AUTO: exec.kernel @long_sum({{.*}} library = #exec.library<filter_gradient

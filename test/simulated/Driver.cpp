@@ -1,7 +1,7 @@
 // A CUDA driver without a GPU: the calls that gradc's runtime makes, on memory of the host. Work
 // waits in its stream until somebody synchronizes, so that who reads too early reads old bytes. The
 // environment says what it is like: GRADC_SIMULATED="order=reverse memory=100000 version=11080
-// devices=0 sm=80 captures=no".
+// devices=0 sm=80 captures=no loads=no".
 #include "test/simulated/Module.h"
 #include "test/simulated/Stream.h"
 
@@ -33,7 +33,7 @@ struct Settings {
   Order order = Order::forward;
   uint64_t memory = uint64_t(8) << 30;
   int version = 13000, devices = 1, sm = 90;
-  bool captures = true;
+  bool captures = true, loads = true;
 };
 
 /// Read anew every time: tests change it.
@@ -53,6 +53,8 @@ Settings settings() {
       s.version = std::stoi(value);
     else if (name == "devices")
       s.devices = std::stoi(value);
+    else if (name == "loads")
+      s.loads = value != "no";
     else if (name == "captures")
       s.captures = value != "no";
     else if (name == "sm")
@@ -202,6 +204,8 @@ int cuCtxGetCurrent(void **context) {
 int cuModuleLoadData(void **module, const void *image) {
   if (contexts.empty())
     return noContext;
+  if (!settings().loads)
+    return invalidImage;
   uint32_t header[5];
   std::memcpy(header, image, sizeof header);
   if (header[0] != 0x0b17c0de) {

@@ -310,7 +310,7 @@ Result<std::unique_ptr<Image>> CudaDevice::load(std::span<const std::byte> code)
   if (Status s = driver->check(driver->moduleLoadData(&module, code.data()),
                                "cannot load the GPU kernels");
       !s.ok())
-    return Status::error(text(s.message(), " on ", describe()));
+    return Status(Code::doesNotFit, text(s.message(), " on ", describe()));
   return std::unique_ptr<Image>(new CudaImage(context, module));
 }
 

@@ -38,8 +38,8 @@ struct Symbol {
 /// Looks functions up in what dlopen gave; the name of the first that is not there, or null.
 const char *findSymbols(void *library, std::span<const Symbol> symbols);
 
-/// What is looked for: the file that an environment variable names, or the first of `files` that is
-/// there; of version `oldest` or newer. All its functions begin with `prefix`.
+/// What is looked for: the file that an environment variable names, or the first of `files` that
+/// serves; of version `oldest` or newer. All its functions begin with `prefix`.
 struct WantedLibrary {
   const char *name, *variable, *prefix;
   std::span<const char *const> files;

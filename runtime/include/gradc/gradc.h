@@ -38,7 +38,7 @@ typedef enum gradc_status {
   GRADC_USAGE = 2,       /* a wrong argument */
   GRADC_INVALID = 3,     /* the artifact is corrupt or of another version */
   GRADC_MISMATCH = 4,    /* numbers differ from the reference */
-  GRADC_DOES_NOT_FIT = 5 /* not enough memory */
+  GRADC_DOES_NOT_FIT = 5 /* not enough memory, or not the GPU, driver or library that is needed */
 } gradc_status;
 
 /* An opened artifact, and one training or inference state made from it. */
@@ -83,11 +83,13 @@ GRADC_API const char *gradc_level_name(const gradc_model *model, uint32_t level)
 typedef struct gradc_session_options {
   size_t size;
   int32_t threads;   /* default: one a CPU. The same bits for any number */
-  const char *level; /* default: the highest that this machine executes */
+  const char *level; /* default: a GPU's, else the CPUs' highest */
 } gradc_session_options;
 
-/* A session with all states at their initial values. `options` may be NULL. Fails when the machine
- * executes no level of the artifact, or memory is short. */
+/* A session with all states at their initial values. `options` may be NULL. Where the artifact has
+ * code for both, it runs on a GPU that is there and has the memory, else on the CPUs:
+ * gradc_session_level tells. Fails when the machine executes no level of the artifact, or memory is
+ * short. */
 GRADC_API gradc_status gradc_session_create(const gradc_model *model,
                                             const gradc_session_options *options,
                                             gradc_session **session);
@@ -236,7 +238,7 @@ typedef struct gradc_train_options {
   int64_t epochs;          /* default: the job's */
   const uint64_t *seed;    /* default: the job's */
   int32_t threads;         /* default: one a CPU */
-  const char *level;       /* default: the highest that this machine executes */
+  const char *level;       /* default: a GPU's, else the CPUs' highest */
   const char *data_folder; /* of relative data paths; default: the spec's folder */
   const char *log;         /* JSON lines; default: none */
   const char *checkpoint;  /* folder; default: the job's */

@@ -1,6 +1,7 @@
 // Copies of inputs on a device: what was copied ahead serves the one run that is told of it.
 #include "runtime/core/InputCopies.h"
 
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@ public:
   void release(void *memory, uint64_t) override { host.release(memory); }
   Status copyIn(void *device, const void *host, uint64_t bytes) override {
     ++copies;
+    copiedBytes += bytes;
     std::memcpy(device, host, bytes);
     return {};
   }
@@ -34,6 +36,7 @@ public:
   Status synchronize() override { return {}; }
 
   int copies = 0, copiesAhead = 0;
+  uint64_t copiedBytes = 0;
 
 private:
   PageableMemory host;
@@ -41,12 +44,6 @@ private:
 
 class InputCopiesTest : public testing::Test {
 protected:
-  InputCopiesTest() {
-    ports[0].tensor.bytes = sizeof buffer;
-    ports[1].tensor.bytes = sizeof(float);
-    ports[2].tensor.bytes = sizeof(int64_t);
-  }
-
   /// What a run that is told of `staged` reads, with `value` in the caller's buffer.
   int read(int value, StagedInputs staged) {
     buffer[0] = value;
@@ -61,7 +58,15 @@ protected:
     EXPECT_TRUE(copies.copyAhead(0, buffer, staged).ok());
   }
 
-  gradc_artifact_port ports[3] = {}; ///< one that is large, two scalars
+  static std::array<gradc_artifact_port, 3> makePorts() {
+    std::array<gradc_artifact_port, 3> ports = {};
+    ports[0].tensor.bytes = 400;
+    ports[1].tensor.bytes = sizeof(float);
+    ports[2].tensor.bytes = sizeof(int64_t);
+    return ports;
+  }
+
+  const std::array<gradc_artifact_port, 3> ports = makePorts(); ///< a large one, two scalars
   CopyingDevice device;
   InputCopies copies{device, ports};
   int buffer[100] = {}; ///< the one of all runs
@@ -127,6 +132,7 @@ TEST_F(InputCopiesTest, SmallOnesComeInOneCopy) {
     EXPECT_EQ(std::memcmp(*stepCopy, &step, sizeof step), 0);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(*stepCopy) % 64, 0u);
     EXPECT_EQ(device.copies, run);
+    EXPECT_EQ(device.copiedBytes, uint64_t(run) * 2 * 64); // none of it is the large one's
     EXPECT_EQ(device.copiesAhead, 0);
   }
 }

@@ -2,6 +2,7 @@ namespace gradc {
 namespace codegen { class Other {}; } // another namespace
 class Twice : public Base {
 };
+struct Empty : Base {};
 namespace {
 struct Local {
 };

@@ -2,9 +2,10 @@ namespace gradc {
 class Other;
 enum class Once {
 };
-struct Twice {
+struct alignas(64) Twice {
   int member;
 };
+struct Empty {};
 namespace {
 struct Local {
 };
