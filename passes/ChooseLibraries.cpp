@@ -45,7 +45,7 @@ bool pays(Operation *contraction, RankedTensorType cut) {
       cost += copy(type);
     cost += copy(result);
   }
-  return cost == 0 || saved > cost;
+  return saved > cost;
 }
 
 /// Whether a result takes the place of a state that the launch reads: no call may write over what

@@ -45,6 +45,7 @@ for name in ("CUDA_HOME", "CUDA_PATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
+
 def tsan_runs():
     """False in sandboxes that keep ThreadSanitizer from laying out memory as it needs it, where any program fails so."""
     with tempfile.TemporaryDirectory() as folder:

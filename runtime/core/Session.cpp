@@ -8,7 +8,6 @@
 #include "runtime/device/Device.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 using namespace gradc;
@@ -33,7 +32,7 @@ public:
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                std::span<void *const> outputs, StagedInputs staged) override;
-  Status finish() override;
+  Status finish() override { return device->synchronize(); }
   bool runsBeside() const override { return !device->sharesHostMemory(); }
   Result<StagedInputs> stage(const gradc_artifact_entry &entry,
                              std::span<const void *const> inputs) override;
@@ -61,8 +60,8 @@ private:
   /// An entry bound to memory.
   struct Bound {
     Program program;
-    InputCopies inputs;                  ///< of those that kernels cannot read in place
-    std::vector<std::byte> results = {}; ///< on their way to the caller's outputs
+    InputCopies inputs;                      ///< of those that kernels cannot read in place
+    std::vector<Device::Piece> results = {}; ///< of a run, in its output block
   };
 
   Status loadKernels();
@@ -96,14 +95,8 @@ private:
   StateMemory states;
   DeviceMemory arena;
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
-  struct Arriving {
-    void *output;
-    const std::byte *from; // in `results`
-    uint64_t bytes;
-  };
-  std::vector<Arriving> arriving;    // for `finish`
-  uint64_t stagings = 0;             // so far
-  Program *steppedProgram = nullptr; // by begin
+  uint64_t stagings = 0;                                            // so far
+  Program *steppedProgram = nullptr;                                // by begin
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
   std::vector<int64_t> times;              // of the last profiled run's launches
@@ -277,44 +270,27 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   if (Status s = device->launch(program.launches(), profiled ? times.data() : nullptr); !s.ok())
     return s;
   Status copied = copyOutputs(entry, **bound, outputs);
-  if (!copied.ok()) {
+  if (!copied.ok())
     (void)device->synchronize(); // no copy under way finds its output gone
-    arriving.clear();
-  }
   return copied;
 }
 
 Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
                                   std::span<void *const> outputs) {
-  // Results of a training step are small and lie side by side: one copy brings them all.
-  constexpr size_t mostAtOnce = 4096;
+  std::vector<Device::Piece> &pieces = bound.results;
   std::span<std::byte> block = bound.program.outputBlock();
-  bool asOne = !device->sharesHostMemory() && block.size() <= mostAtOnce;
-  arriving.clear();
+  pieces.clear();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const gradc_artifact_port &port = ports(entry.outputs)[i];
     if (!outputs[i])
       continue;
     const std::byte *from = bound.program.resolve(port.slice);
-    if (asOne && port.slice.space == GRADC_SPACE_OUTPUT) {
-      bound.results.resize(block.size());
-      arriving.push_back(
-          {outputs[i], &bound.results[size_t(from - block.data())], port.tensor.bytes});
-    } else if (Status s = device->copyOut(outputs[i], from, port.tensor.bytes); !s.ok()) {
+    if (port.slice.space == GRADC_SPACE_OUTPUT)
+      pieces.push_back({outputs[i], uint64_t(from - block.data()), port.tensor.bytes});
+    else if (Status s = device->copyOut(outputs[i], from, port.tensor.bytes); !s.ok())
       return s;
-    }
   }
-  return arriving.empty() ? Status()
-                          : device->copyOut(bound.results.data(), block.data(), block.size());
-}
-
-Status DeviceSession::finish() {
-  Status ended = device->synchronize();
-  for (const Arriving &result : arriving)
-    if (ended.ok())
-      std::memcpy(result.output, result.from, result.bytes);
-  arriving.clear();
-  return ended;
+  return pieces.empty() ? Status() : device->copyPiecesOut(pieces, block.data(), block.size());
 }
 
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,

@@ -64,6 +64,18 @@ public:
   /// soon as it returns; that of `copyOut` holds the bytes when `synchronize` has returned.
   virtual Status copyIn(void *device, const void *host, uint64_t bytes) = 0;
   virtual Status copyOut(void *host, const void *device, uint64_t bytes) = 0;
+  /// Pieces of `bytes` that lie side by side, as `copyOut` of each.
+  struct Piece {
+    void *host;
+    uint64_t offset, bytes;
+  };
+  virtual Status copyPiecesOut(std::span<const Piece> pieces, const std::byte *device,
+                               uint64_t bytes) {
+    for (const Piece &piece : pieces)
+      if (Status s = copyOut(piece.host, device + piece.offset, piece.bytes); !s.ok())
+        return s;
+    return {};
+  }
   /// As `copyIn`, but beside the launches under way, which must not touch `device`; `host` stays as
   /// it is until `synchronize` has returned.
   virtual Status copyInBeside(void *device, const void *host, uint64_t bytes) {

@@ -37,7 +37,7 @@ struct TrainOptions {
   std::optional<int64_t>
       steps; ///< stops after this step; without `epochs`, over as many as it takes
   std::optional<int64_t> epochs = {};
-  std::optional<int64_t> seed = {};
+  std::optional<int64_t> seed;
   std::string log;        ///< JSON lines; "": none
   std::string trace;      ///< trace-event JSON; "": none
   std::string checkpoint; ///< folder; "": the job's

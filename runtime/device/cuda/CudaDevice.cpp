@@ -62,6 +62,8 @@ public:
   void release(void *memory, uint64_t bytes) override;
   Status copyIn(void *device, const void *host, uint64_t bytes) override;
   Status copyOut(void *host, const void *device, uint64_t bytes) override;
+  Status copyPiecesOut(std::span<const Piece> pieces, const std::byte *device,
+                       uint64_t bytes) override;
   Status copyInBeside(void *device, const void *host, uint64_t bytes) override;
   std::shared_ptr<HostMemory> hostMemory() override { return pinned; }
   bool isIdle() override;
@@ -79,12 +81,13 @@ public:
 
 private:
   static constexpr size_t chunk = 4 << 20; // of a copy through pinned memory
-  static constexpr size_t room = 4096;     // of a step's small copies, in each direction
+  static constexpr size_t landing = 4096;  // bytes that a step may give back
 
   static cuda::Address addressOf(const void *memory) {
     return reinterpret_cast<cuda::Address>(memory);
   }
   Status reserve(Pinned &buffer, size_t bytes);
+  Status land(std::span<const Piece> pieces, const void *from, uint64_t bytes);
   Status copyBuffered(void *device, const void *host, uint64_t bytes, Handle along);
   Status enqueue(const Launch &launch);
   Status runTimed(std::span<const Launch> launches, int64_t *times);
@@ -97,13 +100,9 @@ private:
   std::shared_ptr<cuda::PinnedMemory> pinned;
   Pinned in[2];
   unsigned nextIn = 0;
-  std::byte *leaving = nullptr, *landed = nullptr; ///< pinned: small copies in, and out
-  size_t leavingBytes = 0, landedBytes = 0;        ///< since the last `synchronize`
-  struct Pending {
-    void *host;
-    size_t offset, bytes;
-  };
-  std::vector<Pending> pending;
+  std::byte *landed = nullptr; ///< pinned
+  size_t landedBytes = 0;
+  std::vector<Piece> pending; ///< of what has landed
   cuda::Graphs graphs;
   std::vector<Handle> events;
   cuda::Libraries libraries;
@@ -127,8 +126,8 @@ CudaDevice::~CudaDevice() {
     if (buffer.released)
       driver->eventDestroy(buffer.released);
   }
-  if (leaving)
-    driver->memFreeHost(leaving);
+  if (landed)
+    driver->memFreeHost(landed);
   for (Handle one : {copies, stream})
     if (one)
       driver->streamDestroy(one);
@@ -165,11 +164,10 @@ Status CudaDevice::start() {
        {std::pair(driver->streamCreate(&stream, 1 /*apart from the default stream*/),
                   "cannot create a CUDA stream"),
         std::pair(driver->streamCreate(&copies, 1), "cannot create a CUDA stream"),
-        std::pair(driver->memAllocHost(&memory, 2 * room), "no pinned memory")})
+        std::pair(driver->memAllocHost(&memory, landing), "no pinned memory")})
     if (Status s = driver->check(code, what); !s.ok())
       return s;
-  leaving = static_cast<std::byte *>(memory);
-  landed = leaving + room;
+  landed = static_cast<std::byte *>(memory);
   pinned = std::make_shared<cuda::PinnedMemory>(context);
   name = deviceName;
   sm = 10 * major + minor;
@@ -242,14 +240,7 @@ Status CudaDevice::reserve(Pinned &buffer, size_t bytes) {
 
 Status CudaDevice::copyIn(void *to, const void *host, uint64_t bytes) {
   auto scope = context->enter();
-  if (bytes > room - leavingBytes)
-    return copyBuffered(to, host, bytes, stream);
-  // Scalars of a step: a piece of memory each, so that none waits for another's copy.
-  std::byte *from = leaving + leavingBytes;
-  leavingBytes += bytes;
-  std::memcpy(from, host, bytes);
-  return driver->check(driver->copyIn(addressOf(to), from, bytes, stream),
-                       "cannot copy to the GPU");
+  return copyBuffered(to, host, bytes, stream);
 }
 
 Status CudaDevice::copyInBeside(void *to, const void *host, uint64_t bytes) {
@@ -280,13 +271,30 @@ Status CudaDevice::copyBuffered(void *to, const void *host, uint64_t bytes, Hand
 
 Status CudaDevice::copyOut(void *host, const void *from, uint64_t bytes) {
   auto scope = context->enter();
-  bool fits = bytes <= room - landedBytes;
-  void *to = fits ? landed + landedBytes : host;
-  if (Status s = driver->check(driver->copyOut(to, addressOf(from), bytes, stream),
-                               "cannot copy from the GPU");
-      !s.ok() || !fits)
+  if (bytes <= landing - landedBytes) {
+    Piece whole = {host, 0, bytes};
+    return land({&whole, 1}, from, bytes);
+  }
+  return driver->check(driver->copyOut(host, addressOf(from), bytes, stream),
+                       "cannot copy from the GPU");
+}
+
+Status CudaDevice::copyPiecesOut(std::span<const Piece> pieces, const std::byte *from,
+                                 uint64_t bytes) {
+  auto scope = context->enter();
+  return bytes <= landing - landedBytes ? land(pieces, from, bytes)
+                                        : Device::copyPiecesOut(pieces, from, bytes);
+}
+
+/// One copy into pinned memory, of which `synchronize` hands out the pieces.
+Status CudaDevice::land(std::span<const Piece> pieces, const void *from, uint64_t bytes) {
+  if (Status s =
+          driver->check(driver->copyOut(landed + landedBytes, addressOf(from), bytes, stream),
+                        "cannot copy from the GPU");
+      !s.ok())
     return s;
-  pending.push_back({host, landedBytes, size_t(bytes)});
+  for (const Piece &piece : pieces)
+    pending.push_back({piece.host, landedBytes + piece.offset, piece.bytes});
   landedBytes += bytes;
   return {};
 }
@@ -296,11 +304,11 @@ Status CudaDevice::synchronize() {
   Status s = driver->check(driver->streamSynchronize(stream), "a step failed on the GPU");
   if (s.ok())
     s = driver->check(driver->streamSynchronize(copies), "a copy failed");
-  for (const Pending &copy : pending)
+  for (const Piece &copy : pending)
     if (s.ok())
       std::memcpy(copy.host, landed + copy.offset, copy.bytes);
   pending.clear();
-  leavingBytes = landedBytes = 0;
+  landedBytes = 0;
   return s;
 }
 
