@@ -2,7 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
-#include "passes/Reach.h"
+#include "passes/support/Reach.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_BUILDSTEP

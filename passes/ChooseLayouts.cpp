@@ -2,10 +2,10 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
-#include "passes/LaunchOrder.h"
-#include "passes/ModuleLevel.h"
-#include "passes/OperandLayout.h"
 #include "passes/Passes.h"
+#include "passes/support/LaunchOrder.h"
+#include "passes/support/ModuleLevel.h"
+#include "passes/support/OperandLayout.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 

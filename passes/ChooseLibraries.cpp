@@ -2,11 +2,11 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
-#include "passes/CutKernel.h"
-#include "passes/LaunchOrder.h"
-#include "passes/LibraryForm.h"
-#include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
+#include "passes/support/CutKernel.h"
+#include "passes/support/LaunchOrder.h"
+#include "passes/support/LibraryForm.h"
+#include "passes/support/ModuleLevel.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // Groups ops into kernels by pulling producers into their consumers, and outlines each group.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Build.h"
-#include "passes/Clusters.h"
-#include "passes/Outline.h"
 #include "passes/Passes.h"
+#include "passes/support/Clusters.h"
+#include "passes/support/Outline.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 

@@ -1,11 +1,11 @@
 // Launches of a GPU that do not wait for each other become one.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
-#include "passes/Clusters.h"
-#include "passes/CutSums.h"
-#include "passes/LaunchOrder.h"
-#include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
+#include "passes/support/Clusters.h"
+#include "passes/support/CutSums.h"
+#include "passes/support/LaunchOrder.h"
+#include "passes/support/ModuleLevel.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -1,6 +1,6 @@
 // Moves transposes to where the fewest bytes are transposed.
 #include "passes/Passes.h"
-#include "passes/Permuted.h"
+#include "passes/support/Permuted.h"
 
 #include "dialects/grad/Build.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"

@@ -1,8 +1,8 @@
 // Gives every tensor its place: functions of launches become entries over one arena.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
-#include "passes/LaunchOrder.h"
 #include "passes/Passes.h"
+#include "passes/support/LaunchOrder.h"
 
 using namespace mlir;
 using namespace mlir::grad;

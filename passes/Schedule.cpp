@@ -2,11 +2,11 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
-#include "passes/Clusters.h"
-#include "passes/ModuleLevel.h"
 #include "passes/Passes.h"
-#include "passes/ScheduleBlocks.h"
-#include "passes/Winograd.h"
+#include "passes/support/Clusters.h"
+#include "passes/support/ModuleLevel.h"
+#include "passes/support/ScheduleBlocks.h"
+#include "passes/support/Winograd.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -6,7 +6,7 @@
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
-#include "passes/LibraryForm.h"
+#include "passes/support/LibraryForm.h"
 #include "runtime/include/gradc/hash.h"
 
 #include "llvm/ADT/StringSwitch.h"

@@ -1,7 +1,7 @@
 // Walks the spec by reflection, so that a new message needs nothing here.
 #include "compiler/artifact/Job.h"
 
-#include "compiler/import/TrainingSpec.h"
+#include "compiler/import/spec/TrainingSpec.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>

@@ -3,7 +3,7 @@
 #define COMPILER_ARTIFACT_JOB_H
 
 #include "compiler/artifact/Blob.h"
-#include "compiler/import/training.pb.h"
+#include "compiler/import/spec/training.pb.h"
 
 namespace gradc {
 

@@ -3,7 +3,7 @@
 #define COMPILER_IMPORT_MODULEIMPORT_H
 
 #include "compiler/import/Import.h"
-#include "compiler/import/ImportGraph.h"
+#include "compiler/import/onnx/ImportGraph.h"
 
 namespace gradc {
 

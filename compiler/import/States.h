@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_STATES_H
 #define COMPILER_IMPORT_STATES_H
 
-#include "compiler/import/OnnxModel.h"
+#include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Grad.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -1,8 +1,8 @@
 // Opens an artifact: maps its file, finds the blob in it, and checks every byte that is later
 // trusted.
 #include "runtime/core/Artifact.h"
+#include "runtime/base/Text.h"
 #include "runtime/core/ArtifactCheck.h"
-#include "runtime/core/Text.h"
 
 #include <cerrno>
 #include <cstring>

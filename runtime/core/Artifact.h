@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CORE_ARTIFACT_H
 #define RUNTIME_CORE_ARTIFACT_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Checks an artifact top down: what a later check reads, an earlier one has proved to be there.
 #include "runtime/core/ArtifactCheck.h"
-#include "runtime/core/DataType.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/DataType.h"
+#include "runtime/base/Text.h"
 #include "runtime/include/gradc/artifact.h"
 #include "runtime/include/gradc/hash.h"
 

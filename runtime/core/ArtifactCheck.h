@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CORE_ARTIFACTCHECK_H
 #define RUNTIME_CORE_ARTIFACTCHECK_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <span>

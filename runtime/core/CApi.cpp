@@ -1,7 +1,7 @@
 // The C interface: models, sessions, entries, states, and stepping launch by launch.
 #include "runtime/core/CApi.h"
+#include "runtime/base/OwnFile.h"
 #include "runtime/core/Config.h"
-#include "runtime/core/OwnFile.h"
 
 #include <new>
 

@@ -2,9 +2,9 @@
 #ifndef RUNTIME_CORE_CAPI_H
 #define RUNTIME_CORE_CAPI_H
 
+#include "runtime/base/Text.h"
 #include "runtime/core/NonFinite.h"
 #include "runtime/core/Session.h"
-#include "runtime/core/Text.h"
 #include "runtime/include/gradc/gradc.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // What was copied ahead takes the place of the copy that the run before has read.
 #include "runtime/core/InputCopies.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cstring>
 #include <utility>

@@ -2,8 +2,8 @@
 // first among an entry's tensors is found by a replay, launch by launch.
 #include "runtime/core/NonFinite.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/core/Session.h"
-#include "runtime/core/Text.h"
 
 #include <cstring>
 #include <limits>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CORE_NONFINITE_H
 #define RUNTIME_CORE_NONFINITE_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>

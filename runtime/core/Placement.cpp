@@ -1,6 +1,6 @@
 // Asks the devices, the GPU first, which levels they execute.
 #include "runtime/core/Placement.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 using namespace gradc;
 

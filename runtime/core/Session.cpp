@@ -1,10 +1,10 @@
 // A session on any device: chooses the level, binds entries to memory and runs them.
 #include "runtime/core/Session.h"
+#include "runtime/base/Text.h"
 #include "runtime/core/InputCopies.h"
 #include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
 #include "runtime/core/StateMemory.h"
-#include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #ifndef RUNTIME_CORE_SESSION_H
 #define RUNTIME_CORE_SESSION_H
 
+#include "runtime/base/HostMemory.h"
 #include "runtime/core/Artifact.h"
-#include "runtime/core/HostMemory.h"
 #include "runtime/core/StagedInputs.h"
 
 #include <cstdint>

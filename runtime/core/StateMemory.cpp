@@ -2,7 +2,7 @@
 // convert.
 #include "runtime/core/StateMemory.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cstring>
 

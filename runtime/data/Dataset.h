@@ -8,8 +8,8 @@
 #ifndef RUNTIME_DATA_DATASET_H
 #define RUNTIME_DATA_DATASET_H
 
-#include "runtime/core/HostMemory.h"
-#include "runtime/core/Status.h"
+#include "runtime/base/HostMemory.h"
+#include "runtime/base/Status.h"
 #include "runtime/data/Row.h"
 
 #include <cstddef>

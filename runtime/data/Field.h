@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DATA_FIELD_H
 #define RUNTIME_DATA_FIELD_H
 
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Scratch memory and results.
 #include "runtime/data/Row.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <new>

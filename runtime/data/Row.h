@@ -2,9 +2,9 @@
 #ifndef RUNTIME_DATA_ROW_H
 #define RUNTIME_DATA_ROW_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/data/Field.h"
-#include "runtime/data/Meter.h"
+#include "runtime/data/load/Meter.h"
 
 #include <cstddef>
 #include <cstdint>

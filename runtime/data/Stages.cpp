@@ -1,12 +1,12 @@
 // Builds a data set by applying the stages of a `data` block in their order.
 #include "runtime/data/Stages.h"
 
-#include "runtime/core/Text.h"
-#include "runtime/core/ThreadTeam.h"
-#include "runtime/data/ArraySource.h"
-#include "runtime/data/MapModel.h"
-#include "runtime/data/Meter.h"
+#include "runtime/base/Text.h"
+#include "runtime/base/ThreadTeam.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/data/load/Meter.h"
+#include "runtime/data/source/ArraySource.h"
+#include "runtime/data/transform/MapModel.h"
 
 #include <algorithm>
 #include <iterator>

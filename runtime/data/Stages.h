@@ -4,8 +4,8 @@
 
 #include "runtime/core/Config.h"
 #include "runtime/core/Session.h"
-#include "runtime/data/Loader.h"
-#include "runtime/data/MappedFile.h"
+#include "runtime/data/load/Loader.h"
+#include "runtime/data/source/MappedFile.h"
 
 #include <map>
 #include <memory>

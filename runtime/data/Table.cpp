@@ -1,5 +1,5 @@
 // What tables do unless they know better.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/Dataset.h"
 
 #include <cstring>

@@ -2,8 +2,8 @@
 #ifndef RUNTIME_DEVICE_DEVICE_H
 #define RUNTIME_DEVICE_DEVICE_H
 
-#include "runtime/core/HostMemory.h"
-#include "runtime/core/Status.h"
+#include "runtime/base/HostMemory.h"
+#include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>

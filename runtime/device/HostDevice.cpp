@@ -1,7 +1,7 @@
 // The host: kernels are called on a team of threads, memory is the process's own.
-#include "runtime/core/Image.h"
-#include "runtime/core/ThreadTeam.h"
+#include "runtime/base/ThreadTeam.h"
 #include "runtime/device/Device.h"
+#include "runtime/device/Image.h"
 #include "runtime/device/WorkShare.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // The file: a header, one record a state (numbers, shape, name, bytes), and a checksum of all that.
 #include "runtime/train/Checkpoint.h"
 
-#include "runtime/core/AtomicFile.h"
-#include "runtime/core/DataType.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/DataType.h"
+#include "runtime/base/Text.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <cstring>

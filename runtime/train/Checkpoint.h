@@ -4,8 +4,8 @@
 
 #include "runtime/core/Session.h"
 #include "runtime/data/Dataset.h"
-#include "runtime/data/MappedFile.h"
 #include "runtime/data/Stages.h"
+#include "runtime/data/source/MappedFile.h"
 
 namespace gradc {
 

@@ -1,8 +1,8 @@
 // Names, lists and prunes checkpoint files: step-120.ckpt.
 #include "runtime/train/CheckpointFolder.h"
 
-#include "runtime/core/AtomicFile.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_CHECKPOINTFOLDER_H
 #define RUNTIME_TRAIN_CHECKPOINTFOLDER_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // A table of options, and the loop that reads arguments by it.
 #include "runtime/train/CommandLine.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // Binds ports by their roles once, so that a step only sets pointers and scalars.
 #include "runtime/train/EntryCall.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cmath>
 

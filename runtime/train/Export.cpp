@@ -2,9 +2,9 @@
 // was.
 #include "runtime/train/Export.h"
 
-#include "runtime/core/AtomicFile.h"
-#include "runtime/core/DataType.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/DataType.h"
+#include "runtime/base/Text.h"
 
 #include <cstring>
 

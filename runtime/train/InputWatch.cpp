@@ -1,8 +1,8 @@
 // Reports of the input pipeline, for people and for the log.
 #include "runtime/train/InputWatch.h"
 
-#include "runtime/core/Text.h"
-#include "runtime/core/ThreadTeam.h"
+#include "runtime/base/Text.h"
+#include "runtime/base/ThreadTeam.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Reads the job out of the artifact's tree of values.
 #include "runtime/train/Job.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 namespace gradc {
 

@@ -1,7 +1,7 @@
 // Formats log lines without locale or allocation, and writes them in blocks.
 #include "runtime/train/Log.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cerrno>
 #include <cmath>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_LOG_H
 #define RUNTIME_TRAIN_LOG_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/train/Trainer.h"
 
 #include <string>

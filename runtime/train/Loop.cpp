@@ -1,8 +1,8 @@
 // Steps, and what comes between them: evaluation, checkpoints, log, the end.
 #include "runtime/train/Loop.h"
 
-#include "runtime/core/AtomicFile.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Text.h"
 #include "runtime/train/Export.h"
 
 #include <algorithm>

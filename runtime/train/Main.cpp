@@ -1,5 +1,5 @@
 // trainerMain: the command line, signals, exit codes.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/train/CommandLine.h"
 
 #include <csignal>

@@ -1,9 +1,9 @@
 // Puts data sets and entries together, and evaluates.
 #include "runtime/train/Phase.h"
 
-#include "runtime/core/Text.h"
-#include "runtime/data/ArraySource.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
+#include "runtime/data/source/ArraySource.h"
 #include "runtime/train/PhaseWalk.h"
 
 namespace gradc {

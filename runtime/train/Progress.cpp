@@ -1,7 +1,7 @@
 // Formats progress lines, a few times a second at most.
 #include "runtime/train/Progress.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cstdio>
 #include <unistd.h>

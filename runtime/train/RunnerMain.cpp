@@ -1,5 +1,5 @@
 // The prelinked runner: the compiler appends an artifact to this program, and it is a trainer.
-#include "runtime/core/OwnFile.h"
+#include "runtime/base/OwnFile.h"
 #include "runtime/train/Trainer.h"
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Writes events as they come, in blocks.
 #include "runtime/train/Trace.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cerrno>
 #include <cstdio>

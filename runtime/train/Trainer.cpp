@@ -1,7 +1,7 @@
 // Brings artifact, options and checkpoint together, and runs the loop.
 #include "runtime/train/Trainer.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/train/Loop.h"
 
 #include <cstdio>

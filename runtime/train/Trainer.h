@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_TRAINER_H
 
 #include "runtime/core/Artifact.h"
-#include "runtime/data/ArraySource.h"
+#include "runtime/data/source/ArraySource.h"
 
 #include <atomic>
 #include <cstdint>

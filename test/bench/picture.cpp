@@ -2,9 +2,9 @@
 // planes of f32. Prints one JSON object.
 //
 //   picture-bench FILE.jpg...
-#include "runtime/data/MappedFile.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/image/Resample.h"
+#include "runtime/data/source/MappedFile.h"
 #include "test/bench/Peak.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Any bytes as a CSV table. The first one chooses what is asked of it.
-#include "runtime/data/CsvReader.h"
+#include "runtime/data/source/CsvReader.h"
 
 using namespace gradc;
 

@@ -1,6 +1,6 @@
 // Any bytes as an archive of arrays.
-#include "runtime/data/ArraySource.h"
-#include "runtime/data/ZipArchive.h"
+#include "runtime/data/source/ArraySource.h"
+#include "runtime/data/source/ZipArchive.h"
 
 using namespace gradc;
 

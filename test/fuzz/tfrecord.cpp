@@ -1,6 +1,6 @@
 // TFRecord files; and examples by themselves, as no fuzzer finds a checksum.
-#include "runtime/data/TfRecord.h"
-#include "runtime/data/Example.h"
+#include "runtime/data/source/TfRecord.h"
+#include "runtime/data/source/Example.h"
 
 #include <cstdlib>
 #include <vector>

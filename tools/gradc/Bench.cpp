@@ -1,8 +1,8 @@
 // Prepares batches, runs steps without and then with a profile, and holds them against the peaks.
 #include "tools/gradc/Bench.h"
 
-#include "runtime/core/Text.h"
-#include "runtime/core/ThreadTeam.h"
+#include "runtime/base/Text.h"
+#include "runtime/base/ThreadTeam.h"
 #include "runtime/train/Phase.h"
 #include "runtime/train/Trace.h"
 

@@ -1,7 +1,7 @@
 // The loop of a training without its steps.
 #include "tools/gradc/BenchInput.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Job.h"
 

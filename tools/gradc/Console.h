@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_CONSOLE_H
 #define TOOLS_GRADC_CONSOLE_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/Twine.h"

@@ -1,6 +1,6 @@
 // gradc doctor: what this machine offers, what is missing, and how to get it.
 #include "compiler/codegen/cuda/Ptxas.h"
-#include "runtime/core/ThreadTeam.h"
+#include "runtime/base/ThreadTeam.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CublasLt.h"

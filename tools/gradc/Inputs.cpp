@@ -1,7 +1,7 @@
 // Reads --input, and puts tensors in the order of an entry.
 #include "tools/gradc/Inputs.h"
 
-#include "compiler/import/OnnxModel.h"
+#include "compiler/import/onnx/OnnxModel.h"
 #include "tools/gradc/TensorFile.h"
 
 using mlir::grad::HostTensor;

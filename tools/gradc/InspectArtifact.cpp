@@ -1,8 +1,8 @@
 // Shows what the runtime finds in artifacts and checkpoints.
 #include "tools/gradc/Inspect.h"
 
+#include "runtime/base/DataType.h"
 #include "runtime/core/Artifact.h"
-#include "runtime/core/DataType.h"
 #include "runtime/train/Checkpoint.h"
 #include "tools/gradc/Console.h"
 

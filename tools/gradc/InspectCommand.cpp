@@ -1,10 +1,10 @@
 // gradc inspect: what is in a file that gradc reads or writes.
 #include "tools/gradc/Inspect.h"
 
-#include "compiler/import/ArrayFile.h"
-#include "compiler/import/OnnxModel.h"
-#include "compiler/import/TableFile.h"
-#include "compiler/import/TrainingSpec.h"
+#include "compiler/import/data/ArrayFile.h"
+#include "compiler/import/data/TableFile.h"
+#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/spec/TrainingSpec.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Safetensors.h"

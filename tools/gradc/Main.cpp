@@ -3,7 +3,7 @@
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Console.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

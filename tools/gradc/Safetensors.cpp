@@ -2,7 +2,7 @@
 #include "tools/gradc/Safetensors.h"
 
 #include "compiler/artifact/Artifact.h"
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/core.h>

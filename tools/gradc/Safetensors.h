@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_SAFETENSORS_H
 #define TOOLS_GRADC_SAFETENSORS_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <span>

@@ -3,8 +3,8 @@
 
 #include "compiler/Session.h"
 #include "compiler/artifact/Artifact.h"
-#include "compiler/import/OnnxModel.h"
-#include "runtime/data/NpyHeader.h"
+#include "compiler/import/onnx/OnnxModel.h"
+#include "runtime/data/source/NpyHeader.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MemoryBuffer.h"

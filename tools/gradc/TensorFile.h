@@ -3,7 +3,7 @@
 #define TOOLS_GRADC_TENSORFILE_H
 
 #include "dialects/grad/HostTensor.h"
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 
 namespace gradc {
 

@@ -1,5 +1,5 @@
 // map { color_jitter { brightness contrast saturation hue max } }: random changes of colors.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/image/Jitter.h"
 #include "runtime/data/image/PixelSteps.h"
 

@@ -1,6 +1,6 @@
 // map { crop { height width } }: the middle. map { random_crop { height width padding fill } }:
 // anywhere.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Chooses the decoder, where there is one.
 #include "runtime/data/image/Decode.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cstring>
 

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DATA_IMAGE_DECODE_H
 #define RUNTIME_DATA_IMAGE_DECODE_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/data/image/Pixels.h"
 
 #include <span>

@@ -1,7 +1,7 @@
 // map { decode { channels max_pixels min_height min_width } }: files as pictures of bytes.
-#include "runtime/core/Text.h"
-#include "runtime/data/Transform.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/data/transform/Transform.h"
 
 namespace gradc {
 

@@ -1,5 +1,5 @@
 // map { flip { horizontal vertical } }: mirrors pictures with these probabilities.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
 namespace gradc {

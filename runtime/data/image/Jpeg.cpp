@@ -1,7 +1,7 @@
 // JPEG through libjpeg-turbo.
 #include "runtime/data/image/Decoders.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <csetjmp>
 #include <cstdio> // jpeglib.h needs FILE

@@ -1,5 +1,5 @@
 // map { normalize { max mean deviation } }: (value / max - mean) / deviation by channel, as planes.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
 #include <cmath>

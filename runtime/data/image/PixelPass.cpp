@@ -1,7 +1,7 @@
 // Steps over pictures as one transform: a list of weights for each side, a scale, and one pass.
 #include "runtime/data/image/PixelSteps.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 

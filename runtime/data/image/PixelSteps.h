@@ -2,8 +2,8 @@
 #ifndef RUNTIME_DATA_IMAGE_PIXELSTEPS_H
 #define RUNTIME_DATA_IMAGE_PIXELSTEPS_H
 
-#include "runtime/data/Transform.h"
 #include "runtime/data/image/Resample.h"
+#include "runtime/data/transform/Transform.h"
 
 namespace gradc {
 

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DATA_IMAGE_PIXELS_H
 #define RUNTIME_DATA_IMAGE_PIXELS_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // PNG through libpng.
 #include "runtime/data/image/Decoders.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <csetjmp>
 #include <cstdio>

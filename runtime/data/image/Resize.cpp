@@ -1,5 +1,5 @@
 // map { resize { height width filter antialias } }.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
 #include <algorithm>

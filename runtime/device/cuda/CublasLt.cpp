@@ -1,7 +1,7 @@
 // Row-major matrices are column-major ones transposed: the library is asked for the transposed
 // product, its left factor our right one, and rows of bias are what it calls columns.
 #include "runtime/device/cuda/CublasLt.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 namespace gradc::cuda {
 namespace {

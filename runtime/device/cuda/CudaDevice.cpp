@@ -1,6 +1,6 @@
 // A CUDA GPU: one stream in which copies and launches follow each other, and one for copies beside
 // them.
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Context.h"
 #include "runtime/device/cuda/Graphs.h"

@@ -1,7 +1,7 @@
 // A convolution, with its bias and ReLU, as a graph of operations; of the plans that the library
 // proposes, the first that computes in plain f32 and gives the same bits every time.
 #include "runtime/device/cuda/Cudnn.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 

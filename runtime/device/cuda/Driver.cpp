@@ -1,6 +1,6 @@
 // Looks the driver's calls up, one by one, and asks whether it is new enough.
 #include "runtime/device/cuda/Driver.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/device/cuda/Library.h"
 
 #include <cstdlib>

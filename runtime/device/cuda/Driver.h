@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DEVICE_CUDA_DRIVER_H
 #define RUNTIME_DEVICE_CUDA_DRIVER_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Asks the libraries for each call, counts what they refuse, and says so in one line.
 #include "runtime/device/cuda/Libraries.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/Cudnn.h"
 

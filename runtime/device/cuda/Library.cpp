@@ -1,6 +1,6 @@
 // Opens shared objects; by name where the environment says so.
 #include "runtime/device/cuda/Library.h"
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <cstdlib>
 #include <utility>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DEVICE_CUDA_LIBRARY_H
 #define RUNTIME_DEVICE_CUDA_LIBRARY_H
 
-#include "runtime/core/Status.h"
+#include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstdint>

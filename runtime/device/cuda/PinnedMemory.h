@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DEVICE_CUDA_PINNEDMEMORY_H
 #define RUNTIME_DEVICE_CUDA_PINNEDMEMORY_H
 
-#include "runtime/core/HostMemory.h"
+#include "runtime/base/HostMemory.h"
 #include "runtime/device/cuda/Context.h"
 
 #include <map>

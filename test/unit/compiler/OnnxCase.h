@@ -2,7 +2,7 @@
 #ifndef TEST_UNIT_COMPILER_ONNXCASE_H
 #define TEST_UNIT_COMPILER_ONNXCASE_H
 
-#include "compiler/import/OnnxModel.h"
+#include "compiler/import/onnx/OnnxModel.h"
 
 namespace gradc::test {
 

@@ -1,7 +1,7 @@
 // What every device promises, asked of the host, of the simulated device and of a real GPU. Needs
 // no LLVM: it takes a trainer that was compiled beforehand, from its own folder.
+#include "runtime/base/Text.h"
 #include "runtime/core/Session.h"
-#include "runtime/core/Text.h"
 #include "runtime/device/Device.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // Writes small artifacts by hand, for tests of the runtime.
 #include "test/unit/runtime/ArtifactBuilder.h"
-#include "runtime/core/DataType.h"
+#include "runtime/base/DataType.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <cstdio>

@@ -2,7 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"
-#include "compiler/import/TrainingData.h"
+#include "compiler/import/data/TrainingData.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mlir;

@@ -3,7 +3,7 @@
 
 #include "TrainingTesting.h"
 #include "compiler/Interpreter.h"
-#include "compiler/import/OnnxModel.h"
+#include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Grad.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 
 #include "Importing.h"
 #include "compiler/Interpreter.h"
-#include "compiler/import/OnnxModel.h"
+#include "compiler/import/onnx/OnnxModel.h"
 #include "llvm/Support/FileSystem.h"
 #include <numeric>
 

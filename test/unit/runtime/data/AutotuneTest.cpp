@@ -1,6 +1,6 @@
 // How many threads make batches and how many are in store, decided from what was seen.
-#include "runtime/data/Autotune.h"
-#include "runtime/data/TuningWindow.h"
+#include "runtime/data/load/Autotune.h"
+#include "runtime/data/load/TuningWindow.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // CSV tables: every way to write a number and a cell, and the place of everything that is wrong.
-#include "runtime/data/CsvNumber.h"
-#include "runtime/data/CsvReader.h"
+#include "runtime/data/source/CsvNumber.h"
+#include "runtime/data/source/CsvReader.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <cstdlib>

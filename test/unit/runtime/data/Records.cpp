@@ -1,7 +1,7 @@
 // Writes what TensorFlow writes.
 #include "test/unit/runtime/data/Records.h"
 
-#include "runtime/data/Crc32c.h"
+#include "runtime/data/source/Crc32c.h"
 
 using namespace gradc;
 using namespace gradc::test;

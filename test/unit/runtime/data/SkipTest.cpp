@@ -1,7 +1,7 @@
 // Rows that cannot be read, and what on_error makes of them; the budget of batches.
 #include "test/unit/runtime/data/DataTesting.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Sources: npz and npy files of every kind, and an answer for each that cannot be read.
-#include "runtime/core/Text.h"
-#include "runtime/data/NpyHeader.h"
-#include "runtime/data/ZipArchive.h"
+#include "runtime/base/Text.h"
+#include "runtime/data/source/NpyHeader.h"
+#include "runtime/data/source/ZipArchive.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // TFRecord files and examples, written by hand.
-#include "runtime/data/TfRecord.h"
-#include "runtime/data/Crc32c.h"
-#include "runtime/data/Example.h"
+#include "runtime/data/source/TfRecord.h"
+#include "runtime/data/source/Crc32c.h"
+#include "runtime/data/source/Example.h"
 #include "test/unit/runtime/data/Records.h"
 #include "test/unit/runtime/data/image/References.h"
 

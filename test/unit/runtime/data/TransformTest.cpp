@@ -1,7 +1,7 @@
 // Row selection, map, shuffle, feed and the order of stages.
 #include "test/unit/runtime/data/DataTesting.h"
 
-#include "runtime/data/Convert.h"
+#include "runtime/data/transform/Convert.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Checkpoints: what they hold, and that damage, full disks and kills are noticed or survived.
 #include "test/unit/runtime/train/TrainModel.h"
 
-#include "runtime/core/AtomicFile.h"
+#include "runtime/base/AtomicFile.h"
 #include "runtime/include/gradc/hash.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"

@@ -1,7 +1,7 @@
 // Whole trainings: length, evaluation, log, export, and what stops them.
 #include "test/unit/runtime/train/TrainModel.h"
 
-#include "runtime/core/Text.h"
+#include "runtime/base/Text.h"
 #include "runtime/train/CheckpointFolder.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Reads references.npz, which make_references.py makes.
 #include "test/unit/runtime/data/image/References.h"
 
-#include "runtime/data/MappedFile.h"
-#include "runtime/data/ZipArchive.h"
+#include "runtime/data/source/MappedFile.h"
+#include "runtime/data/source/ZipArchive.h"
 
 #include <cstdio>
 #include <cstdlib>

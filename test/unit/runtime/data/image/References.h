@@ -2,8 +2,8 @@
 #ifndef TEST_UNIT_RUNTIME_DATA_IMAGE_REFERENCES_H
 #define TEST_UNIT_RUNTIME_DATA_IMAGE_REFERENCES_H
 
-#include "runtime/data/NpyHeader.h"
 #include "runtime/data/image/Pixels.h"
+#include "runtime/data/source/NpyHeader.h"
 
 #include <span>
 #include <string>

@@ -1,0 +1,71 @@
+// Map stages given as ONNX models: each becomes an entry of the job's module.
+#ifndef COMPILER_IMPORT_MAPMODELS_H
+#define COMPILER_IMPORT_MAPMODELS_H
+
+#include "compiler/import/data/TrainingData.h"
+#include "compiler/import/onnx/ImportGraph.h"
+
+namespace gradc {
+
+/// Entries are called map.0, map.1 and so on, with a .tail for a smaller last batch; the block of
+/// the spec is told. What would be the same entry twice, in training and evaluation, is one.
+class MapModels {
+public:
+  MapModels(SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
+
+  /// Imports the model of map block `index` of the set's chain, for its fields as they are before
+  /// it, and makes fields of its outputs. All problems are said.
+  mlir::LogicalResult add(DataSet &set, const spec::Data &data, int index, bool isBatched);
+  /// After all entries of the job: models are constants, and their entries come last.
+  void finish();
+
+private:
+  /// A file, shared by all stages that name it.
+  struct Model {
+    std::unique_ptr<OnnxModel> file;
+    std::unique_ptr<States> states;
+  };
+  /// A graph input and what its field gives.
+  struct Binding {
+    const onnx::ValueInfoProto *input;
+    std::string field;
+    const FieldType *row; ///< null: the data are not there yet
+  };
+  struct Output {
+    std::string name, field;
+  };
+  /// A stage under way.
+  struct Stage {
+    Model &model;
+    DataSet &set;
+    llvm::SmallVector<SpecFile::Step> place;
+    std::vector<Binding> bindings = {};
+    std::vector<Output> outputs = {};
+
+    mlir::InFlightDiagnostic error(const SpecFile &spec) const {
+      return mlir::emitError(spec.at(place));
+    }
+  };
+  struct Entry {
+    std::string name;
+    std::map<std::string, FieldType> fields; ///< of its outputs; empty: it failed
+  };
+
+  Model *open(const std::string &name, llvm::ArrayRef<SpecFile::Step> place);
+  mlir::LogicalResult bindInputs(Stage &stage, const spec::MapModel &block);
+  mlir::LogicalResult bindOutputs(Stage &stage, const spec::MapModel &block);
+  bool hasLeadingDim(const Stage &stage) const;
+  mlir::LogicalResult checkTypes(const Stage &stage, int64_t batch, bool isBatched);
+  mlir::LogicalResult importEntry(const Stage &stage, Entry &entry, llvm::StringRef name,
+                                  int64_t batch, bool isBatched);
+
+  SpecFile &spec;
+  mlir::ModuleOp module;
+  std::map<std::string, Model> models;  ///< by path
+  std::map<std::string, Entry> entries; ///< by all that they are made of
+  std::vector<mlir::func::FuncOp> functions;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,108 @@
+// ONNX's activation functions. Their formulas avoid branches whose derivative overflows where they
+// are not taken: infinity times a gradient of zero is NaN.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+Expr atLeastZero(Expr x) { return x.compare(ComparePredicate::ge, x.splat(0)); }
+Expr sigmoid(Expr x) { return x.apply<SigmoidOp>(); }
+/// e^x - 1 of the negative part.
+Expr negativeExpm1(Expr x) { return x.apply<MinOp>(x.splat(0)).apply<Expm1Op>(); }
+/// ln(1 + e^x); `maximum` shares its gradient at 0, which makes it right there, too.
+Expr softplus(Expr x) {
+  return x.apply<MaxOp>(x.splat(0)) + (-x.apply<AbsOp>()).apply<ExpOp>().apply<Log1pOp>();
+}
+Expr clamp(Expr x, double low, double high) {
+  Builder &b = x.getBuilder();
+  return x.with(x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, b.getF64FloatAttr(low),
+                                                     b.getF64FloatAttr(high)));
+}
+
+/// A function of one float tensor and the node's attributes.
+template <Expr (*formula)(Node &, Expr)> LogicalResult activation(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  return n.set(formula(n, n.expr(0u)));
+}
+
+Expr importSigmoid(Node &, Expr x) { return sigmoid(x); }
+Expr leakyRelu(Node &n, Expr x) { return atLeastZero(x).select(x, x * n.real("alpha", 0.01f)); }
+Expr elu(Node &n, Expr x) {
+  return atLeastZero(x).select(x, negativeExpm1(x) * n.real("alpha", 1));
+}
+Expr selu(Node &n, Expr x) {
+  double alpha = n.real("alpha", 1.67326319217681884765625f);
+  double gamma = n.real("gamma", 1.05070102214813232421875f);
+  return atLeastZero(x).select(x, negativeExpm1(x) * alpha) * gamma;
+}
+Expr celu(Node &n, Expr x) {
+  double alpha = n.real("alpha", 1);
+  return atLeastZero(x).select(x, negativeExpm1(x / alpha) * alpha);
+}
+Expr thresholdedRelu(Node &n, Expr x) {
+  return x.compare(ComparePredicate::gt, x.splat(n.real("alpha", 1))).select(x, x.splat(0));
+}
+Expr hardSigmoid(Node &n, Expr x) {
+  double alpha = n.real("alpha", 0.2f), beta = n.real("beta", 0.5f);
+  return clamp(x * alpha + beta, 0, 1);
+}
+Expr hardSwish(Node &, Expr x) { return x * clamp(x / 6.0 + 0.5, 0, 1); }
+Expr mish(Node &, Expr x) { return x * softplus(x).apply<TanhOp>(); }
+Expr importSoftplus(Node &, Expr x) { return softplus(x); }
+Expr softsign(Node &, Expr x) { return x / (x.apply<AbsOp>() + 1.0); }
+Expr swish(Node &n, Expr x) {
+  double alpha = n.real("alpha", 1);
+  return alpha == 1 ? x.apply<SiluOp>() : x * sigmoid(x * alpha);
+}
+
+LogicalResult importRelu(Node &n) {
+  if (failed(n.expect(0, Kind::Number)))
+    return failure();
+  return n.set(n.expr(0u).apply<ReluOp>());
+}
+
+LogicalResult importPRelu(Node &n) {
+  if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  auto common = broadcastShape(n.shape(0), n.shape(1));
+  if (!common || *common != n.shape(0))
+    return n.error() << "expected a slope that broadcasts to " << n.describeOperand(0) << ", found "
+                     << n.describeOperand(1);
+  Expr x = n.expr(0u), slope = n.expr(n.broadcast(n.operand(1), n.shape(0)));
+  return n.set(atLeastZero(x).select(x, x * slope));
+}
+
+LogicalResult importGelu(Node &n) {
+  StringRef approximate = n.string("approximate", "none");
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  if (approximate != "none" && approximate != "tanh")
+    return n.error() << "expected approximate = \"none\" or \"tanh\", found \"" << approximate
+                     << "\"";
+  UnitAttr tanh = approximate == "tanh" ? n.builder().getUnitAttr() : UnitAttr();
+  return n.set(n.builder().createOrFold<GeluOp>(n.loc(), n.operand(0), tanh));
+}
+} // namespace
+
+void gradc::addActivationOps(OpTable &ops) {
+  ops["Relu"] = {importRelu, 1, 1};
+  ops["Sigmoid"] = {activation<importSigmoid>, 1, 1};
+  ops["LeakyRelu"] = {activation<leakyRelu>, 1, 1};
+  ops["PRelu"] = {importPRelu, 2, 2};
+  ops["Elu"] = {activation<elu>, 1, 1};
+  ops["Selu"] = {activation<selu>, 1, 1};
+  ops["Celu"] = {activation<celu>, 1, 1};
+  ops["ThresholdedRelu"] = {activation<thresholdedRelu>, 1, 1};
+  ops["HardSigmoid"] = {activation<hardSigmoid>, 1, 1};
+  ops["HardSwish"] = {activation<hardSwish>, 1, 1};
+  ops["Mish"] = {activation<mish>, 1, 1};
+  ops["Softplus"] = {activation<importSoftplus>, 1, 1};
+  ops["Softsign"] = {activation<softsign>, 1, 1};
+  ops["Swish"] = {activation<swish>, 1, 1};
+  ops["Gelu"] = {importGelu, 1, 1};
+}

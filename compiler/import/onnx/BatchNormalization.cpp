@@ -1,0 +1,159 @@
+// BatchNormalization: with statistics of the batch in training entries, with the running ones in
+// all others.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+enum Operand { input, scale, shift, mean, variance };
+enum Output { result, meanOut, varianceOut, savedMean, savedVariance };
+
+/// A checked node. All arithmetic is in the statistics' type.
+struct BatchNorm {
+  Expr x, scale, shift, mean, variance;
+  double epsilon, momentum;
+
+  Expr spread(Expr channel) const { return channel.broadcast(x.type(), {1}); }
+  SmallVector<int64_t> dims() const { return otherDims(x.type().getRank(), {1}); }
+  int64_t samples() const { return x.type().getNumElements() / x.shape()[1]; }
+};
+} // namespace
+
+static FailureOr<BatchNorm> read(Node &n) {
+  double epsilon = n.real("epsilon", 1e-5), momentum = n.real("momentum", 0.9);
+  if (n.opset() < 9 && n.integer("spatial", 1) == 0)
+    return n.error() << "with spatial = 0 is not supported";
+  if (n.rank(input) < 2)
+    return n.error() << "expected rank 2 or more, found " << n.describeOperand(input);
+  bool ok = true;
+  for (unsigned i : {input, scale, shift, mean, variance})
+    ok &= succeeded(n.expect(i, Kind::Float));
+  for (unsigned i : {scale, shift, mean, variance})
+    if (n.shape(i) != ArrayRef(n.shape(input)[1])) {
+      n.error() << "expected one number a channel (dim 1 of " << n.describeOperand(input)
+                << "), found " << n.describeOperand(i);
+      ok = false;
+    }
+  if (!(epsilon >= 0)) {
+    n.error() << "expected an epsilon of at least 0, found " << epsilon;
+    ok = false;
+  }
+  if (!ok || failed(n.expectSameElement(scale, shift)) ||
+      failed(n.expectSameElement(mean, variance)))
+    return failure();
+  Type element = n.element(mean);
+  return BatchNorm{n.expr(input).cast(element),
+                   n.expr(scale).cast(element),
+                   n.expr(shift).cast(element),
+                   n.expr(mean),
+                   n.expr(variance),
+                   epsilon,
+                   momentum};
+}
+
+/// x a + b, with a and b computed once a channel.
+static Expr withRunning(const BatchNorm &norm) {
+  Expr a = norm.scale * (norm.variance + norm.epsilon).apply<RsqrtOp>();
+  Expr b = norm.shift - norm.mean * a;
+  return norm.x * norm.spread(a) + norm.spread(b);
+}
+
+static Expr mix(const BatchNorm &norm, Expr running, Expr batch) {
+  return running * norm.momentum + batch * (1 - norm.momentum);
+}
+
+/// An exporter may have merged equal initializers, as the zeros of an untrained model: a statistic
+/// that is something else, too, cannot be updated. One module in two places is no such thing.
+static LogicalResult expectOwn(Node &n, unsigned i) {
+  const onnx::GraphProto &graph = n.getEntry().getModel().graph();
+  llvm::StringMap<StringRef> copies;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Identity" && node.input_size() == 1 && node.output_size() == 1)
+      copies[node.output(0)] = node.input(0);
+  auto original = [&](StringRef name) {
+    for (unsigned steps = 0; copies.contains(name) && steps < copies.size(); ++steps)
+      name = copies.lookup(name);
+    return name;
+  };
+  StringRef name = original(n.inputName(i)), owner = original(n.inputName(scale));
+  for (const onnx::NodeProto &node : graph.node())
+    for (int k = 0; k < node.input_size(); ++k) {
+      bool same = node.op_type() == "BatchNormalization" && unsigned(k) == i &&
+                  original(node.input(scale)) == owner;
+      if (node.op_type() != "Identity" && !same && original(node.input(k)) == name)
+        return n.error() << "expected a running statistic of its own, found "
+                         << n.describeOperand(i) << ", which is also operand " << k << " of "
+                         << node.op_type() << " \"" << node.name()
+                         << "\"; export the model without merging equal initializers";
+    }
+  return success();
+}
+
+/// As PyTorch: the running variance is the unbiased one, so one sample a channel has none.
+static LogicalResult updateRunning(Node &n, const BatchNorm &norm, Expr batchMean,
+                                   Expr batchVariance) {
+  if (norm.samples() < 2)
+    return n.error() << "expected more than one element a channel in training, found "
+                     << n.describeOperand(input);
+  double samples = double(norm.samples());
+  EntryImport &entry = n.getEntry();
+  auto update = [&](Expr running, Expr batch) {
+    auto state = running.get().getDefiningOp<ReadOp>();
+    Expr latest = n.expr(entry.latestStatistic(state));
+    entry.setStatistic(state, mix(norm, latest, batch), n.loc());
+  };
+  update(norm.mean, batchMean);
+  update(norm.variance, batchVariance * (samples / (samples - 1)));
+  return success();
+}
+
+static LogicalResult importBatchNormalization(Node &n) {
+  bool mode = n.integer("training_mode", 0);
+  FailureOr<BatchNorm> read = ::read(n);
+  if (failed(read))
+    return failure();
+  const BatchNorm &norm = *read;
+  if (llvm::is_contained(norm.x.shape(), 0))
+    return n.set(n.operand(input));
+  // What training_mode says is what the exporter left; who reads the new statistics means it.
+  bool asked = mode && (n.isRead(meanOut) || n.isRead(varianceOut));
+  // With frozen statistics training normalizes as evaluation does, as one does to fine-tune.
+  States &states = n.getEntry().getStates();
+  bool frozen = states.isFrozen(norm.mean) || states.isFrozen(norm.variance);
+  bool updates = n.training() && !frozen;
+  for (unsigned i : {mean, variance}) {
+    bool isState = !frozen && states.makeStatistic(n.operand(i), n.loc());
+    if (updates && !isState)
+      return n.error() << "expected an initializer as running statistic, found "
+                       << n.describeOperand(i);
+    if (updates && failed(expectOwn(n, i)))
+      return failure();
+  }
+  Expr y = norm.x, newMean = norm.mean, newVariance = norm.variance;
+  if (updates || asked) {
+    auto normalized =
+        NormalizeOp::create(n.builder(), n.loc(), norm.x, norm.dims(), APFloat(norm.epsilon));
+    Expr batchMean = n.expr(normalized.getMean()), batchVariance = n.expr(normalized.getVariance());
+    y = n.expr(normalized.getResult()) * norm.spread(norm.scale) + norm.spread(norm.shift);
+    if (updates && failed(updateRunning(n, norm, batchMean, batchVariance)))
+      return failure();
+    // ONNX's own outputs are made of the biased variance.
+    newMean = mix(norm, norm.mean, batchMean);
+    newVariance = mix(norm, norm.variance, batchVariance);
+  } else {
+    y = withRunning(norm);
+  }
+  // Up to opset 13 exporters name outputs that nobody may read.
+  for (unsigned i = meanOut; i <= savedVariance; ++i)
+    if (asked || !n.isRead(i))
+      (void)n.set(i, i % 2 ? newMean : newVariance);
+  return n.set(y.cast(n.element(input)));
+}
+
+void gradc::addBatchNormalizationOps(OpTable &ops) {
+  ops["BatchNormalization"] = {importBatchNormalization, 5, 5};
+}

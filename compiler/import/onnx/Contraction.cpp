@@ -1,0 +1,108 @@
+// MatMul and Gemm.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static LogicalResult shapesDoNotFit(Node &n, const Twine &lhsDim, int64_t lhs, const Twine &rhsDim,
+                                    int64_t rhs) {
+  return n.error() << "expected " << lhsDim << " (" << lhs << ") to match " << rhsDim << " (" << rhs
+                   << "): lhs is " << n.describeOperand(0) << ", rhs is " << n.describeOperand(1);
+}
+
+static Value matmul(Node &n, Value lhs, Value rhs, bool transposeLhs = false,
+                    bool transposeRhs = false) {
+  UnitAttr yes = n.builder().getUnitAttr(), no;
+  return n.builder().createOrFold<MatmulOp>(n.loc(), lhs, rhs, transposeLhs ? yes : no,
+                                            transposeRhs ? yes : no);
+}
+
+/// numpy.matmul: vectors count as a row or a column, batch dims broadcast.
+static LogicalResult importMatMul(Node &n) {
+  if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  if (n.rank(0) == 0 || n.rank(1) == 0)
+    return n.error() << "expected operands of rank 1 or more, found " << n.describeOperand(0)
+                     << " and " << n.describeOperand(1);
+  SmallVector<int64_t> lhs(n.shape(0)), rhs(n.shape(1));
+  if (lhs.size() == 1)
+    lhs.insert(lhs.begin(), 1);
+  if (rhs.size() == 1)
+    rhs.push_back(1);
+  int64_t rows = lhs[lhs.size() - 2], depth = lhs.back(), columns = rhs.back();
+  if (depth != rhs[rhs.size() - 2])
+    return shapesDoNotFit(n, "the last dim of lhs", depth,
+                          n.rank(1) == 1 ? "the dim of rhs" : "the last but one dim of rhs",
+                          rhs[rhs.size() - 2]);
+  ArrayRef<int64_t> lhsBatch = ArrayRef(lhs).drop_back(2), rhsBatch = ArrayRef(rhs).drop_back(2);
+  auto batch = broadcastShape(lhsBatch, rhsBatch);
+  if (!batch)
+    return n.error() << "expected batch dims that broadcast, found " << n.describeOperand(0)
+                     << " and " << n.describeOperand(1);
+
+  SmallVector<int64_t> result(*batch);
+  if (n.rank(0) > 1)
+    result.push_back(rows);
+  if (n.rank(1) > 1)
+    result.push_back(columns);
+  if (failed(n.expectSensible(result)))
+    return failure();
+  auto withDims = [&](ArrayRef<int64_t> dims, int64_t a, int64_t b) {
+    SmallVector<int64_t> shape(dims);
+    shape.append({a, b});
+    return shape;
+  };
+  Expr a = n.expr(0u).reshape(lhs), b = n.expr(1u).reshape(rhs);
+  if (rhs.size() == 2) {
+    // One weight for all batches: one product of more rows, not many products.
+    int64_t all = rows;
+    for (int64_t d : lhsBatch)
+      all *= d;
+    Expr product = a.with(matmul(n, a.reshape({all, depth}), b));
+    return n.set(product.reshape(result));
+  }
+  Expr product = a.with(matmul(n, n.broadcast(a, withDims(*batch, rows, depth)),
+                               n.broadcast(b, withDims(*batch, depth, columns))));
+  return n.set(product.reshape(result));
+}
+
+/// alpha A' B' + beta C.
+static LogicalResult importGemm(Node &n) {
+  double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
+  bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
+  for (unsigned i = 0; i < n.operandCount(); ++i)
+    if (failed(n.expect(i, Kind::Number)) || failed(n.expectSameElement(0, i)))
+      return failure();
+  if (failed(n.expectRank(0, 2)) || failed(n.expectRank(1, 2)))
+    return failure();
+  int64_t lhsDepth = n.shape(0)[!transposeLhs], rhsDepth = n.shape(1)[transposeRhs];
+  if (lhsDepth != rhsDepth)
+    return shapesDoNotFit(n, "lhs dim " + Twine(!transposeLhs), lhsDepth,
+                          "rhs dim " + Twine(int(transposeRhs)), rhsDepth);
+  SmallVector<int64_t> shape{n.shape(0)[transposeLhs], n.shape(1)[!transposeRhs]};
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  Expr product = n.expr(matmul(n, n.operand(0), n.operand(1), transposeLhs, transposeRhs));
+  if (alpha != 1)
+    product = product * alpha;
+  if (!n.operand(2) || beta == 0)
+    return n.set(product);
+  auto common = broadcastShape(shape, n.shape(2));
+  if (!common || *common != shape) {
+    auto error = n.error() << "expected a bias that broadcasts to [";
+    llvm::interleaveComma(shape, error);
+    return error << "], found " << n.describeOperand(2);
+  }
+  Expr bias = n.expr(2u);
+  if (beta != 1)
+    bias = bias * beta;
+  return n.set(product + n.expr(n.broadcast(bias, shape)));
+}
+
+void gradc::addContractionOps(OpTable &ops) {
+  ops["MatMul"] = {importMatMul, 2, 2};
+  ops["Gemm"] = {importGemm, 2, 3};
+}

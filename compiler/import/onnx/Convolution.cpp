@@ -1,0 +1,235 @@
+// Conv, ConvTranspose and ConvInteger. Inside, spatial dims come first, then the batch, then
+// channels; the transpositions around are explicit, and those between two such ops cancel.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Window.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// The sizes of a checked node. `inputs` and `filters` are channels of one group.
+struct Channels {
+  int64_t groups, inputs, filters;
+
+  bool isDepthwise() const { return groups > 1 && inputs == 1 && filters == 1; }
+  StringRef dims() const {
+    return groups == 1 ? "nc,co->no" : isDepthwise() ? "nc,c->nc" : "ngc,gco->ngo";
+  }
+};
+} // namespace
+
+/// Checks ranks and channels: weight [O, C / group, k...], or [C, O / group, k...] where
+/// transposed.
+static FailureOr<Channels> readChannels(Node &n, bool transposed) {
+  int64_t groups = n.integer("group", 1);
+  if (n.rank(0) < 3)
+    return n.error() << "expected rank 3 or more, found " << n.describeOperand(0);
+  if (n.rank(1) != n.rank(0))
+    return n.error() << "expected a weight of rank " << n.rank(0) << ", found "
+                     << n.describeOperand(1);
+  bool ok = true;
+  for (int64_t d = 0; d < n.rank(1); ++d)
+    if (n.shape(1)[d] == 0) {
+      n.error() << "expected a weight with elements, found " << n.describeOperand(1);
+      return failure();
+    }
+  if (auto kernel = n.integers("kernel_shape"); kernel && *kernel != n.shape(1).drop_front(2)) {
+    n.error() << "expected kernel_shape " << formatDims(n.shape(1).drop_front(2)) << " of "
+              << n.describeOperand(1) << ", found " << formatDims(*kernel);
+    ok = false;
+  }
+  int64_t outer = n.shape(1)[0], inner = n.shape(1)[1], channels = n.shape(0)[1];
+  if (groups < 1 || outer % groups != 0) {
+    n.error() << "expected a group that divides dim 0 of " << n.describeOperand(1) << ", found "
+              << groups;
+    ok = false;
+  } else if (int64_t expected = transposed ? outer : inner * groups; channels != expected) {
+    auto error = n.error() << "expected " << expected << " channels";
+    if (!transposed && groups > 1)
+      error << " (" << groups << " groups of " << inner << ")";
+    error << " in dim 1 of " << n.describeOperand(0) << " for " << n.describeOperand(1);
+    ok = false;
+  }
+  if (!ok)
+    return failure();
+  return transposed ? Channels{groups, outer / groups, inner}
+                    : Channels{groups, inner, outer / groups};
+}
+
+static LogicalResult expectBias(Node &n, const Channels &channels) {
+  int64_t results = channels.groups * channels.filters;
+  if (!n.operand(2))
+    return success();
+  if (failed(n.expectSameElement(0, 2)))
+    return failure();
+  if (n.rank(2) == 1 && n.shape(2)[0] == results)
+    return success();
+  return n.error() << "expected a bias of " << results << " elements, found "
+                   << n.describeOperand(2);
+}
+
+/// The weight as [k..., C, O], [k..., G, C, O] or [k..., C].
+static Expr innerWeight(Expr w, const Channels &c, bool transposed) {
+  int64_t rank = w.type().getRank();
+  SmallVector<int64_t> spatial = llvm::to_vector(llvm::seq<int64_t>(2, rank));
+  if (c.isDepthwise()) {
+    SmallVector<int64_t> shape{c.groups};
+    llvm::append_range(shape, w.shape().drop_front(2));
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(1, rank - 1));
+    order.push_back(0);
+    return w.reshape(shape).transpose(order);
+  }
+  if (c.groups == 1) {
+    spatial.append({transposed ? 0 : 1, transposed ? 1 : 0});
+    return w.transpose(spatial);
+  }
+  SmallVector<int64_t> shape{c.groups, transposed ? c.inputs : c.filters,
+                             transposed ? c.filters : c.inputs};
+  llvm::append_range(shape, w.shape().drop_front(2));
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(3, rank + 1));
+  order.push_back(0);
+  order.append({transposed ? 1 : 2, transposed ? 2 : 1});
+  return w.reshape(shape).transpose(order);
+}
+
+/// [N, C, d...] convolved to [N, O, d'...].
+static Expr convolve(Node &n, Expr x, Expr weight, Value bias, const Channels &c, WindowAttr window,
+                     bool transposed) {
+  OpBuilder &b = n.builder();
+  Expr inner = spatialFirst(x), w = innerWeight(weight, c, transposed);
+  bool grouped = c.groups > 1 && !c.isDepthwise();
+  if (grouped) {
+    SmallVector<int64_t> shape(inner.shape().drop_back());
+    shape.append({c.groups, c.inputs});
+    inner = inner.reshape(shape);
+  }
+  Expr y = x.with(b.createOrFold<ConvolutionOp>(n.loc(), inner, w, c.dims(), window));
+  if (grouped) {
+    SmallVector<int64_t> shape(y.shape().drop_back(2));
+    shape.push_back(c.groups * c.filters);
+    y = y.reshape(shape);
+  }
+  if (bias)
+    y = y + x.with(bias).broadcast(y.type(), {y.type().getRank() - 1});
+  return channelsSecond(y);
+}
+
+static LogicalResult expectSensibleResult(Node &n, const Channels &c, WindowAttr window) {
+  SmallVector<int64_t> shape{n.shape(0)[0], c.groups * c.filters};
+  for (auto [d, size] : llvm::enumerate(n.shape(0).drop_front(2)))
+    shape.push_back(window.getOutputSize(d, size));
+  return n.expectSensible(shape);
+}
+
+/// Reads and checks what Conv and ConvInteger share.
+static FailureOr<std::pair<Channels, WindowAttr>> readConvolution(Node &n) {
+  FailureOr<Channels> channels = readChannels(n, /*transposed=*/false);
+  if (n.rank(1) < 3)
+    return failure();
+  FailureOr<Window> window = readWindow(n, n.shape(1).drop_front(2));
+  if (failed(channels) || failed(window))
+    return failure();
+  padToSame(*window, n.shape(0).drop_front(2));
+  if (failed(expectFits(n, *window)))
+    return failure();
+  WindowAttr attribute = windowAttribute(n, *window);
+  if (failed(expectSensibleResult(n, *channels, attribute)))
+    return failure();
+  return std::pair(*channels, attribute);
+}
+
+static LogicalResult importConv(Node &n) {
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  auto read = readConvolution(n);
+  if (failed(read) || failed(expectBias(n, read->first)))
+    return failure();
+  return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), read->first, read->second, false));
+}
+
+/// Products of 8-bit numbers from their zero points, in 32 bits; padding is a zero point.
+static LogicalResult importConvInteger(Node &n) {
+  Type wide = n.builder().getI32Type();
+  for (unsigned i : {0u, 1u})
+    if (failed(n.expect(i, Kind::Int)))
+      return failure();
+  auto read = readConvolution(n);
+  if (failed(read))
+    return failure();
+  Expr operands[] = {n.expr(0u).cast(wide), n.expr(1u).cast(wide)};
+  for (unsigned i : {0u, 1u}) {
+    if (!n.operand(i + 2))
+      continue;
+    int64_t points = n.type(i + 2).getNumElements();
+    if (failed(n.expectSameElement(i, i + 2)))
+      return failure();
+    if (n.rank(i + 2) > 1 || (points != 1 && (i == 0 || points != n.shape(1)[0])))
+      return n.error() << "expected one zero point" << (i ? " or one a filter" : "") << ", found "
+                       << n.describeOperand(i + 2);
+    Expr point = n.expr(i + 2).cast(wide);
+    operands[i] = operands[i] - (points == 1 ? point.reshape({}).broadcastScalar(operands[i].type())
+                                             : point.broadcast(operands[i].type(), {0}));
+  }
+  return n.set(convolve(n, operands[0], operands[1], Value(), read->first, read->second, false));
+}
+
+/// Padding and output_padding from output_shape, or from auto_pad SAME: as many results as
+/// operand elements times the stride.
+static LogicalResult padToShape(Node &n, Window &w, SmallVector<int64_t> &extra) {
+  auto given = n.integers("output_shape");
+  if (given && failed(expectNumbers(n, "output_shape", *given, w.rank(), 1)))
+    return failure();
+  if (!given && !w.isSame())
+    return success();
+  for (int64_t d = 0; d < w.rank(); ++d) {
+    int64_t size = n.shape(0)[d + 2];
+    int64_t wanted = given ? (*given)[d] : size * w.strides[d];
+    int64_t total = w.strides[d] * (size - 1) + extra[d] + w.extent(d) - wanted;
+    w.setPads(d, std::max<int64_t>(total, 0));
+    extra[d] += std::max<int64_t>(-total, 0);
+  }
+  return success();
+}
+
+/// The adjoint of a convolution: a convolution over the operand spread by the stride, its taps
+/// reversed.
+static LogicalResult importConvTranspose(Node &n) {
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  FailureOr<Channels> channels = readChannels(n, /*transposed=*/true);
+  if (n.rank(1) < 3)
+    return failure();
+  FailureOr<Window> window = readWindow(n, n.shape(1).drop_front(2));
+  auto given = n.integers("output_padding");
+  if (failed(channels) || failed(window) || failed(expectBias(n, *channels)))
+    return failure();
+  Window &w = *window;
+  SmallVector<int64_t> extra = given ? *given : SmallVector<int64_t>(w.rank(), 0);
+  if (failed(expectNumbers(n, "output_padding", extra, w.rank(), 0)) ||
+      failed(padToShape(n, w, extra)))
+    return failure();
+
+  SmallVector<int64_t> ones(w.rank(), 1), low, high;
+  for (int64_t d = 0; d < w.rank(); ++d) {
+    low.push_back(w.extent(d) - 1 - w.low[d]);
+    high.push_back(w.extent(d) - 1 - w.high[d] + extra[d]);
+    int64_t size = n.shape(0)[d + 2];
+    int64_t result = w.strides[d] * (size - 1) + extra[d] + w.extent(d) - w.low[d] - w.high[d];
+    if (size < 1 || result < 1)
+      return n.error() << "expected a result of at least one element, found " << result
+                       << " from dim " << d + 2 << " of " << n.describeOperand(0);
+  }
+  auto attribute = WindowAttr::get(n.builder().getContext(), w.kernel, ones, low, high, w.strides,
+                                   w.dilations, /*reversed=*/true);
+  if (failed(expectSensibleResult(n, *channels, attribute)))
+    return failure();
+  return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), *channels, attribute, true));
+}
+
+void gradc::addConvolutionOps(OpTable &ops) {
+  ops["Conv"] = {importConv, 2, 3};
+  ops["ConvTranspose"] = {importConvTranspose, 2, 3};
+  ops["ConvInteger"] = {importConvInteger, 2, 4};
+}

@@ -1,0 +1,232 @@
+// ONNX's arithmetic, comparisons, logic and casts. numpy's broadcasting becomes explicit here.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+#include "llvm/ADT/APFloat.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+template <typename Op, Kind kind> static LogicalResult unary(Node &n) {
+  if (failed(n.expect(0, kind)))
+    return failure();
+  return n.set(n.expr(0u).apply<Op>());
+}
+
+/// All operands of one element type, broadcast to one shape.
+static FailureOr<SmallVector<Value>> numpyOperands(Node &n, Kind kind) {
+  for (unsigned i = 0; i < n.operandCount(); ++i)
+    if (!n.operand(i))
+      return n.error() << "operand " << i << " is missing";
+  for (unsigned i = 0; i < n.operandCount(); ++i)
+    if (failed(n.expect(i, kind)) || failed(n.expectSameElement(0, i)))
+      return failure();
+  return n.broadcastOperands(0, n.operandCount());
+}
+
+template <typename Op, Kind kind> static LogicalResult binary(Node &n) {
+  auto operands = numpyOperands(n, kind);
+  if (failed(operands))
+    return failure();
+  return n.set(n.expr((*operands)[0]).apply<Op>((*operands)[1]));
+}
+
+/// Max, Min, Sum and Mean: any number of operands, from the left.
+template <typename Op, Kind kind, bool mean = false> static LogicalResult variadic(Node &n) {
+  auto operands = numpyOperands(n, kind);
+  if (failed(operands))
+    return failure();
+  Expr result = n.expr(operands->front());
+  for (Value next : llvm::drop_begin(*operands))
+    result = result.apply<Op>(next);
+  return n.set(mean ? result / double(operands->size()) : result);
+}
+
+template <ComparePredicate predicate, Kind kind> static LogicalResult compare(Node &n) {
+  auto operands = numpyOperands(n, kind);
+  if (failed(operands))
+    return failure();
+  return n.set(n.expr((*operands)[0]).compare(predicate, (*operands)[1]));
+}
+
+/// The exponent may have another type than the base, whose type the result has.
+static LogicalResult importPow(Node &n) {
+  if (failed(n.expect(0, Kind::Number)) || failed(n.expect(1, Kind::Number)))
+    return failure();
+  if (auto exponent = n.tryKnown(1);
+      exponent && exponent->size() == 1 && exponent->getFloat(0) == 2 && n.rank(1) <= n.rank(0))
+    return n.set(n.expr(0u) * n.expr(0u));
+  auto operands = n.broadcastOperands(0, 2);
+  if (failed(operands))
+    return failure();
+  Type result = n.element(0), compute = result;
+  if (!isa<FloatType>(result)) {
+    // f64 holds every integer power that fits 32 bits, not those of 64.
+    if (result.getIntOrFloatBitWidth() > 32)
+      return n.error() << "expected a float or an integer of at most 32 bits as "
+                       << n.describeOperand(0);
+    compute = n.builder().getF64Type();
+  }
+  Expr base = n.expr((*operands)[0]).cast(compute), exponent = n.expr((*operands)[1]).cast(compute);
+  Expr power = base.apply<PowOp>(exponent);
+  if (isa<FloatType>(result))
+    return n.set(power);
+  // A power that is an integer may be computed as a little less, and would lose 1.
+  Expr integer = power.apply<RoundOp>(), error = (power - integer).apply<AbsOp>();
+  Value isInteger = error.compare(ComparePredicate::le, integer.apply<AbsOp>() * 1e-12);
+  return n.set(n.expr(isInteger).select(integer, power).cast(result));
+}
+
+static LogicalResult importMod(Node &n) {
+  bool cStyle = n.integer("fmod", 0);
+  auto operands = numpyOperands(n, Kind::Number);
+  if (failed(operands))
+    return failure();
+  bool isFloat = isa<FloatType>(n.element(0));
+  if (isFloat && !cStyle)
+    return n.error() << "expected fmod = 1 with floats, found 0";
+  Expr a = n.expr((*operands)[0]), b = n.expr((*operands)[1]), rest = a.apply<RemOp>(b);
+  if (cStyle)
+    return n.set(rest);
+  // The divisor's sign, as Python has it.
+  Expr zero = rest.splat(0), negative = rest.compare(ComparePredicate::lt, zero);
+  Expr differs = negative.apply<XorOp>(b.compare(ComparePredicate::lt, zero));
+  Expr inexact = rest.compare(ComparePredicate::ne, zero);
+  return n.set(differs.apply<AndOp>(inexact).select(rest + b, rest));
+}
+
+static LogicalResult importWhere(Node &n) {
+  if (failed(n.expect(0, Kind::Bool)) || failed(n.expectSameElement(1, 2)))
+    return failure();
+  auto operands = n.broadcastOperands(0, 3);
+  if (failed(operands))
+    return failure();
+  return n.set(n.expr((*operands)[0]).select((*operands)[1], (*operands)[2]));
+}
+
+static LogicalResult importIdentity(Node &n) { return n.set(n.operand(0)); }
+
+static LogicalResult importCast(Node &n) {
+  int32_t to = int32_t(n.integer("to", 0));
+  n.ignore("saturate"); // of float8, which is no element type here
+  n.ignore("round_mode");
+  Type element = elementType(*n.builder().getContext(), to);
+  if (!element)
+    return n.error() << "to " << dataTypeName(to) << " is not supported";
+  return n.set(n.expr(0u).cast(element));
+}
+
+static LogicalResult importCastLike(Node &n) {
+  n.ignore("saturate");
+  n.ignore("round_mode");
+  return n.set(n.expr(0u).cast(n.element(1)));
+}
+
+/// Limits are attributes up to opset 10 and operands after it.
+static LogicalResult importClip(Node &n) {
+  if (failed(n.expect(0, Kind::Number)))
+    return failure();
+  bool isFloat = isa<FloatType>(n.element(0));
+  std::optional<double> low, high;
+  if (n.has("min") && n.opset() < 11)
+    low = n.real("min", 0);
+  if (n.has("max") && n.opset() < 11)
+    high = n.real("max", 0);
+  for (unsigned i : {1u, 2u}) {
+    if (!n.operand(i))
+      continue;
+    if (failed(n.expectSameElement(0, i)))
+      return failure();
+    if (n.type(i).getNumElements() != 1)
+      return n.error() << "expected a scalar limit, found " << n.describeOperand(i);
+    // Beyond 2^53 an integer limit is no f64: then it stays an operand.
+    auto limit = n.tryKnown(i);
+    if (limit && (isFloat || std::abs(limit->getFloat(0)) < double(int64_t(1) << 53)))
+      (i == 1 ? low : high) = limit->getFloat(0);
+  }
+  if ((low && std::isnan(*low)) || (high && std::isnan(*high)))
+    return n.error() << "expected numbers as limits, found NaN";
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  bool known = bool(low) == bool(n.operand(1)) && bool(high) == bool(n.operand(2));
+  if (known || n.opset() < 11) {
+    if (!low && !high)
+      return n.set(n.operand(0));
+    if (isFloat || (low && high))
+      return n.set(n.builder().createOrFold<ClampOp>(
+          n.loc(), n.operand(0), n.builder().getF64FloatAttr(low.value_or(-infinity)),
+          n.builder().getF64FloatAttr(high.value_or(infinity))));
+  }
+  Expr x = n.expr(0u);
+  auto limit = [&](unsigned i) { return n.broadcast(n.expr(i).reshape({}), n.shape(0)); };
+  if (n.operand(1))
+    x = x.apply<MaxOp>(limit(1));
+  if (n.operand(2))
+    x = x.apply<MinOp>(limit(2));
+  return n.set(x);
+}
+
+static LogicalResult importIsNaN(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  return n.set(n.expr(0u).compare(ComparePredicate::ne, n.operand(0)));
+}
+
+static LogicalResult importIsInf(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Expr x = n.expr(0u);
+  Expr positive = x.compare(ComparePredicate::eq, x.splat(infinity));
+  Expr negative = x.compare(ComparePredicate::eq, x.splat(-infinity));
+  bool wantsPositive = n.integer("detect_positive", 1),
+       wantsNegative = n.integer("detect_negative", 1);
+  if (wantsPositive && wantsNegative)
+    return n.set(positive.apply<OrOp>(negative));
+  if (wantsPositive || wantsNegative)
+    return n.set(wantsPositive ? positive : negative);
+  return n.set(positive.splat(0));
+}
+
+void gradc::addElementwiseOps(OpTable &ops) {
+  ops["Neg"] = {unary<NegOp, Kind::Number>, 1, 1};
+  ops["Abs"] = {unary<AbsOp, Kind::Number>, 1, 1};
+  ops["Sign"] = {unary<SignOp, Kind::Number>, 1, 1};
+  ops["Exp"] = {unary<ExpOp, Kind::Float>, 1, 1};
+  ops["Log"] = {unary<LogOp, Kind::Float>, 1, 1};
+  ops["Sqrt"] = {unary<SqrtOp, Kind::Float>, 1, 1};
+  ops["Reciprocal"] = {unary<ReciprocalOp, Kind::Float>, 1, 1};
+  ops["Sin"] = {unary<SinOp, Kind::Float>, 1, 1};
+  ops["Cos"] = {unary<CosOp, Kind::Float>, 1, 1};
+  ops["Tanh"] = {unary<TanhOp, Kind::Float>, 1, 1};
+  ops["Erf"] = {unary<ErfOp, Kind::Float>, 1, 1};
+  ops["Floor"] = {unary<FloorOp, Kind::Float>, 1, 1};
+  ops["Ceil"] = {unary<CeilOp, Kind::Float>, 1, 1};
+  ops["Round"] = {unary<RoundOp, Kind::Float>, 1, 1};
+  ops["Not"] = {unary<NotOp, Kind::Bool>, 1, 1};
+  ops["Add"] = {binary<AddOp, Kind::Number>, 2, 2};
+  ops["Sub"] = {binary<SubOp, Kind::Number>, 2, 2};
+  ops["Mul"] = {binary<MulOp, Kind::Number>, 2, 2};
+  ops["Div"] = {binary<DivOp, Kind::Number>, 2, 2};
+  ops["Pow"] = {importPow, 2, 2};
+  ops["Mod"] = {importMod, 2, 2};
+  ops["Max"] = {variadic<MaxOp, Kind::Number>, 1, OnnxOp::any};
+  ops["Min"] = {variadic<MinOp, Kind::Number>, 1, OnnxOp::any};
+  ops["Sum"] = {variadic<AddOp, Kind::Float>, 1, OnnxOp::any};
+  ops["Mean"] = {variadic<AddOp, Kind::Float, /*mean=*/true>, 1, OnnxOp::any};
+  ops["And"] = {binary<AndOp, Kind::Bool>, 2, 2};
+  ops["Or"] = {binary<OrOp, Kind::Bool>, 2, 2};
+  ops["Xor"] = {binary<XorOp, Kind::Bool>, 2, 2};
+  ops["Equal"] = {compare<ComparePredicate::eq, Kind::Any>, 2, 2};
+  ops["Less"] = {compare<ComparePredicate::lt, Kind::Number>, 2, 2};
+  ops["LessOrEqual"] = {compare<ComparePredicate::le, Kind::Number>, 2, 2};
+  ops["Greater"] = {compare<ComparePredicate::gt, Kind::Number>, 2, 2};
+  ops["GreaterOrEqual"] = {compare<ComparePredicate::ge, Kind::Number>, 2, 2};
+  ops["Where"] = {importWhere, 3, 3};
+  ops["Identity"] = {importIdentity, 1, 1};
+  ops["Cast"] = {importCast, 1, 1};
+  ops["CastLike"] = {importCastLike, 2, 2};
+  ops["Clip"] = {importClip, 1, 3};
+  ops["IsNaN"] = {importIsNaN, 1, 1};
+  ops["IsInf"] = {importIsInf, 1, 1};
+}

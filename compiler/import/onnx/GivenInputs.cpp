@@ -1,0 +1,76 @@
+// Inputs whose values are given: what nodes must know of them at compile time.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+StringRef EntryImport::argumentAttribute(BlockArgument argument, StringRef attribute) const {
+  return cast<StringAttr>(argumentAttributes[argument.getArgNumber()].get(attribute));
+}
+
+const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
+  // A seed may be named as a graph input is.
+  if (argumentAttribute(argument, "grad.role") != "data")
+    return nullptr;
+  auto given = options.inputs.find(argumentAttribute(argument, "grad.name").str());
+  bool fits = given != options.inputs.end() && given->second.getType() == argument.getType();
+  return fits ? &given->second : nullptr;
+}
+
+std::optional<HostTensor> EntryImport::known(Value value) {
+  if (ElementsAttr attribute = states.known(value))
+    return HostTensor(attribute);
+  // Shape arithmetic is short: a long way back to an input is the network itself.
+  constexpr size_t mostOps = 256;
+  llvm::SetVector<Value> needed;
+  llvm::DenseMap<Value, HostTensor> values;
+  SmallVector<BlockArgument> read;
+  SmallVector<Operation *> ops;
+  needed.insert(value);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    Value v = needed[i];
+    if (ElementsAttr attribute = states.known(v)) {
+      values[v] = HostTensor(attribute);
+    } else if (auto argument = dyn_cast<BlockArgument>(v)) {
+      const HostTensor *given = givenValue(argument);
+      if (!given)
+        return std::nullopt;
+      values[v] = *given;
+      read.push_back(argument);
+    } else {
+      Operation *op = v.getDefiningOp();
+      if (!isa<EvaluateOpInterface>(op) || ops.size() == mostOps)
+        return std::nullopt;
+      if (!llvm::is_contained(ops, op))
+        ops.push_back(op);
+      needed.insert(op->operand_begin(), op->operand_end());
+    }
+  }
+  llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : ops) {
+    auto operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return values.at(v); });
+    for (auto [result, known] : llvm::zip(op->getResults(), evaluateOp(op, operands)))
+      values[result] = std::move(known);
+    foldedNodes.insert(nodeName(op->getLoc()));
+  }
+  for (BlockArgument argument : read)
+    boundInputs.insert(argumentAttribute(argument, "grad.name").str());
+  return values.at(value);
+}
+
+/// What was read at compile time is a constant to all: another value would contradict the code.
+void EntryImport::bindArguments() {
+  Block &body = function.getBody().front();
+  builder.setInsertionPointToStart(&body);
+  for (unsigned i = body.getNumArguments(); i-- > 0;) {
+    BlockArgument argument = body.getArgument(i);
+    if (!boundInputs.count(argumentAttribute(argument, "grad.name").str()))
+      continue;
+    argument.replaceAllUsesWith(constant(builder, argument.getLoc(), *givenValue(argument)));
+    body.eraseArgument(i);
+    argumentAttributes.erase(argumentAttributes.begin() + i);
+  }
+}

@@ -1,0 +1,351 @@
+// Imports the nodes that an entry needs, in an order in which every operand is known before its
+// use.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+const OpTable &gradc::onnxOps() {
+  static const OpTable table = [] {
+    OpTable ops;
+    addElementwiseOps(ops);
+    addActivationOps(ops);
+    addContractionOps(ops);
+    addConvolutionOps(ops);
+    addPoolingOps(ops);
+    addReductionOps(ops);
+    addShapeOps(ops);
+    addPadOps(ops);
+    addResizeOps(ops);
+    addIndexOps(ops);
+    addNormalizationOps(ops);
+    addBatchNormalizationOps(ops);
+    addRandomOps(ops);
+    return ops;
+  }();
+  return table;
+}
+
+EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOptions &options,
+                         StringRef name, int64_t batch, bool training)
+    : model(model), states(states), options(options), batch(batch), training(training),
+      builder(model.fileLoc().getContext()) {
+  function = func::FuncOp::create(model.fileLoc(), name, builder.getFunctionType({}, {}));
+  function->setAttr("grad.entry", builder.getStringAttr(name));
+  function->setAttr("grad.batch", builder.getI64IntegerAttr(batch));
+  states.getModule().push_back(function);
+  builder.setInsertionPointToStart(function.addEntryBlock());
+}
+
+namespace {
+/// A graph input's whole shape from the command line, and the option that gave it.
+struct GivenShape {
+  ArrayRef<int64_t> dims;
+  StringRef option;
+};
+} // namespace
+
+static std::optional<GivenShape> givenShape(const ImportOptions &options, const std::string &name) {
+  if (auto found = options.shapes.find(name); found != options.shapes.end())
+    return GivenShape{found->second, "--shape"};
+  if (auto found = options.inputs.find(name); found != options.inputs.end())
+    return GivenShape{found->second.getShape(), "--input"};
+  return std::nullopt;
+}
+
+FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input) {
+  Location where = model.nameLoc(input.name());
+  if (!input.type().has_tensor_type())
+    return emitError(where)
+           << "graph input \"" << input.name()
+           << "\" is not a tensor; sequences, maps and optionals are not supported";
+  const onnx::TypeProto::Tensor &tensor = input.type().tensor_type();
+  Type element = elementType(*where.getContext(), tensor.elem_type());
+  if (!element)
+    return emitError(where) << "graph input \"" << input.name() << "\" has element type "
+                            << dataTypeName(tensor.elem_type()) << ", which is not supported";
+  std::optional<GivenShape> given = givenShape(options, input.name());
+  if (!tensor.has_shape()) {
+    if (given && fits(given->dims))
+      return RankedTensorType::get(given->dims, element);
+    return emitError(where) << "graph input \"" << input.name()
+                            << "\" has no shape; give it one with --shape " << input.name()
+                            << "=32x64";
+  }
+  int64_t rank = tensor.shape().dim_size();
+  if (given && int64_t(given->dims.size()) != rank)
+    return emitError(where) << "expected " << rank << " dims in " << given->option << " "
+                            << input.name() << ", found " << given->dims.size();
+
+  SmallVector<int64_t> shape;
+  bool ok = true;
+  for (int64_t d = 0; d < rank; ++d) {
+    const onnx::TensorShapeProto::Dimension &dim = tensor.shape().dim(d);
+    std::optional<int64_t> bound;
+    if (given)
+      bound = given->dims[d];
+    else if (auto named = options.dims.find(dim.dim_param());
+             !dim.dim_param().empty() && named != options.dims.end())
+      bound = named->second;
+    else if (d == 0 && batch && !dim.has_dim_value())
+      bound = batch;
+    else if (!dim.dim_param().empty() && batch && dim.dim_param() == batchSymbol())
+      bound = batch;
+
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 0 || (bound && *bound != dim.dim_value())) {
+        auto error = emitError(where) << "dim " << d << " of graph input \"" << input.name()
+                                      << "\" is " << dim.dim_value();
+        if (bound)
+          error << " in the model and " << *bound << " in "
+                << (given ? given->option : "the training spec");
+        else
+          error << "; expected a size";
+        ok = false;
+      }
+      shape.push_back(dim.dim_value());
+    } else if (bound && *bound >= 0) {
+      shape.push_back(*bound);
+    } else {
+      std::string symbol =
+          dim.dim_param().empty() ? "has no size" : "is the symbol \"" + dim.dim_param() + "\"";
+      std::string example;
+      for (int64_t i = 0; i < rank; ++i) {
+        const auto &other = tensor.shape().dim(i);
+        example += (i ? "x" : "") + std::to_string(other.has_dim_value() ? other.dim_value() : 1);
+      }
+      emitError(where) << "dim " << d << " of graph input \"" << input.name() << "\" " << symbol
+                       << (d == 0
+                               ? ": bind it with batch.size of the training spec or with --shape "
+                               : ": bind it with --shape ")
+                       << input.name() << "=" << example;
+      ok = false;
+    }
+  }
+  if (ok && !fits(shape)) {
+    auto error = emitError(where) << "graph input \"" << input.name() << "\" is absurdly large: [";
+    llvm::interleaveComma(shape, error);
+    return error << "]";
+  }
+  if (!ok)
+    return failure();
+  return RankedTensorType::get(shape, element);
+}
+
+StringRef EntryImport::batchSymbol() const {
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (!model.initializer(input.name()) && input.type().tensor_type().shape().dim_size())
+      if (StringRef symbol = input.type().tensor_type().shape().dim(0).dim_param(); !symbol.empty())
+        return symbol;
+  return {};
+}
+
+Value EntryImport::addArgument(RankedTensorType type, StringRef name, StringRef role,
+                               ArrayRef<NamedAttribute> more) {
+  NamedAttrList &attributes = argumentAttributes.emplace_back();
+  attributes.set("grad.name", builder.getStringAttr(name));
+  attributes.set("grad.role", builder.getStringAttr(role));
+  for (NamedAttribute a : more)
+    attributes.set(a.getName(), a.getValue());
+  return function.getBody().addArgument(type, model.nameLoc(name));
+}
+
+Value EntryImport::scalarArgument(StringRef role, Type element) {
+  Value &argument = scalars[role];
+  if (!argument)
+    argument = addArgument(RankedTensorType::get({}, element), role, role);
+  return argument;
+}
+
+Value EntryImport::value(StringRef name) {
+  auto known = values.find(name);
+  if (known != values.end())
+    return known->second;
+  const onnx::TensorProto *initializer = model.initializer(name);
+  Value read = initializer ? states.read(builder, *initializer) : nullptr;
+  return values[name] = read;
+}
+
+void EntryImport::setClasses(Value argument, int64_t classes) {
+  argumentAttributes[cast<BlockArgument>(argument).getArgNumber()].set(
+      "grad.classes", builder.getI64IntegerAttr(classes));
+}
+
+/// Depth first from the outputs: finds the nodes and graph inputs that are needed, undefined names,
+/// and cycles.
+FailureOr<SmallVector<unsigned>> EntryImport::orderNodes(ArrayRef<std::string> outputs,
+                                                         llvm::StringSet<> &inputs) {
+  const onnx::GraphProto &graph = model.graph();
+  llvm::StringSet<> graphInputs;
+  for (const onnx::ValueInfoProto &input : graph.input())
+    graphInputs.insert(input.name());
+  llvm::StringMap<unsigned> producer;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string &name : graph.node(i).output())
+      if (!name.empty())
+        producer[name] = i;
+
+  enum State : char { unseen, open, done };
+  std::vector<State> state(graph.node_size(), unseen);
+  SmallVector<std::pair<unsigned, int>> path; // node, next operand to look at
+  SmallVector<unsigned> order;
+  bool ok = true;
+  auto visit = [&](const std::string &name, const onnx::NodeProto *user) {
+    auto found = producer.find(name);
+    if (found == producer.end()) {
+      if (name.empty() || model.initializer(name))
+        return;
+      if (graphInputs.contains(name)) {
+        inputs.insert(name);
+        return;
+      }
+      emitError(user ? model.nodeLoc(*user) : model.nameLoc(name))
+          << (user ? "input" : "output") << " \"" << name << "\" "
+          << (user ? "of " + user->op_type() : "")
+          << " is neither a graph input, nor an initializer, nor computed by a node";
+      ok = false;
+      return;
+    }
+    if (state[found->second] == unseen) {
+      state[found->second] = open;
+      path.push_back({found->second, 0});
+    } else if (state[found->second] == open) {
+      auto error = emitError(model.nodeLoc(graph.node(found->second))) << "the graph has a cycle: ";
+      auto start = llvm::find_if(path, [&](auto &step) { return step.first == found->second; });
+      for (auto &step : llvm::make_range(start, path.end()))
+        error << "\"" << graph.node(step.first).output(0) << "\" needs ";
+      error << "\"" << name << "\"";
+      ok = false;
+    }
+  };
+  for (const std::string &output : outputs) {
+    visit(output, nullptr);
+    while (!path.empty()) {
+      auto &[node, next] = path.back();
+      const onnx::NodeProto &proto = graph.node(node);
+      if (next < proto.input_size()) {
+        visit(proto.input(next++), &proto);
+        continue;
+      }
+      state[node] = done;
+      order.push_back(node);
+      path.pop_back();
+    }
+  }
+  if (!ok)
+    return failure();
+  // A file that is sorted, as ONNX asks, keeps its order.
+  SmallVector<unsigned> sorted = llvm::to_vector(llvm::seq<unsigned>(0, graph.node_size()));
+  llvm::erase_if(sorted, [&](unsigned i) { return state[i] != done; });
+  llvm::StringSet<> computed;
+  for (unsigned i : sorted) {
+    for (const std::string &name : graph.node(i).input())
+      if (producer.contains(name) && !computed.contains(name))
+        return order;
+    for (const std::string &name : graph.node(i).output())
+      computed.insert(name);
+  }
+  return sorted;
+}
+
+LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput bindInput) {
+  llvm::StringSet<> inputs;
+  FailureOr<SmallVector<unsigned>> order = orderNodes(outputs, inputs);
+  if (failed(order))
+    return failure();
+  bool ok = true;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (inputs.contains(input.name()))
+      ok &= bool(values[input.name()] = bindInput(input));
+  for (unsigned index : *order)
+    ok &= succeeded(importNode(index));
+  for (const std::string &name : outputs)
+    ok &= bool(value(name));
+  return success(ok);
+}
+
+LogicalResult EntryImport::importNode(unsigned index) {
+  const onnx::NodeProto &proto = model.graph().node(index);
+  SmallVector<Value> operands, noResults;
+  bool poisoned = false;
+  for (const std::string &name : proto.input()) {
+    Value operand = name.empty() ? Value() : value(name);
+    poisoned |= !name.empty() && !operand;
+    operands.push_back(operand);
+  }
+  while (!operands.empty() && proto.input(int(operands.size()) - 1).empty())
+    operands.pop_back();
+  for (const std::string &name : proto.output())
+    if (!name.empty())
+      values[name] = Value();
+  // What an operand's node has said is not said again for everything behind it.
+  bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
+  auto found = standard ? onnxOps().find(proto.op_type()) : onnxOps().end();
+  if (poisoned && found != onnxOps().end())
+    return failure();
+
+  Node node(*this, proto, index, operands);
+  if (found == onnxOps().end()) {
+    auto error = node.error();
+    error << "is not supported: opset " << model.opset() << ", operands (";
+    llvm::interleaveComma(operands, error, [&](Value v) {
+      error << (v ? describe(v.getType()) : std::string("unknown"));
+    });
+    return error << ")";
+  }
+  const OnnxOp &op = found->second;
+  if (operands.size() < op.minOperands || operands.size() > op.maxOperands)
+    return node.error() << "expected " << op.minOperands
+                        << (op.maxOperands == op.minOperands ? std::string()
+                            : op.maxOperands == OnnxOp::any
+                                ? std::string(" or more")
+                                : " to " + std::to_string(op.maxOperands))
+                        << " operands, found " << operands.size();
+  for (unsigned i = 0; i < op.minOperands; ++i)
+    if (!operands[i])
+      return node.error() << "operand " << i << " is missing";
+  if (failed(op.import(node)) || failed(node.finish()))
+    return failure();
+  for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
+    if (!name.empty())
+      values[name] = result;
+  if (llvm::all_of(node.getResults(), [](Value v) { return !v || matchPattern(v, m_Constant()); }))
+    foldedNodes.insert(nodeName(node.loc()));
+  return success();
+}
+
+Value EntryImport::latestStatistic(ReadOp state) {
+  auto found = statistics.find(state.getStateAttr().getAttr());
+  return found == statistics.end() ? state.getResult() : found->second.first;
+}
+
+void EntryImport::setStatistic(ReadOp state, Value value, Location node) {
+  statistics.insert_or_assign(state.getStateAttr().getAttr(), std::pair(value, node));
+}
+
+void EntryImport::addResult(Value value, StringRef name, StringRef role) {
+  results.push_back(value);
+  NamedAttrList &attributes = resultAttributes.emplace_back();
+  attributes.set("grad.name", builder.getStringAttr(name));
+  attributes.set("grad.role", builder.getStringAttr(role));
+}
+
+void EntryImport::finish() {
+  for (auto &[state, update] : statistics)
+    WriteOp::create(builder, update.second, FlatSymbolRefAttr::get(state), update.first);
+  auto exit = func::ReturnOp::create(builder, model.fileLoc(), results);
+  bindArguments();
+  Block &body = function.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
+        (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
+      op.erase();
+  function.setType(builder.getFunctionType(body.getArgumentTypes(), exit.getOperandTypes()));
+  for (auto [i, attributes] : llvm::enumerate(argumentAttributes))
+    function.setArgAttrs(i, attributes.getAttrs());
+  for (auto [i, attributes] : llvm::enumerate(resultAttributes))
+    function.setResultAttrs(i, attributes.getAttrs());
+}

@@ -1,0 +1,89 @@
+// One pass over the graph's nodes: what they compute, as the body of one entry.
+#ifndef COMPILER_IMPORT_IMPORTGRAPH_H
+#define COMPILER_IMPORT_IMPORTGRAPH_H
+
+#include "compiler/import/States.h"
+#include "compiler/import/onnx/Node.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gradc {
+
+/// An entry under construction. Arguments are added as they are asked for, results at the end.
+class EntryImport {
+public:
+  /// `batch` binds the first dim of inputs where it is symbolic; 0 leaves it to `options`.
+  EntryImport(const OnnxModel &model, States &states, const ImportOptions &options,
+              llvm::StringRef name, int64_t batch, bool training);
+
+  const OnnxModel &getModel() const { return model; }
+  States &getStates() { return states; }
+  mlir::OpBuilder &getBuilder() { return builder; }
+  bool isTraining() const { return training; }
+  int64_t batchSize() const { return batch; }
+  mlir::func::FuncOp getFunction() { return function; }
+
+  /// The type of a graph input with its symbols bound; every problem is said.
+  mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input);
+
+  /// A new argument with attributes `grad.name`, `grad.role` and others.
+  mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef role,
+                          llvm::ArrayRef<mlir::NamedAttribute> more = {});
+  /// The scalar argument of that role (seed, counter), made on first use.
+  mlir::Value scalarArgument(llvm::StringRef role, mlir::Type element);
+
+  /// The argument is a label: its values are [0, classes).
+  void setClasses(mlir::Value argument, int64_t classes);
+
+  /// Gives a graph input its value; null after saying why there is none.
+  using BindInput = llvm::function_ref<mlir::Value(const onnx::ValueInfoProto &)>;
+  /// Imports all nodes that `outputs` need, after binding the inputs that these need. On failure
+  /// everything that is wrong has been said.
+  mlir::LogicalResult importNodes(llvm::ArrayRef<std::string> outputs, BindInput bindInput);
+
+  /// The value of that name: a graph input, an initializer, or a node's output (null: failed).
+  mlir::Value value(llvm::StringRef name);
+
+  /// A value that is known at compile time: a constant, an initializer, or what follows from inputs
+  /// whose values are given, which are bound by asking.
+  std::optional<mlir::grad::HostTensor> known(mlir::Value value);
+  const std::set<std::string> &getBoundInputs() const { return boundInputs; }
+  const std::set<std::string> &getFoldedNodes() const { return foldedNodes; }
+
+  /// What a state will hold after the nodes so far; a module that runs twice updates it twice.
+  mlir::Value latestStatistic(mlir::grad::ReadOp state);
+  /// The entry leaves `value` in the state.
+  void setStatistic(mlir::grad::ReadOp state, mlir::Value value, mlir::Location node);
+
+  void addResult(mlir::Value value, llvm::StringRef name, llvm::StringRef role);
+  /// Ends the function and erases what nothing needs.
+  void finish();
+
+private:
+  mlir::FailureOr<llvm::SmallVector<unsigned>> orderNodes(llvm::ArrayRef<std::string> outputs,
+                                                          llvm::StringSet<> &inputs);
+  mlir::LogicalResult importNode(unsigned index);
+  llvm::StringRef batchSymbol() const;
+  /// The value given for an argument, or null.
+  const mlir::grad::HostTensor *givenValue(mlir::BlockArgument argument) const;
+  llvm::StringRef argumentAttribute(mlir::BlockArgument argument, llvm::StringRef attribute) const;
+  void bindArguments();
+
+  const OnnxModel &model;
+  States &states;
+  const ImportOptions &options;
+  int64_t batch;
+  bool training;
+  mlir::func::FuncOp function;
+  mlir::OpBuilder builder;
+  llvm::StringMap<mlir::Value> values;
+  llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
+  llvm::SmallVector<mlir::Value> results;
+  llvm::SmallVector<mlir::NamedAttrList> resultAttributes;
+  llvm::StringMap<mlir::Value> scalars;
+  std::set<std::string> boundInputs, foldedNodes;
+  llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>> statistics;
+};
+
+} // namespace gradc
+
+#endif

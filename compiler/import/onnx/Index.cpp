@@ -1,0 +1,191 @@
+// Constants, ranges, and ops that pick elements by index.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Pick.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// A list attribute of Constant as a tensor.
+template <typename List, typename Store>
+static HostTensor listTensor(const List &list, Type element, Store store) {
+  HostTensor tensor(RankedTensorType::get({int64_t(list.size())}, element));
+  for (int i = 0; i < int(list.size()); ++i)
+    store(tensor, i, list.Get(i));
+  return tensor;
+}
+
+static LogicalResult importConstant(Node &n) {
+  Builder &b = n.builder();
+  auto storeFloat = [](HostTensor &t, int64_t i, float v) { t.setFloat(i, v); };
+  auto storeInt = [](HostTensor &t, int64_t i, int64_t v) { t.setInt(i, v); };
+  if (const onnx::AttributeProto *a = n.attribute("value"); a && a->has_t()) {
+    FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
+    if (failed(value))
+      return failure();
+    return n.set(ConstantOp::create(n.builder(), n.loc(), value->getType(), *value));
+  }
+  if (const onnx::AttributeProto *a = n.attribute("value_float")) {
+    HostTensor scalar(RankedTensorType::get({}, b.getF32Type()));
+    scalar.setFloat(0, a->f());
+    return n.set(n.constant(scalar));
+  }
+  if (const onnx::AttributeProto *a = n.attribute("value_int"))
+    return n.set(n.constantInts({a->i()}, /*scalar=*/true));
+  if (const onnx::AttributeProto *a = n.attribute("value_floats"))
+    return n.set(n.constant(listTensor(a->floats(), b.getF32Type(), storeFloat)));
+  if (const onnx::AttributeProto *a = n.attribute("value_ints"))
+    return n.set(n.constant(listTensor(a->ints(), b.getI64Type(), storeInt)));
+  return n.error() << "expected a dense tensor, a number or numbers as value; sparse and string "
+                      "constants are not supported";
+}
+
+static LogicalResult importConstantOfShape(Node &n) {
+  auto shape = n.knownInts(0, "the shape");
+  if (failed(shape) || failed(n.expectSensible(*shape)))
+    return failure();
+  HostTensor one(RankedTensorType::get({1}, n.builder().getF32Type()));
+  if (const onnx::AttributeProto *a = n.attribute("value"); a && a->has_t()) {
+    FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
+    if (failed(value))
+      return failure();
+    one = HostTensor(*value);
+    if (one.size() != 1)
+      return n.error() << "expected a value of one element, found " << describe(one.getType());
+  }
+  return n.set(n.broadcast(n.constant(one.reshaped({})), *shape));
+}
+
+static LogicalResult importRange(Node &n) {
+  for (unsigned i = 0; i < 3; ++i)
+    if (failed(n.expect(i, Kind::Number)) || failed(n.expectSameElement(0, i)))
+      return failure();
+  auto start = n.known(0, "the start"), limit = n.known(1, "the limit"),
+       delta = n.known(2, "the delta");
+  if (failed(start) || failed(limit) || failed(delta))
+    return failure();
+  if (start->size() != 1 || limit->size() != 1 || delta->size() != 1)
+    return n.error() << "expected scalars, found " << n.describeOperand(0) << ", "
+                     << n.describeOperand(1) << " and " << n.describeOperand(2);
+  double size = std::ceil((limit->getFloat(0) - start->getFloat(0)) / delta->getFloat(0));
+  constexpr double most = 1 << 24;
+  if (!(size < most)) // NaN, too
+    return n.error() << "expected a range of less than 2^24 elements, found a delta of "
+                     << delta->getFloat(0);
+  Type element = n.element(0);
+  HostTensor values(RankedTensorType::get({int64_t(std::max(size, 0.0))}, element));
+  for (int64_t i = 0; i < values.size(); ++i)
+    if (isa<FloatType>(element))
+      values.setFloat(i, start->getFloat(0) + double(i) * delta->getFloat(0));
+    else
+      values.setInt(i, start->getInt(0) + i * delta->getInt(0));
+  return n.set(n.constant(values));
+}
+
+/// Picks known indices of a known tensor: shape arithmetic, and tables.
+static Value gatherKnown(Node &n, const HostTensor &data, ArrayRef<int64_t> indices, int64_t dim,
+                         ArrayRef<int64_t> shape) {
+  HostTensor result(RankedTensorType::get(shape, data.getElementType()));
+  int64_t width = elementBytes(data.getElementType()), inner = width, outer = 1;
+  for (int64_t d = 0; d < int64_t(data.getShape().size()); ++d)
+    (d < dim ? outer : inner) *= d == dim ? 1 : data.getShape()[d];
+  char *to = result.mutableBytes().data();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t index : indices) {
+      std::copy_n(data.bytes().data() + (o * data.getShape()[dim] + index) * inner, inner, to);
+      to += inner;
+    }
+  return n.constant(result);
+}
+
+/// Indices known at compile time become slices.
+static LogicalResult importGather(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(dim) || failed(n.expect(1, Kind::Int)))
+    return failure();
+  int64_t size = n.shape(0)[*dim];
+  auto known = n.tryKnown(1);
+  if (!known)
+    return n.error() << "with indices computed at run time is not supported: "
+                     << n.describeOperand(1);
+  SmallVector<int64_t> indices, shape(n.shape(0).take_front(*dim));
+  for (int64_t i = 0; i < known->size(); ++i) {
+    int64_t index = known->getInt(i);
+    if (index < -size || index >= size)
+      return n.error() << "expected indices from " << -size << " to " << size - 1 << " for dim "
+                       << *dim << " of " << n.describeOperand(0) << ", found " << index;
+    indices.push_back(index < 0 ? index + size : index);
+  }
+  llvm::append_range(shape, n.shape(1));
+  llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  ElementsAttr data;
+  int64_t bytes =
+      RankedTensorType::get(shape, n.element(0)).getNumElements() * elementBytes(n.element(0));
+  if (matchPattern(n.operand(0), m_Constant(&data)) && bytes <= foldLimitBytes)
+    return n.set(gatherKnown(n, HostTensor(data), indices, *dim, shape));
+
+  Value picked = pick(n.expr(0u), *dim, indices);
+  if (!picked)
+    return n.error() << "of " << indices.size()
+                     << " scattered indices is not supported: expected at most " << mostPieces
+                     << " runs, found " << countRuns(indices);
+  return n.set(n.expr(picked).reshape(shape));
+}
+
+static LogicalResult importEyeLike(Node &n) {
+  int64_t shift = n.integer("k", 0);
+  Type element = n.element(0);
+  if (n.has("dtype"))
+    element = elementType(*n.builder().getContext(), int32_t(n.integer("dtype", 0)));
+  if (!element)
+    return n.error() << "dtype " << n.integer("dtype", 0) << " is not supported";
+  if (failed(n.expectRank(0, 2)))
+    return failure();
+  auto index = RankedTensorType::get(n.shape(0), n.builder().getI64Type());
+  Expr row = n.expr(IotaOp::create(n.builder(), n.loc(), index, 0));
+  Expr column = n.expr(IotaOp::create(n.builder(), n.loc(), index, 1));
+  return n.set((row + double(shift)).compare(ComparePredicate::eq, column).cast(element));
+}
+
+/// values[1] where a new dim's index is `indices` (negative: from the back), values[0] elsewhere.
+static LogicalResult importOneHot(Node &n) {
+  auto depth = n.known(1, "the depth");
+  if (failed(depth) || failed(n.expect(0, Kind::Number)))
+    return failure();
+  if (depth->size() != 1 || n.rank(2) != 1 || n.shape(2)[0] != 2)
+    return n.error() << "expected a scalar depth and two values, found " << n.describeOperand(1)
+                     << " and " << n.describeOperand(2);
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", -1), n.rank(0) + 1);
+  if (failed(dim))
+    return failure();
+  SmallVector<int64_t> shape(n.shape(0));
+  shape.insert(shape.begin() + *dim, depth->getInt(0));
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  auto index = RankedTensorType::get(shape, n.builder().getI64Type());
+  OpBuilder &b = n.builder();
+  Expr indices = n.expr(0u).cast(b.getI64Type());
+  Expr negative = indices.compare(ComparePredicate::lt, indices.splat(0));
+  indices = negative.select(indices + double(depth->getInt(0)), indices);
+  Expr wide = indices.broadcast(index, otherDims(index.getRank(), {*dim}));
+  Expr hot = n.expr(IotaOp::create(b, n.loc(), index, *dim)).compare(ComparePredicate::eq, wide);
+  auto value = [&](int64_t i) -> Value {
+    Value one = b.createOrFold<SliceOp>(n.loc(), n.operand(2), ArrayRef<int64_t>{i},
+                                        ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
+    return n.broadcast(n.expr(one).reshape({}), shape);
+  };
+  return n.set(hot.select(value(1), value(0)));
+}
+
+void gradc::addIndexOps(OpTable &ops) {
+  ops["Constant"] = {importConstant, 0, 0};
+  ops["ConstantOfShape"] = {importConstantOfShape, 1, 1};
+  ops["Range"] = {importRange, 3, 3};
+  ops["Gather"] = {importGather, 2, 2};
+  ops["EyeLike"] = {importEyeLike, 1, 1};
+  ops["OneHot"] = {importOneHot, 3, 3};
+}

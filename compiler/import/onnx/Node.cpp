@@ -1,0 +1,276 @@
+// Node: checks and shared building blocks of the functions that import ops.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+Node::Node(EntryImport &entry, const onnx::NodeProto &proto, unsigned index,
+           ArrayRef<Value> operands)
+    : entry(entry), proto(proto), index(index), location(entry.getModel().nodeLoc(proto)),
+      operands(operands), results(proto.output_size()) {}
+
+int64_t Node::opset() const { return entry.getModel().opset(); }
+bool Node::training() const { return entry.isTraining(); }
+OpBuilder &Node::builder() { return entry.getBuilder(); }
+
+InFlightDiagnostic Node::error() {
+  return emitError(location) << (proto.domain().empty() ? "" : proto.domain() + "::")
+                             << proto.op_type() << " ";
+}
+
+// Operands ----------------------------------------------------------------------------------------
+
+RankedTensorType Node::type(unsigned i) const {
+  return cast<RankedTensorType>(operands[i].getType());
+}
+
+Expr Node::expr(Value value) { return Expr(builder(), location, value); }
+
+std::string Node::describeOperand(unsigned i) const {
+  bool initializer = entry.getModel().initializer(proto.input(i));
+  return llvm::formatv("operand {0} ({1}\"{2}\", {3})", i, initializer ? "initializer " : "",
+                       proto.input(i), describe(type(i)));
+}
+
+LogicalResult Node::expect(unsigned i, Kind kind) {
+  Type e = element(i);
+  bool isFloat = isa<FloatType>(e), isBool = e.isInteger(1);
+  static constexpr const char *names[] = {"", "a number", "a float", "an integer", "a bool"};
+  bool ok = kind == Kind::Any || (kind == Kind::Number && !isBool) ||
+            (kind == Kind::Float && isFloat) || (kind == Kind::Int && !isFloat && !isBool) ||
+            (kind == Kind::Bool && isBool);
+  if (ok)
+    return success();
+  return error() << "expected " << names[int(kind)] << " as " << describeOperand(i);
+}
+
+LogicalResult Node::expectSameElement(unsigned i, unsigned j) {
+  if (element(i) == element(j))
+    return success();
+  return error() << "expected operands of one element type, found " << describeOperand(i) << " and "
+                 << describeOperand(j);
+}
+
+LogicalResult Node::expectRank(unsigned i, int64_t expected) {
+  if (rank(i) == expected)
+    return success();
+  return error() << "expected rank " << expected << ", found " << describeOperand(i);
+}
+
+std::optional<HostTensor> Node::tryKnown(unsigned i) {
+  ElementsAttr attribute;
+  if (!operand(i) || !matchPattern(operands[i], m_Constant(&attribute)))
+    return std::nullopt;
+  return HostTensor(attribute);
+}
+
+FailureOr<HostTensor> Node::known(unsigned i, StringRef what) {
+  if (std::optional<HostTensor> value = entry.known(operands[i]))
+    return *value;
+  return error() << "expected " << what << " to be known at compile time, but "
+                 << describeOperand(i) << " is computed; only static shapes are supported";
+}
+
+FailureOr<SmallVector<int64_t>> Node::knownInts(unsigned i, StringRef what) {
+  if (failed(expect(i, Kind::Int)))
+    return failure();
+  if (rank(i) > 1)
+    return error() << "expected a list as " << what << ", found " << describeOperand(i);
+  FailureOr<HostTensor> value = known(i, what);
+  if (failed(value))
+    return failure();
+  SmallVector<int64_t> values;
+  for (int64_t k = 0; k < value->size(); ++k)
+    values.push_back(value->getInt(k));
+  return values;
+}
+
+// Attributes --------------------------------------------------------------------------------------
+
+const onnx::AttributeProto *Node::attribute(StringRef name) {
+  read.insert(name);
+  for (const onnx::AttributeProto &a : proto.attribute())
+    if (a.name() == name)
+      return &a;
+  return nullptr;
+}
+
+bool Node::has(StringRef name) {
+  return llvm::any_of(proto.attribute(), [&](auto &a) { return a.name() == name; });
+}
+
+int64_t Node::integer(StringRef name, int64_t otherwise) {
+  const onnx::AttributeProto *a = attribute(name);
+  return a ? a->i() : otherwise;
+}
+
+double Node::real(StringRef name, double otherwise) {
+  const onnx::AttributeProto *a = attribute(name);
+  return a ? double(a->f()) : otherwise;
+}
+
+StringRef Node::string(StringRef name, StringRef otherwise) {
+  const onnx::AttributeProto *a = attribute(name);
+  return a ? StringRef(a->s()) : otherwise;
+}
+
+std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
+  const onnx::AttributeProto *a = attribute(name);
+  if (!a)
+    return std::nullopt;
+  return SmallVector<int64_t>(a->ints().begin(), a->ints().end());
+}
+
+FailureOr<std::optional<SmallVector<int64_t>>> Node::integersOrOperand(StringRef name, unsigned i) {
+  if (std::optional<SmallVector<int64_t>> values = integers(name))
+    return std::optional(*values);
+  if (!operand(i))
+    return std::optional<SmallVector<int64_t>>();
+  FailureOr<SmallVector<int64_t>> values = knownInts(i, name);
+  if (failed(values))
+    return failure();
+  return std::optional(*values);
+}
+
+FailureOr<int64_t> Node::axis(int64_t value, int64_t rank) {
+  if (value < -rank || value >= rank)
+    return error() << "expected an axis from " << -rank << " to " << rank - 1 << ", found "
+                   << value;
+  return value < 0 ? value + rank : value;
+}
+
+FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> values, int64_t rank) {
+  SmallVector<int64_t> dims;
+  for (int64_t v : values) {
+    FailureOr<int64_t> dim = axis(v, rank);
+    if (failed(dim))
+      return failure();
+    dims.push_back(*dim);
+  }
+  llvm::sort(dims);
+  if (std::adjacent_find(dims.begin(), dims.end()) != dims.end()) {
+    auto diagnostic = error() << "expected distinct axes, found [";
+    llvm::interleaveComma(values, diagnostic);
+    return diagnostic << "]";
+  }
+  return dims;
+}
+
+// Building ----------------------------------------------------------------------------------------
+
+std::optional<SmallVector<int64_t>> gradc::broadcastShape(ArrayRef<int64_t> a,
+                                                          ArrayRef<int64_t> b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  SmallVector<int64_t> shape(a);
+  for (auto [to, n] : llvm::zip(MutableArrayRef(shape).take_back(b.size()), b)) {
+    if (to == 1)
+      to = n;
+    else if (n != 1 && n != to)
+      return std::nullopt;
+  }
+  return shape;
+}
+
+Value Node::broadcast(Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  RankedTensorType result = type.clone(shape);
+  // A constant of one element becomes a splat, whatever its size: no data is repeated.
+  DenseElementsAttr splat;
+  if (matchPattern(value, m_Constant(&splat)) && splat.isSplat())
+    return ConstantOp::create(builder(), location, result, splat.resizeSplat(result));
+  SmallVector<int64_t> kept, dims;
+  int64_t offset = int64_t(shape.size()) - type.getRank();
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.getDimSize(d) == shape[d + offset]) {
+      kept.push_back(type.getDimSize(d));
+      dims.push_back(d + offset);
+    }
+  return expr(value).reshape(kept).broadcast(result, dims);
+}
+
+FailureOr<SmallVector<Value>> Node::broadcastOperands(unsigned begin, unsigned end) {
+  SmallVector<int64_t> common(shape(begin));
+  for (unsigned i = begin + 1; i < end; ++i) {
+    auto next = broadcastShape(common, shape(i));
+    if (!next) {
+      auto diagnostic = error() << "expected shapes that broadcast to one, found ";
+      llvm::interleave(
+          llvm::seq(begin, end), diagnostic, [&](unsigned k) { diagnostic << describeOperand(k); },
+          " and ");
+      return diagnostic;
+    }
+    common = *next;
+  }
+  if (failed(expectSensible(common)))
+    return failure();
+  SmallVector<Value> values;
+  for (unsigned i = begin; i < end; ++i)
+    values.push_back(broadcast(operand(i), common));
+  return values;
+}
+
+LogicalResult Node::expectSensible(ArrayRef<int64_t> shape) {
+  if (fits(shape))
+    return success();
+  auto diagnostic = error() << "expected a sensible result shape, found [";
+  llvm::interleaveComma(shape, diagnostic);
+  return diagnostic << "]";
+}
+
+Value Node::constant(const HostTensor &value) {
+  return mlir::grad::constant(builder(), location, value);
+}
+
+Value Node::constantInts(ArrayRef<int64_t> values, bool scalar) {
+  SmallVector<int64_t> shape;
+  if (!scalar)
+    shape.push_back(values.size());
+  HostTensor tensor(RankedTensorType::get(shape, builder().getI64Type()));
+  for (auto [i, v] : llvm::enumerate(values))
+    tensor.setInt(i, v);
+  return constant(tensor);
+}
+
+// Results -----------------------------------------------------------------------------------------
+
+bool Node::isRead(unsigned i) const {
+  if (!wants(i))
+    return false;
+  const std::string &name = proto.output(int(i));
+  const onnx::GraphProto &graph = entry.getModel().graph();
+  return llvm::any_of(graph.output(), [&](auto &output) { return output.name() == name; }) ||
+         llvm::any_of(graph.node(),
+                      [&](auto &node) { return llvm::is_contained(node.input(), name); });
+}
+
+LogicalResult Node::set(unsigned i, Value value) {
+  if (i < results.size())
+    results[i] = value;
+  return success();
+}
+
+LogicalResult Node::finish() {
+  bool ok = true;
+  for (const onnx::AttributeProto &a : proto.attribute()) {
+    if (!a.ref_attr_name().empty()) {
+      error() << "attribute \"" << a.name()
+              << "\" refers to a function's attribute, but the node is in no function";
+      ok = false;
+    } else if (!read.contains(a.name())) {
+      error() << "attribute \"" << a.name() << "\" is not known in opset " << opset();
+      ok = false;
+    }
+  }
+  for (unsigned i = 0; i < results.size(); ++i)
+    if (wants(i) && !results[i]) {
+      error() << "output " << i << " (\"" << proto.output(i) << "\") is not supported";
+      ok = false;
+    }
+  return success(ok);
+}

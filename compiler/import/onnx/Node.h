@@ -1,0 +1,141 @@
+// One ONNX node as the functions that import ops see it: operands, attributes, errors, results.
+#ifndef COMPILER_IMPORT_NODE_H
+#define COMPILER_IMPORT_NODE_H
+
+#include "compiler/import/onnx/OnnxModel.h"
+#include "dialects/grad/Build.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace gradc {
+
+class EntryImport;
+class Node;
+
+/// Imports one node: reads operands and attributes, builds grad ops, sets the results.
+using ImportFunction = mlir::LogicalResult (*)(Node &);
+
+struct OnnxOp {
+  ImportFunction import;
+  unsigned minOperands, maxOperands;
+  static constexpr unsigned any = ~0u;
+};
+/// All ops by name. Each family's function fills in its own.
+using OpTable = llvm::StringMap<OnnxOp>;
+const OpTable &onnxOps();
+void addElementwiseOps(OpTable &ops);
+void addActivationOps(OpTable &ops);
+void addContractionOps(OpTable &ops);
+void addConvolutionOps(OpTable &ops);
+void addPoolingOps(OpTable &ops);
+void addReductionOps(OpTable &ops);
+void addShapeOps(OpTable &ops);
+void addPadOps(OpTable &ops);
+void addResizeOps(OpTable &ops);
+void addIndexOps(OpTable &ops);
+void addNormalizationOps(OpTable &ops);
+void addBatchNormalizationOps(OpTable &ops);
+void addRandomOps(OpTable &ops);
+
+/// What an op accepts as elements.
+enum class Kind { Any, Number, Float, Int, Bool };
+
+class Node {
+public:
+  Node(EntryImport &entry, const onnx::NodeProto &proto, unsigned index,
+       llvm::ArrayRef<mlir::Value> operands);
+
+  llvm::StringRef op() const { return proto.op_type(); }
+  int64_t opset() const;
+  bool training() const;
+  /// The node's position in the file: tells random ops apart, in every entry alike.
+  unsigned position() const { return index; }
+  mlir::Location loc() const { return location; }
+  mlir::OpBuilder &builder();
+  EntryImport &getEntry() { return entry; }
+
+  // Operands ------------------------------------------------------------------------------------
+  unsigned operandCount() const { return operands.size(); }
+  /// Operand `i`, or null where the node leaves it out.
+  mlir::Value operand(unsigned i) const { return i < operands.size() ? operands[i] : nullptr; }
+  llvm::StringRef inputName(unsigned i) const { return proto.input(int(i)); }
+  mlir::RankedTensorType type(unsigned i) const;
+  mlir::Type element(unsigned i) const { return type(i).getElementType(); }
+  llvm::ArrayRef<int64_t> shape(unsigned i) const { return type(i).getShape(); }
+  int64_t rank(unsigned i) const { return type(i).getRank(); }
+  mlir::grad::Expr expr(mlir::Value value);
+  mlir::grad::Expr expr(unsigned i) { return expr(operand(i)); }
+  /// `operand 1 ("fc1.weight", f32 [64, 128])`.
+  std::string describeOperand(unsigned i) const;
+
+  /// Checks an operand's elements.
+  mlir::LogicalResult expect(unsigned i, Kind kind);
+  /// Checks that two operands have the same elements.
+  mlir::LogicalResult expectSameElement(unsigned i, unsigned j);
+  mlir::LogicalResult expectRank(unsigned i, int64_t rank);
+
+  /// The value of an operand that must be known at compile time.
+  mlir::FailureOr<mlir::grad::HostTensor> known(unsigned i, llvm::StringRef what);
+  mlir::FailureOr<llvm::SmallVector<int64_t>> knownInts(unsigned i, llvm::StringRef what);
+  /// The value of a constant; not of an initializer that may train.
+  std::optional<mlir::grad::HostTensor> tryKnown(unsigned i);
+
+  // Attributes ----------------------------------------------------------------------------------
+  bool has(llvm::StringRef name);
+  int64_t integer(llvm::StringRef name, int64_t otherwise);
+  double real(llvm::StringRef name, double otherwise);
+  llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
+  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  const onnx::AttributeProto *attribute(llvm::StringRef name);
+  /// An attribute that changes nothing for gradc.
+  void ignore(llvm::StringRef name) { read.insert(name); }
+  /// An attribute up to one version and an operand after it: `axes` of most ops.
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> integersOrOperand(llvm::StringRef name,
+                                                                               unsigned operand);
+
+  /// A dim counted from the back when negative, checked.
+  mlir::FailureOr<int64_t> axis(int64_t value, int64_t rank);
+  /// Distinct dims, sorted.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> values, int64_t rank);
+
+  // Building ------------------------------------------------------------------------------------
+  /// numpy's broadcasting of a value to a shape that it fits.
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  /// Broadcasts operands [begin, end) to their common shape.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> broadcastOperands(unsigned begin, unsigned end);
+  /// Checks a shape that the node asks for.
+  mlir::LogicalResult expectSensible(llvm::ArrayRef<int64_t> shape);
+  mlir::Value constant(const mlir::grad::HostTensor &value);
+  mlir::Value constantInts(llvm::ArrayRef<int64_t> values, bool scalar = false);
+
+  // Results -------------------------------------------------------------------------------------
+  /// Whether somebody may read result `i`.
+  bool wants(unsigned i) const {
+    return i < unsigned(proto.output_size()) && !proto.output(i).empty();
+  }
+  /// Whether a node or the graph reads result `i`; exporters also name results that nobody reads.
+  bool isRead(unsigned i) const;
+  mlir::LogicalResult set(mlir::Value value) { return set(0, value); }
+  mlir::LogicalResult set(unsigned i, mlir::Value value);
+  unsigned resultCount() const { return proto.output_size(); }
+
+  mlir::InFlightDiagnostic error();
+  /// After the import function: attributes it did not read and results it did not set are errors.
+  mlir::LogicalResult finish();
+  llvm::ArrayRef<mlir::Value> getResults() const { return results; }
+
+private:
+  EntryImport &entry;
+  const onnx::NodeProto &proto;
+  unsigned index;
+  mlir::Location location;
+  llvm::SmallVector<mlir::Value> operands, results;
+  llvm::StringSet<> read;
+};
+
+/// numpy's common shape, or nothing.
+std::optional<llvm::SmallVector<int64_t>> broadcastShape(llvm::ArrayRef<int64_t> a,
+                                                         llvm::ArrayRef<int64_t> b);
+
+} // namespace gradc
+
+#endif

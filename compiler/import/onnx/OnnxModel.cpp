@@ -1,0 +1,284 @@
+// Reads an ONNX file and checks all that holds for the file as a whole, before any node is looked
+// at.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/WireFormat.h"
+#include "google/protobuf/unknown_field_set.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace gradc;
+
+OnnxModel::OnnxModel(MLIRContext &context, StringRef path)
+    : context(context), path(path.str()), location(FileLineColLoc::get(&context, path, 0, 0)),
+      proto(std::make_shared<onnx::ModelProto>()) {}
+
+FailureOr<std::unique_ptr<OnnxModel>> OnnxModel::read(MLIRContext &context, StringRef path) {
+  std::unique_ptr<OnnxModel> model(new OnnxModel(context, path));
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return emitError(model->location)
+           << "cannot read the ONNX model \"" << path << "\": " << buffer.getError().message();
+  model->original = (*buffer)->getBuffer().str();
+  if (failed(model->parse()) || failed(model->checkFields()) || failed(model->checkOpset()) ||
+      failed(model->checkNames()) || failed(model->loadTensors()))
+    return failure();
+  return model;
+}
+
+LogicalResult OnnxModel::parse() {
+  if (original.empty())
+    return emitError(location) << "expected an ONNX model, found an empty file";
+  if (original.size() > INT32_MAX)
+    return emitError(location) << "expected a model of at most 2 GiB (protobuf's limit), found "
+                               << original.size() << " bytes; keep its weights as external data";
+  if (!proto->ParseFromArray(original.data(), int(original.size()))) {
+    // A model that was cut off begins as one: with fields that a model has.
+    bool begins = false;
+    auto broken = walkFields(original, [&](const WireField &field) {
+      begins |= onnx::ModelProto::descriptor()->FindFieldByNumber(field.number) != nullptr;
+    });
+    if (broken && begins)
+      return emitError(location) << "the file is truncated or damaged: at " << *broken
+                                 << "; export or download it again";
+    return emitError(location) << "expected an ONNX model, found something that is not one"
+                               << (broken ? ": at " + *broken : std::string());
+  }
+  if (!proto->has_graph() || (proto->graph().node().empty() && proto->graph().output().empty()))
+    return emitError(location) << "expected an ONNX model, found a protobuf without a graph";
+  return success();
+}
+
+/// Finds fields that the schema does not know, and says where they are.
+static void findUnknown(const google::protobuf::Message &message, const std::string &place,
+                        SmallVectorImpl<std::string> &found) {
+  const google::protobuf::Reflection *reflection = message.GetReflection();
+  const google::protobuf::UnknownFieldSet &unknown = reflection->GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i)
+    found.push_back(llvm::formatv("field {0} at {1}", unknown.field(i).number(), place));
+  std::vector<const google::protobuf::FieldDescriptor *> fields;
+  reflection->ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor *field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE)
+      continue;
+    std::string name = place + "." + field->name();
+    if (!field->is_repeated()) {
+      findUnknown(reflection->GetMessage(message, field), name, found);
+      continue;
+    }
+    for (int i = 0, n = reflection->FieldSize(message, field); i < n; ++i)
+      findUnknown(reflection->GetRepeatedMessage(message, field, i),
+                  llvm::formatv("{0}[{1}]", name, i), found);
+  }
+}
+
+LogicalResult OnnxModel::checkFields() {
+  SmallVector<std::string> problems;
+  findUnknown(*proto, "model", problems);
+  for (std::string &p : problems)
+    p += " is not known to this version of gradc, and may change what the model means";
+  if (proto->training_info_size())
+    problems.push_back(
+        "training_info is not supported: training is described in the training spec");
+  if (proto->graph().sparse_initializer_size())
+    problems.push_back("sparse initializers are not supported; export them dense");
+  constexpr size_t shown = 20;
+  for (const std::string &p : ArrayRef(problems).take_front(shown))
+    emitError(location) << p;
+  if (problems.size() > shown)
+    emitError(location) << "and " << problems.size() - shown << " more of this kind";
+  return success(problems.empty());
+}
+
+LogicalResult OnnxModel::checkOpset() {
+  for (const onnx::OperatorSetIdProto &set : proto->opset_import())
+    if (set.domain().empty() || set.domain() == "ai.onnx")
+      opsetVersion = set.version();
+  if (proto->opset_import().empty())
+    return emitError(location)
+           << "expected an ONNX model, found a protobuf without an operator set "
+              "(opset_import)";
+  // A model of other domains alone: its nodes are reported one by one.
+  if (!opsetVersion)
+    opsetVersion = newestOpset;
+  if (opsetVersion < oldestOpset || opsetVersion > newestOpset)
+    return emitError(location) << "expected an operator set from " << oldestOpset << " to "
+                               << newestOpset << ", found " << opsetVersion
+                               << "; convert the model with onnx.version_converter";
+  return success();
+}
+
+LogicalResult OnnxModel::checkNames() {
+  llvm::StringMap<std::string> owner;
+  bool ok = true;
+  auto claim = [&](StringRef name, std::string by, Location where) {
+    auto [entry, fresh] = owner.try_emplace(name, by);
+    if (!fresh) {
+      emitError(where) << "duplicate name \"" << name << "\": it is " << by << " and already "
+                       << entry->second;
+      ok = false;
+    }
+  };
+  llvm::StringSet<> named;
+  for (const onnx::TensorProto &t : graph().initializer()) {
+    if (t.name().empty()) {
+      emitError(location) << "found an initializer without a name";
+      ok = false;
+      continue;
+    }
+    claim(t.name(), "an initializer", nameLoc(t.name()));
+    named.insert(t.name());
+  }
+  for (const onnx::ValueInfoProto &v : graph().input())
+    if (!named.contains(v.name())) // up to IR version 3 every initializer is an input, too
+      claim(v.name(), "a graph input", nameLoc(v.name()));
+  for (const onnx::NodeProto &n : graph().node())
+    for (const std::string &output : n.output())
+      if (!output.empty())
+        claim(output, "an output of node \"" + n.name() + "\" (" + n.op_type() + ")", nodeLoc(n));
+  for (const onnx::ValueInfoProto &v : graph().output())
+    if (!owner.contains(v.name())) {
+      emitError(nameLoc(v.name())) << "graph output \"" << v.name() << "\" is computed by no node";
+      ok = false;
+    }
+  return success(ok);
+}
+
+LogicalResult OnnxModel::loadTensors() {
+  onnx::GraphProto &graph = *proto->mutable_graph();
+  bool ok = true;
+  auto load = [&](onnx::TensorProto &tensor, Location where) {
+    bool raw = tensor.has_raw_data() && tensor.data_location() == 0;
+    if (failed(inlineExternalData(tensor, path, where)) || failed(makeRaw(tensor, context, where)))
+      ok = false;
+    if (!raw)
+      original.clear();
+  };
+  for (onnx::TensorProto &t : *graph.mutable_initializer()) {
+    load(t, nameLoc(t.name()));
+    initializers[t.name()] = &t;
+  }
+  for (onnx::NodeProto &n : *graph.mutable_node())
+    for (onnx::AttributeProto &a : *n.mutable_attribute())
+      if (a.has_t())
+        load(*a.mutable_t(), nodeLoc(n));
+  return success(ok);
+}
+
+Location OnnxModel::nameLoc(StringRef name) const {
+  return NameLoc::get(StringAttr::get(&context, name), location);
+}
+
+Location OnnxModel::nodeLoc(const onnx::NodeProto &node) const {
+  if (!node.name().empty())
+    return nameLoc(node.name());
+  return nameLoc(node.op_type() + (node.output_size() ? ":" + node.output(0) : std::string()));
+}
+
+const onnx::TensorProto *OnnxModel::initializer(StringRef name) const {
+  return initializers.lookup(name);
+}
+
+std::vector<std::string> OnnxModel::inputNames() const {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto &input : graph().input())
+    if (!initializer(input.name()))
+      names.push_back(input.name());
+  return names;
+}
+
+LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location where) {
+  const onnx::TensorProto *first = initializer(a), *second = initializer(b);
+  FailureOr<RankedTensorType> firstType = type(*first, where), secondType = type(*second, where);
+  if (failed(firstType) || failed(secondType))
+    return failure();
+  ArrayRef<int64_t> shape = firstType->getShape();
+  if (transpose && shape.size() != 2)
+    return emitError(where) << "a transposed tie wants matrices, \"" << a << "\" is "
+                            << describe(*firstType);
+  auto expected = transpose ? firstType->clone({shape[1], shape[0]}) : *firstType;
+  if (*secondType != expected)
+    return emitError(where) << "expected \"" << b << "\" to be " << describe(expected) << " as \""
+                            << a << "\"" << (transpose ? " transposed" : "") << ", found "
+                            << describe(*secondType);
+
+  size_t width = mlir::grad::elementBytes(firstType->getElementType());
+  StringRef x = first->raw_data(), y = second->raw_data();
+  int64_t columns = transpose ? shape[1] : 1,
+          rows = transpose ? shape[0] : firstType->getNumElements();
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (x.substr((i * columns + j) * width, width) != y.substr((j * rows + i) * width, width))
+        return emitError(where) << "\"" << a << "\" and \"" << b
+                                << "\" hold different values, so they are not tied in this model";
+
+  if (original.empty())
+    original = proto->SerializeAsString();
+  onnx::GraphProto &graph = *proto->mutable_graph();
+  std::string alias = b.str();
+  auto *list = graph.mutable_initializer();
+  for (int i = 0; i < list->size(); ++i)
+    if (list->Get(i).name() == alias) {
+      list->DeleteSubrange(i, 1);
+      break;
+    }
+  auto *inputs = graph.mutable_input();
+  for (int i = inputs->size() - 1; i >= 0; --i)
+    if (inputs->Get(i).name() == alias)
+      inputs->DeleteSubrange(i, 1);
+  initializers.erase(alias);
+  ties[alias] = {a.str(), transpose};
+
+  // A node that makes `b` from `a`: nothing else in the graph has to change.
+  onnx::NodeProto *node = graph.add_node();
+  node->set_name("tie:" + alias);
+  node->set_op_type(transpose ? "Transpose" : "Identity");
+  node->add_input(a.str());
+  node->add_output(alias);
+  for (int i = graph.node_size() - 1; i > 0; --i)
+    graph.mutable_node()->SwapElements(i, i - 1);
+  return success();
+}
+
+OnnxModel::Tied OnnxModel::tiedTo(StringRef name) const {
+  Tied tied{name, false};
+  for (auto found = ties.find(name); found != ties.end(); found = ties.find(tied.initializer))
+    tied = {found->second.first, tied.transposed != found->second.second};
+  return tied;
+}
+
+std::string OnnxModel::bytes() const {
+  return original.empty() ? proto->SerializeAsString() : original;
+}
+
+std::vector<InitializerRange> gradc::initializerRanges(StringRef modelBytes) {
+  constexpr uint32_t modelGraph = onnx::ModelProto::kGraphFieldNumber,
+                     graphInitializer = onnx::GraphProto::kInitializerFieldNumber,
+                     tensorName = onnx::TensorProto::kNameFieldNumber,
+                     tensorRaw = onnx::TensorProto::kRawDataFieldNumber;
+  std::vector<InitializerRange> ranges;
+  walkFields(modelBytes, [&](const WireField &graph) {
+    if (graph.number != modelGraph)
+      return;
+    walkFields(graph.payload, [&](const WireField &initializer) {
+      if (initializer.number != graphInitializer)
+        return;
+      InitializerRange range{};
+      walkFields(initializer.payload, [&](const WireField &field) {
+        if (field.number == tensorName)
+          range.state = field.payload.str();
+        if (field.number == tensorRaw) {
+          range.offset = field.payload.data() - modelBytes.data();
+          range.bytes = field.payload.size();
+        }
+      });
+      if (range.bytes)
+        ranges.push_back(std::move(range));
+    });
+  });
+  return ranges;
+}

@@ -1,0 +1,95 @@
+// An ONNX file in memory: read, checked, external data inlined, every tensor as raw bytes.
+#ifndef COMPILER_IMPORT_ONNXMODEL_H
+#define COMPILER_IMPORT_ONNXMODEL_H
+
+#include "compiler/import/Import.h"
+#include "compiler/import/onnx/onnx.pb.h"
+#include "dialects/grad/HostTensor.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+
+namespace gradc {
+
+/// The oldest and newest version of ONNX's operator set that the importer knows.
+constexpr int64_t oldestOpset = 7, newestOpset = 26;
+
+class OnnxModel {
+public:
+  /// Reads and checks a file; every problem is a diagnostic at the file or at a node.
+  static mlir::FailureOr<std::unique_ptr<OnnxModel>> read(mlir::MLIRContext &context,
+                                                          llvm::StringRef path);
+
+  const onnx::GraphProto &graph() const { return proto->graph(); }
+  int64_t opset() const { return opsetVersion; }
+  mlir::Location fileLoc() const { return location; }
+  /// The node's name (without one: its op and first output) over the file.
+  mlir::Location nodeLoc(const onnx::NodeProto &node) const;
+  mlir::Location nameLoc(llvm::StringRef name) const;
+
+  /// The graph's inputs that are no initializers (up to IR version 3 these are inputs, too).
+  std::vector<std::string> inputNames() const;
+  /// The initializer of that name, or null.
+  const onnx::TensorProto *initializer(llvm::StringRef name) const;
+
+  /// Makes `b` an alias of `a` (transposed) in the graph; `bytes` keeps both.
+  mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,
+                          mlir::Location where);
+
+  /// The type of a tensor, or of its elements; failure (said at `where`) where gradc has none.
+  mlir::FailureOr<mlir::RankedTensorType> type(const onnx::TensorProto &tensor,
+                                               mlir::Location where) const;
+  /// A tensor's elements. Large ones are views of this model's memory, which they keep alive.
+  mlir::FailureOr<mlir::ElementsAttr> value(const onnx::TensorProto &tensor,
+                                            mlir::Location where) const;
+
+  /// The initializer that this name was tied to, at the end of a chain; or the name itself.
+  struct Tied {
+    llvm::StringRef initializer;
+    bool transposed;
+  };
+  Tied tiedTo(llvm::StringRef name) const;
+
+  /// The model as a file, before ties.
+  std::string bytes() const;
+
+private:
+  OnnxModel(mlir::MLIRContext &context, llvm::StringRef path);
+  mlir::LogicalResult parse();
+  mlir::LogicalResult checkFields();
+  mlir::LogicalResult checkOpset();
+  mlir::LogicalResult checkNames();
+  mlir::LogicalResult loadTensors();
+
+  mlir::MLIRContext &context;
+  std::string path;
+  mlir::Location location;
+  std::shared_ptr<onnx::ModelProto> proto;
+  /// What `bytes` gives where it is not `proto`: the file as it was read, or the model before ties.
+  std::string original;
+  int64_t opsetVersion = 0;
+  llvm::StringMap<const onnx::TensorProto *> initializers;
+  llvm::StringMap<std::pair<std::string, bool>> ties; ///< to what, and whether transposed
+};
+
+/// The element type that ONNX's TensorProto.DataType `number` stands for, or null.
+mlir::Type elementType(mlir::MLIRContext &context, int32_t number);
+/// "f32 [64, 128]".
+std::string describe(mlir::Type type);
+/// Whether a tensor of that shape is thinkable: no negative dim, below 2^40 elements.
+bool fits(llvm::ArrayRef<int64_t> shape);
+/// "string", "float8e4m3fn": what ONNX calls a data type.
+std::string dataTypeName(int32_t number);
+
+/// Moves data out of external files, and out of the typed fields, into raw_data.
+mlir::LogicalResult inlineExternalData(onnx::TensorProto &tensor, llvm::StringRef modelPath,
+                                       mlir::Location where);
+mlir::LogicalResult makeRaw(onnx::TensorProto &tensor, mlir::MLIRContext &context,
+                            mlir::Location where);
+
+/// Where the raw bytes of each initializer lie in a serialized model.
+std::vector<InitializerRange> initializerRanges(llvm::StringRef modelBytes);
+
+} // namespace gradc
+
+#endif

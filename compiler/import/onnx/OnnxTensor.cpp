@@ -1,0 +1,206 @@
+// ONNX tensors as MLIR types and attributes.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/OnnxModel.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace gradc;
+using mlir::grad::HostTensor;
+
+namespace {
+/// TensorProto.DataType, as the file numbers it.
+enum DataType : int32_t {
+  FLOAT = 1,
+  UINT8,
+  INT8,
+  UINT16,
+  INT16,
+  INT32,
+  INT64,
+  STRING,
+  BOOL,
+  FLOAT16,
+  DOUBLE,
+  UINT32,
+  UINT64,
+  COMPLEX64,
+  COMPLEX128,
+  BFLOAT16
+};
+/// No tensor of a model that fits a machine is larger; beyond it, sizes are mistakes or attacks.
+constexpr int64_t absurdBytes = int64_t(1) << 40;
+} // namespace
+
+Type gradc::elementType(MLIRContext &context, int32_t number) {
+  Builder b(&context);
+  auto unsignedInteger = [&](unsigned width) {
+    return b.getIntegerType(width, /*isSigned=*/false);
+  };
+  switch (number) {
+  case FLOAT:
+    return b.getF32Type();
+  case UINT8:
+    return unsignedInteger(8);
+  case INT8:
+    return b.getI8Type();
+  case UINT16:
+    return unsignedInteger(16);
+  case INT16:
+    return b.getI16Type();
+  case INT32:
+    return b.getI32Type();
+  case INT64:
+    return b.getI64Type();
+  case BOOL:
+    return b.getI1Type();
+  case FLOAT16:
+    return b.getF16Type();
+  case DOUBLE:
+    return b.getF64Type();
+  case UINT32:
+    return unsignedInteger(32);
+  case UINT64:
+    return unsignedInteger(64);
+  case BFLOAT16:
+    return b.getBF16Type();
+  default:
+    return nullptr;
+  }
+}
+
+std::string gradc::dataTypeName(int32_t number) {
+  static constexpr const char *names[] = {
+      "undefined",      "float",    "uint8",        "int8",           "uint16",
+      "int16",          "int32",    "int64",        "string",         "bool",
+      "float16",        "double",   "uint32",       "uint64",         "complex64",
+      "complex128",     "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
+      "float8e5m2fnuz", "uint4",    "int4",         "float4e2m1",     "float8e8m0",
+      "uint2",          "int2"};
+  if (number >= 0 && number < int32_t(std::size(names)))
+    return names[number];
+  return "data type " + std::to_string(number);
+}
+
+std::string gradc::describe(Type type) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  Type element = tensor ? tensor.getElementType() : type;
+  if (element.isInteger(1))
+    out << "bool";
+  else
+    out << element;
+  if (tensor) {
+    out << " [";
+    llvm::interleaveComma(tensor.getShape(), out);
+    out << "]";
+  }
+  return text;
+}
+
+/// The shape's number of elements; nothing where it is negative or absurd.
+static std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t n : shape)
+    if (n < 0 || llvm::MulOverflow(count, n, count) || count > absurdBytes)
+      return std::nullopt;
+  return count;
+}
+
+bool gradc::fits(ArrayRef<int64_t> shape) { return countElements(shape).has_value(); }
+
+FailureOr<RankedTensorType> OnnxModel::type(const onnx::TensorProto &tensor, Location where) const {
+  Type element = elementType(context, tensor.data_type());
+  if (!element)
+    return emitError(where) << "element type " << dataTypeName(tensor.data_type())
+                            << " is not supported";
+  return RankedTensorType::get(SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
+                               element);
+}
+
+LogicalResult gradc::makeRaw(onnx::TensorProto &tensor, MLIRContext &context, Location where) {
+  Type element = elementType(context, tensor.data_type());
+  if (!element) // Said where the tensor is used.
+    return success();
+  SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  std::optional<int64_t> count = countElements(shape);
+  if (!count) {
+    auto error = emitError(where) << "expected a sensible shape, found [";
+    llvm::interleaveComma(shape, error);
+    return error << "]";
+  }
+  int64_t expected = *count * mlir::grad::elementBytes(element);
+  if (tensor.has_raw_data()) {
+    if (int64_t(tensor.raw_data().size()) != expected)
+      return emitError(where) << "expected " << expected << " bytes of data for "
+                              << describe(RankedTensorType::get(shape, element)) << ", found "
+                              << tensor.raw_data().size();
+    return success();
+  }
+
+  int64_t found = 0;
+  auto convert = [&](const auto &values, auto store) {
+    found = values.size();
+    if (found != *count)
+      return;
+    HostTensor host(RankedTensorType::get({*count}, element));
+    for (int64_t i = 0; i < found; ++i)
+      store(host, i, values.Get(i));
+    tensor.set_raw_data(host.bytes().data(), host.bytes().size());
+  };
+  switch (tensor.data_type()) {
+  case FLOAT:
+    convert(tensor.float_data(), [](HostTensor &t, int64_t i, float v) { t.setFloat(i, v); });
+    tensor.clear_float_data();
+    break;
+  case DOUBLE:
+    convert(tensor.double_data(), [](HostTensor &t, int64_t i, double v) { t.setFloat(i, v); });
+    tensor.clear_double_data();
+    break;
+  case INT64:
+    convert(tensor.int64_data(), [](HostTensor &t, int64_t i, int64_t v) { t.setInt(i, v); });
+    tensor.clear_int64_data();
+    break;
+  case UINT32:
+  case UINT64:
+    convert(tensor.uint64_data(), [](HostTensor &t, int64_t i, uint64_t v) { t.setInt(i, v); });
+    tensor.clear_uint64_data();
+    break;
+  case FLOAT16:
+  case BFLOAT16: // stored as bit patterns
+    convert(tensor.int32_data(), [](HostTensor &t, int64_t i, int32_t v) {
+      uint16_t bits = uint16_t(v);
+      std::memcpy(t.mutableBytes().data() + 2 * i, &bits, 2);
+    });
+    tensor.clear_int32_data();
+    break;
+  default:
+    convert(tensor.int32_data(), [](HostTensor &t, int64_t i, int32_t v) { t.setInt(i, v); });
+    tensor.clear_int32_data();
+  }
+  if (found != *count)
+    return emitError(where) << "expected data for " << *count << " elements of "
+                            << describe(RankedTensorType::get(shape, element)) << ", found "
+                            << found;
+  if (*count == 0)
+    tensor.set_raw_data("");
+  return success();
+}
+
+FailureOr<ElementsAttr> OnnxModel::value(const onnx::TensorProto &tensor, Location where) const {
+  FailureOr<RankedTensorType> type = this->type(tensor, where);
+  if (failed(type))
+    return failure();
+  ArrayRef<char> raw(tensor.raw_data().data(), tensor.raw_data().size());
+  if (raw.size() <= 1024 || type->getElementType().isInteger(1)) {
+    HostTensor host(*type, raw);
+    if (type->getElementType().isInteger(1)) // any byte but 0 is true
+      for (int64_t i = 0; i < host.size(); ++i)
+        host.setInt(i, host.getInt(i));
+    return host.toAttribute(tensor.name());
+  }
+  auto blob = UnmanagedAsmResourceBlob::allocateWithAlign(
+      raw, 16, [keep = proto](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
+  return ElementsAttr(DenseResourceElementsAttr::get(*type, tensor.name(), std::move(blob)));
+}

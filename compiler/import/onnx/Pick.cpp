@@ -1,0 +1,109 @@
+// Finds the pattern in a list of indices: runs of equal stride, or a period that repeats.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Pick.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// The end of the run of equal stride that starts at `begin`.
+static size_t runEnd(ArrayRef<int64_t> indices, size_t begin) {
+  size_t end = std::min(begin + 1, indices.size());
+  if (end == indices.size())
+    return end;
+  int64_t stride = indices[end] - indices[begin];
+  while (end < indices.size() && indices[end] - indices[end - 1] == stride)
+    ++end;
+  return end;
+}
+
+int64_t gradc::countRuns(ArrayRef<int64_t> indices) {
+  int64_t runs = 0;
+  for (size_t begin = 0; begin < indices.size(); begin = runEnd(indices, begin))
+    ++runs;
+  return runs;
+}
+
+/// The smallest number of indices after which they repeat, all moved on by the same step.
+static int64_t findPeriod(ArrayRef<int64_t> indices) {
+  int64_t size = indices.size();
+  for (int64_t period = 1; period < std::min(size, mostPieces + 1); ++period) {
+    if (size % period != 0)
+      continue;
+    int64_t step = indices[period] - indices[0];
+    if (llvm::all_of(llvm::seq(period, size),
+                     [&](int64_t i) { return indices[i] - indices[i - period] == step; }))
+      return period;
+  }
+  return size;
+}
+
+/// `count` elements from `start` on, `stride` apart; the same one again and again for stride 0.
+static Expr strided(Expr x, int64_t dim, int64_t start, int64_t count, int64_t stride) {
+  int64_t rank = x.type().getRank();
+  SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), strides(rank, 1);
+  starts[dim] = start;
+  sizes[dim] = stride ? count : 1;
+  strides[dim] = stride ? stride : 1;
+  OpBuilder &b = x.getBuilder();
+  if (sizes != x.shape() || stride < 0)
+    x = x.with(b.createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, strides));
+  if (stride || count == 1)
+    return x;
+  SmallVector<int64_t> without(sizes), wide(sizes);
+  without.erase(without.begin() + dim);
+  wide[dim] = count;
+  return x.reshape(without).broadcast(x.type().clone(wide), otherDims(rank, {dim}));
+}
+
+static Expr concatenate(ArrayRef<Value> pieces, Expr like, int64_t dim) {
+  if (pieces.size() == 1)
+    return like.with(pieces.front());
+  return like.with(
+      like.getBuilder().createOrFold<ConcatenateOp>(like.getLoc(), ValueRange(pieces), dim));
+}
+
+/// Every piece is strided; beside each other in a new dim, they interleave.
+static Expr interleave(Expr x, int64_t dim, ArrayRef<int64_t> indices, int64_t period) {
+  int64_t count = int64_t(indices.size()) / period;
+  int64_t step = count > 1 ? indices[period] - indices[0] : 0;
+  SmallVector<int64_t> apart(x.shape()), result(x.shape());
+  apart[dim] = count;
+  apart.insert(apart.begin() + dim + 1, 1);
+  result[dim] = indices.size();
+  SmallVector<Value> pieces;
+  for (int64_t first : indices.take_front(period)) {
+    if (first == indices[0] && !pieces.empty())
+      pieces.push_back(pieces.front());
+    else
+      pieces.push_back(strided(x, dim, first, count, step).reshape(apart));
+  }
+  if (!llvm::all_equal(pieces))
+    return concatenate(pieces, x, dim + 1).reshape(result);
+  // One element repeated: a broadcast, which is no copy where it is read by a kernel.
+  SmallVector<int64_t> thin(apart), wide(apart);
+  thin.erase(thin.begin() + dim + 1);
+  wide[dim + 1] = period;
+  return x.with(pieces.front())
+      .reshape(thin)
+      .broadcast(x.type().clone(wide), otherDims(wide.size(), {dim + 1}))
+      .reshape(result);
+}
+
+Value gradc::pick(Expr x, int64_t dim, ArrayRef<int64_t> indices) {
+  if (indices.empty())
+    return strided(x, dim, 0, 0, 1);
+  int64_t runs = countRuns(indices), period = findPeriod(indices);
+  if (std::min(runs, period) > mostPieces)
+    return nullptr;
+  if (period < runs)
+    return interleave(x, dim, indices, period);
+  SmallVector<Value> pieces;
+  for (size_t begin = 0, end; begin < indices.size(); begin = end) {
+    end = runEnd(indices, begin);
+    int64_t stride = end - begin > 1 ? indices[begin + 1] - indices[begin] : 1;
+    pieces.push_back(strided(x, dim, indices[begin], end - begin, stride));
+  }
+  return concatenate(pieces, x, dim);
+}

@@ -1,0 +1,109 @@
+// ONNX's reductions and argmax. Reduced dims stay as 1 unless keepdims is 0.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+template <typename Op> Expr reduce(Expr x, ArrayRef<int64_t> dims) {
+  if (dims.empty())
+    return x;
+  return x.with(x.getBuilder().createOrFold<Op>(x.getLoc(), x, dims));
+}
+
+Expr square(Expr x) { return x * x; }
+Expr sumOf(Expr x, ArrayRef<int64_t> dims) { return x.sum(dims); }
+Expr l1(Expr x, ArrayRef<int64_t> dims) { return x.apply<AbsOp>().sum(dims); }
+Expr l2(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims).apply<SqrtOp>(); }
+Expr sumSquare(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims); }
+Expr logSum(Expr x, ArrayRef<int64_t> dims) { return x.sum(dims).apply<LogOp>(); }
+/// Shifted by the maximum, where that is finite.
+Expr logSumExp(Expr x, ArrayRef<int64_t> dims) {
+  Expr top = reduce<ReduceMaxOp>(x, dims);
+  OpBuilder &b = x.getBuilder();
+  Expr finite = x.with(b.createOrFold<IsFiniteOp>(x.getLoc(), top));
+  Expr shift = finite.select(top, top.splat(0));
+  Expr spread = shift.broadcast(x.type(), otherDims(x.type().getRank(), dims));
+  return (x - spread).apply<ExpOp>().sum(dims).apply<LogOp>() + shift;
+}
+
+template <Expr (*formula)(Expr, ArrayRef<int64_t>), Kind kind, bool needsElements = false>
+LogicalResult reduction(Node &n) {
+  bool keep = n.integer("keepdims", 1), identity = n.integer("noop_with_empty_axes", 0);
+  if (failed(n.expect(0, kind)))
+    return failure();
+  auto given = n.integersOrOperand("axes", 1);
+  if (failed(given))
+    return failure();
+  SmallVector<int64_t> dims;
+  if (*given && !(*given)->empty()) {
+    auto checked = n.axes(**given, n.rank(0));
+    if (failed(checked))
+      return failure();
+    dims = *checked;
+  } else if (!identity) {
+    dims = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
+  }
+  SmallVector<int64_t> kept(n.shape(0));
+  for (int64_t d : dims) {
+    if (needsElements && kept[d] == 0)
+      return n.error() << "expected elements along dim " << d << " of " << n.describeOperand(0);
+    kept[d] = 1;
+  }
+  Expr result = formula(n.expr(0u), dims);
+  return n.set(keep ? result.reshape(kept) : result);
+}
+
+/// ReduceMean with no dims is the identity, which needs no division.
+Expr mean(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMeanOp>(x, dims); }
+Expr prod(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceProdOp>(x, dims); }
+Expr maximum(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMaxOp>(x, dims); }
+Expr minimum(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMinOp>(x, dims); }
+
+/// ArgMin reverses the order of the elements, select_last_index their positions.
+template <bool minimum> LogicalResult arg(Node &n) {
+  bool keep = n.integer("keepdims", 1), last = n.integer("select_last_index", 0);
+  if (failed(n.expect(0, Kind::Number)))
+    return failure();
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(dim))
+    return failure();
+  int64_t size = n.shape(0)[*dim];
+  if (size == 0)
+    return n.error() << "expected elements along dim " << *dim << " of " << n.describeOperand(0);
+  Expr x = n.expr(0u);
+  if (minimum) // -1 - x has no overflow, signed or unsigned
+    x = isa<FloatType>(n.element(0)) ? -x : x.splat(-1) - x;
+  OpBuilder &b = n.builder();
+  if (last) {
+    SmallVector<int64_t> starts(n.rank(0), 0), strides(n.rank(0), 1);
+    starts[*dim] = size - 1;
+    strides[*dim] = -1;
+    x = x.with(b.createOrFold<SliceOp>(n.loc(), x, starts, n.shape(0), strides));
+  }
+  Expr index = x.with(b.createOrFold<ArgmaxOp>(n.loc(), x, b.getI64IntegerAttr(*dim)));
+  if (last)
+    index = double(size - 1) - index;
+  SmallVector<int64_t> kept(n.shape(0));
+  kept[*dim] = 1;
+  return n.set(keep ? index.reshape(kept) : index);
+}
+} // namespace
+
+void gradc::addReductionOps(OpTable &ops) {
+  ops["ReduceSum"] = {reduction<sumOf, Kind::Number>, 1, 2};
+  ops["ReduceMean"] = {reduction<mean, Kind::Float, true>, 1, 2};
+  ops["ReduceProd"] = {reduction<prod, Kind::Number>, 1, 2};
+  ops["ReduceMax"] = {reduction<maximum, Kind::Number, true>, 1, 2};
+  ops["ReduceMin"] = {reduction<minimum, Kind::Number, true>, 1, 2};
+  ops["ReduceL1"] = {reduction<l1, Kind::Number>, 1, 2};
+  ops["ReduceL2"] = {reduction<l2, Kind::Float>, 1, 2};
+  ops["ReduceSumSquare"] = {reduction<sumSquare, Kind::Number>, 1, 2};
+  ops["ReduceLogSum"] = {reduction<logSum, Kind::Float>, 1, 2};
+  ops["ReduceLogSumExp"] = {reduction<logSumExp, Kind::Float, true>, 1, 2};
+  ops["ArgMax"] = {arg<false>, 1, 1};
+  ops["ArgMin"] = {arg<true>, 1, 1};
+}

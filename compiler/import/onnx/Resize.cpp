@@ -1,0 +1,330 @@
+// Resize and Upsample, one dim after the other: nearest moves elements, linear and cubic are a
+// product with a constant matrix.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Pick.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// How one dim is resized.
+struct DimResize {
+  int64_t size, result;
+  double scale;      ///< result / size, before it was rounded
+  double begin, end; ///< region of interest, as shares of the dim
+};
+
+struct Resize {
+  StringRef mode, coordinates, nearest;
+  double cubicA, extrapolation;
+  bool excludeOutside;
+  SmallVector<DimResize> dims;
+
+  bool crops() const { return coordinates == "tf_crop_and_resize"; }
+};
+
+/// The elements that a result is made of, and their shares.
+using Taps = SmallVector<std::pair<int64_t, double>, 4>;
+} // namespace
+
+/// Where result `i` stands between the operand's elements. The scale is not rounded to whole
+/// elements, as in ONNX's own cases.
+static double position(const Resize &r, const DimResize &dim, int64_t i) {
+  double last = double(dim.size - 1), width = dim.scale * double(dim.size), x = double(i);
+  if (r.coordinates == "align_corners")
+    return width == 1 ? 0 : x * last / (width - 1);
+  if (r.coordinates == "asymmetric")
+    return x / dim.scale;
+  if (r.coordinates == "tf_half_pixel_for_nn")
+    return (x + 0.5) / dim.scale;
+  if (r.crops())
+    return dim.begin * last + (dim.result == 1
+                                   ? (dim.end - dim.begin) * last / 2
+                                   : x * (dim.end - dim.begin) * last / double(dim.result - 1));
+  if (r.coordinates == "pytorch_half_pixel" && dim.result == 1)
+    return 0;
+  double center = 0;
+  if (r.coordinates == "half_pixel_symmetric")
+    center = double(dim.size) / 2 * (1 - double(dim.result) / width);
+  return center + (x + 0.5) / dim.scale - 0.5;
+}
+
+static int64_t nearestTo(StringRef mode, double x) {
+  double below = std::floor(x), rest = x - below;
+  bool up = mode == "ceil"                 ? rest > 0
+            : mode == "round_prefer_floor" ? rest > 0.5
+            : mode == "round_prefer_ceil"  ? rest >= 0.5
+                                           : false;
+  return int64_t(below) + up;
+}
+
+/// What result `i` is the sum of; nothing outside of a cropped region.
+static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
+  double x = position(r, dim, i);
+  if (r.crops() && (x < 0 || x > double(dim.size - 1)))
+    return {};
+  auto inside = [&](int64_t k) { return std::clamp<int64_t>(k, 0, dim.size - 1); };
+  if (r.mode == "nearest")
+    return {{inside(nearestTo(r.nearest, x)), 1.0}};
+  int64_t below = int64_t(std::floor(x));
+  double t = x - double(below), s = 1 - t, a = r.cubicA;
+  if (r.mode == "linear")
+    return {{inside(below), s}, {inside(below + 1), t}};
+  auto far = [&](double d) { return ((a * (d + 1) - 5 * a) * (d + 1) + 8 * a) * (d + 1) - 4 * a; };
+  auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  Taps result{{below - 1, far(t)}, {below, near(t)}, {below + 1, near(s)}, {below + 2, far(s)}};
+  if (r.excludeOutside) {
+    llvm::erase_if(result, [&](auto &tap) { return tap.first != inside(tap.first); });
+    double sum = 0;
+    for (auto &[k, share] : result)
+      sum += share;
+    for (auto &[k, share] : result)
+      share /= sum;
+  }
+  for (auto &[k, share] : result)
+    k = inside(k);
+  return result;
+}
+
+/// matrix [result, size] times dim `d` of x, the others in their places.
+static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
+  int64_t before = 1, after = 1, size = x.shape()[d], result = matrix.shape()[0];
+  for (auto [i, n] : llvm::enumerate(x.shape()))
+    (int64_t(i) < d ? before : after) *= int64_t(i) == d ? 1 : n;
+  SmallVector<int64_t> shape(x.shape());
+  shape[d] = result;
+  OpBuilder &b = x.getBuilder();
+  Expr rows = x.reshape({before, size, after});
+  if (after > 1)
+    rows = rows.transpose({0, 2, 1});
+  Value product = b.createOrFold<MatmulOp>(x.getLoc(), rows.reshape({before * after, size}), matrix,
+                                           UnitAttr(), b.getUnitAttr());
+  Expr y = x.with(product).reshape({before, after, result});
+  return (after > 1 ? y.transpose({0, 2, 1}) : y).reshape(shape);
+}
+
+static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, int64_t d) {
+  const DimResize &dim = r.dims[d];
+  if (dim.size == 0 || dim.result > mostIndices)
+    return n.error() << "expected a dim of at least one element and at most " << mostIndices
+                     << " results, found " << dim.size << " and " << dim.result << " for dim " << d;
+  SmallVector<Taps> all;
+  for (int64_t i = 0; i < dim.result; ++i)
+    all.push_back(taps(r, dim, i));
+  if (llvm::all_of(all, [](const Taps &t) { return t.size() == 1; })) {
+    SmallVector<int64_t> indices;
+    for (const Taps &t : all)
+      indices.push_back(t[0].first);
+    if (Value picked = pick(x, d, indices))
+      return x.with(picked);
+  }
+  Type element = x.type().getElementType();
+  if (!isa<FloatType>(element) || !fits({dim.result, dim.size, 8}))
+    return n.error() << "of dim " << d << " of " << n.describeOperand(0) << " to " << dim.result
+                     << " is not supported in mode \"" << r.mode << "\"";
+  HostTensor matrix(RankedTensorType::get({dim.result, dim.size}, element));
+  HostTensor outside(RankedTensorType::get({dim.result}, element));
+  bool anyOutside = false;
+  for (auto [i, t] : llvm::enumerate(all)) {
+    for (auto [k, share] : t) {
+      int64_t at = int64_t(i) * dim.size + k;
+      matrix.setFloat(at, matrix.getFloat(at) + share);
+    }
+    outside.setFloat(i, t.empty() ? r.extrapolation : 0);
+    anyOutside |= t.empty();
+  }
+  Expr y = multiplyAlong(x, d, x.with(n.constant(matrix)));
+  if (!anyOutside)
+    return y;
+  return y + x.with(n.constant(outside)).broadcast(y.type(), {d});
+}
+
+static FailureOr<SmallVector<double>> knownFloats(Node &n, unsigned i, StringRef what) {
+  if (failed(n.expect(i, Kind::Float)))
+    return failure();
+  auto known = n.known(i, what);
+  if (failed(known))
+    return failure();
+  SmallVector<double> values;
+  for (int64_t k = 0; k < known->size(); ++k)
+    values.push_back(known->getFloat(k));
+  return values;
+}
+
+static LogicalResult expectCount(Node &n, StringRef what, size_t found, size_t expected) {
+  if (found == expected)
+    return success();
+  return n.error() << "expected " << expected << " " << what << ", found " << found;
+}
+
+/// Scales, or sizes, of `axes`: the results' sizes, rounded down.
+static LogicalResult setScales(Node &n, Resize &r, ArrayRef<int64_t> axes,
+                               ArrayRef<double> scales) {
+  if (failed(expectCount(n, "scales", scales.size(), axes.size())))
+    return failure();
+  for (auto [axis, scale] : llvm::zip(axes, scales)) {
+    DimResize &dim = r.dims[axis];
+    if (!(scale > 0) || !std::isfinite(scale))
+      return n.error() << "expected scales above 0, found " << scale << " for dim " << axis;
+    double result = std::floor(double(dim.size) * (dim.end - dim.begin) * scale);
+    if (!(result >= 0 && result < 0x1p40))
+      return n.error() << "expected a sensible result shape, found " << result << " for dim "
+                       << axis;
+    dim.scale = scale;
+    dim.result = int64_t(result);
+  }
+  return success();
+}
+
+/// `policy` other than "stretch": one scale for all, the smallest or the largest of them.
+static LogicalResult setSizes(Node &n, Resize &r, ArrayRef<int64_t> axes, ArrayRef<int64_t> sizes,
+                              StringRef policy) {
+  if (failed(expectCount(n, "sizes", sizes.size(), axes.size())))
+    return failure();
+  SmallVector<double> scales;
+  for (auto [axis, size] : llvm::zip(axes, sizes)) {
+    DimResize &dim = r.dims[axis];
+    if (size < 0 || !fits({size}))
+      return n.error() << "expected sensible sizes, found " << size << " for dim " << axis;
+    dim.result = size;
+    dim.scale = double(size) / double(std::max<int64_t>(dim.size, 1));
+    scales.push_back(dim.scale);
+  }
+  if (policy == "stretch" || scales.empty())
+    return success();
+  if (policy != "not_larger" && policy != "not_smaller")
+    return n.error() << "expected keep_aspect_ratio_policy \"stretch\", \"not_larger\" or "
+                        "\"not_smaller\", found \""
+                     << policy << "\"";
+  double scale = policy == "not_larger" ? *llvm::min_element(scales) : *llvm::max_element(scales);
+  for (int64_t axis : axes) {
+    r.dims[axis].scale = scale;
+    r.dims[axis].result = int64_t(std::floor(scale * double(r.dims[axis].size) + 0.5));
+  }
+  return success();
+}
+
+static LogicalResult build(Node &n, const Resize &r) {
+  SmallVector<int64_t> shape;
+  for (const DimResize &dim : r.dims)
+    shape.push_back(dim.result);
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  Expr x = n.expr(0u);
+  // The last dim first: it needs no transposition, and is often the one that shrinks.
+  for (int64_t d = n.rank(0) - 1; d >= 0; --d) {
+    const DimResize &dim = r.dims[d];
+    if (dim.scale == 1 && dim.size == dim.result && dim.begin == 0 && dim.end == 1)
+      continue;
+    FailureOr<Expr> resized = resizeDim(n, r, x, d);
+    if (failed(resized))
+      return failure();
+    x = *resized;
+  }
+  return n.set(x);
+}
+
+static SmallVector<DimResize> unchanged(Node &n) {
+  SmallVector<DimResize> dims;
+  for (int64_t size : n.shape(0))
+    dims.push_back({size, size, 1.0, 0.0, 1.0});
+  return dims;
+}
+
+/// Upsample, and Resize of opset 10.
+static LogicalResult importUpsample(Node &n) {
+  Resize r{n.string("mode", "nearest"), "asymmetric", "floor", 0, 0, false, unchanged(n)};
+  if (r.mode == "bilinear")
+    r.mode = "linear";
+  if (r.mode != "nearest" && r.mode != "linear")
+    return n.error() << "expected mode \"nearest\" or \"linear\", found \"" << r.mode << "\"";
+  SmallVector<double> scales;
+  if (const onnx::AttributeProto *a = n.attribute("scales")) {
+    scales.assign(a->floats().begin(), a->floats().end());
+  } else if (!n.operand(1)) {
+    return n.error() << "has no scales";
+  } else {
+    auto known = knownFloats(n, 1, "the scales");
+    if (failed(known))
+      return failure();
+    scales = *known;
+  }
+  if (failed(setScales(n, r, llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0))), scales)))
+    return failure();
+  return build(n, r);
+}
+
+static LogicalResult oneOf(Node &n, StringRef attribute, StringRef found,
+                           ArrayRef<StringRef> known) {
+  if (llvm::is_contained(known, found))
+    return success();
+  return n.error() << "expected " << attribute << " to be one of " << llvm::join(known, ", ")
+                   << ", found \"" << found << "\"";
+}
+
+static LogicalResult importResize(Node &n) {
+  if (n.opset() < 11)
+    return importUpsample(n);
+  Resize r{n.string("mode", "nearest"),
+           n.string("coordinate_transformation_mode", "half_pixel"),
+           n.string("nearest_mode", "round_prefer_floor"),
+           n.real("cubic_coeff_a", -0.75),
+           n.real("extrapolation_value", 0),
+           n.integer("exclude_outside", 0) != 0,
+           unchanged(n)};
+  StringRef policy = n.string("keep_aspect_ratio_policy", "stretch");
+  bool ok = succeeded(oneOf(n, "mode", r.mode, {"nearest", "linear", "cubic"}));
+  ok &=
+      succeeded(oneOf(n, "coordinate_transformation_mode", r.coordinates,
+                      {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                       "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
+  ok &= succeeded(oneOf(n, "nearest_mode", r.nearest,
+                        {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
+  if (n.integer("antialias", 0)) {
+    n.error() << "with antialias is not supported";
+    ok = false;
+  }
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
+  if (auto given = n.integers("axes")) {
+    if (failed(n.axes(*given, n.rank(0))))
+      return failure();
+    axes.clear();
+    for (int64_t axis : *given)
+      axes.push_back(*n.axis(axis, n.rank(0)));
+  }
+  if (!ok)
+    return failure();
+  if (r.crops()) {
+    if (!n.operand(1))
+      return n.error() << "in mode tf_crop_and_resize has no region of interest";
+    auto roi = knownFloats(n, 1, "the region of interest");
+    if (failed(roi) ||
+        failed(expectCount(n, "numbers as region of interest", roi->size(), 2 * axes.size())))
+      return failure();
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      r.dims[axis].begin = (*roi)[i];
+      r.dims[axis].end = (*roi)[i + axes.size()];
+    }
+  }
+  // Up to opset 12 scales are there but empty where sizes count.
+  if (n.operand(2) && n.type(2).getNumElements() > 0) {
+    auto scales = knownFloats(n, 2, "the scales");
+    if (failed(scales) || failed(setScales(n, r, axes, *scales)))
+      return failure();
+  } else if (n.operand(3)) {
+    auto sizes = n.knownInts(3, "the sizes");
+    if (failed(sizes) || failed(setSizes(n, r, axes, *sizes, policy)))
+      return failure();
+  } else {
+    return n.error() << "has neither scales nor sizes";
+  }
+  return build(n, r);
+}
+
+void gradc::addResizeOps(OpTable &ops) {
+  ops["Resize"] = {importResize, 1, 4};
+  ops["Upsample"] = {importUpsample, 1, 2};
+}

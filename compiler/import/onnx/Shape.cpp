@@ -1,0 +1,325 @@
+// Ops that change shapes or move elements, and those that compute with shapes: all shapes are known
+// at compile time, so the latter become constants.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static int64_t count(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+
+static LogicalResult wrongSize(Node &n, ArrayRef<int64_t> shape) {
+  auto error = n.error() << "expected a shape of " << n.type(0).getNumElements() << " elements for "
+                         << n.describeOperand(0) << ", found [";
+  llvm::interleaveComma(shape, error);
+  return error << "]";
+}
+
+/// 0 copies a dim (unless allowzero), -1 is what is left.
+static LogicalResult importReshape(Node &n) {
+  bool allowZero = n.integer("allowzero", 0);
+  auto asked = n.knownInts(1, "the shape");
+  if (failed(asked))
+    return failure();
+  SmallVector<int64_t> shape(*asked);
+  int64_t rest = -1, product = 1;
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    if (size == 0 && !allowZero) {
+      if (int64_t(d) >= n.rank(0))
+        return wrongSize(n, *asked);
+      size = n.shape(0)[d];
+    }
+    if (size == -1 && rest < 0)
+      rest = d;
+    else if (size < 0 || llvm::MulOverflow(product, size, product))
+      return wrongSize(n, *asked);
+  }
+  int64_t elements = n.type(0).getNumElements();
+  if (rest >= 0) {
+    if (product == 0 ? elements != 0 : elements % product != 0)
+      return wrongSize(n, *asked);
+    shape[rest] = product == 0 ? 0 : elements / product;
+    product *= shape[rest];
+  }
+  if (product != elements)
+    return wrongSize(n, *asked);
+  return n.set(n.expr(0u).reshape(shape));
+}
+
+static LogicalResult importFlatten(Node &n) {
+  int64_t axis = n.integer("axis", 1), rank = n.rank(0);
+  if (axis < -rank || axis > rank)
+    return n.error() << "expected an axis from " << -rank << " to " << rank << ", found " << axis;
+  if (axis < 0)
+    axis += rank;
+  return n.set(
+      n.expr(0u).reshape({count(n.shape(0).take_front(axis)), count(n.shape(0).drop_front(axis))}));
+}
+
+static LogicalResult importTranspose(Node &n) {
+  SmallVector<int64_t> order;
+  if (auto given = n.integers("perm"))
+    order = *given;
+  else
+    for (int64_t d = n.rank(0) - 1; d >= 0; --d)
+      order.push_back(d);
+  SmallVector<int64_t> sorted(order);
+  llvm::sort(sorted);
+  if (sorted != llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)))) {
+    auto error = n.error() << "expected a permutation of the dims of " << n.describeOperand(0)
+                           << ", found [";
+    llvm::interleaveComma(order, error);
+    return error << "]";
+  }
+  return n.set(n.expr(0u).transpose(order));
+}
+
+static LogicalResult importSqueeze(Node &n) {
+  auto given = n.integersOrOperand("axes", 1);
+  if (failed(given))
+    return failure();
+  SmallVector<int64_t> dims, shape;
+  if (*given) {
+    auto checked = n.axes(**given, n.rank(0));
+    if (failed(checked))
+      return failure();
+    dims = *checked;
+  }
+  for (auto [d, size] : llvm::enumerate(n.shape(0))) {
+    bool named = llvm::is_contained(dims, int64_t(d));
+    if (named && size != 1)
+      return n.error() << "expected dim " << d << " of " << n.describeOperand(0) << " to be 1";
+    if (!(named || (!*given && size == 1)))
+      shape.push_back(size);
+  }
+  return n.set(n.expr(0u).reshape(shape));
+}
+
+static LogicalResult importUnsqueeze(Node &n) {
+  auto given = n.integersOrOperand("axes", 1);
+  if (failed(given))
+    return failure();
+  if (!*given)
+    return n.error() << "axes are missing";
+  int64_t rank = n.rank(0) + int64_t((*given)->size());
+  auto dims = n.axes(**given, rank);
+  if (failed(dims))
+    return failure();
+  SmallVector<int64_t> shape(rank);
+  auto next = n.shape(0).begin();
+  for (int64_t d = 0; d < rank; ++d)
+    shape[d] = llvm::is_contained(*dims, d) ? 1 : *next++;
+  return n.set(n.expr(0u).reshape(shape));
+}
+
+/// numpy's slicing. Up to opset 9 by attributes, then by operands.
+static LogicalResult importSlice(Node &n) {
+  SmallVector<int64_t> starts, ends, axes, steps;
+  auto get = [&](StringRef name, unsigned i, SmallVector<int64_t> &to) {
+    auto values = n.integersOrOperand(name, i);
+    if (failed(values))
+      return failure();
+    if (*values)
+      to = **values;
+    return success();
+  };
+  if (failed(get("starts", 1, starts)) || failed(get("ends", 2, ends)) ||
+      failed(get("axes", 3, axes)) || failed(get("steps", 4, steps)))
+    return failure();
+  if (axes.empty())
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, starts.size()));
+  if (steps.empty())
+    steps.assign(starts.size(), 1);
+  if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size())
+    return n.error() << "expected as many starts, ends, axes and steps, found " << starts.size()
+                     << ", " << ends.size() << ", " << axes.size() << " and " << steps.size();
+  if (failed(n.axes(axes, n.rank(0))))
+    return failure();
+
+  SmallVector<int64_t> from(n.rank(0), 0), sizes(n.shape(0)), strides(n.rank(0), 1);
+  for (auto [start, end, axis, step] : llvm::zip(starts, ends, axes, steps)) {
+    if (step == 0)
+      return n.error() << "expected steps that are not 0";
+    int64_t dim = *n.axis(axis, n.rank(0)), size = n.shape(0)[dim];
+    // Positions count from the back when negative and stop at the ends, one before 0 backwards.
+    auto position = [&](int64_t p) {
+      return std::clamp(p < 0 ? p + size : p, step < 0 ? int64_t(-1) : 0,
+                        step < 0 ? size - 1 : size);
+    };
+    int64_t a = position(start), b = position(end);
+    int64_t distance = step < 0 ? a - b : b - a;
+    // Negating INT64_MIN would overflow; any step beyond the dim takes one element.
+    int64_t width = step < -size ? size + 1 : std::min(step < 0 ? -step : step, size + 1);
+    sizes[dim] = distance <= 0 ? 0 : (distance - 1) / width + 1;
+    from[dim] = sizes[dim] ? a : 0;
+    strides[dim] = step < 0 ? -width : width;
+  }
+  return n.set(n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, sizes, strides));
+}
+
+static LogicalResult importConcat(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 1), n.rank(0));
+  if (failed(dim))
+    return failure();
+  SmallVector<Value> operands;
+  SmallVector<int64_t> result(n.shape(0));
+  result[*dim] = 0;
+  for (unsigned i = 0; i < n.operandCount(); ++i) {
+    if (!n.operand(i))
+      return n.error() << "operand " << i << " is missing";
+    if (failed(n.expectSameElement(0, i)) || failed(n.expectRank(i, n.rank(0))))
+      return failure();
+    for (int64_t d = 0; d < n.rank(0); ++d)
+      if (d != *dim && n.shape(i)[d] != n.shape(0)[d])
+        return n.error() << "expected shapes that agree but in dim " << *dim << ", found "
+                         << n.describeOperand(0) << " and " << n.describeOperand(i);
+    result[*dim] += n.shape(i)[*dim];
+    operands.push_back(n.operand(i));
+  }
+  if (failed(n.expectSensible(result)))
+    return failure();
+  if (operands.size() == 1)
+    return n.set(operands.front());
+  return n.set(n.builder().createOrFold<ConcatenateOp>(n.loc(), operands, *dim));
+}
+
+/// Part sizes as an attribute (up to 12) or an operand; else equal parts, the last one smaller
+/// (18).
+static LogicalResult importSplit(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  auto given = n.integersOrOperand("split", 1);
+  int64_t parts = n.integer("num_outputs", n.resultCount());
+  if (failed(dim) || failed(given))
+    return failure();
+  int64_t size = n.shape(0)[*dim];
+  SmallVector<int64_t> sizes;
+  if (*given) {
+    sizes = **given;
+  } else {
+    if (parts != int64_t(n.resultCount()) || (n.opset() < 18 && size % parts != 0))
+      return n.error() << "expected " << n.resultCount() << " equal parts of dim " << *dim
+                       << ", found " << n.describeOperand(0);
+    int64_t part = llvm::divideCeil(size, parts);
+    for (int64_t left = size, i = 0; i < parts; ++i, left -= sizes.back())
+      sizes.push_back(std::min(part, left));
+  }
+  int64_t total = 0;
+  for (int64_t s : sizes)
+    if (s < 0 || s > size || (total += s) > size)
+      return n.error() << "expected parts that add up to dim " << *dim << " of "
+                       << n.describeOperand(0);
+  if (total != size || sizes.size() != n.resultCount())
+    return n.error() << "expected " << n.resultCount() << " parts that add up to " << size
+                     << ", found " << sizes.size() << " that add up to " << total;
+  SmallVector<int64_t> from(n.rank(0), 0), shape(n.shape(0)), ones(n.rank(0), 1);
+  for (auto [i, part] : llvm::enumerate(sizes)) {
+    shape[*dim] = part;
+    if (n.wants(i) && failed(n.set(i, n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from,
+                                                                        shape, ones))))
+      return failure();
+    from[*dim] += part;
+  }
+  return success();
+}
+
+static LogicalResult importExpand(Node &n) {
+  auto shape = n.knownInts(1, "the shape");
+  if (failed(shape) || failed(n.expectSensible(*shape)))
+    return failure();
+  auto common = broadcastShape(n.shape(0), *shape);
+  if (!common) {
+    auto error = n.error() << "expected a shape that " << n.describeOperand(0)
+                           << " broadcasts to, found [";
+    llvm::interleaveComma(*shape, error);
+    return error << "]";
+  }
+  if (failed(n.expectSensible(*common)))
+    return failure();
+  return n.set(n.broadcast(n.operand(0), *common));
+}
+
+/// Tile [n] -> [repeats, n] -> [repeats n], dim by dim.
+static LogicalResult importTile(Node &n) {
+  auto repeats = n.knownInts(1, "repeats");
+  if (failed(repeats))
+    return failure();
+  if (int64_t(repeats->size()) != n.rank(0))
+    return n.error() << "expected " << n.rank(0) << " repeats, found " << repeats->size();
+  SmallVector<int64_t> wide, dims, shape;
+  for (auto [size, times] : llvm::zip(n.shape(0), *repeats)) {
+    if (times != 1)
+      wide.push_back(times);
+    dims.push_back(wide.size());
+    wide.push_back(size);
+    if (shape.push_back(0); llvm::MulOverflow(size, times, shape.back()))
+      return n.error() << "expected repeats below 2^63";
+  }
+  if (failed(n.expectSensible(wide)))
+    return failure();
+  return n.set(n.expr(0u).broadcast(n.type(0).clone(wide), dims).reshape(shape));
+}
+
+static LogicalResult importShape(Node &n) {
+  int64_t rank = n.rank(0), start = n.integer("start", 0), end = n.integer("end", rank);
+  start = std::clamp<int64_t>(start < 0 ? start + rank : start, 0, rank);
+  end = std::clamp<int64_t>(end < 0 ? end + rank : end, start, rank);
+  return n.set(n.constantInts(n.shape(0).slice(start, end - start)));
+}
+
+static LogicalResult importSize(Node &n) {
+  return n.set(n.constantInts({n.type(0).getNumElements()}, /*scalar=*/true));
+}
+
+/// Channels to squares of pixels, and back: a transposition of a reshape.
+static LogicalResult importDepthToSpace(Node &n) {
+  int64_t block = n.integer("blocksize", 0);
+  StringRef mode = n.string("mode", "DCR");
+  if (failed(n.expectRank(0, 4)))
+    return failure();
+  ArrayRef<int64_t> s = n.shape(0);
+  if (block <= 0 || !fits({block, block}) || s[1] % (block * block) != 0)
+    return n.error() << "expected dim 1 of " << n.describeOperand(0)
+                     << " to be a multiple of blocksize^2, found blocksize " << block;
+  if (mode != "DCR" && mode != "CRD")
+    return n.error() << "expected mode \"DCR\" or \"CRD\", found \"" << mode << "\"";
+  int64_t c = s[1] / (block * block);
+  Expr x =
+      mode == "DCR"
+          ? n.expr(0u).reshape({s[0], block, block, c, s[2], s[3]}).transpose({0, 3, 4, 1, 5, 2})
+          : n.expr(0u).reshape({s[0], c, block, block, s[2], s[3]}).transpose({0, 1, 4, 2, 5, 3});
+  return n.set(x.reshape({s[0], c, s[2] * block, s[3] * block}));
+}
+
+static LogicalResult importSpaceToDepth(Node &n) {
+  int64_t block = n.integer("blocksize", 0);
+  if (failed(n.expectRank(0, 4)))
+    return failure();
+  ArrayRef<int64_t> s = n.shape(0);
+  if (block <= 0 || s[2] % block || s[3] % block)
+    return n.error() << "expected dims 2 and 3 of " << n.describeOperand(0)
+                     << " to be multiples of blocksize, found " << block;
+  int64_t h = s[2] / block, w = s[3] / block;
+  Expr x = n.expr(0u).reshape({s[0], s[1], h, block, w, block}).transpose({0, 3, 5, 1, 2, 4});
+  return n.set(x.reshape({s[0], s[1] * block * block, h, w}));
+}
+
+void gradc::addShapeOps(OpTable &ops) {
+  ops["Reshape"] = {importReshape, 2, 2};
+  ops["Flatten"] = {importFlatten, 1, 1};
+  ops["Transpose"] = {importTranspose, 1, 1};
+  ops["Squeeze"] = {importSqueeze, 1, 2};
+  ops["Unsqueeze"] = {importUnsqueeze, 1, 2};
+  ops["Slice"] = {importSlice, 1, 5};
+  ops["Concat"] = {importConcat, 1, OnnxOp::any};
+  ops["Split"] = {importSplit, 1, 2};
+  ops["Expand"] = {importExpand, 2, 2};
+  ops["Tile"] = {importTile, 2, 2};
+  ops["Shape"] = {importShape, 1, 1};
+  ops["Size"] = {importSize, 1, 1};
+  ops["DepthToSpace"] = {importDepthToSpace, 1, 1};
+  ops["SpaceToDepth"] = {importSpaceToDepth, 1, 1};
+}

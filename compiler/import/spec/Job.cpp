@@ -1,0 +1,362 @@
+// A training job: its spec applied to the model, and the entries that it asks for.
+#include "dialects/Pch.h"
+
+#include "compiler/import/ModuleImport.h"
+#include "compiler/import/data/MapModels.h"
+#include "compiler/import/spec/Loss.h"
+#include "passes/support/Reach.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// The entries that a training spec asks for.
+class JobImport {
+public:
+  JobImport(SpecFile &spec, OnnxModel &model, const ImportOptions &options)
+      : spec(spec), model(model), import(model, options) {}
+
+  FailureOr<Imported> run(MLIRContext &context);
+
+private:
+  LogicalResult applySpec();
+  LogicalResult checkNames();
+  LogicalResult importSteps(StringRef name, spec::Data &data, const DataSet &set, bool training);
+  LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training);
+  Value bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
+                  const DataSet &set);
+  bool sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry);
+  void judgeReach(Imported &imported);
+  std::string fieldOf(StringRef input) const;
+  DictionaryAttr optimizer(Builder &b) const;
+
+  SpecFile &spec;
+  OnnxModel &model;
+  ModuleImport import;
+  llvm::StringSet<> said; ///< problems, by place
+};
+} // namespace
+
+/// The field that feeds a graph input: the one the spec says, or the one of the same name.
+std::string JobImport::fieldOf(StringRef input) const {
+  for (const spec::Feed &feed : spec.get().feed())
+    if (feed.input() == input)
+      return feed.field();
+  return input.str();
+}
+
+/// Every name of the spec that should be in the model.
+LogicalResult JobImport::checkNames() {
+  std::vector<std::string> inputs = model.inputNames(), outputs;
+  llvm::StringSet<> computed;
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    outputs.push_back(output.name());
+  for (const onnx::NodeProto &node : model.graph().node())
+    for (const std::string &name : node.output())
+      computed.insert(name);
+  bool ok = true;
+  llvm::StringSet<> fed;
+  for (auto [i, feed] : llvm::enumerate(spec.get().feed())) {
+    if (!llvm::is_contained(inputs, feed.input())) {
+      unknownName(spec.at({{"feed", int(i)}, "input"}), "graph input", feed.input(), inputs);
+      ok = false;
+    }
+    if (!fed.insert(feed.input()).second) {
+      emitError(spec.at({{"feed", int(i)}}))
+          << "graph input \"" << feed.input() << "\" is fed twice";
+      ok = false;
+    }
+  }
+  auto expectOutput = [&](StringRef name, Location where) {
+    if (computed.contains(name))
+      return;
+    unknownName(where, "output", name, outputs);
+    ok = false;
+  };
+  const spec::Loss &loss = spec.get().loss();
+  if (loss.has_softmax_cross_entropy())
+    expectOutput(loss.softmax_cross_entropy().logits(),
+                 spec.at({"loss", "softmax_cross_entropy", "logits"}));
+  if (loss.has_binary_cross_entropy())
+    expectOutput(loss.binary_cross_entropy().logits(),
+                 spec.at({"loss", "binary_cross_entropy", "logits"}));
+  if (loss.has_mean_squared_error())
+    expectOutput(loss.mean_squared_error().predictions(),
+                 spec.at({"loss", "mean_squared_error", "predictions"}));
+  if (loss.has_scalar())
+    expectOutput(loss.scalar(), spec.at({"loss", "scalar"}));
+  for (auto [i, metric] : llvm::enumerate(spec.get().metric()))
+    expectOutput(metric.accuracy().logits(), spec.at({{"metric", int(i)}, "accuracy", "logits"}));
+  return success(ok);
+}
+
+LogicalResult JobImport::applySpec() {
+  std::vector<std::string> names;
+  for (const onnx::TensorProto &t : model.graph().initializer())
+    names.push_back(t.name());
+  bool ok = true;
+  for (auto [i, tie] : llvm::enumerate(spec.get().tie())) {
+    bool known = true;
+    for (auto [field, name] : {std::pair("a", tie.a()), std::pair("b", tie.b())})
+      if (!model.initializer(name)) {
+        unknownName(spec.at({{"tie", int(i)}, field}), "initializer", name, names);
+        known = false;
+      }
+    if (known && tie.a() == tie.b()) {
+      emitError(spec.at({{"tie", int(i)}}))
+          << "expected two initializers to tie, found \"" << tie.a() << "\" twice";
+      known = false;
+    }
+    ok &= known &&
+          succeeded(model.tie(tie.a(), tie.b(), tie.transpose(), spec.at({{"tie", int(i)}})));
+  }
+  std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
+      freeze(spec.get().freeze().begin(), spec.get().freeze().end());
+  ok &= succeeded(import.states.setPatterns(
+      trainable, freeze, [&](int i) { return spec.at({{"trainable", i}}); },
+      [&](int i) { return spec.at({{"freeze", i}}); }));
+  return success(ok && succeeded(checkNames()));
+}
+
+DictionaryAttr JobImport::optimizer(Builder &b) const {
+  SmallVector<NamedAttribute> numbers;
+  auto add = [&](StringRef name, double value) {
+    numbers.push_back(b.getNamedAttr(name, b.getF64FloatAttr(value)));
+  };
+  auto named = [&](StringRef name) {
+    numbers.push_back(b.getNamedAttr("name", b.getStringAttr(name)));
+  };
+  auto adam = [&](const auto &a) {
+    add("beta1", a.beta1());
+    add("beta2", a.beta2());
+    add("epsilon", a.epsilon());
+  };
+  const spec::Optimizer &o = spec.get().optimizer();
+  switch (o.kind_case()) {
+  case spec::Optimizer::kSgd:
+    named("sgd");
+    add("l2", o.sgd().l2());
+    break;
+  case spec::Optimizer::kMomentum:
+    named("momentum");
+    add("momentum", o.momentum().momentum());
+    add("l2", o.momentum().l2());
+    add("nesterov", o.momentum().nesterov());
+    break;
+  case spec::Optimizer::kAdam:
+    named("adam");
+    adam(o.adam());
+    add("l2", o.adam().l2());
+    break;
+  case spec::Optimizer::kAdamw:
+    named("adamw");
+    adam(o.adamw());
+    add("weight_decay", o.adamw().weight_decay());
+    break;
+  case spec::Optimizer::KIND_NOT_SET:
+    llvm_unreachable("checked when the spec was read");
+  }
+  return b.getDictionaryAttr(numbers);
+}
+
+/// A graph input is the batch of its field's rows.
+Value JobImport::bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
+                           const DataSet &set) {
+  FailureOr<RankedTensorType> type = entry.inputType(input);
+  if (failed(type))
+    return nullptr;
+  Location where = model.nameLoc(input.name());
+  std::string field = fieldOf(input.name());
+  for (auto [i, feed] : llvm::enumerate(spec.get().feed()))
+    if (feed.input() == input.name())
+      where = spec.at({{"feed", int(i)}});
+  if (type->getRank() == 0 || type->getDimSize(0) != entry.batchSize()) {
+    emitError(where) << "expected graph input \"" << input.name() << "\" to have a first dim of "
+                     << entry.batchSize() << ", the batch, found " << describe(*type)
+                     << "; export the model with a dynamic batch, or set batch.size";
+    return nullptr;
+  }
+  FailureOr<Value> argument = loss.field(field, *type, input.name(), where);
+  if (failed(argument))
+    return nullptr;
+  if ((*argument).getType() == *type)
+    return *argument;
+  auto found = cast<RankedTensorType>((*argument).getType());
+  auto error = emitError(where) << "expected field \"" << field << "\" of \"" << set.file
+                                << "\" to be " << describe(*type) << " for graph input \""
+                                << input.name() << "\", found " << describe(found);
+  if (found.getShape() == type->getShape() && type->getElementType().isF32())
+    error << "; add map { field: \"" << field << "\" cast: F32 }";
+  return nullptr;
+}
+
+LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t batch,
+                                    bool training) {
+  EntryImport entry(model, import.states, import.options, name, batch, training);
+  LossBuilder loss(entry, spec, set);
+  auto bind = [&](const onnx::ValueInfoProto &input) { return bindInput(entry, loss, input, set); };
+  if (failed(entry.importNodes(loss.outputs(), bind)) || failed(loss.build()))
+    return failure();
+  if (training) {
+    OpBuilder &b = entry.getBuilder();
+    entry.scalarArgument("learning_rate", b.getF32Type());
+    entry.scalarArgument("step", b.getF32Type());
+    func::FuncOp function = entry.getFunction();
+    function->setAttr("grad.optimizer", optimizer(b));
+    if (spec.get().has_clip())
+      function->setAttr("grad.clip",
+                        b.getDictionaryAttr(b.getNamedAttr(
+                            "global_norm", b.getF64FloatAttr(spec.get().clip().global_norm()))));
+  }
+  entry.finish();
+  return success();
+}
+
+/// An entry, and its smaller twin for the rows that are left over.
+LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const DataSet &set,
+                                     bool training) {
+  int64_t batch = data.batch().size();
+  bool isCounted = set.rows != DataSet::unknown;
+  if (isCounted && data.batch().drop_remainder() && set.rows < batch)
+    return emitError(spec.at(set.place))
+           << "expected at least one batch of " << batch << " rows, \"" << set.file << "\" has "
+           << set.rows << " and drop_remainder leaves an incomplete one out";
+  if (failed(importStep(name, set, batch, training)))
+    return failure();
+  if (data.batch().drop_remainder())
+    return success();
+  if (!isCounted) {
+    emitRemark(spec.at(set.place)) << set.whyUnknown
+                                   << ", so the size of the last batch is not known: an "
+                                      "incomplete one is dropped";
+    data.mutable_batch()->set_drop_remainder(true);
+    return success();
+  }
+  int64_t rest = set.rows % batch;
+  if (!rest)
+    return success();
+  std::string tail = (name + ".tail").str();
+  ScopedDiagnosticHandler explain(import.module->getContext(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
+                              << " rows; batch { drop_remainder: true } leaves it out";
+    return failure();
+  });
+  return importStep(tail, set, rest, training);
+}
+
+/// A parameter trains only where the loss depends on it.
+void JobImport::judgeReach(Imported &imported) {
+  auto train = imported.module->lookupSymbol<func::FuncOp>("train");
+  SmallVector<Value> reads;
+  for (auto read : train.getOps<ReadOp>())
+    reads.push_back(read);
+  SmallVector<Reach> reaches = findReach(train.front().getTerminator()->getOperand(0), reads);
+  llvm::StringMap<std::string> why;
+  llvm::StringSet<> reached;
+  for (auto [read, reach] : llvm::zip(reads, reaches)) {
+    StringRef state = read.getDefiningOp<ReadOp>().getState();
+    // What has no gradient is an error of differentiation, which says it at its node.
+    if (reach.arrival == Arrival::arrives || reach.arrival == Arrival::missing)
+      reached.insert(state);
+    else if (reach.arrival == Arrival::stopped)
+      why[state] = "no gradient gets through \"" + nodeName(reach.op) + "\"";
+  }
+  for (Verdict &verdict : imported.verdicts) {
+    StringRef symbol = import.states.symbol(verdict.initializer);
+    if (!verdict.trains || reached.contains(symbol))
+      continue;
+    verdict.trains = false;
+    verdict.reason = why.contains(symbol) ? why[symbol] : "the loss does not depend on it";
+    imported.module->lookupSymbol<StateOp>(symbol).setKind(StateKind::constant);
+  }
+}
+
+/// Imports an entry without repeating what an earlier one has said; whether it succeeded.
+bool JobImport::sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry) {
+  std::vector<std::string> inputs = model.inputNames();
+  std::vector<std::string> news;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
+    // At a node the same problem may read differently, for another batch; elsewhere it does not.
+    std::string key;
+    llvm::raw_string_ostream out(key);
+    out << diagnostic.getLocation();
+    auto name = dyn_cast<NameLoc>(diagnostic.getLocation());
+    if (!name || llvm::is_contained(inputs, name.getName().getValue()))
+      out << diagnostic;
+    if (said.contains(key))
+      return success();
+    news.push_back(key);
+    return failure();
+  });
+  bool ok = succeeded(importEntry());
+  for (const std::string &key : news)
+    said.insert(key);
+  return ok;
+}
+
+FailureOr<Imported> JobImport::run(MLIRContext &context) {
+  spec::Training &training = spec.edit();
+  // What is wrong with spec, names and data is all said before the first node is looked at.
+  LogicalResult applied = applySpec();
+  MapModels maps(spec, *import.module);
+  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}, &maps),
+                     evaluation = data;
+  if (training.has_evaluation())
+    evaluation =
+        describeData(context, spec, training.evaluation().data(), {"evaluation", "data"}, &maps);
+  if (failed(applied) || failed(data) || failed(evaluation))
+    return failure();
+  // Entries use different parts of the graph: all are tried, so that everything is said at once.
+  bool ok = sayingNews(context,
+                       [&] { return importSteps("train", *training.mutable_data(), *data, true); });
+  if (training.has_evaluation())
+    ok &= sayingNews(context, [&] {
+      return importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), *evaluation,
+                         false);
+    });
+  ok &= sayingNews(context, [&] {
+    return import.importForward(training.data().batch().size(),
+                                [&](StringRef input) { return fieldOf(input); });
+  });
+  if (!ok)
+    return failure();
+  FailureOr<Imported> imported = import.finish();
+  if (failed(imported))
+    return failure();
+  maps.finish();
+  judgeReach(*imported);
+  for (const DataSet &set : {*data, *evaluation})
+    if (!set.known && !llvm::is_contained(imported->missingData, set.file))
+      imported->missingData.push_back(set.file);
+  for (const Verdict &verdict : imported->verdicts)
+    if (verdict.trains) {
+      imported->spec = training;
+      return imported;
+    }
+  return emitError(model.fileLoc()) << "nothing trains: no initializer is a parameter; see what "
+                                       "`gradc check` says about each";
+}
+
+FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPath,
+                                          const ImportOptions &options) {
+  loadGradDialects(context);
+  FailureOr<std::unique_ptr<SpecFile>> spec = SpecFile::read(context, specPath);
+  if (failed(spec))
+    return failure();
+  FailureOr<std::unique_ptr<OnnxModel>> model =
+      OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
+  if (failed(model) || failed(checkOptions(**model, options)))
+    return failure();
+  return JobImport(**spec, **model, options).run(context);
+}
+
+bool Imported::decodesPictures() const {
+  auto decodes = [](const spec::Data &data) {
+    return llvm::any_of(data.map(), [](const spec::Map &map) { return map.has_decode(); });
+  };
+  return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
+}

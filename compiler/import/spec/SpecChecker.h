@@ -1,0 +1,45 @@
+// How the checks of a training spec say what is wrong.
+#ifndef COMPILER_IMPORT_SPECCHECKER_H
+#define COMPILER_IMPORT_SPECCHECKER_H
+
+#include "compiler/import/spec/TrainingSpec.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace gradc {
+
+/// Says what is wrong and remembers that something was.
+struct Checker {
+  const SpecFile &file;
+  bool ok = true;
+
+  mlir::InFlightDiagnostic error(llvm::ArrayRef<SpecFile::Step> place) {
+    ok = false;
+    return mlir::emitError(file.at(place));
+  }
+  template <typename T>
+  void expect(bool holds, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef field,
+              llvm::StringRef expected, T found) {
+    if (!holds)
+      error(place) << "expected " << field << " " << expected << ", found "
+                   << llvm::formatv("{0}", found).str();
+  }
+  void require(bool given, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef field,
+               llvm::StringRef example) {
+    if (!given)
+      error(place) << "missing " << field << ": add " << example;
+  }
+};
+
+/// Two names that belong together.
+inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,
+                      llvm::StringRef first, const std::string &a, llvm::StringRef second,
+                      const std::string &b) {
+  if (a.empty() || b.empty())
+    c.error(place) << what << " wants " << first << " and " << second << ", found "
+                   << (a.empty() ? b.empty() ? "neither" : "no " + first.str()
+                                 : "no " + second.str());
+}
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,427 @@
+// Kernel forming: ops are taken in reverse program order, so that all users of an op already have a
+// cluster, and each joins its users where that costs no repeated work and no cycle.
+#include "passes/support/Clusters.h"
+
+#include "dialects/grad/Build.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+
+LoopKind loopKind(Operation *op) {
+  if (auto loops = dyn_cast<LoopsOpInterface>(op))
+    return loops.getLoopKind();
+  // A composite that was kept whole for a library has its loops once it is decomposed.
+  return op->hasTrait<grad::Pointwise>() ? LoopKind::elementwise : LoopKind::view;
+}
+
+static RankedTensorType typeOf(Operation *op) {
+  return cast<RankedTensorType>(op->getResult(0).getType());
+}
+
+int64_t widestElement(Operation *kernel) {
+  int64_t widest = 4;
+  kernel->walk([&](Operation *op) {
+    for (Type t : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(t))
+        if (isa<FloatType>(tensor.getElementType()))
+          widest = std::max(widest, elementBytes(tensor.getElementType()));
+  });
+  return widest;
+}
+
+// Names the op: no other contracts over the positions of a picture.
+bool walksBlocks(Operation *op) {
+  constexpr int64_t longSum = 256;
+  auto convolution = dyn_cast<ConvolutionOp>(op);
+  if (!convolution || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
+    return false;
+  auto [lhs, rhs, result] = convolution.getLetters();
+  bool stepsAcrossRows = result.contains(lhs.back());
+  return stepsAcrossRows && convolution.getFlops() / 2 / typeOf(op).getNumElements() >= longSum;
+}
+
+namespace {
+
+/// Reductions up to this many elements may be repeated inside another reduction.
+constexpr int64_t nestedReductionLimit = 16384;
+/// A kernel of up to this many elements takes no longer than its launch.
+constexpr int64_t smallRoot = 4096;
+/// Tensors of a kernel that does several things because they share a number: more leave each too
+/// few registers, and compilers need long for it.
+constexpr size_t mostSideBySide = 32;
+/// Tensors of any kernel: a GPU's gets up to 512, with every driver.
+constexpr size_t mostTensors = 256;
+
+/// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
+/// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
+/// for all of the root (`columns`), or indexed in another way (`scattered`: broadcast columns,
+/// transposes, slices).
+struct Access {
+  int64_t prefix = 0;
+  bool inner = false;
+  bool columns = false;
+  bool scattered = false;
+
+  bool operator==(const Access &o) const = default;
+  /// Whether a value of `type` is needed once per index of the prefix, not again and again.
+  bool once(RankedTensorType type) const {
+    return !inner && !columns && !scattered && prefix == type.getRank();
+  }
+  /// Both ways at once.
+  Access operator|(const Access &o) const {
+    if (*this == o)
+      return o;
+    return {std::min(prefix, o.prefix), true, false,
+            columns || o.columns || scattered || o.scattered};
+  }
+};
+
+struct Group {
+  std::vector<Operation *> ops; // reverse program order
+  RankedTensorType root;
+  Operation *contraction = nullptr;
+  bool hasReduction = false;
+  bool closed = false; // takes nobody in
+};
+
+bool isFree(Operation *op) {
+  return isPure(op) && loopKind(op) != LoopKind::view && loopKind(op) != LoopKind::assembly &&
+         (op->getNumOperands() == 0 ||
+          (loopKind(op) == LoopKind::movement && op->getNumOperands() == 1 &&
+           typeOf(op).getNumElements() >
+               cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
+}
+
+/// An op that costs no more to repeat than its result costs to read again: cheap, of one tensor as
+/// large as the result, whose users all walk their operands once, and are none of a library's: that
+/// reads its operand from memory.
+bool isRepeatable(Operation *op) {
+  if (!isa<AddOp, SubOp, MulOp, NegOp>(op) || op->hasOneUse())
+    return false;
+  auto isLarge = [](Value v) {
+    Operation *producer = v.getDefiningOp();
+    return !producer || !isFree(producer);
+  };
+  llvm::SmallPtrSet<Value, 2> large;
+  for (Value v : llvm::make_filter_range(op->getOperands(), isLarge))
+    large.insert(v);
+  return large.size() == 1 && llvm::all_of(op->getUsers(), [](Operation *user) {
+           return (loopKind(user) == LoopKind::elementwise && !isa<DecomposeOpInterface>(user)) ||
+                  loopKind(user) == LoopKind::reduction;
+         });
+}
+
+/// Whether `op` is all that becomes of a contraction's result.
+bool isEpilogue(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value v) {
+    Operation *producer = v.getDefiningOp();
+    return producer && loopKind(producer) == LoopKind::contraction && v.hasOneUse();
+  });
+}
+
+/// Whether `small` is a leading prefix of `large`.
+bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
+  return small.size() <= large.size() && large.take_front(small.size()) == small;
+}
+
+class Former {
+public:
+  explicit Former(func::FuncOp function) : block(function.getBody().front()) {}
+
+  std::vector<Cluster> run() {
+    cloneRepeatedOps();
+    number();
+    for (Operation &op : llvm::reverse(block))
+      if (loopKind(&op) != LoopKind::view)
+        place(&op);
+    mergeScalars();
+    return finish();
+  }
+
+private:
+  void cloneRepeatedOps() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (!isFree(&op) && !isRepeatable(&op))
+        continue;
+      if (op.use_empty()) {
+        op.erase();
+        continue;
+      }
+      llvm::SetVector<Operation *> users(op.user_begin(), op.user_end());
+      for (Operation *user : users.getArrayRef().drop_front()) {
+        Operation *copy = op.clone();
+        block.getOperations().insertAfter(Block::iterator(op), copy);
+        user->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
+      }
+    }
+  }
+
+  void number() {
+    int64_t i = 0;
+    for (Operation &op : block)
+      order[&op] = i++;
+  }
+
+  Group *groupOf(Operation *op) const {
+    auto it = groups.find(op);
+    return it == groups.end() ? nullptr : it->second;
+  }
+
+  /// Whether some user chain leads from `from` to `to` through anything outside both... or
+  /// directly.
+  bool reaches(Group *from, Group *to) const {
+    llvm::SmallPtrSet<Operation *, 32> seen;
+    SmallVector<Operation *> work(from->ops.begin(), from->ops.end());
+    seen.insert(from->ops.begin(), from->ops.end());
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val();
+      for (Operation *user : op->getUsers()) {
+        Group *group = groupOf(user);
+        if (group == to)
+          return true;
+        if (!seen.insert(user).second)
+          continue;
+        work.push_back(user);
+        if (group)
+          for (Operation *member : group->ops)
+            if (seen.insert(member).second)
+              work.push_back(member);
+      }
+    }
+    return false;
+  }
+
+  /// How `group` reads the result of `op`, over all of its users there.
+  Access accessOf(Operation *op, Group *group) const {
+    std::optional<Access> result;
+    for (Operation *user : op->getUsers()) {
+      if (groupOf(user) != group)
+        continue;
+      Access how = throughUser(op, user);
+      result = result ? *result | how : how;
+    }
+    return *result;
+  }
+
+  Access throughUser(Operation *op, Operation *user) const {
+    Access outer = access.lookup(user);
+    int64_t rank = typeOf(op).getRank();
+    switch (loopKind(user)) {
+    case LoopKind::elementwise:
+      return outer;
+    case LoopKind::reduction: {
+      if (reducesTrailing(user))
+        return {outer.prefix, true, outer.columns, outer.scattered};
+      if (outer.once(typeOf(user)))
+        return {0, false, true, false};
+      return {0, true, false, true};
+    }
+    case LoopKind::movement:
+      if (rank == 0)
+        return {};
+      // A broadcast along trailing dims reads its operand once per row.
+      if (broadcastsRows(user) && !outer.scattered && !outer.columns)
+        return {std::min(outer.prefix, rank), outer.inner && rank > outer.prefix, false, false};
+      return {0, outer.inner, false, true};
+    default:
+      return {0, true, false, true};
+    }
+  }
+
+  static ArrayRef<int64_t> dimsOf(Operation *op) {
+    auto dims = op->getAttrOfType<DenseI64ArrayAttr>("dims");
+    return dims ? dims.asArrayRef() : ArrayRef<int64_t>();
+  }
+
+  static bool broadcastsRows(Operation *op) {
+    return isFree(op) && llvm::equal(dimsOf(op), llvm::seq<int64_t>(0, dimsOf(op).size()));
+  }
+
+  static bool reducesTrailing(Operation *op) {
+    int64_t kept = typeOf(op).getRank();
+    return llvm::all_of(dimsOf(op), [&](int64_t d) { return d >= kept; });
+  }
+
+  /// Whether `op` may be computed inside `group`, read there as `how`.
+  bool mayJoin(Operation *op, Group *group, Access how) const {
+    if (group->closed || walksBlocks(op))
+      return false;
+    RankedTensorType type = typeOf(op);
+    bool once = how.once(type);
+    switch (loopKind(op)) {
+    case LoopKind::contraction:
+      return once && type.getShape() == group->root.getShape() && !group->contraction &&
+             !group->hasReduction;
+    case LoopKind::reduction:
+      if (group->contraction)
+        return false;
+      // At the root, or a row statistic that shares the root's row loop.
+      if (once)
+        return type.getRank() == group->root.getRank() || reducesTrailing(op);
+      return !how.scattered && !how.columns &&
+             cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <= nestedReductionLimit;
+    case LoopKind::elementwise:
+      // What only follows a contraction is its epilogue, where rows have their reductions
+      // elsewhere.
+      return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
+    case LoopKind::movement:
+      return isFree(op) || !group->contraction;
+    default:
+      return false;
+    }
+  }
+
+  /// Whether `op` may also be written out by `group`: at the root, or once per row (a scalar would
+  /// be written by every unit).
+  static bool mayBeResult(Operation *op, Group *group, Access how) {
+    RankedTensorType type = typeOf(op);
+    return type.getShape() == group->root.getShape() ||
+           (type.getRank() > 0 && how.once(type) &&
+            isPrefix(type.getShape(), group->root.getShape()));
+  }
+
+  void add(Operation *op, Group *group, Access how) {
+    group->ops.push_back(op);
+    groups[op] = group;
+    access[op] = how;
+    if (loopKind(op) == LoopKind::contraction)
+      group->contraction = op;
+    if (loopKind(op) == LoopKind::reduction)
+      group->hasReduction = true;
+  }
+
+  void merge(Group *into, Group *from) {
+    for (Operation *op : from->ops)
+      groups[op] = into;
+    into->ops.insert(into->ops.end(), from->ops.begin(), from->ops.end());
+    into->contraction = into->contraction ? into->contraction : from->contraction;
+    into->hasReduction |= from->hasReduction;
+    from->ops.clear();
+  }
+
+  static bool isSmall(Group *group) { return group->root.getNumElements() <= smallRoot; }
+
+  bool mayMerge(Group *a, Group *b, size_t most = mostTensors) const {
+    return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
+           !(a->contraction && (b->contraction || b->hasReduction)) &&
+           !(b->contraction && a->hasReduction) && countTensors(a) + countTensors(b) <= most &&
+           !reaches(a, b) && !reaches(b, a);
+  }
+
+  /// Tensors that a group reads or writes, once `joining` is in it, too.
+  size_t countTensors(Group *group, Operation *joining = nullptr) const {
+    auto isInside = [&](Operation *op) { return op == joining || groupOf(op) == group; };
+    llvm::SmallPtrSet<Value, 32> tensors;
+    auto count = [&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            !producer || !(isInside(producer) || isFree(producer)))
+          tensors.insert(operand);
+      if (!llvm::all_of(op->getUsers(), isInside))
+        tensors.insert(op->getResult(0));
+    };
+    llvm::for_each(group->ops, count);
+    if (joining)
+      count(joining);
+    return tensors.size();
+  }
+
+  void start(Operation *op) {
+    storage.push_back(std::make_unique<Group>());
+    Group *group = storage.back().get();
+    group->root = typeOf(op);
+    group->closed = loopKind(op) == LoopKind::assembly || walksBlocks(op);
+    add(op, group, {group->root.getRank(), false, false, false});
+  }
+
+  void place(Operation *op) {
+    llvm::SetVector<Group *> users;
+    bool external = false;
+    for (Operation *user : op->getUsers()) {
+      if (Group *group = groupOf(user))
+        users.insert(group);
+      else
+        external = true;
+    }
+    // Users with one root space that do not depend on each other become one kernel. Where they
+    // share a number alone that saves launches, and keeps large ones from their contractions'
+    // kernels.
+    bool isNumber = typeOf(op).getRank() == 0;
+    for (size_t i = 0; i < users.size(); ++i)
+      for (size_t j = users.size() - 1; j > i; --j)
+        if ((!isNumber || isSmall(users[i])) &&
+            mayMerge(users[i], users[j], isNumber ? mostSideBySide : mostTensors)) {
+          merge(users[i], users[j]);
+          users.remove(users[j]);
+        }
+    for (Group *group : users) {
+      Access how = accessOf(op, group);
+      bool shared = external || users.size() > 1;
+      if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)))
+        continue;
+      if (!isFree(op) && countTensors(group, op) > mostTensors)
+        continue;
+      if (llvm::any_of(users, [&](Group *g) { return g != group && reaches(g, group); }))
+        continue;
+      // Through a view or a write, the result leaves the kernel and may come back.
+      if (external && externalReaches(op, group))
+        continue;
+      return add(op, group, how);
+    }
+    start(op);
+  }
+
+  bool externalReaches(Operation *op, Group *group) const {
+    Group outside;
+    for (Operation *user : op->getUsers())
+      if (!groupOf(user))
+        outside.ops.push_back(user);
+    return reaches(&outside, group);
+  }
+
+  /// Kernels of one number each are all launch: those that do not depend on each other are one.
+  void mergeScalars() {
+    std::vector<Group *> scalars;
+    for (auto &group : storage)
+      if (!group->ops.empty() && group->root.getRank() == 0 && !group->hasReduction)
+        scalars.push_back(group.get());
+    for (size_t i = 0; i < scalars.size(); ++i)
+      for (size_t j = i + 1; j < scalars.size(); ++j)
+        if (!scalars[i]->ops.empty() && !scalars[j]->ops.empty() &&
+            mayMerge(scalars[i], scalars[j]))
+          merge(scalars[i], scalars[j]);
+  }
+
+  std::vector<Cluster> finish() {
+    std::vector<Cluster> clusters;
+    for (auto &group : storage) {
+      if (group->ops.empty())
+        continue;
+      llvm::sort(group->ops, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
+      clusters.push_back({group->ops});
+    }
+    llvm::sort(clusters, [&](const Cluster &a, const Cluster &b) {
+      return order[a.ops.back()] < order[b.ops.back()];
+    });
+    return clusters;
+  }
+
+  Block &block;
+  std::vector<std::unique_ptr<Group>> storage;
+  llvm::DenseMap<Operation *, Group *> groups;
+  llvm::DenseMap<Operation *, Access> access;
+  llvm::DenseMap<Operation *, int64_t> order;
+};
+
+} // namespace
+
+FailureOr<std::vector<Cluster>> formClusters(func::FuncOp function) {
+  for (Operation &op : function.getBody().front())
+    if (isa<DecomposeOpInterface>(op) && loopKind(&op) == LoopKind::view)
+      return op.emitOpError("expected composite ops to be decomposed before kernels form");
+  return Former(function).run();
+}
+
+} // namespace gradc

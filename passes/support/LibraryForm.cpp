@@ -1,0 +1,323 @@
+// A row-major product is what cuBLASLt has; a convolution's window tells which of cuDNN's three it
+// is.
+#include "passes/support/LibraryForm.h"
+
+#include "dialects/grad/Grad.h"
+#include "passes/support/Clusters.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using exec::Epilogue;
+using exec::LibraryRole;
+
+namespace gradc {
+namespace {
+
+RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+bool all(ArrayRef<int64_t> values, int64_t expected) {
+  return llvm::all_of(values, [&](int64_t v) { return v == expected; });
+}
+
+/// Where a convolution's letters play the ordinary part: one that only the lhs keeps, one that only
+/// the rhs keeps, one that is contracted.
+struct Letters {
+  char left = 0, right = 0, summed = 0;
+};
+
+std::optional<Letters> findLetters(ConvolutionOp op) {
+  auto [lhs, rhs, result] = op.getLetters();
+  if (lhs.size() != 2 || rhs.size() != 2 || result.size() != 2)
+    return std::nullopt;
+  Letters letters;
+  for (char c : lhs)
+    (rhs.contains(c) ? letters.summed : letters.left) = c;
+  for (char c : rhs)
+    if (!lhs.contains(c))
+      letters.right = c;
+  bool isOrdinary = letters.left && letters.right && letters.summed &&
+                    result.contains(letters.left) && result.contains(letters.right);
+  return isOrdinary ? std::optional(letters) : std::nullopt;
+}
+
+LibraryTensor matrix(RankedTensorType type, bool transposed) {
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t rank = shape.size(), batch = 1;
+  for (int64_t size : shape.drop_back(2))
+    batch *= size;
+  SmallVector<int64_t> strides = rowMajorStrides(shape);
+  LibraryTensor t{{batch, shape[rank - 2], shape[rank - 1]},
+                  {shape[rank - 2] * shape[rank - 1], strides[rank - 2], strides[rank - 1]}};
+  if (transposed) {
+    std::swap(t.sizes[1], t.sizes[2]);
+    std::swap(t.strides[1], t.strides[2]);
+  }
+  return t;
+}
+
+/// Two spatial dims first, then those of `letters`; a library wants those of `first` and `second`
+/// in front.
+LibraryTensor picture(RankedTensorType type, StringRef letters, char first, char second) {
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> strides = rowMajorStrides(shape);
+  LibraryTensor t;
+  for (size_t d : {2 + letters.find(first), 2 + letters.find(second), size_t(0), size_t(1)}) {
+    t.sizes.push_back(shape[d]);
+    t.strides.push_back(strides[d]);
+  }
+  return t;
+}
+
+/// The paddings of the forward convolution; of what lies behind the last window, nothing.
+void setHigh(LibraryGeometry &g, ArrayRef<int64_t> data, ArrayRef<int64_t> filter,
+             ArrayRef<int64_t> result) {
+  for (int64_t d = 0; d < 2; ++d) {
+    int64_t reach = (result[d] - 1) * g.stride[d] + (filter[d] - 1) * g.dilation[d] + 1;
+    g.high.push_back(std::max<int64_t>(0, reach - data[d] - g.low[d]));
+  }
+}
+
+/// The numbers of a contraction as a call.
+LibraryGeometry geometryOf(Operation *contraction, LibraryRole role) {
+  LibraryGeometry g;
+  if (auto op = dyn_cast<MatmulOp>(contraction)) {
+    g.lhs = matrix(op.getLhs().getType(), op.getTransposeLhs());
+    g.rhs = matrix(op.getRhs().getType(), op.getTransposeRhs());
+    g.result = matrix(op.getType(), false);
+    return g;
+  }
+  auto op = cast<ConvolutionOp>(contraction);
+  auto [lhs, rhs, result] = op.getLetters();
+  Letters letters = *findLetters(op);
+  WindowAttr window = op.getWindow();
+  auto spatial = [](RankedTensorType type) { return type.getShape().take_front(2); };
+  RankedTensorType left = op.getLhs().getType(), right = op.getRhs().getType();
+  switch (role) {
+  case LibraryRole::filter_gradient:
+    // lhs: data [n, c], rhs: result's gradient [n, o], result: filter
+    g.lhs = picture(left, lhs, letters.summed, letters.left);
+    g.rhs = picture(right, rhs, letters.summed, letters.right);
+    g.result = picture(op.getType(), result, letters.right, letters.left);
+    g.low = llvm::to_vector(window.getLow());
+    g.stride = llvm::to_vector(window.getDilation());
+    g.dilation = llvm::to_vector(window.getStride());
+    setHigh(g, spatial(left), spatial(op.getType()), spatial(right));
+    break;
+  case LibraryRole::data_gradient:
+    // lhs: result's gradient [n, o], rhs: filter, result: data [n, c]
+    g.lhs = picture(left, lhs, letters.left, letters.summed);
+    g.rhs = picture(right, rhs, letters.summed, letters.right);
+    g.result = picture(op.getType(), result, letters.left, letters.right);
+    g.stride = llvm::to_vector(window.getBase());
+    g.dilation = llvm::to_vector(window.getDilation());
+    for (int64_t d = 0; d < 2; ++d)
+      g.low.push_back((window.getSize()[d] - 1) * g.dilation[d] - window.getLow()[d]);
+    setHigh(g, spatial(op.getType()), spatial(right), spatial(left));
+    break;
+  default:
+    // lhs: data [n, c], rhs: filter, result [n, o]
+    g.lhs = picture(left, lhs, letters.left, letters.summed);
+    g.rhs = picture(right, rhs, letters.right, letters.summed);
+    g.result = picture(op.getType(), result, letters.left, letters.right);
+    g.low = llvm::to_vector(window.getLow());
+    g.stride = llvm::to_vector(window.getStride());
+    g.dilation = llvm::to_vector(window.getDilation());
+    setHigh(g, spatial(left), spatial(right), spatial(op.getType()));
+  }
+  return g;
+}
+
+/// Whether the forward convolution has so many windows and no more: a window that cuts elements off
+/// at the end may lack some.
+bool fits(ConvolutionOp op, LibraryRole role) {
+  LibraryGeometry g = geometryOf(op, role);
+  bool ofData = role == LibraryRole::data_gradient, ofFilter = role == LibraryRole::filter_gradient;
+  const LibraryTensor &data = ofData ? g.result : g.lhs, &filter = ofFilter ? g.result : g.rhs,
+                      &forward = ofData     ? g.lhs
+                                 : ofFilter ? g.rhs
+                                            : g.result;
+  for (int64_t d = 0; d < 2; ++d) {
+    int64_t padded = data.sizes[2 + d] + g.low[d] + g.high[d];
+    int64_t reach = (filter.sizes[2 + d] - 1) * g.dilation[d] + 1;
+    if (g.low[d] < 0 || padded < reach ||
+        forward.sizes[2 + d] != (padded - reach) / g.stride[d] + 1)
+      return false;
+  }
+  return true;
+}
+
+/// Which of the three a convolution is; none where its window is another one.
+std::optional<LibraryRole> roleOf(ConvolutionOp op) {
+  WindowAttr window = op.getWindow();
+  if (window.getRank() != 2 || !findLetters(op))
+    return std::nullopt;
+  if (window.getReversed() || !all(window.getBase(), 1)) {
+    bool isGradient = (window.getReversed() || window.getTaps() == 1) && all(window.getStride(), 1);
+    return isGradient && fits(op, LibraryRole::data_gradient)
+               ? std::optional(LibraryRole::data_gradient)
+               : std::nullopt;
+  }
+  // Either may be said of a window; one with more taps than results rather walks a gradient.
+  int64_t results = 1;
+  for (int64_t d = 0; d < 2; ++d)
+    results *= typeOf(op.getResult()).getDimSize(d);
+  bool isGradient = window.getTaps() > results;
+  for (LibraryRole role : {isGradient ? LibraryRole::filter_gradient : LibraryRole::convolution,
+                           isGradient ? LibraryRole::convolution : LibraryRole::filter_gradient})
+    if (fits(op, role))
+      return role;
+  return std::nullopt;
+}
+
+std::optional<LibraryRole> roleOf(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (!isa<BlockArgument>(operand) || !typeOf(operand).getElementType().isF32())
+      return std::nullopt;
+  if (typeOf(op->getResult(0)).getNumElements() == 0)
+    return std::nullopt;
+  if (isa<MatmulOp>(op))
+    return LibraryRole::matmul;
+  auto convolution = dyn_cast<ConvolutionOp>(op);
+  return convolution ? roleOf(convolution) : std::nullopt;
+}
+
+Operation *onlyUser(Value v) { return v.hasOneUse() ? *v.user_begin() : nullptr; }
+
+/// The argument that an addition broadcasts along the rows of `sum`; null where it adds something
+/// else.
+BlockArgument biasOf(AddOp add, Value sum) {
+  Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
+  auto broadcast = other.getDefiningOp<BroadcastOp>();
+  if (!broadcast || !broadcast->hasOneUse() ||
+      broadcast.getDims() != ArrayRef<int64_t>{typeOf(sum).getRank() - 1})
+    return {};
+  auto bias = dyn_cast<BlockArgument>(broadcast.getOperand());
+  return bias && typeOf(bias).getShape() == typeOf(sum).getShape().take_back() ? bias
+                                                                               : BlockArgument();
+}
+
+/// Whether a forward convolution's last dim is what its filters are counted by: a bias is one for
+/// each.
+bool endsWithChannels(Operation *op, LibraryRole role) {
+  if (role != LibraryRole::convolution)
+    return false;
+  auto convolution = cast<ConvolutionOp>(op);
+  return convolution.getLetters()[2].back() == findLetters(convolution)->right;
+}
+
+/// Follows a contraction's result through what its library does with it.
+class Epilogues {
+public:
+  Epilogues(exec::KernelOp kernel, Operation *contraction, LibraryRole role)
+      : kernel(kernel), role(role), sum(contraction->getResult(0)) {
+    for (Value operand : contraction->getOperands())
+      addOperand(operand);
+    bool isMatmul = role == LibraryRole::matmul;
+    bool hasBias = (isMatmul || endsWithChannels(contraction, role)) && takeBias();
+    if (isMatmul && (takeGelu() || (!hasBias && takeGeluGrad())))
+      return;
+    // A ReLU right behind a convolution is left: networks have a bias or a norm in between.
+    if (isMatmul || hasBias)
+      takeRelu();
+  }
+
+  exec::LibraryAttr build() {
+    return exec::LibraryAttr::get(kernel.getContext(), role, epilogue, operands, kept);
+  }
+  Value getSum() const { return sum; }
+
+private:
+  void addOperand(Value operand) {
+    operands.push_back(cast<BlockArgument>(operand).getArgNumber());
+  }
+  void take(Operation *op, Epilogue part) {
+    epilogue = Epilogue(uint32_t(epilogue) | uint32_t(part));
+    sum = op->getResult(0);
+  }
+
+  bool takeBias() {
+    auto add = dyn_cast_or_null<AddOp>(onlyUser(sum));
+    BlockArgument bias = add ? biasOf(add, sum) : BlockArgument();
+    if (!bias)
+      return false;
+    addOperand(bias);
+    take(add, Epilogue::bias);
+    return true;
+  }
+
+  void takeRelu() {
+    if (auto relu = dyn_cast_or_null<ReluOp>(onlyUser(sum)))
+      take(relu, Epilogue::relu);
+  }
+
+  /// The library's GELU is the tanh form. It may write its operand, too.
+  bool takeGelu() {
+    auto users = llvm::make_filter_range(
+        sum.getUsers(), [](Operation *user) { return !user->hasTrait<OpTrait::IsTerminator>(); });
+    auto gelu = llvm::hasSingleElement(users) ? dyn_cast<GeluOp>(*users.begin()) : GeluOp();
+    if (!gelu || !gelu.getApproximate())
+      return false;
+    if (!sum.hasOneUse()) {
+      ValueRange yielded = kernel.getYielded();
+      if (!hasWholeVectors() || !gelu->hasOneUse() || yielded.size() != 2 ||
+          !llvm::is_contained(yielded, sum) || !llvm::is_contained(yielded, gelu.getResult()))
+        return false;
+      kept = yielded[0] == sum ? 0 : 1;
+    }
+    take(gelu, Epilogue::gelu);
+    return true;
+  }
+
+  bool takeGeluGrad() {
+    auto gradient = dyn_cast_or_null<GeluGradOp>(onlyUser(sum));
+    if (!gradient || !gradient.getApproximate() || gradient.getGradient() != sum ||
+        !isa<BlockArgument>(gradient.getOperand()) || !hasWholeVectors())
+      return false;
+    addOperand(gradient.getOperand());
+    take(gradient, Epilogue::gelu_grad);
+    return true;
+  }
+
+  /// Rows of what GELU is applied to, where a library writes or reads it, are so long.
+  bool hasWholeVectors() const { return typeOf(sum).getShape().back() % 8 == 0; }
+
+  exec::KernelOp kernel;
+  LibraryRole role;
+  Value sum;
+  SmallVector<int64_t> operands;
+  Epilogue epilogue = Epilogue::none;
+  int64_t kept = -1;
+};
+
+} // namespace
+
+LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
+  Operation *contraction = nullptr;
+  for (Operation &op : kernel.getBlock())
+    if (loopKind(&op) == LoopKind::contraction) {
+      if (contraction)
+        return {};
+      contraction = &op;
+    }
+  std::optional<LibraryRole> role = contraction ? roleOf(contraction) : std::nullopt;
+  if (!role)
+    return {};
+  Epilogues call(kernel, contraction, *role);
+  return {call.build(), contraction, call.getSum().getDefiningOp()};
+}
+
+LibraryGeometry libraryGeometry(exec::KernelOp kernel) {
+  for (Operation &op : kernel.getBlock())
+    if (loopKind(&op) == LoopKind::contraction)
+      return geometryOf(&op, kernel.getLibraryAttr().getRole());
+  llvm_unreachable("a library call computes a contraction");
+}
+
+} // namespace gradc

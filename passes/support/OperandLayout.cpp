@@ -1,0 +1,61 @@
+// Panels along the lanes of a contraction's result; for convolutions that Winograd's algorithm
+// computes, of transformed filters.
+#include "passes/support/OperandLayout.h"
+
+#include "dialects/grad/Grad.h"
+#include "passes/support/Clusters.h"
+#include "passes/support/Winograd.h"
+
+using namespace mlir;
+using namespace gradc;
+using namespace mlir::grad;
+using exec::PanelAttr;
+
+/// The dim of a contraction's rhs that runs along the result's last one: the lanes. Names the ops:
+/// each says in its own way how its operands lie.
+static std::optional<int64_t> laneDim(Operation *op) {
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    if (matmul.getRhs().getType().getRank() != 2)
+      return std::nullopt;
+    return matmul.getTransposeRhs() ? 0 : 1;
+  }
+  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
+    auto [lhs, rhs, result] = convolution.getLetters();
+    size_t at = rhs.find(result.back());
+    if (at != StringRef::npos && !lhs.contains(result.back()))
+      return convolution.getWindow().getRank() + at;
+  }
+  return std::nullopt;
+}
+
+/// The operand whose panels a contraction's vectors come from, and along which of its dims.
+static std::optional<std::pair<BlockArgument, int64_t>> panelOperand(exec::KernelOp kernel) {
+  for (Operation &op : kernel.getBlock()) {
+    if (loopKind(&op) != LoopKind::contraction)
+      continue;
+    auto rhs = dyn_cast<BlockArgument>(op.getOperand(1));
+    std::optional<int64_t> dim = laneDim(&op);
+    if (!rhs || !dim || !rhs.hasOneUse())
+      return std::nullopt;
+    return std::make_pair(rhs, *dim);
+  }
+  return std::nullopt;
+}
+
+PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
+  if (level.isCuda()) // neighbouring threads read neighbouring elements of a row-major tensor
+    return nullptr;
+  auto panel = panelOperand(kernel);
+  if (!panel || panel->first.getArgNumber() != operand)
+    return nullptr;
+  auto type = cast<RankedTensorType>(panel->first.getType());
+  int64_t lanes = level.vectorBytes / elementBytes(type.getElementType());
+  // A matrix of bf16 has one other dim, that of the sums, which are of f32.
+  if (type.getElementType().isBF16() && level.bf16Dots && type.getRank() == 2)
+    return PanelAttr::get(kernel.getContext(), panel->second, lanes / 2 * level.tileVectors,
+                          1 - panel->second, /*winograd=*/false);
+  if (!type.getElementType().isF32() && !type.getElementType().isF64())
+    return nullptr;
+  return PanelAttr::get(kernel.getContext(), panel->second, lanes * level.tileVectors, /*pairs=*/-1,
+                        suitsWinograd(kernel, level));
+}

@@ -1,0 +1,80 @@
+// Clones the ops into a kernel's region and measures their work.
+#include "passes/support/Outline.h"
+
+#include "dialects/grad/Grad.h"
+#include "passes/support/Clusters.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// "matmul_add_maximum": what a kernel computes, from its ops, moves and constants left out.
+static std::string describe(ArrayRef<Operation *> ops) {
+  SmallVector<StringRef> names;
+  for (Operation *op : ops) {
+    StringRef name = op->getName().stripDialect();
+    if (!op->hasTrait<OpTrait::ConstantLike>() && loopKind(op) != LoopKind::movement &&
+        !llvm::is_contained(names, name))
+      names.push_back(name);
+  }
+  if (names.size() > 4)
+    names.erase(names.begin() + 2, names.end() - 2);
+  return names.empty() ? "move" : llvm::join(names, "_");
+}
+
+/// The operands that are read element by element, at the root's own index, on every path.
+static SmallVector<int64_t> findInplace(exec::KernelOp kernel) {
+  SmallVector<int64_t> inplace;
+  ArrayRef<int64_t> root = kernel.getRoot().getShape();
+  for (BlockArgument argument : kernel.getBlock().getArguments()) {
+    llvm::SetVector<Operation *> users(argument.user_begin(), argument.user_end());
+    bool pointwise = cast<ShapedType>(argument.getType()).getShape() == root;
+    for (size_t i = 0; i < users.size() && pointwise; ++i) {
+      if (users[i]->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      pointwise = loopKind(users[i]) == LoopKind::elementwise;
+      users.insert(users[i]->user_begin(), users[i]->user_end());
+    }
+    if (pointwise)
+      inplace.push_back(argument.getArgNumber());
+  }
+  return inplace;
+}
+
+static int64_t tensorBytes(Type t) { return exec::layoutBytes(cast<RankedTensorType>(t), nullptr); }
+
+exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
+                                    ArrayRef<Value> results) {
+  auto kernel =
+      exec::createKernel(ops.front()->getContext(), describe(ops), TypeRange(ValueRange(operands)));
+  Block *body = &kernel.getBlock();
+  IRMapping mapping;
+  mapping.map(operands, body->getArguments());
+  OpBuilder builder = OpBuilder::atBlockEnd(body);
+  int64_t flops = 0, bytes = 0;
+  for (Operation *op : ops)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value v : results) {
+    yielded.push_back(mapping.lookup(v));
+    bytes += tensorBytes(v.getType());
+  }
+  for (Value v : operands)
+    bytes += tensorBytes(v.getType());
+  exec::YieldOp::create(builder, kernel.getLoc(), yielded);
+  // Clones of what every user has its own of meet again here: within a kernel, once is enough.
+  IRRewriter rewriter(builder);
+  DominanceInfo dominance(kernel);
+  eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  for (Operation &op : *body)
+    if (auto cost = dyn_cast<CostOpInterface>(op))
+      flops += cost.getFlops();
+  kernel.setInplace(findInplace(kernel));
+  kernel.setFlops(flops);
+  kernel.setBytes(bytes);
+  return kernel;
+}

@@ -1,0 +1,211 @@
+// Five ways to share a root space: a thread a tile; a team of threads a row; a team a sum over
+// rows; a team a sum over columns; a block a tile of a matrix product.
+#include "passes/support/ScheduleBlocks.h"
+
+#include "dialects/grad/Grad.h"
+#include "passes/support/Clusters.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+namespace {
+
+constexpr int64_t blockThreads = 256, warp = 32;
+/// Threads that keep a large GPU busy: 132 multiprocessors of 1024.
+constexpr int64_t busyThreads = 132 * 1024;
+/// Elements of a sum below which sharing it does not pay.
+constexpr int64_t shortSum = 64;
+
+class BlockScheduler {
+public:
+  BlockScheduler(exec::KernelOp kernel, const exec::Level &level)
+      : kernel(kernel), level(level), shape(kernel.getRoot().getShape()), rank(shape.size()) {}
+
+  void run() {
+    tile.assign(rank, 1);
+    rows = rank;
+    lanes = level.vectorBytes / widestElement(kernel);
+    if (Operation *contraction = find(LoopKind::contraction))
+      columns(contraction);
+    else if (std::optional<int64_t> prefix = rowPrefix())
+      wholeRows(*prefix);
+    else if (Operation *sum = find(LoopKind::reduction))
+      reducesRows(sum) ? rowSums(sum) : columns(sum);
+    else
+      elements();
+    apply();
+  }
+
+private:
+  /// The first op of that kind whose result has the root's dims; else the first of that kind.
+  Operation *find(LoopKind kind) {
+    Operation *found = nullptr;
+    for (Operation &op : kernel.getBlock()) {
+      if (loopKind(&op) != kind)
+        continue;
+      if (resultType(&op).getShape() == shape)
+        return &op;
+      found = found ? found : &op;
+    }
+    return found;
+  }
+
+  static RankedTensorType resultType(Operation *op) {
+    return cast<RankedTensorType>(op->getResult(0).getType());
+  }
+  static RankedTensorType operandType(Operation *op) {
+    return cast<RankedTensorType>(op->getOperand(0).getType());
+  }
+
+  /// Elements that one result element sums over.
+  static int64_t sumLength(Operation *op) {
+    int64_t results = std::max<int64_t>(1, resultType(op).getNumElements());
+    if (loopKind(op) == LoopKind::contraction)
+      return cast<CostOpInterface>(op).getFlops() / 2 / results;
+    return operandType(op).getNumElements() / results;
+  }
+
+  static bool reducesRows(Operation *op) {
+    auto dims = op->getAttrOfType<DenseI64ArrayAttr>("dims");
+    return dims && llvm::is_contained(dims.asArrayRef(), operandType(op).getRank() - 1);
+  }
+
+  /// The fewest leading dims that a statistic of the root's rows has.
+  std::optional<int64_t> rowPrefix() {
+    std::optional<int64_t> prefix;
+    for (Operation &op : kernel.getBlock()) {
+      if (loopKind(&op) != LoopKind::reduction || operandType(&op).getShape() != shape)
+        continue;
+      ArrayRef<int64_t> kept = resultType(&op).getShape();
+      if (kept == shape.take_front(kept.size()) && reducesRows(&op))
+        prefix = std::min<int64_t>(prefix.value_or(rank), kept.size());
+    }
+    return prefix;
+  }
+
+  int64_t units() const {
+    int64_t n = 1;
+    for (int64_t d = 0; d < rows; ++d)
+      n *= llvm::divideCeil(shape[d], tile[d]);
+    return n;
+  }
+
+  /// Threads that a block needs when one thread a unit is enough.
+  int64_t threadsFor(int64_t units) const {
+    return std::clamp<int64_t>(llvm::PowerOf2Ceil(units), warp, blockThreads);
+  }
+
+  void elements() {
+    if (rank > 0)
+      tile.back() = lanes;
+    threads = threadsFor(units());
+  }
+
+  /// Between statistics and results a team stays with its rows. Tiles divide them: a smaller last
+  /// tile would be code that some of a team's threads do not reach.
+  void wholeRows(int64_t prefix) {
+    rows = prefix;
+    if (shape.back() % lanes != 0)
+      lanes = 1;
+    tile.back() = lanes;
+    adjacent = true;
+    int64_t perRow = 1;
+    for (int64_t size : shape.drop_front(prefix))
+      perRow *= size;
+    threads = blockThreads;
+    team = perRow > 8 * warp * lanes || units() == 1 ? threads : warp;
+  }
+
+  void rowSums(Operation *sum) {
+    adjacent = true;
+    bool isLong = sumLength(sum) >= 8 * warp && units() * warp < busyThreads;
+    team = isLong ? blockThreads : warp;
+    threads = isLong ? blockThreads : threadsFor(units() * warp);
+  }
+
+  /// Every thread of a team sums its share of each column. Tiles divide their dims, so that all
+  /// threads of a block meet at its barriers.
+  void columns(Operation *sum) {
+    if (rank > 0)
+      tile.back() = lanes;
+    int64_t length = sumLength(sum);
+    bool contracts = loopKind(sum) == LoopKind::contraction;
+    if (contracts && staged(sum, length))
+      return;
+    if (contracts && rank > 1)
+      tile[rank - 2] = std::min(level.tileRows, shape[rank - 2]);
+    int64_t wanted = busyThreads / std::max<int64_t>(units(), 1);
+    int64_t most = std::min<int64_t>(warp, length / (shortSum / 4));
+    team = std::max<int64_t>(1, llvm::bit_floor(uint64_t(std::min(wanted, most))));
+    if (length < shortSum || rank == 0 || resultType(sum).getShape() != shape)
+      team = 1;
+    if (team == 1) {
+      threads = threadsFor(units());
+      return;
+    }
+    if (shape.back() % lanes != 0)
+      tile.back() = lanes = 1;
+    if (contracts && rank > 1)
+      while (shape[rank - 2] % tile[rank - 2] != 0)
+        --tile[rank - 2];
+    threads = blockThreads;
+  }
+
+  /// Names the ops: each says in its own way whether its first operand has the result's rows alone,
+  /// and its second the columns.
+  static bool isMatrixProduct(Operation *op) {
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      return matmul.getRhs().getType().getRank() == 2 && matmul.getLhs().getType().getRank() >= 2;
+    auto convolution = dyn_cast<ConvolutionOp>(op);
+    if (!convolution)
+      return false;
+    auto [lhs, rhs, result] = convolution.getLetters();
+    bool columns = rhs.contains(result.back()) && !lhs.contains(result.back());
+    return columns && llvm::none_of(result.drop_back(),
+                                    [&, r = rhs](char letter) { return r.contains(letter); });
+  }
+
+  /// Large products of matrices: operands pass through shared memory, where a block has enough
+  /// others beside it.
+  bool staged(Operation *op, int64_t length) {
+    constexpr int64_t steps = 16, fewColumns = 16, enoughBlocks = 64;
+    if (rank < 2 || !isMatrixProduct(op) || !resultType(op).getElementType().isF32() ||
+        shape.back() % lanes != 0 || shape.back() < fewColumns || length < steps)
+      return false;
+    tile[rank - 2] = level.tileRows;
+    threads = blockThreads;
+    block = {steps};
+    apply();
+    if (exec::kernelUnits(kernel) >= enoughBlocks)
+      return true;
+    tile[rank - 2] = 1;
+    threads = warp;
+    block.clear();
+    return false;
+  }
+
+  void apply() {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    MLIRContext *context = kernel.getContext();
+    kernel.setScheduleAttr(
+        exec::ScheduleAttr::get(context, lanes, tile, order, 1, block, /*winograd=*/false));
+    kernel.setBlocksAttr(exec::BlocksAttr::get(context, threads, team, adjacent, rows));
+  }
+
+  exec::KernelOp kernel;
+  const exec::Level &level;
+  ArrayRef<int64_t> shape;
+  int64_t rank;
+  SmallVector<int64_t> tile, block;
+  int64_t lanes = 1, threads = warp, team = 1, rows = 0;
+  bool adjacent = false;
+};
+
+} // namespace
+
+void scheduleBlocks(exec::KernelOp kernel, const exec::Level &level) {
+  BlockScheduler(kernel, level).run();
+}
+
+} // namespace gradc

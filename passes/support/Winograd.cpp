@@ -1,0 +1,64 @@
+// Reads of a convolution how its operands lie and its windows move.
+#include "passes/support/Winograd.h"
+
+#include "dialects/grad/Window.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+static bool isAll(ArrayRef<int64_t> values, int64_t one) {
+  return llvm::all_of(values, [&](int64_t v) { return v == one; });
+}
+static bool isAllAtLeast(ArrayRef<int64_t> values, int64_t least) {
+  return llvm::all_of(values, [&](int64_t v) { return v >= least; });
+}
+
+/// Windows over two dims that move by one and skip nothing, over padding but not into pictures.
+static bool isPlain(WindowAttr window) {
+  return window.getRank() == 2 && isAll(window.getStride(), 1) && isAll(window.getBase(), 1) &&
+         isAll(window.getDilation(), 1) && isAllAtLeast(window.getLow(), 0) &&
+         isAllAtLeast(window.getHigh(), 0);
+}
+
+/// Blocks of 2x2 results cover it: [height, width, ..] with both even.
+static bool hasWholeBlocks(ArrayRef<int64_t> picture) {
+  // In smaller ones a third of the taps stand on padding, which costs nothing; and they come with
+  // the most filters, each kept once more.
+  constexpr int64_t fewest = 8;
+  return isAllAtLeast(picture.take_front(2), fewest) && picture[0] % 2 == 0 && picture[1] % 2 == 0;
+}
+
+static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level, Type element) {
+  int64_t lanes = level.vectorBytes / 4;
+  return element.isF32() && level.winogradChannels > 0 &&
+         std::min(channels, filters) >= level.winogradChannels && channels % lanes == 0 &&
+         filters % (lanes * level.tileVectors) == 0;
+}
+
+bool gradc::suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {
+  auto convolutions = kernel.getBlock().getOps<ConvolutionOp>();
+  if (convolutions.empty())
+    return false;
+  ConvolutionOp op = *convolutions.begin();
+  auto [lhs, rhs, result] = op.getLetters();
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  return isPlain(op.getWindow()) && isAll(op.getWindow().getSize(), 3) && lhs.size() == 2 &&
+         rhs.size() == 2 && result.size() == 2 && lhs[0] == result[0] && !rhs.contains(lhs[0]) &&
+         hasWholeBlocks(shape) &&
+         hasChannels(op.getLhs().getType().getShape().back(), shape.back(), level,
+                     op.getType().getElementType()) &&
+         llvm::all_of(kernel.getYielded(), [&](Value v) {
+           return cast<RankedTensorType>(v.getType()).getShape() == shape;
+         });
+}
+
+bool gradc::suitsWinogradGradient(ConvolutionOp op, const exec::Level &level) {
+  constexpr int64_t channelsTogether = 16;
+  auto [lhs, rhs, result] = op.getLetters();
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  return isPlain(op.getWindow()) && !op.getWindow().getReversed() && lhs.size() == 2 &&
+         rhs.size() == 2 && result.size() == 2 && lhs[0] == rhs[0] && result[0] == lhs[1] &&
+         result[1] == rhs[1] && isAll(shape.take_front(2), 3) &&
+         hasWholeBlocks(op.getRhs().getType().getShape()) && shape[2] % channelsTogether == 0 &&
+         hasChannels(shape[2], shape[3], level, op.getType().getElementType());
+}

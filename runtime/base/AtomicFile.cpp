@@ -1,0 +1,80 @@
+// Temporary file, fsync, rename, fsync of the folder.
+#include "runtime/base/AtomicFile.h"
+
+#include "runtime/base/Text.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gradc {
+
+static constexpr size_t bufferBytes = size_t(1) << 18;
+
+AtomicFile::AtomicFile(std::string path)
+    : path(std::move(path)), temporary(text(this->path, suffix)) {
+  descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    fail(errno);
+  buffer.reserve(bufferBytes);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor < 0)
+    return;
+  close(descriptor);
+  unlink(temporary.c_str());
+}
+
+void AtomicFile::fail(int code) {
+  if (failure.ok())
+    failure = Status::error(text("cannot write '", path, "': ", std::strerror(code)));
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && failure.ok()) {
+    size_t count = std::min(bytes.size(), bufferBytes - buffer.size());
+    buffer.insert(buffer.end(), bytes.begin(), bytes.begin() + ptrdiff_t(count));
+    bytes = bytes.subspan(count);
+    if (buffer.size() == bufferBytes)
+      flush();
+  }
+}
+
+void AtomicFile::flush() {
+  for (size_t done = 0; done < buffer.size() && failure.ok();) {
+    ssize_t written = ::write(descriptor, buffer.data() + done, buffer.size() - done);
+    if (written >= 0)
+      done += size_t(written);
+    else if (errno != EINTR)
+      fail(errno);
+  }
+  buffer.clear();
+}
+
+Status AtomicFile::commit() {
+  if (failure.ok())
+    flush();
+  if (failure.ok() && fsync(descriptor))
+    fail(errno);
+  if (failure.ok() && std::rename(temporary.c_str(), path.c_str()))
+    fail(errno);
+  if (!failure.ok())
+    return failure;
+  close(descriptor);
+  descriptor = -1;
+
+  // The new name itself is on disk only when the folder is.
+  size_t slash = path.rfind('/');
+  std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0 || fsync(directory))
+    fail(errno);
+  if (directory >= 0)
+    close(directory);
+  return failure;
+}
+
+} // namespace gradc

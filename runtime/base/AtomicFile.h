@@ -1,0 +1,44 @@
+// A file that is there as a whole or not at all, whatever happens while it is written.
+#ifndef RUNTIME_CORE_ATOMICFILE_H
+#define RUNTIME_CORE_ATOMICFILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+/// Writes beside the final name, and takes that name only when all is on disk. Destroyed before
+/// `commit`, it leaves nothing behind.
+class AtomicFile {
+public:
+  /// Behind the final name while the file is being written; a killed process leaves it.
+  static constexpr std::string_view suffix = ".tmp";
+
+  /// Whether a file could be written there now.
+  static Status check(std::string path) { return AtomicFile(std::move(path)).failure; }
+
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile &) = delete;
+
+  /// The first failure is kept, and returned by `commit`.
+  void write(std::span<const std::byte> bytes);
+  Status commit();
+
+private:
+  void fail(int code);
+  void flush();
+
+  std::string path, temporary;
+  int descriptor = -1;
+  std::vector<std::byte> buffer;
+  Status failure;
+};
+
+} // namespace gradc
+
+#endif

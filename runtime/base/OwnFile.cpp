@@ -1,0 +1,33 @@
+// Asks the kernel which file is mapped at our own code: unlike dladdr's answer, that path is
+// absolute, so it outlives a change of the current folder.
+#include "runtime/base/OwnFile.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace gradc;
+
+Result<std::string> gradc::findOwnFile() {
+  auto address = reinterpret_cast<uintptr_t>(&findOwnFile);
+  FILE *maps = std::fopen("/proc/self/maps", "re");
+  if (!maps)
+    return Status::error("cannot open /proc/self/maps, which says where the artifact is");
+  std::string path;
+  char *line = nullptr;
+  size_t capacity = 0;
+  for (ssize_t length; path.empty() && (length = getline(&line, &capacity, maps)) > 0;) {
+    uintptr_t begin = 0, end = 0;
+    int pathAt = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin, &end, &pathAt) <
+        2)
+      continue;
+    if (address >= begin && address < end && pathAt > 0 && line[pathAt] == '/')
+      path.assign(line + pathAt, size_t(length - pathAt - (line[length - 1] == '\n')));
+  }
+  std::free(line);
+  std::fclose(maps);
+  if (path.empty())
+    return Status::error("cannot find the file that this code was loaded from");
+  return path;
+}

@@ -1,0 +1,78 @@
+// A team of threads that walk the same work together, meeting at barriers.
+#ifndef RUNTIME_CORE_THREADTEAM_H
+#define RUNTIME_CORE_THREADTEAM_H
+
+#include "runtime/base/Status.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace gradc {
+
+/// Waiting spins for a while before it sleeps, because waking a thread costs a thousand times more
+/// than a barrier between running ones; but only where every thread has a CPU of its own, and
+/// shorter where it was in vain: elsewhere spinning would keep the awaited thread from running.
+class ThreadTeam {
+public:
+  static constexpr int maxThreads = 1024;
+
+  /// The calling thread becomes number 0 of each run; the others are started here.
+  static Result<std::unique_ptr<ThreadTeam>> create(int threads);
+  ~ThreadTeam();
+
+  unsigned size() const { return count; }
+  /// CPUs that this process may run on.
+  static unsigned availableCpus();
+
+  /// Calls body(thread) on every thread and returns when all have returned. One run at a time;
+  /// `body` does not throw.
+  template <typename Body> void run(Body &&body) {
+    task = [](void *context, unsigned thread) {
+      (*static_cast<std::remove_reference_t<Body> *>(context))(thread);
+    };
+    taskContext = const_cast<void *>(static_cast<const void *>(&body));
+    barrier(0);
+    body(0);
+    barrier(0);
+  }
+
+  /// Inside a run: returns when every thread has called it. What they wrote before is visible
+  /// after.
+  void barrier(unsigned thread);
+
+private:
+  // Two cache lines: adjacent ones are fetched in pairs.
+  struct alignas(128) Flag {
+    std::atomic<uint32_t> epoch{0}; ///< of the newest barrier that has been signalled here
+    std::atomic<uint32_t> sleepers{0};
+  };
+  /// Touched by its thread alone.
+  struct alignas(128) Member {
+    uint32_t epoch = 0;              ///< barriers passed
+    std::chrono::nanoseconds spin{}; ///< how long it pays to spin: longer after every success
+  };
+
+  explicit ThreadTeam(unsigned threads);
+  void work(unsigned thread);
+  void signal(Flag &flag, uint32_t epoch) const;
+  void await(Flag &flag, uint32_t epoch, Member &member) const;
+
+  const unsigned count, rounds;
+  const bool spins;
+  bool complete = false;         ///< all workers run
+  std::unique_ptr<Flag[]> flags; ///< [thread][round]
+  std::unique_ptr<Member[]> members;
+  Flag gate; ///< opens when it is known whether all workers could be started
+  void (*task)(void *, unsigned) = nullptr; ///< null: the workers leave
+  void *taskContext = nullptr;
+  std::vector<std::thread> workers;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,46 @@
+// Adds threads and batches while the step waits. One that turns out not to be needed sleeps.
+#include "runtime/data/load/Autotune.h"
+
+#include <algorithm>
+
+namespace gradc {
+
+// What takes no longer than to hand a batch over is made by the caller.
+constexpr double worthAThread = 1e-6;
+constexpr double waitsTooLong = 0.005;
+// Threads that hardly rest make batches as fast as they can, however many may be in store.
+constexpr double hardlyRests = 0.9;
+// Waking a thread takes some microseconds of the caller's time too: it is done once for batches of
+// so long.
+constexpr double worthWaking = 200e-6;
+constexpr int mostSmallBatches = 64;
+
+Autotune::Autotune(const Limits &limits) : limits(limits) {
+  now.workers = limits.workers;
+  now.depth = limits.depth ? limits.depth : std::min(2, limits.mostDepth);
+}
+
+InputTuning Autotune::decide(const InputWindow &window) {
+  if (limits.workers == 0 && now.workers == 0) {
+    if (window.batchSeconds > worthAThread && window.waitShare > waitsTooLong &&
+        limits.mostWorkers > 0) {
+      now.workers = 1;
+      int small = int(std::min(2 * worthWaking / window.batchSeconds, double(mostSmallBatches)));
+      if (!limits.depth)
+        now.depth = std::min(std::max(now.depth, small), limits.mostDepth);
+    }
+    return now;
+  }
+  if (window.waitShare <= waitsTooLong)
+    return now;
+  // Batches of uneven cost: more of them in store outlast the dear ones.
+  bool isUneven =
+      window.sawFull && window.sawEmpty && window.busyThreads < hardlyRests * double(now.workers);
+  if (!limits.depth && isUneven && now.depth < limits.mostDepth)
+    now.depth = std::min(2 * now.depth, limits.mostDepth);
+  else if (!limits.workers && window.sawEmpty && now.workers < limits.mostWorkers)
+    ++now.workers;
+  return now;
+}
+
+} // namespace gradc

@@ -1,0 +1,141 @@
+// Matches fields to the model's inputs, and checks labels as batches are made.
+#include "runtime/base/Text.h"
+#include "runtime/data/stage/ModelBatches.h"
+#include "runtime/data/transform/Convert.h"
+
+#include <cstring>
+
+namespace gradc {
+
+namespace {
+
+template <typename T>
+size_t firstOutside(const std::byte *values, size_t count, int64_t classes, int64_t &found) {
+  for (size_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, values + i * sizeof value, sizeof value);
+    // A negative label is a huge unsigned one.
+    if (uint64_t(value) >= uint64_t(classes)) {
+      found = int64_t(value);
+      return i;
+    }
+  }
+  return count;
+}
+
+/// Index of the first label outside [0, classes), or `count`. Labels of other types are not
+/// checked.
+size_t firstOutside(gradc_dtype dtype, const std::byte *values, size_t count, int64_t classes,
+                    int64_t &found) {
+  switch (dtype) {
+  case GRADC_I64:
+    return firstOutside<int64_t>(values, count, classes, found);
+  case GRADC_I32:
+    return firstOutside<int32_t>(values, count, classes, found);
+  case GRADC_U8:
+    return firstOutside<uint8_t>(values, count, classes, found);
+  default:
+    return count;
+  }
+}
+
+/// Rows as batches have them.
+class Feed final : public TableStage {
+public:
+  Feed(std::shared_ptr<const Table> input, std::vector<Demand> demands, BatchLayout given)
+      : TableStage(std::move(input)), demands(std::move(demands)), layout(std::move(given)),
+        origins(layout.origins), fieldList(layout.fields) {}
+
+  std::span<const Field> fields() const override { return fieldList; }
+  // Only rows are read behind it, never a made field of one.
+  const std::byte *column(size_t field) const override { return input->column(origins[field]); }
+  std::string describe(size_t field) const override { return input->describe(origins[field]); }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    auto value = input->view(origins[field], row, scratch);
+    if (value.ok())
+      if (Status status = check(field, {&row.row, 1}, value->data); !status.ok())
+        return status;
+    return value;
+  }
+
+  /// What is done to batches that have all their rows.
+  Status finish(Batch &batch, RowList rows, Scratch &scratch) const {
+    if (Status status = layout.models.apply(batch, rows, scratch); !status.ok())
+      return status;
+    for (size_t i = 0; i < demands.size(); ++i)
+      if (origins[i] == BatchLayout::made)
+        if (Status status = check(i, rows.rows, batch.field(i)); !status.ok())
+          return status;
+    return {};
+  }
+
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    if (origins[field] == BatchLayout::made)
+      return {};
+    if (Status status = input->read(origins[field], rows, scratch, out); !status.ok())
+      return status;
+    return check(field, rows.rows, out);
+  }
+
+private:
+  /// Labels must be classes of the model.
+  Status check(size_t field, std::span<const int64_t> rows, const std::byte *out) const {
+    if (field >= demands.size() || demands[field].classes == 0)
+      return {};
+    const Demand &demand = demands[field];
+    size_t perRow = fieldList[field].elements(), count = perRow * rows.size();
+    int64_t found = 0;
+    size_t bad = firstOutside(demand.dtype, out, count, demand.classes, found);
+    if (bad == count)
+      return {};
+    return Status::error(text("label ", found, " in ", describeRow(rows[bad / perRow]), ", field '",
+                              demand.field, "', is out of range, expected 0 to ",
+                              demand.classes - 1));
+  }
+
+  std::vector<Demand> demands;
+  BatchLayout layout;
+  const std::vector<size_t> &origins;
+  const std::vector<Field> &fieldList;
+};
+
+struct BehindFeed final : BatchStage {
+  explicit BehindFeed(std::shared_ptr<const Feed> feed) : feed(std::move(feed)) {}
+  Status apply(Batch &batch, RowList rows, Scratch &scratch) const override {
+    return feed->finish(batch, rows, scratch);
+  }
+  std::shared_ptr<const Feed> feed;
+};
+
+} // namespace
+
+Status checkDemand(const Demand &demand, const Field &field, const std::string &where) {
+  if (field.dtype != demand.dtype) {
+    std::string advice;
+    if (std::string_view cast = castName(demand.dtype); !cast.empty())
+      advice = text(" (add map { field: \"", field.name, "\" cast: ", cast, " })");
+    return Status::error(text(where, " has type ", findDataType(field.dtype)->name,
+                              ", but model input '", demand.input, "' expects ",
+                              findDataType(demand.dtype)->name, advice));
+  }
+  if (field.shape != demand.shape)
+    return Status::error(text(where, " has rows of shape ", shapeText(field.shape),
+                              ", but model input '", demand.input, "' expects ",
+                              shapeText(demand.shape)));
+  return {};
+}
+
+Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch) {
+  auto layout = planBatches(context, pipeline, batch);
+  if (!layout)
+    return layout.status();
+  bool hasModels = !layout->models.steps.empty();
+  auto feed = std::make_shared<Feed>(pipeline.table, context.demands, std::move(*layout));
+  if (hasModels)
+    pipeline.batchStage = std::make_shared<BehindFeed>(feed);
+  pipeline.table = std::move(feed);
+  return {};
+}
+
+} // namespace gradc

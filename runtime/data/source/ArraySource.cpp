@@ -1,0 +1,157 @@
+// Gathers rows out of arrays in memory.
+#include "runtime/data/source/ArraySource.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/data/source/NpyHeader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace gradc {
+
+namespace {
+
+class ArraySource final : public Table {
+public:
+  ArraySource(std::vector<SourceArray> arrays, std::string origin)
+      : arrays(std::move(arrays)), from(std::move(origin)) {
+    for (const SourceArray &array : this->arrays)
+      fieldList.push_back(array.field);
+  }
+
+  std::span<const Field> fields() const override { return fieldList; }
+  int64_t rows() const override { return arrays.front().rows; }
+  const std::byte *column(size_t field) const override { return arrays[field].data; }
+  std::string origin() const override { return from; }
+
+  void order(uint64_t, std::vector<int64_t> &rows) const override {
+    rows.resize(size_t(this->rows()));
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &) const override {
+    size_t bytes = fieldList[field].bytes();
+    return Value{arrays[field].data + size_t(row.row) * bytes, fieldList[field].shape, bytes};
+  }
+
+  Status read(size_t field, RowList rows, Scratch &, std::byte *out) const override {
+    size_t bytes = fieldList[field].bytes();
+    const std::byte *data = arrays[field].data;
+    for (int64_t row : rows.rows) {
+      std::memcpy(out, data + size_t(row) * bytes, bytes);
+      out += bytes;
+    }
+    return {};
+  }
+
+  void letGo() const override {
+    for (const SourceArray &array : arrays)
+      if (array.file)
+        array.file->letGo();
+  }
+
+private:
+  std::vector<SourceArray> arrays;
+  std::vector<Field> fieldList;
+  std::string from;
+};
+
+} // namespace
+
+Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
+                                    std::shared_ptr<const void> owner, std::string_view what) {
+  auto header = parseNpy(bytes, what);
+  if (!header)
+    return header.status();
+  if (header->shape.empty())
+    return Status::error(text(what, " is a single number, expected an array of rows"));
+  SourceArray array;
+  array.rows = header->shape.front();
+  array.field = {std::move(name), header->dtype, {header->shape.begin() + 1, header->shape.end()}};
+  array.data = bytes.data() + header->dataOffset;
+  array.owner = std::move(owner);
+  return array;
+}
+
+bool isDemanded(std::string_view field, const DataContext &context) {
+  for (const FieldUse &use : context.uses)
+    if (use.field == field)
+      return true;
+  return false;
+}
+
+Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
+                  std::string_view source, ArrayReader read) {
+  std::vector<SourceArray> arrays;
+  std::vector<std::string> names, paths;
+  for (Config field : config.children("field")) {
+    names.emplace_back(field.string("name"));
+    if (!isDemanded(names.back(), context))
+      continue;
+    auto opened = openFile(field.string("path"), context);
+    if (!opened)
+      return opened.status();
+    auto array = read(names.back(), opened->file,
+                      text("field '", names.back(), "' of '", opened->path, '\''));
+    if (!array)
+      return array.status();
+    array->file = std::move(opened->file);
+    arrays.push_back(std::move(*array));
+    paths.push_back(std::move(opened->path));
+  }
+  for (const FieldUse &use : context.uses) {
+    bool found = false;
+    for (const SourceArray &array : arrays)
+      found |= array.field.name == use.field;
+    if (!found)
+      return missingField(use, source, names);
+  }
+  auto table = makeArraySource(std::move(arrays), quotedList(paths));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
+Status applyMemory(const DataContext &context, Pipeline &pipeline) {
+  std::vector<SourceArray> arrays;
+  std::vector<std::string> names;
+  for (const SourceArray &array : context.arrays) {
+    names.push_back(array.field.name);
+    if (isDemanded(array.field.name, context))
+      arrays.push_back(array);
+  }
+  for (const FieldUse &use : context.uses)
+    if (std::find(names.begin(), names.end(), use.field) == names.end())
+      return missingField(use, "the memory that was given", names);
+  auto table = makeArraySource(std::move(arrays), "the memory that was given");
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
+Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
+                                                     std::string origin) {
+  if (arrays.empty())
+    return Status::invalid(text("the model takes no field of ", origin));
+  const SourceArray &first = arrays.front();
+  for (const SourceArray &array : arrays)
+    if (array.rows != first.rows)
+      return Status::error(text("fields of ", origin, " differ in their rows: '", first.field.name,
+                                "' has ", first.rows, ", '", array.field.name, "' has ",
+                                array.rows));
+  if (first.rows == 0)
+    return Status::error(text("the data set is empty: ", origin, " has no rows"));
+  return std::shared_ptr<const Table>(
+      std::make_shared<ArraySource>(std::move(arrays), std::move(origin)));
+}
+
+Status missingField(const FieldUse &use, std::string_view origin,
+                    std::span<const std::string> available) {
+  return Status::error(text(use.user, " field '", use.field, "', but ", origin, " has ",
+                            available.empty() ? "no arrays" : quotedList(available)));
+}
+
+} // namespace gradc

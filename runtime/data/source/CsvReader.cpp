@@ -1,0 +1,343 @@
+// Goes over a table once, cell by cell, straight into the fields' memory.
+#include "runtime/data/source/CsvReader.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/data/source/CsvNumber.h"
+#include "runtime/data/source/CsvText.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <numeric>
+
+namespace gradc {
+
+namespace {
+
+/// Whether a name fits a pattern whose stars stand for any characters.
+bool matches(std::string_view pattern, std::string_view name) {
+  size_t star = pattern.find('*');
+  if (star == pattern.npos)
+    return pattern == name;
+  if (!name.starts_with(pattern.substr(0, star)))
+    return false;
+  for (size_t at = star; at <= name.size(); ++at)
+    if (matches(pattern.substr(star + 1), name.substr(at)))
+      return true;
+  return false;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+    text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
+    text.remove_suffix(1);
+  return text;
+}
+
+bool isMissing(std::string_view text) {
+  std::string lower(text.substr(0, 5));
+  for (char &c : lower)
+    c = c >= 'A' && c <= 'Z' ? char(c | 0x20) : c;
+  return lower.empty() || lower == "na" || lower == "nan" || lower == "null";
+}
+
+/// What becomes of a column.
+struct Column {
+  std::string name;
+  const CsvField *field = nullptr; ///< null: it is skipped
+  std::byte *target = nullptr;     ///< of the first row's element
+};
+
+/// Columns side by side that are so in memory, too, or that are all skipped.
+struct Run {
+  size_t begin, end;               ///< columns
+  const CsvField *field = nullptr; ///< null: they are skipped
+  std::byte *target = nullptr;     ///< of the next row's first element
+  size_t stride = 0;               ///< from row to row
+};
+
+class CsvReader : private CsvText {
+public:
+  CsvReader(std::span<const std::byte> bytes, std::string_view path, const CsvOptions &options)
+      : CsvText(bytes, path, options.delimiter), mostBytes(options.mostBytes) {}
+
+  Result<std::vector<SourceArray>> read(std::span<const CsvField> fields);
+
+private:
+  bool readHeader();
+  bool claimColumns(const CsvField &field, std::vector<size_t> &indices);
+  bool makeArray(const CsvField &field, const std::vector<size_t> &indices, uint64_t mostRows);
+  void makeRuns();
+  bool readRow();
+  bool skipRun(const Run &run);
+  template <typename T> bool readRun(const Run &run);
+  template <typename T> bool readWithCare(const Column &column, T &value);
+  /// Steps over the delimiter or the line's end behind a column.
+  bool leaveCell(size_t column) {
+    bool isLast = column + 1 == columns.size();
+    if (!isLast && at != end && *at == delimiter) {
+      ++at;
+      return true;
+    }
+    if (!isLast || !endsLine(at))
+      return failCount(column);
+    skipLineEnd();
+    return true;
+  }
+  bool failCount(size_t column);
+
+  uint64_t mostBytes;
+  std::vector<Column> columns;
+  std::vector<Run> runs;
+  std::vector<SourceArray> arrays;
+};
+
+bool CsvReader::readHeader() {
+  if (!skipByteOrderMark())
+    return false;
+  skipEmptyLines();
+  if (at == end)
+    return fail(at, "the file is empty, expected a line that names the columns");
+  for (;; ++at) {
+    CsvCell cell = nextCell();
+    if (!cell.end)
+      return false;
+    Column column;
+    std::string_view name = trimmed(cell.text);
+    for (size_t i = 0; i < name.size(); ++i) {
+      column.name += name[i];
+      i += *at == '"' && name[i] == '"'; // a doubled one
+    }
+    columns.push_back(std::move(column));
+    at = cell.end;
+    if (endsLine(at))
+      break;
+  }
+  skipLineEnd();
+  return true;
+}
+
+bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices) {
+  std::vector<std::string> names;
+  for (const Column &column : columns)
+    names.push_back(column.name);
+  for (const std::string &pattern : field.columns) {
+    std::vector<size_t> same, like;
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (names[i] == pattern)
+        same.push_back(i);
+      else if (matches(pattern, names[i]))
+        like.push_back(i);
+    if (same.size() > 1)
+      return fail(start, "two columns have the name '", pattern, '\'');
+    if (same.empty() && like.empty()) {
+      std::string near = nearest(pattern, names);
+      return fail(start, "no column '", pattern, "' for field '", field.name, '\'',
+                  near.empty()
+                      ? text(" among ", names.size(),
+                             names.size() == 1 ? text(": is '", delimiter, "' the delimiter?") : "")
+                      : text(", did you mean '", near, "'?"));
+    }
+    const std::vector<size_t> &found = same.empty() ? like : same;
+    indices.insert(indices.end(), found.begin(), found.end());
+  }
+  for (size_t index : indices) {
+    if (const CsvField *other = columns[index].field)
+      return fail(start, "column '", columns[index].name, "' is in field '", other->name,
+                  "' and again in '", field.name, "', expected one");
+    columns[index].field = &field;
+  }
+  return true;
+}
+
+bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indices,
+                          uint64_t mostRows) {
+  SourceArray array;
+  array.field = {field.name, field.dtype, {}};
+  if (field.shape)
+    array.field.shape = *field.shape;
+  else if (indices.size() > 1)
+    array.field.shape = {int64_t(indices.size())};
+  if (array.field.elements() != indices.size())
+    return fail(start, "field '", field.name, "' has ", indices.size(), " columns, but shape ",
+                shapeText(array.field.shape), " asks for ", array.field.elements());
+  size_t rowBytes = array.field.bytes();
+  std::shared_ptr<std::byte[]> memory(new (std::nothrow) std::byte[rowBytes * mostRows]);
+  if (!memory)
+    return fail(start, "cannot allocate ", rowBytes * mostRows, " bytes for field '", field.name,
+                '\'');
+  for (size_t i = 0; i < indices.size(); ++i)
+    columns[indices[i]].target = memory.get() + i * array.field.elementBytes();
+  array.data = memory.get();
+  array.owner = std::move(memory);
+  arrays.push_back(std::move(array));
+  return true;
+}
+
+void CsvReader::makeRuns() {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Column &column = columns[i];
+    size_t rowBytes = 0, width = 0;
+    for (const SourceArray &array : arrays)
+      if (column.field && array.field.name == column.field->name) {
+        rowBytes = array.field.bytes();
+        width = array.field.elementBytes();
+      }
+    if (!runs.empty() && runs.back().field == column.field &&
+        (!column.field || column.target == columns[i - 1].target + width))
+      ++runs.back().end;
+    else
+      runs.push_back({i, i + 1, column.field, column.target, rowBytes});
+  }
+}
+
+bool CsvReader::skipRun(const Run &run) {
+  for (size_t i = run.begin; i < run.end; ++i) {
+    CsvCell cell = nextCell();
+    if (!cell.end)
+      return false;
+    at = cell.end;
+    if (!leaveCell(i))
+      return false;
+  }
+  return true;
+}
+
+template <typename T> bool CsvReader::readRun(const Run &run) {
+  std::byte *out = run.target;
+  const char *p = at, *const stop = end;
+  const char separator = delimiter;
+  for (size_t i = run.begin; i < run.end; ++i, out += sizeof(T)) {
+    T value;
+    const char *last = parseShortNumber(p, stop, value);
+    if (!last) {
+      auto [parsed, code] = std::from_chars(p, stop, value);
+      last = code == std::errc() && value == value ? parsed : nullptr;
+    }
+    if (last && last != stop && *last == separator && i + 1 != columns.size()) {
+      p = last + 1;
+    } else {
+      at = p;
+      if (last && endsCell(last))
+        at = last;
+      else if (!readWithCare(columns[i], value))
+        return false;
+      if (!leaveCell(i))
+        return false;
+      p = at;
+    }
+    std::memcpy(out, &value, sizeof value);
+  }
+  at = p;
+  return true;
+}
+
+template <typename T> bool CsvReader::readWithCare(const Column &column, T &value) {
+  CsvCell cell = nextCell();
+  if (!cell.end)
+    return false;
+  std::string_view content = trimmed(cell.text);
+  const char *type = findDataType(column.field->dtype)->name;
+  if (isMissing(content)) {
+    if (!column.field->missing)
+      return fail(at, "no value in column '", column.name, "'; missing: 0 in field '",
+                  column.field->name, "' would let 0 stand for it");
+    value = T(*column.field->missing);
+  } else {
+    auto expected = [&](const char *what) {
+      return fail(at, "expected ", what, type, " in column '", column.name, "', found '",
+                  content.substr(0, 40), '\'');
+    };
+    switch (parseNumber(content, value)) {
+    case NumberError::none:
+      break;
+    case NumberError::noNumber:
+      return expected("a number of type ");
+    case NumberError::noInteger:
+      return expected("an integer of type ");
+    case NumberError::outOfRange:
+      return expected("a number that fits ");
+    }
+  }
+  at = cell.end;
+  return true;
+}
+
+bool CsvReader::failCount(size_t column) {
+  const char *position = at;
+  for (++column; !endsLine(at); ++column) {
+    ++at;
+    CsvCell cell = nextCell();
+    if (!cell.end)
+      return false;
+    at = cell.end;
+  }
+  return fail(position, "expected ", columns.size(), " cells as in the header, found ", column);
+}
+
+bool CsvReader::readRow() {
+  for (Run &run : runs) {
+    bool good = false;
+    if (!run.field)
+      good = skipRun(run);
+    else if (run.field->dtype == GRADC_F32)
+      good = readRun<float>(run);
+    else if (run.field->dtype == GRADC_F64)
+      good = readRun<double>(run);
+    else if (run.field->dtype == GRADC_I32)
+      good = readRun<int32_t>(run);
+    else
+      good = readRun<int64_t>(run);
+    if (!good)
+      return false;
+    run.target += run.stride;
+  }
+  return true;
+}
+
+Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> fields) {
+  if (!readHeader())
+    return error;
+  // 1. How many rows there are at most: each has a line's end, and all delimiters.
+  auto rest = uint64_t(end - at);
+  uint64_t mostRows = std::min(uint64_t(std::count(at, end, '\n')), rest / columns.size()) + 1;
+
+  // 2. The columns' places in memory.
+  std::vector<std::vector<size_t>> indices(fields.size());
+  uint64_t rowBytes = 0;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (!claimColumns(fields[i], indices[i]))
+      return error;
+    rowBytes += indices[i].size() * findDataType(fields[i].dtype)->bytes;
+  }
+  if (rowBytes * mostRows > mostBytes) {
+    fail(start, "its fields take ", rowBytes * mostRows, " bytes of memory, expected at most ",
+         mostBytes, "; npy files are mapped and may be larger");
+    return error;
+  }
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (!makeArray(fields[i], indices[i], mostRows))
+      return error;
+
+  makeRuns();
+
+  // 3. The rows.
+  int64_t rows = 0;
+  for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows)
+    if (!readRow())
+      return error;
+  for (SourceArray &array : arrays)
+    array.rows = rows;
+  return std::move(arrays);
+}
+
+} // namespace
+
+Result<std::vector<SourceArray>> readCsv(std::span<const std::byte> bytes, std::string_view path,
+                                         std::span<const CsvField> fields,
+                                         const CsvOptions &options) {
+  return CsvReader(bytes, path, options).read(fields);
+}
+
+} // namespace gradc

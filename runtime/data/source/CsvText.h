@@ -1,0 +1,62 @@
+// The text of a CSV table: where cells and lines end, and where in it something is wrong.
+#ifndef RUNTIME_DATA_CSVTEXT_H
+#define RUNTIME_DATA_CSVTEXT_H
+
+#include "runtime/base/Status.h"
+#include "runtime/base/Text.h"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace gradc {
+
+struct CsvCell {
+  std::string_view text;     ///< between its quotes, where it has some
+  const char *end = nullptr; ///< the delimiter, the line's end or the file's; null: an error
+};
+
+/// A place in the text; derived classes move it.
+class CsvText {
+protected:
+  CsvText(std::span<const std::byte> bytes, std::string_view path, char delimiter)
+      : at(reinterpret_cast<const char *>(bytes.data())), end(at + bytes.size()), start(at),
+        delimiter(delimiter), path(path) {}
+
+  bool skipByteOrderMark();
+  /// The cell that begins here.
+  CsvCell nextCell();
+
+  bool endsCell(const char *p) const {
+    return p == end || *p == delimiter || *p == '\n' || endsWithReturn(p);
+  }
+  bool endsLine(const char *p) const { return p == end || *p == '\n' || endsWithReturn(p); }
+  void skipLineEnd() {
+    at += at != end && *at == '\r';
+    at += at != end && *at == '\n';
+  }
+  void skipEmptyLines() {
+    while (at != end && endsLine(at))
+      skipLineEnd();
+  }
+
+  /// Makes the error: "data.csv:3:7: ...". Returns false.
+  template <typename... Parts> bool fail(const char *position, const Parts &...parts) {
+    return failAt(position, text(parts...));
+  }
+
+  const char *at, *const end;
+  const char *start; ///< of the first line
+  const char delimiter;
+  Status error;
+
+private:
+  bool endsWithReturn(const char *p) const { return *p == '\r' && (p + 1 == end || p[1] == '\n'); }
+  bool failAt(const char *position, std::string_view message);
+
+  std::string_view path;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,31 @@
+// Which pictures lie in a folder, and which class each one has.
+#ifndef RUNTIME_DATA_FOLDERLISTING_H
+#define RUNTIME_DATA_FOLDERLISTING_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+struct PictureListing {
+  std::vector<std::string> paths; ///< below the folder
+  std::vector<int64_t> labels;
+  int64_t classes = 0;
+};
+
+/// Classes are the folder's sub-folders, numbered in the order of their names; their pictures
+/// (.jpg, .jpeg, .png; at any depth) follow class by class, in the order of their names. Names that
+/// begin with a dot are skipped, and other files too.
+Result<PictureListing> listFolder(const std::string &folder);
+
+/// A line is a path below the folder and a label, apart by spaces or a tab: a number (0, 1, ...),
+/// or, when any is none, a class's name; classes are numbered in the order of their names. Empty
+/// lines and those that begin with # are skipped.
+Result<PictureListing> readListFile(const std::string &path);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,115 @@
+// Pictures in a folder, as files, and their classes.
+#include "runtime/base/Text.h"
+#include "runtime/data/source/ArraySource.h"
+#include "runtime/data/source/FolderListing.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <numeric>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gradc {
+
+namespace {
+
+/// The whole file, in the slot.
+Result<Value> readFile(const std::string &path, ScratchSlot &slot) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return Status::error(text("cannot be read: ", std::strerror(errno)));
+  struct stat status;
+  if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
+    close(descriptor);
+    return Status::error("cannot be read: not a regular file");
+  }
+  auto size = size_t(status.st_size), done = size_t(0);
+  std::byte *bytes = slot.reserve(std::max<size_t>(size, 1));
+  ssize_t count = 1;
+  while (done < size && count > 0) {
+    count = read(descriptor, bytes + done, size - done);
+    done += count > 0 ? size_t(count) : 0;
+  }
+  int code = errno;
+  close(descriptor);
+  if (count < 0)
+    return Status::error(text("cannot be read: ", std::strerror(code)));
+  slot.shape = {int64_t(done)};
+  return Value{bytes, slot.shape, done};
+}
+
+class FolderSource final : public Table {
+public:
+  FolderSource(std::string folder, PictureListing listing, std::vector<Field> fields, size_t slot)
+      : folder(std::move(folder)), listing(std::move(listing)), fieldList(std::move(fields)),
+        slot(slot) {}
+
+  std::span<const Field> fields() const override { return fieldList; }
+  int64_t rows() const override { return int64_t(listing.paths.size()); }
+  std::string origin() const override { return text('\'', folder, '\''); }
+  std::string describeRow(int64_t row) const override { return text('\'', path(row), '\''); }
+
+  void order(uint64_t, std::vector<int64_t> &rows) const override {
+    rows.resize(listing.paths.size());
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+
+  const std::byte *column(size_t field) const override {
+    return isPicture(field) ? nullptr : reinterpret_cast<const std::byte *>(listing.labels.data());
+  }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    if (!isPicture(field))
+      return Value{column(field) + size_t(row.row) * sizeof(int64_t), {}, sizeof(int64_t)};
+    auto file = readFile(path(row.row), scratch.slot(slot));
+    if (!file)
+      return Status(file.status().code(), text(describeRow(row.row), ' ', file.status().message()));
+    return file;
+  }
+
+private:
+  bool isPicture(size_t field) const { return fieldList[field].dtype == GRADC_U8; }
+  std::string path(int64_t row) const { return text(folder, '/', listing.paths[size_t(row)]); }
+
+  std::string folder;
+  PictureListing listing;
+  std::vector<Field> fieldList;
+  size_t slot; ///< for a file's bytes
+};
+
+} // namespace
+
+Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline) {
+  std::string_view image = config.string("image", "image"), label = config.string("label", "label");
+  std::vector<std::string> names = {std::string(image), std::string(label)};
+  for (const FieldUse &use : context.uses)
+    if (use.field != image && use.field != label)
+      return missingField(use, "the folder source", names);
+  auto folder = context.file.empty() ? findFile(config.string("path"), context.folders)
+                                     : Result(context.file);
+  if (!folder)
+    return folder.status();
+  Result<PictureListing> listing = Status();
+  if (config.child("list")) {
+    auto list = findFile(config.string("list"), context.folders);
+    if (!list)
+      return list.status();
+    listing = readListFile(*list);
+  } else {
+    listing = listFolder(*folder);
+  }
+  if (!listing)
+    return listing.status();
+  std::vector<Field> fields;
+  if (isDemanded(image, context))
+    fields.push_back({names[0], GRADC_U8, {Field::varying}});
+  if (isDemanded(label, context))
+    fields.push_back({names[1], GRADC_I64, {}});
+  pipeline.table = std::make_shared<FolderSource>(std::move(*folder), std::move(*listing),
+                                                  std::move(fields), pipeline.newSlots(1));
+  return {};
+}
+
+} // namespace gradc

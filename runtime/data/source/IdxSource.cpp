@@ -1,0 +1,137 @@
+// Fields from .idx files, the format of the MNIST data, one array each; gzip files are inflated.
+#include "runtime/base/Text.h"
+#include "runtime/data/Stages.h"
+#include "runtime/data/source/ArraySource.h"
+#include "runtime/data/source/Inflate.h"
+#include "runtime/data/source/MappedFile.h"
+
+#include <algorithm>
+
+namespace gradc {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// Two zero bytes, the type, the rank, and that many sizes of 32 bits, big-endian as all numbers.
+struct IdxHeader {
+  gradc_dtype dtype = GRADC_U8;
+  std::vector<int64_t> shape;
+  uint64_t headerBytes = 0, dataBytes = 0;
+};
+constexpr size_t mostHeaderBytes = 4 + 4 * 255;
+
+Result<gradc_dtype> dtypeOf(uint8_t code, std::string_view what) {
+  switch (code) {
+  case 0x08:
+    return GRADC_U8;
+  case 0x09:
+    return GRADC_I8;
+  case 0x0B:
+    return GRADC_I16;
+  case 0x0C:
+    return GRADC_I32;
+  case 0x0D:
+    return GRADC_F32;
+  case 0x0E:
+    return GRADC_F64;
+  default:
+    return Status::error(text(what, " has element type ", unsigned(code),
+                              ", expected 8 (u8), 9 (i8), 11 (i16), 12 (i32), 13 (f32) or 14 "
+                              "(f64)"));
+  }
+}
+
+/// Reads the header out of a file's beginning.
+Result<IdxHeader> parseHeader(Bytes bytes, std::string_view what) {
+  if (bytes.size() < 4 || bytes[0] != std::byte() || bytes[1] != std::byte())
+    return Status::error(text(what, " is no idx file: expected it to begin with two zero bytes"));
+  auto dtype = dtypeOf(uint8_t(bytes[2]), what);
+  if (!dtype)
+    return dtype.status();
+  IdxHeader header;
+  header.dtype = *dtype;
+  auto rank = size_t(bytes[3]);
+  if (rank == 0)
+    return Status::error(text(what, " is a single number, expected an array of rows"));
+  header.headerBytes = 4 + 4 * rank;
+  if (bytes.size() < header.headerBytes)
+    return Status::error(text(what, " is truncated: expected a header of ", header.headerBytes,
+                              " bytes, found ", bytes.size()));
+  header.dataBytes = findDataType(header.dtype)->bytes;
+  for (size_t dim = 0; dim < rank; ++dim) {
+    uint32_t size = 0;
+    for (size_t i = 0; i < 4; ++i)
+      size = size << 8 | uint32_t(bytes[4 + 4 * dim + i]);
+    header.shape.push_back(size);
+    if (__builtin_mul_overflow(header.dataBytes, uint64_t(size), &header.dataBytes))
+      return Status::error(text(what, " has an impossible shape ", shapeText(header.shape)));
+  }
+  return header;
+}
+
+Status wrongSize(const IdxHeader &header, std::string_view what, std::string_view found) {
+  return Status::error(text(what, " is truncated or damaged: expected ", header.dataBytes,
+                            " bytes of data for shape ", shapeText(header.shape), ", ", found));
+}
+
+/// Big-endian elements as the machine has them.
+std::shared_ptr<std::byte[]> swapped(Bytes data, size_t width) {
+  std::shared_ptr<std::byte[]> out(new std::byte[data.size()]);
+  for (size_t i = 0; i < data.size(); i += width)
+    std::reverse_copy(data.data() + i, data.data() + i + width, out.get() + i);
+  return out;
+}
+
+Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> file,
+                            std::string_view what) {
+  // 1. The header, which says how much there is.
+  Bytes bytes = file->bytes();
+  bool isGzip = bytes.size() >= 2 && bytes[0] == std::byte(0x1f) && bytes[1] == std::byte(0x8b);
+  std::byte start[mostHeaderBytes];
+  Bytes beginning = bytes;
+  if (isGzip) {
+    size_t count = inflateStart(bytes, start, Deflated::gzip);
+    if (count == 0)
+      return Status::error(text(what, " is a damaged gzip file"));
+    beginning = {start, count};
+  }
+  auto header = parseHeader(beginning, what);
+  if (!header)
+    return header.status();
+
+  // 2. The data: in the file as it lies there, or inflated.
+  std::shared_ptr<const void> owner = file;
+  if (isGzip) {
+    uint64_t whole = header->headerBytes + header->dataBytes;
+    if (whole < header->dataBytes || !canInflateTo(bytes, whole))
+      return wrongSize(*header, what, text("found ", bytes.size(), " compressed ones"));
+    std::shared_ptr<std::byte[]> inflated(new std::byte[whole]);
+    if (!inflateInto(bytes, {inflated.get(), whole}, Deflated::gzip))
+      return wrongSize(*header, what, "its gzip file inflates to something else");
+    bytes = {inflated.get(), whole};
+    owner = inflated;
+  }
+  Bytes data = bytes.subspan(header->headerBytes);
+  if (data.size() != header->dataBytes)
+    return wrongSize(*header, what, text("found ", data.size()));
+  if (size_t width = findDataType(header->dtype)->bytes; width > 1) {
+    auto copy = swapped(data, width);
+    data = {copy.get(), data.size()};
+    owner = copy;
+  }
+  SourceArray array;
+  array.field = {std::move(name), header->dtype, {header->shape.begin() + 1, header->shape.end()}};
+  array.rows = header->shape.front();
+  array.data = data.data();
+  array.owner = std::move(owner);
+  return array;
+}
+
+} // namespace
+
+Status applyIdx(Config config, const DataContext &context, Pipeline &pipeline) {
+  return applyFiles(config, context, pipeline, "the idx source", readIdx);
+}
+
+} // namespace gradc

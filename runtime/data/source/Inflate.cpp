@@ -1,0 +1,82 @@
+// Runs zlib over inputs and outputs of any size.
+#include "runtime/data/source/Inflate.h"
+
+#include <algorithm>
+#include <zlib.h>
+
+namespace gradc {
+
+namespace {
+
+class Inflater {
+public:
+  Inflater(std::span<const std::byte> in, Deflated format) : in(in), format(format) {
+    ready = inflateInit2(&stream, format == Deflated::raw ? -MAX_WBITS : MAX_WBITS + 16) == Z_OK;
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(in.data()));
+  }
+  ~Inflater() {
+    if (ready)
+      inflateEnd(&stream);
+  }
+  Inflater(const Inflater &) = delete;
+
+  /// Fills `out` or comes to the end before; returns how much it wrote.
+  size_t inflateTo(std::span<std::byte> out) {
+    // zlib counts in 32 bits.
+    constexpr size_t most = size_t(1) << 30;
+    size_t produced = 0;
+    while (ready && !ended && !damaged && produced < out.size()) {
+      stream.avail_in = uInt(std::min(most, rest()));
+      stream.next_out = reinterpret_cast<Bytef *>(out.data() + produced);
+      auto room = uInt(std::min(most, out.size() - produced));
+      stream.avail_out = room;
+      int code = inflate(&stream, Z_NO_FLUSH);
+      produced += room - stream.avail_out;
+      ended = code == Z_STREAM_END;
+      damaged = !ended && code != Z_OK;
+      // A gzip file may be several, one after the other.
+      if (ended && format == Deflated::gzip && rest()) {
+        ended = false;
+        damaged = inflateReset(&stream) != Z_OK;
+      }
+    }
+    return produced;
+  }
+
+  /// Whether there is nothing more, and all that was there is good.
+  bool isComplete() {
+    std::byte extra;
+    return inflateTo({&extra, 1}) == 0 && ended;
+  }
+  bool isDamaged() const { return !ready || damaged; }
+
+private:
+  size_t rest() const {
+    return in.size() - size_t(reinterpret_cast<const std::byte *>(stream.next_in) - in.data());
+  }
+
+  std::span<const std::byte> in;
+  Deflated format;
+  z_stream stream = {};
+  bool ready = false, ended = false, damaged = false;
+};
+
+} // namespace
+
+bool inflateInto(std::span<const std::byte> in, std::span<std::byte> out, Deflated format) {
+  Inflater inflater(in, format);
+  return inflater.inflateTo(out) == out.size() && inflater.isComplete();
+}
+
+size_t inflateStart(std::span<const std::byte> in, std::span<std::byte> out, Deflated format) {
+  Inflater inflater(in, format);
+  size_t produced = inflater.inflateTo(out);
+  return inflater.isDamaged() ? 0 : produced;
+}
+
+bool canInflateTo(std::span<const std::byte> in, uint64_t size) {
+  constexpr uint64_t mostExpansion = 1032; // of deflate
+  return size / mostExpansion <= in.size();
+}
+
+} // namespace gradc

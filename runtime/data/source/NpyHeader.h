@@ -1,0 +1,29 @@
+// The header of NumPy's .npy format.
+#ifndef RUNTIME_DATA_NPYHEADER_H
+#define RUNTIME_DATA_NPYHEADER_H
+
+#include "runtime/base/Status.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gradc {
+
+struct NpyHeader {
+  gradc_dtype dtype = GRADC_F32;
+  std::vector<int64_t> shape;
+  size_t dataOffset = 0;
+  size_t dataBytes = 0;
+};
+
+/// Reads the header and checks that all the data that it announces is there. `what` names the array
+/// in messages.
+Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,62 @@
+// A record: its length (8 bytes) and the length's checksum (4), the data and its checksum (4).
+#include "runtime/data/source/TfRecord.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/data/source/Crc32c.h"
+
+#include <cstring>
+
+namespace gradc {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+constexpr uint64_t headerBytes = 12, footerBytes = 4;
+
+template <typename T> T number(Bytes bytes, uint64_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+/// The length of the record's data, when all of it is there.
+Result<uint64_t> readLength(Bytes file, uint64_t offset) {
+  uint64_t left = file.size() - offset;
+  if (left < headerBytes)
+    return Status::error(
+        text("is cut off: expected a header of ", headerBytes, " bytes, found ", left));
+  if (maskedCrc32c(file.subspan(offset, 8)) != number<uint32_t>(file, offset + 8))
+    return Status::error("has a damaged header: the checksum of its length differs");
+  auto length = number<uint64_t>(file, offset);
+  left -= headerBytes;
+  if (left < footerBytes || length > left - footerBytes)
+    return Status::error(
+        text("is cut off: expected ", length, " bytes and a checksum, found ", left, " bytes"));
+  return length;
+}
+
+} // namespace
+
+std::vector<uint64_t> indexTfRecords(Bytes file) {
+  std::vector<uint64_t> offsets;
+  for (uint64_t offset = 0; offset < file.size();) {
+    offsets.push_back(offset);
+    auto length = readLength(file, offset);
+    if (!length)
+      break;
+    offset += headerBytes + *length + footerBytes;
+  }
+  return offsets;
+}
+
+Result<Bytes> readTfRecord(Bytes file, uint64_t offset) {
+  auto length = readLength(file, offset);
+  if (!length)
+    return length.status();
+  Bytes data = file.subspan(offset + headerBytes, *length);
+  if (maskedCrc32c(data) != number<uint32_t>(file, offset + headerBytes + *length))
+    return Status::error("is damaged: the checksum of its data differs");
+  return data;
+}
+
+} // namespace gradc

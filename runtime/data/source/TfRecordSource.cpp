@@ -1,0 +1,141 @@
+// Features of tf.train.Examples in a TFRecord file.
+#include "runtime/base/Text.h"
+#include "runtime/data/source/ArraySource.h"
+#include "runtime/data/source/Example.h"
+#include "runtime/data/source/TfRecord.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gradc {
+
+namespace {
+
+/// What the spec says of a feature: its name in the examples, and the field that it becomes.
+struct Feature {
+  std::string name;
+  Field field;
+};
+
+class TfRecordSource final : public Table {
+public:
+  TfRecordSource(OpenFile file, std::vector<uint64_t> offsets, std::vector<Feature> features,
+                 size_t slot)
+      : file(std::move(file)), offsets(std::move(offsets)), features(std::move(features)),
+        slot(slot) {
+    for (const Feature &feature : this->features)
+      fieldList.push_back(feature.field);
+  }
+
+  std::span<const Field> fields() const override { return fieldList; }
+  int64_t rows() const override { return int64_t(offsets.size()); }
+  std::string origin() const override { return text('\'', file.path, '\''); }
+  void letGo() const override { file.file->letGo(); }
+  std::string describeRow(int64_t row) const override {
+    return text("record ", row, " of ", origin());
+  }
+
+  void order(uint64_t, std::vector<int64_t> &rows) const override {
+    rows.resize(offsets.size());
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    auto wrong = [&](const Status &status, const auto &...what) {
+      return Status(status.code(), text(describeRow(row.row), what..., ' ', status.message()));
+    };
+    auto record = readTfRecord(file.file->bytes(), offsets[size_t(row.row)]);
+    if (!record)
+      return wrong(record.status());
+    const Feature &feature = features[field];
+    auto found = findFeature(*record, feature.name);
+    if (!found)
+      return wrong(found.status());
+    auto value = read(*found, feature.field, scratch.slot(slot + field));
+    if (!value)
+      return wrong(value.status(), ": feature '", feature.name, '\'');
+    return value;
+  }
+
+private:
+  static Result<Value> read(const ExampleFeature &feature, const Field &field, ScratchSlot &slot) {
+    if (field.dtype == GRADC_U8) {
+      auto bytes = readBytes(feature);
+      if (!bytes)
+        return bytes.status();
+      if (field.isFixed() && bytes->size() != field.bytes())
+        return Status::error(text("has ", bytes->size(), " bytes, expected ", field.bytes(),
+                                  " for shape ", shapeText(field.shape)));
+      slot.shape = field.isFixed() ? field.shape : std::vector{int64_t(bytes->size())};
+      return Value{bytes->data(), slot.shape, bytes->size()};
+    }
+    std::byte *out = slot.reserve(std::max<size_t>(field.bytes(), 1));
+    Status status =
+        field.dtype == GRADC_F32
+            ? readFloats(feature, {reinterpret_cast<float *>(out), field.elements()})
+            : readIntegers(feature, {reinterpret_cast<int64_t *>(out), field.elements()});
+    if (!status.ok())
+      return status;
+    return Value{out, field.shape, field.bytes()};
+  }
+
+  OpenFile file;
+  std::vector<uint64_t> offsets;
+  std::vector<Feature> features;
+  std::vector<Field> fieldList;
+  size_t slot; ///< one a field
+};
+
+Result<Feature> readFeature(Config config) {
+  Feature feature;
+  feature.name = config.string("name");
+  feature.field.name = config.string("field", feature.name);
+  std::string_view type = config.string("type", "BYTES");
+  if (type != "BYTES" && type != "FLOAT" && type != "INT64")
+    return Status::invalid(text("tfrecord feature '", feature.name, "' has type '", type,
+                                "', expected BYTES, FLOAT or INT64"));
+  feature.field.dtype = type == "BYTES" ? GRADC_U8 : type == "FLOAT" ? GRADC_F32 : GRADC_I64;
+  int64_t elements = 1;
+  for (Config dim : config.children("shape")) {
+    feature.field.shape.push_back(dim.integer(0));
+    int64_t size = feature.field.shape.back();
+    if (size < 1 || size > (int64_t(1) << 30) / elements)
+      return Status::invalid(text("tfrecord feature '", feature.name, "' has shape ",
+                                  shapeText(feature.field.shape),
+                                  ", expected dims of 1 or more, 2^30 values at most"));
+    elements *= size;
+  }
+  if (feature.field.dtype == GRADC_U8 && feature.field.shape.empty())
+    feature.field.shape = {Field::varying};
+  return feature;
+}
+
+} // namespace
+
+Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline) {
+  std::vector<Feature> features;
+  std::vector<std::string> names;
+  for (Config child : config.children("feature")) {
+    auto feature = readFeature(child);
+    if (!feature)
+      return feature.status();
+    names.push_back(feature->field.name);
+    if (isDemanded(names.back(), context))
+      features.push_back(std::move(*feature));
+  }
+  for (const FieldUse &use : context.uses)
+    if (std::find(names.begin(), names.end(), use.field) == names.end())
+      return missingField(use, "the tfrecord source", names);
+  auto file = openFile(config.string("path"), context);
+  if (!file)
+    return file.status();
+  auto offsets = indexTfRecords(file->file->bytes());
+  if (offsets.empty())
+    return Status::error(text("the data set is empty: '", file->path, "' has no records"));
+  size_t slots = pipeline.newSlots(features.size());
+  pipeline.table = std::make_shared<TfRecordSource>(std::move(*file), std::move(offsets),
+                                                    std::move(features), slots);
+  return {};
+}
+
+} // namespace gradc

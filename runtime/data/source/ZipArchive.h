@@ -1,0 +1,38 @@
+// The members of a zip archive, zip64 included; stored or deflated.
+#ifndef RUNTIME_DATA_ZIPARCHIVE_H
+#define RUNTIME_DATA_ZIPARCHIVE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+struct ZipMember {
+  std::string name;
+  bool deflated = false;
+  uint32_t crc = 0;
+  uint64_t size = 0;           ///< of the content
+  uint64_t compressedSize = 0; ///< in the archive
+  uint64_t headerOffset = 0;
+};
+
+/// Lists the members. `what` names the archive in messages.
+Result<std::vector<ZipMember>> listZip(std::span<const std::byte> archive, std::string_view what);
+
+/// A member's content: a view into the archive when it is stored, else `inflated` holds it.
+struct ZipContent {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const std::byte[]> inflated;
+};
+Result<ZipContent> readZip(std::span<const std::byte> archive, const ZipMember &member,
+                           std::string_view what);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,106 @@
+// Batches as a data set, and the stages that say how they are made.
+#include "runtime/data/Stages.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+
+namespace gradc {
+
+/// Of a field, for so many rows: whole cache lines, so that no two buffers share one.
+static size_t bufferBytes(const Field &field, int64_t capacity) {
+  constexpr size_t line = 64;
+  return (field.bytes() * size_t(capacity) + line) / line * line;
+}
+
+static size_t batchBytes(std::span<const Field> fields, int64_t capacity) {
+  size_t bytes = 0;
+  for (const Field &field : fields)
+    bytes += bufferBytes(field, capacity);
+  return bytes;
+}
+
+Batch::Batch(std::span<const Field> fields, int64_t capacity, std::shared_ptr<HostMemory> memory)
+    : totalBytes(batchBytes(fields, capacity)) {
+  buffers.reserve(fields.size());
+  for (const Field &field : fields)
+    buffers.emplace_back(static_cast<std::byte *>(memory->allocate(bufferBytes(field, capacity))),
+                         Free{memory});
+}
+
+namespace {
+
+class Batches final : public Dataset {
+public:
+  Batches(std::shared_ptr<const Table> table, const BatchRule &rule, const LoaderOptions &options)
+      : table(std::move(table)), rule(rule), options(options),
+        dropsRemainder(rule.dropRemainder || rule.skips) {}
+
+  std::span<const Field> fields() const override { return table->fields(); }
+  int64_t rows() const override { return table->rows() - droppedRows(); }
+  int64_t batchSize() const override { return rule.size; }
+  int64_t tailSize() const override { return dropsRemainder ? 0 : table->rows() % rule.size; }
+  int64_t batchesPerEpoch() const override { return table->rows() / rule.size + (tailSize() != 0); }
+  int64_t droppedRows() const override { return dropsRemainder ? table->rows() % rule.size : 0; }
+  std::unique_ptr<Iterator> iterate() const override {
+    return makeLoader(*table, rule, rows(), options);
+  }
+  Batch allocate() const override { return Batch(fields(), batchSize(), options.hostMemory); }
+
+private:
+  std::shared_ptr<const Table> table;
+  BatchRule rule;
+  LoaderOptions options;
+  bool dropsRemainder;
+};
+
+} // namespace
+
+Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
+                                                   const BatchRule &rule, LoaderOptions options) {
+  if (rule.size < 1)
+    return Status::invalid(text("batch size is ", rule.size, ", expected 1 or more"));
+  if ((rule.dropRemainder || rule.skips) && table->rows() < rule.size)
+    return Status::error(text(table->origin(), " gives ", table->rows(),
+                              " rows, expected at least one batch of ", rule.size));
+  // The caller's, and those ahead of them.
+  size_t bytes = batchBytes(table->fields(), rule.size);
+  size_t batches = options.budget / std::max<size_t>(bytes, 1);
+  size_t least = size_t(options.heldBatches) + (rule.skips ? 2 : 1);
+  if (batches < least)
+    return Status::invalid(text("data { memory_mb } allows ", options.budget >> 20,
+                                " MB, expected at least ", ((least * bytes) >> 20) + 1, ": ", least,
+                                " batches of ", rule.size, " rows of ", bytes / size_t(rule.size),
+                                " bytes"));
+  Autotune::Limits &limits = options.limits;
+  limits.mostDepth = int(std::min<size_t>(batches - size_t(options.heldBatches), 64));
+  limits.depth = std::min(limits.depth, limits.mostDepth);
+  return std::shared_ptr<const Dataset>(
+      std::make_shared<Batches>(std::move(table), rule, std::move(options)));
+}
+
+Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (pipeline.rule)
+    return Status::invalid("data stage 'batch' comes twice");
+  int64_t size = config.integer("size", 1);
+  if (Status status = applyFeed(context, pipeline, size); !status.ok())
+    return status;
+  pipeline.rule.emplace();
+  pipeline.rule->size = size;
+  // Without an entry for the smaller last batch its rows have nowhere to go.
+  pipeline.rule->dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
+  return {};
+}
+
+Status applyPrefetch(Config config, const DataContext &, Pipeline &pipeline) {
+  int64_t depth = config.integer("depth", 0);
+  if (depth < 0 || depth > 1024)
+    return Status::invalid(
+        text("prefetch { depth } is ", depth, ", expected 0 (AUTOTUNE) to 1024"));
+  if (!pipeline.rule)
+    return Status::invalid("data stage 'prefetch' comes before batch");
+  pipeline.prefetch = int(depth);
+  return {};
+}
+
+} // namespace gradc

@@ -1,0 +1,88 @@
+// Keeps what the stages before it have made of rows, in memory.
+#include "runtime/base/Text.h"
+#include "runtime/data/Stages.h"
+#include "runtime/data/stage/CacheFile.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+namespace gradc {
+
+namespace {
+
+/// A value and its shape in one piece of memory.
+struct Entry {
+  size_t bytes, rank;
+  int64_t *shape() { return reinterpret_cast<int64_t *>(this + 1); }
+  std::byte *data() { return reinterpret_cast<std::byte *>(shape() + rank); }
+  size_t allocated() const { return sizeof *this + rank * sizeof(int64_t) + bytes; }
+};
+
+/// Each row is asked for as in epoch 0, so that it does not matter when it was.
+class Cache final : public TableStage {
+public:
+  Cache(std::shared_ptr<const Table> input, size_t most)
+      : TableStage(std::move(input)), most(most),
+        entries(size_t(this->input->numbers()) * fields().size()) {}
+  ~Cache() override {
+    for (auto &entry : entries)
+      ::operator delete(entry.load());
+  }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    std::atomic<Entry *> &place = entries[size_t(row.row) * fields().size() + field];
+    if (Entry *entry = place.load(std::memory_order_acquire))
+      return Value{entry->data(), {entry->shape(), entry->rank}, entry->bytes};
+    auto value = input->view(field, {0, row.row}, scratch);
+    if (value)
+      keep(place, *value);
+    return value;
+  }
+
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    return Table::read(field, rows, scratch, out);
+  }
+  const std::byte *column(size_t) const override { return nullptr; }
+  size_t held() const override {
+    return used.load() + entries.size() * sizeof(Entry *) + input->held();
+  }
+
+private:
+  void keep(std::atomic<Entry *> &place, const Value &value) const {
+    size_t size = Entry{value.bytes, value.shape.size()}.allocated();
+    if (used.fetch_add(size) + size > most) {
+      used.fetch_sub(size);
+      return; // it will be made again
+    }
+    Entry *entry = new (::operator new(size)) Entry{value.bytes, value.shape.size()};
+    std::copy(value.shape.begin(), value.shape.end(), entry->shape());
+    std::copy_n(value.data, value.bytes, entry->data());
+    Entry *none = nullptr;
+    if (!place.compare_exchange_strong(none, entry, std::memory_order_release)) {
+      ::operator delete(entry); // another thread was faster
+      used.fetch_sub(size);
+    }
+  }
+
+  size_t most;
+  mutable std::vector<std::atomic<Entry *>> entries; ///< [row][field]
+  mutable std::atomic<size_t> used{0};
+};
+
+} // namespace
+
+Status applyCache(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (std::string_view path = config.string("path"); !path.empty()) {
+    auto table = openCacheFile(pipeline.table, path, context);
+    if (!table)
+      return table.status();
+    pipeline.table = std::move(*table);
+    return {};
+  }
+  pipeline.table = std::make_shared<Cache>(pipeline.table, context.memory / 4 * 3);
+  pipeline.cached = true;
+  return {};
+}
+
+} // namespace gradc

@@ -1,0 +1,173 @@
+// The file: values one after the other, each with its shape before it, where they begin, and a
+// footer.
+#include "runtime/data/stage/CacheFile.h"
+
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Text.h"
+#include "runtime/include/gradc/hash.h"
+
+#include <cstring>
+#include <unistd.h>
+
+namespace gradc {
+
+namespace {
+
+constexpr char magic[8] = {'G', 'R', 'A', 'D', 'C', 'D', 'A', 'T'};
+/// A row that could not be read has no values.
+constexpr uint64_t badRow = UINT64_MAX;
+
+struct Footer {
+  char magic[8];
+  uint64_t version, totalBytes;
+  uint64_t numbers, fields, identity; ///< rows and fields, and what they are
+  uint64_t index;                     ///< offset of [row][field] offsets
+  uint64_t indexHash;
+};
+
+struct ValueHeader {
+  uint64_t bytes, rank;
+};
+
+uint64_t identityOf(const Table &table) {
+  std::string all;
+  for (const Field &field : table.fields())
+    all += text(field.name, ' ', int(field.dtype), ' ', shapeText(field.shape), '\n');
+  return gradc_hash(all.data(), all.size());
+}
+
+class CacheFile final : public TableStage {
+public:
+  CacheFile(std::shared_ptr<const Table> input, std::shared_ptr<const MappedFile> file,
+            std::string path)
+      : TableStage(std::move(input)), file(std::move(file)), path(std::move(path)) {
+    auto bytes = this->file->bytes();
+    Footer footer;
+    std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
+    index = reinterpret_cast<const uint64_t *>(bytes.data() + footer.index);
+    end = footer.index;
+  }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    uint64_t offset = index[size_t(row.row) * fields().size() + field];
+    // Says what is wrong with it, or has been repaired since.
+    if (offset == badRow)
+      return input->view(field, {0, row.row}, scratch);
+    auto bytes = file->bytes();
+    auto damaged = [&] {
+      return Status::error(text("cache '", path, "' is damaged at byte ", offset));
+    };
+    if (offset % 8 || offset > end || end - offset < sizeof(ValueHeader))
+      return damaged();
+    auto *header = reinterpret_cast<const ValueHeader *>(bytes.data() + offset);
+    auto *shape = reinterpret_cast<const int64_t *>(header + 1);
+    uint64_t left = end - offset - sizeof *header;
+    if (header->rank > 16 || header->rank * 8 > left || header->bytes > left - header->rank * 8)
+      return damaged();
+    return Value{reinterpret_cast<const std::byte *>(shape + header->rank),
+                 {shape, header->rank},
+                 header->bytes};
+  }
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    return Table::read(field, rows, scratch, out);
+  }
+  const std::byte *column(size_t) const override { return nullptr; }
+  void letGo() const override {
+    file->letGo();
+    input->letGo();
+  }
+
+private:
+  std::shared_ptr<const MappedFile> file;
+  std::string path;
+  const uint64_t *index;
+  uint64_t end;
+};
+
+/// Reads all rows, in the order of their numbers, and writes them.
+Status makeFile(const Table &table, const std::string &path) {
+  AtomicFile out(path);
+  Footer footer = {};
+  std::memcpy(footer.magic, magic, sizeof magic);
+  footer.version = 1;
+  footer.numbers = uint64_t(table.numbers());
+  footer.fields = table.fields().size();
+  footer.identity = identityOf(table);
+  // 1. Which rows are ever visited; the others need not be made.
+  std::vector<int64_t> order;
+  table.order(0, order);
+  std::vector<bool> isVisited(footer.numbers);
+  for (int64_t row : order)
+    isVisited[size_t(row)] = true;
+
+  // 2. The values.
+  std::vector<uint64_t> index(footer.numbers * footer.fields, badRow);
+  uint64_t at = 0;
+  auto put = [&](const void *data, size_t size) {
+    constexpr std::byte zeros[8] = {};
+    out.write({static_cast<const std::byte *>(data), size});
+    out.write({zeros, (8 - size % 8) % 8});
+    at += (size + 7) / 8 * 8;
+  };
+  Scratch scratch;
+  for (uint64_t row = 0; row < footer.numbers; ++row)
+    for (size_t field = 0; field < footer.fields && isVisited[row]; ++field) {
+      auto value = table.view(field, {0, int64_t(row)}, scratch);
+      if (!value)
+        break; // whoever reads it gets the error
+      index[row * footer.fields + field] = at;
+      ValueHeader valueHeader = {value->bytes, value->shape.size()};
+      put(&valueHeader, sizeof valueHeader);
+      put(value->shape.data(), value->shape.size_bytes());
+      put(value->data, value->bytes);
+    }
+  footer.index = at;
+  footer.indexHash = gradc_hash(index.data(), index.size() * sizeof(uint64_t));
+  put(index.data(), index.size() * sizeof(uint64_t));
+  footer.totalBytes = at + sizeof footer;
+  put(&footer, sizeof footer);
+  return out.commit();
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> input,
+                                                   std::string_view name,
+                                                   const DataContext &context) {
+  std::string path(name);
+  if (path.front() != '/' && !context.folders.empty() && !context.folders.front().empty())
+    path = text(context.folders.front(), '/', name);
+  auto file = MappedFile::open(path);
+  if (!file) {
+    if (access(path.c_str(), F_OK) == 0)
+      return file.status();
+    if (Status status = makeFile(*input, path); !status.ok())
+      return status;
+    file = MappedFile::open(path);
+    if (!file)
+      return file.status();
+  }
+  auto refused = [&](const auto &...why) {
+    return Status::error(text("cache '", path, "' ", why..., "; delete it to have it made anew"));
+  };
+  auto bytes = (*file)->bytes();
+  Footer footer = {};
+  if (bytes.size() >= sizeof footer)
+    std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
+  if (std::memcmp(footer.magic, magic, sizeof magic) || footer.version != 1 ||
+      footer.totalBytes != bytes.size())
+    return refused("is none, or not a whole one");
+  if (footer.numbers != uint64_t(input->numbers()) || footer.fields != input->fields().size() ||
+      footer.identity != identityOf(*input))
+    return refused("holds ", footer.numbers, " rows of ", footer.fields, " fields, expected ",
+                   input->numbers(), " rows of the ", input->fields().size(),
+                   " fields that the stages before it make");
+  uint64_t entries = footer.numbers * footer.fields, size = entries * sizeof(uint64_t);
+  if (footer.index % 8 || footer.index > bytes.size() || bytes.size() - footer.index < size ||
+      gradc_hash(bytes.data() + footer.index, size) != footer.indexHash)
+    return refused("is damaged");
+  return std::shared_ptr<const Table>(
+      std::make_shared<CacheFile>(std::move(input), std::move(*file), path));
+}
+
+} // namespace gradc

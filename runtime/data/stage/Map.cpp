@@ -1,0 +1,133 @@
+// Applies a transform to one field of every row.
+#include "runtime/base/Text.h"
+#include "runtime/data/Stages.h"
+#include "runtime/data/load/Meter.h"
+#include "runtime/data/transform/Transform.h"
+
+namespace gradc {
+
+namespace {
+
+class Map final : public TableStage {
+public:
+  Map(std::shared_ptr<const Table> input, size_t mapped, std::unique_ptr<const Transform> transform,
+      uint64_t seed, size_t slot)
+      : TableStage(std::move(input)), mapped(mapped), transform(std::move(transform)), seed(seed),
+        slot(slot) {
+    auto before = this->input->fields();
+    fieldList.assign(before.begin(), before.end());
+    fieldList[mapped] = this->transform->result;
+  }
+
+  std::span<const Field> fields() const override { return fieldList; }
+  const std::byte *column(size_t field) const override {
+    return field == mapped ? nullptr : input->column(field);
+  }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    if (field != mapped)
+      return input->view(field, row, scratch);
+    Output out(fieldList[field], scratch.slot(slot + 1));
+    if (Status status = apply(row, scratch, out); !status.ok())
+      return status;
+    return out.value();
+  }
+
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    if (field != mapped)
+      return input->read(field, rows, scratch, out);
+    size_t bytes = fieldList[field].bytes(), made = 0;
+    if (const std::byte *column = input->column(field))
+      made = transform->applyAll(column, rows.rows, out);
+    for (; made < rows.rows.size(); ++made) {
+      Output place(fieldList[field], out + made * bytes);
+      if (Status status = apply({rows.epoch, rows.rows[made]}, scratch, place); !status.ok())
+        return status;
+    }
+    return {};
+  }
+
+  /// This stage and a transform behind it as one stage; null where they stay apart.
+  std::shared_ptr<const Table> followedBy(size_t field, const Transform &next) const {
+    auto both = field == mapped ? transform->followedBy(next) : nullptr;
+    return both ? std::make_shared<Map>(input, mapped, std::move(both), seed, slot) : nullptr;
+  }
+
+private:
+  Status apply(RowRef row, Scratch &scratch, Output &out) const {
+    auto in = input->view(mapped, row, scratch);
+    if (!in)
+      return in.status();
+    Random random(seed, uint32_t(slot + 1), row.epoch, row.row);
+    Status status = transform->apply(*in, random, scratch.slot(slot), out);
+    if (status.ok())
+      return status;
+    return Status(status.code(), text(describeRow(row.row), ": field '", fieldList[mapped].name,
+                                      "' ", status.message()));
+  }
+
+  size_t mapped;
+  std::unique_ptr<const Transform> transform;
+  uint64_t seed;
+  size_t slot; ///< the transform's; the next one is for its results
+  std::vector<Field> fieldList;
+};
+
+struct Kind {
+  std::string_view name;
+  MakeTransform make;
+};
+// A map block names one of them, or none: then it casts, scales and shifts.
+constexpr Kind kinds[] = {{"color_jitter", makeColorJitter},
+                          {"crop", makeCrop},
+                          {"decode", makeDecode},
+                          {"flip", makeFlip},
+                          {"normalize", makeNormalize},
+                          {"one_hot", makeOneHot},
+                          {"pad", makePad},
+                          {"random_crop", makeRandomCrop},
+                          {"resize", makeResize},
+                          {"transpose", makeTranspose}};
+
+Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Field &before) {
+  for (const Kind &kind : kinds)
+    if (Config block = config.child(kind.name))
+      return kind.make(block, before);
+  return makeCast(config, before);
+}
+
+} // namespace
+
+Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (config.child("model"))
+    return applyModel(config, context, pipeline);
+  std::string_view name = config.string("field");
+  auto fields = pipeline.table->fields();
+  std::vector<std::string> names;
+  size_t index = fields.size();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    names.push_back(fields[i].name);
+    if (fields[i].name == name)
+      index = i;
+  }
+  if (index == fields.size())
+    return Status::invalid(text("map names field '", name,
+                                "', expected one that feeds the model: ", quotedList(names)));
+  Config standardize = config.child("standardize");
+  auto transform = standardize ? makeStandardize(standardize, *pipeline.table, index, context)
+                               : makeTransform(config, fields[index]);
+  if (!transform)
+    return transform.status();
+  auto before = withoutMeter(pipeline.table);
+  if (auto last = dynamic_cast<const Map *>(before.get()))
+    if (auto both = last->followedBy(index, **transform)) {
+      pipeline.table = std::move(both);
+      pipeline.joined = true;
+      return {};
+    }
+  pipeline.table = std::make_shared<Map>(pipeline.table, index, std::move(*transform), context.seed,
+                                         pipeline.newSlots(2));
+  return {};
+}
+
+} // namespace gradc

@@ -1,0 +1,107 @@
+// Reads a model's ports out of the artifact, and runs it.
+#include "runtime/data/transform/MapModel.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gradc {
+
+static constexpr size_t line = 64;
+
+static size_t whole(size_t bytes) { return (bytes + line - 1) / line * line; }
+
+size_t MapModel::bytesOf(size_t input) const { return whole(inputs[input].bytes() * rows()); }
+
+Result<std::shared_ptr<const MapModel>> MapModel::find(Config map, const Session *models,
+                                                       bool tail) {
+  using Found = std::shared_ptr<const MapModel>;
+  Config block = map.child("model");
+  auto model = std::make_shared<MapModel>();
+  model->name = text("model '", block.string("file"), '\'');
+  model->session = models;
+  std::string entry = text(block.string("entry"), tail ? ".tail" : "");
+  model->entry = models ? models->findEntry(entry) : nullptr;
+  if (!model->entry && tail)
+    return Found();
+  if (!model->entry)
+    return Status::invalid(
+        text("the artifact has no code for CPUs of the map stage's ", model->name));
+
+  const Artifact &artifact = models->artifact();
+  auto add = [&](std::vector<Field> &fields, const gradc_artifact_port &port, gradc_string name) {
+    auto shape = artifact.elements<int64_t>(port.tensor.shape);
+    shape = shape.subspan(model->batch() && !shape.empty() ? 1 : 0);
+    Field &field = fields.emplace_back();
+    field.name = artifact.string(name);
+    field.dtype = gradc_dtype(port.tensor.dtype);
+    field.shape.assign(shape.begin(), shape.end());
+  };
+  auto inputs = artifact.elements<gradc_artifact_port>(model->entry->inputs);
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].role == GRADC_ROLE_DATA) {
+      add(model->inputs, inputs[i], inputs[i].field);
+      model->ports.push_back(i);
+    }
+  for (const auto &port : artifact.elements<gradc_artifact_port>(model->entry->outputs))
+    add(model->outputs, port, port.tensor.name);
+  return Found(std::move(model));
+}
+
+Status MapModel::check(size_t input, const Field &field, const std::string &where) const {
+  const Field &wanted = inputs[input];
+  if (field.dtype == wanted.dtype && field.shape == wanted.shape)
+    return {};
+  auto describe = [](const Field &one) {
+    return text(findDataType(one.dtype)->name, ' ', shapeText(one.shape));
+  };
+  return Status::error(
+      text(where, " has rows of ", describe(field), ", but ", name, " expects ", describe(wanted)));
+}
+
+Result<ModelRun *> ModelRun::of(const MapModel &model, ScratchSlot &slot) {
+  if (!slot.object) {
+    size_t arena = whole(model.entry->arena), bytes = arena + 2 * line;
+    for (size_t i = 0; i < model.inputs.size(); ++i)
+      bytes += model.bytesOf(i);
+    std::byte *memory = slot.reserve(bytes);
+    std::shared_ptr<ModelRun> run(new ModelRun(model, memory + arena));
+    run->program = model.session->bindBeside(*model.entry, memory);
+    if (!run->program)
+      return Status(Code::doesNotFit, text("no memory for the results of ", model.name));
+    auto inputs = model.session->artifact().elements<gradc_artifact_port>(model.entry->inputs);
+    for (uint32_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].role != GRADC_ROLE_DATA)
+        run->program->bindInput(i, run->scalars + (inputs[i].role == GRADC_ROLE_SEED ? 0 : line));
+    slot.object = std::move(run);
+  }
+  return static_cast<ModelRun *>(slot.object.get());
+}
+
+void ModelRun::bind(size_t input, const std::byte *rows) {
+  if (reinterpret_cast<uintptr_t>(rows) % line) {
+    std::byte *copy = scalars + 2 * line;
+    for (size_t i = 0; i < input; ++i)
+      copy += model.bytesOf(i);
+    std::memcpy(copy, rows, model.inputs[input].bytes() * model.rows());
+    rows = copy;
+  }
+  program->bindInput(model.ports[input], rows);
+}
+
+void ModelRun::run(Random random) {
+  for (size_t at : {size_t(0), line}) {
+    uint32_t number = random.next();
+    std::memcpy(scalars + at, &number, sizeof number);
+  }
+  launchHere(program->launches());
+}
+
+const std::byte *ModelRun::output(size_t output) const {
+  const Artifact &artifact = model.session->artifact();
+  return program->resolve(
+      artifact.elements<gradc_artifact_port>(model.entry->outputs)[output].slice);
+}
+
+} // namespace gradc
