@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static constexpr size_t bufferBytes = size_t(1) << 18;
 
@@ -77,4 +77,4 @@ Status AtomicFile::commit() {
   return failure;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

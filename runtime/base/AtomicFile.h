@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Writes beside the final name, and takes that name only when all is on disk. Destroyed before
 /// `commit`, it leaves nothing behind.
@@ -39,6 +39,6 @@ private:
   Status failure;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

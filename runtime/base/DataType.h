@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct DataType {
   const char *name;
@@ -27,6 +27,6 @@ inline const DataType *findDataType(uint32_t dtype) {
   return dtype <= GRADC_BF16 && types[dtype].name ? &types[dtype] : nullptr;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <new>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// One caller at a time.
 class HostMemory {
@@ -26,6 +26,6 @@ private:
   static constexpr std::align_val_t alignment{64};
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

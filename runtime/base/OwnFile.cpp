@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
-Result<std::string> gradc::findOwnFile() {
+Result<std::string> gradc::runtime::findOwnFile() {
   auto address = reinterpret_cast<uintptr_t>(&findOwnFile);
   FILE *maps = std::fopen("/proc/self/maps", "re");
   if (!maps)

@@ -6,11 +6,11 @@
 
 #include <string>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// The absolute path of the executable or shared library that contains this function.
 Result<std::string> findOwnFile();
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Exit codes of every gradc program.
 enum class Code { ok = 0, error = 1, usage = 2, invalid = 3, mismatch = 4, doesNotFit = 5 };
@@ -46,6 +46,6 @@ private:
   std::variant<T, Status> state;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 template <typename T> static void appendNumber(std::string &out, T number) {
   char digits[40];
@@ -88,4 +88,4 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// One string or number of a message; numbers get their shortest form that reads back to the same
 /// value. It is a value of few words, so that composing a message costs its caller little code.
@@ -50,6 +50,6 @@ std::string shapeText(std::span<const int64_t> shape);
 /// The candidate that was most likely meant, or "" when none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

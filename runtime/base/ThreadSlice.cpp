@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 void preferShortSlices() {
   constexpr uint64_t shortest = 100'000; // ns; the kernel takes no less
@@ -27,4 +27,4 @@ void preferShortSlices() {
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CORE_THREADSLICE_H
 #define RUNTIME_CORE_THREADSLICE_H
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// For a thread that works a little and often, beside others that never sleep: the calling one's
 /// time slices become as short as the kernel has them, and in return it does not wait for others'
@@ -10,6 +10,6 @@ namespace gradc {
 /// effect where the kernel has one length for all (Linux before 6.12) or does not let us.
 void preferShortSlices();
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <unistd.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Waiting spins for a while before it sleeps, because waking a thread costs a thousand times more
 /// than a barrier between running ones; but only where every thread has a CPU of its own, and
@@ -73,6 +73,6 @@ private:
   std::vector<std::thread> workers;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

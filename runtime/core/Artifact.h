@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when
 /// it is opened (magic, version, bounds of every range, hash), so that access needs no checks.
@@ -44,6 +44,6 @@ private:
   size_t mappingBytes = 0;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 
@@ -447,4 +447,6 @@ bool Checker::checkPackEntries(const Level &level) {
 
 } // namespace
 
-Status gradc::checkArtifact(std::span<const std::byte> blob) { return Checker(blob).check(); }
+Status gradc::runtime::checkArtifact(std::span<const std::byte> blob) {
+  return Checker(blob).check();
+}

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <span>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Magic, version, size, hash; then every range, index, string and slice. What the kernel images
 /// contain is not checked: an artifact is code, run only those that you trust.
 Status checkArtifact(std::span<const std::byte> blob);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -5,11 +5,11 @@
 
 #include <new>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 static thread_local std::string lastError;
 
-gradc_status gradc::recordStatus(const Status &status) {
+gradc_status gradc::runtime::recordStatus(const Status &status) {
   if (!status.ok())
     lastError = status.message();
   return gradc_status(status.code());
@@ -30,8 +30,8 @@ static Status checkLabels(std::string_view port, const void *values, size_t byte
   return {};
 }
 
-Status gradc::checkInputs(const Artifact &artifact, const gradc_artifact_entry &entry,
-                          std::span<const void *const> inputs) {
+Status gradc::runtime::checkInputs(const Artifact &artifact, const gradc_artifact_entry &entry,
+                                   std::span<const void *const> inputs) {
   auto ports = artifact.elements<gradc_artifact_port>(entry.inputs);
   for (size_t i = 0; i < std::min(ports.size(), inputs.size()); ++i) {
     const gradc_artifact_tensor &tensor = ports[i].tensor;

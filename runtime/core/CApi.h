@@ -12,20 +12,20 @@
 #include <exception>
 
 struct gradc_model {
-  std::shared_ptr<const gradc::Artifact> artifact;
+  std::shared_ptr<const gradc::runtime::Artifact> artifact;
 };
 
 struct gradc_session {
-  std::shared_ptr<const gradc::Artifact> artifact;
-  std::unique_ptr<gradc::Session> session;
+  std::shared_ptr<const gradc::runtime::Artifact> artifact;
+  std::unique_ptr<gradc::runtime::Session> session;
   std::span<const gradc_artifact_entry> entries;
   const gradc_artifact_entry *begun = nullptr; // by gradc_begin
-  gradc::NonFinite nonFinite;                  // strings that gradc_find_non_finite handed out
+  gradc::runtime::NonFinite nonFinite;         // strings that gradc_find_non_finite handed out
   int64_t step = 0;
   uint64_t seed = 0;
 };
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Keeps a failure's message for gradc_last_error.
 gradc_status recordStatus(const Status &status);
@@ -69,6 +69,6 @@ inline const char *orEmpty(const char *text) { return text ? text : ""; }
 Status checkInputs(const Artifact &artifact, const gradc_artifact_entry &entry,
                    std::span<const void *const> inputs);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

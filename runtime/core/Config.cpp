@@ -3,7 +3,7 @@
 
 #include "runtime/core/Artifact.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 Config Config::job(const Artifact &artifact) {
   auto values = artifact.elements<gradc_artifact_value>(artifact.header().job);
@@ -72,4 +72,4 @@ std::string_view Config::string(std::string_view name, std::string_view fallback
   return found && found.value().kind == GRADC_VALUE_STRING ? found.string() : fallback;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

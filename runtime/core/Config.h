@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class Artifact;
 
@@ -45,6 +45,6 @@ private:
   uint32_t index = 0;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

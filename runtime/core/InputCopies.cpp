@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static Status noMemory(uint64_t bytes) {
   return Status(Code::doesNotFit, text("no memory for a copy of an input (", bytes, " bytes)"));
@@ -68,4 +68,4 @@ Status InputCopies::copyAhead(uint32_t input, const void *host, StagedInputs sta
   return status;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -6,7 +6,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/include/gradc/artifact.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Two of each input, made when they are needed: for the run that begins, and for the next. Small
 /// ones, as the learning rate is, lie side by side, and one copy brings them all.
@@ -40,6 +40,6 @@ private:
   DeviceMemory smallCopy;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

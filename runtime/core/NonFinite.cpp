@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 
@@ -31,7 +31,8 @@ std::optional<BadElement> scan(std::span<const std::byte> bytes, Bits exponent) 
 
 } // namespace
 
-std::optional<BadElement> gradc::firstNonFinite(std::span<const std::byte> bytes, uint32_t dtype) {
+std::optional<BadElement> gradc::runtime::firstNonFinite(std::span<const std::byte> bytes,
+                                                         uint32_t dtype) {
   switch (dtype) {
   case GRADC_F32:
     return scan<uint32_t>(bytes, 0x7f800000u);
@@ -46,8 +47,8 @@ std::optional<BadElement> gradc::firstNonFinite(std::span<const std::byte> bytes
   }
 }
 
-Result<NonFinite> gradc::findNonFinite(Session &session, const gradc_artifact_entry &entry,
-                                       std::span<const void *const> inputs) {
+Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_artifact_entry &entry,
+                                                std::span<const void *const> inputs) {
   if (Status begun = session.begin(entry, inputs); !begun.ok())
     return begun;
   const Artifact &from = session.artifact();

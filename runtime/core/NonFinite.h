@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class Session;
 
@@ -35,6 +35,6 @@ struct NonFinite {
 Result<NonFinite> findNonFinite(Session &session, const gradc_artifact_entry &entry,
                                 std::span<const void *const> inputs);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

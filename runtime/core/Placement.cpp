@@ -2,7 +2,7 @@
 #include "runtime/core/Placement.h"
 #include "runtime/base/Text.h"
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 
@@ -32,8 +32,9 @@ bool isCuda(std::string_view level) { return level.starts_with("cuda:"); }
 
 } // namespace
 
-Result<Placement> gradc::placeOnHost(const Artifact &artifact, const SessionOptions &options,
-                                     const std::string &whyNotGpu) {
+Result<Placement> gradc::runtime::placeOnHost(const Artifact &artifact,
+                                              const SessionOptions &options,
+                                              const std::string &whyNotGpu) {
   std::string note = whyNotGpu.empty() ? "" : "the GPU is not used: " + whyNotGpu;
   auto host = createHostDevice(options.threads);
   if (!host)
@@ -45,7 +46,8 @@ Result<Placement> gradc::placeOnHost(const Artifact &artifact, const SessionOpti
   return Placement{std::move(*host), *level, std::move(note)};
 }
 
-Result<Placement> gradc::placeSession(const Artifact &artifact, const SessionOptions &options) {
+Result<Placement> gradc::runtime::placeSession(const Artifact &artifact,
+                                               const SessionOptions &options) {
   bool cuda = false, cpu = false;
   for (const gradc_artifact_level &level : artifact.levels())
     (isCuda(artifact.string(level.name)) ? cuda : cpu) = true;

@@ -5,7 +5,7 @@
 #include "runtime/core/Session.h"
 #include "runtime/device/Device.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Where a session runs.
 struct Placement {
@@ -22,6 +22,6 @@ Result<Placement> placeSession(const Artifact &artifact, const SessionOptions &o
 Result<Placement> placeOnHost(const Artifact &artifact, const SessionOptions &options,
                               const std::string &whyNotGpu = "");
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

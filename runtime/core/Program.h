@@ -5,7 +5,7 @@
 #include "runtime/core/Artifact.h"
 #include "runtime/device/Device.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Where an entry's spaces lie. Kernels and state buffers are in the level's order.
 struct Spaces {
@@ -55,6 +55,6 @@ private:
   std::vector<Launch> launchList;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

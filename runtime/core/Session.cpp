@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

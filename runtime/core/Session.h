@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class Device;
 class Program;
@@ -95,6 +95,6 @@ public:
   virtual std::span<std::byte> slice(const gradc_artifact_slice &slice) = 0;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// What one call of `Session::stage` brought to the device.
 struct StagedInputs {
@@ -12,6 +12,6 @@ struct StagedInputs {
   bool operator==(const StagedInputs &) const = default;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

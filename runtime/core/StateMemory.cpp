@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 const gradc_artifact_entry *StateMemory::findEntry(const char *what, uint32_t state) const {
   std::string name = text(what, ':', artifact.string(artifact.states()[state].tensor.name));
@@ -99,4 +99,4 @@ Status StateMemory::reset(bool onlyConstants) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

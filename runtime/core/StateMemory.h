@@ -8,7 +8,7 @@
 
 #include <functional>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Values are row-major outside; inside, a state lies as the level's kernels want it, and entries
 /// of the level pack and unpack it.
@@ -54,6 +54,6 @@ private:
   std::vector<Storage> storage; // one a state
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Rows by number. Immutable: any thread may read, each with a scratch of its own.
 class Table {
@@ -189,6 +189,6 @@ public:
   virtual Batch allocate() const = 0;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

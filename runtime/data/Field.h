@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// One column: the type and shape of a row.
 struct Field {
@@ -46,6 +46,6 @@ struct Demand {
   int64_t classes = 0;        ///< labels: valid values are [0, classes); 0: not labels
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class Random {
 public:
@@ -68,6 +68,6 @@ private:
   int used = 4;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static constexpr std::align_val_t alignment{64};
 
@@ -51,4 +51,4 @@ Result<std::byte *> Output::room(std::span<const int64_t> shape) {
   return room;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

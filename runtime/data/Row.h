@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Rows by their numbers, and the epoch that they are read in: all that a stage's result may depend
 /// on.
@@ -93,6 +93,6 @@ private:
   Value result;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -229,4 +229,4 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   return makeBatches(std::move(pipeline.table), *pipeline.rule, std::move(options));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

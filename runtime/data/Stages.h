@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// An array with its first dimension, the rows, split off.
 struct SourceArray {
@@ -127,6 +127,6 @@ makeInterleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block);
 Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
                                                    const BatchRule &rule, LoaderOptions options);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 Status Table::read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const {
   const Field &wanted = fields()[field];
@@ -28,4 +28,4 @@ std::string Table::describe(size_t field) const {
 
 std::string Table::describeRow(int64_t row) const { return text("row ", row, " of ", origin()); }
 
-} // namespace gradc
+} // namespace gradc::runtime

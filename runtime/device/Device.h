@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Loaded kernel code. Lives as long as anything may launch from it.
 class Image {
@@ -151,6 +151,6 @@ Result<std::unique_ptr<Device>> createHostDevice(int threads);
 /// in programs that are linked without GPUs (gradc_cuda).
 __attribute__((weak)) Result<std::unique_ptr<Device>> createCudaDevice();
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <xmmintrin.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 
@@ -191,13 +191,13 @@ void HostDevice::runShare(const Launch &launch, std::span<WorkShare> row, unsign
 
 } // namespace
 
-void gradc::launchHere(std::span<const Launch> launches) {
+void gradc::runtime::launchHere(std::span<const Launch> launches) {
   DefaultFloatingPoint guard;
   for (const Launch &launch : launches)
     call(launch, 0, launch.units);
 }
 
-Result<std::unique_ptr<Device>> gradc::createHostDevice(int threads) {
+Result<std::unique_ptr<Device>> gradc::runtime::createHostDevice(int threads) {
   auto team = ThreadTeam::create(threads == 0 ? int(ThreadTeam::availableCpus()) : threads);
   if (!team)
     return team.status();

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 
@@ -57,7 +57,7 @@ int openTemporaryFile() {
 
 } // namespace
 
-Result<std::unique_ptr<Image>> gradc::openElfImage(std::span<const std::byte> code) {
+Result<std::unique_ptr<Image>> gradc::runtime::openElfImage(std::span<const std::byte> code) {
   if (code.size() < sizeof(Elf64_Ehdr) || std::memcmp(code.data(), ELFMAG, SELFMAG) != 0)
     return Status::invalid("the kernel image is not an ELF object");
   std::string reason;

@@ -4,11 +4,11 @@
 
 #include "runtime/device/Device.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Opens an ELF shared object that lies in memory; it needs no file that stays behind.
 Result<std::unique_ptr<Image>> openElfImage(std::span<const std::byte> code);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

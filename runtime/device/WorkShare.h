@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Units [begin, end) of a launch.
 struct UnitRange {
@@ -56,6 +56,6 @@ private:
   std::atomic<uint64_t> left{0};
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -218,4 +218,4 @@ Status Checkpoint::restore(Session &session) const {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

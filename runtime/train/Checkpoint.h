@@ -7,7 +7,7 @@
 #include "runtime/data/Stages.h"
 #include "runtime/data/source/MappedFile.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Where a training stands.
 struct TrainPosition {
@@ -58,6 +58,6 @@ private:
   std::vector<State> theStates;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static constexpr std::string_view prefix = "step-", extension = ".ckpt";
 
@@ -105,4 +105,4 @@ void CheckpointFolder::prune(int64_t newest, int64_t keep) const {
   }
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

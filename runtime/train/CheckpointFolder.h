@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class CheckpointFolder {
 public:
@@ -34,6 +34,6 @@ private:
   std::string path;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

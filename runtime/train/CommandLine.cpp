@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -160,4 +160,4 @@ std::string helpText(std::string_view program) {
   return out;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/train/Trainer.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct CommandLine {
   TrainOptions options;
@@ -17,6 +17,6 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments);
 /// What --help prints.
 std::string helpText(std::string_view program);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

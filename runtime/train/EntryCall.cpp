@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static std::span<const gradc_artifact_port> portsOf(const Artifact &artifact, gradc_range range) {
   return artifact.elements<gradc_artifact_port>(range);
@@ -113,4 +113,4 @@ Status EntryCall::finish() {
   return status;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <deque>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// What the step takes besides data.
 struct StepScalars {
@@ -42,7 +42,9 @@ public:
   /// Between them: brings what the next run reads of its batch.
   Result<StagedInputs> stage(const Batch &next);
   /// Replays the last run.
-  Result<NonFinite> findNonFinite() { return gradc::findNonFinite(session, entry, inputs); }
+  Result<NonFinite> findNonFinite() {
+    return gradc::runtime::findNonFinite(session, entry, inputs);
+  }
 
   float loss() const { return theLoss; }
   std::optional<float> gradientNorm() const {
@@ -81,6 +83,6 @@ private:
   std::vector<Metric> theMetrics;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Writes the transpose of a row-major matrix.
 static void transpose(const std::byte *in, std::byte *out, size_t rows, size_t columns,
@@ -45,4 +45,4 @@ Status exportOnnx(Session &session, const std::string &path) {
   return file.commit();
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

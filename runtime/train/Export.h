@@ -4,12 +4,12 @@
 
 #include "runtime/core/Session.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Writes the ONNX model that was compiled, its initializers replaced by the session's states.
 /// Atomic.
 Status exportOnnx(Session &session, const std::string &path);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

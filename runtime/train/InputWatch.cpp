@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static constexpr double worthAWarning = 0.05;
 static constexpr double worthAJudgement = 250; // milliseconds
@@ -129,4 +129,4 @@ void InputWatch::finish(int64_t step, Iterator &iterator) {
                         skipped ? text("; ", skipped, " rows skipped") : std::string()));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

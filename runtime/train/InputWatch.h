@@ -7,7 +7,7 @@
 #include "runtime/train/Log.h"
 #include "runtime/train/Progress.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// What holds the steps back, and what to do: "steps wait 43% of their time for input: ...". Empty
 /// where nothing is to be said.
@@ -46,6 +46,6 @@ private:
   int64_t skipped = 0, complaints = 0;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "runtime/base/Text.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// The defaults are those of training.proto.
 double optimizerRate(Config optimizer) {
@@ -66,4 +66,4 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   return job;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct Job {
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
@@ -36,6 +36,6 @@ struct Job {
 /// The learning rate of the spec's optimizer block, or the default of its kind.
 double optimizerRate(Config optimizer);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

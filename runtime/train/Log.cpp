@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 LogLine::LogLine(std::string &out, std::string_view event) : out(out) {
   out += "{\"event\":\"";
@@ -114,4 +114,4 @@ Status Log::flush() {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// A line under way: {"event":"eval","epoch":1,...}. JSON has no NaN and no infinity: such a number
 /// is null, and a field NAME_is says which it was.
@@ -52,6 +52,6 @@ private:
   double waiting = 0; // milliseconds of the steps in the buffer
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static double millisecondsBetween(Progress::Clock::time_point from,
                                   Progress::Clock::time_point to) {
@@ -342,4 +342,4 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   return Status::error(std::move(message));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

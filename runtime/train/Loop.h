@@ -13,7 +13,7 @@
 
 #include <optional>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class Loop {
 public:
@@ -75,6 +75,6 @@ private:
   TrainSummary summary;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <cstdio>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -68,4 +68,4 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact)
   return summary->signal ? 128 + summary->signal : 0;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

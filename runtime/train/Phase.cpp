@@ -6,7 +6,7 @@
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/train/PhaseWalk.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 Result<Phase> Phase::make(Session &session, std::string_view name, Config data, const Job &job) {
   const gradc_artifact_entry *entry = session.findEntry(name);
@@ -85,4 +85,4 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
   return sums;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -6,7 +6,7 @@
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Job.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct Phase {
   Session *session = nullptr; ///< outlives it
@@ -23,6 +23,6 @@ struct Phase {
 /// Means over the rows of a data set: the loss first, then the metrics.
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

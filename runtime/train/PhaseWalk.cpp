@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace gradc {
+namespace gradc::runtime {
 
 Status PhaseWalk::restore(Position position) {
   at = position;
@@ -49,4 +49,4 @@ Status PhaseWalk::fetchAhead() {
   return status.code() == Code::doesNotFit ? Status() : status;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

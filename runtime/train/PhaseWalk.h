@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Where the device computes beside the host, the next batch is fetched and copied there while it
 /// does.
@@ -45,6 +45,6 @@ private:
   double heldSeconds = 0;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

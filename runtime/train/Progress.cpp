@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 std::string shortCount(double value) {
   const char *unit = "";
@@ -76,4 +76,4 @@ void Progress::write(const std::string &bytes) const {
   [[maybe_unused]] ssize_t ignored = ::write(descriptor, bytes.data(), bytes.size());
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class Progress {
 public:
@@ -40,6 +40,6 @@ private:
 /// "508k"
 std::string shortCount(double value);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -13,7 +13,7 @@ void __verbose_terminate_handler() { std::abort(); }
 } // namespace __gnu_cxx
 #endif
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 static Result<std::shared_ptr<Artifact>> openOwnArtifact() {
   auto path = findOwnFile();

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static constexpr size_t blockBytes = size_t(1) << 16;
 
@@ -130,4 +130,4 @@ Status Trace::close() {
   return failure;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

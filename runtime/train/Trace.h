@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Complete ("X") events in microseconds since the trace was opened; those that lie
 /// within another one's time are drawn below it.
@@ -53,6 +53,6 @@ private:
   std::unordered_map<const gradc_artifact_entry *, std::vector<std::string>> descriptions;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

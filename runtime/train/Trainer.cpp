@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <sys/stat.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// The checkpoint that `resume` means: a file, the newest of a folder, or of the job's folder.
 static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &job) {
@@ -82,4 +82,4 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
   return (*loop)->run();
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

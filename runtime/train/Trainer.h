@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct Metric {
   std::string name;
@@ -71,6 +71,6 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
 /// The command line of a compiled trainer; returns its exit code.
 int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

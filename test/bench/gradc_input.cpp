@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

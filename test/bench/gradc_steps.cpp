@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

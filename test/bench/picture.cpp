@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 int main(int argc, char **argv) {
   constexpr int rounds = 30;
@@ -29,12 +29,13 @@ int main(int argc, char **argv) {
         return 1;
       }
       Status status;
-      decoded += bench::timeOf([&] { status = decodePicture((*file)->bytes(), {}, picture); });
+      decoded +=
+          gradc::bench::timeOf([&] { status = decodePicture((*file)->bytes(), {}, picture); });
       if (!status.ok()) {
         std::fprintf(stderr, "'%s' %s\n", argv[i], status.message().c_str());
         return 1;
       }
-      resampled += bench::timeOf([&] {
+      resampled += gradc::bench::timeOf([&] {
         Taps rows = Taps::resize(picture.height, side, Filter::bilinear, true),
              columns = Taps::resize(picture.width, side, Filter::bilinear, true);
         resampler.run(picture.view(), rows, columns, 0, {},

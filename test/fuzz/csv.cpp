@@ -1,7 +1,7 @@
 // Any bytes as a CSV table. The first one chooses what is asked of it.
 #include "runtime/data/source/CsvReader.h"
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)

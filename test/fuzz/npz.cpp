@@ -2,7 +2,7 @@
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/ZipArchive.h"
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::span<const std::byte> bytes(reinterpret_cast<const std::byte *>(data), size);

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::span file(reinterpret_cast<const std::byte *>(data), size);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 static void readExample(std::span<const std::byte> example) {
   for (const char *name : {"image", "box", "label", ""}) {

@@ -12,6 +12,7 @@
 using mlir::grad::HostTensor;
 
 namespace gradc {
+using namespace runtime;
 namespace {
 
 /// A line of /proc/self/status in bytes; 0: not there.

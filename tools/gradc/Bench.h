@@ -37,9 +37,10 @@ struct BenchResult {
 
 /// `open` gives the artifact, which is part of the start-up. Measures the training step where there
 /// is a job, on its data, or on random inputs where that is not there; else the forward pass.
-Result<BenchResult> measure(mlir::MLIRContext &context,
-                            std::function<Result<std::shared_ptr<Artifact>>()> open,
-                            const BenchOptions &options);
+runtime::Result<BenchResult>
+measure(mlir::MLIRContext &context,
+        std::function<runtime::Result<std::shared_ptr<runtime::Artifact>>()> open,
+        const BenchOptions &options);
 
 } // namespace gradc
 

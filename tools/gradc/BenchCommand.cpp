@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 namespace gradc {
+using namespace runtime;
 namespace {
 
 struct Settings {

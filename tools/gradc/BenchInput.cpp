@@ -8,6 +8,7 @@
 #include <chrono>
 
 namespace gradc {
+using namespace runtime;
 
 using Clock = std::chrono::steady_clock;
 

@@ -12,12 +12,13 @@ struct InputBenchResult {
   double open = 0;      ///< seconds until the data set was there
   double firstRate = 0; ///< rows a second in the first epoch, or what of it there was time for
   double laterRate = 0; ///< behind it; 0: there was no time
-  InputReport report;
+  runtime::InputReport report;
 };
 
 /// Takes the batches of the training data for about so many seconds, one epoch after the other, and
 /// does nothing with them.
-Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> artifact, double seconds);
+runtime::Result<InputBenchResult> measureInput(std::shared_ptr<const runtime::Artifact> artifact,
+                                               double seconds);
 
 } // namespace gradc
 

@@ -12,6 +12,7 @@
 using namespace mlir;
 
 namespace gradc {
+using namespace runtime;
 
 void CompileArguments::add(CLI::App &command, const char *what) {
   command.add_option("file", file, what)->required();

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 namespace gradc {
+using namespace runtime;
 namespace {
 
 struct Settings {

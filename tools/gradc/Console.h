@@ -10,6 +10,11 @@
 
 namespace gradc {
 
+// Exit codes and errors are the runtime's, in the tools as in what they compile.
+using runtime::Code;
+using runtime::Result;
+using runtime::Status;
+
 /// Prints MLIR's diagnostics for a person, for as long as it lives.
 class Console {
 public:

@@ -17,6 +17,7 @@
 #include <thread>
 
 namespace gradc {
+using namespace runtime;
 namespace {
 
 /// What stands behind a key in a file of /proc; "unknown" where it does not.
@@ -60,7 +61,7 @@ void printLibrary(const Library &library) {
 }
 
 /// A library of CUDA's whose calls an artifact may have: its version and the one that is needed.
-void printCudaLibrary(cuda::Library &&library, const char *howToGet) {
+void printCudaLibrary(runtime::cuda::Library &&library, const char *howToGet) {
   Status opened = library.open();
   std::string found =
       opened.ok()
@@ -83,7 +84,7 @@ int doctor() {
   std::string problem;
   fmt::print("levels\n");
   auto gpu = createCudaDevice();
-  std::string ptxas = cuda::findTool("ptxas");
+  std::string ptxas = gradc::cuda::findTool("ptxas");
   for (const mlir::exec::Level &level : mlir::exec::levels()) {
     const Device *runsOn = !level.isCuda() ? device->get() : gpu ? gpu->get() : nullptr;
     bool runs = runsOn && runsOn->executes(level.name);
@@ -118,11 +119,11 @@ int doctor() {
   for (const Library &library : libraries)
     printLibrary(library);
   printCudaLibrary(
-      cuda::CublasLt(),
+      runtime::cuda::CublasLt(),
       "it comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads; where it is "
       "elsewhere, GRADC_LIBCUBLASLT names its file");
   printCudaLibrary(
-      cuda::Cudnn(),
+      runtime::cuda::Cudnn(),
       "it is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads; where it "
       "is elsewhere, GRADC_LIBCUDNN names its file");
   std::fflush(stdout); // what is wrong comes last

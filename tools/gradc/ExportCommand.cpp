@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 
 namespace gradc {
+using namespace runtime;
 namespace {
 
 struct Settings {

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 namespace gradc {
+using namespace runtime;
 namespace {
 
 constexpr const char *roleNames[] = {"data",          "learning_rate", "step", "counter",

@@ -12,6 +12,7 @@
 #include <cstring>
 
 using namespace gradc;
+using namespace gradc::runtime;
 
 static std::string explainExtra(const CLI::App &command) {
   std::vector<std::string> remaining = command.remaining(/*recurse=*/true), known;

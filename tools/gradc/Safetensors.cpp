@@ -12,10 +12,10 @@ namespace gradc {
 
 /// The format's names are ours in capitals: "F32", "BF16", "BOOL".
 static std::string dtypeName(gradc_dtype dtype) {
-  return llvm::StringRef(findDataType(dtype)->name).upper();
+  return llvm::StringRef(runtime::findDataType(dtype)->name).upper();
 }
 
-Status writeSafetensors(const std::string &path, std::span<const NamedArray> arrays) {
+runtime::Status writeSafetensors(const std::string &path, std::span<const NamedArray> arrays) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   uint64_t offset = 0;
   for (const NamedArray &array : arrays) {
@@ -33,14 +33,14 @@ Status writeSafetensors(const std::string &path, std::span<const NamedArray> arr
   for (const NamedArray &array : arrays)
     parts.emplace_back(reinterpret_cast<const char *>(array.bytes.data()), array.bytes.size());
   if (auto error = writeFile(path, parts, /*executable=*/false))
-    return Status::error("cannot write " + path + ": " + llvm::toString(std::move(error)));
+    return runtime::Status::error("cannot write " + path + ": " + llvm::toString(std::move(error)));
   return {};
 }
 
-Result<std::vector<SafetensorsEntry>> readSafetensorsHeader(std::string_view file,
-                                                            const std::string &path) {
+runtime::Result<std::vector<SafetensorsEntry>> readSafetensorsHeader(std::string_view file,
+                                                                     const std::string &path) {
   auto broken = [&](const std::string &why) {
-    return Status::error(path + " is not a safetensors file: " + why);
+    return runtime::Status::error(path + " is not a safetensors file: " + why);
   };
   uint64_t size = 0;
   if (file.size() < 8)

@@ -20,7 +20,7 @@ struct NamedArray {
 };
 
 /// Whole or not at all.
-Status writeSafetensors(const std::string &path, std::span<const NamedArray> arrays);
+runtime::Status writeSafetensors(const std::string &path, std::span<const NamedArray> arrays);
 
 /// What a header lists.
 struct SafetensorsEntry {
@@ -29,8 +29,8 @@ struct SafetensorsEntry {
   uint64_t bytes = 0;
 };
 /// `file`: all of its bytes. `path`: for messages.
-Result<std::vector<SafetensorsEntry>> readSafetensorsHeader(std::string_view file,
-                                                            const std::string &path);
+runtime::Result<std::vector<SafetensorsEntry>> readSafetensorsHeader(std::string_view file,
+                                                                     const std::string &path);
 
 } // namespace gradc
 

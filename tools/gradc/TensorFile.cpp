@@ -27,15 +27,15 @@ static std::string descr(Type t) {
   return fmt::format("{}{}{}", bytes == 1 ? '|' : '<', kind, bytes);
 }
 
-static Result<HostTensor> readTensorProto(MLIRContext &context, StringRef bytes,
-                                          const std::string &path) {
+static runtime::Result<HostTensor> readTensorProto(MLIRContext &context, StringRef bytes,
+                                                   const std::string &path) {
   onnx::TensorProto proto;
   if (!proto.ParseFromArray(bytes.data(), int(bytes.size())))
-    return Status::error(path + " is not an ONNX tensor (TensorProto)");
+    return runtime::Status::error(path + " is not an ONNX tensor (TensorProto)");
   Type element = elementType(context, proto.data_type());
   if (!element)
-    return Status::invalid(path + ": element type " + dataTypeName(proto.data_type()) +
-                           " is not supported");
+    return runtime::Status::invalid(path + ": element type " + dataTypeName(proto.data_type()) +
+                                    " is not supported");
   std::string problem;
   ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
     problem += (problem.empty() ? "" : "; ") + diagnostic.str();
@@ -43,27 +43,27 @@ static Result<HostTensor> readTensorProto(MLIRContext &context, StringRef bytes,
   });
   Location where = FileLineColLoc::get(&context, path, 0, 0);
   if (failed(inlineExternalData(proto, path, where)) || failed(makeRaw(proto, context, where)))
-    return Status::invalid(path + ": " + problem);
+    return runtime::Status::invalid(path + ": " + problem);
   SmallVector<int64_t> shape(proto.dims().begin(), proto.dims().end());
   const std::string &raw = proto.raw_data();
   return HostTensor(RankedTensorType::get(shape, element), ArrayRef(raw.data(), raw.size()));
 }
 
-Result<HostTensor> readTensor(MLIRContext &context, const std::string &path) {
+runtime::Result<HostTensor> readTensor(MLIRContext &context, const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
-    return Status::error(path + ": " + file.getError().message());
+    return runtime::Status::error(path + ": " + file.getError().message());
   StringRef bytes = (*file)->getBuffer();
   if (StringRef(path).ends_with(".pb"))
     return readTensorProto(context, bytes, path);
-  auto header = parseNpy(std::as_bytes(std::span(bytes.data(), bytes.size())), path);
+  auto header = runtime::parseNpy(std::as_bytes(std::span(bytes.data(), bytes.size())), path);
   if (!header)
     return header.status();
   auto type = tensorType(context, header->dtype, header->shape);
   return HostTensor(type, ArrayRef(bytes.data() + header->dataOffset, header->dataBytes));
 }
 
-Status writeTensor(const HostTensor &tensor, const std::string &path) {
+runtime::Status writeTensor(const HostTensor &tensor, const std::string &path) {
   std::string shape;
   for (int64_t size : tensor.getShape())
     shape += std::to_string(size) + ", ";
@@ -78,7 +78,7 @@ Status writeTensor(const HostTensor &tensor, const std::string &path) {
   if (auto error =
           writeFile(path, {StringRef(prefix, 10), header, StringRef(data.data(), data.size())},
                     /*executable=*/false))
-    return Status::error("cannot write " + path + ": " + llvm::toString(std::move(error)));
+    return runtime::Status::error("cannot write " + path + ": " + llvm::toString(std::move(error)));
   return {};
 }
 

@@ -8,9 +8,10 @@
 namespace gradc {
 
 /// By its ending: .pb is a TensorProto, anything else .npy.
-Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context, const std::string &path);
+runtime::Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context,
+                                                   const std::string &path);
 /// As .npy.
-Status writeTensor(const mlir::grad::HostTensor &tensor, const std::string &path);
+runtime::Status writeTensor(const mlir::grad::HostTensor &tensor, const std::string &path);
 
 } // namespace gradc
 

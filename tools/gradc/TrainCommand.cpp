@@ -6,6 +6,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace gradc {
+using namespace runtime;
 
 int runTrain(int argc, char **argv) {
   if (argc < 2 || argv[1][0] == '-') {

@@ -35,7 +35,7 @@ int print(llvm::ArrayRef<GradientCheck> gradients) {
 bool machineRuns(const mlir::exec::Level &level) {
   if (!level.isCuda())
     return mlir::exec::runsHere(level);
-  auto gpu = createCudaDevice();
+  auto gpu = runtime::createCudaDevice();
   return gpu && (*gpu)->executes(level.name);
 }
 

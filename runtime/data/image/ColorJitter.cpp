@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -64,4 +64,4 @@ Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Fi
       std::make_unique<ColorJitter>(before, reach, static_cast<float>(limit)));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

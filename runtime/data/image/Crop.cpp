@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -78,4 +78,4 @@ Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Fie
   return make(config, before, true);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

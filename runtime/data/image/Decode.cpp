@@ -6,9 +6,9 @@
 #include <cstring>
 
 /// Defined by the decoders' objects: linking them in is what makes a program decode.
-extern "C" __attribute__((weak)) const gradc::PictureDecoders *gradc_picture_decoders();
+extern "C" __attribute__((weak)) const gradc::runtime::PictureDecoders *gradc_picture_decoders();
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -63,4 +63,4 @@ Status checkPictureSize(const PictureSize &size, const DecodeOptions &options) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

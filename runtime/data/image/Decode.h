@@ -7,7 +7,7 @@
 
 #include <span>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct DecodeOptions {
   int64_t channels = 3; ///< of the result: 0 (as the file has them), 1, 3, or 4 (PNG)
@@ -53,6 +53,6 @@ struct PictureDecoders {
 /// For decoders: refuses sizes that are absurd.
 Status checkPictureSize(const PictureSize &size, const DecodeOptions &options);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

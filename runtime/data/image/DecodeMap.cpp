@@ -3,7 +3,7 @@
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/transform/Transform.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -60,4 +60,4 @@ Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &
   return std::unique_ptr<const Transform>(std::make_unique<DecodeMap>(before.name, options));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

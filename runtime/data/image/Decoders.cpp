@@ -1,9 +1,10 @@
 // What a program that links the decoders finds.
 #include "runtime/data/image/Decoders.h"
 
-extern "C" const gradc::PictureDecoders *gradc_picture_decoders();
-const gradc::PictureDecoders *gradc_picture_decoders() {
-  static constexpr gradc::PictureDecoders decoders = {gradc::decodeJpeg, gradc::decodePng,
-                                                      gradc::readJpegSize, gradc::readPngSize};
+extern "C" const gradc::runtime::PictureDecoders *gradc_picture_decoders();
+const gradc::runtime::PictureDecoders *gradc_picture_decoders() {
+  static constexpr gradc::runtime::PictureDecoders decoders = {
+      gradc::runtime::decodeJpeg, gradc::runtime::decodePng, gradc::runtime::readJpegSize,
+      gradc::runtime::readPngSize};
   return &decoders;
 }

@@ -4,7 +4,7 @@
 
 #include "runtime/data/image/Decode.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
 Result<PictureSize> readJpegSize(std::span<const std::byte> file);
@@ -12,6 +12,6 @@ Result<PictureSize> readJpegSize(std::span<const std::byte> file);
 Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
 Result<PictureSize> readPngSize(std::span<const std::byte> file);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -2,7 +2,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -41,4 +41,4 @@ Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field &be
       std::make_shared<Flip>(static_cast<float>(chances[0]), static_cast<float>(chances[1])));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

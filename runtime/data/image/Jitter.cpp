@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -80,4 +80,4 @@ void jitterColors(const JitterReach &reach, Random &random, float *pixels, int64
   }
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// One adjustment of colors, as torchvision defines it.
 enum class Adjustment {
@@ -30,6 +30,6 @@ using JitterReach = std::array<float, 4>;
 void jitterColors(const JitterReach &reach, Random &random, float *pixels, int64_t count,
                   int64_t channels, float limit);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

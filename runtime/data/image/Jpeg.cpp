@@ -9,7 +9,7 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -179,4 +179,4 @@ Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options,
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -63,4 +63,4 @@ Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Fiel
                        config.boolean("channels_first", true));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

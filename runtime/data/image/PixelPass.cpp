@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -121,4 +121,4 @@ Result<std::unique_ptr<const Transform>> makePixelPass(const Field &before,
       before.dtype, std::move(result), std::move(steps), channelsFirst));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

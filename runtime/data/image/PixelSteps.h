@@ -5,7 +5,7 @@
 #include "runtime/data/image/Resample.h"
 #include "runtime/data/transform/Transform.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// What a pass will do to one picture.
 struct PixelPlan {
@@ -53,6 +53,6 @@ Result<std::unique_ptr<const Transform>> makePixelPass(const Field &before,
                                                        std::shared_ptr<const PixelStep> step,
                                                        bool channelsFirst = false);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace gradc {
+namespace gradc::runtime {
 
 inline constexpr int64_t mostChannels = 4;
 
@@ -57,6 +57,6 @@ private:
   size_t capacity = 0;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <png.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -146,4 +146,4 @@ Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, 
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

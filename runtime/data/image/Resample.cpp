@@ -8,7 +8,7 @@
 // All functions with vector arguments are inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -277,4 +277,4 @@ void Resampler::run(const PixelView &in, const Taps &rows, const Taps &columns, 
     resampleAnywhere(job);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

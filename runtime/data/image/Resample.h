@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// What happens to each value: value * scale + shift, by channel.
 struct PixelScale {
@@ -40,6 +40,6 @@ private:
   bool hasPadding = false;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -95,4 +95,4 @@ Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field &
                                                 config.boolean("antialias", true)));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

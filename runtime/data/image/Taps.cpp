@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -118,4 +118,4 @@ void Taps::pad(int64_t before, int64_t after) {
   weightList.insert(weightList.end(), size_t(after * tapCount), 0.0f);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// How a picture gets another size.
 enum class Filter {
@@ -51,6 +51,6 @@ private:
   std::vector<float> weightList;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 // What takes no longer than to hand a batch over is made by the caller.
 constexpr double worthAThread = 1e-6;
@@ -43,4 +43,4 @@ InputTuning Autotune::decide(const InputWindow &window) {
   return now;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

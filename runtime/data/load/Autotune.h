@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// What the loader uses. Whatever it is, the batches are the same.
 struct InputTuning {
@@ -41,6 +41,6 @@ private:
   InputTuning now;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 bool BatchPlanner::hasWholeBatch(size_t from) const {
   if (bad.empty())
@@ -44,4 +44,4 @@ bool BatchPlanner::plan(BatchPlan &plan) {
   return true;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -6,7 +6,7 @@
 
 #include <unordered_set>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// How a table's rows are put into batches.
 struct BatchRule {
@@ -49,6 +49,6 @@ private:
   std::unordered_set<int64_t> bad;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-namespace gradc {
+namespace gradc::runtime {
 
 void BatchRing::grow(size_t size) {
   std::rotate(slots.begin(), slots.begin() + ptrdiff_t(first), slots.end());
@@ -234,4 +234,4 @@ void BatchRing::finish(const Claim &claim, Outcome outcome) {
   std::move(outcome.bad.begin(), outcome.bad.end(), std::back_inserter(here.bad));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

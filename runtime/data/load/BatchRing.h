@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct BadRow {
   size_t index; ///< in its batch
@@ -114,6 +114,6 @@ private:
   BadRow firstBad = {};                ///< by its number in the table
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

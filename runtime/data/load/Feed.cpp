@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -138,4 +138,4 @@ Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch) 
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <thread>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -411,4 +411,4 @@ std::unique_ptr<Iterator> makeLoader(const Table &table, const BatchRule &rule, 
   return std::make_unique<Loader>(table, rule, rows, options);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

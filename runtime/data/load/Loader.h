@@ -6,7 +6,7 @@
 #include "runtime/data/load/Autotune.h"
 #include "runtime/data/load/BatchPlan.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct LoaderOptions {
   Autotune::Limits limits;         ///< no depth: batches are made when they are asked for
@@ -24,6 +24,6 @@ struct LoaderOptions {
 std::unique_ptr<Iterator> makeLoader(const Table &table, const BatchRule &rule, int64_t rows,
                                      const LoaderOptions &options);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace gradc {
+namespace gradc::runtime {
 
 int64_t Meter::now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -63,4 +63,4 @@ std::shared_ptr<const Table> withoutMeter(const std::shared_ptr<const Table> &ta
   return metered ? metered->input : nullptr;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 class Table;
 
@@ -59,6 +59,6 @@ std::shared_ptr<const Table> makeMetered(std::shared_ptr<const Table> table, uin
 /// What the scope is around; null where there is none.
 std::shared_ptr<const Table> withoutMeter(const std::shared_ptr<const Table> &table);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static constexpr int64_t fewestBatches = 16, shortest = 50'000'000, longest = 500'000'000;
 static constexpr double workAlone = 5e-3;
@@ -45,4 +45,4 @@ InputWindow TuningWindow::close(double work, double help, double waitShare, doub
   return closed;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Of the caller's thread. Times in nanoseconds, work in seconds over all threads since the start.
 class TuningWindow {
@@ -36,6 +36,6 @@ private:
   InputWindow seen;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -154,4 +154,4 @@ Status missingField(const FieldUse &use, std::string_view origin,
                             available.empty() ? "no arrays" : quotedList(available)));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

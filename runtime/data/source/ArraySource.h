@@ -5,7 +5,7 @@
 #include "runtime/data/Stages.h"
 #include "runtime/data/source/MappedFile.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Reads the .npy array in `bytes`. `what` names it in messages.
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
@@ -34,6 +34,6 @@ Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> ar
 Status missingField(const FieldUse &use, std::string_view origin,
                     std::span<const std::string> available);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -51,4 +51,4 @@ uint32_t crc32c(std::span<const std::byte> bytes) {
   return ~(hasInstruction() ? updateByInstruction : updateByTable)(~uint32_t(0), bytes);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// CRC-32 with Castagnoli's polynomial.
 uint32_t crc32c(std::span<const std::byte> bytes);
@@ -17,6 +17,6 @@ inline uint32_t maskedCrc32c(std::span<const std::byte> bytes) {
   return (crc >> 15 | crc << 17) + 0xa282ead8;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Those that a double holds exactly.
 inline constexpr double powersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -116,6 +116,6 @@ template <typename T> NumberError parseNumber(std::string_view text, T &value) {
   return NumberError::none;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -10,7 +10,7 @@
 #include <new>
 #include <numeric>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -340,4 +340,4 @@ Result<std::vector<SourceArray>> readCsv(std::span<const std::byte> bytes, std::
   return CsvReader(bytes, path, options).read(fields);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

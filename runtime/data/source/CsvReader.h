@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Columns that make a field.
 struct CsvField {
@@ -28,6 +28,6 @@ Result<std::vector<SourceArray>> readCsv(std::span<const std::byte> bytes, std::
                                          std::span<const CsvField> fields,
                                          const CsvOptions &options);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -93,4 +93,4 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 bool CsvText::skipByteOrderMark() {
   std::string_view all(at, size_t(end - at));
@@ -49,4 +49,4 @@ bool CsvText::failAt(const char *position, std::string_view message) {
   return false;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

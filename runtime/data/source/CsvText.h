@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct CsvCell {
   std::string_view text;     ///< between its quotes, where it has some
@@ -57,6 +57,6 @@ private:
   std::string_view path;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

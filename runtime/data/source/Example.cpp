@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -234,4 +234,4 @@ Status readIntegers(const ExampleFeature &feature, std::span<int64_t> out) {
                      [](Bytes list, auto take) { return forEachInteger(list, take); });
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

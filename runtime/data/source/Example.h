@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// A named list of values in an example that stays in memory.
 struct ExampleFeature {
@@ -27,6 +27,6 @@ Result<std::span<const std::byte>> readBytes(const ExampleFeature &feature);
 Status readFloats(const ExampleFeature &feature, std::span<float> out);
 Status readIntegers(const ExampleFeature &feature, std::span<int64_t> out);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

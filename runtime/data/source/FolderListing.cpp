@@ -12,7 +12,7 @@
 #include <string_view>
 #include <sys/stat.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -147,4 +147,4 @@ Result<PictureListing> readListFile(const std::string &path) {
   return listing;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct PictureListing {
   std::vector<std::string> paths; ///< below the folder
@@ -26,6 +26,6 @@ Result<PictureListing> listFolder(const std::string &folder);
 /// lines and those that begin with # are skipped.
 Result<PictureListing> readListFile(const std::string &path);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

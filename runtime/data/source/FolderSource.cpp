@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -112,4 +112,4 @@ Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

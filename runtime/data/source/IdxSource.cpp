@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -134,4 +134,4 @@ Status applyIdx(Config config, const DataContext &context, Pipeline &pipeline) {
   return applyFiles(config, context, pipeline, "the idx source", readIdx);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <zlib.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -79,4 +79,4 @@ bool canInflateTo(std::span<const std::byte> in, uint64_t size) {
   return size / mostExpansion <= in.size();
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

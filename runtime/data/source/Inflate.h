@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// What stands around the deflated bytes: nothing, or the headers and checksums of gzip.
 enum class Deflated { raw, gzip };
@@ -20,6 +20,6 @@ size_t inflateStart(std::span<const std::byte> in, std::span<std::byte> out, Def
 /// Whether so many bytes are possible at all: a bigger claim would only make us allocate.
 bool canInflateTo(std::span<const std::byte> in, uint64_t size);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &path) {
   auto failed = [&](int code) {
@@ -88,4 +88,4 @@ Status expandPath(std::string_view path, std::span<const std::string> folders,
   return Status::error(text("no data file matches '", path, "', tried ", quotedList(tried)));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// After so many bytes of batches files let go of what was read. Pages that are read anew cost a
 /// fault for 64 KB each.
@@ -41,6 +41,6 @@ Result<std::string> findFile(std::string_view path, std::span<const std::string>
 Status expandPath(std::string_view path, std::span<const std::string> folders,
                   std::vector<std::string> &files);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

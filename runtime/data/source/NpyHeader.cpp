@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -182,4 +182,4 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
   return header;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

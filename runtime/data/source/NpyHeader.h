@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct NpyHeader {
   gradc_dtype dtype = GRADC_F32;
@@ -24,6 +24,6 @@ struct NpyHeader {
 /// in messages.
 Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -3,7 +3,7 @@
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/MappedFile.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline) {
   auto read = [](std::string name, std::shared_ptr<const MappedFile> file, std::string_view what) {
@@ -12,4 +12,4 @@ Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline) {
   return applyFiles(config, context, pipeline, "the npy source", read);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/ZipArchive.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 static std::string fieldName(const ZipMember &member) {
   std::string_view name = member.name;
@@ -61,4 +61,4 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

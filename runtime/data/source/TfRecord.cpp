@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -59,4 +59,4 @@ Result<Bytes> readTfRecord(Bytes file, uint64_t offset) {
   return data;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Where the records of a file begin. A record whose header is damaged or whose data is cut off
 /// ends the list: behind it no other can be found, and reading it gives the error.
@@ -18,6 +18,6 @@ std::vector<uint64_t> indexTfRecords(std::span<const std::byte> file);
 /// The data of the record that begins there, its checksum checked. Messages don't name the record.
 Result<std::span<const std::byte>> readTfRecord(std::span<const std::byte> file, uint64_t offset);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

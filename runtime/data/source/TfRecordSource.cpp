@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -138,4 +138,4 @@ Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeli
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

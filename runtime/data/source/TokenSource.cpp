@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -112,4 +112,4 @@ Status applyTokens(Config config, const DataContext &context, Pipeline &pipeline
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

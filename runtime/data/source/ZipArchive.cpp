@@ -8,7 +8,7 @@
 #include <cstring>
 #include <zlib.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -169,4 +169,4 @@ Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_v
   return content;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct ZipMember {
   std::string name;
@@ -33,6 +33,6 @@ struct ZipContent {
 Result<ZipContent> readZip(std::span<const std::byte> archive, const ZipMember &member,
                            std::string_view what);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

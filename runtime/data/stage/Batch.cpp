@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Of a field, for so many rows: whole cache lines, so that no two buffers share one.
 static size_t bufferBytes(const Field &field, int64_t capacity) {
@@ -103,4 +103,4 @@ Status applyPrefetch(Config config, const DataContext &, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <new>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -85,4 +85,4 @@ Status applyCache(Config config, const DataContext &context, Pipeline &pipeline)
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -170,4 +170,4 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
       std::make_shared<CacheFile>(std::move(input), std::move(*file), path));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

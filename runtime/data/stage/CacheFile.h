@@ -4,7 +4,7 @@
 
 #include "runtime/data/Stages.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// The input's rows as the file has them. Where there is no such file it is made, which reads every
 /// row; a file of other rows or fields is refused.
@@ -12,6 +12,6 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
                                                    std::string_view path,
                                                    const DataContext &context);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -85,4 +85,4 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -98,4 +98,4 @@ makeInterleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block) 
   return std::shared_ptr<const Table>(std::make_shared<Interleave>(std::move(tables), block));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

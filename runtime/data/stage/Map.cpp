@@ -4,7 +4,7 @@
 #include "runtime/data/load/Meter.h"
 #include "runtime/data/transform/Transform.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -130,4 +130,4 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 Status ModelBatches::apply(Batch &batch, RowList rows, Scratch &scratch) const {
   for (const Step &step : steps) {
@@ -171,4 +171,4 @@ Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline, 
   return std::move(planner.layout);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

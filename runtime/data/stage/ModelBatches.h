@@ -5,7 +5,7 @@
 #include "runtime/data/Stages.h"
 #include "runtime/data/transform/MapModel.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct ModelBatches {
   struct Step {
@@ -33,6 +33,6 @@ Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline, 
 /// Fails where a field is not what the model asks for.
 Status checkDemand(const Demand &demand, const Field &field, const std::string &where);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

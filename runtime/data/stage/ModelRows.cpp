@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -100,4 +100,4 @@ Status applyModel(Config map, const DataContext &context, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -3,7 +3,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -68,4 +68,4 @@ Status applyRepeat(Config config, const DataContext &, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -64,4 +64,4 @@ Status applyRows(Config config, const DataContext &, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -2,7 +2,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -43,4 +43,4 @@ Status applyShard(Config config, const DataContext &, Pipeline &pipeline) {
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

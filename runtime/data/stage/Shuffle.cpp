@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -62,4 +62,4 @@ Status applyShuffle(Config config, const DataContext &context, Pipeline &pipelin
   return {};
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

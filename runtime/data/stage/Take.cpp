@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -48,4 +48,4 @@ Status applySkip(Config config, const DataContext &, Pipeline &pipeline) {
   return applySlice("skip", rows, std::min(rows, all), std::max<int64_t>(all - rows, 0), pipeline);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

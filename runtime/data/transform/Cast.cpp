@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -73,4 +73,4 @@ Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field &be
       std::make_unique<Cast>(before, to, converter, scale, offset));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -152,4 +152,4 @@ double elementAsDouble(gradc_dtype dtype, const std::byte *element) {
   return value;
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Writes cast(in[i]) * scale + offset, computed in the result's type, for `count` elements; `in`
 /// may have any alignment. Returns the index of the first value that an integer result cannot hold,
@@ -26,6 +26,6 @@ std::string_view castName(gradc_dtype dtype);
 /// The element as a number, for messages.
 double elementAsDouble(gradc_dtype dtype, const std::byte *element);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

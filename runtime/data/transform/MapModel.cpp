@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 static constexpr size_t line = 64;
 
@@ -104,4 +104,4 @@ const std::byte *ModelRun::output(size_t output) const {
       artifact.elements<gradc_artifact_port>(model.entry->outputs)[output].slice);
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace gradc {
+namespace gradc::runtime {
 
 struct MapModel {
   /// The model of a `map { model }` block; `models` may be null. `tail` finds the one for a smaller
@@ -56,6 +56,6 @@ private:
   std::byte *scalars;
 };
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -57,4 +57,4 @@ Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field &
       std::make_unique<OneHot>(std::move(result), before.dtype, classes));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

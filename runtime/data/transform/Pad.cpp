@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -77,4 +77,4 @@ Result<std::unique_ptr<const Transform>> makePad(Config config, const Field &bef
                                                                 config.boolean("truncate", false)));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

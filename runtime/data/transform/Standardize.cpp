@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -133,4 +133,4 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
       std::make_unique<Standardize>(before, places, std::move(means), std::move(scales)));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

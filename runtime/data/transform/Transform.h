@@ -6,7 +6,7 @@
 #include "runtime/data/Random.h"
 #include "runtime/data/Row.h"
 
-namespace gradc {
+namespace gradc::runtime {
 
 /// Immutable: any thread may apply it.
 class Transform {
@@ -57,6 +57,6 @@ Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Fiel
 Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field &before);
 Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field &before);
 
-} // namespace gradc
+} // namespace gradc::runtime
 
 #endif

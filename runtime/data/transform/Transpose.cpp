@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace gradc {
+namespace gradc::runtime {
 
 namespace {
 
@@ -80,4 +80,4 @@ Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Fiel
       std::move(result), std::vector<size_t>(wanted.begin(), wanted.end())));
 }
 
-} // namespace gradc
+} // namespace gradc::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/device/cuda/Driver.h"
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 /// The device's primary context, which others in this process may use, too. A session may move from
 /// thread to thread, so that whoever calls the driver enters the context first.
@@ -50,6 +50,6 @@ private:
   const Handle handle;
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

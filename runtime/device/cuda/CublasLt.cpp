@@ -3,7 +3,7 @@
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/base/Text.h"
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 namespace {
 
 /// In bytes, of every slice of a launch.
@@ -181,4 +181,4 @@ Status CublasLt::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace
   return status;
 }
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 /// As NVIDIA's cublasLt.h declares them; the same in 12 and 13.
 namespace lt {
@@ -83,6 +83,6 @@ private:
   std::vector<Symbol> symbols() override;
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

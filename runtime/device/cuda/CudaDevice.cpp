@@ -13,7 +13,7 @@
 #include <cstring>
 #include <vector>
 
-using namespace gradc;
+using namespace gradc::runtime;
 using cuda::Context;
 using cuda::Driver;
 using cuda::Handle;
@@ -384,7 +384,7 @@ Status CudaDevice::runTimed(std::span<const Launch> launches, int64_t *times) {
 
 } // namespace
 
-Result<std::unique_ptr<Device>> gradc::createCudaDevice() {
+Result<std::unique_ptr<Device>> gradc::runtime::createCudaDevice() {
   auto driver = Driver::open();
   if (!driver)
     return driver.status();

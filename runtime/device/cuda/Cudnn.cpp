@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 namespace {
 
 /// Identifiers of the tensors.
@@ -279,4 +279,4 @@ Status Cudnn::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
   return status;
 }
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda

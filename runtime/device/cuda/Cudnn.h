@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 /// As NVIDIA's cudnn_graph.h declares them; the same in all of 9.
 namespace dnn {
@@ -124,6 +124,6 @@ private:
   std::vector<Symbol> symbols() override;
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 static std::string versionOf(int number) { return text(number / 1000, '.', number % 1000 / 10); }
 
@@ -53,4 +53,4 @@ Status Driver::check(int code, const char *what) const {
 
 std::string Driver::versionText() const { return versionOf(version); }
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda

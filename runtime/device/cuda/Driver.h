@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 // As NVIDIA's cuda.h declares them; its ABI does not change.
 using Device = int;
@@ -101,6 +101,6 @@ private:
   int version = 0;
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 Status Graphs::start(std::span<const Launch> launches, Handle stream) {
   if (launches.size() < 2)
@@ -85,4 +85,4 @@ void Graphs::clear() {
     forget({entries.front().launches, 0});
 }
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda

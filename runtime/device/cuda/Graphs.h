@@ -8,7 +8,7 @@
 #include <functional>
 #include <list>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 /// The launches of entries, captured with their slices. To be called in the current context.
 class Graphs {
@@ -49,6 +49,6 @@ private:
   std::string whyNot;
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

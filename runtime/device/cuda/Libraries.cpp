@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 void Libraries::close() {
   calls.clear();
@@ -76,4 +76,4 @@ Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *con
   return prepared;
 }
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda

@@ -5,7 +5,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Library.h"
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 /// GRADC_LIBRARIES says what runs the kernels that a library could: "auto" (the default) a library
 /// where it is there, "off" the generated code, "required" a library, or it is an error.
@@ -22,6 +22,6 @@ private:
   std::vector<std::unique_ptr<LibraryCall>> calls;
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 const char *findSymbols(void *library, std::span<const Symbol> symbols) {
   for (const Symbol &symbol : symbols) {
@@ -91,4 +91,4 @@ Status Library::start() {
   return Status::error(text(path, " does not start (error ", failed, ')'));
 }
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 /// One call with all but its addresses decided.
 class LibraryCall {
@@ -88,6 +88,6 @@ private:
   int (*destroy)(void *handle) = nullptr;
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

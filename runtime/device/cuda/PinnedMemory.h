@@ -7,7 +7,7 @@
 
 #include <map>
 
-namespace gradc::cuda {
+namespace gradc::runtime::cuda {
 
 /// Pageable where the driver has no more of the other kind.
 class PinnedMemory final : public HostMemory {
@@ -45,6 +45,6 @@ private:
   std::map<const std::byte *, size_t> pinned; ///< bytes of each block, by its begin
 };
 
-} // namespace gradc::cuda
+} // namespace gradc::runtime::cuda
 
 #endif

@@ -13,7 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-using namespace gradc;
-using namespace gradc::cuda;
+using namespace gradc::runtime;
+using namespace gradc::runtime::cuda;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 ArtifactBuilder::ArtifactBuilder() : blob(sizeof(gradc_artifact_header)), strings(1) {}
 
@@ -49,13 +49,13 @@ Bytes ArtifactBuilder::finish() {
   return blob;
 }
 
-void gradc::test::sealHash(Bytes &blob) {
+void gradc::runtime::test::sealHash(Bytes &blob) {
   constexpr size_t headerBytes = sizeof(gradc_artifact_header);
   uint64_t hash = gradc_hash(blob.data() + headerBytes, blob.size() - headerBytes);
   std::memcpy(blob.data() + offsetof(gradc_artifact_header, hash), &hash, sizeof hash);
 }
 
-Bytes gradc::test::readFile(const std::string &path) {
+Bytes gradc::runtime::test::readFile(const std::string &path) {
   Bytes bytes;
   FILE *file = std::fopen(path.c_str(), "rb");
   EXPECT_NE(file, nullptr) << path;
@@ -68,7 +68,7 @@ Bytes gradc::test::readFile(const std::string &path) {
   return bytes;
 }
 
-void gradc::test::writeFile(const std::string &path, const Bytes &bytes) {
+void gradc::runtime::test::writeFile(const std::string &path, const Bytes &bytes) {
   FILE *file = std::fopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr) << path;
   ASSERT_EQ(std::fwrite(bytes.data(), 1, bytes.size(), file), bytes.size());
@@ -76,7 +76,7 @@ void gradc::test::writeFile(const std::string &path, const Bytes &bytes) {
   chmod(path.c_str(), 0755);
 }
 
-Bytes gradc::test::withArtifact(Bytes runner, const Bytes &artifact) {
+Bytes gradc::runtime::test::withArtifact(Bytes runner, const Bytes &artifact) {
   runner.resize((runner.size() + 63) / 64 * 64);
   runner.insert(runner.end(), artifact.begin(), artifact.end());
   gradc_artifact_trailer trailer = {artifact.size(), {}};

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gradc::test {
+namespace gradc::runtime::test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -46,6 +46,6 @@ void writeFile(const std::string &path, const Bytes &bytes);
 /// The bytes of a runner with an artifact appended.
 Bytes withArtifact(Bytes runner, const Bytes &artifact);
 
-} // namespace gradc::test
+} // namespace gradc::runtime::test
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 static void skipSpace(std::string_view &rest) {
   while (!rest.empty() && std::string_view(" \n").find(rest.front()) != std::string_view::npos)

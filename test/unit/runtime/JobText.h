@@ -5,7 +5,7 @@
 #include "runtime/core/Config.h"
 #include "test/unit/runtime/ArtifactBuilder.h"
 
-namespace gradc::test {
+namespace gradc::runtime::test {
 
 /// `a: 1  b { c: "text" d: true e: 0.5 f: NAME }`
 class JobText {
@@ -27,6 +27,6 @@ private:
   std::vector<char> strings = {0};
 };
 
-} // namespace gradc::test
+} // namespace gradc::runtime::test
 
 #endif

@@ -1,8 +1,8 @@
 // A small artifact with every feature that a session knows, on kernels written in C.
 #include "test/unit/runtime/TestModel.h"
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 
@@ -203,6 +203,6 @@ private:
 
 } // namespace
 
-Bytes gradc::test::makeTestModel(const TestModelOptions &options) {
+Bytes gradc::runtime::test::makeTestModel(const TestModelOptions &options) {
   return Writer(options).write();
 }

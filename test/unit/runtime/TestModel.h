@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace gradc::test {
+namespace gradc::runtime::test {
 
 struct TestModelOptions {
   std::vector<std::string> levels = {"x86-64-v3"};
@@ -28,6 +28,6 @@ struct TestModelOptions {
 ///   pack:weight, unpack:weight
 Bytes makeTestModel(const TestModelOptions &options = {});
 
-} // namespace gradc::test
+} // namespace gradc::runtime::test
 
 #endif

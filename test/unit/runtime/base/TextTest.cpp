@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 TEST(TextTest, JoinsStringsAndNumbers) {
   EXPECT_EQ(text("a", 'b', std::string("c"), 1, -2, 0.5, 1e-9f, uint64_t(1) << 63),

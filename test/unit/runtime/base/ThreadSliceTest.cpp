@@ -13,7 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace gradc {
+namespace gradc::runtime {
 namespace {
 
 /// The kernel's sched_attr, in its first version.
@@ -77,4 +77,4 @@ TEST(ThreadSlice, LeavesOtherPoliciesAlone) {
 }
 
 } // namespace
-} // namespace gradc
+} // namespace gradc::runtime

@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <random>
 #include <unistd.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-using namespace gradc::test;
+using namespace gradc::runtime::test;
 
 namespace {
 

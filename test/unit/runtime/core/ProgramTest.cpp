@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

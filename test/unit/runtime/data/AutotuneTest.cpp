@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

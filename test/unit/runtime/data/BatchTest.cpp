@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

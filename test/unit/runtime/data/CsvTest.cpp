@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 TemporaryFolder::TemporaryFolder() {
   const char *base = std::getenv("TMPDIR");
@@ -41,8 +41,8 @@ template <typename T> static void appendNumber(Bytes &out, T number) {
   out.insert(out.end(), raw, raw + sizeof number);
 }
 
-Bytes gradc::test::npy(std::string_view descr, std::string_view shape, const Bytes &data,
-                       std::string_view fortran) {
+Bytes gradc::runtime::test::npy(std::string_view descr, std::string_view shape, const Bytes &data,
+                                std::string_view fortran) {
   std::string header = "{'descr': '" + std::string(descr) +
                        "', 'fortran_order': " + std::string(fortran) +
                        ", 'shape': " + std::string(shape) + ", }";
@@ -71,7 +71,7 @@ static Bytes deflated(const Bytes &content) {
   return out;
 }
 
-Bytes gradc::test::zip(const std::vector<Member> &members) {
+Bytes gradc::runtime::test::zip(const std::vector<Member> &members) {
   Bytes out, directory;
   bool zip64 = false;
   for (const Member &member : members) {
@@ -143,7 +143,7 @@ Bytes gradc::test::zip(const std::vector<Member> &members) {
   return out;
 }
 
-std::vector<Member> gradc::test::digits(int64_t rows) {
+std::vector<Member> gradc::runtime::test::digits(int64_t rows) {
   std::vector<uint8_t> images(size_t(rows) * 4);
   std::vector<int64_t> labels(size_t(rows), 0);
   for (size_t i = 0; i < images.size(); ++i)
@@ -155,22 +155,22 @@ std::vector<Member> gradc::test::digits(int64_t rows) {
           {"labels.npy", npy("<i8", "(" + count + ",)", bytesOf(labels))}};
 }
 
-std::vector<Demand> gradc::test::digitsDemands() {
+std::vector<Demand> gradc::runtime::test::digitsDemands() {
   return {{"images", "x", GRADC_F32, {2, 2}, 0}, {"labels", "y", GRADC_I64, {}, 10}};
 }
 
-Result<std::shared_ptr<const Dataset>> gradc::test::build(std::string_view data,
-                                                          const DataContext &context) {
+Result<std::shared_ptr<const Dataset>> gradc::runtime::test::build(std::string_view data,
+                                                                   const DataContext &context) {
   JobText job(data);
   return makeDataset(job.root(), context);
 }
 
-std::string gradc::test::buildError(std::string_view data, const DataContext &context) {
+std::string gradc::runtime::test::buildError(std::string_view data, const DataContext &context) {
   auto dataset = build(data, context);
   return dataset ? "built" : dataset.status().message();
 }
 
-std::vector<float> gradc::test::firstPixels(const Batch &batch) {
+std::vector<float> gradc::runtime::test::firstPixels(const Batch &batch) {
   std::vector<float> pixels(static_cast<size_t>(batch.rows));
   for (size_t i = 0; i < pixels.size(); ++i)
     std::memcpy(&pixels[i], batch.field(0) + i * 16, sizeof(float));

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gradc::test {
+namespace gradc::runtime::test {
 
 /// A folder that is removed with all in it.
 class TemporaryFolder {
@@ -51,6 +51,6 @@ std::string buildError(std::string_view data, const DataContext &context);
 /// The labels-free identity of a batch: its rows' first pixels, and where it ends.
 std::vector<float> firstPixels(const Batch &batch);
 
-} // namespace gradc::test
+} // namespace gradc::runtime::test
 
 #endif

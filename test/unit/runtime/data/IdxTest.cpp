@@ -6,8 +6,8 @@
 #include <random>
 #include <zlib.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <mutex>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

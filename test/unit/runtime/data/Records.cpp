@@ -3,8 +3,8 @@
 
 #include "runtime/data/source/Crc32c.h"
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 static void append(Bytes &out, const Bytes &more) {
   out.insert(out.end(), more.begin(), more.end());
@@ -14,7 +14,7 @@ template <typename T> static void appendNumber(Bytes &out, T number) {
   append(out, bytesOf(std::vector<T>{number}));
 }
 
-Bytes gradc::test::tfRecords(const std::vector<Bytes> &records) {
+Bytes gradc::runtime::test::tfRecords(const std::vector<Bytes> &records) {
   Bytes out;
   for (const Bytes &record : records) {
     Bytes length = bytesOf(std::vector<uint64_t>{record.size()});
@@ -40,14 +40,14 @@ static Bytes field(unsigned number, const Bytes &content) {
   return out;
 }
 
-Bytes gradc::test::bytesFeature(const std::vector<Bytes> &values) {
+Bytes gradc::runtime::test::bytesFeature(const std::vector<Bytes> &values) {
   Bytes list;
   for (const Bytes &value : values)
     append(list, field(1, value));
   return field(1, list);
 }
 
-Bytes gradc::test::floatsFeature(const std::vector<float> &values, bool packed) {
+Bytes gradc::runtime::test::floatsFeature(const std::vector<float> &values, bool packed) {
   Bytes list;
   for (float value : values) {
     if (!packed)
@@ -57,7 +57,7 @@ Bytes gradc::test::floatsFeature(const std::vector<float> &values, bool packed) 
   return field(2, packed ? field(1, list) : list);
 }
 
-Bytes gradc::test::integersFeature(const std::vector<int64_t> &values, bool packed) {
+Bytes gradc::runtime::test::integersFeature(const std::vector<int64_t> &values, bool packed) {
   Bytes list;
   for (int64_t value : values) {
     if (!packed)
@@ -67,7 +67,8 @@ Bytes gradc::test::integersFeature(const std::vector<int64_t> &values, bool pack
   return field(3, packed ? field(1, list) : list);
 }
 
-Bytes gradc::test::encodeExample(const std::vector<std::pair<std::string, Bytes>> &features) {
+Bytes gradc::runtime::test::encodeExample(
+    const std::vector<std::pair<std::string, Bytes>> &features) {
   Bytes entries;
   for (const auto &[name, feature] : features) {
     auto raw = reinterpret_cast<const std::byte *>(name.data());

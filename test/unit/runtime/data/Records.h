@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace gradc::test {
+namespace gradc::runtime::test {
 
 Bytes tfRecords(const std::vector<Bytes> &records);
 
@@ -19,6 +19,6 @@ Bytes floatsFeature(const std::vector<float> &values, bool packed = true);
 Bytes integersFeature(const std::vector<int64_t> &values, bool packed = true);
 Bytes encodeExample(const std::vector<std::pair<std::string, Bytes>> &features);
 
-} // namespace gradc::test
+} // namespace gradc::runtime::test
 
 #endif

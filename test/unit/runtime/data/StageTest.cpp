@@ -7,8 +7,8 @@
 #include <numeric>
 #include <sys/stat.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

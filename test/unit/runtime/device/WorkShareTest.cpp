@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

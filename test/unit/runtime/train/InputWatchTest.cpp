@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-using namespace gradc;
+using namespace gradc::runtime;
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 
@@ -151,7 +151,7 @@ private:
 
 } // namespace
 
-Bytes gradc::test::makeTrainModel(const TrainModelOptions &options) {
+Bytes gradc::runtime::test::makeTrainModel(const TrainModelOptions &options) {
   return Writer(options).write();
 }
 
@@ -174,7 +174,7 @@ void TrainTest::make(TrainModelOptions model) {
 Result<TrainSummary> TrainTest::train(TrainOptions options) {
   options.quiet = true;
   options.threads = 1;
-  return gradc::train(artifact, options);
+  return gradc::runtime::train(artifact, options);
 }
 
 int TrainTest::main(std::vector<std::string> arguments) {
@@ -214,7 +214,7 @@ void TrainTest::waitForCheckpoint(const std::string &run, int64_t step) {
     ASSERT_LT(std::chrono::steady_clock::now(), end) << "no checkpoint after step " << step;
 }
 
-std::vector<std::string> gradc::test::linesOf(const std::string &path) {
+std::vector<std::string> gradc::runtime::test::linesOf(const std::string &path) {
   std::vector<std::string> lines = {""};
   for (std::byte byte : readFile(path))
     if (char(byte) == '\n')
@@ -225,4 +225,6 @@ std::vector<std::string> gradc::test::linesOf(const std::string &path) {
   return lines;
 }
 
-bool gradc::test::exists(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
+bool gradc::runtime::test::exists(const std::string &path) {
+  return access(path.c_str(), F_OK) == 0;
+}

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-namespace gradc::test {
+namespace gradc::runtime::test {
 
 struct TrainModelOptions {
   std::string job = {};     ///< protobuf text; {} stands for the folder of the data
@@ -63,6 +63,6 @@ protected:
 std::vector<std::string> linesOf(const std::string &path);
 bool exists(const std::string &path);
 
-} // namespace gradc::test
+} // namespace gradc::runtime::test
 
 #endif

@@ -11,8 +11,8 @@
 #include <numeric>
 #include <unistd.h>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 

@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace gradc::test;
+namespace runtime = gradc::runtime;
 
 /// Bitcode of LLVM IR, with the header that tells its size.
 static std::string bitcodeOf(const std::string &text) {
@@ -60,7 +61,7 @@ GpuKernel::GpuKernel(const std::string &text, const Breaking &breaking)
     EXPECT_NE(before, *code) << "there was nothing to break in\n" << before;
     code = bitcodeOf(*code);
   }
-  auto opened = createCudaDevice();
+  auto opened = runtime::createCudaDevice();
   EXPECT_TRUE(opened) << opened.status().message();
   if (!opened)
     return;
@@ -77,10 +78,10 @@ std::vector<HostTensor> GpuKernel::randomOperands(unsigned seed) {
   return test::randomOperands(op, seed);
 }
 
-gradc::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTensor> &operands,
-                                                      const char *order) {
+runtime::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTensor> &operands,
+                                                        const char *order) {
   setenv("GRADC_SIMULATED", (std::string("order=") + order).c_str(), 1);
-  std::vector<DeviceMemory> memory;
+  std::vector<runtime::DeviceMemory> memory;
   std::vector<void *> slices;
   std::vector<HostTensor> results;
   for (Value v : op.getYielded())
@@ -91,28 +92,28 @@ gradc::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTens
   };
   for (const HostTensor &operand : operands) {
     add(operand);
-    if (Status copied =
+    if (runtime::Status copied =
             device->copyIn(slices.back(), operand.bytes().data(), operand.bytes().size());
         !copied.ok())
       return copied;
   }
   for (const HostTensor &result : results)
     add(result);
-  Launch launch{image->findKernel(kernelSymbol(op).c_str()),
-                slices.data(),
-                slices.size(),
-                exec::kernelUnits(op),
-                1,
-                uint32_t(op.getThreads()),
-                false};
-  if (Status launched = device->launch({&launch, 1}, nullptr); !launched.ok())
+  runtime::Launch launch{image->findKernel(kernelSymbol(op).c_str()),
+                         slices.data(),
+                         slices.size(),
+                         exec::kernelUnits(op),
+                         1,
+                         uint32_t(op.getThreads()),
+                         false};
+  if (runtime::Status launched = device->launch({&launch, 1}, nullptr); !launched.ok())
     return launched;
   for (auto [i, result] : llvm::enumerate(results))
-    if (Status copied = device->copyOut(result.mutableBytes().data(), slices[operands.size() + i],
-                                        result.bytes().size());
+    if (runtime::Status copied = device->copyOut(
+            result.mutableBytes().data(), slices[operands.size() + i], result.bytes().size());
         !copied.ok())
       return copied;
-  if (Status ended = device->synchronize(); !ended.ok())
+  if (runtime::Status ended = device->synchronize(); !ended.ok())
     return ended;
   return results;
 }

@@ -30,7 +30,7 @@ public:
   /// Numbers in [-2, 2), integers below 7.
   std::vector<HostTensor> randomOperands(unsigned seed);
   /// Each operand and result in device memory of its own. The failure is the device's.
-  Result<std::vector<HostTensor>> run(const std::vector<HostTensor> &operands,
+  runtime::Result<std::vector<HostTensor>> run(const std::vector<HostTensor> &operands,
                                       const char *order = "forward");
   /// The region, op by op, through the ops' own evaluate.
   std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
@@ -39,8 +39,8 @@ private:
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::exec::KernelOp op;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<gradc::Image> image;
+  std::unique_ptr<runtime::Device> device;
+  std::unique_ptr<runtime::Image> image;
 };
 
 /// Right, and the same bits in every order of threads.

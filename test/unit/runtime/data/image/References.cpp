@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 template <typename T> static T need(Result<T> result) {
   if (!result.ok()) {
@@ -62,7 +62,7 @@ PixelView References::view(const std::string &name) const {
           shape.size() > 2 ? shape[2] : 1};
 }
 
-double gradc::test::valueAt(const PixelView &view, int64_t y, int64_t x, int64_t channel) {
+double gradc::runtime::test::valueAt(const PixelView &view, int64_t y, int64_t x, int64_t channel) {
   auto index = size_t((y * view.width + x) * view.channels + channel);
   if (view.dtype == GRADC_U8)
     return double(view.pixels[index]);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gradc::test {
+namespace gradc::runtime::test {
 
 /// The arrays of references.npz.
 class References {
@@ -37,6 +37,6 @@ private:
 /// The element at that place, of a view of u8 or f32.
 double valueAt(const PixelView &view, int64_t y, int64_t x, int64_t channel);
 
-} // namespace gradc::test
+} // namespace gradc::runtime::test
 
 #endif

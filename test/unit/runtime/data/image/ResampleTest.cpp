@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-using namespace gradc;
-using namespace gradc::test;
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
 
 namespace {
 
