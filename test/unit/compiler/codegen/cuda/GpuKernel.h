@@ -31,7 +31,7 @@ public:
   std::vector<HostTensor> randomOperands(unsigned seed);
   /// Each operand and result in device memory of its own. The failure is the device's.
   runtime::Result<std::vector<HostTensor>> run(const std::vector<HostTensor> &operands,
-                                      const char *order = "forward");
+                                               const char *order = "forward");
   /// The region, op by op, through the ops' own evaluate.
   std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
 
