@@ -18,9 +18,9 @@ namespace gradc {
 namespace {
 
 /// Parameters that every driver takes: 4 KB.
-constexpr size_t mostPointers = 512;
+constexpr size_t maxPointers = 512;
 /// Bytes that a group may keep in the arena which its launches, each at its time, would have freed.
-constexpr int64_t mostKeptBytes = 64 << 20;
+constexpr int64_t maxKeptBytes = 64 << 20;
 
 bool isPointwise(exec::KernelOp kernel) {
   return llvm::all_of(kernel.getBlock(), [](Operation &op) {
@@ -124,7 +124,7 @@ private:
         with.keptBytes +=
             exec::layoutBytes(cast<RankedTensorType>(root.getType()), /*layout=*/nullptr);
     }
-    bool fits = with.pointers <= mostPointers && with.keptBytes <= mostKeptBytes;
+    bool fits = with.pointers <= maxPointers && with.keptBytes <= maxKeptBytes;
     if (fits || group.members.empty())
       group = std::move(with);
     return fits;

@@ -236,7 +236,7 @@ def GroupLaunches : Pass<"gradc-group-launches", "::mlir::ModuleOp"> {
        are all pointwise. What stays alive for a group is bounded, and so is the number of its operands and results.
     3. Kernels that are the same in two entries stay the same.
 
-    Library calls and contractions in stages stay alone. Nothing happens on CPU levels: a dispatch there takes 0.2 us.
+    Library calls and contractions through shared memory stay alone. Nothing happens on CPU levels: a dispatch there takes 0.2 us.
 
     ```mlir
     %1 = exec.launch @sgd(%w1, %g1, %rate) : ...

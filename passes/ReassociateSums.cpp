@@ -68,14 +68,14 @@ struct FactorOutOfSum : OpRewritePattern<ReduceSumOp> {
 struct SplitColumnSum : OpRewritePattern<ReduceSumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
-    constexpr int64_t fewColumns = 256, shortSum = 512, fewestUnits = 4;
+    constexpr int64_t maxSplitColumns = 256, minSplitSum = 512, minUnits = 4;
     ArrayRef<int64_t> shape = summedType(op).getShape();
     int64_t columns = op.getType().getNumElements();
     int64_t length = summedType(op).getNumElements() / std::max<int64_t>(columns, 1);
     bool isLeading = llvm::equal(op.getDims(), llvm::seq<int64_t>(0, op.getDims().size()));
     if (!isReassociated(op) || !isLeading || op.getType().getRank() == 0 ||
-        op.getDims().size() < 2 || columns > fewColumns || length < shortSum ||
-        shape[0] < fewestUnits)
+        op.getDims().size() < 2 || columns > maxSplitColumns || length < minSplitSum ||
+        shape[0] < minUnits)
       return failure();
     Expr x(rewriter, op.getLoc(), op.getOperand());
     rewriter.replaceOp(op, x.sum(op.getDims().drop_front()).sum({0}).get());

@@ -7,10 +7,10 @@ using namespace mlir;
 using namespace mlir::exec;
 
 std::pair<int64_t, int64_t> exec::blockTile(KernelOp kernel) {
-  constexpr int64_t mostColumns = 64;
+  constexpr int64_t maxColumns = 64;
   ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
   int64_t columns =
-      std::min<int64_t>(mostColumns, llvm::PowerOf2Ceil(kernel.getRoot().getShape().back()));
+      std::min<int64_t>(maxColumns, llvm::PowerOf2Ceil(kernel.getRoot().getShape().back()));
   int64_t threadRows = kernel.getBlocksAttr().getThreads() / (columns / tile.back());
   return {threadRows * tile.drop_back().back(), columns};
 }

@@ -15,7 +15,7 @@ struct KernelPart {
 
   /// The part's root space: the type of its largest result.
   RankedTensorType getRoot() const;
-  /// The blocks that it takes, of a schedule that does not walk a contraction in stages.
+  /// Number of blocks of a schedule without a contraction through shared memory.
   int64_t blockCount() const;
 };
 
@@ -29,8 +29,8 @@ bool isSameCode(const KernelPart &a, const KernelPart &b);
 /// The type of the largest of some tensors.
 RankedTensorType largestOf(ValueRange tensors);
 
-/// Rows and columns of the root space, taken as a matrix, that one block computes: of a schedule
-/// that walks a contraction in stages.
+/// Rows and columns of the root space, taken as a matrix, that one block computes. The schedule has
+/// a contraction through shared memory.
 std::pair<int64_t, int64_t> blockTile(KernelOp kernel);
 
 } // namespace mlir::exec

@@ -239,7 +239,7 @@ static LogicalResult verifyParts(KernelOp kernel) {
       return kernel.emitOpError("expected parts with blocks of ")
              << kernel.getThreads() << " threads, found " << part.blocks.getThreads();
     if (!part.schedule.getBlock().empty())
-      return kernel.emitOpError("expected parts that walk no contraction in stages");
+      return kernel.emitOpError("expected parts without a contraction through shared memory");
   }
   return verifyReads(kernel);
 }

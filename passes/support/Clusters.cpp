@@ -50,9 +50,9 @@ constexpr int64_t nestedReductionLimit = 16384;
 constexpr int64_t smallRoot = 4096;
 /// Tensors of a kernel that does several things because they share a number: more leave each too
 /// few registers, and compilers need long for it.
-constexpr size_t mostSideBySide = 32;
+constexpr size_t maxSideBySide = 32;
 /// Tensors of any kernel: a GPU's gets up to 512, with every driver.
-constexpr size_t mostTensors = 256;
+constexpr size_t maxTensors = 256;
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
@@ -303,7 +303,7 @@ private:
 
   static bool isSmall(Group *group) { return group->root.getNumElements() <= smallRoot; }
 
-  bool mayMerge(Group *a, Group *b, size_t most = mostTensors) const {
+  bool mayMerge(Group *a, Group *b, size_t most = maxTensors) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
            !(b->contraction && a->hasReduction) && countTensors(a) + countTensors(b) <= most &&
@@ -352,7 +352,7 @@ private:
     for (size_t i = 0; i < users.size(); ++i)
       for (size_t j = users.size() - 1; j > i; --j)
         if ((!isNumber || isSmall(users[i])) &&
-            mayMerge(users[i], users[j], isNumber ? mostSideBySide : mostTensors)) {
+            mayMerge(users[i], users[j], isNumber ? maxSideBySide : maxTensors)) {
           merge(users[i], users[j]);
           users.remove(users[j]);
         }
@@ -361,7 +361,7 @@ private:
       bool shared = external || users.size() > 1;
       if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)))
         continue;
-      if (!isFree(op) && countTensors(group, op) > mostTensors)
+      if (!isFree(op) && countTensors(group, op) > maxTensors)
         continue;
       if (llvm::any_of(users, [&](Group *g) { return g != group && reaches(g, group); }))
         continue;

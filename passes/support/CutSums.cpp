@@ -12,7 +12,7 @@ using namespace gradc;
 
 /// So many are left one behind the other: each waits some 0.5 us for memory and for the team's
 /// threads, a launch takes 2 us. Not measured.
-static constexpr size_t fewSums = 4;
+static constexpr size_t maxSerialSums = 4;
 
 /// The reductions to one number of a kernel that has no other results; none of them needs another.
 static SmallVector<Value> findSums(exec::KernelOp kernel) {
@@ -57,7 +57,7 @@ void gradc::cutSums(ModuleOp module, const exec::Level &level, SymbolTable &symb
   exec::KernelLaunches launches = exec::launchesByKernel(module);
   for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>())) {
     SmallVector<Value> sums = findSums(kernel);
-    if (sums.size() <= fewSums)
+    if (sums.size() <= maxSerialSums)
       continue;
     for (exec::KernelOp piece :
          cutKernel(kernel, sums, launches[kernel.getSymNameAttr()], symbols)) {

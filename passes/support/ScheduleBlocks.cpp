@@ -15,7 +15,7 @@ constexpr int64_t blockThreads = 256, warp = 32;
 /// Threads that keep a large GPU busy: 132 multiprocessors of 1024.
 constexpr int64_t busyThreads = 132 * 1024;
 /// Elements of a sum below which sharing it does not pay.
-constexpr int64_t shortSum = 64;
+constexpr int64_t minSharedSum = 64;
 
 class BlockScheduler {
 public:
@@ -131,14 +131,14 @@ private:
       tile.back() = lanes;
     int64_t length = sumLength(sum);
     bool contracts = loopKind(sum) == LoopKind::contraction;
-    if (contracts && staged(sum, length))
+    if (contracts && usesSharedMemory(sum, length))
       return;
     if (contracts && rank > 1)
       tile[rank - 2] = std::min(level.tileRows, shape[rank - 2]);
     int64_t wanted = busyThreads / std::max<int64_t>(units(), 1);
-    int64_t most = std::min<int64_t>(warp, length / (shortSum / 4));
+    int64_t most = std::min<int64_t>(warp, length / (minSharedSum / 4));
     team = std::max<int64_t>(1, llvm::bit_floor(uint64_t(std::min(wanted, most))));
-    if (length < shortSum || rank == 0 || resultType(sum).getShape() != shape)
+    if (length < minSharedSum || rank == 0 || resultType(sum).getShape() != shape)
       team = 1;
     if (team == 1) {
       threads = threadsFor(units());
@@ -166,9 +166,9 @@ private:
                                     [&, r = rhs](char letter) { return r.contains(letter); });
   }
 
-  /// Large products of matrices: operands pass through shared memory, where a block has enough
-  /// others beside it.
-  bool staged(Operation *op, int64_t length) {
+  /// Schedules a large product of matrices so that its operands pass through shared memory, if
+  /// there are enough blocks.
+  bool usesSharedMemory(Operation *op, int64_t length) {
     constexpr int64_t steps = 16, fewColumns = 16, enoughBlocks = 64;
     if (rank < 2 || !isMatrixProduct(op) || !resultType(op).getElementType().isF32() ||
         shape.back() % lanes != 0 || shape.back() < fewColumns || length < steps)

@@ -238,8 +238,8 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
   for (gradc_string node : nodes)
     if (!checkString(node, "source node"))
       return false;
-  constexpr int64_t mostUnits = int64_t(1) << 48; // times a thread's number, it still fits
-  if (kernel.units < 0 || kernel.units > mostUnits || kernel.grain < 0)
+  constexpr int64_t maxUnits = int64_t(1) << 48; // times a thread's number, it still fits
+  if (kernel.units < 0 || kernel.units > maxUnits || kernel.grain < 0)
     return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, " or grain ",
                 kernel.grain);
   std::span<const gradc_artifact_call> calls;

@@ -29,7 +29,8 @@ Status InputCopies::allocate(uint32_t input, Copy &copy) {
   return copy.memory.data() ? Status() : noMemory(bytes);
 }
 
-Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host, StagedInputs staged) {
+Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host,
+                                            PrefetchedInputs prefetched) {
   if (isSmall(input)) {
     if (!smallCopy.data())
       smallCopy = DeviceMemory(device, smallOnes.size());
@@ -39,8 +40,8 @@ Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host, St
     return static_cast<const std::byte *>(smallCopy.data() + offsets[input]);
   }
   Copy &current = now[input], &ahead = next[input];
-  StagedInputs there = std::exchange(ahead.staged, {});
-  if (there.number && there == staged) {
+  PrefetchedInputs there = std::exchange(ahead.prefetched, {});
+  if (there.number && there == prefetched) {
     std::swap(current, ahead);
   } else {
     Status status = allocate(input, current);
@@ -57,14 +58,14 @@ Status InputCopies::copySmall() {
                           : Status();
 }
 
-Status InputCopies::copyAhead(uint32_t input, const void *host, StagedInputs staged) {
+Status InputCopies::copyAhead(uint32_t input, const void *host, PrefetchedInputs prefetched) {
   if (isSmall(input))
     return {};
   Copy &ahead = next[input];
   Status status = allocate(input, ahead);
   if (status.ok())
     status = device.copyInBeside(ahead.memory.data(), host, ports[input].tensor.bytes);
-  ahead.staged = status.ok() ? staged : StagedInputs();
+  ahead.prefetched = status.ok() ? prefetched : PrefetchedInputs();
   return status;
 }
 

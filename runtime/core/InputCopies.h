@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CORE_INPUTCOPIES_H
 #define RUNTIME_CORE_INPUTCOPIES_H
 
-#include "runtime/core/StagedInputs.h"
+#include "runtime/core/PrefetchedInputs.h"
 #include "runtime/device/Device.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -15,20 +15,20 @@ public:
   InputCopies(Device &device, std::span<const gradc_artifact_port> ports);
 
   /// Where an input lies on the device for the run that begins: copied now, unless `copyAhead` has
-  /// done it as a part of `staged`. Whatever was copied ahead of this run serves no later one.
+  /// done it as a part of `prefetched`. Whatever was copied ahead of this run serves no later one.
   /// A small one is there once `copySmall` has been called behind the last.
-  Result<const std::byte *> copy(uint32_t input, const void *host, StagedInputs staged);
+  Result<const std::byte *> copy(uint32_t input, const void *host, PrefetchedInputs prefetched);
   Status copySmall();
   /// For the next run, beside the one under way; not small ones. `host` stays as it is until the
   /// device has synchronized.
-  Status copyAhead(uint32_t input, const void *host, StagedInputs staged);
+  Status copyAhead(uint32_t input, const void *host, PrefetchedInputs prefetched);
 
 private:
   static constexpr uint64_t small = 64; // bytes, and what each begins at a multiple of
   bool isSmall(uint32_t input) const { return ports[input].tensor.bytes <= small; }
   struct Copy {
     DeviceMemory memory;
-    StagedInputs staged; ///< what was copied ahead is a part of
+    PrefetchedInputs prefetched; ///< what was copied ahead is a part of
   };
   Status allocate(uint32_t input, Copy &copy);
 

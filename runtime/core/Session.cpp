@@ -31,11 +31,11 @@ public:
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-               std::span<void *const> outputs, StagedInputs staged) override;
+               std::span<void *const> outputs, PrefetchedInputs prefetched) override;
   Status finish() override { return device->synchronize(); }
   bool runsBeside() const override { return !device->sharesHostMemory(); }
-  Result<StagedInputs> stage(const gradc_artifact_entry &entry,
-                             std::span<const void *const> inputs) override;
+  Result<PrefetchedInputs> prefetch(const gradc_artifact_entry &entry,
+                                    std::span<const void *const> inputs) override;
   bool hasEnded() override { return device->isIdle(); }
   std::shared_ptr<HostMemory> hostMemory() override { return device->hostMemory(); }
   void profile(bool on) override {
@@ -65,7 +65,7 @@ private:
   };
 
   Status loadKernels();
-  Status prepareCalls(uint64_t mostWorkspace);
+  Status prepareCalls(uint64_t maxWorkspace);
   Status allocateArena();
   Status copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
                      std::span<void *const> outputs);
@@ -74,7 +74,7 @@ private:
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                    std::span<const void *const> inputs, StagedInputs staged, bool inPlace);
+                    std::span<const void *const> inputs, PrefetchedInputs prefetched, bool inPlace);
   std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
   std::span<const gradc_artifact_entry> entries() const {
     return theArtifact->elements<gradc_artifact_entry>(theLevel.entries);
@@ -95,7 +95,7 @@ private:
   StateMemory states;
   DeviceMemory arena;
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
-  uint64_t stagings = 0;                                            // so far
+  uint64_t prefetches = 0;                                          // so far
   Program *steppedProgram = nullptr;                                // by begin
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
@@ -156,16 +156,16 @@ Status DeviceSession::loadKernels() {
                                   " lacks kernel ", symbol));
     kernels.push_back(address);
   }
-  return prepareCalls(/*mostWorkspace=*/uint64_t(256) << 20);
+  return prepareCalls(/*maxWorkspace=*/uint64_t(256) << 20);
 }
 
-Status DeviceSession::prepareCalls(uint64_t mostWorkspace) {
+Status DeviceSession::prepareCalls(uint64_t maxWorkspace) {
   std::vector<const gradc_artifact_call *> wanted;
   for (const auto &kernel : theArtifact->elements<gradc_artifact_kernel>(theLevel.kernels)) {
     auto call = theArtifact->elements<gradc_artifact_call>(kernel.call);
     wanted.push_back(call.empty() ? nullptr : call.data());
   }
-  auto prepared = device->prepareCalls(wanted, mostWorkspace);
+  auto prepared = device->prepareCalls(wanted, maxWorkspace);
   librariesAreMissing = !prepared;
   if (prepared)
     libraries = std::move(*prepared);
@@ -219,7 +219,7 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
 }
 
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                                 std::span<const void *const> inputs, StagedInputs staged,
+                                 std::span<const void *const> inputs, PrefetchedInputs prefetched,
                                  bool inPlace) {
   auto expected = ports(entry.inputs);
   if (inputs.size() != expected.size())
@@ -230,7 +230,7 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
       bound.program.bindInput(i, inputs[i]);
       continue;
     }
-    auto copy = bound.inputs.copy(i, inputs[i], staged);
+    auto copy = bound.inputs.copy(i, inputs[i], prefetched);
     if (!copy)
       return copy.status();
     bound.program.bindInput(i, *copy);
@@ -238,23 +238,23 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
   return bound.inputs.copySmall();
 }
 
-Result<StagedInputs> DeviceSession::stage(const gradc_artifact_entry &entry,
-                                          std::span<const void *const> inputs) {
+Result<PrefetchedInputs> DeviceSession::prefetch(const gradc_artifact_entry &entry,
+                                                 std::span<const void *const> inputs) {
   if (device->sharesHostMemory())
-    return StagedInputs();
+    return PrefetchedInputs();
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
-  StagedInputs staged{++stagings};
+  PrefetchedInputs prefetched{++prefetches};
   for (uint32_t i = 0; i < inputs.size(); ++i)
     if (inputs[i])
-      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i], staged); !copied.ok())
+      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i], prefetched); !copied.ok())
         return copied;
-  return staged;
+  return prefetched;
 }
 
 Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                            std::span<void *const> outputs, StagedInputs staged) {
+                            std::span<void *const> outputs, PrefetchedInputs prefetched) {
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
@@ -263,7 +263,8 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results.size(),
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
-  if (Status s = bindInputs(entry, **bound, inputs, staged, device->sharesHostMemory()); !s.ok())
+  if (Status s = bindInputs(entry, **bound, inputs, prefetched, device->sharesHostMemory());
+      !s.ok())
     return s;
   if (profiled)
     times.resize(program.launches().size() + 1);

@@ -5,7 +5,7 @@
 
 #include "runtime/base/HostMemory.h"
 #include "runtime/core/Artifact.h"
-#include "runtime/core/StagedInputs.h"
+#include "runtime/core/PrefetchedInputs.h"
 
 #include <cstdint>
 #include <memory>
@@ -47,10 +47,10 @@ public:
     return started.ok() ? finish() : started;
   }
   /// The two halves of `run`. Inputs stay as they are until `finish` has returned, which is when
-  /// outputs are there. On the host's CPUs the first half is all of it. What was `staged` takes the
-  /// place of the inputs that it was made of, unless the entry has run since.
+  /// outputs are there. On the host's CPUs the first half is all of it. What was `prefetched` takes
+  /// the place of the inputs that it was made of, unless the entry has run since.
   virtual Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                       std::span<void *const> outputs, StagedInputs staged) = 0;
+                       std::span<void *const> outputs, PrefetchedInputs prefetched) = 0;
   virtual Status finish() = 0;
 
   /// Whether it computes in memory of its own, beside the host.
@@ -58,8 +58,8 @@ public:
   /// Between `start` and `finish`: brings inputs of the entry's next run to the device meanwhile;
   /// null and small ones (of 64 bytes at most) come with that run, which is passed all of them all
   /// the same. They stay as they are until `finish` has returned. Does nothing on the host's CPUs.
-  virtual Result<StagedInputs> stage(const gradc_artifact_entry &entry,
-                                     std::span<const void *const> inputs) = 0;
+  virtual Result<PrefetchedInputs> prefetch(const gradc_artifact_entry &entry,
+                                            std::span<const void *const> inputs) = 0;
   /// Whether `finish` would not have to wait.
   virtual bool hasEnded() = 0;
   /// Memory that inputs are best kept in. The session outlives it.

@@ -139,7 +139,7 @@ struct InputReport {
   int depth = 0;                 ///< batches ahead
   size_t bytes = 0;              ///< of all buffers
   size_t budget = 0;             ///< that they may take
-  double level = 0;              ///< batches that stood ready when one was asked for, on average
+  double ready = 0;              ///< batches that stood ready when one was asked for, on average
   double workSeconds = 0;        ///< making batches, over all threads
   int64_t batches = 0;           ///< given out
   std::vector<StageTime> stages; ///< sampled: shares are right, sums are of the samples

@@ -225,7 +225,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   // On one CPU a thread would only take turns with the step.
   int cpus = int(ThreadTeam::availableCpus());
   options.limits.depth = pipeline.prefetch.value_or(1);
-  options.limits.mostWorkers = pipeline.prefetch && cpus > 1 ? cpus : 0;
+  options.limits.maxWorkers = pipeline.prefetch && cpus > 1 ? cpus : 0;
   return makeBatches(std::move(pipeline.table), *pipeline.rule, std::move(options));
 }
 

@@ -90,7 +90,7 @@ public:
   /// Prepares calls that need at most so much workspace each. `wanted` has one element a kernel,
   /// null where it is no call. The failure: somebody asked for libraries that are not there.
   virtual Result<LibraryCalls> prepareCalls(std::span<const gradc_artifact_call *const> wanted,
-                                            uint64_t mostWorkspace) {
+                                            uint64_t maxWorkspace) {
     return LibraryCalls{std::vector<const void *>(wanted.size()), 0, ""};
   }
   /// Where calls may work, aligned to 256 bytes: as much as `prepareCalls` told.

@@ -78,7 +78,8 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   return call;
 }
 
-Status EntryCall::start(const Batch &batch, const StepScalars &values, StagedInputs staged) {
+Status EntryCall::start(const Batch &batch, const StepScalars &values,
+                        PrefetchedInputs prefetched) {
   for (const DataInput &input : dataInputs)
     inputs[input.port] = batch.field(input.field);
   for (Scalar &scalar : scalars) {
@@ -97,13 +98,13 @@ Status EntryCall::start(const Batch &batch, const StepScalars &values, StagedInp
       break;
     }
   }
-  return session.start(entry, inputs, outputs, staged);
+  return session.start(entry, inputs, outputs, prefetched);
 }
 
-Result<StagedInputs> EntryCall::stage(const Batch &next) {
+Result<PrefetchedInputs> EntryCall::prefetch(const Batch &next) {
   for (const DataInput &input : dataInputs)
     nextInputs[input.port] = next.field(input.field);
-  return session.stage(entry, nextInputs);
+  return session.prefetch(entry, nextInputs);
 }
 
 Status EntryCall::finish() {

@@ -35,12 +35,12 @@ public:
     Status started = start(batch, scalars, {});
     return started.ok() ? finish() : started;
   }
-  /// A run in halves, as a session's. The batch stays until `finish` has returned. `staged`: what
-  /// was brought of this batch.
-  Status start(const Batch &batch, const StepScalars &scalars, StagedInputs staged);
+  /// A run in halves, as a session's. The batch stays until `finish` has returned. `prefetched`:
+  /// what was brought of this batch.
+  Status start(const Batch &batch, const StepScalars &scalars, PrefetchedInputs prefetched);
   Status finish();
   /// Between them: brings what the next run reads of its batch.
-  Result<StagedInputs> stage(const Batch &next);
+  Result<PrefetchedInputs> prefetch(const Batch &next);
   /// Replays the last run.
   Result<NonFinite> findNonFinite() {
     return gradc::runtime::findNonFinite(session, entry, inputs);

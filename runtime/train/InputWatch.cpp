@@ -77,7 +77,7 @@ void InputWatch::write(int64_t step, const InputReport &report, double share) {
       .integer("depth", report.depth)
       .integer("bytes", int64_t(report.bytes))
       .integer("budget", int64_t(report.budget))
-      .real("level", float(report.level));
+      .real("ready", float(report.ready));
   if (skipped)
     line.integer("skipped", skipped);
   for (const StageTime &stage : report.stages)

@@ -9,7 +9,7 @@ namespace gradc::runtime {
 Status PhaseWalk::restore(Position position) {
   at = position;
   ahead.reset();
-  staged = {};
+  prefetched = {};
   return batches->restore(position);
 }
 
@@ -24,7 +24,7 @@ Status PhaseWalk::fetch() {
 
 Status PhaseWalk::run(const StepScalars &scalars, bool goesOn) {
   EntryCall &running = call();
-  if (Status started = running.start(now, scalars, std::exchange(staged, {})); !started.ok())
+  if (Status started = running.start(now, scalars, std::exchange(prefetched, {})); !started.ok())
     return started;
   heldSeconds = 0;
   if (goesOn && phase.session->runsBeside())
@@ -41,9 +41,9 @@ Status PhaseWalk::fetchAhead() {
     return status;
   if (phase.session->hasEnded())
     heldSeconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  auto brought = phase.callFor(next).stage(next);
+  auto brought = phase.callFor(next).prefetch(next);
   if (brought)
-    staged = *brought;
+    prefetched = *brought;
   // Without memory for another copy there the batch comes with its own step.
   Status status = brought.status();
   return status.code() == Code::doesNotFit ? Status() : status;

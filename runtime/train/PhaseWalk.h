@@ -40,7 +40,7 @@ private:
   std::unique_ptr<Iterator> batches;
   Batch now, next;
   std::optional<Status> ahead; ///< what came of fetching `next`, for its own step
-  StagedInputs staged;         ///< of the batch that runs next
+  PrefetchedInputs prefetched; ///< of the batch that runs next
   Position at;
   double heldSeconds = 0;
 };

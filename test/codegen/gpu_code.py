@@ -1,13 +1,13 @@
 """Reads what `gradc plan` says of a GPU's kernels, and checks it.
 
-    gpu_code.py PLAN MOST_LAUNCHES   a file with the plan; the training step may have so many launches
+    gpu_code.py PLAN MAX_LAUNCHES   a file with the plan; the training step may have so many launches
 """
 import re
 import sys
 
 # Of 65,536 registers, two blocks of 256 threads can have 128 each; a register tile of 16 accumulators with its
 # operands and an optimizer's update behind it may take up to this.
-MOST_REGISTERS = 168
+MAX_REGISTERS = 168
 # number, blocks, threads, registers, stack, shared, occupancy, floor, kernel
 ROW = re.compile(r"\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)%\s+([\d.]+)\s+(\S+)$")
 
@@ -24,8 +24,8 @@ def main():
         _, _, threads, registers, stack, shared, occupancy, _, name = row.groups()
         if int(stack):
             wrong.append(f"{name}: {stack} bytes of stack: spills or local memory")
-        if not 0 < int(registers) <= MOST_REGISTERS:
-            wrong.append(f"{name}: {registers} registers, expected at most {MOST_REGISTERS}")
+        if not 0 < int(registers) <= MAX_REGISTERS:
+            wrong.append(f"{name}: {registers} registers, expected at most {MAX_REGISTERS}")
         if int(shared) > 48 << 10:
             wrong.append(f"{name}: {shared} bytes of shared memory, expected at most 48 KiB")
         if not int(occupancy):

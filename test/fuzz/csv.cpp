@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fields.resize(how & 16 ? 1 : 2);
   CsvOptions options;
   options.delimiter = how & 32 ? ';' : ',';
-  options.mostBytes = 1 << 24;
+  options.maxBytes = 1 << 24;
   auto arrays =
       readCsv({reinterpret_cast<const std::byte *>(data + 1), size - 1}, "f.csv", fields, options);
   // What was read is all there.

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (int64_t channels : {0, 1, 3, 4}) {
     DecodeOptions options;
     options.channels = channels;
-    options.mostPixels = 1 << 16;
+    options.maxPixels = 1 << 16;
     if (channels == 3)
       options.scaledHeight = options.scaledWidth = 8;
     Picture picture;

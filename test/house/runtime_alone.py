@@ -9,16 +9,16 @@ import os
 import subprocess
 import sys
 
-MOST_SECONDS = 3600
+MAX_SECONDS = 3600
 
 
 def run(command, **options):
     """Passes, or ends this program with the last of what `command` said."""
     try:
         done = subprocess.run(command, text=True, errors="replace", stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=MOST_SECONDS, **options)
+                              stderr=subprocess.STDOUT, timeout=MAX_SECONDS, **options)
     except subprocess.TimeoutExpired:
-        sys.exit(f"{' '.join(command)}: not done in {MOST_SECONDS} s")
+        sys.exit(f"{' '.join(command)}: not done in {MAX_SECONDS} s")
     if done.returncode:
         said = "\n".join(done.stdout.splitlines()[-100:])
         sys.exit(f"{said}\n{' '.join(command)}: exit code {done.returncode}")

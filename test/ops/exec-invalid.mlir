@@ -231,7 +231,7 @@ exec.kernel @other_threads(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {par
 
 // -----
 
-// expected-error @+1 {{expected parts that walk no contraction in stages}}
+// expected-error @+1 {{expected parts without a contraction through shared memory}}
 exec.kernel @stages(%a: tensor<8xf32>, %b: tensor<8xf32>) attributes {parts = [
     #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,
     #exec.part<operands = 1, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1, block = [16]>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>]} {

@@ -128,7 +128,7 @@ func.func @circle() {
   return
 }
 
-// Small kernels are one launch. Long sums, products in stages and library calls are alone.
+// Small kernels are one launch. Long sums, products through shared memory and library calls are alone.
 
 // CHECK-LABEL: func.func @kinds
 // CHECK-NEXT: exec.launch @long_sum(

@@ -16,7 +16,7 @@ struct Output {
   Value value;
   Memory memory;
   SmallVector<int64_t> dims; // the space's dim of each result dim; -1: of size 1
-  size_t level;              // how many loops must be open to know its coordinates
+  size_t depth;              // how many loops must be open to know its coordinates
 };
 
 class SpaceEmitter {
@@ -29,12 +29,12 @@ public:
   /// False when the result's elements are not those of the outermost loops.
   bool add(Value value, const Memory &memory);
   /// All of the space, or the units [begin, end) of its outermost loop.
-  void emit() { emitLevel(0); }
+  void emit() { emitFrom(0); }
   void emitUnits(Value begin, Value end);
 
 private:
   void emitFullUnits(Value begin, Value end);
-  void emitLevel(size_t level);
+  void emitFrom(size_t depth);
   /// Opens the loop over a dim's tiles: full ones, then what is left over.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);
   int64_t unitsTogether() const;
@@ -63,9 +63,9 @@ bool SpaceEmitter::add(Value value, const Memory &memory) {
     if (size == shape[i])
       used.set(i);
   }
-  while (output.level < order.size() && used.test(order[output.level]))
-    used.reset(order[output.level++]);
-  if (used.any() || (output.level == 0 && !order.empty()))
+  while (output.depth < order.size() && used.test(order[output.depth]))
+    used.reset(order[output.depth++]);
+  if (used.any() || (output.depth == 0 && !order.empty()))
     return false;
   outputs.push_back(output);
   return true;
@@ -90,7 +90,7 @@ void SpaceEmitter::emitUnits(Value begin, Value end) {
     nest.when(reached, [&] {
       coordinates[order[0]] = LinearExpr(full * step);
       extents[order[0]] = size % step;
-      emitLevel(1);
+      emitFrom(1);
     });
   }
 }
@@ -107,7 +107,7 @@ void SpaceEmitter::emitFullUnits(Value begin, Value end) {
     });
   };
   if (together == 1)
-    return units(begin, end, [&] { emitLevel(1); });
+    return units(begin, end, [&] { emitFrom(1); });
 
   // Several units go through the second loop together, so that what it streams is read once for
   // all.
@@ -119,22 +119,22 @@ void SpaceEmitter::emitFullUnits(Value begin, Value end) {
     Value from = arith::AddIOp::create(b, nest.location, begin, done);
     Value to = arith::AddIOp::create(b, nest.location, from, block);
     to = arith::MinSIOp::create(b, nest.location, to, end);
-    forTiles(order[1], [&] { units(from, to, [&] { emitLevel(2); }); });
+    forTiles(order[1], [&] { units(from, to, [&] { emitFrom(2); }); });
     return SmallVector<Value>();
   });
 }
 
-void SpaceEmitter::emitLevel(size_t level) {
+void SpaceEmitter::emitFrom(size_t depth) {
   SmallVector<Output *> here;
   for (Output &o : outputs)
-    if (o.level == level)
+    if (o.depth == depth)
       here.push_back(&o);
   if (!here.empty())
     emitTile(here);
-  if (level == order.size() ||
-      llvm::none_of(outputs, [&](const Output &o) { return o.level > level; }))
+  if (depth == order.size() ||
+      llvm::none_of(outputs, [&](const Output &o) { return o.depth > depth; }))
     return;
-  forTiles(order[level], [&] { emitLevel(level + 1); });
+  forTiles(order[depth], [&] { emitFrom(depth + 1); });
 }
 
 void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
@@ -210,7 +210,7 @@ void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
 int64_t SpaceEmitter::unitsTogether() const {
   constexpr int64_t panelsBytes = 256 << 10;
   if (order.size() != 2 || !llvm::all_of(outputs, [](const Output &o) {
-        return o.level == 2 && !TileEmitter::hasRowReduction(o.value);
+        return o.depth == 2 && !TileEmitter::hasRowReduction(o.value);
       }))
     return 1;
   int64_t depth = 0;

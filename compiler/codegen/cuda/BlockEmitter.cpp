@@ -58,7 +58,7 @@ void BlockEmitter::emit(Value block) {
     emitApart(output, first);
 }
 
-bool BlockEmitter::emitStaged(StagedContraction &contraction) {
+bool BlockEmitter::emitShared(SharedMemoryContraction &contraction) {
   for (auto [row, point] : llvm::enumerate(contraction.points())) {
     SmallVector<Value> values;
     for (const Output &o : whole)

@@ -2,7 +2,7 @@
 #ifndef COMPILER_CODEGEN_CUDA_BLOCKEMITTER_H
 #define COMPILER_CODEGEN_CUDA_BLOCKEMITTER_H
 
-#include "compiler/codegen/cuda/StagedContraction.h"
+#include "compiler/codegen/cuda/SharedMemoryContraction.h"
 #include "dialects/exec/Blocks.h"
 
 namespace gradc::cuda {
@@ -18,9 +18,9 @@ public:
   void add(mlir::Value value, const tile::Memory &memory);
   /// `block`: the number of this thread's block among the part's, an i64.
   void emit(mlir::Value block);
-  /// The same where a contraction has been computed in stages. False when a result does not have
-  /// the root's shape.
-  bool emitStaged(StagedContraction &contraction);
+  /// The same where a contraction has been computed through shared memory. False when a result does
+  /// not have the root's shape.
+  bool emitShared(SharedMemoryContraction &contraction);
 
 private:
   /// A result and how it lies in the root space.

@@ -12,7 +12,7 @@ using namespace gradc::tile;
 using gradc::cuda::BlockEmitter;
 using gradc::cuda::BlockTeam;
 using gradc::cuda::SharedMemory;
-using gradc::cuda::StagedContraction;
+using gradc::cuda::SharedMemoryContraction;
 
 namespace {
 
@@ -173,12 +173,12 @@ private:
     if (part.schedule.getBlock().empty()) {
       emitter.emit(block);
     } else {
-      StagedContraction contraction(kernel, nest, tiles, shared);
+      SharedMemoryContraction contraction(kernel, nest, tiles, shared);
       if (failed(contraction.emit(block, thread)))
         return failure();
-      if (!emitter.emitStaged(contraction))
+      if (!emitter.emitShared(contraction))
         return kernel.emitOpError(
-            "expected the results of a contraction in stages to have its shape");
+            "expected the results of a contraction through shared memory to have its shape");
     }
     if (kernel.getParts())
       keepApart(parts.result);
@@ -200,11 +200,11 @@ private:
 
 LogicalResult cuda::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
   // A kernel's parameters are at most 4352 bytes: more needs drivers for CUDA 12.1.
-  constexpr size_t mostTensors = 544;
+  constexpr size_t maxTensors = 544;
   if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
-      tensors > mostTensors)
+      tensors > maxTensors)
     return kernel.emitError() << tensors << " tensors are read and written by one kernel, expected "
-                              << "at most " << mostTensors << " on a GPU";
+                              << "at most " << maxTensors << " on a GPU";
   if (!kernel.getParts() && (!kernel.getScheduleAttr() || !kernel.getBlocksAttr()))
     return kernel.emitOpError("expected a schedule and blocks");
   return KernelEmitter(kernel, module, symbol).emit();

@@ -24,7 +24,7 @@ std::optional<HostTensor> EntryImport::known(Value value) {
   if (ElementsAttr attribute = states.known(value))
     return HostTensor(attribute);
   // Shape arithmetic is short: a long way back to an input is the network itself.
-  constexpr size_t mostOps = 256;
+  constexpr size_t maxOps = 256;
   llvm::SetVector<Value> needed;
   llvm::DenseMap<Value, HostTensor> values;
   SmallVector<BlockArgument> read;
@@ -42,7 +42,7 @@ std::optional<HostTensor> EntryImport::known(Value value) {
       read.push_back(argument);
     } else {
       Operation *op = v.getDefiningOp();
-      if (!isa<EvaluateOpInterface>(op) || ops.size() == mostOps)
+      if (!isa<EvaluateOpInterface>(op) || ops.size() == maxOps)
         return std::nullopt;
       if (!llvm::is_contained(ops, op))
         ops.push_back(op);

@@ -131,7 +131,7 @@ static LogicalResult importGather(Node &n) {
   Value picked = pick(n.expr(0u), *dim, indices);
   if (!picked)
     return n.error() << "of " << indices.size()
-                     << " scattered indices is not supported: expected at most " << mostPieces
+                     << " scattered indices is not supported: expected at most " << maxPieces
                      << " runs, found " << countRuns(indices);
   return n.set(n.expr(picked).reshape(shape));
 }

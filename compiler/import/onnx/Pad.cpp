@@ -117,8 +117,8 @@ static LogicalResult importPad(Node &n) {
     if (size == 0)
       return n.error() << "expected elements along dim " << d << " of " << n.describeOperand(0)
                        << " in mode \"" << mode << "\"";
-    if (size + low + high > mostIndices)
-      return n.error() << "expected at most " << mostIndices << " elements along dim " << d
+    if (size + low + high > maxIndices)
+      return n.error() << "expected at most " << maxIndices << " elements along dim " << d
                        << " in mode \"" << mode << "\", found " << size + low + high;
     SmallVector<int64_t> indices;
     for (int64_t i = -low; i < size + high; ++i)

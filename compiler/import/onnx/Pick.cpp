@@ -28,7 +28,7 @@ int64_t gradc::countRuns(ArrayRef<int64_t> indices) {
 /// The smallest number of indices after which they repeat, all moved on by the same step.
 static int64_t findPeriod(ArrayRef<int64_t> indices) {
   int64_t size = indices.size();
-  for (int64_t period = 1; period < std::min(size, mostPieces + 1); ++period) {
+  for (int64_t period = 1; period < std::min(size, maxPieces + 1); ++period) {
     if (size % period != 0)
       continue;
     int64_t step = indices[period] - indices[0];
@@ -95,7 +95,7 @@ Value gradc::pick(Expr x, int64_t dim, ArrayRef<int64_t> indices) {
   if (indices.empty())
     return strided(x, dim, 0, 0, 1);
   int64_t runs = countRuns(indices), period = findPeriod(indices);
-  if (std::min(runs, period) > mostPieces)
+  if (std::min(runs, period) > maxPieces)
     return nullptr;
   if (period < runs)
     return interleave(x, dim, indices, period);

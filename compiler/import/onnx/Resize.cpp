@@ -108,8 +108,8 @@ static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
 
 static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, int64_t d) {
   const DimResize &dim = r.dims[d];
-  if (dim.size == 0 || dim.result > mostIndices)
-    return n.error() << "expected a dim of at least one element and at most " << mostIndices
+  if (dim.size == 0 || dim.result > maxIndices)
+    return n.error() << "expected a dim of at least one element and at most " << maxIndices
                      << " results, found " << dim.size << " and " << dim.result << " for dim " << d;
   SmallVector<Taps> all;
   for (int64_t i = 0; i < dim.result; ++i)

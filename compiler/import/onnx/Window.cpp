@@ -8,7 +8,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 /// No window reaches further; so no product of these numbers and a dim overflows.
-static constexpr int64_t mostReach = 1 << 20;
+static constexpr int64_t maxReach = 1 << 20;
 
 void Window::setPads(int64_t d, int64_t total) {
   int64_t less = total / 2, more = total - less;
@@ -21,7 +21,7 @@ LogicalResult gradc::expectNumbers(Node &n, StringRef name, ArrayRef<int64_t> va
   if (values.size() != count)
     return n.error() << "expected " << count << " numbers as " << name << ", found "
                      << values.size();
-  if (llvm::all_of(values, [&](int64_t v) { return v >= least && v < mostReach; }))
+  if (llvm::all_of(values, [&](int64_t v) { return v >= least && v < maxReach; }))
     return success();
   return n.error() << "expected " << name << " of at least " << least << " and below 2^20, found "
                    << formatDims(values);

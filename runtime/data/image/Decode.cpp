@@ -57,9 +57,9 @@ Result<PictureSize> readPictureSize(std::span<const std::byte> file) {
 Status checkPictureSize(const PictureSize &size, const DecodeOptions &options) {
   if (size.height < 1 || size.width < 1)
     return Status::error(text("has ", size.width, " x ", size.height, " pixels"));
-  if (size.height > options.mostPixels / size.width)
+  if (size.height > options.maxPixels / size.width)
     return Status::error(text("has ", size.width, " x ", size.height, " pixels, expected at most ",
-                              options.mostPixels, " in all"));
+                              options.maxPixels, " in all"));
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace gradc::runtime {
 struct DecodeOptions {
   int64_t channels = 3; ///< of the result: 0 (as the file has them), 1, 3, or 4 (PNG)
   /// Pictures with more pixels than that are refused before any memory is taken for them.
-  int64_t mostPixels = int64_t(1) << 27;
+  int64_t maxPixels = int64_t(1) << 27;
   /// A JPEG of at least twice that size may be decoded at a half, a quarter or an eighth of its
   /// own, as long as it does not get smaller than this. 0: at full size.
   int64_t scaledHeight = 0, scaledWidth = 0;

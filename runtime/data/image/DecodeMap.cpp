@@ -49,10 +49,10 @@ Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &
   if (options.channels != 1 && options.channels != 3 && options.channels != 4)
     return Status::invalid(
         text("decode { channels } is ", options.channels, ", expected 1, 3 or 4"));
-  options.mostPixels = config.integer("max_pixels", options.mostPixels);
-  if (options.mostPixels < 1)
+  options.maxPixels = config.integer("max_pixels", options.maxPixels);
+  if (options.maxPixels < 1)
     return Status::invalid(
-        text("decode { max_pixels } is ", options.mostPixels, ", expected 1 or more"));
+        text("decode { max_pixels } is ", options.maxPixels, ", expected 1 or more"));
   options.scaledHeight = config.integer("min_height", 0);
   options.scaledWidth = config.integer("min_width", 0);
   if ((options.scaledHeight > 0) != (options.scaledWidth > 0))

@@ -14,7 +14,7 @@ namespace gradc::runtime {
 namespace {
 
 // Sound files have at most some tens, and each one walks the whole picture.
-constexpr int mostScans = 100;
+constexpr int maxScans = 100;
 
 /// libjpeg reports by calling back; leaving a decoder is a long jump over its frames, so nothing
 /// between the jump and its target may own anything.
@@ -51,10 +51,10 @@ void warn(j_common_ptr jpeg, int level) {
 
 void countScans(j_common_ptr jpeg) {
   if (!jpeg->is_decompressor ||
-      reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= mostScans)
+      reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= maxScans)
     return;
   Reader &reader = readerOf(jpeg);
-  std::snprintf(reader.message, sizeof reader.message, "more than %d scans", mostScans);
+  std::snprintf(reader.message, sizeof reader.message, "more than %d scans", maxScans);
   std::longjmp(reader.leave, 1);
 }
 

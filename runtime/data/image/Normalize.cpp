@@ -23,9 +23,9 @@ private:
 };
 
 /// One number for each channel, or one for all.
-Result<std::array<double, mostChannels>> perChannel(Config config, std::string_view name,
-                                                    int64_t channels, double fallback) {
-  std::array<double, mostChannels> values;
+Result<std::array<double, maxChannels>> perChannel(Config config, std::string_view name,
+                                                   int64_t channels, double fallback) {
+  std::array<double, maxChannels> values;
   values.fill(fallback);
   auto given = config.children(name);
   if (given.empty())

@@ -92,12 +92,12 @@ private:
 
 Result<PictureField> pictureField(const Field &field, std::string_view step) {
   bool isPicture = (field.dtype == GRADC_U8 || field.dtype == GRADC_F32) &&
-                   field.shape.size() == 3 && field.shape[2] >= 1 && field.shape[2] <= mostChannels;
+                   field.shape.size() == 3 && field.shape[2] >= 1 && field.shape[2] <= maxChannels;
   if (!isPicture)
     return Status::invalid(text(step, " of field '", field.name,
                                 "' expects pictures [height, width, channels] of type u8 or f32 "
                                 "with 1 to ",
-                                mostChannels, " channels, found ", findDataType(field.dtype)->name,
+                                maxChannels, " channels, found ", findDataType(field.dtype)->name,
                                 ' ', shapeText(field.shape)));
   return PictureField{field.dtype, field.shape[0], field.shape[1], field.shape[2]};
 }

@@ -11,7 +11,7 @@
 
 namespace gradc::runtime {
 
-inline constexpr int64_t mostChannels = 4;
+inline constexpr int64_t maxChannels = 4;
 
 /// A picture that somebody else owns.
 struct PixelView {

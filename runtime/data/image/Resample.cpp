@@ -90,7 +90,7 @@ template <typename T> INLINE void makeRow(const Job &job, int64_t y) {
 /// Eight pixels of three or four channels. A vector is two pixels, four pixels apart: transposing
 /// its halves then gives each channel's pixels in their order.
 INLINE void sumPixels(const float *row, const int32_t *offsets, const float *weights,
-                      int64_t tapCount, int64_t channels, Lanes (&planes)[mostChannels]) {
+                      int64_t tapCount, int64_t channels, Lanes (&planes)[maxChannels]) {
   Lanes sums[half] = {};
   for (int64_t k = 0; k < tapCount; ++k, row += channels, weights += half * lanes)
     for (int64_t j = 0; j < half; ++j) {
@@ -121,7 +121,7 @@ INLINE int64_t writePlanes(const Job &job, int64_t y) {
   int64_t tapCount = job.tapCount, width = job.width, plane = job.rows.outputs() * width, x = 0;
   auto *out = reinterpret_cast<float *>(job.out.pixels) + y * width;
   for (; x + lanes <= width; x += lanes) {
-    Lanes planes[mostChannels];
+    Lanes planes[maxChannels];
     sumPixels(row, offsets, weights, tapCount, 3, planes);
     for (int64_t c = 0; c < 3; ++c)
       store(out + c * plane + x, planes[c] * scales[c] + shifts[c]);
@@ -152,11 +152,11 @@ INLINE Bytes roundToBytes(const Lanes &in) {
 
 /// `at` is the element's place in the output, `count` the pixels up to the row's end.
 template <typename T>
-INLINE void writePixels(const Job &job, int64_t y, int64_t x, const Lanes (&planes)[mostChannels]) {
+INLINE void writePixels(const Job &job, int64_t y, int64_t x, const Lanes (&planes)[maxChannels]) {
   T *out = reinterpret_cast<T *>(job.out.pixels);
   int64_t channels = job.in.channels, height = job.rows.outputs(),
           count = std::min(job.width - x, lanes);
-  T values[mostChannels][lanes];
+  T values[maxChannels][lanes];
   for (int64_t c = 0; c < channels; ++c) {
     T *place = job.out.channelsFirst && count == lanes ? out + (c * height + y) * job.width + x
                                                        : values[c];
@@ -177,7 +177,7 @@ INLINE void writePixels(const Job &job, int64_t y, int64_t x, const Lanes (&plan
       out[i * channels + c] = values[c][i];
 }
 
-INLINE void writeBlock(const Job &job, int64_t y, int64_t x, Lanes (&planes)[mostChannels]) {
+INLINE void writeBlock(const Job &job, int64_t y, int64_t x, Lanes (&planes)[maxChannels]) {
   for (int64_t c = 0; c < job.in.channels; ++c)
     planes[c] = planes[c] * job.scale.scale[size_t(c)] + job.scale.shift[size_t(c)];
   if (job.out.dtype == GRADC_F32)
@@ -199,7 +199,7 @@ INLINE void resample(const Job &job) {
       makeRow<float>(job, y);
     for (int64_t x = isUsual && !outside ? writePlanes(job, y) : 0; x < job.width; x += lanes) {
       int64_t block = x / lanes;
-      Lanes planes[mostChannels] = {fill, fill, fill, fill};
+      Lanes planes[maxChannels] = {fill, fill, fill, fill};
       if (!outside && channels >= 3)
         sumPixels(job.row, job.offsets + x, job.weights + x * job.tapCount * half, job.tapCount,
                   channels, planes);

@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 /// What happens to each value: value * scale + shift, by channel.
 struct PixelScale {
-  std::array<float, mostChannels> scale = {1, 1, 1, 1}, shift = {0, 0, 0, 0};
+  std::array<float, maxChannels> scale = {1, 1, 1, 1}, shift = {0, 0, 0, 0};
 };
 
 /// Where the result goes: u8 (rounded to nearest, limited to 0..255) or f32.

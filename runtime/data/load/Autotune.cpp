@@ -13,32 +13,32 @@ constexpr double hardlyRests = 0.9;
 // Waking a thread takes some microseconds of the caller's time too: it is done once for batches of
 // so long.
 constexpr double worthWaking = 200e-6;
-constexpr int mostSmallBatches = 64;
+constexpr int maxSmallBatches = 64;
 
 Autotune::Autotune(const Limits &limits) : limits(limits) {
   now.workers = limits.workers;
-  now.depth = limits.depth ? limits.depth : std::min(2, limits.mostDepth);
+  now.depth = limits.depth ? limits.depth : std::min(2, limits.maxDepth);
 }
 
-InputTuning Autotune::decide(const InputWindow &window) {
+InputTuning Autotune::decide(const InputPeriod &period) {
   if (limits.workers == 0 && now.workers == 0) {
-    if (window.batchSeconds > worthAThread && window.waitShare > waitsTooLong &&
-        limits.mostWorkers > 0) {
+    if (period.batchSeconds > worthAThread && period.waitShare > waitsTooLong &&
+        limits.maxWorkers > 0) {
       now.workers = 1;
-      int small = int(std::min(2 * worthWaking / window.batchSeconds, double(mostSmallBatches)));
+      int small = int(std::min(2 * worthWaking / period.batchSeconds, double(maxSmallBatches)));
       if (!limits.depth)
-        now.depth = std::min(std::max(now.depth, small), limits.mostDepth);
+        now.depth = std::min(std::max(now.depth, small), limits.maxDepth);
     }
     return now;
   }
-  if (window.waitShare <= waitsTooLong)
+  if (period.waitShare <= waitsTooLong)
     return now;
   // Batches of uneven cost: more of them in store outlast the dear ones.
   bool isUneven =
-      window.sawFull && window.sawEmpty && window.busyThreads < hardlyRests * double(now.workers);
-  if (!limits.depth && isUneven && now.depth < limits.mostDepth)
-    now.depth = std::min(2 * now.depth, limits.mostDepth);
-  else if (!limits.workers && window.sawEmpty && now.workers < limits.mostWorkers)
+      period.sawFull && period.sawEmpty && period.busyThreads < hardlyRests * double(now.workers);
+  if (!limits.depth && isUneven && now.depth < limits.maxDepth)
+    now.depth = std::min(2 * now.depth, limits.maxDepth);
+  else if (!limits.workers && period.sawEmpty && now.workers < limits.maxWorkers)
     ++now.workers;
   return now;
 }

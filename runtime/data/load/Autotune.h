@@ -15,7 +15,7 @@ struct InputTuning {
 };
 
 /// What was seen since the last decision.
-struct InputWindow {
+struct InputPeriod {
   double waitShare = 0;    ///< of the time, that the caller waited for a batch or made it itself
   double batchSeconds = 0; ///< work for a batch, over all threads
   bool sawFull = false;    ///< all batches that may be ahead were
@@ -28,13 +28,13 @@ public:
   struct Limits {
     int workers = 0; ///< fixed number; 0: to be found
     int depth = 0;   ///< the same
-    int mostWorkers = 1, mostDepth = 2;
+    int maxWorkers = 1, maxDepth = 2;
   };
   explicit Autotune(const Limits &limits);
 
   const InputTuning &tuning() const { return now; }
   /// What to use from now on.
-  InputTuning decide(const InputWindow &window);
+  InputTuning decide(const InputPeriod &period);
 
 private:
   Limits limits;

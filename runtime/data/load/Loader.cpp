@@ -8,7 +8,7 @@
 #include "runtime/base/ThreadSlice.h"
 #include "runtime/data/load/BatchRing.h"
 #include "runtime/data/load/Meter.h"
-#include "runtime/data/load/TuningWindow.h"
+#include "runtime/data/load/TuningPeriod.h"
 #include "runtime/data/source/MappedFile.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr uint64_t sampling = 8;
 constexpr int64_t shortestNap = 50'000, longestNap = 2'000'000;
 // To hand batches over costs two microseconds: those of so many nanoseconds go together.
 constexpr int64_t longestGrant = 1'000'000;
-constexpr int64_t levelSampling = 16;
+constexpr int64_t readySampling = 16;
 
 class Loader final : public Iterator {
 public:
@@ -76,7 +76,7 @@ private:
   void fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock);
   void collect(Meter &meter, int thread);
   void pace(int64_t now);
-  void lookAtLevel(size_t released);
+  void countReady(size_t released);
   void tune(int64_t begin);
   void adapt(InputTuning tuning);
   bool isRunningOut();
@@ -104,7 +104,7 @@ private:
   size_t group = 1;           ///< how many were granted at once
   int64_t lastGrant = 0, grants = 0, batches = 0;
   size_t readBytes = 0; ///< since the table let go
-  TuningWindow window;
+  TuningPeriod period;
 
   // Apart: what the caller alone touches stays in its cache.
   alignas(64) std::mutex mutex;
@@ -126,8 +126,8 @@ private:
   bool isTraced = false;
   std::vector<InputSpan> spans;
   double workSeconds = 0, helpSeconds = 0; ///< making batches: all threads, the caller
-  double levels = 0;
-  int64_t looks = 0; ///< at the level
+  double readyBatches = 0;
+  int64_t looks = 0; ///< at the number of ready batches
 };
 
 Status Loader::next(Batch &batch) {
@@ -175,7 +175,7 @@ Status Loader::grant() {
   while (ring.queue(grantedAtOnce()) == 0) {
     if (const Status *failure = ring.failure())
       return *failure;
-    window.sawEmpty();
+    period.sawEmpty();
     // To skip a bad row of the last batch the one before it must not have been given out.
     Claim mine = ring.claim(rule.skips ? 2 : 1, isAlone ? SIZE_MAX : claimedRows());
     if (mine.slot)
@@ -188,7 +188,7 @@ Status Loader::grant() {
   granted.front().complaints = ring.takeComplaints();
   batches += int64_t(group);
   readBytes += group * ring.batchBytes();
-  lookAtLevel(released);
+  countReady(released);
   tune(begin);
   if (group > 1)
     wakeInTime(lock);
@@ -225,14 +225,14 @@ void Loader::pace(int64_t now) {
 }
 
 /// `released`: slots that were given back just now, so that nobody could fill them yet.
-void Loader::lookAtLevel(size_t released) {
-  if (grants++ % levelSampling && nap() < longestNap)
+void Loader::countReady(size_t released) {
+  if (grants++ % readySampling && nap() < longestNap)
     return; // batches not yet granted lie in other threads' caches
   int ahead = int(granted.size()) + ring.countDone();
-  levels += ahead;
+  readyBatches += ahead;
   ++looks;
   if (size_t(ahead) + released >= ring.size())
-    window.sawFull();
+    period.sawFull();
 }
 
 /// Whether threads that sleep would come too late: few batches are left behind those granted.
@@ -319,12 +319,12 @@ void Loader::work(int thread) {
 }
 
 void Loader::tune(int64_t begin) {
-  std::optional<InputWindow> seen;
+  std::optional<InputPeriod> seen;
   if (begin) {
-    window.countWait(begin, Meter::now(), granted.size());
-    seen = window.closeBeside(workSeconds, helpSeconds);
+    period.countWait(begin, Meter::now(), granted.size());
+    seen = period.closeBeside(workSeconds, helpSeconds);
   } else {
-    seen = window.closeAlone(workSeconds);
+    seen = period.closeAlone(workSeconds);
   }
   if (!seen)
     return;
@@ -388,14 +388,14 @@ InputReport Loader::report() {
   InputReport report;
   report.workers = int(workers.size());
   report.isFixed = options.limits.workers > 0;
-  report.prefetches = report.isFixed || options.limits.mostWorkers > 0;
+  report.prefetches = report.isFixed || options.limits.maxWorkers > 0;
   report.depth = workers.empty() ? 0 : int(ring.size());
   report.budget = options.memory;
   report.bytes = (ring.size() + size_t(options.heldBatches)) * ring.batchBytes();
   for (size_t bytes : scratchBytes)
     report.bytes += bytes;
   report.bytes += table.held();
-  report.level = looks ? levels / double(looks) : 0;
+  report.ready = looks ? readyBatches / double(looks) : 0;
   report.workSeconds = workSeconds;
   report.batches = batches - int64_t(granted.size() - given);
   for (size_t i = 0; i < totals.size() && i < options.stages.size(); ++i)

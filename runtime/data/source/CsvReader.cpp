@@ -60,14 +60,14 @@ struct Run {
 class CsvReader : private CsvText {
 public:
   CsvReader(std::span<const std::byte> bytes, std::string_view path, const CsvOptions &options)
-      : CsvText(bytes, path, options.delimiter), mostBytes(options.mostBytes) {}
+      : CsvText(bytes, path, options.delimiter), maxBytes(options.maxBytes) {}
 
   Result<std::vector<SourceArray>> read(std::span<const CsvField> fields);
 
 private:
   bool readHeader();
   bool claimColumns(const CsvField &field, std::vector<size_t> &indices);
-  bool makeArray(const CsvField &field, const std::vector<size_t> &indices, uint64_t mostRows);
+  bool makeArray(const CsvField &field, const std::vector<size_t> &indices, uint64_t maxRows);
   void makeRuns();
   bool readRow();
   bool skipRun(const Run &run);
@@ -87,7 +87,7 @@ private:
   }
   bool failCount(size_t column);
 
-  uint64_t mostBytes;
+  uint64_t maxBytes;
   std::vector<Column> columns;
   std::vector<Run> runs;
   std::vector<SourceArray> arrays;
@@ -152,7 +152,7 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
 }
 
 bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indices,
-                          uint64_t mostRows) {
+                          uint64_t maxRows) {
   SourceArray array;
   array.field = {field.name, field.dtype, {}};
   if (field.shape)
@@ -163,9 +163,9 @@ bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indi
     return fail(start, "field '", field.name, "' has ", indices.size(), " columns, but shape ",
                 shapeText(array.field.shape), " asks for ", array.field.elements());
   size_t rowBytes = array.field.bytes();
-  std::shared_ptr<std::byte[]> memory(new (std::nothrow) std::byte[rowBytes * mostRows]);
+  std::shared_ptr<std::byte[]> memory(new (std::nothrow) std::byte[rowBytes * maxRows]);
   if (!memory)
-    return fail(start, "cannot allocate ", rowBytes * mostRows, " bytes for field '", field.name,
+    return fail(start, "cannot allocate ", rowBytes * maxRows, " bytes for field '", field.name,
                 '\'');
   for (size_t i = 0; i < indices.size(); ++i)
     columns[indices[i]].target = memory.get() + i * array.field.elementBytes();
@@ -301,7 +301,7 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
     return error;
   // 1. How many rows there are at most: each has a line's end, and all delimiters.
   auto rest = uint64_t(end - at);
-  uint64_t mostRows = std::min(uint64_t(std::count(at, end, '\n')), rest / columns.size()) + 1;
+  uint64_t maxRows = std::min(uint64_t(std::count(at, end, '\n')), rest / columns.size()) + 1;
 
   // 2. The columns' places in memory.
   std::vector<std::vector<size_t>> indices(fields.size());
@@ -311,13 +311,13 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
       return error;
     rowBytes += indices[i].size() * findDataType(fields[i].dtype)->bytes;
   }
-  if (rowBytes * mostRows > mostBytes) {
-    fail(start, "its fields take ", rowBytes * mostRows, " bytes of memory, expected at most ",
-         mostBytes, "; npy files are mapped and may be larger");
+  if (rowBytes * maxRows > maxBytes) {
+    fail(start, "its fields take ", rowBytes * maxRows, " bytes of memory, expected at most ",
+         maxBytes, "; npy files are mapped and may be larger");
     return error;
   }
   for (size_t i = 0; i < fields.size(); ++i)
-    if (!makeArray(fields[i], indices[i], mostRows))
+    if (!makeArray(fields[i], indices[i], maxRows))
       return error;
 
   makeRuns();

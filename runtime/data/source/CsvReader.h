@@ -19,7 +19,7 @@ struct CsvField {
 
 struct CsvOptions {
   char delimiter = ',';
-  uint64_t mostBytes = UINT64_MAX; ///< that the fields may take in memory
+  uint64_t maxBytes = UINT64_MAX; ///< that the fields may take in memory
 };
 
 /// Reads all rows of some fields. Errors begin with `path`, the line and the column in it, both

@@ -60,7 +60,7 @@ Result<CsvField> readField(Config config) {
 
 Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   CsvOptions options;
-  options.mostBytes = threeQuartersOfMemory();
+  options.maxBytes = threeQuartersOfMemory();
   std::string_view delimiter = config.string("delimiter", ",");
   if (!canDelimit(delimiter))
     return Status::invalid(text("csv { delimiter } is '", delimiter,

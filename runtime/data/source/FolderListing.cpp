@@ -17,7 +17,7 @@ namespace gradc::runtime {
 namespace {
 
 // Deeper than people nest; a link to a folder above would never end.
-constexpr int mostDepth = 16;
+constexpr int maxDepth = 16;
 
 bool isPicture(std::string_view name) {
   for (std::string_view ending : {".jpg", ".jpeg", ".png"})
@@ -60,9 +60,9 @@ Status addPictures(const std::string &folder, const std::string &inside, int dep
     return status;
   for (const std::string &file : files)
     paths.push_back(text(inside, '/', file));
-  if (depth == mostDepth && !folders.empty())
+  if (depth == maxDepth && !folders.empty())
     return Status::error(text("'", folder, '/', inside, "' has folders in it, expected at most ",
-                              mostDepth, " levels of them"));
+                              maxDepth, " levels of them"));
   for (const std::string &name : folders)
     if (Status status = addPictures(folder, text(inside, '/', name), depth + 1, paths);
         !status.ok())

@@ -19,7 +19,7 @@ struct IdxHeader {
   std::vector<int64_t> shape;
   uint64_t headerBytes = 0, dataBytes = 0;
 };
-constexpr size_t mostHeaderBytes = 4 + 4 * 255;
+constexpr size_t maxHeaderBytes = 4 + 4 * 255;
 
 Result<gradc_dtype> dtypeOf(uint8_t code, std::string_view what) {
   switch (code) {
@@ -88,7 +88,7 @@ Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> 
   // 1. The header, which says how much there is.
   Bytes bytes = file->bytes();
   bool isGzip = bytes.size() >= 2 && bytes[0] == std::byte(0x1f) && bytes[1] == std::byte(0x8b);
-  std::byte start[mostHeaderBytes];
+  std::byte start[maxHeaderBytes];
   Bytes beginning = bytes;
   if (isGzip) {
     size_t count = inflateStart(bytes, start, Deflated::gzip);

@@ -75,8 +75,8 @@ size_t inflateStart(std::span<const std::byte> in, std::span<std::byte> out, Def
 }
 
 bool canInflateTo(std::span<const std::byte> in, uint64_t size) {
-  constexpr uint64_t mostExpansion = 1032; // of deflate
-  return size / mostExpansion <= in.size();
+  constexpr uint64_t maxExpansion = 1032; // of deflate
+  return size / maxExpansion <= in.size();
 }
 
 } // namespace gradc::runtime

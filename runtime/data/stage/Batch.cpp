@@ -73,8 +73,8 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
                                 " batches of ", rule.size, " rows of ", bytes / size_t(rule.size),
                                 " bytes"));
   Autotune::Limits &limits = options.limits;
-  limits.mostDepth = int(std::min<size_t>(batches - size_t(options.heldBatches), 64));
-  limits.depth = std::min(limits.depth, limits.mostDepth);
+  limits.maxDepth = int(std::min<size_t>(batches - size_t(options.heldBatches), 64));
+  limits.depth = std::min(limits.depth, limits.maxDepth);
   return std::shared_ptr<const Dataset>(
       std::make_shared<Batches>(std::move(table), rule, std::move(options)));
 }

@@ -35,7 +35,7 @@ class MatmulCall final : public LibraryCall {
 public:
   MatmulCall(const CublasLt &lt, const gradc_artifact_call &call) : lt(lt), call(call) {}
   ~MatmulCall() override;
-  Status prepare(uint64_t mostWorkspace);
+  Status prepare(uint64_t maxWorkspace);
   Status enqueue(void *const *slices, void *workspace, void *stream) const override;
 
 private:
@@ -122,14 +122,14 @@ Status MatmulCall::describe() {
   return failed ? refused("its description", failed) : Status();
 }
 
-Status MatmulCall::prepare(uint64_t mostWorkspace) {
+Status MatmulCall::prepare(uint64_t maxWorkspace) {
   if (Status described = describe(); !described.ok())
     return described;
   lt::Object preference = nullptr;
   int failed = lt.preferenceCreate(&preference), found = 0;
   if (failed)
     return refused("a preference", failed);
-  failed = lt.preferenceSet(preference, lt::mostWorkspace, &mostWorkspace, sizeof mostWorkspace);
+  failed = lt.preferenceSet(preference, lt::maxWorkspace, &maxWorkspace, sizeof maxWorkspace);
   for (int attribute : {lt::alignmentA, lt::alignmentB, lt::alignmentC, lt::alignmentD})
     if (!failed)
       failed = lt.preferenceSet(preference, attribute, &sliceAlignment, sizeof sliceAlignment);
@@ -173,10 +173,10 @@ std::vector<Symbol> CublasLt::symbols() {
 #undef GRADC_CUBLASLT_SYMBOL
 }
 
-Status CublasLt::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+Status CublasLt::prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                          std::unique_ptr<LibraryCall> &prepared) {
   auto made = std::make_unique<MatmulCall>(*this, call);
-  Status status = made->prepare(mostWorkspace);
+  Status status = made->prepare(maxWorkspace);
   prepared = std::move(made);
   return status;
 }

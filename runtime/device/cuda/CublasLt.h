@@ -25,7 +25,7 @@ enum DescAttribute {
 };
 enum LayoutAttribute { batchCount = 5, batchStride = 6 };
 enum PreferenceAttribute {
-  mostWorkspace = 1,
+  maxWorkspace = 1,
   alignmentA = 5,
   alignmentB = 6,
   alignmentC = 7,
@@ -72,7 +72,7 @@ struct Heuristic {
 class CublasLt final : public Library {
 public:
   CublasLt();
-  Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+  Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                  std::unique_ptr<LibraryCall> &prepared) override;
 
 #define GRADC_CUBLASLT_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;

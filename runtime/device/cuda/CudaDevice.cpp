@@ -69,9 +69,9 @@ public:
   bool isIdle() override;
   Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) override;
   Result<LibraryCalls> prepareCalls(std::span<const gradc_artifact_call *const> wanted,
-                                    uint64_t mostWorkspace) override {
+                                    uint64_t maxWorkspace) override {
     auto scope = context->enter();
-    return libraries.prepare(wanted, mostWorkspace);
+    return libraries.prepare(wanted, maxWorkspace);
   }
   void setWorkspace(void *memory) override { workspace = memory; }
   Status launch(std::span<const Launch> launches, int64_t *times) override;

@@ -15,7 +15,7 @@ class ConvolutionCall final : public LibraryCall {
 public:
   ConvolutionCall(const Cudnn &dnn, const gradc_artifact_call &call) : dnn(dnn), call(call) {}
   ~ConvolutionCall() override;
-  Status prepare(uint64_t mostWorkspace);
+  Status prepare(uint64_t maxWorkspace);
   Status enqueue(void *const *slices, void *workspace, void *stream) const override;
 
 private:
@@ -35,7 +35,7 @@ private:
   void setDevice(dnn::Object object, int handleAttribute, int deviceAttribute);
   std::vector<dnn::Object> propose(int mode);
   bool isPlain(dnn::Object config);
-  bool choose(dnn::Object config, uint64_t mostWorkspace);
+  bool choose(dnn::Object config, uint64_t maxWorkspace);
 
   const Cudnn &dnn;
   gradc_artifact_call call;
@@ -196,21 +196,21 @@ bool ConvolutionCall::isPlain(dnn::Object config) {
 }
 
 /// Makes the plan; false where the engine does not take the tensors, or takes too much memory.
-bool ConvolutionCall::choose(dnn::Object config, uint64_t mostWorkspace) {
+bool ConvolutionCall::choose(dnn::Object config, uint64_t maxWorkspace) {
   dnn::Object made = make(dnn::executionPlan);
   setObject(made, dnn::planConfig, config);
   setDevice(made, dnn::planHandle, dnn::planDevice);
   int64_t bytes = 0, count = 0;
   if (failed || dnn.finalize(made) ||
       dnn.get(made, dnn::planWorkspace, dnn::typeInt64, 1, &count, &bytes) ||
-      uint64_t(bytes) > mostWorkspace)
+      uint64_t(bytes) > maxWorkspace)
     return false;
   plan = made;
   workspaceBytes = uint64_t(bytes);
   return true;
 }
 
-Status ConvolutionCall::prepare(uint64_t mostWorkspace) {
+Status ConvolutionCall::prepare(uint64_t maxWorkspace) {
   if (!dnn.description.empty()) {
     device = make(dnn::deviceProperties);
     set(device, dnn::deviceJson, dnn::typeChar, int64_t(dnn.description.size()),
@@ -227,11 +227,11 @@ Status ConvolutionCall::prepare(uint64_t mostWorkspace) {
   for (int mode : {dnn::bestMode, dnn::fallbackMode}) {
     failed = 0; // the other way to ask may do
     for (dnn::Object config : propose(mode))
-      if (isPlain(config) && choose(config, mostWorkspace))
+      if (isPlain(config) && choose(config, maxWorkspace))
         return {};
   }
   return Status::error(text("cuDNN has no plain f32 engine for the convolution within ",
-                            mostWorkspace, " bytes of workspace"));
+                            maxWorkspace, " bytes of workspace"));
 }
 
 Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stream) const {
@@ -271,10 +271,10 @@ std::vector<Symbol> Cudnn::symbols() {
 #undef GRADC_CUDNN_SYMBOL
 }
 
-Status Cudnn::prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+Status Cudnn::prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                       std::unique_ptr<LibraryCall> &prepared) {
   auto made = std::make_unique<ConvolutionCall>(*this, call);
-  Status status = made->prepare(mostWorkspace);
+  Status status = made->prepare(maxWorkspace);
   prepared = std::move(made);
   return status;
 }

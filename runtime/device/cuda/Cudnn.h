@@ -112,7 +112,7 @@ public:
   /// Prepares it for a device that is not there, which a text describes: plans are made and cannot
   /// run.
   void startWithout(std::string_view deviceDescription) { description = deviceDescription; }
-  Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+  Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                  std::unique_ptr<LibraryCall> &prepared) override;
 
 #define GRADC_CUDNN_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;

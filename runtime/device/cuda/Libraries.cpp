@@ -27,7 +27,7 @@ template <typename T> static Status openAndStart(std::unique_ptr<Library> &libra
 }
 
 Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *const> wanted,
-                                        uint64_t mostWorkspace) {
+                                        uint64_t maxWorkspace) {
   const char *given = getenv("GRADC_LIBRARIES");
   std::string_view mode = given && *given ? given : "auto";
   if (mode != "auto" && mode != "off" && mode != "required")
@@ -51,7 +51,7 @@ Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *con
       if (!isOurs(wanted[i]))
         continue;
       std::unique_ptr<LibraryCall> call;
-      status = library->prepare(*wanted[i], mostWorkspace, call);
+      status = library->prepare(*wanted[i], maxWorkspace, call);
       if (!status.ok()) {
         problem = status.message();
         continue;

@@ -13,7 +13,7 @@ class Libraries {
 public:
   /// As Device::prepareCalls; in the current CUDA context.
   Result<LibraryCalls> prepare(std::span<const gradc_artifact_call *const> wanted,
-                               uint64_t mostWorkspace);
+                               uint64_t maxWorkspace);
   /// Forgets calls and libraries, while their context is still there.
   void close();
 

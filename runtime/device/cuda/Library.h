@@ -63,7 +63,7 @@ public:
   Status openAndStart();
   /// A call that needs at most so much workspace; the failure says why the library has none, and
   /// then `prepared` is not to be used.
-  virtual Status prepare(const gradc_artifact_call &call, uint64_t mostWorkspace,
+  virtual Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                          std::unique_ptr<LibraryCall> &prepared) = 0;
 
   const char *name() const { return wanted.name; }

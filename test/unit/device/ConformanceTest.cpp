@@ -241,7 +241,7 @@ TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
 }
 
 /// Buffers as a loader has them: while one is read by a step, the next batch comes in another.
-TEST_P(Conformance, StagedInputsAreThoseOfTheNextRun) {
+TEST_P(Conformance, PrefetchedInputsAreThoseOfTheNextRun) {
   auto host = open("");
   const gradc_artifact_entry *entry = session->findEntry("train");
   std::shared_ptr<HostMemory> memory = session->hostMemory();
@@ -261,19 +261,19 @@ TEST_P(Conformance, StagedInputsAreThoseOfTheNextRun) {
     return inputs;
   };
   std::vector<const void *> inputs = fill(0);
-  StagedInputs staged;
+  PrefetchedInputs prefetched;
   for (int step = 0; step < steps; ++step) {
     std::vector<std::vector<float>> results;
     std::vector<void *> outputs;
     for (const auto &port : artifact->elements<gradc_artifact_port>(entry->outputs))
       outputs.push_back(results.emplace_back(port.tensor.bytes / 4 + 1).data());
-    ASSERT_TRUE(session->start(*entry, inputs, outputs, staged).ok());
+    ASSERT_TRUE(session->start(*entry, inputs, outputs, prefetched).ok());
     inputs = fill(step + 1);
-    staged = {};
+    prefetched = {};
     if (step != 3) { // one comes with its run
-      auto brought = session->stage(*entry, inputs);
+      auto brought = session->prefetch(*entry, inputs);
       ASSERT_TRUE(brought) << brought.status().message();
-      staged = *brought;
+      prefetched = *brought;
     }
     ASSERT_TRUE(session->finish().ok());
     EXPECT_TRUE(session->hasEnded());
@@ -287,8 +287,9 @@ TEST_P(Conformance, StagedInputsAreThoseOfTheNextRun) {
       memory->release(one);
 }
 
-/// One buffer for all batches: what it held when it was staged is not what the next run is given.
-TEST_P(Conformance, StagedInputsServeOneRunThatIsToldOfThem) {
+/// One buffer for all batches: what it held when it was prefetched is not what the next run is
+/// given.
+TEST_P(Conformance, PrefetchedInputsServeOneRunThatIsToldOfThem) {
   auto host = open("");
   const gradc_artifact_entry *entry = session->findEntry("train");
   auto buffers = inputsOf(*entry, 0);
@@ -298,17 +299,17 @@ TEST_P(Conformance, StagedInputsServeOneRunThatIsToldOfThem) {
   float loss = 0;
   std::vector<void *> outputs(entry->outputs.count);
   outputs[0] = &loss;
-  StagedInputs first, none;
+  PrefetchedInputs first, none;
   for (int step = 1; step <= 3; ++step) {
     auto given = inputsOf(*entry, step);
     for (size_t i = 0; i < given.size(); ++i)
       std::memcpy(buffers[i].data(), given[i].data(), given[i].size());
     // The second is not told, the third of what the second has let go.
     ASSERT_TRUE(session->start(*entry, inputs, outputs, step == 3 ? first : none).ok());
-    auto staged = session->stage(*entry, inputs);
-    ASSERT_TRUE(staged) << staged.status().message();
+    auto prefetched = session->prefetch(*entry, inputs);
+    ASSERT_TRUE(prefetched) << prefetched.status().message();
     if (step == 1)
-      first = *staged;
+      first = *prefetched;
     ASSERT_TRUE(session->finish().ok());
     expectNear({loss}, {run(*host, "train", step)[0]});
   }

@@ -44,18 +44,18 @@ private:
 
 class InputCopiesTest : public testing::Test {
 protected:
-  /// What a run that is told of `staged` reads, with `value` in the caller's buffer.
-  int read(int value, StagedInputs staged) {
+  /// What a run that is told of `prefetched` reads, with `value` in the caller's buffer.
+  int read(int value, PrefetchedInputs prefetched) {
     buffer[0] = value;
-    auto copy = copies.copy(0, buffer, staged);
+    auto copy = copies.copy(0, buffer, prefetched);
     EXPECT_TRUE(copy) << copy.status().message();
     int found = 0;
     std::memcpy(&found, *copy, sizeof found);
     return found;
   }
-  void copyAhead(int value, StagedInputs staged) {
+  void copyAhead(int value, PrefetchedInputs prefetched) {
     buffer[0] = value;
-    EXPECT_TRUE(copies.copyAhead(0, buffer, staged).ok());
+    EXPECT_TRUE(copies.copyAhead(0, buffer, prefetched).ok());
   }
 
   static std::array<gradc_artifact_port, 3> makePorts() {

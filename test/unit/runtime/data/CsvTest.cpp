@@ -211,7 +211,7 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_EQ(errorOf("age,A\n1,2\n"), "t.csv:1:1: no column 'a' for field 'a', did you mean 'A'?");
   EXPECT_EQ(errorOf("height,weight\n1,2\n"), "t.csv:1:1: no column 'a' for field 'a' among 2");
   EXPECT_EQ(errorOf("a,a\n1,2\n"), "t.csv:1:1: two columns have the name 'a'");
-  EXPECT_EQ(errorOf("a\n1\n2\n", GRADC_F64, {.mostBytes = 23}),
+  EXPECT_EQ(errorOf("a\n1\n2\n", GRADC_F64, {.maxBytes = 23}),
             "t.csv:1:1: its fields take 24 bytes of memory, expected at most 23; npy files are "
             "mapped and may be larger");
 

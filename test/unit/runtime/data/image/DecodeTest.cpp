@@ -134,7 +134,7 @@ TEST(DecodeTest, DamagedBytesNeverCrash) {
         damaged[at] ^= std::byte(step * 29);
       Picture picture;
       DecodeOptions options;
-      options.mostPixels = 1 << 20;
+      options.maxPixels = 1 << 20;
       Status status = decodePicture(damaged, options, picture);
       if (!status.ok())
         EXPECT_FALSE(status.message().empty());
@@ -155,9 +155,9 @@ TEST(DecodeTest, AbsurdSizesAreRefusedBeforeMemoryIsTaken) {
   EXPECT_EQ(decodeError(jpeg), "has 60000 x 60000 pixels, expected at most 134217728 in all");
 
   DecodeOptions options;
-  options.mostPixels = 37 * 29 - 1;
+  options.maxPixels = 37 * 29 - 1;
   EXPECT_EQ(decodeError(png, options), "has 37 x 29 pixels, expected at most 1072 in all");
-  options.mostPixels = 37 * 29;
+  options.maxPixels = 37 * 29;
   EXPECT_EQ(decodeError(png, options), "");
 }
 

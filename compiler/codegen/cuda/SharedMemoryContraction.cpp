@@ -1,6 +1,6 @@
-// Every stage, all threads together bring a slab of each operand into shared memory, wait, and
-// multiply what lies there.
-#include "compiler/codegen/cuda/StagedContraction.h"
+// For each slab, all threads of a block copy it from both operands into shared memory, wait, and
+// multiply from there.
+#include "compiler/codegen/cuda/SharedMemoryContraction.h"
 
 #include "dialects/exec/Blocks.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -8,20 +8,20 @@
 
 using namespace mlir;
 using namespace gradc::tile;
-using gradc::cuda::StagedContraction;
+using gradc::cuda::SharedMemoryContraction;
 
 /// Elements between two steps of the rows' slab: four more than rows, so that writes down a column
 /// go to several banks.
 static int64_t rowStride(int64_t blockRows) { return blockRows + 4; }
 
-StagedContraction::StagedContraction(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                                     SharedMemory &shared)
+SharedMemoryContraction::SharedMemoryContraction(exec::KernelOp kernel, LoopNest &nest,
+                                                 TileEmitter &tiles, SharedMemory &shared)
     : kernel(kernel), nest(nest), tiles(tiles), shared(shared) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   tileColumns = schedule.getTile().back();
   tileRows = schedule.getTile().drop_back().back();
   std::tie(blockRows, blockColumns) = exec::blockTile(kernel);
-  stage = schedule.getBlock().front();
+  slabDepth = schedule.getBlock().front();
 }
 
 /// acc + a * b, both operands read at plain sums of dims.
@@ -37,12 +37,13 @@ static bool multipliesAndAdds(linalg::GenericOp op) {
          product.getRhs() == body->getArgument(1);
 }
 
-LogicalResult StagedContraction::findOperands() {
+LogicalResult SharedMemoryContraction::findOperands() {
   for (auto generic : kernel.getBlock().getOps<linalg::GenericOp>())
     if (generic.getNumReductionLoops() > 0)
       op = generic;
   auto wrong = [&] {
-    return kernel.emitOpError("expected a contraction of rows by columns to walk in stages");
+    return kernel.emitOpError(
+        "expected a contraction of rows by columns to pass through shared memory");
   };
   if (!op || !multipliesAndAdds(op))
     return wrong();
@@ -71,19 +72,19 @@ LogicalResult StagedContraction::findOperands() {
   return columns % tileColumns == 0 ? success() : wrong();
 }
 
-StagedContraction::Expr StagedContraction::limited(Expr position, int64_t size) {
+SharedMemoryContraction::Expr SharedMemoryContraction::limited(Expr position, int64_t size) {
   Value last = nest.constant(size - 1);
   return nest.variable(
       arith::MinSIOp::create(nest.builder, nest.location, nest.index(position), last));
 }
 
-Value StagedContraction::below(Expr position, int64_t size) {
+Value SharedMemoryContraction::below(Expr position, int64_t size) {
   return arith::CmpIOp::create(nest.builder, nest.location, arith::CmpIPredicate::slt,
                                nest.index(position), nest.constant(size));
 }
 
 /// A position among dims taken as one, as a coordinate each; the last dim is fastest.
-SmallVector<LinearExpr> StagedContraction::split(Expr position, ArrayRef<unsigned> dims) {
+SmallVector<LinearExpr> SharedMemoryContraction::split(Expr position, ArrayRef<unsigned> dims) {
   SmallVector<Expr> coordinates(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
     coordinates[i] = position;
@@ -93,7 +94,7 @@ SmallVector<LinearExpr> StagedContraction::split(Expr position, ArrayRef<unsigne
   return coordinates;
 }
 
-void StagedContraction::enterTile(Value block, Value thread) {
+void SharedMemoryContraction::enterTile(Value block, Value thread) {
   auto [y, x] = nest.divide(nest.variable(thread), blockColumns / tileColumns);
   threadRow = y * tileRows;
   threadColumn = x * tileColumns;
@@ -118,28 +119,28 @@ void StagedContraction::enterTile(Value block, Value thread) {
   }
 }
 
-Value StagedContraction::holds(size_t r) {
+Value SharedMemoryContraction::holds(size_t r) {
   Value inRows = below(row + Expr(int64_t(r)), rows), inColumns = below(column, columns);
   return arith::AndIOp::create(nest.builder, nest.location, inRows, inColumns);
 }
 
-Value StagedContraction::zeroUnless(Value condition, Value value) {
+Value SharedMemoryContraction::zeroUnless(Value condition, Value value) {
   Value zero = arith::ConstantOp::create(nest.builder, nest.location,
                                          nest.builder.getZeroAttr(value.getType()));
   return arith::SelectOp::create(nest.builder, nest.location, condition, value, zero);
 }
 
 /// The slab of rows, [step][row]: scalars, neighbouring threads side by side in memory.
-void StagedContraction::loadRows(Expr first, Value thread) {
+void SharedMemoryContraction::loadRows(Expr first, Value thread) {
   int64_t threads = kernel.getBlocksAttr().getThreads();
-  for (int64_t i = 0; i < blockRows * stage / threads; ++i) {
+  for (int64_t i = 0; i < blockRows * slabDepth / threads; ++i) {
     Expr number = nest.variable(thread) + Expr(i * threads);
-    auto [high, low] = nest.divide(number, rowsAreContiguous ? blockRows : stage);
+    auto [high, low] = nest.divide(number, rowsAreContiguous ? blockRows : slabDepth);
     Expr k = rowsAreContiguous ? high : low, r = rowsAreContiguous ? low : high;
     Expr step = first + k, position = blockRow + r;
     SmallVector<Expr> domain(ranges.size());
-    for (auto [d, e] :
-         llvm::zip(reducedDims, split(depth % stage ? limited(step, depth) : step, reducedDims)))
+    for (auto [d, e] : llvm::zip(
+             reducedDims, split(depth % slabDepth ? limited(step, depth) : step, reducedDims)))
       domain[d] = e;
     for (auto [d, e] :
          llvm::zip(rowDims, split(rows % blockRows ? limited(position, rows) : position, rowDims)))
@@ -147,16 +148,16 @@ void StagedContraction::loadRows(Expr first, Value thread) {
     OpOperand *operand = op.getDpsInputOperand(0);
     Value value =
         tiles.pull(operand->get(), *evaluate(op.getMatchingIndexingMap(operand), domain, 0));
-    if (depth % stage)
+    if (depth % slabDepth)
       value = zeroUnless(below(step, depth), value);
     shared.store(nest, value, nest.index(k * rowStride(blockRows) + r));
   }
 }
 
-/// The slab of columns, [step][column]: a vector a thread.
-void StagedContraction::loadColumns(Expr first, Value thread) {
+/// The slab of columns, [step][column]: one vector per thread.
+void SharedMemoryContraction::loadColumns(Expr first, Value thread) {
   int64_t threads = kernel.getBlocksAttr().getThreads(), vectors = blockColumns / tileColumns;
-  for (int64_t i = 0; i * threads < stage * vectors; ++i) {
+  for (int64_t i = 0; i * threads < slabDepth * vectors; ++i) {
     auto [k, v] = nest.divide(nest.variable(thread) + Expr(i * threads), vectors);
     auto load = [&, k = k, v = v] {
       Expr step = first + k, position = blockColumn + v * tileColumns;
@@ -165,48 +166,48 @@ void StagedContraction::loadColumns(Expr first, Value thread) {
                    tileColumns;
       position.lane = 1;
       SmallVector<Expr> domain(ranges.size());
-      for (auto [d, e] :
-           llvm::zip(reducedDims, split(depth % stage ? limited(step, depth) : step, reducedDims)))
+      for (auto [d, e] : llvm::zip(
+               reducedDims, split(depth % slabDepth ? limited(step, depth) : step, reducedDims)))
         domain[d] = e;
       domain[columnDim] = position;
       OpOperand *operand = op.getDpsInputOperand(1);
       Value value = nest.splat(tiles.pull(
           operand->get(), *evaluate(op.getMatchingIndexingMap(operand), domain, tileColumns)));
-      if (depth % stage)
+      if (depth % slabDepth)
         value = zeroUnless(below(step, depth), value);
-      Expr slot = k * vectors + v + Expr(stage * rowStride(blockRows) / tileColumns);
+      Expr slot = k * vectors + v + Expr(slabDepth * rowStride(blockRows) / tileColumns);
       shared.store(nest, value, nest.index(slot));
     };
-    if ((i + 1) * threads <= stage * vectors)
+    if ((i + 1) * threads <= slabDepth * vectors)
       load();
     else
-      nest.when(below(k, stage), load);
+      nest.when(below(k, slabDepth), load);
   }
 }
 
-LogicalResult StagedContraction::emit(Value block, Value thread) {
+LogicalResult SharedMemoryContraction::emit(Value block, Value thread) {
   if (failed(findOperands()))
     return failure();
   enterTile(block, thread);
   OpBuilder &b = nest.builder;
   Type element = kernel.getRoot().getElementType();
   VectorType vector = nest.vectorOf(element);
-  shared.reserve(element, stage * (rowStride(blockRows) + blockColumns));
+  shared.reserve(element, slabDepth * (rowStride(blockRows) + blockColumns));
   Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(vector));
   SmallVector<Value> sums(tileRows, zero);
-  Value stages = nest.constant(llvm::divideCeil(depth, stage));
-  sums = nest.loop(nest.constant(0), stages, sums, [&](LinearExpr s, ValueRange carried) {
-    loadRows(s * stage, thread);
-    loadColumns(s * stage, thread);
+  Value slabs = nest.constant(llvm::divideCeil(depth, slabDepth));
+  sums = nest.loop(nest.constant(0), slabs, sums, [&](LinearExpr s, ValueRange carried) {
+    loadRows(s * slabDepth, thread);
+    loadColumns(s * slabDepth, thread);
     NVVM::Barrier0Op::create(b, nest.location);
     auto next = nest.loop(
-        nest.constant(0), nest.constant(stage), carried, [&](LinearExpr k, ValueRange acc) {
+        nest.constant(0), nest.constant(slabDepth), carried, [&](LinearExpr k, ValueRange acc) {
           int64_t vectors = blockColumns / tileColumns;
           Value left = shared.load(nest, VectorType::get({tileRows}, element),
                                    nest.index(nest.divide(threadRow, tileRows).first +
                                               k * (rowStride(blockRows) / tileRows)));
           Expr slot = nest.divide(threadColumn, tileColumns).first + k * vectors +
-                      Expr(stage * rowStride(blockRows) / tileColumns);
+                      Expr(slabDepth * rowStride(blockRows) / tileColumns);
           Value right = shared.load(nest, vector, nest.index(slot));
           SmallVector<Value> values;
           for (int64_t r = 0; r < tileRows; ++r) {
@@ -216,7 +217,7 @@ LogicalResult StagedContraction::emit(Value block, Value thread) {
           }
           return values;
         });
-    NVVM::Barrier0Op::create(b, nest.location); // the next stage is written there
+    NVVM::Barrier0Op::create(b, nest.location); // the next slab is written there
     return next;
   });
   for (auto [p, sum] : llvm::zip(tilePoints, sums))

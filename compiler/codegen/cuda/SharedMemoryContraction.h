@@ -1,7 +1,7 @@
-// A contraction whose operands pass through shared memory, a stage at a time: each is read once a
-// block.
-#ifndef COMPILER_CODEGEN_CUDA_STAGEDCONTRACTION_H
-#define COMPILER_CODEGEN_CUDA_STAGEDCONTRACTION_H
+// A contraction whose operands pass through shared memory, one slab of the summed dim at a time, so
+// that a block reads each element once.
+#ifndef COMPILER_CODEGEN_CUDA_SHAREDMEMORYCONTRACTION_H
+#define COMPILER_CODEGEN_CUDA_SHAREDMEMORYCONTRACTION_H
 
 #include "compiler/codegen/cuda/BlockTeam.h"
 
@@ -9,15 +9,15 @@ namespace gradc::cuda {
 
 /// The root space as a matrix: columns are its last dim, rows all others. A block's threads stand
 /// in a grid over a tile of it, and each has a register tile of its own.
-class StagedContraction {
+class SharedMemoryContraction {
 public:
-  StagedContraction(mlir::exec::KernelOp kernel, tile::LoopNest &nest, tile::TileEmitter &tiles,
-                    SharedMemory &shared);
+  SharedMemoryContraction(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
+                          tile::TileEmitter &tiles, SharedMemory &shared);
 
-  /// Sums over all stages; afterwards `tiles` knows the contraction's result at `points()`. Emits
-  /// an error when the kernel's contraction is none that can be staged.
+  /// Sums over all slabs; afterwards `tiles` knows the contraction's result at `points()`. Emits
+  /// an error if the kernel's contraction has another form.
   llvm::LogicalResult emit(mlir::Value block, mlir::Value thread);
-  /// One a row of this thread's register tile.
+  /// One per row of this thread's register tile.
   llvm::ArrayRef<tile::Point> points() const { return tilePoints; }
   /// Whether a row of the tile lies in the root space.
   mlir::Value holds(size_t row);
@@ -42,7 +42,7 @@ private:
   llvm::SmallVector<unsigned> rowDims, reducedDims; // of the op's domain, in order
   unsigned columnDim = 0;
   int64_t rows = 1, columns = 1, depth = 1; // of the whole contraction
-  int64_t tileRows, tileColumns, blockRows, blockColumns, stage;
+  int64_t tileRows, tileColumns, blockRows, blockColumns, slabDepth;
   bool rowsAreContiguous = false; // in the first operand
   Expr row, column;               // first ones of this thread's tile
   Expr threadRow, threadColumn, blockRow, blockColumn;

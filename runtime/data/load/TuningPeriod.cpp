@@ -1,5 +1,5 @@
 // After so many batches, or so long, there is enough to decide on.
-#include "runtime/data/load/TuningWindow.h"
+#include "runtime/data/load/TuningPeriod.h"
 
 #include "runtime/data/load/Meter.h"
 
@@ -8,22 +8,22 @@
 
 namespace gradc::runtime {
 
-static constexpr int64_t fewestBatches = 16, shortest = 50'000'000, longest = 500'000'000;
+static constexpr int64_t minBatches = 16, shortest = 50'000'000, longest = 500'000'000;
 static constexpr double workAlone = 5e-3;
 
-std::optional<InputWindow> TuningWindow::closeBeside(double work, double help) {
+std::optional<InputPeriod> TuningPeriod::closeBeside(double work, double help) {
   int64_t length = end - begin;
-  if (length < shortest || (batches < fewestBatches && length < longest))
+  if (length < shortest || (batches < minBatches && length < longest))
     return {};
   double waitShare = double(waited) / double(length), done = work - workBefore;
   seen.busyThreads = 1e9 * (done - (help - helpBefore)) / double(length);
   return close(work, help, waitShare, done / double(batches));
 }
 
-std::optional<InputWindow> TuningWindow::closeAlone(double work) {
+std::optional<InputPeriod> TuningPeriod::closeAlone(double work) {
   double done = work - workBefore;
   costs.push_back(done - std::accumulate(costs.begin(), costs.end(), 0.0));
-  if (int64_t(costs.size()) < fewestBatches && done < workAlone)
+  if (int64_t(costs.size()) < minBatches && done < workAlone)
     return {};
   end = Meter::now();
   // Of the batches' costs the median: one that was interrupted tells nothing.
@@ -33,8 +33,8 @@ std::optional<InputWindow> TuningWindow::closeAlone(double work) {
   return close(work, /*help=*/work, begin ? spent / double(end - begin) : 0, *middle);
 }
 
-InputWindow TuningWindow::close(double work, double help, double waitShare, double batchSeconds) {
-  InputWindow closed = seen;
+InputPeriod TuningPeriod::close(double work, double help, double waitShare, double batchSeconds) {
+  InputPeriod closed = seen;
   closed.waitShare = waitShare;
   closed.batchSeconds = batchSeconds;
   int64_t now = end;

@@ -1,6 +1,6 @@
 // What waiting for batches and making them cost since the last decision.
-#ifndef RUNTIME_DATA_TUNINGWINDOW_H
-#define RUNTIME_DATA_TUNINGWINDOW_H
+#ifndef RUNTIME_DATA_TUNINGPERIOD_H
+#define RUNTIME_DATA_TUNINGPERIOD_H
 
 #include "runtime/data/load/Autotune.h"
 
@@ -10,7 +10,7 @@
 namespace gradc::runtime {
 
 /// Of the caller's thread. Times in nanoseconds, work in seconds over all threads since the start.
-class TuningWindow {
+class TuningPeriod {
 public:
   /// The caller asked for batches, that other threads make, and had so many.
   void countWait(int64_t from, int64_t to, size_t count) {
@@ -21,19 +21,19 @@ public:
   }
   void sawFull() { seen.sawFull = true; }
   void sawEmpty() { seen.sawEmpty = true; }
-  /// What was seen, where that is enough to decide on; then a new window begins.
+  /// What was seen, where that is enough to decide on; then a new period begins.
   /// `help`: the caller's part of the work.
-  std::optional<InputWindow> closeBeside(double work, double help);
+  std::optional<InputPeriod> closeBeside(double work, double help);
   /// After each batch that the caller made itself.
-  std::optional<InputWindow> closeAlone(double work);
+  std::optional<InputPeriod> closeAlone(double work);
 
 private:
-  InputWindow close(double work, double help, double waitShare, double batchSeconds);
+  InputPeriod close(double work, double help, double waitShare, double batchSeconds);
 
   int64_t begin = 0, end = 0, waited = 0, batches = 0;
   double workBefore = 0, helpBefore = 0;
   std::vector<double> costs; ///< of each batch that the caller made
-  InputWindow seen;
+  InputPeriod seen;
 };
 
 } // namespace gradc::runtime

@@ -1,0 +1,17 @@
+// Which inputs a device has been brought ahead of the run that reads them.
+#ifndef RUNTIME_CORE_PREFETCHEDINPUTS_H
+#define RUNTIME_CORE_PREFETCHEDINPUTS_H
+
+#include <cstdint>
+
+namespace gradc::runtime {
+
+/// What one call of `Session::prefetch` brought to the device.
+struct PrefetchedInputs {
+  uint64_t number = 0; ///< 0: nothing
+  bool operator==(const PrefetchedInputs &) const = default;
+};
+
+} // namespace gradc::runtime
+
+#endif
