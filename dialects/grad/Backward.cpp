@@ -1,4 +1,4 @@
-// The reverse walk that the differentiate pass and gradients by decomposition share.
+// The reverse walk, shared by the differentiate pass and by gradients through decomposition.
 #include "dialects/grad/Backward.h"
 
 #include "dialects/grad/Build.h"
@@ -81,7 +81,7 @@ LogicalResult grad::gradientByDecomposition(Operation *op, OpBuilder &b, ValueRa
       std::prev(b.getInsertionPoint())->erase();
     return failure();
   }
-  // An operand that is passed twice has one gradient; the caller adds up what it gets.
+  // An operand that is passed twice has one gradient; the caller adds up both contributions.
   SmallPtrSet<void *, 4> given;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (given.insert(operand.getAsOpaquePointer()).second)

@@ -7,18 +7,18 @@
 namespace mlir::grad {
 
 /// One walk from an objective back to targets. Contributions add up in the order of the walk, so
-/// the same ops give the same gradients.
+/// equal ops give equal gradients.
 class Backward {
 public:
   /// `gradient` (of `value`'s type) arrives at `value`.
   void add(OpBuilder &builder, Value value, Value gradient);
 
-  /// Walks `ops` (given in execution order) backwards, building at `builder` what carries gradients
-  /// towards `targets`. An op without a gradient is noted in `getMissing`, and the walk goes on, so
-  /// that all of them are found.
+  /// Walks `ops` (given in execution order) backwards and builds at `builder` the ops that carry
+  /// gradients towards `targets`. An op without a gradient is recorded in `getMissing` and the walk
+  /// continues, so that all of them are found.
   void run(OpBuilder &builder, ArrayRef<Operation *> ops, ValueRange targets);
 
-  /// What has arrived at `value`; null: nothing, its gradient is zero.
+  /// The gradient that has arrived at `value`; null if none has: it is zero then.
   Value lookup(Value value) const { return gradients.lookup(value); }
   ArrayRef<Operation *> getMissing() const { return missing; }
 
@@ -27,13 +27,13 @@ private:
   SmallVector<Operation *> missing;
 };
 
-/// Is `value` of a type that gradients flow through?
+/// Whether gradients flow through the type of `value`.
 bool isDifferentiable(Value value);
 
-/// The ops of `value`'s block that it is computed from, in execution order.
+/// The ops of `value`'s block that compute it, in execution order.
 SmallVector<Operation *> producersOf(Value value);
 
-/// A buildGradient for composites without a formula of their own: decomposes `op` at `builder` and
+/// buildGradient for composites without a formula of their own: decomposes `op` at `builder` and
 /// differentiates the primitives.
 LogicalResult gradientByDecomposition(Operation *op, OpBuilder &builder, ValueRange resultGradients,
                                       SmallVectorImpl<Value> &operandGradients);

@@ -1,4 +1,4 @@
-// Expr's operators and the loop builders that families share.
+// Expr's operators and the loop builders shared by the families.
 #include "dialects/grad/Build.h"
 
 using namespace mlir;

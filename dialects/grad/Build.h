@@ -21,7 +21,7 @@ public:
 
   /// A splat of this value's type.
   Expr splat(double number) const;
-  /// Another value, built on at the same place.
+  /// Another value, built at the same place.
   Expr with(Value other) const { return Expr(*builder, location, other); }
   /// Applies a unary op of the same result type: `x.apply<ExpOp>()`.
   template <typename Op> Expr apply() const {
@@ -81,13 +81,13 @@ Value fillLoops(OpBuilder &builder, Location location, RankedTensorType type,
 /// A tensor of `shape` filled with `value`.
 Value fillLoops(OpBuilder &builder, Location location, ArrayRef<int64_t> shape, TypedAttr value);
 
-/// What sums and products of `element` run in: f32 in place of f16 and bf16.
+/// The accumulator type of sums and products of `element`: f32 for f16 and bf16.
 Type accumulatorOf(Type element);
 /// `wide`, which may be of an accumulator's type, rounded to the type of `op`'s first result.
 SmallVector<Value> roundLoops(OpBuilder &builder, Operation *op, Value wide);
 
-/// Builds a pointwise linalg.generic: `body(builder, location, scalars)` gives one scalar a result.
-/// The body computes on f32 in place of f16 and bf16.
+/// Builds a pointwise linalg.generic: `body(builder, location, scalars)` returns one scalar per
+/// result. The body computes on f32 instead of f16 and bf16.
 SmallVector<Value>
 pointwiseLoops(OpBuilder &builder, Operation *op, ValueRange operands,
                llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> body);

@@ -34,8 +34,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   return success();
 }
 
-// With A and B as the product sees them, dA = G B^T and dB = A^T G; a side that is stored
-// transposed gets its gradient by the transposed formula, so nothing is ever moved.
+// With A and B as the product sees them, dA = G B^T and dB = A^T G. A side that is stored
+// transposed gets its gradient by the transposed formula, so no element is ever moved.
 LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                       SmallVectorImpl<Value> &operandGradients) {
   Value g = resultGradients[0], lhs = getLhs(), rhs = getRhs();

@@ -1,4 +1,4 @@
-// The loop nest of every contraction: products added up.
+// The loop nest of every contraction: a sum of products.
 #ifndef DIALECTS_GRAD_CONTRACTION_H
 #define DIALECTS_GRAD_CONTRACTION_H
 

@@ -1,5 +1,5 @@
 // Convolutions: shapes, gradients that are convolutions, the plain loop nest, and linalg over the
-// operand spread out.
+// spread operand.
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Movement.h"
 #include "dialects/grad/Window.h"
@@ -38,7 +38,7 @@ static LogicalResult checkDims(std::optional<Location> location, StringRef dims)
   return success();
 }
 
-/// The size of every letter: those of the lhs, then what the rhs adds.
+/// The size of each letter: those of the lhs, then the new ones of the rhs.
 static llvm::MapVector<char, int64_t> sizesOf(const Letters &letters, int64_t spatial,
                                               ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
   llvm::MapVector<char, int64_t> sizes;
@@ -49,7 +49,7 @@ static llvm::MapVector<char, int64_t> sizesOf(const Letters &letters, int64_t sp
   return sizes;
 }
 
-/// The letters that are summed over, in the lhs' order.
+/// The summed letters, in the order of the lhs.
 static std::string contractedLetters(const Letters &letters) {
   std::string contracted;
   for (char letter : letters[0])
@@ -94,8 +94,9 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   return success();
 }
 
-// The lhs gets back, through the adjoint windows, what it gave; each tap of the rhs is the sum over
-// windows of what it was multiplied with. A reversed window's taps come out turned around.
+// The lhs receives its gradient through the adjoint windows. Each tap of the rhs receives the sum
+// over windows of the element it was multiplied with. Taps of a reversed window come out in reverse
+// order.
 LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                            SmallVectorImpl<Value> &operandGradients) {
   Value g = resultGradients[0], lhs = getLhs(), rhs = getRhs();
@@ -125,7 +126,7 @@ LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradie
   return success();
 }
 
-/// How far apart in a row-major tensor neighbours along `letter` lie; 0 for a letter that it lacks.
+/// Distance in a row-major tensor between neighbours along `letter`; 0 if the tensor lacks it.
 static int64_t strideOf(char letter, StringRef letters, ArrayRef<int64_t> shape) {
   size_t at = letters.find(letter);
   if (at == StringRef::npos)
@@ -192,7 +193,7 @@ int64_t ConvolutionOp::getFlops() {
 
 LoopKind ConvolutionOp::getLoopKind() { return LoopKind::contraction; }
 
-/// The rhs with its taps in the order in which positions grow.
+/// The rhs with its taps in order of growing positions.
 static Value turnAround(OpBuilder &b, Location loc, Value rhs, WindowAttr window) {
   auto type = cast<RankedTensorType>(rhs.getType());
   SmallVector<AffineExpr> input;
@@ -215,8 +216,8 @@ SmallVector<Value> ConvolutionOp::lowerToLoops(OpBuilder &b, ValueRange operands
 
   Value lhs = spreadOut(b, getLoc(), operands[0], window,
                         HostTensor(RankedTensorType::get({}, getType().getElementType())));
-  // linalg finds a loop's length in a map that has the dim alone, so K - 1 - k cannot stand in
-  // this generic's.
+  // linalg takes a loop's length from a map that is the plain dim, so K - 1 - k cannot appear in
+  // the maps of this generic.
   Value rhs = operands[1];
   if (window.getReversed() && window.getTaps() > 1)
     rhs = turnAround(b, getLoc(), rhs, window);

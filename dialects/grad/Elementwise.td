@@ -4,8 +4,8 @@
 
 include "dialects/grad/GradDialect.td"
 
-/// Ops that give one scalar formula three ways: evaluated, as a loop body, and differentiated.
-/// `evaluateScalar` has an overload for integers (in i64) where the op takes them.
+/// Ops with one scalar formula in three forms: evaluated, as a loop body, and differentiated. `evaluateScalar` has an
+/// overload for integers (as i64) if the op takes them.
 class Grad_UnaryOp<string mnemonic, Type type, string formula>
     : Grad_Op<mnemonic, [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = " # formula;
@@ -130,7 +130,7 @@ def Grad_CompareOp : Grad_Op<"compare", [InferTypeOpAdaptor, SameTypeOperands, G
   let arguments = (ins Grad_ComparePredicate:$predicate, Grad_Tensor:$lhs, Grad_Tensor:$rhs);
   let results = (outs Grad_BoolTensor:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs)";
-  // A threshold: nothing that is only compared with has a gradient.
+  // A threshold: an operand that is only compared has no gradient.
   let extraClassDeclaration = [{
     ::mlir::grad::OperandRole getOperandRole(unsigned) { return ::mlir::grad::OperandRole::constant; }
   }];

@@ -29,12 +29,12 @@ Value SigmoidOp::backward(Expr, Expr y, Expr dy) { return dy * y * (1 - y); }
 double ReluOp::evaluateScalar(double x) { return x < 0 ? 0 : x; }
 int64_t ReluOp::evaluateScalar(int64_t x, bool isUnsigned) { return !isUnsigned && x < 0 ? 0 : x; }
 Scalar ReluOp::lowerScalar(Scalar x) {
-  // The constant first: NaN passes, and a float vector takes one max instruction.
+  // The constant first: NaN passes, and a float vector needs one max instruction.
   Scalar zero = x.number(0);
   return x.isUnsigned() ? x : (zero > x).select(zero, x);
 }
 Value ReluOp::backward(Expr, Expr y, Expr dy) {
-  // Asks the result, so that the operand need not be saved.
+  // Uses the result, so that the operand need not be saved.
   return y.compare(ComparePredicate::gt, y.splat(0)).select(dy, dy.splat(0));
 }
 

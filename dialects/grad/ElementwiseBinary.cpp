@@ -1,4 +1,4 @@
-// Elementwise ops of two operands: every op as a number, as a loop body, and its gradient.
+// Elementwise ops of two operands: each op as a number, as a loop body, and its gradient.
 #include "dialects/grad/Pointwise.h"
 #include <cmath>
 
@@ -41,7 +41,7 @@ Scalar DivOp::lowerScalar(Scalar a, Scalar b) {
     Scalar quotient = a.apply<arith::DivUIOp>(Value((b == zero).select(one, b)));
     return (b == zero).select(zero, quotient);
   }
-  // The least integer has no opposite: dividing by -1 wraps, as negation does.
+  // The smallest integer has no opposite: dividing by -1 wraps, as negation does.
   Scalar minusOne = b.integer(-1);
   Scalar divisor = ((b == zero) | (b == minusOne)).select(one, b);
   Scalar quotient = a.apply<arith::DivSIOp>(Value(divisor));
@@ -66,14 +66,14 @@ Scalar RemOp::lowerScalar(Scalar a, Scalar b) {
     Scalar quotient = (x / y).apply<math::FloorOp>();
     Scalar rest = (-quotient).apply<math::FmaOp>(Value(y), Value(x));
     rest = (rest < rest.number(0)).select(rest + y, rest);
-    // Nothing is taken from a when b is larger, even infinite.
+    // If b is larger, even infinite, the result is a unchanged.
     rest = (x < y).select(x, rest);
     return rest.apply<math::CopySignOp>(Value(a));
   }
   Scalar zero = b.integer(0), one = b.integer(1);
   if (a.isUnsigned())
     return (b == zero).select(zero, a.apply<arith::RemUIOp>(Value((b == zero).select(one, b))));
-  // a rem 1 is the 0 that both 0 and -1 stand for.
+  // a rem 1 is 0, which serves for both 0 and -1.
   Scalar divisor = ((b == zero) | (b == b.integer(-1))).select(one, b);
   return a.apply<arith::RemSIOp>(Value(divisor));
 }
@@ -102,7 +102,7 @@ Pair PowOp::backward(Expr a, Expr b, Expr y, Expr dy) {
 }
 
 namespace {
-/// Exponents whose power is one correctly rounded operation.
+/// Exponents whose power is a single, correctly rounded operation.
 struct SimplifyConstantPower : OpRewritePattern<PowOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PowOp op, PatternRewriter &rewriter) const override {
@@ -140,7 +140,7 @@ int64_t MaxOp::evaluateScalar(int64_t a, int64_t b, bool isUnsigned) {
   return isUnsigned ? int64_t(std::max(uint64_t(a), uint64_t(b))) : std::max(a, b);
 }
 Scalar MaxOp::lowerScalar(Scalar a, Scalar b) {
-  // a > b ? a : b is one max instruction and passes b's NaN; a's is put back.
+  // a > b ? a : b is one max instruction and passes b's NaN; a's NaN is put back afterwards.
   Scalar larger = (a > b).select(a, b);
   return a.isFloat() ? (a != a).select(a, larger) : larger;
 }

@@ -9,7 +9,7 @@ void CastOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
   const HostTensor &x = operands[0];
   HostTensor &y = results[0];
   bool fromFloat = isa<FloatType>(x.getElementType());
-  // Beyond i64 only f64 holds what an unsigned 64-bit integer says.
+  // Beyond i64, only f64 can represent the value of an unsigned 64-bit integer.
   bool wide = x.getElementType().isUnsignedInteger(64) && isa<FloatType>(y.getElementType());
   for (int64_t i = 0, n = x.size(); i < n; ++i) {
     if (fromFloat || (wide && x.getInt(i) < 0))
@@ -26,7 +26,7 @@ static Scalar floatToFloat(Scalar x, FloatType to) {
                                                           : x.to<arith::TruncFOp>(to);
 }
 
-/// The largest number of `semantics` that is not above the integer `limit`.
+/// The largest number of `semantics` that does not exceed the integer `limit`.
 static APFloat floatAtMost(const llvm::fltSemantics &semantics, APSInt limit) {
   APFloat number(semantics);
   number.convertFromAPInt(limit, limit.isSigned(), APFloat::rmTowardZero);
@@ -71,7 +71,7 @@ SmallVector<Value> CastOp::lowerToLoops(OpBuilder &builder, ValueRange operands)
     Scalar x = scalars[0];
     if (target.isInteger(1))
       return x.type().isInteger(1) ? x : x != x.number(0);
-    // 16-bit floats are reached through f32.
+    // 16-bit floats convert through f32.
     if (auto to = dyn_cast<FloatType>(target)) {
       to = to.getWidth() < 32 ? Float32Type::get(getContext()) : to;
       return x.isFloat() ? floatToFloat(x, to) : intToFloat(x, to);

@@ -1,4 +1,4 @@
-// Comparisons, and what chooses by them: select, clamp, is_finite.
+// Comparisons and the ops based on them: select, clamp, is_finite.
 #include "dialects/grad/Pointwise.h"
 #include <cmath>
 
@@ -98,7 +98,7 @@ LogicalResult ClampOp::verify() {
   return success();
 }
 
-/// The limit as an element of the operand's type: what is out of range becomes the nearest number.
+/// The limit as an element of the operand's type; a limit out of range becomes the nearest number.
 static HostTensor limitOf(RankedTensorType type, const APFloat &limit) {
   HostTensor one(RankedTensorType::get({}, type.getElementType()));
   one.setFloat(0, limit.convertToDouble());
@@ -135,7 +135,7 @@ SmallVector<Value> ClampOp::lowerToLoops(OpBuilder &builder, ValueRange operands
       return x.isFloat() ? x.number(f.convertToDouble())
                          : x.integer(limitOf(getType(), f).getInt(0));
     };
-    // The constant first: NaN passes, and a float vector takes one max and one min instruction.
+    // The constant first: NaN passes, and a float vector needs one max and one min instruction.
     Scalar low = limit(getLow()), high = limit(getHigh());
     Scalar raised = (low > x).select(low, x);
     return (high < raised).select(high, raised);

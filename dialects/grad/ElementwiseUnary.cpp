@@ -1,4 +1,4 @@
-// Elementwise ops of one operand: every op as a number, as a loop body, and its gradient.
+// Elementwise ops of one operand: each op as a number, as a loop body, and its gradient.
 #include "dialects/grad/Pointwise.h"
 #include <cmath>
 #include <numbers>

@@ -39,7 +39,7 @@ SmallVector<HostTensor> grad::evaluateOp(Operation *op, ArrayRef<HostTensor> ope
   return results;
 }
 
-/// Evaluates a clone of a pointwise op of splats on tensors of one element.
+/// Evaluates a clone of a pointwise op of splats on tensors with one element.
 static LogicalResult foldSplats(Operation *op, ArrayRef<Attribute> operands,
                                 SmallVectorImpl<OpFoldResult> &results) {
   auto single = [](Type t) {
@@ -64,7 +64,7 @@ static LogicalResult foldSplats(Operation *op, ArrayRef<Attribute> operands,
   return success();
 }
 
-/// Moved elements of a splat are the same splat, however large the result.
+/// Moving the elements of a splat gives the same splat, however large the result.
 static bool onlyMoves(Operation *op) {
   auto loops = dyn_cast<LoopsOpInterface>(op);
   return loops && op->getNumOperands() == 1 &&
@@ -96,7 +96,7 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
     }
     return sum;
   };
-  // A splat of any size may be an operand: what is expanded to be read is bounded, too.
+  // An operand may be a splat of any size, so the size of its expansion is limited, too.
   if (bytes(op->getResultTypes()) > foldLimitBytes ||
       bytes(op->getOperandTypes()) > 64 * foldLimitBytes)
     return failure();

@@ -1,4 +1,4 @@
-// The grad dialect's C++ face: ops, interfaces, and what all families share.
+// The grad dialect's C++ interface: ops, interfaces, and helpers shared by all families.
 #ifndef DIALECTS_GRAD_GRAD_H
 #define DIALECTS_GRAD_GRAD_H
 
@@ -13,14 +13,14 @@
 
 namespace mlir::grad {
 
-/// Constants at most this large come from folding; larger results stay as ops (bytes).
+/// Folding creates constants of at most this many bytes; larger results stay ops.
 constexpr int64_t foldLimitBytes = 1 << 20;
 
 /// Runs `op`'s evaluate on `operands`.
 SmallVector<HostTensor> evaluateOp(Operation *op, ArrayRef<HostTensor> operands);
 
-/// The fold that every pure op has: all operands constant -> the evaluated constants. Pointwise ops
-/// of splats are evaluated on one element; an op that only moves a splat gives that splat.
+/// The fold of all pure ops: if all operands are constant, they are evaluated. A pointwise op of
+/// splats evaluates one element; an op that only moves a splat returns that splat.
 LogicalResult foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
                                SmallVectorImpl<OpFoldResult> &results);
 

@@ -79,11 +79,11 @@ def Grad_StateKind : EnumAttr<Grad_Dialect, Grad_StateKindEnum, "state_kind">;
 
 // Ops ---------------------------------------------------------------------------------------------
 
-/// Folds an op whose operands are all constants through its own `evaluate`.
+/// Folds an op with constant operands through its own `evaluate`.
 def Grad_FoldsByEvaluation : NativeOpTrait<"FoldsByEvaluation"> {
   let cppNamespace = "::mlir::grad";
 }
-/// The result at an index depends on the operands at that index only.
+/// Each element of the result depends on the operands at the same index only.
 def Grad_Pointwise : NativeOpTrait<"Pointwise"> { let cppNamespace = "::mlir::grad"; }
 
 class Grad_PureOp<string mnemonic, list<Trait> traits = []>
@@ -96,7 +96,7 @@ class Grad_Op<string mnemonic, list<Trait> traits = [], list<string> cost = []>
         DeclareOpInterfaceMethods<GradientOpInterface>, DeclareOpInterfaceMethods<CostOpInterface, cost>,
         PrecisionOpInterface, DeclareOpInterfaceMethods<LoopsOpInterface>, OperandRoleOpInterface])>;
 
-/// A composite: stays whole while that helps, and decomposes into primitives.
+/// A composite: stays whole as long as that helps, then decomposes into primitives.
 class Grad_CompositeOp<string mnemonic, list<Trait> traits = [], list<string> cost = []>
     : Grad_PureOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<GradientOpInterface>, DeclareOpInterfaceMethods<CostOpInterface, cost>,

@@ -1,4 +1,4 @@
-// The questions that passes ask ops. A pass that has to know an op by name explains itself.
+// The questions that passes ask ops. A pass that has to know an op by name says why.
 #ifndef GRAD_INTERFACES
 #define GRAD_INTERFACES
 

@@ -1,4 +1,4 @@
-// Host tensors: element access by type, and the way from and to attributes.
+// Host tensors: element access by type, and conversion from and to attributes.
 #include "dialects/grad/HostTensor.h"
 
 #include "dialects/Pch.h"
@@ -137,7 +137,7 @@ void HostTensor::setFloat(int64_t i, APFloat value) {
 void HostTensor::setInt(int64_t i, int64_t value) {
   Type e = getElementType();
   if (isa<FloatType>(e)) {
-    // Straight to the element type: by way of f64 a large integer would be rounded twice.
+    // Converts directly to the element type: through f64, a large integer would be rounded twice.
     APFloat number(semantics(e));
     number.convertFromAPInt(APInt(64, value, /*isSigned=*/true), /*IsSigned=*/true,
                             APFloat::rmNearestTiesToEven);

@@ -1,4 +1,4 @@
-// A tensor in host memory: what `evaluate` reads and writes.
+// A tensor in host memory, which `evaluate` reads and writes.
 #ifndef DIALECTS_GRAD_HOSTTENSOR_H
 #define DIALECTS_GRAD_HOSTTENSOR_H
 
@@ -9,8 +9,8 @@
 
 namespace mlir::grad {
 
-/// Elements in row-major order, packed as the element type says (bool: one byte, 0 or 1).
-/// Copies share their bytes until one of them is written.
+/// Elements are in row-major order, packed by element type (bool: one byte, 0 or 1). Copies share
+/// their bytes until one of them is written.
 class HostTensor {
 public:
   HostTensor() = default;
@@ -31,8 +31,8 @@ public:
   double getFloat(int64_t i) const;
   /// Element `i` as i64; floats truncate. Unsigned values keep their value up to 2^63.
   int64_t getInt(int64_t i) const;
-  /// Stores, rounding to nearest even once; in integers truncates toward 0, what is out of range
-  /// as the nearest limit and NaN as 0. Bools store != 0.
+  /// Stores, rounding once to nearest even. In integers, truncates toward 0; values out of range
+  /// become the nearest limit and NaN becomes 0. Bools store != 0.
   void setFloat(int64_t i, double value);
   /// Stores, rounding once (floats) or wrapping (integers); bools store != 0.
   void setInt(int64_t i, int64_t value);
@@ -50,7 +50,7 @@ private:
   std::shared_ptr<std::vector<char>> data;
 };
 
-/// Bytes that one element takes: bool 1, else the width / 8.
+/// Bytes per element: bool 1, otherwise width / 8.
 int64_t elementBytes(Type element);
 
 /// Calls `body(index)` for every index of `shape` in row-major order.

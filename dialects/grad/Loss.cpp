@@ -32,7 +32,7 @@ static LogicalResult checkLabels(RankedTensorType logits, RankedTensorType label
 static bool isDistribution(Value labels) { return isa<FloatType>(getElementTypeOrSelf(labels)); }
 
 /// bool [N, C]: is c the label of sample n? Compared in 32 bits: narrower labels must not wrap, and
-/// wider ones would halve the vectors.
+/// wider ones would halve the lanes per vector.
 static Expr isLabel(Expr logits, Value labels) {
   OpBuilder &b = logits.getBuilder();
   RankedTensorType type = logits.type().clone(b.getI32Type());
@@ -48,7 +48,7 @@ static double labelWeight(const HostTensor &labels, int64_t n, int64_t c, int64_
   return labels.getInt(n) == c ? 1 : 0;
 }
 
-/// ln sum(e^x) of row `n` less its maximum, and that maximum.
+/// ln sum(e^x) of row `n` minus its maximum, and that maximum.
 static std::pair<double, double> logSum(const HostTensor &logits, int64_t n) {
   int64_t classes = logits.getShape()[1];
   double maximum = logits.getFloat(n * classes), sum = 0;
@@ -76,7 +76,7 @@ LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *, std::option
 int64_t SoftmaxCrossEntropyOp::getFlops() { return 5 * getLogits().getType().getNumElements(); }
 int64_t SoftmaxCrossEntropyGradOp::getFlops() { return 7 * getLogits().getType().getNumElements(); }
 
-// To a distribution's labels: logsumexp - logits.
+// With respect to a distribution's labels: logsumexp - logits.
 LogicalResult SoftmaxCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                                    SmallVectorImpl<Value> &operandGradients) {
   Expr logits(b, getLoc(), getLogits()), g = logits.with(resultGradients[0]);

@@ -1,4 +1,4 @@
-// Losses, one value a sample; the training spec takes their mean.
+// Losses, one value per sample; the training spec takes their mean.
 #ifndef GRAD_LOSS
 #define GRAD_LOSS
 

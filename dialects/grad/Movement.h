@@ -1,4 +1,4 @@
-// What ops that move elements have in common: copying generics and byte copies.
+// Helpers of ops that move elements: copying generics and byte copies.
 #ifndef DIALECTS_GRAD_MOVEMENT_H
 #define DIALECTS_GRAD_MOVEMENT_H
 
@@ -15,8 +15,8 @@ Value copyLoops(OpBuilder &builder, Location loc, Value operand, Value result, A
 SmallVector<Value> gatherLoops(OpBuilder &builder, Operation *op, Value operand,
                                ArrayRef<AffineExpr> input);
 
-/// Where index `dim` of a part of `size` lies in a dim of `wholeSize`. linalg takes a plain dim for
-/// the whole of it, so a part that starts at 0 says `d mod wholeSize`, which is d.
+/// Position of index `dim` of a part with `size` elements in a dim of `wholeSize`. linalg takes a
+/// plain dim for the whole, so a part that starts at 0 uses `d mod wholeSize`, which equals d.
 AffineExpr placePart(AffineExpr dim, int64_t size, int64_t wholeSize, int64_t offset,
                      int64_t stride = 1);
 

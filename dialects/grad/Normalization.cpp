@@ -1,4 +1,4 @@
-// Softmax and log-softmax, shifted exponentials over sums; and the normalization to mean 0 and
+// Softmax and log-softmax as shifted exponentials over their sum, and normalization to mean 0 and
 // variance 1.
 #include "dialects/grad/Reduction.h"
 
@@ -16,13 +16,13 @@ static LogicalResult verifyDim(Operation *op, RankedTensorType type, int64_t dim
   return success();
 }
 
-/// `x` less its maximum along `dim`: the exponentials stay within (0, 1].
+/// `x` minus its maximum along `dim`: the exponentials stay within (0, 1].
 static Expr shifted(Expr x, int64_t dim, ArrayRef<int64_t> kept) {
   Expr maximum = x.with(ReduceMaxOp::create(x.getBuilder(), x.getLoc(), x, dim));
   return x - maximum.broadcast(x.type(), kept);
 }
 
-/// Calls `body(values)` with every line along `dim`; what it leaves there is the result.
+/// Calls `body(values)` with each line along `dim`; body leaves the result there.
 static void evaluateLines(const HostTensor &operand, HostTensor &result, int64_t dim,
                           llvm::function_ref<void(MutableArrayRef<double>)> body) {
   SmallVector<int64_t> starts(operand.getShape());
@@ -95,7 +95,7 @@ void LogSoftmaxOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostT
   });
 }
 
-// One division a line, not one an element.
+// One division per line instead of one per element.
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &b) {
   int64_t dim = getDim();
   Expr x(b, getLoc(), getOperand());
@@ -130,14 +130,14 @@ LogicalResult NormalizeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 
 int64_t NormalizeOp::getFlops() { return 6 * getOperand().getType().getNumElements(); }
 
-/// 1 / (the elements that one mean is made of).
+/// 1 / (number of elements per mean).
 static double oneOverCount(NormalizeOp op) {
   return double(op.getMean().getType().getNumElements()) /
          op.getOperand().getType().getNumElements();
 }
 
-// To x through the result: rstd (g - mean(g) - y mean(g y)); through the mean: g / n; through the
-// variance: g 2 (x - mean) / n.
+// Gradients of x: through the result, rstd (g - mean(g) - y mean(g y)); through the mean, g / n;
+// through the variance, g 2 (x - mean) / n.
 LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                          SmallVectorImpl<Value> &operandGradients) {
   Expr x(b, getLoc(), getOperand()), y = x.with(getResult());

@@ -1,4 +1,4 @@
-// Ops that normalize along a dim.
+// Ops that normalize along dims.
 #ifndef GRAD_NORMALIZATION
 #define GRAD_NORMALIZATION
 

@@ -9,7 +9,7 @@ static Expr overParameter(Expr parameter, Expr scalar) {
   return scalar.cast(parameter.type().getElementType()).broadcastScalar(parameter.type());
 }
 
-/// `updated` where the step proceeds, else `old`.
+/// `updated` if the step proceeds, else `old`.
 static Value keepUnless(Expr old, Value proceed, Expr updated) {
   RankedTensorType mask = old.type().clone(old.getBuilder().getI1Type());
   return old.with(proceed).broadcastScalar(mask).select(updated, old);
@@ -25,7 +25,7 @@ static Expr biasCorrection(Expr step, double base) {
   return -(step * std::log(base)).apply<Expm1Op>();
 }
 
-/// Copies `count` operands to the results where the step does not proceed.
+/// Copies `count` operands to the results if the step does not proceed.
 static bool stays(const HostTensor &proceed, ArrayRef<const HostTensor *> old,
                   MutableArrayRef<HostTensor> results) {
   if (proceed.getInt(0))
@@ -118,7 +118,7 @@ void AdamOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
   }
 }
 
-// Everything that depends on the step only is computed once, as a scalar.
+// Expressions that depend only on the step are computed once, as scalars.
 SmallVector<Value> AdamOp::decompose(OpBuilder &b) {
   double b1 = getBeta1().convertToDouble(), b2 = getBeta2().convertToDouble();
   double decay = getWeightDecay().convertToDouble();

@@ -1,11 +1,11 @@
-// Optimizer updates: elementwise in one parameter; `proceed` false leaves everything as it was.
+// Optimizer updates: elementwise in one parameter; if `proceed` is false, all values stay as they were.
 #ifndef GRAD_OPTIMIZER
 #define GRAD_OPTIMIZER
 
 include "dialects/grad/GradDialect.td"
 
-/// Every update decomposes into elementwise ops, so it may run in the epilogue of the contraction
-/// that makes its gradient. Gradients of updates are missing on purpose.
+/// Each update decomposes into elementwise ops, so it may run in the epilogue of the contraction that computes its
+/// gradient. Gradients of updates are missing on purpose.
 class Grad_UpdateOp<string mnemonic, list<string> slots, list<Trait> traits = []>
     : Grad_CompositeOp<mnemonic, !listconcat(traits, [
         AllTypesMatch<!listconcat(["parameter", "gradient", "new_parameter"], slots,

@@ -1,4 +1,4 @@
-// Loops over elements, scalars and gradients that the elementwise ops share.
+// Loops over elements, scalars and gradients shared by the elementwise ops.
 #include "dialects/grad/Pointwise.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-// What the methods of elementwise ops have in common: loops over elements, scalars and gradients.
+// Loops over elements, scalars and gradients shared by the methods of elementwise ops.
 #ifndef DIALECTS_GRAD_POINTWISE_H
 #define DIALECTS_GRAD_POINTWISE_H
 
@@ -16,11 +16,11 @@ void evaluateBinary(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> r
                     double (*floats)(double, double),
                     int64_t (*integers)(int64_t, int64_t, bool isUnsigned));
 
-/// The operands' element type reads as unsigned: unsigned integers and bools.
+/// Whether the operands' element type is read as unsigned: unsigned integers and bools.
 bool isUnsigned(Type tensor);
 
-/// A pointwise loop whose body sees the operands as scalars of their own kind; 16-bit floats come
-/// widened to f32 and are rounded back.
+/// A pointwise loop whose body sees the operands as scalars of their own kind. 16-bit floats are
+/// widened to f32 for the body, and the result is rounded back.
 SmallVector<Value> lowerPointwise(OpBuilder &builder, Operation *op, ValueRange operands,
                                   llvm::function_ref<Scalar(ArrayRef<Scalar>)> body);
 SmallVector<Value> lowerUnary(OpBuilder &builder, Operation *op, ValueRange operands,
@@ -28,7 +28,7 @@ SmallVector<Value> lowerUnary(OpBuilder &builder, Operation *op, ValueRange oper
 SmallVector<Value> lowerBinary(OpBuilder &builder, Operation *op, ValueRange operands,
                                Scalar (*formula)(Scalar, Scalar));
 
-/// Asks the formula; integers have no gradient.
+/// Builds the gradient from the op's formula; integers have none.
 LogicalResult unaryGradient(OpBuilder &builder, Operation *op, ValueRange resultGradients,
                             SmallVectorImpl<Value> &operandGradients,
                             Value (*backward)(Expr x, Expr y, Expr dy));

@@ -7,7 +7,7 @@ using namespace mlir::grad;
 
 // Types -------------------------------------------------------------------------------------------
 
-/// The leading dims replaced by the windows over them.
+/// The shape with the leading dims replaced by the windows over them.
 static FailureOr<RankedTensorType> windowsOf(std::optional<Location> location,
                                              RankedTensorType operand, WindowAttr window) {
   SmallVector<int64_t> shape;
@@ -17,7 +17,7 @@ static FailureOr<RankedTensorType> windowsOf(std::optional<Location> location,
   return operand.clone(shape);
 }
 
-/// `index` is as window_max makes it for windows of `shape`.
+/// Whether `index` has the type that window_max gives for windows of `shape`.
 static LogicalResult checkIndex(std::optional<Location> location, Type index,
                                 ArrayRef<int64_t> shape, WindowAttr window) {
   auto expected = RankedTensorType::get(shape, tapNumberType(window));
@@ -96,7 +96,7 @@ LogicalResult WindowSumOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   return success();
 }
 
-/// What windows chose goes back to where they chose it.
+/// The gradient of each window goes back to the tap that the window chose.
 static Value scatter(OpBuilder &b, Location loc, Value gradient, Value index, Value operand,
                      WindowAttr window) {
   auto type = cast<RankedTensorType>(operand.getType());
@@ -142,8 +142,8 @@ static int64_t pairsOf(WindowAttr window, RankedTensorType operand) {
 int64_t WindowSumOp::getFlops() { return pairsOf(getWindow(), getOperand().getType()); }
 int64_t WindowMaxOp::getFlops() { return pairsOf(getWindow(), getOperand().getType()); }
 
-/// Calls `body(result position, tap, operand position)` for every window's taps on `shape`, one
-/// result element after the other.
+/// Calls `body(result position, tap, operand position)` for the taps of each window on `shape`,
+/// completing one result element before the next.
 static void forEachPair(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64_t> windows,
                         llvm::function_ref<void(int64_t, int64_t, int64_t)> body) {
   int64_t position = 0;
@@ -157,7 +157,7 @@ static void forEachPair(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int
   });
 }
 
-/// Adds up in f64 (in integers: wrapping) and rounds once.
+/// Accumulates in f64 (integers wrap) and rounds once.
 namespace {
 struct Sums {
   explicit Sums(int64_t size) : floats(size), ints(size) {}

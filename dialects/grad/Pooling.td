@@ -1,4 +1,4 @@
-// Reductions over the taps of a window, and moves between windows and the taps that they chose.
+// Reductions over the taps of a window, and moves between windows and the taps they chose.
 #ifndef GRAD_POOLING
 #define GRAD_POOLING
 

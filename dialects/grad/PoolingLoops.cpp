@@ -1,5 +1,5 @@
-// Pools as linalg whose reduction dims are a window's taps. What goes back from windows to elements
-// is a reduction too, over the adjoint windows: nothing is ever scattered.
+// Pools as linalg whose reduction dims are a window's taps. Going back from windows to elements is
+// also a reduction, over the adjoint windows, so no op scatters.
 #include "dialects/grad/Reduction.h"
 #include "dialects/grad/Scalar.h"
 #include "dialects/grad/Window.h"
@@ -25,7 +25,7 @@ static SmallVector<Value> tapLoops(OpBuilder &b, Location loc, WindowAttr window
   auto mapOf = [&](ArrayRef<AffineExpr> results) {
     return AffineMap::get(dims, 0, results, b.getContext());
   };
-  // Read by nobody: linalg finds the number of taps in its shape.
+  // Never read: linalg takes the number of taps from its shape.
   Value shape = tensor::EmptyOp::create(b, loc, window.getSize(), b.getI1Type());
   SmallVector<Value> inputs(onTaps);
   inputs.append(onWindows.begin(), onWindows.end());
@@ -53,7 +53,7 @@ static Scalar loopIndex(OpBuilder &b, Location loc, int64_t d, Type type) {
   return Scalar(b, loc, arith::IndexCastOp::create(b, loc, type, index));
 }
 
-/// The row-major number of the tap that loop dims from `taps` on stand for.
+/// Row-major number of the tap given by the loop dims from `taps` on.
 static Scalar tapNumber(OpBuilder &b, Location loc, WindowAttr window, int64_t taps) {
   Type type = tapNumberType(window);
   std::optional<Scalar> number;
@@ -92,7 +92,7 @@ SmallVector<Value> WindowSumOp::lowerToLoops(OpBuilder &b, ValueRange operands) 
   return roundLoops(b, *this, sums[0]);
 }
 
-/// Does every window have a tap on an operand of `shape`?
+/// Whether each window has a tap on an operand of `shape`.
 static bool allReach(WindowAttr window, ArrayRef<int64_t> shape) {
   for (int64_t d = 0; d < window.getRank(); ++d)
     for (int64_t o = 0, n = window.getOutputSize(d, shape[d]); o < n; ++o) {
@@ -103,12 +103,12 @@ static bool allReach(WindowAttr window, ArrayRef<int64_t> shape) {
   return true;
 }
 
-/// May a tap stand on nothing in dim `d`?
+/// Whether a tap may fall outside the operand in dim `d`.
 static bool isPadded(WindowAttr window, int64_t d) {
   return window.getLow()[d] > 0 || window.getHigh()[d] > 0;
 }
 
-/// Does the tap of the loop stand on the operand?
+/// Whether the tap of the current iteration falls on the operand.
 static Value isOnOperand(OpBuilder &b, Location loc, WindowAttr window, ArrayRef<int64_t> shape,
                          int64_t taps) {
   Value all;
@@ -118,7 +118,7 @@ static Value isOnOperand(OpBuilder &b, Location loc, WindowAttr window, ArrayRef
     Scalar place = loopIndex(b, loc, d, b.getI32Type()) * double(window.getStride()[d]) +
                    loopIndex(b, loc, taps + d, b.getI32Type()) * double(window.getDilation()[d]) +
                    double(-window.getLow()[d]);
-    // Before the first element is, unsigned, after the last.
+    // As unsigned, a position before the first element exceeds the last.
     Scalar unsignedPlace(b, loc, place, /*isUnsigned=*/true);
     Value inside = unsignedPlace < unsignedPlace.integer(shape[d]);
     all = all ? b.createOrFold<arith::AndIOp>(loc, all, inside) : inside;
@@ -141,9 +141,9 @@ static Value mapLoops(OpBuilder &b, Location loc, Value x, Type element,
       .getResult(0);
 }
 
-// A tap is taken if it is beyond the best. Where taps may stand on nothing, which is as low as the
-// lowest element but never chosen, the first tap on the operand is taken too: until then the number
-// is -1.
+// A tap is chosen if it exceeds the best so far. A tap outside the operand reads the lowest value
+// but must never be chosen, so the first tap on the operand is chosen too; until then the number is
+// -1.
 SmallVector<Value> WindowMaxOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   WindowAttr window = getWindow();
   Type number = tapNumberType(window), element = getOperand().getType().getElementType(),
@@ -202,7 +202,7 @@ SmallVector<Value> WindowGatherOp::lowerToLoops(OpBuilder &b, ValueRange operand
   return roundLoops(b, *this, found[0]);
 }
 
-// The adjoint's taps bear the numbers of the window's, and run over windows in row-major order.
+// The adjoint's taps have the numbers of the window's taps and run over windows in row-major order.
 SmallVector<Value> WindowScatterOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   RankedTensorType type = signlessType(getType());
   Type element = type.getElementType(), accumulator = accumulatorOf(element);

@@ -10,7 +10,7 @@ static RankedTensorType operandType(Operation *op) {
 
 static bool isFloat(Operation *op) { return isa<FloatType>(operandType(op).getElementType()); }
 
-/// The number of elements that one result is made of.
+/// Number of elements reduced into one result.
 static int64_t countReduced(RankedTensorType type, ArrayRef<int64_t> dims) {
   int64_t count = 1;
   for (int64_t d : dims)
@@ -56,7 +56,7 @@ static void forEachReduced(const HostTensor &operand, const HostTensor &result,
   });
 }
 
-/// Folds in f64 or in i64 from the first element or, where there is a `neutral`, from that.
+/// Folds in f64 or i64, starting from `neutral` if given, else from the first element.
 static void evaluateReduction(const HostTensor &operand, HostTensor &result, ArrayRef<int64_t> dims,
                               double neutral, llvm::function_ref<double(double, double)> foldFloat,
                               llvm::function_ref<int64_t(int64_t, int64_t)> foldInt,
@@ -147,7 +147,7 @@ Value grad::isBeyond(OpBuilder &b, Location loc, Value x, Value best, bool maxim
   return arith::CmpIOp::create(b, loc, order, x, best);
 }
 
-/// max and min: a NaN wins by the second comparison, and stays because no number is beyond it.
+/// max and min: a NaN wins by the second comparison, and stays because no number exceeds it.
 static SmallVector<Value> extremeLoops(OpBuilder &b, Operation *op, Value operand,
                                        ArrayRef<int64_t> dims, bool maximum) {
   bool isUnsigned = operandType(op).getElementType().isUnsignedInteger();
@@ -184,8 +184,8 @@ static Value extremeGradient(OpBuilder &b, Operation *op, Value g, ArrayRef<int6
   return chosen.select(spread(x.with(g) / ties, type, dims), x.splat(0));
 }
 
-/// The products of all elements before (after, if `reversed`) each in a row of [rows, n], by
-/// doubling.
+/// The products of all elements before (after, if `reversed`) each element in a row of [rows, n],
+/// by doubling.
 static Expr exclusiveProducts(Expr x, bool reversed) {
   int64_t rows = x.shape()[0], n = x.shape()[1];
   auto shifted = [&](Expr e, int64_t by) {
@@ -207,8 +207,8 @@ LogicalResult ReduceSumOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   return success();
 }
 
-// The product of all the others, as (product before) * (product after): exact with zeros in the
-// input and, being made of products only, in every higher derivative; a division would be neither.
+// The product of all other elements, as (product before) * (product after). Unlike a division, it
+// is exact with zeros in the input and, being made of products only, in every higher derivative.
 LogicalResult ReduceProdOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                           SmallVectorImpl<Value> &operandGradients) {
   RankedTensorType type = operandType(*this);

@@ -1,4 +1,4 @@
-// Scalars of a loop body: formulas on them create arith and math ops.
+// Scalars of a loop body; formulas on them create arith and math ops.
 #ifndef DIALECTS_GRAD_SCALAR_H
 #define DIALECTS_GRAD_SCALAR_H
 
@@ -6,7 +6,7 @@
 
 namespace mlir::grad {
 
-/// A signless scalar that knows how its op reads it: float, signed or unsigned. Both sides of an
+/// A signless scalar that knows how its op reads it: as float, signed or unsigned. Both sides of an
 /// operator have the same type; a number stands for a constant of the other side's type.
 class Scalar {
 public:
@@ -19,7 +19,7 @@ public:
   OpBuilder &getBuilder() const { return *builder; }
   Location getLoc() const { return location; }
 
-  /// Another value, built on at the same place and read the same way.
+  /// Another value, built at the same place and read the same way.
   Scalar with(Value other) const { return Scalar(*builder, location, other, readUnsigned); }
   /// A constant of this type; integers wrap.
   Scalar number(double constant) const;
@@ -45,7 +45,7 @@ private:
 Scalar operator+(Scalar a, Scalar b);
 Scalar operator-(Scalar a, Scalar b);
 Scalar operator*(Scalar a, Scalar b);
-/// Floats only: integer division needs its guards.
+/// Floats only: integer division needs its own guards.
 Scalar operator/(Scalar a, Scalar b);
 Scalar operator-(Scalar a);
 Scalar operator+(Scalar a, double b);
@@ -53,7 +53,7 @@ Scalar operator-(double a, Scalar b);
 Scalar operator*(Scalar a, double b);
 Scalar operator/(double a, Scalar b);
 
-/// Ordered comparisons (false with NaN), but `ne` is true with NaN.
+/// Ordered comparisons (false with NaN), except `ne`, which is true with NaN.
 Scalar compare(ComparePredicate predicate, Scalar a, Scalar b);
 Scalar operator<(Scalar a, Scalar b);
 Scalar operator>(Scalar a, Scalar b);

@@ -24,7 +24,7 @@ SmallVector<Value> IotaOp::lowerToLoops(OpBuilder &builder, ValueRange operands)
     Value index = linalg::IndexOp::create(b, loc, getDim());
     if (!isa<FloatType>(element))
       return SmallVector<Value>{arith::IndexCastOp::create(b, loc, element, index)};
-    // Vectors convert 32-bit integers to floats, not 64-bit ones.
+    // Vectors convert 32-bit integers to floats, but not 64-bit ones.
     bool isShort = getType().getDimSize(getDim()) <= std::numeric_limits<int32_t>::max();
     Value integer = arith::IndexCastOp::create(b, loc, b.getIntegerType(isShort ? 32 : 64), index);
     Type computed = element.isF64() ? element : b.getF32Type();
@@ -61,7 +61,7 @@ LogicalResult ReshapeOp::canonicalize(ReshapeOp op, PatternRewriter &rewriter) {
 void ReshapeOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   results[0] = operands[0].reshaped(results[0].getShape());
 }
-/// A view: kernels see the operand's memory in the new shape. As loops it is collapsed to one dim
+/// A view: kernels see the operand's memory in the new shape. As loops, it is collapsed to one dim
 /// and expanded from there.
 SmallVector<Value> ReshapeOp::lowerToLoops(OpBuilder &builder, ValueRange operands) {
   auto allDims = [](int64_t rank) {

@@ -1,6 +1,7 @@
-// Ops that take parts of tensors and put parts together. Pad and concatenate are lowered as one
-// copying generic an operand, whose output map places it in the result (d + c, s * d + c); what no
-// copy writes keeps the value of the `outs` operand, so the generics form a chain over one result.
+// Ops that take parts of tensors and join parts. Pad and concatenate are lowered to one copying
+// generic per operand, whose output map places it in the result (d + c, s * d + c). Elements that
+// no copy writes keep the value of the `outs` operand, so the generics form a chain over one
+// result.
 #include "dialects/grad/Movement.h"
 
 using namespace mlir;
@@ -54,7 +55,7 @@ SmallVector<Value> SliceOp::lowerToLoops(OpBuilder &builder, ValueRange operands
 }
 
 /// The adjoint of reading with strides is writing with gaps; a dim that was read backwards is first
-/// turned around.
+/// reversed.
 LogicalResult SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                      SmallVectorImpl<Value> &operandGradients) {
   if (!isFloatTensor(getType()) || getType().getNumElements() == 0)

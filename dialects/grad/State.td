@@ -35,9 +35,9 @@ def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
       "::mlir::Type":$type, "::mlir::ElementsAttr":$initial)>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The type outside of entries.
+    /// The type outside entries.
     ::mlir::RankedTensorType getLogicalType();
-    /// The initial value as entries see it.
+    /// The initial value in the form that entries see.
     HostTensor getStoredInitial();
   }];
 }

@@ -1,5 +1,5 @@
-// The window attribute: text, geometry, and its two duals, from which every gradient of a
-// convolution or a pool is made.
+// The window attribute: text, geometry, and its two duals, from which all gradients of convolutions
+// and pools are built.
 #include "dialects/grad/Window.h"
 
 #include "dialects/grad/Movement.h"
@@ -10,7 +10,7 @@ using namespace mlir::grad;
 // Text --------------------------------------------------------------------------------------------
 
 namespace {
-/// A part of the text that may be left out: its keyword and what it then is.
+/// An optional part of the text: its keyword and default value.
 struct Part {
   StringRef keyword;
   int64_t otherwise;
@@ -81,7 +81,7 @@ static int64_t spreadSize(WindowAttr window, int64_t d, int64_t inputSize) {
   return inputSize > 0 ? (inputSize - 1) * window.getBase()[d] + 1 : 0;
 }
 
-/// Positions of dim `d` for taps to stand on.
+/// Number of positions of dim `d` on which taps may fall.
 static int64_t paddedSize(WindowAttr window, int64_t d, int64_t inputSize) {
   return window.getLow()[d] + spreadSize(window, d, inputSize) + window.getHigh()[d];
 }
@@ -100,9 +100,9 @@ std::optional<int64_t> WindowAttr::getElement(int64_t d, int64_t inputSize, int6
   return place / getBase()[d];
 }
 
-// Tap k of window o is on element i where o s + k r = low + i b. Solved for o, with taps counted
-// from the other end: i b + (K-1-k) r = o s + (K-1) r - low. So i is now the window, o the element,
-// and `high` is what lets just as many windows fit as there are elements.
+// Tap k of window o is on element i if o s + k r = low + i b. Solved for o, with taps counted from
+// the other end: i b + (K-1-k) r = o s + (K-1) r - low. So i is now the window and o the element,
+// and `high` makes the number of windows equal to the number of elements.
 WindowAttr WindowAttr::getAdjoint(ArrayRef<int64_t> inputShape,
                                   ArrayRef<int64_t> outputShape) const {
   SmallVector<int64_t> low, high;
@@ -116,7 +116,7 @@ WindowAttr WindowAttr::getAdjoint(ArrayRef<int64_t> inputShape,
              !getReversed());
 }
 
-// The same equation read with k as the window and o as its tap.
+// The same equation, with k as the window and o as its tap.
 WindowAttr WindowAttr::getExchanged(ArrayRef<int64_t> inputShape,
                                     ArrayRef<int64_t> outputShape) const {
   assert(!getReversed() && "a reversed window has no exchanged one");
@@ -179,8 +179,8 @@ int64_t grad::countTaps(WindowAttr window, ArrayRef<int64_t> shape) {
 
 // Loops -------------------------------------------------------------------------------------------
 
-// What is cut off stays: before the first window it is skipped by an offset, after the last one it
-// is never read.
+// Elements that are cut off stay in memory: an offset skips those before the first window, and
+// those after the last window are never read.
 
 Value grad::spreadOut(OpBuilder &b, Location location, Value operand, WindowAttr window,
                       const HostTensor &nothing) {
@@ -202,7 +202,7 @@ Value grad::spreadOut(OpBuilder &b, Location location, Value operand, WindowAttr
   Value spread =
       copyLoops(b, location, operand, fillLoops(b, location, type.clone(shape), nothing),
                 b.getMultiDimIdentityMap(rank), AffineMap::get(rank, 0, output, b.getContext()));
-  // Code generation may leave out the steps of a reduction that read it around the operand.
+  // Code generation may skip the steps of a reduction that read it outside the operand.
   spread.getDefiningOp()->setAttr("grad.nothing", b.getUnitAttr());
   return spread;
 }

@@ -1,5 +1,5 @@
-// What convolutions and pools do with a window: result shapes, loops over taps, and the operand as
-// windows see it.
+// Windows as convolutions and pools use them: result shapes, loops over taps, and the operand as
+// the windows see it.
 #ifndef DIALECTS_GRAD_WINDOW_H
 #define DIALECTS_GRAD_WINDOW_H
 
@@ -12,8 +12,8 @@ namespace mlir::grad {
 LogicalResult inferWindows(std::optional<Location> location, RankedTensorType operand,
                            WindowAttr window, SmallVectorImpl<int64_t> &shape);
 
-/// Calls `body(tap, element)` for the taps of the window at `position` (its leading numbers) that
-/// stand on an element of leading dims `shape`, in row-major order: the tap's row-major number, and
+/// Calls `body(tap, element)` for the taps of the window at `position` (its leading indices) that
+/// fall on an element of leading dims `shape`, in row-major order: the tap's row-major number and
 /// the element's leading dims.
 void forEachTap(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64_t> position,
                 llvm::function_ref<void(int64_t tap, ArrayRef<int64_t> element)> body);
@@ -21,15 +21,15 @@ void forEachTap(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64_t> po
 /// The type of a tap's number: i8 for up to 127 taps, else i32.
 IntegerType tapNumberType(WindowAttr window);
 
-/// The pairs of a window and a tap that stand on an element, over all windows.
+/// Number of pairs of a window and a tap that falls on an element, over all windows.
 int64_t countTaps(WindowAttr window, ArrayRef<int64_t> shape);
 
-/// The operand as windows see it: spread out and padded, with the first element of `nothing` on
-/// nothing. What asks for neither is the operand itself. What is to be cut off is still there.
+/// The operand as windows see it: spread and padded, with the first element of `nothing` in gaps.
+/// Without either it is the operand itself. Elements to be cut off are still included.
 Value spreadOut(OpBuilder &builder, Location location, Value operand, WindowAttr window,
                 const HostTensor &nothing);
 
-/// Where in that a window's tap stands, dim by dim: window * stride + tap * dilation + what is cut
+/// Position of a window's tap in it, for each dim: window * stride + tap * dilation + elements cut
 /// off, in dims of the loop nest from `windows` and from `taps` on. Taps count upwards, `reversed`
 /// or not.
 SmallVector<AffineExpr> tapPositions(Builder &builder, WindowAttr window, int64_t windows,

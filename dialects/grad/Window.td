@@ -27,15 +27,15 @@ def Grad_Window : AttrDef<Grad_Dialect, "Window"> {
     int64_t getRank() const { return getSize().size(); }
     /// Taps of one window.
     int64_t getTaps() const;
-    /// Windows over `inputSize` elements of dim `d`; 0 or less where none fits.
+    /// Number of windows over `inputSize` elements of dim `d`; 0 or less if none fits.
     int64_t getOutputSize(int64_t d, int64_t inputSize) const;
-    /// The element of dim `d` on which a window's tap stands; none where it stands on nothing.
+    /// The element of dim `d` under a tap of a window; none if the tap falls beside the operand.
     std::optional<int64_t> getElement(int64_t d, int64_t inputSize, int64_t window, int64_t tap) const;
-    /// The windows through which an operand of `inputShape` gets back what it gave to each tap of `outputShape`
-    /// windows: over the result's gradient, they give the operand's.
+    /// The windows that carry gradients back: over the gradient of a result of `outputShape` windows, they give that of
+    /// an operand of `inputShape`.
     WindowAttr getAdjoint(::llvm::ArrayRef<int64_t> inputShape, ::llvm::ArrayRef<int64_t> outputShape) const;
-    /// The windows over the same operand whose taps are these windows' positions and whose results are these
-    /// windows' taps: with them the gradient of a convolution's filter is a convolution. Not for reversed ones.
+    /// The windows over the same operand whose taps are these windows' positions and whose results are these windows'
+    /// taps. They make the gradient of a convolution's filter a convolution. Not for reversed windows.
     WindowAttr getExchanged(::llvm::ArrayRef<int64_t> inputShape, ::llvm::ArrayRef<int64_t> outputShape) const;
   }];
 }
