@@ -66,7 +66,7 @@ Status AtomicFile::commit() {
   close(descriptor);
   descriptor = -1;
 
-  // The new name itself is on disk only when the folder is.
+  // The new name is on disk only once the folder is.
   size_t slash = path.rfind('/');
   std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
   int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

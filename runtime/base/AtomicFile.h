@@ -1,4 +1,4 @@
-// A file that is there as a whole or not at all, whatever happens while it is written.
+// A file that appears as a whole or not at all, whatever happens while it is written.
 #ifndef RUNTIME_CORE_ATOMICFILE_H
 #define RUNTIME_CORE_ATOMICFILE_H
 
@@ -11,11 +11,11 @@
 
 namespace gradc::runtime {
 
-/// Writes beside the final name, and takes that name only when all is on disk. Destroyed before
-/// `commit`, it leaves nothing behind.
+/// Writes to a temporary file beside the final name and renames it when all bytes are on disk.
+/// Destroyed before `commit`, it leaves nothing behind.
 class AtomicFile {
 public:
-  /// Behind the final name while the file is being written; a killed process leaves it.
+  /// Suffix of the temporary file; it stays behind if the process is killed.
   static constexpr std::string_view suffix = ".tmp";
 
   /// Whether a file could be written there now.
@@ -25,7 +25,7 @@ public:
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
 
-  /// The first failure is kept, and returned by `commit`.
+  /// The first failure is kept, and `commit` returns it.
   void write(std::span<const std::byte> bytes);
   Status commit();
 

@@ -1,4 +1,4 @@
-// What the runtime knows of element types: their size and their name.
+// Element types as the runtime knows them: size and name.
 #ifndef RUNTIME_CORE_DATATYPE_H
 #define RUNTIME_CORE_DATATYPE_H
 
@@ -14,7 +14,7 @@ struct DataType {
   bool floating;
 };
 
-/// The type of that number, or null when there is none.
+/// The type of that number, or null if there is none.
 inline const DataType *findDataType(uint32_t dtype) {
   static constexpr DataType types[] = {
       {nullptr, 0, false}, {"f32", 4, true},   {"u8", 1, false},    {"i8", 1, false},

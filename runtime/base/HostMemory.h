@@ -1,4 +1,4 @@
-// Where the host keeps what a device reads.
+// Host memory that a device reads.
 #ifndef RUNTIME_CORE_HOSTMEMORY_H
 #define RUNTIME_CORE_HOSTMEMORY_H
 
@@ -11,12 +11,12 @@ namespace gradc::runtime {
 class HostMemory {
 public:
   virtual ~HostMemory() = default;
-  /// Aligned to 64 bytes. Throws std::bad_alloc when there is none.
+  /// Aligned to 64 bytes. Throws std::bad_alloc if there is no memory.
   virtual void *allocate(size_t bytes) = 0;
   virtual void release(void *memory) = 0;
 };
 
-/// Memory as any other.
+/// Ordinary memory.
 class PageableMemory final : public HostMemory {
 public:
   void *allocate(size_t bytes) override { return ::operator new[](bytes, alignment); }

@@ -1,4 +1,4 @@
-// The file that this code was loaded from: an artifact may be appended to it.
+// The file that this code was loaded from; an artifact may be appended to it.
 #ifndef RUNTIME_CORE_OWNFILE_H
 #define RUNTIME_CORE_OWNFILE_H
 

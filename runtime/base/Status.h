@@ -27,7 +27,7 @@ private:
   std::string message_;
 };
 
-/// A value, or the status that says why there is none.
+/// A value, or the status that says why it is missing.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::move(value)) {}
@@ -39,7 +39,7 @@ public:
   T *operator->() { return &std::get<T>(state); }
   const T &operator*() const { return std::get<T>(state); }
   const T *operator->() const { return &std::get<T>(state); }
-  /// The failure; a success gives an ok status.
+  /// The failure; on success an ok status.
   Status status() const { return ok() ? Status() : std::get<Status>(state); }
 
 private:

@@ -11,8 +11,8 @@
 
 namespace gradc::runtime {
 
-/// One string or number of a message; numbers get their shortest form that reads back to the same
-/// value. It is a value of few words, so that composing a message costs its caller little code.
+/// One string or number of a message; numbers get the shortest form that reads back to the same
+/// value. It is a few words long, so that composing a message costs its caller little code.
 class TextPart {
 public:
   TextPart(std::string_view text) : kind(Kind::text), string(text) {}
@@ -45,9 +45,9 @@ template <typename... Parts> std::string text(const Parts &...parts) {
 
 /// "'a', 'b' and 'c'"
 std::string quotedList(std::span<const std::string> names);
-/// "[8, 8]"; a dim below 0, which varies, is "?".
+/// "[8, 8]"; a variable dim (below 0) is "?".
 std::string shapeText(std::span<const int64_t> shape);
-/// The candidate that was most likely meant, or "" when none is near.
+/// The candidate that was most likely meant, or "" if none is close.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 } // namespace gradc::runtime

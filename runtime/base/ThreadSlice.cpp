@@ -1,5 +1,4 @@
-// EEVDF's request for a slice: sched_setattr(2), which the C library of Debian 12 does not have
-// yet.
+// EEVDF's request for a slice: sched_setattr(2), which Debian 12's C library does not have yet.
 #include "runtime/base/ThreadSlice.h"
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 namespace gradc::runtime {
 
 void preferShortSlices() {
-  constexpr uint64_t shortest = 100'000; // ns; the kernel takes no less
+  constexpr uint64_t shortest = 100'000; // ns, the kernel's minimum
   // The kernel's sched_attr, in its first version.
   struct {
     uint32_t size, policy;

@@ -1,5 +1,5 @@
-// A dissemination barrier: in round r each thread signals the one 2^r places on and waits for the
-// one 2^r places back, so two threads exchange one cache line each and n threads need log2(n)
+// A dissemination barrier: in round r each thread signals the thread 2^r places ahead and waits for
+// the one 2^r places behind. Two threads exchange one cache line each, and n threads need log2(n)
 // rounds.
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/base/Text.h"
@@ -19,7 +19,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-// Waking a sleeping thread takes about 44 us: spinning for twice that is never much worse.
+// Waking a sleeping thread takes about 44 us; spinning for twice that is never much worse.
 constexpr std::chrono::nanoseconds longestSpin = std::chrono::microseconds(100);
 constexpr std::chrono::nanoseconds shortestSpin = std::chrono::microseconds(2);
 
@@ -107,8 +107,9 @@ void ThreadTeam::barrier(unsigned thread) {
 }
 
 void ThreadTeam::signal(Flag &flag, uint32_t epoch) const {
-  // Sequentially consistent on both sides: either this sees the sleeper, or the sleeper sees the
-  // epoch. Measured as fast as a plain store, and a third faster than one with a fence behind it.
+  // Sequentially consistent on both sides: either this thread sees the sleeper, or the sleeper sees
+  // the epoch. Measured as fast as a plain store, and a third faster than a store with a fence
+  // after it.
   flag.epoch.store(epoch);
   if (flag.sleepers.load())
     futexWake(flag.epoch);
@@ -119,7 +120,8 @@ void ThreadTeam::await(Flag &flag, uint32_t epoch, Member &member) const {
   if (arrived())
     return;
   if (spins) {
-    // Reading the clock takes as long as a barrier: not before the first burst was in vain.
+    // Reading the clock takes as long as a barrier, so it is read only after the first burst of
+    // spinning.
     std::chrono::steady_clock::time_point deadline{}, now{};
     do {
       for (int i = 0; i < 64; ++i) {
@@ -133,7 +135,7 @@ void ThreadTeam::await(Flag &flag, uint32_t epoch, Member &member) const {
       if (deadline == std::chrono::steady_clock::time_point{})
         deadline = now + member.spin;
     } while (now < deadline);
-    // Where other programs take the CPUs, spinning only keeps the awaited thread from getting one.
+    // When other programs use the CPUs, spinning only keeps the awaited thread from running.
     member.spin = std::max(member.spin / 2, shortestSpin);
   }
   ++flag.sleepers;

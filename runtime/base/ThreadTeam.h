@@ -1,4 +1,4 @@
-// A team of threads that walk the same work together, meeting at barriers.
+// A team of threads that walk the same work together and meet at barriers.
 #ifndef RUNTIME_CORE_THREADTEAM_H
 #define RUNTIME_CORE_THREADTEAM_H
 
@@ -14,14 +14,15 @@
 
 namespace gradc::runtime {
 
-/// Waiting spins for a while before it sleeps, because waking a thread costs a thousand times more
-/// than a barrier between running ones; but only where every thread has a CPU of its own, and
-/// shorter where it was in vain: elsewhere spinning would keep the awaited thread from running.
+/// Waiting threads spin before they sleep, because waking a thread costs a thousand times more
+/// than a barrier between running ones. They spin only if each has a CPU of its own, and
+/// shorter after spinning in vain: otherwise spinning would keep the awaited thread from
+/// running.
 class ThreadTeam {
 public:
   static constexpr int maxThreads = 1024;
 
-  /// The calling thread becomes number 0 of each run; the others are started here.
+  /// The calling thread is number 0 of each run; the others are started here.
   static Result<std::unique_ptr<ThreadTeam>> create(int threads);
   ~ThreadTeam();
 
@@ -29,8 +30,8 @@ public:
   /// CPUs that this process may run on.
   static unsigned availableCpus();
 
-  /// Calls body(thread) on every thread and returns when all have returned. One run at a time;
-  /// `body` does not throw.
+  /// Calls body(thread) on every thread and returns when all calls have returned. One run at a
+  /// time; `body` does not throw.
   template <typename Body> void run(Body &&body) {
     task = [](void *context, unsigned thread) {
       (*static_cast<std::remove_reference_t<Body> *>(context))(thread);
@@ -41,20 +42,20 @@ public:
     barrier(0);
   }
 
-  /// Inside a run: returns when every thread has called it. What they wrote before is visible
-  /// after.
+  /// Inside a run: returns when every thread has called it. Their earlier writes are visible
+  /// afterwards.
   void barrier(unsigned thread);
 
 private:
-  // Two cache lines: adjacent ones are fetched in pairs.
+  // Two cache lines: adjacent lines are fetched in pairs.
   struct alignas(128) Flag {
-    std::atomic<uint32_t> epoch{0}; ///< of the newest barrier that has been signalled here
+    std::atomic<uint32_t> epoch{0}; ///< of the newest barrier signalled here
     std::atomic<uint32_t> sleepers{0};
   };
-  /// Touched by its thread alone.
+  /// Used by its own thread only.
   struct alignas(128) Member {
     uint32_t epoch = 0;              ///< barriers passed
-    std::chrono::nanoseconds spin{}; ///< how long it pays to spin: longer after every success
+    std::chrono::nanoseconds spin{}; ///< how long spinning pays: longer after every success
   };
 
   explicit ThreadTeam(unsigned threads);
@@ -64,10 +65,10 @@ private:
 
   const unsigned count, rounds;
   const bool spins;
-  bool complete = false;         ///< all workers run
+  bool complete = false;         ///< all workers are running
   std::unique_ptr<Flag[]> flags; ///< [thread][round]
   std::unique_ptr<Member[]> members;
-  Flag gate; ///< opens when it is known whether all workers could be started
+  Flag gate; ///< opens when it is known whether all workers could start
   void (*task)(void *, unsigned) = nullptr; ///< null: the workers leave
   void *taskContext = nullptr;
   std::vector<std::thread> workers;
