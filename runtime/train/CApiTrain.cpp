@@ -1,4 +1,4 @@
-// The C interface to training: single steps on the caller's batches, checkpoints, export, whole
+// The C interface to training: single steps on the caller's batches, checkpoints, export, and whole
 // jobs.
 #include "runtime/core/CApi.h"
 #include "runtime/train/Checkpoint.h"
@@ -12,7 +12,7 @@ using namespace gradc::runtime;
 
 static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 
-/// The entry that takes so many samples; 0: a whole batch.
+/// The entry for this number of samples; 0: a whole batch.
 static Result<const gradc_artifact_entry *> findTrainEntry(const gradc_session &session,
                                                            int64_t samples) {
   std::string sizes;
@@ -38,7 +38,7 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
     const Artifact &artifact = *session->artifact;
     int64_t step = session->step + 1;
 
-    // 1. The caller's data, and the scalars that this session keeps.
+    // 1. The caller's data, and the scalars kept by this session.
     float stepNumber = float(step);
     auto counter = int32_t(step), seed = int32_t(session->seed);
     if (!(learning_rate > 0))
@@ -120,7 +120,7 @@ gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
 
 static Result<std::vector<SourceArray>> readFields(const gradc_data_field *given, uint32_t count) {
   std::vector<SourceArray> fields;
-  // A caller's struct may be of another size than ours.
+  // A caller's struct may differ in size from ours.
   auto *at = reinterpret_cast<const std::byte *>(given);
   for (uint32_t i = 0; i < count; ++i) {
     size_t size = reinterpret_cast<const gradc_data_field *>(at)->size;

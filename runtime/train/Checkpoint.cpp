@@ -1,4 +1,4 @@
-// The file: a header, one record a state (numbers, shape, name, bytes), and a checksum of all that.
+// The file: a header, one record per state (numbers, shape, name, bytes), and a checksum over both.
 #include "runtime/train/Checkpoint.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view magic = Checkpoint::magic;
 constexpr uint32_t version = 2;
-// A state of the data's stages, not of the model: no model has a state of such a name.
+// A state of the data's stages rather than the model. No model has a state of such a name.
 constexpr std::string_view dataPrefix = "data: ";
 
 struct FileHeader {
   char magic[8];
   uint32_t version;
   uint32_t states;
-  uint64_t totalBytes; ///< of the file, the checksum at its end included
+  uint64_t totalBytes; ///< of the file, including the checksum at its end
   uint64_t modelHash;
   uint64_t step, epoch, row, rows, seed;
   char level[32]; ///< NUL-terminated
@@ -138,7 +138,7 @@ Status Checkpoint::parse() {
   auto failed = [&](const auto &...why) {
     return Status::error(text("checkpoint '", path, "' ", why...));
   };
-  // 1. What the file claims to be.
+  // 1. The file's kind, version and size.
   std::span<const std::byte> bytes = mapped->bytes();
   if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()))
     return failed("is not a checkpoint");
@@ -151,7 +151,7 @@ Status Checkpoint::parse() {
   if (bytes.size() < header.totalBytes)
     return failed("is truncated: expected ", header.totalBytes, " bytes, found ", bytes.size());
 
-  // 2. Whether it is what was written.
+  // 2. Whether the bytes are those that were written.
   uint64_t checksum = gradc_hash(bytes.data(), bytes.size() - sizeof(uint64_t));
   uint64_t expected;
   std::memcpy(&expected, bytes.data() + bytes.size() - sizeof expected, sizeof expected);
@@ -161,7 +161,7 @@ Status Checkpoint::parse() {
   thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed, {}};
   theLevel.assign(header.level, strnlen(header.level, sizeof header.level));
 
-  // 3. The states. A checksum is no signature: bounds are checked too.
+  // 3. The states. A checksum is no signature, so bounds are checked, too.
   auto rest = bytes.subspan(sizeof header, bytes.size() - sizeof header - sizeof(uint64_t));
   auto take = [&](uint64_t size) -> const std::byte * {
     if (size > rest.size() || padded(size) > rest.size())
@@ -200,7 +200,7 @@ Status Checkpoint::restore(Session &session) const {
   if (theModelHash != artifact.header().model_hash)
     return otherModel(": its states differ in name, type or shape from this artifact's");
 
-  // All is checked before anything is written.
+  // Everything is checked before anything is written.
   std::vector<const State *> found(artifact.states().size());
   for (size_t i = 0; i < found.size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];

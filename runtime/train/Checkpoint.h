@@ -1,4 +1,4 @@
-// Checkpoints: every state of a session, and where its training stands, in one file.
+// Checkpoints: every state of a session and the position of its training, in one file.
 #ifndef RUNTIME_TRAIN_CHECKPOINT_H
 #define RUNTIME_TRAIN_CHECKPOINT_H
 
@@ -9,19 +9,19 @@
 
 namespace gradc::runtime {
 
-/// Where a training stands.
+/// The position of a training.
 struct TrainPosition {
   uint64_t step = 0; ///< steps done
   Position data;     ///< of the training data's iterator
-  uint64_t rows = 0; ///< of the training data, an epoch
+  uint64_t rows = 0; ///< of the training data, per epoch
   uint64_t seed = 0;
-  DataState dataState; ///< what the data's stages have found out
+  DataState dataState; ///< found out by the data's stages
 };
 
-/// Atomic: the file is whole or absent, and one that it replaces stays until then.
+/// Atomic: the file is whole or absent, and a file that it replaces stays until then.
 Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position);
 
-/// A checkpoint, opened: complete and undamaged.
+/// An opened checkpoint, complete and undamaged.
 class Checkpoint {
 public:
   struct State {
@@ -32,7 +32,7 @@ public:
     std::span<const std::byte> bytes; ///< row-major
   };
 
-  /// How a checkpoint's file begins.
+  /// The beginning of a checkpoint file.
   static constexpr std::string_view magic = "GRADCCKP";
 
   static Result<Checkpoint> open(const std::string &path);

@@ -16,7 +16,7 @@ namespace gradc::runtime {
 
 static constexpr std::string_view prefix = "step-", extension = ".ckpt";
 
-/// The step in a checkpoint's name; -1: the name of something else.
+/// The step in a checkpoint's name; -1 for other names.
 static int64_t stepOf(std::string_view name) {
   if (!name.starts_with(prefix) || !name.ends_with(extension) ||
       name.size() <= prefix.size() + extension.size())

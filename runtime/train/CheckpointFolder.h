@@ -1,4 +1,4 @@
-// A folder of checkpoints, one file a step, of which the newest stay.
+// A folder of checkpoints, one file per step, of which the newest are kept.
 #ifndef RUNTIME_TRAIN_CHECKPOINTFOLDER_H
 #define RUNTIME_TRAIN_CHECKPOINTFOLDER_H
 
@@ -14,20 +14,20 @@ class CheckpointFolder {
 public:
   explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
 
-  /// Makes the folder, and those above it, where absent.
+  /// Makes the folder and its parents if they do not exist.
   Status create() const;
   std::string file(int64_t step) const;
-  /// Steps of the checkpoints that are there, oldest first.
+  /// Steps of the existing checkpoints, oldest first.
   std::vector<int64_t> steps() const;
   /// The newest checkpoint's path.
   Result<std::string> latest() const;
-  /// Whether a checkpoint's file lies in this folder.
+  /// Whether a checkpoint file lies in this folder.
   bool holds(const std::string &file) const;
-  /// Fails when checkpoints are there: a training that does not go on from one of them would
-  /// replace them. The message says the two ways out.
+  /// Fails if checkpoints exist: a training that does not resume from one of them would replace
+  /// them. The message names the two ways out.
   Status expectNone() const;
-  /// Keeps `newest` and those before it, `keep` in all. Removes those behind it, which a training
-  /// resumed from an older one replaces, and what killed processes have left half written.
+  /// Keeps `newest` and older ones, `keep` in all. Removes later ones, which a training resumed
+  /// from an older one replaces, and unfinished files of killed processes.
   void prune(int64_t newest, int64_t keep) const;
 
 private:

@@ -1,4 +1,4 @@
-// The trainer's command line, read into options.
+// The trainer's command line, parsed into options.
 #ifndef RUNTIME_TRAIN_COMMANDLINE_H
 #define RUNTIME_TRAIN_COMMANDLINE_H
 
@@ -11,10 +11,10 @@ struct CommandLine {
   bool help = false, version = false;
 };
 
-/// Reads the arguments behind the program's name. Failures have Code::usage.
+/// Parses the arguments after the program's name. Failures have Code::usage.
 Result<CommandLine> parseCommandLine(std::span<char *const> arguments);
 
-/// What --help prints.
+/// The text of --help.
 std::string helpText(std::string_view program);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// Binds ports by their roles once, so that a step only sets pointers and scalars.
+// Binds ports by role once, so that a step only sets pointers and scalars.
 #include "runtime/train/EntryCall.h"
 
 #include "runtime/base/Text.h"

@@ -1,4 +1,4 @@
-// An entry of the artifact with its ports bound: data from a batch, scalars, and where results go.
+// An entry of the artifact with bound ports: data from a batch, scalars, and room for results.
 #ifndef RUNTIME_TRAIN_ENTRYCALL_H
 #define RUNTIME_TRAIN_ENTRYCALL_H
 
@@ -12,19 +12,19 @@
 
 namespace gradc::runtime {
 
-/// What the step takes besides data.
+/// The step's inputs besides data.
 struct StepScalars {
   float learningRate = 0;
   int64_t step = 0; ///< from 1
   uint64_t seed = 0;
 };
 
-/// What an entry asks of the data set, one demand a data input.
+/// The entry's demands on the data set, one per data input.
 std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_entry &entry);
 
 class EntryCall {
 public:
-  /// `demands` are the fields of the batches, in their order.
+  /// `demands` are the fields of the batches, in order.
   static Result<std::unique_ptr<EntryCall>>
   bind(Session &session, const gradc_artifact_entry &entry, std::span<const Demand> demands);
   EntryCall(const EntryCall &) = delete;
@@ -35,11 +35,11 @@ public:
     Status started = start(batch, scalars, {});
     return started.ok() ? finish() : started;
   }
-  /// A run in halves, as a session's. The batch stays until `finish` has returned. `prefetched`:
-  /// what was brought of this batch.
+  /// The two halves of a run, as in a session. The batch stays until `finish` has returned.
+  /// `prefetched`: the inputs of this batch copied ahead.
   Status start(const Batch &batch, const StepScalars &scalars, PrefetchedInputs prefetched);
   Status finish();
-  /// Between them: brings what the next run reads of its batch.
+  /// Between the halves: copies the inputs of the next run ahead.
   Result<PrefetchedInputs> prefetch(const Batch &next);
   /// Replays the last run.
   Result<NonFinite> findNonFinite() {
@@ -51,13 +51,13 @@ public:
     return hasNorm ? std::optional(theNorm) : std::nullopt;
   }
   std::span<const Metric> metrics() const { return theMetrics; }
-  /// False when loss or gradient is not finite, and the update therefore was left out.
+  /// False if the loss or gradient is not finite, so that the update was left out.
   bool proceeded() const { return proceed && std::isfinite(theLoss) && std::isfinite(theNorm); }
 
 private:
   EntryCall(Session &session, const gradc_artifact_entry &entry) : session(session), entry(entry) {}
 
-  /// Alone in its cache line, at which a session reads an input in place.
+  /// In a cache line of its own, since a session reads inputs in place.
   struct alignas(64) Scalar {
     uint32_t role;
     union alignas(64) {

@@ -1,5 +1,5 @@
-// Patches the trained values into the model's own bytes, so that everything else in it stays as it
-// was.
+// Patches the trained values into the model's own bytes, so that everything else in it stays the
+// same.
 #include "runtime/train/Export.h"
 
 #include "runtime/base/AtomicFile.h"

@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// Writes the ONNX model that was compiled, its initializers replaced by the session's states.
+/// Writes the ONNX model that was compiled, with its initializers replaced by the session's states.
 /// Atomic.
 Status exportOnnx(Session &session, const std::string &path);
 

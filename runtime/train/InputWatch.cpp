@@ -97,7 +97,7 @@ void InputWatch::look(int64_t step, Iterator &iterator) {
     depth = report.depth;
     write(step, report, share);
   }
-  // While it is still changing it may help itself.
+  // While tuning is still changing, it may solve the problem itself.
   if (isNew && ++changes < changesAwaited)
     return;
   due = std::min(2 * due, 10000.0);

@@ -1,5 +1,5 @@
-// Watches how long steps wait for their batches, says how input works, and warns when it holds the
-// training back.
+// Measures how long steps wait for their batches, reports on the input, and warns if it slows the
+// training down.
 #ifndef RUNTIME_TRAIN_INPUTWATCH_H
 #define RUNTIME_TRAIN_INPUTWATCH_H
 
@@ -9,15 +9,15 @@
 
 namespace gradc::runtime {
 
-/// What holds the steps back, and what to do: "steps wait 43% of their time for input: ...". Empty
-/// where nothing is to be said.
+/// The cause of the wait and a remedy: "steps wait 43% of their time for input: ...". Empty if
+/// there is nothing to report.
 std::string inputWarning(const InputReport &report, double waitShare);
 
 class InputWatch {
 public:
   InputWatch(Log &log, Progress &progress) : log(log), progress(progress) {}
 
-  /// After every step. Cheap, but every few seconds.
+  /// To be called after every step; it does work every few seconds only.
   void step(const StepReport &step, const Batch &batch, Iterator &iterator) {
     milliseconds += step.milliseconds;
     inputMilliseconds += step.inputMilliseconds;
@@ -26,7 +26,7 @@ public:
     if (milliseconds >= due)
       look(step.step, iterator);
   }
-  /// At the end: what it came to in all.
+  /// The summary at the end.
   void finish(int64_t step, Iterator &iterator);
 
 private:
@@ -40,7 +40,7 @@ private:
   double milliseconds = 0, inputMilliseconds = 0; ///< since the last look
   double allMilliseconds = 0, allInputMilliseconds = 0;
   double due = 1000;
-  int workers = -1, depth = -1; ///< as written last
+  int workers = -1, depth = -1; ///< as last written
   int64_t changes = 0;          ///< of these
   bool hasWarned = false;
   int64_t skipped = 0, complaints = 0;

@@ -1,4 +1,4 @@
-// Reads the job out of the artifact's tree of values.
+// Reads the job from the artifact's tree of values.
 #include "runtime/train/Job.h"
 
 #include "runtime/base/Text.h"
@@ -23,7 +23,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   job.seed = uint64_t(options.seed ? *options.seed : spec.integer("seed", 0));
   job.learningRate = float(optimizerRate(spec.child("optimizer")));
 
-  // 1. How long: the command line's measure replaces the spec's.
+  // 1. How long: a limit on the command line replaces the spec's.
   if (options.steps || options.epochs) {
     job.steps = options.steps.value_or(unlimited);
     job.epochs = options.epochs.value_or(unlimited);
@@ -35,7 +35,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
     if (value < 1)
       return Status::invalid(text(name, " is ", value, ", expected 1 or more"));
 
-  // 2. On what.
+  // 2. The data.
   job.fields = options.fields;
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");
@@ -51,7 +51,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   else
     job.dataFolders = {"."};
 
-  // 3. What it leaves behind.
+  // 3. The files it writes.
   Config checkpoint = spec.child("checkpoint");
   job.checkpointFolder =
       options.checkpoint.empty() ? checkpoint.string("directory") : options.checkpoint;

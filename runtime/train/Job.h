@@ -1,4 +1,4 @@
-// The training job: the artifact's spec with the command line's overrides and all defaults applied.
+// The training job: the artifact's spec with command-line overrides and all defaults applied.
 #ifndef RUNTIME_TRAIN_JOB_H
 #define RUNTIME_TRAIN_JOB_H
 
@@ -19,14 +19,14 @@ struct Job {
   float learningRate = 0;
 
   Config data;
-  std::vector<SourceArray> fields; ///< in place of the files of `data`
+  std::vector<SourceArray> fields; ///< instead of the files of `data`
   Config evaluationData;           ///< absent: no evaluation
   int64_t evaluateEveryEpochs = 1;
   std::vector<std::string> dataFolders;
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
 
   std::string checkpointFolder;                                ///< "": no checkpoints
-  int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not by this measure
+  int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not limited in this unit
   int64_t checkpointKeep = 3;
   std::string exportPath; ///< "": no export
 

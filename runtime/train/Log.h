@@ -1,4 +1,4 @@
-// The training log: one JSON object a line.
+// The training log: one JSON object per line.
 #ifndef RUNTIME_TRAIN_LOG_H
 #define RUNTIME_TRAIN_LOG_H
 
@@ -10,8 +10,8 @@
 
 namespace gradc::runtime {
 
-/// A line under way: {"event":"eval","epoch":1,...}. JSON has no NaN and no infinity: such a number
-/// is null, and a field NAME_is says which it was.
+/// A line being composed: {"event":"eval","epoch":1,...}. JSON has no NaN and no infinity, so such
+/// a number is null and a field NAME_is says which one it was.
 class LogLine {
 public:
   LogLine(std::string &out, std::string_view event);
@@ -28,7 +28,7 @@ private:
   std::string &out;
 };
 
-/// Without a path it takes lines and drops them.
+/// Without a path, lines are dropped.
 class Log {
 public:
   Log() = default;
@@ -40,8 +40,8 @@ public:
 
   void step(const StepReport &report);
   LogLine line(std::string_view event) { return LogLine(buffer, event); }
-  /// Writes what a full buffer holds, and a second's steps: who follows the file sees them. Else
-  /// the lines wait for `flush`.
+  /// Writes the lines of a full buffer, or of a second's steps, so that a reader can follow the
+  /// file. Otherwise lines wait for `flush`.
   Status write() { return buffer.size() < 1 << 16 && waiting < 1000 ? Status() : flush(); }
   Status flush();
 

@@ -1,4 +1,4 @@
-// Steps, and what comes between them: evaluation, checkpoints, log, the end.
+// The steps, and the work between them: evaluation, checkpoints, log, the end.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -37,7 +37,7 @@ Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
 }
 
 Status Loop::prepare(const Checkpoint *resume) {
-  // 1. The training data, and where in it to begin.
+  // 1. The training data, and the position to begin at.
   if (resume) {
     job.seed = resume->position().seed;
     *job.dataState = resume->position().dataState;
@@ -61,12 +61,12 @@ Status Loop::prepare(const Checkpoint *resume) {
     lastCheckpoint = resume->file();
   }
 
-  // 2. The end: the steps of whole epochs, unless the number of steps comes first.
+  // 2. The end: after the steps of whole epochs, unless the number of steps is reached first.
   lastStep = job.steps;
   if (int64_t perEpoch = dataset.batchesPerEpoch(); job.epochs <= job.steps / perEpoch)
     lastStep = job.epochs * perEpoch;
 
-  // 3. What else may fail is tried before the first step.
+  // 3. Everything else that may fail is tried before the first step.
   if (job.evaluationData) {
     auto evaluated = Phase::make(session, "evaluate", job.evaluationData, job);
     if (!evaluated)
@@ -104,7 +104,7 @@ Status Loop::prepare(const Checkpoint *resume) {
   return {};
 }
 
-/// Once, and again when it has changed since.
+/// Once, and again whenever it has changed.
 void Loop::sayPlacement() {
   std::string placement = session.placement();
   if (placement != saidPlacement)
@@ -134,7 +134,7 @@ Result<TrainSummary> Loop::run() {
     summary.samplesPerSecond = samples / summary.seconds;
   if (status.ok())
     status = finish();
-  // What was logged up to a failure tells how it came about.
+  // The log up to a failure shows how it came about.
   for (Status written : {log.flush(), trace.close()})
     if (status.ok())
       status = written;
@@ -204,11 +204,11 @@ void Loop::traceStep(const EntryCall &call, Clock::time_point begin, Clock::time
   walk->iterator().takeSpans(inputSpans);
   for (const InputSpan &span : inputSpans)
     trace.input(span);
-  // The next step's time does not count the writing.
+  // The time for writing is not part of the next step's time.
   lastTime = Clock::now();
 }
 
-/// What comes between steps, as a span of its own.
+/// The work between steps, as a span of its own.
 template <typename Work> Status Loop::traced(const char *name, Work &&work) {
   int64_t begin = Trace::now();
   Status status = work();
@@ -228,7 +228,7 @@ Status Loop::endStep(bool endsEpoch) {
   if (saves)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
-  // The next step's time does not count them.
+  // The time for these is not part of the next step's time.
   if (evaluates || saves)
     lastTime = Clock::now();
   return log.write();
@@ -288,7 +288,7 @@ Status Loop::evaluateNow() {
     return result.status();
   summary.evaluation = std::move(*result);
   evaluatedAt = done;
-  // The epoch of the last step, which the end of the job may have cut short.
+  // The epoch of the last step, possibly cut short by the end of the job.
   Position position = walk->position();
   int64_t size = training.dataset->batchSize();
   int64_t batches = (int64_t(position.row) + size - 1) / size;
@@ -322,7 +322,7 @@ Status Loop::checkpointNow() {
   checkpointedAt = done;
   summary.checkpoint = lastCheckpoint = path;
   log.line("checkpoint").integer("step", done).string("path", path);
-  // Whoever resumes from it finds the log up to it.
+  // A run resumed from this checkpoint finds the log complete up to it.
   return log.flush();
 }
 

@@ -17,7 +17,7 @@ namespace gradc::runtime {
 
 class Loop {
 public:
-  /// `resume` may be null. The session and the options outlive the loop.
+  /// `resume` may be null. The session and the options must outlive the loop.
   static Result<std::unique_ptr<Loop>> make(Session &session, const Job &job,
                                             const TrainOptions &options, const Checkpoint *resume);
 
@@ -44,7 +44,7 @@ private:
   template <typename Work> Status traced(const char *name, Work &&work);
   void sayPlacement();
   Status stopForNonFinite(EntryCall &call);
-  /// How many epochs there are is known before; how many steps that takes may be not.
+  /// The number of epochs is known in advance; the number of steps may not be.
   bool isLast(int64_t steps, Position position) const {
     return steps >= lastStep || int64_t(position.epoch) >= job.epochs;
   }
@@ -64,7 +64,7 @@ private:
   std::vector<InputSpan> inputSpans;
   CheckpointFolder checkpoints{""};
 
-  std::string lastCheckpoint;                    ///< written, or resumed from
+  std::string lastCheckpoint;                    ///< written or resumed from
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
   bool stopped = false;                          ///< by onStep or a signal

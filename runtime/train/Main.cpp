@@ -11,8 +11,8 @@ namespace {
 
 std::atomic<int> interruptedBy{0};
 
-/// For the time of a training: the first SIGINT or SIGTERM ends it after the step under way, a
-/// second one ends the process at once.
+/// During a training, the first SIGINT or SIGTERM ends it after the current step; a second one ends
+/// the process at once.
 class SignalGuard {
 public:
   SignalGuard() {
@@ -21,7 +21,7 @@ public:
     stop.sa_flags = int(SA_RESETHAND) | SA_RESTART;
     sigaction(SIGINT, &stop, &before[0]);
     sigaction(SIGTERM, &stop, &before[1]);
-    // A file that may not grow further is then an error of write, like a full disk.
+    // A file that reaches the size limit then gives a write error, like a full disk.
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
     sigaction(SIGXFSZ, &ignore, &before[2]);
@@ -64,7 +64,7 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact)
   auto summary = train(std::move(artifact), line->options);
   if (!summary)
     return fail(summary.status());
-  // As a shell reports a process that a signal ended.
+  // The exit code that a shell reports for a process ended by a signal.
   return summary->signal ? 128 + summary->signal : 0;
 }
 

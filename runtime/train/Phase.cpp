@@ -1,4 +1,4 @@
-// Puts data sets and entries together, and evaluates.
+// Combines data sets and entries, and evaluates.
 #include "runtime/train/Phase.h"
 
 #include "runtime/base/Text.h"
@@ -23,7 +23,7 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
     context.arrays = job.fields;
   context.tailAllowed = tailEntry != nullptr;
   context.hostMemory = session.hostMemory();
-  context.heldBatches = session.runsBeside() ? 2 : 1; // the next one crosses while a step runs
+  context.heldBatches = session.runsBeside() ? 2 : 1; // the next batch is copied while a step runs
   if (hasModels(data)) {
     auto host = session.onHost();
     if (!host)

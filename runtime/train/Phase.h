@@ -1,5 +1,5 @@
-// Training or evaluation: a data set, the entry that takes its batches and the one for its last,
-// smaller one.
+// Training or evaluation: a data set, the entry for its batches, and the entry for its last,
+// smaller batch.
 #ifndef RUNTIME_TRAIN_PHASE_H
 #define RUNTIME_TRAIN_PHASE_H
 
@@ -11,7 +11,7 @@ namespace gradc::runtime {
 struct Phase {
   Session *session = nullptr; ///< outlives it
   std::shared_ptr<const Dataset> dataset;
-  std::unique_ptr<EntryCall> whole, tail; ///< no tail: null
+  std::unique_ptr<EntryCall> whole, tail; ///< null: there is no smaller batch
 
   /// `name` is "train" or "evaluate".
   static Result<Phase> make(Session &session, std::string_view name, Config data, const Job &job);

@@ -1,4 +1,4 @@
-// One batch ahead of a device of its own, none ahead of the host's CPUs.
+// Runs one batch ahead if the device has its own memory, none ahead on the host's CPUs.
 #include "runtime/train/PhaseWalk.h"
 
 #include <chrono>
@@ -44,7 +44,7 @@ Status PhaseWalk::fetchAhead() {
   auto brought = phase.callFor(next).prefetch(next);
   if (brought)
     prefetched = *brought;
-  // Without memory for another copy there the batch comes with its own step.
+  // If the device has no memory for another copy, the batch is copied in its own step.
   Status status = brought.status();
   return status.code() == Code::doesNotFit ? Status() : status;
 }

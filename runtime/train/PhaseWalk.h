@@ -1,4 +1,4 @@
-// Runs a phase's entries on one batch after the other.
+// Runs a phase's entries on successive batches.
 #ifndef RUNTIME_TRAIN_PHASEWALK_H
 #define RUNTIME_TRAIN_PHASEWALK_H
 
@@ -8,8 +8,8 @@
 
 namespace gradc::runtime {
 
-/// Where the device computes beside the host, the next batch is fetched and copied there while it
-/// does.
+/// If the device computes beside the host, the next batch is fetched and copied
+/// meanwhile.
 class PhaseWalk {
 public:
   explicit PhaseWalk(const Phase &phase)
@@ -21,16 +21,16 @@ public:
   Iterator &iterator() { return *batches; }
   Status restore(Position position);
 
-  /// Sees to it that there is a batch.
+  /// Makes sure that a batch is available.
   Status fetch();
   const Batch &batch() const { return now; }
   EntryCall &call() const { return phase.callFor(now); }
-  /// Runs the batch's entry. `goesOn`: another batch is wanted after it.
+  /// Runs the entry of the batch. `goesOn`: another batch will be needed.
   Status run(const StepScalars &scalars, bool goesOn);
 
-  /// Behind the last batch that was run.
+  /// After the last batch that was run.
   Position position() const { return at; }
-  /// How long the last run held the device back for the next batch; at most: seconds.
+  /// How long the last run kept the device waiting for the next batch; at most: seconds.
   double held() const { return heldSeconds; }
 
 private:
@@ -39,7 +39,7 @@ private:
   const Phase &phase;
   std::unique_ptr<Iterator> batches;
   Batch now, next;
-  std::optional<Status> ahead; ///< what came of fetching `next`, for its own step
+  std::optional<Status> ahead; ///< result of fetching `next`, reported in its own step
   PrefetchedInputs prefetched; ///< of the batch that runs next
   Position at;
   double heldSeconds = 0;

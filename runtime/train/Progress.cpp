@@ -72,7 +72,7 @@ void Progress::warn(const std::string &message) {
 }
 
 void Progress::write(const std::string &bytes) const {
-  // Training does not end because nobody reads what it says.
+  // The training continues even if its output can no longer be written.
   [[maybe_unused]] ssize_t ignored = ::write(descriptor, bytes.data(), bytes.size());
 }
 

@@ -1,4 +1,4 @@
-// What a person sees while it trains: one line that is rewritten on a terminal, plain lines
+// Progress for a person to read: one line that is rewritten on a terminal, plain lines
 // elsewhere.
 #ifndef RUNTIME_TRAIN_PROGRESS_H
 #define RUNTIME_TRAIN_PROGRESS_H
@@ -15,11 +15,11 @@ public:
 
   Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batchSize);
 
-  /// Cheap: a line is made only when one is due.
+  /// Cheap: a line is composed only when it is due.
   void step(const StepReport &report, Clock::time_point now);
   /// A line that stays.
   void print(const std::string &line);
-  /// The same on standard error, also for a quiet run.
+  /// The same on standard error, even for a quiet run.
   void warn(const std::string &message);
 
 private:
@@ -27,7 +27,7 @@ private:
 
   int descriptor;
   bool quiet, terminal;
-  bool rewriting = false; ///< the cursor stands behind a line that the next one replaces
+  bool rewriting = false; ///< the cursor is after a line that the next one replaces
   int64_t totalSteps, batchSize;
   Clock::duration interval;
 

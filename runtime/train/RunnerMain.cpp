@@ -1,4 +1,4 @@
-// The prelinked runner: the compiler appends an artifact to this program, and it is a trainer.
+// The prelinked runner: with an artifact appended by the compiler it is a trainer.
 #include "runtime/base/OwnFile.h"
 #include "runtime/train/Trainer.h"
 
@@ -6,7 +6,8 @@
 #include <cstdlib>
 
 #ifdef __GLIBCXX__
-// libstdc++'s own names the type of an uncaught exception, for which it brings 50 KB of demangler.
+// libstdc++'s own handler prints the type of an uncaught exception, at the cost of 50 KB of
+// demangler.
 namespace __gnu_cxx {
 void __verbose_terminate_handler();
 void __verbose_terminate_handler() { std::abort(); }

@@ -1,4 +1,4 @@
-// Writes events as they come, in blocks.
+// Writes events as they arrive, in blocks.
 #include "runtime/train/Trace.h"
 
 #include "runtime/base/Text.h"

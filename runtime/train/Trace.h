@@ -1,4 +1,4 @@
-// The profile as a trace: the JSON that chrome://tracing and ui.perfetto.dev open.
+// The profile as a trace in JSON, which chrome://tracing and ui.perfetto.dev open.
 #ifndef RUNTIME_TRAIN_TRACE_H
 #define RUNTIME_TRAIN_TRACE_H
 
@@ -12,13 +12,13 @@
 
 namespace gradc::runtime {
 
-/// Complete ("X") events in microseconds since the trace was opened; those that lie
-/// within another one's time are drawn below it.
+/// Complete ("X") events in microseconds since the trace was opened; an event within the time of
+/// another is drawn below it.
 class Trace {
 public:
   Trace() = default;
   Trace(const Trace &) = delete;
-  /// A trace that was not closed is, as far as it came.
+  /// A trace that was not closed is valid as far as it got.
   ~Trace();
 
   Status open(const std::string &path);
@@ -28,27 +28,27 @@ public:
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  /// `step`: its number, -1 where it has none.
+  /// `step`: its number, -1 if it has none.
   void span(std::string_view name, std::string_view category, int64_t begin, int64_t end,
             int64_t step = -1);
-  /// On a row of its own, where one of the input's threads did it.
+  /// On the row of the input thread that did the work.
   void input(const InputSpan &span);
-  /// The launches of the session's last run, which was of this entry.
+  /// The launches of the session's last run, which ran this entry.
   void launches(const Session &session, const gradc_artifact_entry &entry);
-  /// Ends the JSON. The first failure of all that was written.
+  /// Ends the JSON. Returns the first failure of all writes.
   Status close();
 
 private:
   void end(int64_t begin, int64_t end);
   void flush();
-  /// The part of each launch's event that is the same in every step.
+  /// The constant part of each launch's event.
   const std::vector<std::string> &describe(const Session &session,
                                            const gradc_artifact_entry &entry);
 
   std::string path, buffer;
   int descriptor = -1;
   int64_t origin = 0;
-  int inputThreads = 0; ///< that have been named
+  int inputThreads = 0; ///< that have a name so far
   Status failure;
   std::unordered_map<const gradc_artifact_entry *, std::vector<std::string>> descriptions;
 };

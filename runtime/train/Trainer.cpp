@@ -9,7 +9,7 @@
 
 namespace gradc::runtime {
 
-/// The checkpoint that `resume` means: a file, the newest of a folder, or of the job's folder.
+/// The checkpoint meant by `resume`: a file, or the newest one of a folder or of the job's folder.
 static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &job) {
   struct stat status;
   std::string folder;
@@ -33,8 +33,8 @@ static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &j
   return checkpoint;
 }
 
-/// On the level that the checkpoint was trained on, so that a resume gives the same bits, else on
-/// what there is, and says so.
+/// Uses the level that the checkpoint was trained on, so that a resume gives the same bits. If this
+/// machine lacks it, uses another and says so.
 static Result<std::unique_ptr<Session>> makeSession(std::shared_ptr<const Artifact> artifact,
                                                     const TrainOptions &options,
                                                     const Checkpoint *resume) {

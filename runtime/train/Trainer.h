@@ -1,4 +1,4 @@
-// Training as a whole: what the compiled executable, `gradc train` and the C ABI run.
+// Training as a whole, as the compiled executable, `gradc train` and the C ABI run it.
 #ifndef RUNTIME_TRAIN_TRAINER_H
 #define RUNTIME_TRAIN_TRAINER_H
 
@@ -20,7 +20,7 @@ struct Metric {
   double value = 0;
 };
 
-/// What is known after a step.
+/// The facts of one step.
 struct StepReport {
   int64_t step = 0;  ///< from 1
   int64_t epoch = 0; ///< that the step belongs to, from 1
@@ -28,14 +28,14 @@ struct StepReport {
   float learningRate = 0;
   std::optional<float> gradientNorm; ///< before clipping
   std::span<const Metric> metrics;   ///< means over the batch
-  double milliseconds = 0;           ///< with the wait for the batch
+  double milliseconds = 0;           ///< including the wait for the batch
   double inputMilliseconds = 0;      ///< the wait alone
 };
 
-/// Overrides of the job that the artifact carries.
+/// Overrides of the job in the artifact.
 struct TrainOptions {
   std::optional<int64_t>
-      steps; ///< stops after this step; without `epochs`, over as many as it takes
+      steps; ///< stops after this step; without `epochs`, runs over as many as needed
   std::optional<int64_t> epochs = {};
   std::optional<int64_t> seed;
   std::string log;        ///< JSON lines; "": none
@@ -45,18 +45,18 @@ struct TrainOptions {
   std::string dataFolder; ///< for relative data paths; "": the spec's folder, then the current one
   std::string exportPath; ///< ONNX; "": the job's
   std::string level;      ///< "": a resumed checkpoint's, else the highest that the machine runs
-  std::vector<SourceArray> fields; ///< in place of the training data's files; none: those
-  int threads = 0;                 ///< 0: one a CPU
+  std::vector<SourceArray> fields; ///< instead of the training data's files; empty: use those files
+  int threads = 0;                 ///< 0: one per CPU
   bool quiet = false;              ///< prints nothing
 
-  /// Called after every step; false ends the training as if it were the last one.
+  /// Called after every step; false makes that step the last one.
   std::function<bool(const StepReport &)> onStep;
-  /// When it becomes a signal's number, the training ends after the step under way.
+  /// If it becomes a signal's number, the training ends after the current step.
   const std::atomic<int> *interrupt = nullptr;
 };
 
 struct TrainSummary {
-  int64_t steps = 0; ///< of the whole training, those before a resume included
+  int64_t steps = 0; ///< of the whole training, including those before a resume
   double seconds = 0;
   double samplesPerSecond = 0;
   std::vector<float> losses;      ///< of the steps made here
