@@ -1,4 +1,4 @@
-// Batches as a data set, and the stages that say how they are made.
+// Batches as a data set, and the stages that configure them.
 #include "runtime/data/Stages.h"
 
 #include "runtime/base/Text.h"
@@ -7,7 +7,7 @@
 
 namespace gradc::runtime {
 
-/// Of a field, for so many rows: whole cache lines, so that no two buffers share one.
+/// Bytes of a field for this number of rows: whole cache lines, so that no two buffers share one.
 static size_t bufferBytes(const Field &field, int64_t capacity) {
   constexpr size_t line = 64;
   return (field.bytes() * size_t(capacity) + line) / line * line;
@@ -63,7 +63,7 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
   if ((rule.dropRemainder || rule.skips) && table->rows() < rule.size)
     return Status::error(text(table->origin(), " gives ", table->rows(),
                               " rows, expected at least one batch of ", rule.size));
-  // The caller's, and those ahead of them.
+  // The caller's batch, and those ahead of it.
   size_t bytes = batchBytes(table->fields(), rule.size);
   size_t batches = options.budget / std::max<size_t>(bytes, 1);
   size_t least = size_t(options.heldBatches) + (rule.skips ? 2 : 1);
@@ -87,7 +87,7 @@ Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline)
     return status;
   pipeline.rule.emplace();
   pipeline.rule->size = size;
-  // Without an entry for the smaller last batch its rows have nowhere to go.
+  // Without an entry for the smaller last batch, its rows have nowhere to go.
   pipeline.rule->dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
   return {};
 }

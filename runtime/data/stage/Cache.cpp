@@ -1,4 +1,4 @@
-// Keeps what the stages before it have made of rows, in memory.
+// Keeps the rows made by the stages before it in memory.
 #include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
 #include "runtime/data/stage/CacheFile.h"
@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// A value and its shape in one piece of memory.
+/// A value and its shape in one block of memory.
 struct Entry {
   size_t bytes, rank;
   int64_t *shape() { return reinterpret_cast<int64_t *>(this + 1); }
@@ -19,7 +19,7 @@ struct Entry {
   size_t allocated() const { return sizeof *this + rank * sizeof(int64_t) + bytes; }
 };
 
-/// Each row is asked for as in epoch 0, so that it does not matter when it was.
+/// Each row is requested as in epoch 0, so that the time of the request does not matter.
 class Cache final : public TableStage {
 public:
   Cache(std::shared_ptr<const Table> input, size_t most)

@@ -1,4 +1,4 @@
-// The file: values one after the other, each with its shape before it, where they begin, and a
+// The file: the values in sequence, each after its shape, then a table of their offsets, and a
 // footer.
 #include "runtime/data/stage/CacheFile.h"
 
@@ -20,8 +20,8 @@ constexpr uint64_t badRow = UINT64_MAX;
 struct Footer {
   char magic[8];
   uint64_t version, totalBytes;
-  uint64_t numbers, fields, identity; ///< rows and fields, and what they are
-  uint64_t index;                     ///< offset of [row][field] offsets
+  uint64_t numbers, fields, identity; ///< rows and fields, and their types
+  uint64_t index;                     ///< offset of the table of [row][field] offsets
   uint64_t indexHash;
 };
 
@@ -50,7 +50,7 @@ public:
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     uint64_t offset = index[size_t(row.row) * fields().size() + field];
-    // Says what is wrong with it, or has been repaired since.
+    // Reports the row's error, unless it has been repaired since.
     if (offset == badRow)
       return input->view(field, {0, row.row}, scratch);
     auto bytes = file->bytes();
@@ -84,7 +84,7 @@ private:
   uint64_t end;
 };
 
-/// Reads all rows, in the order of their numbers, and writes them.
+/// Reads all rows in the order of their numbers, and writes them.
 Status makeFile(const Table &table, const std::string &path) {
   AtomicFile out(path);
   Footer footer = {};
@@ -93,7 +93,7 @@ Status makeFile(const Table &table, const std::string &path) {
   footer.numbers = uint64_t(table.numbers());
   footer.fields = table.fields().size();
   footer.identity = identityOf(table);
-  // 1. Which rows are ever visited; the others need not be made.
+  // 1. The rows that are ever visited; others need not be made.
   std::vector<int64_t> order;
   table.order(0, order);
   std::vector<bool> isVisited(footer.numbers);
@@ -114,7 +114,7 @@ Status makeFile(const Table &table, const std::string &path) {
     for (size_t field = 0; field < footer.fields && isVisited[row]; ++field) {
       auto value = table.view(field, {0, int64_t(row)}, scratch);
       if (!value)
-        break; // whoever reads it gets the error
+        break; // the reader of that row gets the error
       index[row * footer.fields + field] = at;
       ValueHeader valueHeader = {value->bytes, value->shape.size()};
       put(&valueHeader, sizeof valueHeader);

@@ -1,4 +1,4 @@
-// Keeps the rows whose field has some values.
+// Keeps the rows whose field has one of some values.
 #include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
 #include "runtime/data/transform/Convert.h"
@@ -41,7 +41,7 @@ struct Rule {
 
 } // namespace
 
-/// Looks at all rows now: only so their number, and with it the last batch, is known.
+/// Reads all rows now: their number, and so the last batch, is known only then.
 Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline) {
   const Table &table = *pipeline.table;
   std::string_view name = config.string("field");
@@ -71,7 +71,7 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
       seen[size_t(row)] = true;
       auto value = table.view(index, {0, row}, scratch);
       double number = 0;
-      // A row that cannot be read is kept: the batch that it belongs to says so, or skips it.
+      // A row that cannot be read is kept: its batch reports the error or skips the row.
       keeps[size_t(row)] = true;
       if (value && toNumber(value->data, reinterpret_cast<std::byte *>(&number), 1, 1, -0.0) == 1)
         keeps[size_t(row)] = rule.holds(number);

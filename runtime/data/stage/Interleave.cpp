@@ -9,7 +9,7 @@ namespace gradc::runtime {
 namespace {
 
 /// Row numbers: all of the first table, then all of the second, and so on. The order takes `block`
-/// rows from each table in turn until all are at their end.
+/// rows from each table in turn until all are used up.
 class Interleave final : public Table {
 public:
   Interleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block)
@@ -73,7 +73,7 @@ private:
 
   std::vector<std::shared_ptr<const Table>> tables;
   int64_t block, all = 0, visited = 0;
-  std::vector<int64_t> begins; ///< first row number of each
+  std::vector<int64_t> begins; ///< first row number of each table
 };
 
 std::string fieldText(std::span<const Field> fields) {

@@ -47,7 +47,7 @@ public:
     return {};
   }
 
-  /// This stage and a transform behind it as one stage; null where they stay apart.
+  /// This stage and the transform after it as one stage; null if they stay separate.
   std::shared_ptr<const Table> followedBy(size_t field, const Transform &next) const {
     auto both = field == mapped ? transform->followedBy(next) : nullptr;
     return both ? std::make_shared<Map>(input, mapped, std::move(both), seed, slot) : nullptr;
@@ -69,7 +69,7 @@ private:
   size_t mapped;
   std::unique_ptr<const Transform> transform;
   uint64_t seed;
-  size_t slot; ///< the transform's; the next one is for its results
+  size_t slot; ///< the transform's result; the next transform uses it
   std::vector<Field> fieldList;
 };
 

@@ -1,5 +1,5 @@
-// A field of a batch is kept once for each version of it: as the rows have it, and as each model
-// makes it.
+// A field of a batch is kept once for each of its versions: as in the rows, and as made by each
+// model.
 #include "runtime/data/stage/ModelBatches.h"
 
 #include "runtime/base/Text.h"
@@ -48,7 +48,7 @@ private:
   Result<size_t> placeOf(const std::string &name, std::string_view reader);
   size_t makePlace(const Field &field, size_t step);
   bool isMadeFrom(size_t step, std::string_view name) const;
-  /// The demand of that name, or their number.
+  /// The demand of that name, or the number of demands.
   size_t demandOf(std::string_view name) const {
     size_t i = 0;
     while (i < context.demands.size() && context.demands[i].field != name)
@@ -58,10 +58,10 @@ private:
 
   const DataContext &context;
   Pipeline &pipeline;
-  std::vector<size_t> places; ///< of the fields behind the models so far
+  std::vector<size_t> places; ///< of the fields after the models so far
 };
 
-/// Whether a model from number `step` on makes the field.
+/// Whether one of the models from number `step` on makes the field.
 bool Planner::isMadeFrom(size_t step, std::string_view name) const {
   const auto &steps = layout.models.steps;
   for (; step < steps.size(); ++step)
@@ -71,7 +71,8 @@ bool Planner::isMadeFrom(size_t step, std::string_view name) const {
   return false;
 }
 
-/// Of a version that the models from number `step` on see: the demand's where it is the last one.
+/// The field's version seen by the models from number `step` on: the demand's if it is the last
+/// one.
 size_t Planner::makePlace(const Field &field, size_t step) {
   size_t place = demandOf(field.name);
   if (place == context.demands.size() || isMadeFrom(step, field.name)) {
@@ -84,7 +85,7 @@ size_t Planner::makePlace(const Field &field, size_t step) {
   return place;
 }
 
-/// Of the field as it is behind the models so far; first of all as the rows have it.
+/// The field after the models so far; at first as in the rows.
 Result<size_t> Planner::placeOf(const std::string &name, std::string_view reader) {
   for (size_t place : places)
     if (layout.fields[place].name == name)

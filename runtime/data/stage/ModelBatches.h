@@ -1,4 +1,4 @@
-// Maps by models behind batch: run once a batch, over all its rows.
+// Maps by models after batch: each runs once per batch, over all its rows.
 #ifndef RUNTIME_DATA_MODELBATCHES_H
 #define RUNTIME_DATA_MODELBATCHES_H
 
@@ -9,28 +9,28 @@ namespace gradc::runtime {
 
 struct ModelBatches {
   struct Step {
-    std::shared_ptr<const MapModel> whole, tail; ///< for a smaller last batch; null: there is none
+    std::shared_ptr<const MapModel> whole, tail; ///< of a smaller last batch, may be null
     std::vector<size_t> inputs, outputs;         ///< fields of the batch
-    size_t slots;                                ///< the first of two: of whole, of tail
-    uint32_t stage;                              ///< that it is metered as
+    size_t slots;   ///< the first of two: of the whole batch, of the tail
+    uint32_t stage; ///< that its time is counted for
   };
-  std::vector<Step> steps; ///< in their order
+  std::vector<Step> steps; ///< in order
   uint64_t seed = 0;
 
   Status apply(Batch &batch, RowList rows, Scratch &scratch) const;
 };
 
-/// What batches hold: the demands' fields, then those that only models behind batch read or hand
-/// on.
+/// The fields of a batch: those of the demands, then those that only models after batch read or
+/// pass on.
 struct BatchLayout {
   static constexpr size_t made = SIZE_MAX;
   std::vector<Field> fields;
-  std::vector<size_t> origins; ///< fields of the table, or `made` by a model behind batch
+  std::vector<size_t> origins; ///< fields of the table, or `made` by a model after batch
   ModelBatches models;
 };
 Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline, int64_t batch);
 
-/// Fails where a field is not what the model asks for.
+/// Fails if a field is not of the type that the model expects.
 Status checkDemand(const Demand &demand, const Field &field, const std::string &where);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// map { model { } } before batch: a model run on every row.
+// map { model { } } before batch: runs a model on every row.
 #include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
 #include "runtime/data/transform/MapModel.h"
@@ -93,7 +93,7 @@ Status applyModel(Config map, const DataContext &context, Pipeline &pipeline) {
       return status;
     read.push_back(*field);
   }
-  // Field after field, a model of several outputs would run once for each.
+  // Called field by field, a model with several outputs would run once for each.
   pipeline.rowByRow |= (*model)->outputs.size() > 1;
   pipeline.table = std::make_shared<ModelRows>(pipeline.table, std::move(*model), std::move(read),
                                                context.seed, pipeline.newSlots(1));

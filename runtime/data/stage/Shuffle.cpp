@@ -1,4 +1,4 @@
-// Visits rows in a random order, another one each epoch.
+// Visits rows in random order, a new one in each epoch.
 #include "runtime/base/Text.h"
 #include "runtime/data/Random.h"
 #include "runtime/data/Stages.h"
@@ -9,14 +9,14 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Uniform over all orders (Fisher and Yates).
+/// Uniform over all orders (Fisher-Yates).
 void shuffleAll(std::vector<int64_t> &rows, Random &random) {
   for (size_t left = rows.size(); left > 1; --left)
     std::swap(rows[left - 1], rows[random.below(left)]);
 }
 
-/// What drawing from a buffer that holds `size` rows gives: each place is taken by a row drawn from
-/// the next `size` ones, and the row that stood there stays in the buffer.
+/// The same as drawing from a buffer that holds `size` rows: each place is taken by a row drawn
+/// from the next `size` rows, and the row that was there stays in the buffer.
 void shuffleThroughBuffer(std::vector<int64_t> &rows, size_t size, Random &random) {
   std::vector<int64_t> buffer(rows.begin(), rows.begin() + ptrdiff_t(size));
   for (size_t place = 0; place < rows.size(); ++place) {
