@@ -191,7 +191,7 @@ SmallVector<std::string> requestGradients(ModuleOp module) {
   exit->setOperands(results);
   function.setType(b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
   function.removeResAttrsAttr();
-  // What only the update needed is f32 to the runtime, and unused here.
+  // Arguments that only the update read are unused now.
   for (unsigned i = function.getNumArguments(); i-- > 0;)
     if (function.getArgument(i).use_empty())
       (void)function.eraseArgument(i);

@@ -171,7 +171,7 @@ private:
     return symbols.lookup<exec::KernelOp>(launch.getKernel());
   }
 
-  /// Those of one kernel one behind the other: the code of such parts is there once.
+  /// Sorts launches of the same kernel next to each other, so that their parts share its code.
   static void sortByKernel(MutableArrayRef<LaunchOp> members) {
     llvm::DenseMap<Attribute, size_t> numbers;
     for (LaunchOp member : members)
@@ -199,7 +199,8 @@ private:
     return inplace;
   }
 
-  /// The last, smaller batch's step does what the others' does: it finds that kernel.
+  /// Returns the kernel of an equal group, if one exists: the step of a smaller, last batch reuses
+  /// those of the other steps.
   exec::KernelOp findOrMake(ArrayRef<LaunchOp> members) {
     Builder builder(symbols.getOp()->getContext());
     SmallVector<int64_t> inplace = findInplace(members);

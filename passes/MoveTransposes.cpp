@@ -255,7 +255,7 @@ Value Area::enter(OpBuilder &b, Value value) const {
                     applyPermutation(transpose.getPermutation(), permutation));
 }
 
-/// Hands `moved`, which replaces `value`, to what uses that outside.
+/// Replaces `value` with `moved` in its users outside the area.
 void Area::leave(OpBuilder &b, OpResult value, Value moved) const {
   if (!isUsedOutside(value))
     return;

@@ -381,7 +381,7 @@ private:
     return reaches(&outside, group);
   }
 
-  /// Kernels of one number each are all launch: those that do not depend on each other are one.
+  /// Scalar kernels cost little more than their launch, so independent ones are merged.
   void mergeScalars() {
     std::vector<Group *> scalars;
     for (auto &group : storage)

@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// So many are left one behind the other: each waits some 0.5 us for memory and for the team's
-/// threads, a launch takes 2 us. Not measured.
+/// Up to this number of sums stay in one launch, in sequence: each waits about 0.5 us for memory
+/// and the team's threads, while a launch takes 2 us. Not measured.
 static constexpr size_t maxSerialSums = 4;
 
 /// The reductions to one number of a kernel that has no other results; none of them needs another.

@@ -66,7 +66,7 @@ exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> o
   for (Value v : operands)
     bytes += tensorBytes(v.getType());
   exec::YieldOp::create(builder, kernel.getLoc(), yielded);
-  // Clones of what every user has its own of meet again here: within a kernel, once is enough.
+  // Ops that are cloned for each of their users may meet in one kernel, where one copy is enough.
   IRRewriter rewriter(builder);
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);

@@ -16,7 +16,7 @@ SmallVector<gradc::Reach> gradc::findReach(Value objective, ValueRange targets) 
   Backward backward;
   auto type = cast<RankedTensorType>(objective.getType());
   backward.add(b, objective, splat(b, objective.getLoc(), type, 1));
-  // Everything is a target, so that what stops short of one shows where it stops.
+  // All values are targets, so that a gradient that does not reach one shows where it stops.
   SmallVector<Value> values(targets);
   for (Operation *op : ops)
     llvm::append_range(values, op->getOperands());

@@ -100,7 +100,7 @@ public:
   /// it begins, and one when the last has ended; a launch ends when the next begins, so that its
   /// time has the wait for the slowest thread.
   virtual Status launch(std::span<const Launch> launches, int64_t *times) = 0;
-  /// The launches are about to go: what was kept of them can go, too.
+  /// Releases everything kept for these launches, which are about to be destroyed.
   virtual void forget(std::span<const Launch> launches) {}
   /// What a person would not expect of how launches ran so far, or empty.
   virtual std::string note() const { return ""; }

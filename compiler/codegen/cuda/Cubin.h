@@ -18,10 +18,10 @@ struct KernelCode {
 /// By symbol.
 llvm::Expected<llvm::StringMap<KernelCode>> readCubin(llvm::StringRef cubin);
 
-/// Blocks of so many threads that one multiprocessor holds at once; of 2048 threads it can have
-/// (sm_80, sm_90).
+/// Number of blocks of `threads` threads that are resident on a multiprocessor at once, which holds
+/// at most 2048 threads (sm_80, sm_90).
 int64_t blocksPerMultiprocessor(const KernelCode &code, int64_t threads);
-/// Threads that it holds then, of those that it can have.
+/// Occupancy: resident threads / maximum threads.
 double occupancy(const KernelCode &code, int64_t threads);
 
 } // namespace gradc::cuda

@@ -40,7 +40,7 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef s
   }
   for (unsigned i = 0; i < types.size(); ++i) {
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
-    // What no result may lie over is read through the cache for data that stay as they are.
+    // Operands that alias no result are loaded through the read-only cache.
     if (i < operands && !isWritten(kernel, i)) {
       function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
       function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());

@@ -1,4 +1,4 @@
-// Scopes that nest as stages ask the ones before them.
+// Measures stages by nested scopes: a stage's scope contains those of the stages it reads from.
 #include "runtime/data/load/Meter.h"
 
 #include "runtime/data/Dataset.h"

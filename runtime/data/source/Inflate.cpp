@@ -43,7 +43,7 @@ public:
     return produced;
   }
 
-  /// Whether there is nothing more, and all that was there is good.
+  /// Whether the whole input has been inflated and its checksums agree.
   bool isComplete() {
     std::byte extra;
     return inflateTo({&extra, 1}) == 0 && ended;

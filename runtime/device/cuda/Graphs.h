@@ -21,7 +21,7 @@ public:
   /// Starts an entry's launches in their order. The first time one by one, which is when libraries
   /// do what they do once; captured from then on. What cannot be captured goes on one by one.
   Status start(std::span<const Launch> launches, Handle stream);
-  /// The launches are about to go.
+  /// Releases the graphs of these launches, which are about to be destroyed.
   void forget(std::span<const Launch> launches);
   void clear();
   /// Why an entry is not captured, or empty.
