@@ -1,4 +1,4 @@
-// One loop for each pair of types, simple enough to be vectorized.
+// One loop per pair of types, simple enough to be vectorized.
 #include "runtime/data/transform/Convert.h"
 
 #include <bit>
@@ -64,7 +64,7 @@ size_t convert(const std::byte *in, std::byte *out, size_t count, double scale, 
     if constexpr (std::floating_point<To>) {
       result[i] = To(value) * To(scale) + To(offset);
     } else {
-      // Wraps like the machine where the arithmetic overflows.
+      // Wraps like the machine if the arithmetic overflows.
       using Bits = std::make_unsigned_t<To>;
       if (!holds<To>(value))
         return i;

@@ -16,10 +16,10 @@ namespace gradc::runtime {
 using Converter = size_t (*)(const std::byte *in, std::byte *out, size_t count, double scale,
                              double offset);
 
-/// Null when there is none: results are f32, f64, i32 or i64; all but bf16 can be read.
+/// Null if no conversion exists: results are f32, f64, i32 or i64; all types but bf16 can be read.
 Converter findConverter(gradc_dtype from, gradc_dtype to);
 
-/// The type that a spec's `cast` names, and back ("" where the spec has no name).
+/// The type that a spec's `cast` names, and back ("" if the spec has no name for it).
 std::optional<gradc_dtype> castType(std::string_view name);
 std::string_view castName(gradc_dtype dtype);
 

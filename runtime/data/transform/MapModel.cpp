@@ -1,4 +1,4 @@
-// Reads a model's ports out of the artifact, and runs it.
+// Reads a model's ports from the artifact, and runs it.
 #include "runtime/data/transform/MapModel.h"
 
 #include "runtime/base/Text.h"

@@ -13,16 +13,16 @@
 namespace gradc::runtime {
 
 struct MapModel {
-  /// The model of a `map { model }` block; `models` may be null. `tail` finds the one for a smaller
-  /// last batch, which may be absent: null.
+  /// The model of a `map { model }` block; `models` may be null. `tail` selects the model for a
+  /// smaller last batch, which may be null.
   static Result<std::shared_ptr<const MapModel>> find(Config map, const Session *models, bool tail);
 
-  /// The first dim of all ports; 0: they have the shape of a row.
+  /// The first dim of all ports; 0: ports have the shape of a row.
   int64_t batch() const { return entry->batch; }
   size_t rows() const { return batch() ? size_t(batch()) : 1; }
   /// Of an input, in whole cache lines.
   size_t bytesOf(size_t input) const;
-  /// Fails where a field is not what its input takes.
+  /// Fails if a field is not of the type that its input takes.
   Status check(size_t input, const Field &field, const std::string &where) const;
 
   std::string name; ///< for messages: "model 'augment.onnx'"
@@ -32,27 +32,27 @@ struct MapModel {
   std::vector<uint32_t> ports;        ///< of the inputs
 };
 
-/// A model with memory of its own: one thread's.
+/// A model with memory of its own, for one thread.
 class ModelRun {
 public:
-  /// Lives in the slot, which is the model's alone.
+  /// Lives in the slot, which belongs to the model alone.
   static Result<ModelRun *> of(const MapModel &model, ScratchSlot &slot);
 
-  /// Points an input to its rows, which stay there until `run`.
+  /// Points an input to its rows, which stay in place until `run`.
   void bind(size_t input, const std::byte *rows);
   void run(Random random);
   /// Of the last run.
   const std::byte *output(size_t output) const;
 
-  RowRef made = {0, -1}; ///< of the last run, for who asks for a row's fields one by one
+  RowRef made = {0, -1}; ///< of the last run, for callers that ask for a row's fields one by one
 
 private:
   ModelRun(const MapModel &model, std::byte *scalars) : model(model), scalars(scalars) {}
 
   const MapModel &model;
   std::unique_ptr<Program> program;
-  /// A cache line for the seed and one for the counter; then room for inputs that do not lie at
-  /// multiples of 64.
+  /// A cache line for the seed and one for the counter, then room for inputs that are not aligned
+  /// to 64 bytes.
   std::byte *scalars;
 };
 

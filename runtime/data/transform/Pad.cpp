@@ -1,4 +1,4 @@
-// map { pad { shape value } }: rows that vary in size, brought to one.
+// map { pad { shape value } }: pads rows that vary in size to one size.
 #include "runtime/base/Text.h"
 #include "runtime/data/transform/Convert.h"
 #include "runtime/data/transform/Transform.h"

@@ -1,4 +1,4 @@
-// map { standardize { } }: every value's distance from the mean of the training rows, in
+// map { standardize { } }: each value's distance from the mean of the training rows, in standard
 // deviations.
 #include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Which mean is whose: element i of a row belongs to place i / inner % count.
+/// Which mean belongs to which element: element i of a row has the mean i / inner % count.
 struct Places {
   size_t count = 1, inner = 1;
 };
@@ -45,7 +45,7 @@ private:
   std::vector<double> means, scales;
 };
 
-/// Mean and sum of squared distances of each place, over all rows of an epoch, each row once, in
+/// Mean and sum of squared distances for each of them, over all rows of an epoch, each row once, in
 /// the order of their numbers (Welford's recurrence).
 Result<std::vector<double>> fit(const Table &table, size_t field, const Places &places) {
   std::vector<int64_t> order;
@@ -63,7 +63,7 @@ Result<std::vector<double>> fit(const Table &table, size_t field, const Places &
     if (!isVisited[row])
       continue;
     auto value = table.view(field, {0, int64_t(row)}, scratch);
-    if (!value) // the batch that it belongs to says so, or skips it
+    if (!value) // its batch reports it, or skips it
       continue;
     toNumber(value->data, reinterpret_cast<std::byte *>(numbers.data()), elements, 1, -0.0);
     for (size_t i = 0; i < elements; ++i) {
@@ -106,7 +106,8 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
     for (int64_t i = axis + 1; i < rank; ++i)
       places.inner *= size_t(before.shape[size_t(i)]);
   }
-  // What is known from a checkpoint, or to the evaluation from the training, is not found again.
+  // Statistics known from a checkpoint, or to the evaluation from the training, are not computed
+  // again.
   std::string key = text("standardize ", before.name);
   std::vector<double> fitted;
   if (context.state && context.state->contains(key)) {

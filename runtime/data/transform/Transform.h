@@ -1,4 +1,4 @@
-// What a `map` stage does to one field of a row; one small class each.
+// The work of a `map` stage on one field of a row; one small class each.
 #ifndef RUNTIME_DATA_TRANSFORM_H
 #define RUNTIME_DATA_TRANSFORM_H
 
@@ -14,21 +14,21 @@ public:
   explicit Transform(Field result) : result(std::move(result)) {}
   virtual ~Transform() = default;
 
-  /// Reads a row's value and writes the result to `out.room(shape)`. `random` gives numbers of this
-  /// row, epoch and stage alone; `own` is the stage's memory on this thread. An error says what is
-  /// wrong with the value; the file, the row and the field are put before it.
+  /// Reads a row's value and writes the result to `out.room(shape)`. `random` depends on this row,
+  /// epoch and stage alone; `own` is the stage's memory on this thread. An error describes the
+  /// value; the caller adds the file, the row and the field before it.
   virtual Status apply(const Value &in, Random &random, ScratchSlot &own, Output &out) const = 0;
 
-  /// For a block of rows that lie one after the other, where that is faster than row by row:
-  /// `apply` on each, without random numbers. Returns how many rows it made; fewer: the caller
-  /// applies the next one by itself and so gets its error.
+  /// For a block of contiguous rows, if that is faster than row by row: `apply` on each, without
+  /// random numbers. Returns how many rows it made; if fewer than given, the caller applies the
+  /// next one by itself to get its error.
   virtual size_t applyAll(const std::byte *column, std::span<const int64_t> rows,
                           std::byte *out) const {
     return 0;
   }
 
-  /// This transform and `next` behind it as one, where that is faster and gives the same; else
-  /// null.
+  /// This transform and the following `next` as one transform, if that is faster with equal
+  /// results; else null.
   virtual std::unique_ptr<const Transform> followedBy(const Transform &next) const {
     return nullptr;
   }
@@ -36,19 +36,19 @@ public:
   const Field result;
 };
 
-/// Makes a transform from its block, for a field of the type and shape `before`. What only the run
-/// can know about rows is an error of `apply`; Status::invalid says what can never work.
+/// Makes a transform from its block, for a field of the type and shape `before`. Errors that only a
+/// run can find are left to `apply`; Status::invalid reports what can never work.
 using MakeTransform = Result<std::unique_ptr<const Transform>> (*)(Config config,
                                                                    const Field &before);
 
 /// From the fields `cast`, `scale` and `offset` of the map block itself.
 Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field &before);
 
-// One a kind of map block.
+// One per kind of map block.
 Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field &before);
 Result<std::unique_ptr<const Transform>> makePad(Config config, const Field &before);
 Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field &before);
-// Over pictures, in data/image.
+// For pictures, in data/image.
 Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field &before);
 Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field &before);
 Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &before);

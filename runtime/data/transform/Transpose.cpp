@@ -9,7 +9,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Copies `count` elements that lie `stride` elements apart.
+/// Copies `count` elements that are `stride` elements apart.
 template <typename T>
 void gather(const std::byte *in, std::byte *out, size_t count, size_t stride) {
   for (size_t i = 0; i < count; ++i)
@@ -35,7 +35,7 @@ public:
   }
 
 private:
-  /// Writes the block at `in` whose first `depth` result dims are chosen; returns its end.
+  /// Writes the block at `in` for which the first `depth` result dims are chosen; returns its end.
   std::byte *copy(const std::byte *in, std::byte *out, size_t depth,
                   std::span<const int64_t> shape) const {
     auto count = size_t(shape[order[depth]]);
