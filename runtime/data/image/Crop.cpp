@@ -1,5 +1,5 @@
-// map { crop { height width } }: the middle. map { random_crop { height width padding fill } }:
-// anywhere.
+// map { crop { height width } } takes the middle, map { random_crop { height width padding fill } }
+// a random place.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 

@@ -1,4 +1,4 @@
-// Compressed pictures as pixels. The decoders are linked into those programs only that need them.
+// Compressed pictures as pixels. The decoders are linked only into programs that need them.
 #ifndef RUNTIME_DATA_IMAGE_DECODE_H
 #define RUNTIME_DATA_IMAGE_DECODE_H
 
@@ -11,10 +11,10 @@ namespace gradc::runtime {
 
 struct DecodeOptions {
   int64_t channels = 3; ///< of the result: 0 (as the file has them), 1, 3, or 4 (PNG)
-  /// Pictures with more pixels than that are refused before any memory is taken for them.
+  /// Pictures with more pixels are refused before any memory is allocated for them.
   int64_t maxPixels = int64_t(1) << 27;
-  /// A JPEG of at least twice that size may be decoded at a half, a quarter or an eighth of its
-  /// own, as long as it does not get smaller than this. 0: at full size.
+  /// A JPEG of at least twice this size may be decoded at a half, a quarter or an eighth of its own
+  /// size, as long as it does not become smaller than this. 0: at full size.
   int64_t scaledHeight = 0, scaledWidth = 0;
 };
 
@@ -24,8 +24,8 @@ struct PictureSize {
 };
 
 /// Decodes a JPEG or a PNG file, told apart by their first bytes, into the room that `out` gives.
-/// Messages don't name the file. Errors: neither of them; damaged or cut off; too many pixels;
-/// channels that the format does not give; a program without decoders; and what `out` says.
+/// Messages don't name the file. Errors: another format; damaged or cut off; too many pixels;
+/// channels that the format cannot give; a program without decoders; and errors of `out`.
 ///
 /// JPEG: gray or RGB; CMYK and YCCK become RGB as TensorFlow's decoder does it. The accurate
 /// integer transform and smooth upsampling of chroma, so that results equal libjpeg-turbo's
@@ -42,7 +42,7 @@ inline constexpr char withoutDecoders[] =
 /// Whether this program has decoders.
 bool canDecodePictures();
 
-/// What a decoder library offers.
+/// The functions of a decoder library.
 struct PictureDecoders {
   Status (*decodeJpeg)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
   Status (*decodePng)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
@@ -50,7 +50,7 @@ struct PictureDecoders {
   Result<PictureSize> (*pngSize)(std::span<const std::byte>);
 };
 
-/// For decoders: refuses sizes that are absurd.
+/// For decoders: refuses absurd sizes.
 Status checkPictureSize(const PictureSize &size, const DecodeOptions &options);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// What a program that links the decoders finds.
+// The table of decoders in programs that link them.
 #include "runtime/data/image/Decoders.h"
 
 extern "C" const gradc::runtime::PictureDecoders *gradc_picture_decoders();

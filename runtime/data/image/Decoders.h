@@ -1,4 +1,4 @@
-// The decoders, each over its library.
+// The decoders, each on top of its library.
 #ifndef RUNTIME_DATA_IMAGE_DECODERS_H
 #define RUNTIME_DATA_IMAGE_DECODERS_H
 

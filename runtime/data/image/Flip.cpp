@@ -1,4 +1,4 @@
-// map { flip { horizontal vertical } }: mirrors pictures with these probabilities.
+// map { flip { horizontal vertical } }: mirrors pictures with the given probabilities.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
@@ -11,7 +11,7 @@ public:
   Flip(float horizontal, float vertical) : horizontal(horizontal), vertical(vertical) {}
 
   Status plan(PixelPlan &plan, Random &random) const override {
-    // Both numbers are drawn always, so that one probability does not change what the other does.
+    // Both numbers are always drawn, so that one probability does not influence the other.
     bool flipsColumns = random.uniform() < horizontal, flipsRows = random.uniform() < vertical;
     if (flipsColumns)
       plan.columns.flip();

@@ -31,7 +31,7 @@ void rotateHue(float *pixel, float turn, float limit) {
                              : 4 + (r - g) / chroma;
   float hue = sixth / 6 + turn;
   sixth = (hue - std::floor(hue)) * 6;
-  // Each color is full for two sixths of the circle and falls to nothing within one.
+  // Each color is full for two sixths of the circle and falls to zero within one sixth.
   constexpr float shifts[] = {5, 3, 1};
   for (int c = 0; c < 3; ++c) {
     float k = std::fmod(shifts[c] + sixth, 6.0f);

@@ -17,15 +17,15 @@ enum class Adjustment {
   hue         ///< around the color circle by the factor, whole circles
 };
 
-/// Changes `count` pixels in place. Values lie between 0 and `limit` and stay there. Saturation and
-/// hue change three and four channels; alpha, the second or fourth, stays.
+/// Changes `count` pixels in place. Values between 0 and `limit` stay in that range. Saturation and
+/// hue change three and four channels; alpha, the second or fourth channel, stays.
 void adjustColors(Adjustment adjustment, float factor, float *pixels, int64_t count,
                   int64_t channels, float limit);
 
-/// How far factors may lie from doing nothing, in the order of Adjustment.
+/// Maximum distance of each factor from having no effect, in the order of Adjustment.
 using JitterReach = std::array<float, 4>;
 
-/// Draws a factor for each adjustment that reaches somewhere, uniformly, and applies them in a
+/// Draws a factor for each adjustment with a maximum above 0, uniformly, and applies them in a
 /// random order.
 void jitterColors(const JitterReach &reach, Random &random, float *pixels, int64_t count,
                   int64_t channels, float limit);

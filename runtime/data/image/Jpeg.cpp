@@ -13,10 +13,10 @@ namespace gradc::runtime {
 
 namespace {
 
-// Sound files have at most some tens, and each one walks the whole picture.
+// Sound files have some tens of scans at most, and each one walks the whole picture.
 constexpr int maxScans = 100;
 
-/// libjpeg reports by calling back; leaving a decoder is a long jump over its frames, so nothing
+/// libjpeg reports errors through a callback that leaves the decoder by a long jump, so no frame
 /// between the jump and its target may own anything.
 struct Reader {
   jpeg_decompress_struct jpeg;
@@ -34,7 +34,7 @@ Reader &readerOf(j_common_ptr jpeg) { return *static_cast<Reader *>(jpeg->client
   std::longjmp(reader.leave, 1);
 }
 
-/// What libjpeg warns of it makes up pixels for. Stray bytes between segments cost none.
+/// libjpeg warns when it invents pixels. It does not for stray bytes between segments.
 void warn(j_common_ptr jpeg, int level) {
   if (level < 0)
     switch (jpeg->err->msg_code) {
@@ -79,7 +79,8 @@ Status damaged(const Reader &reader) {
   return Status::error(text("is no sound JPEG file: ", reader.message));
 }
 
-/// The smallest eighths of the picture's size, a power of two, that are not below the wanted size.
+/// The smallest size in eighths of the picture's size, a power of two, that is not below the wanted
+/// size.
 unsigned chooseEighths(const Reader &reader, const DecodeOptions &options) {
   unsigned eighths = 8;
   if (options.scaledHeight > 0 && options.scaledWidth > 0)
@@ -94,7 +95,7 @@ bool isInk(const Reader &reader) {
   return reader.jpeg.jpeg_color_space == JCS_CMYK || reader.jpeg.jpeg_color_space == JCS_YCCK;
 }
 
-/// Light that passes through the inks. Adobe's files hold them inverted.
+/// Computes the light that passes through the inks. Adobe's files store inks inverted.
 void inkToRgb(const unsigned char *ink, unsigned char *rgb, int64_t width, bool isInverted) {
   for (int64_t x = 0; x < width; ++x, ink += 4, rgb += 3)
     for (int c = 0; c < 3; ++c)

@@ -1,4 +1,5 @@
-// map { normalize { max mean deviation } }: (value / max - mean) / deviation by channel, as planes.
+// map { normalize { max mean deviation } }: (value / max - mean) / deviation per channel, as
+// planes.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
@@ -22,7 +23,7 @@ private:
   PixelScale scale;
 };
 
-/// One number for each channel, or one for all.
+/// One number per channel, or one for all.
 Result<std::array<double, maxChannels>> perChannel(Config config, std::string_view name,
                                                    int64_t channels, double fallback) {
   std::array<double, maxChannels> values;

@@ -1,4 +1,4 @@
-// Pictures in memory: rows of pixels whose channels lie side by side.
+// Pictures in memory: rows of pixels whose channels are adjacent.
 #ifndef RUNTIME_DATA_IMAGE_PIXELS_H
 #define RUNTIME_DATA_IMAGE_PIXELS_H
 
@@ -13,7 +13,7 @@ namespace gradc::runtime {
 
 inline constexpr int64_t maxChannels = 4;
 
-/// A picture that somebody else owns.
+/// A picture owned elsewhere.
 struct PixelView {
   const std::byte *pixels = nullptr; ///< may have any alignment
   gradc_dtype dtype = GRADC_U8;      ///< u8 or f32
@@ -21,7 +21,7 @@ struct PixelView {
   int64_t channels = 0; ///< 1 gray, 2 gray and alpha, 3 red, green, blue, 4 and alpha
 };
 
-/// Whoever takes a decoded picture: gives room for so many u8 pixels, [H, W, C], or says why not.
+/// Receives a decoded picture: gives room for [H, W, C] pixels of u8, or says why not.
 class PixelRoom {
 public:
   virtual Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) = 0;
@@ -30,7 +30,7 @@ protected:
   ~PixelRoom() = default;
 };
 
-/// A picture that owns its pixels, and keeps their memory for the next one.
+/// A picture that owns its pixels and reuses their memory for the next one.
 class Picture final : public PixelRoom {
 public:
   int64_t height = 0, width = 0, channels = 0;

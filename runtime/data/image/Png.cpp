@@ -12,8 +12,8 @@ namespace gradc::runtime {
 
 namespace {
 
-/// libpng reports by calling back; leaving it is a long jump over its frames, so nothing between
-/// the jump and its target may own anything.
+/// libpng reports errors through a callback that leaves by a long jump, so no frame between the
+/// jump and its target may own anything.
 struct Reader {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -40,7 +40,7 @@ void readBytes(png_structp png, png_bytep out, size_t count) {
   rest = rest.subspan(count);
 }
 
-/// False when there is no memory.
+/// False if memory is exhausted.
 bool create(Reader &reader) {
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, fail, warn);
   if (reader.png)
@@ -51,7 +51,8 @@ bool create(Reader &reader) {
 void readHeader(Reader &reader, std::span<const std::byte> file) {
   reader.rest = file;
   png_set_read_fn(reader.png, &reader, readBytes);
-  // Sizes are for our own limit, which says more; text and profiles are not worth memory.
+  // Sizes are checked against our own limit, whose message says more; text and profiles are not
+  // worth memory.
   png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_chunk_malloc_max(reader.png, 1 << 20);
   png_set_keep_unknown_chunks(reader.png, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
@@ -71,8 +72,8 @@ Status damaged(const Reader &reader) {
   return Status::error(text("is no sound PNG file: ", reader.message));
 }
 
-/// Asks libpng for 8 bits a channel, and for the channels of the result, except that colors stay
-/// colors: libpng would take the file's gamma into account when it makes them gray.
+/// Asks libpng for 8 bits per channel and for the channels of the result. Colors that become gray
+/// are the exception: libpng would apply the file's gamma.
 void setTransforms(Reader &reader, const PictureSize &size, int64_t channels) {
   png_set_expand(reader.png); // palettes, less than 8 bits, transparent entries
   png_set_scale_16(reader.png);
@@ -93,7 +94,7 @@ void colorsToGray(const unsigned char *rgb, unsigned char *gray, int64_t count) 
         (19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000) >> 16);
 }
 
-/// An interlaced picture comes in several passes over the same rows.
+/// An interlaced picture arrives in several passes over the same rows.
 void readRows(Reader &reader, unsigned char *out, size_t rowBytes, int64_t height) {
   int passes = png_get_interlace_type(reader.png, reader.info) == PNG_INTERLACE_NONE
                    ? 1

@@ -18,7 +18,7 @@ using Lanes = float __attribute__((vector_size(32)));
 using Mask = int32_t __attribute__((vector_size(32)));
 using Bytes = uint8_t __attribute__((vector_size(8)));
 
-/// Everything that the loops need to know.
+/// All arguments of the loops.
 struct Job {
   const PixelView &in;
   const Taps &rows;
@@ -44,7 +44,7 @@ template <typename Vector> INLINE void store(void *to, const Vector &vector) {
   std::memcpy(to, &vector, sizeof vector);
 }
 
-/// out[i] (+)= the weighted sum of `taps` rows, which lie `stride` elements apart.
+/// out[i] (+)= the weighted sum of `taps` rows that are `stride` elements apart.
 template <typename T, int taps, bool adds>
 INLINE void sumRows(const T *in, int64_t stride, const float *weights, float *__restrict out,
                     int64_t count) {
@@ -87,8 +87,8 @@ template <typename T> INLINE void makeRow(const Job &job, int64_t y) {
   }
 }
 
-/// Eight pixels of three or four channels. A vector is two pixels, four pixels apart: transposing
-/// its halves then gives each channel's pixels in their order.
+/// Eight pixels of three or four channels. A vector holds two pixels, four pixels apart:
+/// transposing its halves then gives each channel's pixels in order.
 INLINE void sumPixels(const float *row, const int32_t *offsets, const float *weights,
                       int64_t tapCount, int64_t channels, Lanes (&planes)[maxChannels]) {
   Lanes sums[half] = {};
@@ -108,8 +108,8 @@ INLINE void sumPixels(const float *row, const int32_t *offsets, const float *wei
   planes[3] = __builtin_shufflevector(ba01, ba23, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
-/// The usual case apart: a row of RGB pixels as three rows of f32. Pixels that fill no vector are
-/// left to the caller; returns how many are done.
+/// The usual case: a row of RGB pixels as three rows of f32. The caller handles pixels that do not
+/// fill a vector; returns how many are done.
 INLINE int64_t writePlanes(const Job &job, int64_t y) {
   Lanes scales[3], shifts[3];
   for (size_t c = 0; c < 3; ++c) {
@@ -131,7 +131,7 @@ INLINE int64_t writePlanes(const Job &job, int64_t y) {
   return x;
 }
 
-/// Eight pixels of one or two channels: a vector is a channel's.
+/// Eight pixels of one or two channels: a vector holds one channel.
 INLINE void sumChannel(const Job &job, int64_t block, int64_t channel, Lanes &plane) {
   plane = Lanes{};
   const int32_t *offsets = job.offsets + block * lanes;
@@ -150,7 +150,7 @@ INLINE Bytes roundToBytes(const Lanes &in) {
   return __builtin_convertvector(__builtin_convertvector(values + 0.5f, Mask), Bytes);
 }
 
-/// `at` is the element's place in the output, `count` the pixels up to the row's end.
+/// `at` is the element's place in the output, `count` the number of pixels up to the row's end.
 template <typename T>
 INLINE void writePixels(const Job &job, int64_t y, int64_t x, const Lanes (&planes)[maxChannels]) {
   T *out = reinterpret_cast<T *>(job.out.pixels);

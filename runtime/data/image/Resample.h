@@ -9,24 +9,24 @@
 
 namespace gradc::runtime {
 
-/// What happens to each value: value * scale + shift, by channel.
+/// The change of each value: value * scale + shift, per channel.
 struct PixelScale {
   std::array<float, maxChannels> scale = {1, 1, 1, 1}, shift = {0, 0, 0, 0};
 };
 
-/// Where the result goes: u8 (rounded to nearest, limited to 0..255) or f32.
+/// The destination of the result: u8 (rounded to nearest, limited to 0..255) or f32.
 struct PixelTarget {
   std::byte *pixels = nullptr;
   gradc_dtype dtype = GRADC_F32;
   bool channelsFirst = false; ///< [C, H, W] instead of [H, W, C]
 };
 
-/// Holds work memory; one thread at a time.
+/// Owns work memory; one thread at a time.
 class Resampler {
 public:
   /// Writes rows.outputs() x columns.outputs() pixels. Sums are taken in f32, down each column
-  /// first, and the same bits come out on every processor. `fill` is the value of padding, before
-  /// it is scaled.
+  /// first, with the same bits on every processor. `fill` is the value of padding before
+  /// scaling.
   void run(const PixelView &in, const Taps &rows, const Taps &columns, float fill,
            const PixelScale &scale, const PixelTarget &out);
 

@@ -39,7 +39,7 @@ private:
     return std::max(int64_t(std::llround(double(side) * scale)), shorter);
   }
 
-  /// The side may be cropped so far.
+  /// An earlier step may have cropped the side.
   void resize(Taps &side, int64_t to) const {
     int64_t from = side.outputs(), before = side.first(0);
     Taps taps = Taps::resize(from, to, filter, antialias);

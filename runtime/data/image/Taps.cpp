@@ -1,4 +1,4 @@
-// Filters as weights, with the windows and in the precision that PyTorch and TensorFlow use.
+// Filters as weights, with the windows and the precision of PyTorch and TensorFlow.
 #include "runtime/data/image/Taps.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// The pixels [begin, end) that a new pixel takes from.
+/// The pixels [begin, end) that contribute to a new pixel.
 struct Window {
   int64_t begin, end;
 };
@@ -25,7 +25,7 @@ Window windowAround(double center, double reach, int64_t size) {
 }
 
 Window areaWindow(double center, double scale, int64_t size) {
-  // Rounding may put an edge that is a whole number beside it.
+  // Rounding may move an edge off a whole number.
   constexpr double slack = 1e-9;
   return {std::max(int64_t(std::floor(center - scale / 2 + slack)), int64_t(0)),
           std::min(int64_t(std::ceil(center + scale / 2 - slack)), size)};
@@ -33,7 +33,7 @@ Window areaWindow(double center, double scale, int64_t size) {
 
 double triangle(double distance) { return std::max(0.0, 1 - std::abs(distance)); }
 
-/// The part of the pixel that lies in the new one.
+/// The part of the pixel within the new pixel.
 double overlap(int64_t pixel, double center, double scale) {
   return std::max(0.0, std::min(double(pixel + 1), center + scale / 2) -
                            std::max(double(pixel), center - scale / 2));
@@ -81,7 +81,7 @@ Taps Taps::resize(int64_t from, int64_t to, Filter filter, bool antialias) {
       weights.push_back(weight);
       sum += weight;
     }
-    // A window that is narrower than the widest one gets weights of 0, inside the picture.
+    // A window narrower than the widest one is filled with weights of 0, inside the picture.
     int64_t first = std::min(window.begin, from - taps.tapCount);
     taps.firsts[size_t(i)] = int32_t(first);
     float *out = &taps.weightList[size_t(i * taps.tapCount + window.begin - first)];
@@ -105,7 +105,7 @@ void Taps::crop(int64_t begin, int64_t count) {
 
 void Taps::flip() {
   std::reverse(firsts.begin(), firsts.end());
-  // Groups change places, and within a group nothing does.
+  // Groups change places; the order within a group stays.
   std::reverse(weightList.begin(), weightList.end());
   for (auto group = weightList.begin(); group != weightList.end(); group += tapCount)
     std::reverse(group, group + tapCount);

@@ -1,4 +1,4 @@
-// Along one side of a picture: which pixels of the input make each pixel of the output.
+// Along one side of a picture: the pixels of the input that make each pixel of the output.
 #ifndef RUNTIME_DATA_IMAGE_TAPS_H
 #define RUNTIME_DATA_IMAGE_TAPS_H
 
@@ -8,7 +8,7 @@
 
 namespace gradc::runtime {
 
-/// How a picture gets another size.
+/// How a picture is resized.
 enum class Filter {
   nearest,  ///< the pixel under the center of the new one
   bilinear, ///< between the two nearest pixels; with antialias a triangle as wide as the new pixel
@@ -28,9 +28,9 @@ public:
 
   int64_t inputs() const { return inputCount; }
   int64_t outputs() const { return int64_t(firsts.size()); }
-  /// How many pixels, side by side, each output is a sum of.
+  /// Number of adjacent pixels in the sum for each output.
   int64_t width() const { return tapCount; }
-  /// The first of them.
+  /// The first of these pixels.
   int32_t first(int64_t output) const { return firsts[size_t(output)]; }
   std::span<const float> weights(int64_t output) const {
     return std::span(weightList).subspan(size_t(output * tapCount), size_t(tapCount));
@@ -38,7 +38,7 @@ public:
   /// Whether outputs are single pixels.
   bool isSelection() const { return tapCount == 1; }
 
-  /// The same from a part of the input: `before` pixels stand before it and `after` behind it.
+  /// The same for a part of the input, with `before` pixels before it and `after` pixels after it.
   void widenInput(int64_t before, int64_t after);
   /// Keeps `count` outputs from `begin` on.
   void crop(int64_t begin, int64_t count);
