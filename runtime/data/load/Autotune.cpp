@@ -1,17 +1,17 @@
-// Adds threads and batches while the step waits. One that turns out not to be needed sleeps.
+// Adds threads and batches while the step waits. Threads that turn out not to be needed sleep.
 #include "runtime/data/load/Autotune.h"
 
 #include <algorithm>
 
 namespace gradc::runtime {
 
-// What takes no longer than to hand a batch over is made by the caller.
+// A batch that takes no longer than handing it over is made by the caller.
 constexpr double worthAThread = 1e-6;
 constexpr double waitsTooLong = 0.005;
-// Threads that hardly rest make batches as fast as they can, however many may be in store.
+// Threads that hardly rest make batches as fast as they can; more batches in store would not help.
 constexpr double hardlyRests = 0.9;
-// Waking a thread takes some microseconds of the caller's time too: it is done once for batches of
-// so long.
+// Waking a thread costs the caller some microseconds, too, so a thread is woken once for batches
+// worth this time.
 constexpr double worthWaking = 200e-6;
 constexpr int maxSmallBatches = 64;
 
@@ -33,7 +33,7 @@ InputTuning Autotune::decide(const InputPeriod &period) {
   }
   if (period.waitShare <= waitsTooLong)
     return now;
-  // Batches of uneven cost: more of them in store outlast the dear ones.
+  // Batches of uneven cost: with more of them in store, the expensive ones are bridged.
   bool isUneven =
       period.sawFull && period.sawEmpty && period.busyThreads < hardlyRests * double(now.workers);
   if (!limits.depth && isUneven && now.depth < limits.maxDepth)

@@ -1,4 +1,4 @@
-// How many threads make batches, and how many batches ahead of the step: decided by measuring.
+// Chooses by measuring how many threads make batches, and how many batches ahead of the step.
 #ifndef RUNTIME_DATA_AUTOTUNE_H
 #define RUNTIME_DATA_AUTOTUNE_H
 
@@ -7,18 +7,18 @@
 
 namespace gradc::runtime {
 
-/// What the loader uses. Whatever it is, the batches are the same.
+/// Settings of the loader. They never change the batches.
 struct InputTuning {
   int workers = 0; ///< threads beside the caller; 0: the caller makes batches itself
   int depth = 1;   ///< batches ahead of the step
   bool operator==(const InputTuning &) const = default;
 };
 
-/// What was seen since the last decision.
+/// Measurements since the last decision.
 struct InputPeriod {
-  double waitShare = 0;    ///< of the time, that the caller waited for a batch or made it itself
-  double batchSeconds = 0; ///< work for a batch, over all threads
-  bool sawFull = false;    ///< all batches that may be ahead were
+  double waitShare = 0;    ///< of the time, spent by the caller on waiting or making batches
+  double batchSeconds = 0; ///< work per batch, over all threads
+  bool sawFull = false;    ///< as many batches were ahead as allowed
   bool sawEmpty = false;   ///< the caller had to wait
   double busyThreads = 0;  ///< beside the caller, on average
 };
@@ -26,14 +26,14 @@ struct InputPeriod {
 class Autotune {
 public:
   struct Limits {
-    int workers = 0; ///< fixed number; 0: to be found
+    int workers = 0; ///< fixed number; 0: to be chosen
     int depth = 0;   ///< the same
     int maxWorkers = 1, maxDepth = 2;
   };
   explicit Autotune(const Limits &limits);
 
   const InputTuning &tuning() const { return now; }
-  /// What to use from now on.
+  /// The settings to use from now on.
   InputTuning decide(const InputPeriod &period);
 
 private:

@@ -1,4 +1,4 @@
-// Which rows each batch has: a walk along the epochs' orders.
+// The rows of each batch: a walk along the epochs' orders.
 #ifndef RUNTIME_DATA_BATCHPLAN_H
 #define RUNTIME_DATA_BATCHPLAN_H
 
@@ -18,23 +18,23 @@ struct BatchRule {
 struct BatchPlan {
   std::vector<int64_t> rows;
   Position begin, after;
-  int64_t skipped = 0; ///< bad rows passed over between them
+  int64_t skipped = 0; ///< bad rows skipped between them
   bool endsEpoch = false;
 };
 
-/// Plans one batch after the other. Rows that are known to be bad count as if they were not in the
-/// order, so what batches hold does not depend on when a row was found to be bad.
+/// Plans batches in order. Rows known to be bad count as missing from the order, so the batches do
+/// not depend on when a row was found to be bad.
 class BatchPlanner {
 public:
   BatchPlanner(const Table &table, const BatchRule &rule) : table(table), rule(rule) {}
 
-  /// Plans the batch at the cursor and moves it behind. False: the epoch has no whole batch left,
-  /// and the cursor stands at the next one.
+  /// Plans the batch at the cursor and moves the cursor behind it. False: the epoch has no whole
+  /// batch left, and the cursor is at the next epoch.
   bool plan(BatchPlan &plan);
   void moveTo(Position position) { at = position; }
   Position cursor() const { return at; }
 
-  /// Whether it was not known yet.
+  /// Returns whether this was new.
   bool markBad(int64_t row) { return bad.insert(row).second; }
   size_t badRows() const { return bad.size(); }
 

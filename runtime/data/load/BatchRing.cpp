@@ -1,4 +1,4 @@
-// Keeps what batches hold independent of when their rows are made or found to be bad.
+// Makes batches independent of when their rows are made or found to be bad.
 #include "runtime/data/load/BatchRing.h"
 
 #include "runtime/base/Text.h"
@@ -44,7 +44,7 @@ void BatchRing::takeBack(std::vector<Batch> &batches) {
   batches.clear();
 }
 
-/// Gives a slot memory; false where there is none.
+/// Allocates memory for a slot; false if memory is exhausted.
 bool BatchRing::findMemory(Slot &empty) {
   if (spare.empty())
     return false;
@@ -65,7 +65,7 @@ bool BatchRing::isDone(size_t index) {
   return index < slots.size() && slot(index).isDone();
 }
 
-/// Nothing that is still found changes such a batch, nor any before it.
+/// No later finding changes such a batch or one before it.
 bool BatchRing::isReady(size_t index) {
   if (!isComplete(index))
     return false;
@@ -76,7 +76,7 @@ bool BatchRing::isReady(size_t index) {
   return isComplete(index + 1);
 }
 
-/// Whether a batch and all before it are done and have no bad rows any more.
+/// Whether a batch and all before it are done and have no bad rows left.
 bool BatchRing::isComplete(size_t index) {
   for (; complete <= index && complete < slots.size(); ++complete) {
     if (slot(complete).hasRows())
@@ -102,12 +102,12 @@ void BatchRing::restart(Position position) {
 
 std::vector<std::string> BatchRing::takeComplaints() { return std::exchange(complaints, {}); }
 
-/// Takes bad rows out of a finished batch and plans those that take their places.
+/// Takes bad rows out of a finished batch and plans rows to take their places.
 void BatchRing::repair(size_t index) {
   Slot &here = slot(index);
   if (here.bad.empty())
     return;
-  // 1. The good rows move together.
+  // 1. Closes the gaps between good rows.
   std::sort(here.bad.begin(), here.bad.end(),
             [](const BadRow &a, const BadRow &b) { return a.index < b.index; });
   size_t kept = 0, nextBad = 0;
@@ -127,7 +127,7 @@ void BatchRing::repair(size_t index) {
   }
   here.bad.clear();
 
-  // 2. What follows begins elsewhere now.
+  // 2. Later batches begin elsewhere now.
   discardFrom(index + 1);
   planner.moveTo(here.plan.begin);
   uint64_t epoch = here.plan.begin.epoch;
@@ -136,7 +136,7 @@ void BatchRing::repair(size_t index) {
     here.claimed = kept;
 }
 
-/// Tells of a bad row once, with the next batch given out whichever that is.
+/// Reports a bad row once, with the next batch that is given out.
 void BatchRing::complain(int64_t row, std::string complaint) {
   if (!planner.markBad(row))
     return;
@@ -155,7 +155,7 @@ void BatchRing::discardFrom(size_t index) {
   }
 }
 
-/// Plans a batch at the planner's cursor; false when an epoch has nothing to give.
+/// Plans a batch at the planner's cursor; false if an epoch has none to give.
 bool BatchRing::plan(size_t index) {
   Slot &here = slot(index);
   here.claimed = 0;
@@ -199,7 +199,7 @@ Claim BatchRing::claim(size_t among, size_t rows) {
     if (here.hasRows())
       repair(i);
     if (!here.isPlanned) {
-      if (failed || here.working > 0) // what a thread still writes there is not wanted any more
+      if (failed || here.working > 0) // a thread may still write there, but the result is dropped
         return {};
       if (here.isEmpty && !findMemory(here))
         return {};
@@ -219,7 +219,7 @@ Claim BatchRing::claim(size_t among, size_t rows) {
 void BatchRing::finish(const Claim &claim, Outcome outcome) {
   Slot &here = *claim.slot;
   --here.working;
-  // A batch that was discarded meanwhile is planned anew once nobody works on it.
+  // A batch that was discarded meanwhile is planned again once no thread works on it.
   if (!here.isPlanned)
     return;
   here.isStaged |= claim.rows() == 0 || !outcome.status.ok();

@@ -1,4 +1,4 @@
-// The batches under way, in the order in which they are given out.
+// The unfinished and ready batches, in the order in which they are given out.
 #ifndef RUNTIME_DATA_BATCHRING_H
 #define RUNTIME_DATA_BATCHRING_H
 
@@ -13,13 +13,13 @@ struct BadRow {
   std::string complaint;
 };
 
-/// A batch under way.
+/// A batch in the ring.
 struct Slot {
-  Batch batch; ///< no memory where `isEmpty`
+  Batch batch; ///< without memory if `isEmpty`
   BatchPlan plan;
   bool isEmpty = true;
   bool isPlanned = false;
-  bool isStaged = false; ///< the stage behind batch has run, or there is none
+  bool isStaged = false; ///< the stage after batch has run, or does not exist
   size_t claimed = 0;    ///< rows
   int working = 0;       ///< threads on claimed rows
   std::vector<BadRow> bad;
@@ -30,7 +30,7 @@ struct Slot {
   bool isDone() const { return hasRows() && isStaged; }
 };
 
-/// Rows to make; none of a batch that has them all: the stage behind batch.
+/// Rows to make; none for a batch that has them all and needs the stage after batch.
 struct Claim {
   Slot *slot = nullptr;
   size_t begin = 0, end = 0;
@@ -38,55 +38,56 @@ struct Claim {
   size_t rows() const { return end - begin; }
 };
 
-/// What came of a claim.
+/// The result of a claim.
 struct Outcome {
   Status status; ///< of row `failedAt`
   size_t failedAt = 0;
   std::vector<BadRow> bad = {};
 };
 
-/// Plans batches into slots, hands out their rows to be made, takes bad ones out, and queues what
-/// is ready. Not synchronized. A slot is written by whoever has claimed its rows; that its rows are
-/// made, and that it is done, is seen here alone.
+/// Plans batches into slots, hands out their rows to be made, takes bad rows out, and queues ready
+/// batches. Not synchronized. The thread that claimed rows writes to the slot; only this class
+/// records that rows are made and that a batch is done.
 class BatchRing {
 public:
-  /// A batch has a stage behind it to claim, or none.
+  /// Whether batches have a stage after them to claim.
   BatchRing(const Table &table, const BatchRule &rule, bool hasStage,
             std::shared_ptr<HostMemory> memory)
       : table(table), rule(rule), hasStage(hasStage), memory(std::move(memory)),
         planner(table, rule) {}
 
-  /// Batches that there is memory for.
+  /// Number of batches with memory.
   size_t size() const { return slots.size(); }
   /// Never fewer.
   void grow(size_t size);
   size_t batchBytes() const { return bytes; }
 
-  /// Queues batches that are ready as long as fewer than `most` are queued. How many are then.
+  /// Queues ready batches as long as fewer than `most` are queued. Returns how many are then.
   size_t queue(size_t most);
-  /// Hands over what is queued.
+  /// Hands over the queued batches.
   void take(std::vector<Batch> &batches) { batches.swap(queued); }
-  /// Batches that were given out: later ones take their memory.
+  /// Takes back batches that were given out; later batches reuse their memory.
   void takeBack(std::vector<Batch> &batches);
-  /// Why there is no batch behind what is queued, nor ever will be; null: there will.
+  /// The reason if no further batch will follow the queued ones; null if one will.
   const Status *failure();
 
-  /// Whether a batch is done; counted from the one that is handed over next.
+  /// Whether a batch is done, counted from the one handed over next.
   bool isDone(size_t index);
   int countDone();
 
-  /// Up to `rows` rows of the oldest of the first `among` batches that has any left.
+  /// Up to `rows` rows of the oldest of the first `among` batches with unclaimed rows.
   Claim claim(size_t among, size_t rows);
   void finish(const Claim &claim, Outcome outcome);
 
-  /// Drops all batches; they begin at `position` now. Nobody works on any, and all are back.
+  /// Drops all batches and begins again at `position`. Requires that no thread works on any and
+  /// that all were given back.
   void restart(Position position);
 
-  /// About rows found bad since the last call.
+  /// Warnings about rows found bad since the last call.
   std::vector<std::string> takeComplaints();
 
 private:
-  /// Counted from the one behind what is queued.
+  /// Counted from the first batch after the queued ones.
   Slot &slot(size_t index) { return *slots[(first + index) % slots.size()]; }
   bool isReady(size_t index);
   bool isComplete(size_t index);
@@ -105,12 +106,12 @@ private:
   std::vector<std::unique_ptr<Slot>> slots;
   size_t bytes = 0; ///< of a batch
   size_t first = 0;
-  size_t complete = 0; ///< batches at the front that are done and have no bad rows any more
-  bool failed = false; ///< nothing more is planned
-  // In a row, so that the caller takes all at once and touches no slot: those lie in other threads'
-  // caches.
+  size_t complete = 0; ///< batches at the front that are done and have no bad rows left
+  bool failed = false; ///< no more batches are planned
+  // In one array, so that the caller takes all at once and touches no slot: slots are in other
+  // threads' caches.
   std::vector<Batch> queued, spare;
-  std::vector<std::string> complaints; ///< not told yet
+  std::vector<std::string> complaints; ///< not reported yet
   BadRow firstBad = {};                ///< by its number in the table
 };
 

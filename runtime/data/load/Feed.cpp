@@ -14,7 +14,7 @@ size_t firstOutside(const std::byte *values, size_t count, int64_t classes, int6
   for (size_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, values + i * sizeof value, sizeof value);
-    // A negative label is a huge unsigned one.
+    // As unsigned, a negative label is huge.
     if (uint64_t(value) >= uint64_t(classes)) {
       found = int64_t(value);
       return i;
@@ -39,7 +39,7 @@ size_t firstOutside(gradc_dtype dtype, const std::byte *values, size_t count, in
   }
 }
 
-/// Rows as batches have them.
+/// Rows in the form that batches have.
 class Feed final : public TableStage {
 public:
   Feed(std::shared_ptr<const Table> input, std::vector<Demand> demands, BatchLayout given)
@@ -47,7 +47,7 @@ public:
         origins(layout.origins), fieldList(layout.fields) {}
 
   std::span<const Field> fields() const override { return fieldList; }
-  // Only rows are read behind it, never a made field of one.
+  // Later stages read whole rows only, never a made field of one.
   const std::byte *column(size_t field) const override { return input->column(origins[field]); }
   std::string describe(size_t field) const override { return input->describe(origins[field]); }
 
@@ -59,7 +59,7 @@ public:
     return value;
   }
 
-  /// What is done to batches that have all their rows.
+  /// The work on batches that have all their rows.
   Status finish(Batch &batch, RowList rows, Scratch &scratch) const {
     if (Status status = layout.models.apply(batch, rows, scratch); !status.ok())
       return status;

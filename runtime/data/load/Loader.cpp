@@ -1,7 +1,8 @@
 // A ring of batches in the order in which they are given out. Threads claim rows of the oldest
-// batch that has some left, and plan the next batch when none has. The caller takes several batches
-// that are done at a time, since handing over costs as much as a tenth of a small step, exchanges
-// its own batch for one of them, and helps with the oldest one where it would have to wait.
+// batch with unclaimed rows, and plan the next batch if none has any. The caller takes several
+// finished batches at a time, since handing over costs as much as a tenth of a small step,
+// exchanges its own batch for one of them, and helps with the oldest one when it would have to
+// wait.
 #include "runtime/data/load/Loader.h"
 
 #include "runtime/base/Text.h"
@@ -22,15 +23,16 @@ namespace gradc::runtime {
 
 namespace {
 
-// A claim costs a lock, and the last rows of a batch keep other threads waiting at most so long.
+// A claim costs a lock, and the last rows of a batch keep other threads waiting for this long at
+// most.
 constexpr double claimSeconds = 50e-6;
-// One claim in so many is measured stage by stage; one in so many of batches for the stage behind
-// them, which one thread alone claims in turn with rows.
+// One claim out of this many is measured stage by stage. Claims of whole batches, for the stage
+// after batch, are counted separately, since a single thread alternates them with claims of rows.
 constexpr uint64_t sampling = 8;
-// A thread without work sleeps for a quarter of what is in store. To wake it costs the caller as
-// much as several small batches, so that it does only where they last longer than this.
+// An idle thread sleeps for a quarter of the stored work. Waking it costs the caller as much as
+// several small batches, so the caller does so only if the store lasts longer than this.
 constexpr int64_t shortestNap = 50'000, longestNap = 2'000'000;
-// To hand batches over costs two microseconds: those of so many nanoseconds go together.
+// Handing batches over costs two microseconds, so batches worth this many nanoseconds go together.
 constexpr int64_t longestGrant = 1'000'000;
 constexpr int64_t readySampling = 16;
 
@@ -45,7 +47,7 @@ public:
     scratches.push_back(std::make_unique<Scratch>());
     std::lock_guard lock(mutex);
     adapt(tuner.tuning());
-    table.letGo(); // whoever made the table may have read all of it
+    table.letGo(); // the code that made the table may have read all of it
   }
   ~Loader() override { stop(); }
 
@@ -72,7 +74,7 @@ private:
   void work(int thread);
   void stop();
 
-  // Under the lock, that `fill` lets go of while it makes rows.
+  // Requires the lock, which `fill` releases while it makes rows.
   void fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock);
   void collect(Meter &meter, int thread);
   void pace(int64_t now);
@@ -97,31 +99,31 @@ private:
   const LoaderOptions options;
   std::vector<size_t> rowBytes;
 
-  // The caller's.
+  // Used by the caller.
   Position at;
   std::vector<Batch> granted; ///< those given out are exchanged for the caller's
   size_t given = 0;           ///< of these
-  size_t group = 1;           ///< how many were granted at once
+  size_t group = 1;           ///< number granted at once
   int64_t lastGrant = 0, grants = 0, batches = 0;
-  size_t readBytes = 0; ///< since the table let go
+  size_t readBytes = 0; ///< since the table last released memory
   TuningPeriod period;
 
-  // Apart: what the caller alone touches stays in its cache.
+  // Apart: members used by the caller alone stay in its cache.
   alignas(64) std::mutex mutex;
   std::condition_variable ready, room; ///< for the caller; for the workers
   BatchRing ring;
   Autotune tuner;
   InputTuning tuning;
   std::vector<std::unique_ptr<Scratch>> scratches; ///< [thread]
-  std::vector<size_t> scratchBytes = {0};          ///< of each, when it was last measured
+  std::vector<size_t> scratchBytes = {0};          ///< of each, when last measured
   std::vector<std::thread> workers;
   bool stopping = false;
   int sleeping = 0;
-  int64_t interval = longestNap; ///< between two calls: mean that forgets
-  double rowSeconds = 0;         ///< mean that forgets
+  int64_t interval = longestNap; ///< between two calls: decaying mean
+  double rowSeconds = 0;         ///< decaying mean
   uint64_t rowClaims = 0, batchClaims = 0;
 
-  // Measured.
+  // Measurements.
   std::vector<Meter::Total> totals;
   bool isTraced = false;
   std::vector<InputSpan> spans;
@@ -136,18 +138,18 @@ Status Loader::next(Batch &batch) {
       return status;
   std::swap(batch, granted[given++]);
   at = batch.after;
-  if (group == 1) // a long step: others need the memory while it runs
+  if (group == 1) // a long step: other code needs the memory while it runs
     release();
   if (given == granted.size())
     return {};
-  // The next one lies in another thread's cache: it comes while the step runs.
+  // The next batch lies in another thread's cache: it arrives while the step runs.
   auto *next = reinterpret_cast<const std::byte *>(&granted[given]);
   for (size_t line = 0; line < sizeof(Batch); line += 64)
     __builtin_prefetch(next + line, /*rw=*/1);
   return {};
 }
 
-/// Threads hold the lock for a microsecond, and to sleep and be woken takes fifty: looks again
+/// Threads hold the lock for a microsecond, and sleeping and waking takes fifty, so tries again
 /// first.
 std::unique_lock<std::mutex> Loader::lockSoon() {
   std::unique_lock lock(mutex, std::try_to_lock);
@@ -160,7 +162,7 @@ std::unique_lock<std::mutex> Loader::lockSoon() {
   return lock;
 }
 
-/// Waits for a batch, or helps to make it, and takes with it others that are done.
+/// Waits for a batch or helps to make it, and takes other finished ones with it.
 Status Loader::grant() {
   bool isAlone = workers.empty();
   int64_t begin = isAlone ? 0 : Meter::now();
@@ -176,11 +178,12 @@ Status Loader::grant() {
     if (const Status *failure = ring.failure())
       return *failure;
     period.sawEmpty();
-    // To skip a bad row of the last batch the one before it must not have been given out.
+    // A bad row of the last batch can be skipped only if the batch before it has not been given
+    // out.
     Claim mine = ring.claim(rule.skips ? 2 : 1, isAlone ? SIZE_MAX : claimedRows());
     if (mine.slot)
       fill(mine, 0, lock);
-    else if (!ring.failure()) // that nothing is left to be planned may have turned out just now
+    else if (!ring.failure()) // it may just have turned out that no batch is left to plan
       ready.wait(lock);
   }
   ring.take(granted);
@@ -195,7 +198,7 @@ Status Loader::grant() {
   return {};
 }
 
-/// Gives memory back whose batches were given out.
+/// Returns the memory of batches that were given out.
 void Loader::release() {
   std::unique_lock lock = lockSoon();
   takeBack();
@@ -207,7 +210,7 @@ void Loader::takeBack() {
   given = 0;
 }
 
-/// Lets go of the lock, and wakes threads that would come too late by themselves.
+/// Releases the lock, and wakes threads that would otherwise come too late.
 void Loader::wakeInTime(std::unique_lock<std::mutex> &lock) {
   bool wakes = sleeping && isRunningOut();
   lock.unlock();
@@ -215,7 +218,7 @@ void Loader::wakeInTime(std::unique_lock<std::mutex> &lock) {
     room.notify_all();
 }
 
-/// Measures the time between two batches. A pause, for an evaluation, says nothing.
+/// Measures the time between two batches. A pause, for an evaluation, is not counted.
 void Loader::pace(int64_t now) {
   if (lastGrant && now) {
     int64_t since = (now - lastGrant) / int64_t(group);
@@ -224,7 +227,7 @@ void Loader::pace(int64_t now) {
   lastGrant = now;
 }
 
-/// `released`: slots that were given back just now, so that nobody could fill them yet.
+/// `released`: slots that were given back just now, so that no thread could have filled them yet.
 void Loader::countReady(size_t released) {
   if (grants++ % readySampling && nap() < longestNap)
     return; // batches not yet granted lie in other threads' caches
@@ -235,10 +238,10 @@ void Loader::countReady(size_t released) {
     period.sawFull();
 }
 
-/// Whether threads that sleep would come too late: few batches are left behind those granted.
+/// Whether sleeping threads would come too late: few batches are left after the granted ones.
 bool Loader::isRunningOut() { return !ring.isDone(nap() < longestNap ? 0 : (ring.size() + 1) / 2); }
 
-/// Makes claimed rows; without the lock while it does.
+/// Makes claimed rows, without holding the lock meanwhile.
 void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock) {
   Scratch &scratch = *scratches[size_t(thread)];
   Meter &meter = scratch.meter();
@@ -290,7 +293,7 @@ Outcome Loader::make(const Claim &claim, Scratch &scratch) const {
   return outcome;
 }
 
-/// Takes over what a thread measured.
+/// Takes over a thread's measurements.
 void Loader::collect(Meter &meter, int thread) {
   totals.resize(std::max(totals.size(), meter.totals.size()));
   for (size_t i = 0; i < meter.totals.size(); ++i) {
@@ -304,7 +307,7 @@ void Loader::collect(Meter &meter, int thread) {
 }
 
 void Loader::work(int thread) {
-  preferShortSlices(); // what is in store lasts as long as a slice of a step's threads
+  preferShortSlices(); // the store lasts as long as a time slice of the step's threads
   std::unique_lock lock(mutex);
   while (!stopping) {
     Claim mine = ring.claim(ring.size(), claimedRows());
@@ -329,7 +332,7 @@ void Loader::tune(int64_t begin) {
   if (!seen)
     return;
   InputTuning wanted = tuner.decide(*seen);
-  // Another thread's scratch is taken to be as large as the largest.
+  // Every thread's scratch is assumed to be as large as the largest.
   size_t scratch = *std::max_element(scratchBytes.begin(), scratchBytes.end());
   size_t bytes = size_t(wanted.depth + options.heldBatches) * ring.batchBytes() +
                  size_t(wanted.workers + 1) * scratch;
@@ -337,7 +340,7 @@ void Loader::tune(int64_t begin) {
     adapt(wanted);
 }
 
-/// Threads and batches as decided. The ring only grows, and threads only come.
+/// Applies the chosen numbers of threads and batches. The ring and the number of threads only grow.
 void Loader::adapt(InputTuning wanted) {
   tuning = wanted;
   int ahead = wanted.workers ? wanted.depth : 1;
@@ -349,7 +352,7 @@ void Loader::adapt(InputTuning wanted) {
     try {
       workers.emplace_back([this, thread] { work(thread); });
     } catch (const std::system_error &) {
-      scratches.pop_back(); // fewer threads do it too
+      scratches.pop_back(); // fewer threads suffice
       scratchBytes.pop_back();
       break;
     }
@@ -373,7 +376,7 @@ Status Loader::restore(Position position) {
     return Status::error(text("cannot go on at row ", position.row,
                               " of an epoch: ", table.origin(), " gives ", rows, " rows"));
   stop();
-  std::lock_guard lock(mutex); // the first thread runs before the last one is there
+  std::lock_guard lock(mutex); // the first thread runs before the last one is started
   takeBack();
   ring.restart(position);
   at = position;

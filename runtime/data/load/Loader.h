@@ -11,16 +11,16 @@ namespace gradc::runtime {
 struct LoaderOptions {
   Autotune::Limits limits;         ///< no depth: batches are made when they are asked for
   size_t budget = SIZE_MAX;        ///< for batches and scratch
-  size_t memory = SIZE_MAX;        ///< with what the table keeps
+  size_t memory = SIZE_MAX;        ///< including the memory kept by the table
   int heldBatches = 1;             ///< that the caller has at a time
-  std::vector<std::string> stages; ///< names, by the numbers that they are metered by
+  std::vector<std::string> stages; ///< names, by stage number
   bool rowByRow = false;           ///< rather than field by field
   std::shared_ptr<const BatchStage> batchStage;                                ///< null: none
   std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
 };
 
-/// Gives out what `rule` makes of the table's rows. The table outlives it. What batches hold does
-/// not depend on the options.
+/// Gives out the batches that `rule` makes of the table's rows. The table outlives it. The options
+/// never change the batches.
 std::unique_ptr<Iterator> makeLoader(const Table &table, const BatchRule &rule, int64_t rows,
                                      const LoaderOptions &options);
 

@@ -1,4 +1,4 @@
-// Measures what each stage takes, without what the stages before it take.
+// Measures the time of each stage, without the stages before it.
 #ifndef RUNTIME_DATA_METER_H
 #define RUNTIME_DATA_METER_H
 
@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 class Table;
 
-/// Of one thread, in its scratch. Off, it costs a test.
+/// Of one thread, in its scratch. Switched off, it costs one test.
 class Meter {
 public:
   struct Total {
@@ -28,7 +28,7 @@ public:
 
   static int64_t now();
 
-  /// Counts what happens during its life for a stage.
+  /// Counts the time of its life for a stage.
   class Scope {
   public:
     Scope(Meter &meter, uint32_t stage, size_t rows) : meter(meter.isOn ? &meter : nullptr) {
@@ -51,12 +51,12 @@ public:
   };
 
 private:
-  int64_t inner = 0; ///< nanoseconds in scopes within the one under way
+  int64_t inner = 0; ///< nanoseconds in scopes within the current one
 };
 
 /// The table with a scope around each of its reads.
 std::shared_ptr<const Table> makeMetered(std::shared_ptr<const Table> table, uint32_t stage);
-/// What the scope is around; null where there is none.
+/// The table inside the scope; null if there is no scope.
 std::shared_ptr<const Table> withoutMeter(const std::shared_ptr<const Table> &table);
 
 } // namespace gradc::runtime

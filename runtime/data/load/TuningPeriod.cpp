@@ -1,4 +1,4 @@
-// After so many batches, or so long, there is enough to decide on.
+// After this number of batches, or this time, there is enough to decide on.
 #include "runtime/data/load/TuningPeriod.h"
 
 #include "runtime/data/load/Meter.h"
@@ -26,7 +26,7 @@ std::optional<InputPeriod> TuningPeriod::closeAlone(double work) {
   if (int64_t(costs.size()) < minBatches && done < workAlone)
     return {};
   end = Meter::now();
-  // Of the batches' costs the median: one that was interrupted tells nothing.
+  // The median of the batches' costs: one that was interrupted says nothing.
   auto middle = costs.begin() + ptrdiff_t(costs.size() / 2);
   std::nth_element(costs.begin(), middle, costs.end());
   double spent = 1e9 * *middle * double(costs.size());

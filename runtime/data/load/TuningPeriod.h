@@ -1,4 +1,4 @@
-// What waiting for batches and making them cost since the last decision.
+// The cost of waiting for batches and of making them since the last decision.
 #ifndef RUNTIME_DATA_TUNINGPERIOD_H
 #define RUNTIME_DATA_TUNINGPERIOD_H
 
@@ -9,10 +9,10 @@
 
 namespace gradc::runtime {
 
-/// Of the caller's thread. Times in nanoseconds, work in seconds over all threads since the start.
+/// For the caller's thread. Times in nanoseconds, work in seconds over all threads since the start.
 class TuningPeriod {
 public:
-  /// The caller asked for batches, that other threads make, and had so many.
+  /// The caller asked for batches made by other threads, and received `count` of them.
   void countWait(int64_t from, int64_t to, size_t count) {
     begin = begin ? begin : from;
     end = to;
@@ -21,10 +21,10 @@ public:
   }
   void sawFull() { seen.sawFull = true; }
   void sawEmpty() { seen.sawEmpty = true; }
-  /// What was seen, where that is enough to decide on; then a new period begins.
+  /// The measurements, if they suffice for a decision; then a new period begins.
   /// `help`: the caller's part of the work.
   std::optional<InputPeriod> closeBeside(double work, double help);
-  /// After each batch that the caller made itself.
+  /// To be called after each batch that the caller made itself.
   std::optional<InputPeriod> closeAlone(double work);
 
 private:
