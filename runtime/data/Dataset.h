@@ -1,10 +1,10 @@
 // The input pipeline's contracts: tables of rows, batches, data sets and iterators.
 //
-// The chain from source to batch is a Table: rows by number, and for every epoch the order in which
-// it visits them. The order is a function of the seed and the epoch, and what a stage makes of a
-// row is one of the seed, the epoch and the row's number. So an iterator's whole state is a
-// position, a resume in the middle of an epoch is exact, and any number of threads make the same
-// batches.
+// The chain from source to batch is a Table: rows by number, and the order in which each
+// epoch visits them. The order is a function of seed and epoch, and the result of a stage for
+// a row is a function of seed, epoch and row number. So the position is an iterator's whole
+// state, a resume in the middle of an epoch is exact, and any number of threads makes the
+// same batches.
 #ifndef RUNTIME_DATA_DATASET_H
 #define RUNTIME_DATA_DATASET_H
 
@@ -28,33 +28,33 @@ public:
 
   /// May have varying dims.
   virtual std::span<const Field> fields() const = 0;
-  /// How many rows an epoch visits.
+  /// Number of rows that an epoch visits.
   virtual int64_t rows() const = 0;
-  /// All rows' numbers are below this.
+  /// Upper bound of all row numbers.
   virtual int64_t numbers() const { return rows(); }
-  /// The numbers of the rows that an epoch visits, in its order.
+  /// The numbers of the rows that an epoch visits, in order.
   virtual void order(uint64_t epoch, std::vector<int64_t> &rows) const = 0;
-  /// A field of one row. The value stands until the same field is asked for again.
+  /// A field of one row. The value is valid until the same field is requested again.
   virtual Result<Value> view(size_t field, RowRef row, Scratch &scratch) const = 0;
-  /// Writes a field of fixed size of the given rows, one after the other; by default what `view`
-  /// gives.
+  /// Writes a field of fixed size for the given rows, contiguously; by default the values of
+  /// `view`.
   virtual Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const;
-  /// A field of all rows by number, where it lies in memory without gaps (at any alignment); else
+  /// A field of all rows by number, if it lies in memory without gaps (at any alignment); else
   /// null.
   virtual const std::byte *column(size_t field) const { return nullptr; }
   /// For messages: "field 'images' of 'digits.npz'".
   virtual std::string describe(size_t field) const;
-  /// For messages: where a row comes from, "row 3 of 'digits.npz'", "'cats/7.jpg'".
+  /// For messages: the origin of a row, "row 3 of 'digits.npz'", "'cats/7.jpg'".
   virtual std::string describeRow(int64_t row) const;
-  /// For messages: where the rows come from, "'digits.npz'".
+  /// For messages: the origin of all rows, "'digits.npz'".
   virtual std::string origin() const = 0;
-  /// Memory that it keeps of rows.
+  /// Bytes of memory kept for rows.
   virtual size_t held() const { return 0; }
-  /// Gives back memory that only repeats what a file holds, where that is much.
+  /// Releases memory that only repeats a file's content, if that is much.
   virtual void letGo() const {}
 };
 
-/// A stage over another table; derived classes override what they change.
+/// A stage over another table; derived classes override their changes.
 class TableStage : public Table {
 public:
   explicit TableStage(std::shared_ptr<const Table> input) : input(std::move(input)) {}
@@ -82,14 +82,14 @@ protected:
   std::shared_ptr<const Table> input;
 };
 
-/// Where an iterator stands: `row` rows of epoch `epoch` (both from 0) have been given out.
+/// The position of an iterator: `row` rows of epoch `epoch` (both from 0) have been given out.
 struct Position {
   uint64_t epoch = 0;
   uint64_t row = 0;
   bool operator==(const Position &) const = default;
 };
 
-/// The rows of one step: one 64-byte aligned, row-major buffer a field.
+/// The rows of one step: one 64-byte aligned, row-major buffer per field.
 class Batch {
 public:
   Batch() = default;
@@ -102,12 +102,12 @@ public:
   int64_t rows = 0;
   Position after;                      ///< where the next batch begins
   bool endsEpoch = false;              ///< after.row is 0
-  int64_t skipped = 0;                 ///< bad rows that were passed over on the way
+  int64_t skipped = 0;                 ///< bad rows that were skipped on the way
   std::vector<std::string> complaints; ///< about rows found bad since the batch before
   size_t bytes() const { return totalBytes; }
 
 private:
-  /// Owns the memory, so that no buffer outlives what takes it back.
+  /// Owns the memory, so that no buffer outlives the allocator that takes it back.
   struct Free {
     std::shared_ptr<HostMemory> memory;
     void operator()(std::byte *bytes) const { memory->release(bytes); }
@@ -116,22 +116,22 @@ private:
   size_t totalBytes = 0;
 };
 
-/// What is done to a batch once all its rows are there. Immutable: any thread may apply it, each
-/// with a scratch of its own.
+/// Work on a batch once it has all its rows. Immutable: any thread may apply it, each with a
+/// scratch of its own.
 class BatchStage {
 public:
   virtual ~BatchStage() = default;
   virtual Status apply(Batch &batch, RowList rows, Scratch &scratch) const = 0;
 };
 
-/// What a stage took of the threads that make batches.
+/// The time of a stage on the threads that make batches.
 struct StageTime {
   std::string name;
   double seconds = 0; ///< without the stages before it
   int64_t rows = 0;
 };
 
-/// How an iterator works, and what it measured so far.
+/// An iterator's settings, and its measurements so far.
 struct InputReport {
   int workers = 0;               ///< threads beside the caller
   bool isFixed = false;          ///< by the spec
@@ -139,34 +139,34 @@ struct InputReport {
   int depth = 0;                 ///< batches ahead
   size_t bytes = 0;              ///< of all buffers
   size_t budget = 0;             ///< that they may take
-  double ready = 0;              ///< batches that stood ready when one was asked for, on average
+  double ready = 0;              ///< batches that were ready when one was requested, on average
   double workSeconds = 0;        ///< making batches, over all threads
   int64_t batches = 0;           ///< given out
   std::vector<StageTime> stages; ///< sampled: shares are right, sums are of the samples
 };
 
-/// A piece of work on a thread, for the trace; times as steady_clock has them.
+/// A piece of work on a thread, for the trace; times of steady_clock.
 struct InputSpan {
   std::string_view stage;
   int thread = 0; ///< 0: the caller
   int64_t begin = 0, end = 0;
 };
 
-/// Gives out batches, epoch after epoch without end. One caller at a time.
+/// Gives out batches in endless epochs. One caller at a time.
 class Iterator {
 public:
   virtual ~Iterator() = default;
   /// Fills a batch that the data set allocated; its buffers may be exchanged for others of that
   /// kind.
   virtual Status next(Batch &batch) = 0;
-  /// Behind the last batch given out: all that is needed to go on exactly there.
+  /// The position after the last batch given out, from which an iterator can continue exactly.
   virtual Position position() const = 0;
   virtual Status restore(Position position) = 0;
 
   virtual InputReport report() { return {}; }
-  /// Records what threads do from now on.
+  /// Records the threads' work from now on.
   virtual void trace() {}
-  /// Hands over what was recorded since the last call.
+  /// Hands over the records since the last call.
   virtual void takeSpans(std::vector<InputSpan> &spans) {}
 };
 
@@ -175,15 +175,15 @@ class Dataset {
 public:
   virtual ~Dataset() = default;
 
-  /// Of batches: what was asked for, then what stages keep there for themselves.
+  /// Of batches: the requested fields, then those that stages add for themselves.
   virtual std::span<const Field> fields() const = 0;
-  /// Rows that an epoch gives out.
+  /// Number of rows that an epoch gives out.
   virtual int64_t rows() const = 0;
   virtual int64_t batchSize() const = 0;
   /// Rows of the last, smaller batch; 0: none.
   virtual int64_t tailSize() const = 0;
   virtual int64_t batchesPerEpoch() const = 0;
-  /// Rows that an epoch leaves out because they do not fill a batch.
+  /// Number of rows that an epoch leaves out because they do not fill a batch.
   virtual int64_t droppedRows() const = 0;
   virtual std::unique_ptr<Iterator> iterate() const = 0;
   virtual Batch allocate() const = 0;

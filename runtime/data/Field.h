@@ -1,4 +1,4 @@
-// The shape of a data set's columns, and what the model asks of them.
+// The shape of a data set's columns, and the model's demands on them.
 #ifndef RUNTIME_DATA_FIELD_H
 #define RUNTIME_DATA_FIELD_H
 
@@ -13,14 +13,14 @@ namespace gradc::runtime {
 
 /// One column: the type and shape of a row.
 struct Field {
-  /// A dim that differs from row to row: of a file's bytes, or of a picture as it was stored.
+  /// A dim that differs from row to row, such as a file's bytes or a picture's original size.
   static constexpr int64_t varying = -1;
 
   std::string name;
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape;
 
-  /// All rows are of one size; without, `elements` and `bytes` say nothing.
+  /// Whether all rows have the same size; if not, `elements` and `bytes` are meaningless.
   bool isFixed() const {
     for (int64_t dim : shape)
       if (dim == varying)
@@ -37,7 +37,7 @@ struct Field {
   size_t bytes() const { return elements() * elementBytes(); }
 };
 
-/// What one input of the model asks of the data set.
+/// The demand of one input of the model on the data set.
 struct Demand {
   std::string field;
   std::string input;

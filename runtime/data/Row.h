@@ -1,4 +1,4 @@
-// One row on its way through the stages: where values lie, and where results go.
+// One row on its way through the stages: the place of values and of results.
 #ifndef RUNTIME_DATA_ROW_H
 #define RUNTIME_DATA_ROW_H
 
@@ -14,8 +14,8 @@
 
 namespace gradc::runtime {
 
-/// Rows by their numbers, and the epoch that they are read in: all that a stage's result may depend
-/// on.
+/// Rows by number, and the epoch in which they are read: the only things that a stage's result may
+/// depend on.
 struct RowList {
   uint64_t epoch = 0;
   std::span<const int64_t> rows;
@@ -35,12 +35,12 @@ struct Value {
 /// Memory that a stage keeps from row to row, for one thread.
 class ScratchSlot {
 public:
-  /// Room for so many bytes, 64-byte aligned; what was there before is lost.
+  /// Room for this many bytes, 64-byte aligned; the previous content is lost.
   std::byte *reserve(size_t bytes);
   size_t reserved() const { return capacity; }
 
   std::vector<int64_t> shape;
-  /// What a stage likes to keep besides: a decoder, the row that was parsed last.
+  /// Other state that a stage keeps: a decoder, the last parsed row.
   std::shared_ptr<void> object;
 
 private:
@@ -62,28 +62,28 @@ public:
       slots[number] = std::make_unique<ScratchSlot>();
     return *slots[number];
   }
-  /// Held in all slots.
+  /// Bytes in all slots.
   size_t bytes() const;
   Meter &meter() { return theMeter; }
 
 private:
-  std::vector<std::unique_ptr<ScratchSlot>> slots; // a slot stays where it is
+  std::vector<std::unique_ptr<ScratchSlot>> slots; // the address of a slot never changes
   Meter theMeter;
 };
 
-/// Where a transform writes a row's result: into the batch that the step reads, or into a slot,
-/// where another stage follows or the result's size varies.
+/// The place where a transform writes a row's result: the batch that the step reads, or a slot if
+/// another stage follows or the result's size varies.
 class Output {
 public:
   Output(const Field &field, std::byte *place) : field(field), place(place) {}
   Output(const Field &field, ScratchSlot &slot) : field(field), slot(&slot) {}
 
-  /// Room for a result of this shape; an error where the field has another one.
+  /// Room for a result of this shape; an error if the field has another one.
   Result<std::byte *> room(std::span<const int64_t> shape);
   Result<std::byte *> room(std::initializer_list<int64_t> shape) {
     return room(std::span<const int64_t>(shape.begin(), shape.size()));
   }
-  /// What has been written to a slot.
+  /// The result written to a slot.
   Value value() const { return result; }
 
 private:

@@ -1,4 +1,4 @@
-// What tables do unless they know better.
+// Default implementations of tables.
 #include "runtime/base/Text.h"
 #include "runtime/data/Dataset.h"
 
