@@ -1,4 +1,4 @@
-// The host: kernels are called on a team of threads, memory is the process's own.
+// The host: a team of threads calls the kernels, and memory is the process's own.
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/Image.h"
@@ -21,7 +21,7 @@ struct HostLevel {
   bool (*executes)();
 };
 
-// Lowest first. The compiler's builtin also asks whether the operating system saves the registers.
+// Lowest first. The compiler's builtin also checks that the operating system saves the registers.
 constexpr HostLevel hostLevels[] = {
     {"x86-64-v3",
      [] {
@@ -39,12 +39,12 @@ constexpr HostLevel hostLevels[] = {
     {"x86-64-v4+bf16", [] { return bool(__builtin_cpu_supports("avx512bf16")); }},
 };
 
-/// Default rounding, and denormals taken and given as 0, while kernels run, whatever the calling
-/// program has set (and its threads have inherited): the bits must not depend on it.
+/// Kernels run with default rounding, and with denormals read and written as 0, whatever mode the
+/// calling program has set (and its threads have inherited): the bits must not depend on it.
 class DefaultFloatingPoint {
 public:
-  // Denormals take the processor 100 cycles or more, and the moments of a unit that no longer fires
-  // decay into them for good.
+  // A denormal costs the processor 100 cycles or more, and the moments of a unit that no longer
+  // fires decay into denormals for good.
   DefaultFloatingPoint() : saved(_mm_getcsr()) { _mm_setcsr(masked | flushed); }
   ~DefaultFloatingPoint() { _mm_setcsr(saved); }
 
@@ -132,7 +132,7 @@ void *HostDevice::allocate(uint64_t bytes) {
 
 Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
   if (times)
-    times[0] = now(); // the first launch's time has the wait for the team
+    times[0] = now(); // the first launch's time includes the wait for the team
   bool splits = team->size() > 1 && std::any_of(launches.begin(), launches.end(),
                                                 [](const Launch &l) { return l.shares > 1; });
   if (splits) {
@@ -161,8 +161,8 @@ void HostDevice::share(std::span<const Launch> launches) {
            uint32_t(launches[i].units * (thread + 1) / count)});
 }
 
-/// Every thread walks all launches and runs its share of each, and what is left of others' shares:
-/// what a unit computes does not depend on who does.
+/// Every thread walks all launches, runs its share of each, then the rest of other shares. A unit's
+/// result does not depend on the thread that computes it.
 void HostDevice::walk(std::span<const Launch> launches, unsigned thread, int64_t *times) {
   DefaultFloatingPoint guard;
   for (size_t i = 0; i < launches.size(); ++i) {

@@ -1,5 +1,5 @@
-// Hands an ELF image in memory to the dynamic loader through a memory file, or, where a hardened
-// kernel forbids executable ones, through an unlinked temporary file.
+// Gives an ELF image in memory to the dynamic loader through a memory file or, if a hardened kernel
+// forbids executable ones, through an unlinked temporary file.
 #include "runtime/device/Image.h"
 #include "runtime/base/Text.h"
 

@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// Opens an ELF shared object that lies in memory; it needs no file that stays behind.
+/// Opens an ELF shared object in memory, without a file that stays behind.
 Result<std::unique_ptr<Image>> openElfImage(std::span<const std::byte> code);
 
 } // namespace gradc::runtime

@@ -1,4 +1,5 @@
-// Who computes which units of a launch: each thread its share, and what others have not begun.
+// Distributes a launch's units: each thread computes its share, then units that others have not
+// begun.
 #ifndef RUNTIME_DEVICE_WORKSHARE_H
 #define RUNTIME_DEVICE_WORKSHARE_H
 
@@ -14,12 +15,12 @@ struct UnitRange {
   uint32_t begin = 0, end = 0;
 };
 
-/// What is left of one thread's share. Its owner takes from the front, whoever has nothing left
-/// takes from the back; each half of what is there, so that pieces are small only at the end. In a
-/// cache line of its own.
+/// The rest of one thread's share. Its owner takes from the front, threads without work take from
+/// the back; each takes half of the rest, so that pieces are small only at the end. In a cache line
+/// of its own.
 class alignas(64) WorkShare {
 public:
-  /// Before any thread takes.
+  /// To be called before any thread takes.
   void set(UnitRange range) { left.store(pack(range), std::memory_order_relaxed); }
 
   std::optional<UnitRange> takeFront(uint32_t least) {
@@ -38,8 +39,8 @@ public:
 private:
   static uint64_t pack(UnitRange range) { return uint64_t(range.begin) << 32 | range.end; }
 
-  /// `split` gives what is taken and what stays. What units compute is ordered by barriers, not
-  /// here.
+  /// `split` returns the taken and the remaining part. Barriers, not this class, order the units'
+  /// results.
   template <typename Split> std::optional<UnitRange> take(uint32_t least, Split split) {
     uint64_t seen = left.load(std::memory_order_relaxed);
     for (;;) {

@@ -1,4 +1,4 @@
-// A GPU's context: what the driver's calls need to be current on the thread that makes them.
+// A GPU's context, which must be current on each thread that calls the driver.
 #ifndef RUNTIME_DEVICE_CUDA_CONTEXT_H
 #define RUNTIME_DEVICE_CUDA_CONTEXT_H
 
@@ -6,8 +6,8 @@
 
 namespace gradc::runtime::cuda {
 
-/// The device's primary context, which others in this process may use, too. A session may move from
-/// thread to thread, so that whoever calls the driver enters the context first.
+/// The device's primary context, which other code in this process may use, too. A session may move
+/// from thread to thread, so each caller of the driver enters the context first.
 class Context {
 public:
   static Result<std::shared_ptr<const Context>> retain(std::shared_ptr<const Driver> driver,
@@ -22,7 +22,7 @@ public:
   Context(const Context &) = delete;
   ~Context() { driver->primaryCtxRelease(device); }
 
-  /// The context is current on this thread until the scope ends; then the one before is again.
+  /// Makes the context current on this thread until the scope ends, then restores the previous one.
   class Scope {
   public:
     explicit Scope(const Context &context)
@@ -36,7 +36,7 @@ public:
 
   private:
     const Driver &driver;
-    const bool entered; // else the calls that follow say what is wrong
+    const bool entered; // else the calls that follow report the problem
   };
   [[nodiscard]] Scope enter() const { return Scope(*this); }
 

@@ -1,5 +1,5 @@
-// Row-major matrices are column-major ones transposed: the library is asked for the transposed
-// product, its left factor our right one, and rows of bias are what it calls columns.
+// Row-major matrices are transposed column-major ones: the library computes the transposed product,
+// its left factor is our right one, and our rows are its columns.
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/base/Text.h"
 
@@ -9,7 +9,7 @@ namespace {
 /// In bytes, of every slice of a launch.
 constexpr uint32_t sliceAlignment = 64;
 
-/// A matrix of a batch, as it lies in memory: `leading` elements from one line to the next.
+/// A matrix of a batch in memory: `leading` elements from one line to the next.
 struct Lines {
   uint64_t lines, length;
   int64_t leading;
@@ -17,7 +17,7 @@ struct Lines {
   int64_t batch, batchStride;
 };
 
-/// False where the elements of neither rows nor columns lie side by side.
+/// False if neither rows nor columns are contiguous.
 bool linesOf(const gradc_library_tensor &t, Lines &lines) {
   const int64_t *size = t.sizes + 2, *stride = t.strides + 2;
   lines.batch = t.sizes[1];
@@ -84,7 +84,7 @@ int MatmulCall::describeEpilogue(const Lines &sum) {
   if (epilogue == 0)
     epilogue = lt::asIs;
   int failed = lt.descSet(desc, lt::epilogue, &epilogue, sizeof epilogue);
-  // Not to be followed yet: what is asked of them is how they are aligned.
+  // Pointers that are not dereferenced yet: they only describe the alignment.
   void *aligned = reinterpret_cast<void *>(uintptr_t(sliceAlignment));
   if (!failed && call.bias != GRADC_NONE)
     failed = lt.descSet(desc, lt::biasPointer, &aligned, sizeof aligned);
@@ -163,7 +163,7 @@ Status MatmulCall::enqueue(void *const *slices, void *workspace, void *stream) c
 
 static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
-// Oldest version whose calls these are: 12.0.
+// The oldest version with these calls: 12.0.
 CublasLt::CublasLt() : Library({"cuBLASLt", "GRADC_LIBCUBLASLT", "cublasLt", files, 120000}) {}
 
 std::vector<Symbol> CublasLt::symbols() {

@@ -45,7 +45,7 @@ struct Heuristic {
 };
 } // namespace lt
 
-// What this struct calls it, the library's symbol, and its parameters; all return an error code.
+// The name in this struct, the library's symbol, and its parameters; all return an error code.
 #define GRADC_CUBLASLT_CALLS(CALL)                                                                 \
   CALL(descCreate, "cublasLtMatmulDescCreate", (lt::Object * desc, int compute, int scale))        \
   CALL(descDestroy, "cublasLtMatmulDescDestroy", (lt::Object desc))                                \

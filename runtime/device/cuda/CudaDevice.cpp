@@ -1,5 +1,4 @@
-// A CUDA GPU: one stream in which copies and launches follow each other, and one for copies beside
-// them.
+// A CUDA GPU: one stream for copies and launches in sequence, and one for copies beside them.
 #include "runtime/base/Text.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Context.h"
@@ -39,7 +38,7 @@ private:
   Handle module;
 };
 
-/// Memory that the GPU reads and writes while the host goes on.
+/// Memory that the GPU reads and writes while the host continues.
 struct Pinned {
   void *memory = nullptr;
   size_t bytes = 0;
@@ -81,7 +80,7 @@ public:
 
 private:
   static constexpr size_t chunk = 4 << 20; // of a copy through pinned memory
-  static constexpr size_t landing = 4096;  // bytes that a step may give back
+  static constexpr size_t landing = 4096;  // maximum bytes that a step returns
 
   static cuda::Address addressOf(const void *memory) {
     return reinterpret_cast<cuda::Address>(memory);
@@ -140,7 +139,7 @@ Status CudaDevice::start() {
     return s;
   if (count == 0)
     return Status::error("no CUDA device: the driver is there and finds none");
-  // 1. Which one it is.
+  // 1. The device and its generation.
   cuda::Device device = 0;
   char deviceName[256] = "";
   for (auto [code, what] :
@@ -153,7 +152,7 @@ Status CudaDevice::start() {
     if (Status s = driver->check(code, what); !s.ok())
       return s;
 
-  // 2. What is kept of it.
+  // 2. The objects kept for it.
   auto retained = Context::retain(driver, device);
   if (!retained)
     return retained.status();
@@ -200,7 +199,7 @@ void *CudaDevice::allocate(uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
   if (driver->memAlloc(&memory, bytes) != 0)
     return nullptr;
-  // Zeros now: a copy may come before what `stream` still has to do.
+  // Zeros now: a copy may come before the pending work of `stream`.
   if (driver->memset(memory, 0, bytes, copies) != 0 || driver->streamSynchronize(copies) != 0) {
     driver->memFree(memory);
     return nullptr;
@@ -215,7 +214,7 @@ void CudaDevice::release(void *memory, uint64_t) {
   driver->memFree(addressOf(memory));
 }
 
-/// Room in a pinned buffer, once the last copy out of it has ended.
+/// Room in a pinned buffer, once the last copy from it has ended.
 Status CudaDevice::reserve(Pinned &buffer, size_t bytes) {
   if (!buffer.released)
     if (Status s = driver->check(driver->eventCreate(&buffer.released, 2 /*without timing*/),
@@ -251,7 +250,7 @@ Status CudaDevice::copyInBeside(void *to, const void *host, uint64_t bytes) {
                        "cannot copy to the GPU");
 }
 
-/// By way of pinned buffers.
+/// Through pinned buffers.
 Status CudaDevice::copyBuffered(void *to, const void *host, uint64_t bytes, Handle along) {
   for (uint64_t at = 0; at < bytes; at += chunk) {
     size_t size = std::min<uint64_t>(chunk, bytes - at);
@@ -286,7 +285,7 @@ Status CudaDevice::copyPiecesOut(std::span<const Piece> pieces, const std::byte 
                                         : Device::copyPiecesOut(pieces, from, bytes);
 }
 
-/// One copy into pinned memory, of which `synchronize` hands out the pieces.
+/// One copy into pinned memory, whose pieces `synchronize` hands out.
 Status CudaDevice::land(std::span<const Piece> pieces, const void *from, uint64_t bytes) {
   if (Status s =
           driver->check(driver->copyOut(landed + landedBytes, addressOf(from), bytes, stream),
@@ -326,8 +325,7 @@ Status CudaDevice::enqueue(const Launch &launch) {
   if (launch.call)
     return static_cast<const cuda::LibraryCall *>(launch.call)
         ->enqueue(launch.slices, workspace, stream);
-  // The bytes of all parameters: whether they are pointers or one table of them makes no
-  // difference.
+  // The bytes of all parameters, which may be pointers or one table of pointers.
   size_t bytes = launch.sliceCount * sizeof(void *);
   void *extra[] = {cuda::parameterBuffer, const_cast<void **>(launch.slices), cuda::parameterBytes,
                    &bytes, cuda::parametersEnd};
@@ -352,7 +350,7 @@ std::string CudaDevice::note() const {
              : text("launches go one by one, not as a graph: ", graphs.problem());
 }
 
-/// An event before each launch and one behind the last.
+/// An event before each launch and one after the last.
 Status CudaDevice::runTimed(std::span<const Launch> launches, int64_t *times) {
   while (events.size() < launches.size() + 1) {
     events.push_back(nullptr);

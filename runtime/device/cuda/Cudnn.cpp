@@ -1,5 +1,5 @@
-// A convolution, with its bias and ReLU, as a graph of operations; of the plans that the library
-// proposes, the first that computes in plain f32 and gives the same bits every time.
+// A convolution, with its bias and ReLU, as a graph of operations. Of the plans that the library
+// proposes, takes the first that computes in plain f32 and gives the same bits every time.
 #include "runtime/device/cuda/Cudnn.h"
 #include "runtime/base/Text.h"
 
@@ -100,7 +100,7 @@ dnn::Object ConvolutionCall::makeWindow() {
 
 dnn::Object ConvolutionCall::makeConvolution(dnn::Object result) {
   dnn::Object lhs = makeTensor(call.lhs, lhsId), rhs = makeTensor(call.rhs, rhsId);
-  // Data, filter and result of the forward convolution, whichever of them is asked for.
+  // Data, filter and result of the forward convolution, whichever of them is computed.
   dnn::Object data = lhs, filter = rhs, forward = result;
   dnn::Kind kind = dnn::operationForward;
   int first = dnn::forwardAlpha;
@@ -156,7 +156,7 @@ std::vector<dnn::Object> ConvolutionCall::makeOperations() {
   return operations;
 }
 
-/// Of the device that is there, or of the one that is described.
+/// Of the present device, or of the described one.
 void ConvolutionCall::setDevice(dnn::Object object, int handleAttribute, int deviceAttribute) {
   if (!device)
     set(object, handleAttribute, dnn::typeHandle, 1, &dnn.handle);
@@ -195,7 +195,7 @@ bool ConvolutionCall::isPlain(dnn::Object config) {
   return std::all_of(notes, notes + count, [](int note) { return note > dnn::lastInexactNote; });
 }
 
-/// Makes the plan; false where the engine does not take the tensors, or takes too much memory.
+/// Makes the plan; false if the engine does not support the tensors or needs too much memory.
 bool ConvolutionCall::choose(dnn::Object config, uint64_t maxWorkspace) {
   dnn::Object made = make(dnn::executionPlan);
   setObject(made, dnn::planConfig, config);
@@ -225,7 +225,7 @@ Status ConvolutionCall::prepare(uint64_t maxWorkspace) {
   if (failed)
     return Status::error(text("cuDNN refuses the convolution (error ", failed, ')'));
   for (int mode : {dnn::bestMode, dnn::fallbackMode}) {
-    failed = 0; // the other way to ask may do
+    failed = 0; // the other query may succeed
     for (dnn::Object config : propose(mode))
       if (isPlain(config) && choose(config, maxWorkspace))
         return {};
@@ -262,7 +262,7 @@ Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stre
 
 static constexpr const char *files[] = {"libcudnn.so.9"};
 
-// Oldest version whose calls these are: 9.0.
+// The oldest version with these calls: 9.0.
 Cudnn::Cudnn() : Library({"cuDNN", "GRADC_LIBCUDNN", "cudnn", files, 90000}) {}
 
 std::vector<Symbol> Cudnn::symbols() {

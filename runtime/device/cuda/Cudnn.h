@@ -88,12 +88,12 @@ enum Attribute : int {
   deviceJson = 2702,
 };
 enum Heuristic : int { fallbackMode = 2, bestMode = 3 };
-/// What an engine does to numbers: those up to here are no plain f32, or not the same every time.
+/// Numerical notes of an engine: those up to here mean no plain f32, or varying bits.
 enum Note : int { lastInexactNote = 8 };
 constexpr int dataF32 = 0, crossCorrelation = 1, pointwiseAdd = 0, pointwiseRelu = 100;
 } // namespace dnn
 
-// What this struct calls it, the library's symbol, and its parameters; all return an error code.
+// The name in this struct, the library's symbol, and its parameters; all return an error code.
 #define GRADC_CUDNN_CALLS(CALL)                                                                    \
   CALL(setStream, "cudnnSetStream", (dnn::Handle handle, void *stream))                            \
   CALL(createObject, "cudnnBackendCreateDescriptor", (int kind, dnn::Object *object))              \
@@ -109,7 +109,7 @@ constexpr int dataF32 = 0, crossCorrelation = 1, pointwiseAdd = 0, pointwiseRelu
 class Cudnn final : public Library {
 public:
   Cudnn();
-  /// Prepares it for a device that is not there, which a text describes: plans are made and cannot
+  /// Prepares it for an absent device that a text describes: plans can be made but not
   /// run.
   void startWithout(std::string_view deviceDescription) { description = deviceDescription; }
   Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
@@ -118,7 +118,7 @@ public:
 #define GRADC_CUDNN_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   GRADC_CUDNN_CALLS(GRADC_CUDNN_MEMBER)
 #undef GRADC_CUDNN_MEMBER
-  std::string description; ///< of a device that is not there
+  std::string description; ///< of an absent device
 
 private:
   std::vector<Symbol> symbols() override;

@@ -1,4 +1,4 @@
-// Looks the driver's calls up, one by one, and asks whether it is new enough.
+// Looks up the driver's functions, one by one, and checks that it is new enough.
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/base/Text.h"
 #include "runtime/device/cuda/Library.h"

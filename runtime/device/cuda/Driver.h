@@ -21,16 +21,16 @@ enum Attribute : int {
   computeMinor = 76,
 };
 
-/// Of a launch's `extra`, CU_LAUNCH_PARAM_BUFFER_POINTER and its companions: tags in front of a
-/// pointer to the bytes of all parameters and of a pointer to their number, and the end.
+/// Of a launch's `extra`, CU_LAUNCH_PARAM_BUFFER_POINTER and its companions: tags before a pointer
+/// to the bytes of all parameters and a pointer to their number, and the end.
 inline void *const parameterBuffer = reinterpret_cast<void *>(1);
 inline void *const parameterBytes = reinterpret_cast<void *>(2);
 inline void *const parametersEnd = nullptr;
 
-/// Oldest driver whose calls these are: 12.0.
+/// The oldest driver with these calls: 12.0.
 constexpr int oldestDriver = 12000;
 
-// What this struct calls it, the library's symbol, and its parameters; all return an error code.
+// The name in this struct, the library's symbol, and its parameters; all return an error code.
 #define GRADC_CUDA_CALLS(CALL)                                                                     \
   CALL(init, "cuInit", (unsigned flags))                                                           \
   CALL(driverGetVersion, "cuDriverGetVersion", (int *version))                                     \
@@ -79,8 +79,8 @@ constexpr int oldestDriver = 12000;
 
 class Driver {
 public:
-  /// Opens libcuda.so.1, or the library that GRADC_LIBCUDA names, and initializes it. The failure
-  /// says what was looked for and what was found.
+  /// Opens libcuda.so.1, or the library named by GRADC_LIBCUDA, and initializes it. Fails with what
+  /// was looked for and what was found.
   static Result<std::shared_ptr<const Driver>> open();
   ~Driver();
 
@@ -88,7 +88,7 @@ public:
   GRADC_CUDA_CALLS(GRADC_CUDA_MEMBER)
 #undef GRADC_CUDA_MEMBER
 
-  /// Ok, or what failed and why.
+  /// Ok, or the failed call and the reason.
   Status check(int code, const char *what) const;
   /// "12.8"
   std::string versionText() const;

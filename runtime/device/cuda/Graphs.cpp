@@ -1,4 +1,4 @@
-// What is enqueued while a stream captures becomes a graph.
+// Work enqueued while a stream captures becomes a graph.
 #include "runtime/device/cuda/Graphs.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Result<Handle> Graphs::graphOf(Entry &entry, std::span<const Launch> launches, H
   size_t count = 0;
   for (const Launch &launch : launches)
     count += launch.sliceCount;
-  std::span<void *const> slices(launches.front().slices, count); // one launch's behind the other's
+  std::span<void *const> slices(launches.front().slices, count); // of all launches, concatenated
   for (const Captured &graph : entry.graphs)
     if (std::equal(slices.begin(), slices.end(), graph.slices.begin()))
       return graph.executable;
@@ -51,7 +51,7 @@ Result<Handle> Graphs::graphOf(Entry &entry, std::span<const Launch> launches, H
 }
 
 Result<Handle> Graphs::capture(std::span<const Launch> launches, Handle stream) {
-  // A library may load code whenever it likes: only a relaxed capture lets it.
+  // A library may load code at any time, which only a relaxed capture permits.
   Status s =
       driver.check(driver.streamBeginCapture(stream, 2 /*relaxed*/), "cannot capture a step");
   if (!s.ok())

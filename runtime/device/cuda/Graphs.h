@@ -18,8 +18,8 @@ public:
       : driver(driver), enqueue(std::move(enqueue)) {}
   Graphs(const Graphs &) = delete;
 
-  /// Starts an entry's launches in their order. The first time one by one, which is when libraries
-  /// do what they do once; captured from then on. What cannot be captured goes on one by one.
+  /// Starts an entry's launches in order: one by one the first time, when libraries initialize
+  /// themselves, captured from then on. Launches that cannot be captured continue one by one.
   Status start(std::span<const Launch> launches, Handle stream);
   /// Releases the graphs of these launches, which are about to be destroyed.
   void forget(std::span<const Launch> launches);
@@ -35,7 +35,7 @@ private:
   struct Entry {
     const Launch *launches;
     bool captures = true;
-    /// Oldest first. Of inputs there are two copies, for the step under way and for the next.
+    /// Oldest first. Inputs have two copies, for the current step and for the next.
     std::list<Captured> graphs = {};
   };
 

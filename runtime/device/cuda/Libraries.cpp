@@ -1,4 +1,4 @@
-// Asks the libraries for each call, counts what they refuse, and says so in one line.
+// Asks the libraries for each call, counts refusals, and reports them in one line.
 #include "runtime/device/cuda/Libraries.h"
 #include "runtime/base/Text.h"
 #include "runtime/device/cuda/CublasLt.h"
@@ -15,7 +15,7 @@ void Libraries::close() {
   cudnn.reset();
 }
 
-/// Opens what is not open yet.
+/// Opens libraries that are not open yet.
 template <typename T> static Status openAndStart(std::unique_ptr<Library> &library) {
   if (library)
     return {};

@@ -1,4 +1,4 @@
-// The libraries of one GPU: opened when an artifact has calls for them.
+// The libraries of one GPU: opened if an artifact has calls for them.
 #ifndef RUNTIME_DEVICE_CUDA_LIBRARIES_H
 #define RUNTIME_DEVICE_CUDA_LIBRARIES_H
 
@@ -7,14 +7,15 @@
 
 namespace gradc::runtime::cuda {
 
-/// GRADC_LIBRARIES says what runs the kernels that a library could: "auto" (the default) a library
-/// where it is there, "off" the generated code, "required" a library, or it is an error.
+/// GRADC_LIBRARIES selects what runs the kernels that a library could: "auto" (the default) a
+/// library if it is found, "off" the generated code, "required" a library, and its absence is an
+/// error.
 class Libraries {
 public:
   /// As Device::prepareCalls; in the current CUDA context.
   Result<LibraryCalls> prepare(std::span<const gradc_artifact_call *const> wanted,
                                uint64_t maxWorkspace);
-  /// Forgets calls and libraries, while their context is still there.
+  /// Releases calls and libraries while their context still exists.
   void close();
 
 private:

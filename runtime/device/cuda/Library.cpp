@@ -1,4 +1,4 @@
-// Opens shared objects; by name where the environment says so.
+// Opens shared objects; by name if the environment gives one.
 #include "runtime/device/cuda/Library.h"
 #include "runtime/base/Text.h"
 
@@ -36,7 +36,7 @@ Status Library::openAndStart() { return open(/*starts=*/true); }
 
 Status Library::open(bool starts) {
   const char *named = getenv(wanted.variable);
-  // Of several failures the first tells most: that of the newest file, or of one that is there.
+  // Of several failures the first says most: that of the newest file, or of one that exists.
   Status failure;
   bool wasThere = false;
   for (const char *file :

@@ -1,4 +1,4 @@
-// A library of CUDA's that is found at run time, and calls of it that were prepared once.
+// A CUDA library found at run time, and its prepared calls.
 #ifndef RUNTIME_DEVICE_CUDA_LIBRARY_H
 #define RUNTIME_DEVICE_CUDA_LIBRARY_H
 
@@ -14,7 +14,7 @@
 
 namespace gradc::runtime::cuda {
 
-/// One call with all but its addresses decided.
+/// One call, decided but for its addresses.
 class LibraryCall {
 public:
   virtual ~LibraryCall() = default;
@@ -25,21 +25,21 @@ public:
   uint64_t workspaceBytes = 0;
 };
 
-/// Flags for dlopen: what CUDA's libraries keep for each thread and for the process' end must not
-/// go with the last session.
+/// Flags for dlopen: state that CUDA's libraries keep for each thread and for the end of the
+/// process must not go with the last session.
 constexpr int keptOpen = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
 
-/// A function of a library, and the pointer that is to lead there.
+/// A function of a library, and the pointer to set to it.
 struct Symbol {
   const char *name;
   void **target;
 };
 
-/// Looks functions up in what dlopen gave; the name of the first that is not there, or null.
+/// Looks functions up in dlopen's handle; returns the name of the first missing one, or null.
 const char *findSymbols(void *library, std::span<const Symbol> symbols);
 
-/// What is looked for: the file that an environment variable names, or the first of `files` that
-/// serves; of version `oldest` or newer. All its functions begin with `prefix`.
+/// The search: the file named by an environment variable, or the first of `files` that works, of
+/// version `oldest` or newer. All its functions begin with `prefix`.
 struct WantedLibrary {
   const char *name, *variable, *prefix;
   std::span<const char *const> files;
@@ -54,15 +54,15 @@ public:
   Library &operator=(const Library &) = delete;
   virtual ~Library();
 
-  /// The failure says what was looked for and what was found.
+  /// Fails with what was looked for and what was found.
   Status open();
   /// Prepares what was opened for the current CUDA context.
   Status start();
-  /// Both. A file that does not start, since it is newer than the driver, say, makes room for the
-  /// next.
+  /// Both. If a file does not start, for example because it is newer than the driver, the next one
+  /// is tried.
   Status openAndStart();
-  /// A call that needs at most so much workspace; the failure says why the library has none, and
-  /// then `prepared` is not to be used.
+  /// A call that needs at most this much workspace. Fails with the library's reason, and `prepared`
+  /// must not be used then.
   virtual Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                          std::unique_ptr<LibraryCall> &prepared) = 0;
 
@@ -75,7 +75,7 @@ public:
   void *handle = nullptr; ///< the library's own, once it has started
 
 private:
-  /// What else is looked up.
+  /// Further symbols to look up.
   virtual std::vector<Symbol> symbols() = 0;
   Status open(bool starts);
   Status openFile(const char *file);

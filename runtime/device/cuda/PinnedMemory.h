@@ -1,4 +1,4 @@
-// Memory of the host that a GPU copies from while the host goes on.
+// Host memory that a GPU copies from while the host continues.
 #ifndef RUNTIME_DEVICE_CUDA_PINNEDMEMORY_H
 #define RUNTIME_DEVICE_CUDA_PINNEDMEMORY_H
 
@@ -9,7 +9,7 @@
 
 namespace gradc::runtime::cuda {
 
-/// Pageable where the driver has no more of the other kind.
+/// Falls back to pageable memory if the driver has no more pinned memory.
 class PinnedMemory final : public HostMemory {
 public:
   explicit PinnedMemory(std::shared_ptr<const Context> context) : context(std::move(context)) {}
@@ -29,7 +29,7 @@ public:
     context->driver->memFreeHost(memory);
   }
 
-  /// Whether those bytes were allocated here, and pinned.
+  /// Whether these bytes were allocated here and are pinned.
   bool holds(const void *memory, size_t bytes) const {
     auto *begin = static_cast<const std::byte *>(memory);
     auto after = pinned.upper_bound(begin);
