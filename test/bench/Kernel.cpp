@@ -74,8 +74,8 @@ bool gradc::bench::measure(const exec::Level &level, const std::string &name,
   if (!kernel)
     return false;
 
-  // Other work on the machine can only slow a piece down: the best time of each piece counts, and
-  // the best time of the peak's loop, which runs between the rounds.
+  // Other work on the machine can only slow a piece down, so the best time of each piece counts,
+  // and the best time of the peak's loop, which runs between the rounds.
   bool isWide = level.vectorBytes == 64;
   int64_t units = exec::kernelUnits(op), piece = llvm::divideCeil(units, 16);
   kernel(slices.data(), 0, units);

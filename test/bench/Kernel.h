@@ -12,7 +12,7 @@
 namespace gradc::bench {
 
 /// Runs the one kernel of `text` on one thread and prints a JSON object with its rate, the
-/// machine's FMA peak measured in turns with it, and their ratio. False where it cannot be
+/// machine's FMA peak measured alternately with it, and their ratio. False if it cannot be
 /// compiled.
 bool measure(const mlir::exec::Level &level, const std::string &name, const std::string &text);
 

@@ -1,6 +1,6 @@
 // Measures generated contractions (A and C row-major, B packed) against this machine's own FMA
-// peak, in turns, on one thread: of f32, and of bf16 (twice that peak) where the level multiplies
-// its pairs. Prints one JSON object a shape.
+// peak, alternately, on one thread: in f32, and in bf16 (twice that peak) if the level multiplies
+// pairs. Prints one JSON object per shape.
 #include "compiler/codegen/Codegen.h"
 #include "dialects/grad/Grad.h"
 #include "mlir/Parser/Parser.h"
@@ -50,7 +50,7 @@ static Kernel compile(const exec::Level &level, bool bf16, int64_t m, int64_t n,
                 : nullptr;
 }
 
-/// A tensor of f32 or bf16 with some numbers in it.
+/// A tensor of f32 or bf16 with arbitrary numbers.
 struct Buffer {
   Buffer(int64_t elements, bool bf16) : bf16(bf16) {
     int64_t bytes = llvm::alignTo(elements * (bf16 ? 2 : 4) + 64, 64);
@@ -97,8 +97,8 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
     return false;
   }
 
-  // Other work on the machine can only slow a piece down: the best time of each piece counts, and
-  // the best time of the peak's loop, which runs between the rounds.
+  // Other work on the machine can only slow a piece down, so the best time of each piece counts,
+  // and the best time of the peak's loop, which runs between the rounds.
   bool isWide = level.vectorBytes == 64;
   constexpr int64_t piece = 8;
   std::vector<double> pieces(llvm::divideCeil(units, piece), INFINITY);

@@ -1,5 +1,5 @@
 // Measures generated convolutions, forward and both gradients, against this machine's own FMA peak,
-// in turns, on one thread, with schedules of the pass. Prints one JSON object a kernel.
+// alternately, on one thread, with the pass's schedules. Prints one JSON object per kernel.
 #include "test/bench/Kernel.h"
 
 #include "dialects/grad/Grad.h"

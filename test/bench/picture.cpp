@@ -1,5 +1,5 @@
-// What a JPEG costs: decoding alone, which is the floor, and the pass that resizes it to 224 x 224
-// planes of f32. Prints one JSON object.
+// The cost of a JPEG: decoding alone, which is the minimum, and the pass that resizes it to 224 x
+// 224 planes of f32. Prints one JSON object.
 //
 //   picture-bench FILE.jpg...
 #include "runtime/data/image/Decode.h"
@@ -15,7 +15,7 @@ using namespace gradc::runtime;
 int main(int argc, char **argv) {
   constexpr int rounds = 30;
   constexpr int64_t side = 224;
-  // Other work on the machine can only slow a round down: the best one counts.
+  // Other work on the machine can only slow a round down, so the best one counts.
   double decoding = 1e9, resampling = 1e9;
   Picture picture;
   Resampler resampler;

@@ -1,5 +1,5 @@
-// A cuBLASLt that multiplies f32 matrices on the host, in plain loops, and refuses what NVIDIA's
-// header does not allow.
+// A cuBLASLt that multiplies f32 matrices on the host, in plain loops, and refuses arguments that
+// NVIDIA's header does not allow.
 #include "test/simulated/Execution.h"
 #include "test/simulated/LibrarySettings.h"
 #include "test/simulated/Stream.h"
@@ -25,7 +25,7 @@ struct Desc {
   int32_t transA = 0, transB = 0;
   uint32_t epilogue = 1;
   const float *bias = nullptr;
-  float *aux = nullptr; // what GELU is applied to
+  float *aux = nullptr; // the argument of GELU
   int64_t auxLeading = 0, auxBatchStride = 0;
 };
 
@@ -46,7 +46,7 @@ struct Preference {
   uint32_t alignment[4] = {256, 256, 256, 256}; // of A, B, C and D: the header's default
 };
 
-/// What the caller keeps between the heuristic and the product.
+/// The caller's object between the heuristic and the product.
 struct Algorithm {
   uint64_t mark, m, n, k, workspace;
   uint32_t alignment[4], biasAlignment, auxAlignment;
@@ -81,7 +81,7 @@ int check(const Desc &desc, const Layout &a, const Layout &b, const Layout &c, c
   return agree && apart ? success : invalidValue;
 }
 
-/// What the header wants of the matrix beside the result.
+/// The header's requirements on the matrix beside the result.
 int checkAux(const Desc &desc, const Layout &d) {
   if (!(desc.epilogue & epilogueAux))
     return success;
@@ -160,7 +160,7 @@ std::string Product::run() const {
   if (std::string problem = checkPointers(); !problem.empty())
     return problem;
   if (algorithm.workspace)
-    std::memset(workspace, 0xff, algorithm.workspace); // whatever else lies there is lost
+    std::memset(workspace, 0xff, algorithm.workspace); // any other content is lost
   std::vector<double> column(d.rows);
   for (int32_t z = 0; z < d.batch; ++z) {
     const float *x = left + z * a.batchStride, *y = right + z * b.batchStride;

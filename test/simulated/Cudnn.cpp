@@ -1,5 +1,5 @@
-// A cuDNN that convolves f32 tensors on the host, in plain loops. It proposes an engine that rounds
-// to TF32 first, as the real one does: who takes it gets other numbers.
+// A cuDNN that convolves f32 tensors on the host, in plain loops. As the real one does, it proposes
+// an engine that rounds to TF32 first, whose results differ visibly.
 #include "test/simulated/CudnnObject.h"
 #include "test/simulated/Execution.h"
 #include "test/simulated/LibrarySettings.h"
@@ -30,7 +30,7 @@ struct Work {
   uint64_t workspaceBytes;
   int engine;
 
-  /// Null where the caller gave none for a tensor that has to be in memory.
+  /// Null if the caller gave no address for a tensor that has to be in memory.
   float *pointerOf(const CudnnTensor &tensor) const {
     auto found = std::find(ids.begin(), ids.end(), tensor.id);
     return found == ids.end() ? nullptr : pointers[size_t(found - ids.begin())];
@@ -59,7 +59,7 @@ std::string Work::check(const CudnnTensor &tensor) const {
   return "";
 }
 
-/// Sums of the result, where its strides put them.
+/// Sums of the result, stored by its strides.
 std::vector<double> Work::convolve(const CudnnConvolution &c) const {
   const float *data = pointerOf(c.data), *filter = pointerOf(c.filter),
               *forward = pointerOf(c.forward);
@@ -90,7 +90,7 @@ std::vector<double> Work::convolve(const CudnnConvolution &c) const {
 }
 
 std::string Work::run() const {
-  // 1. Every tensor where it has to be.
+  // 1. Every tensor that has to be in memory.
   int64_t count = graph->attributes.at(801).count;
   auto *operations = graph->values<CudnnObject *>(801);
   CudnnConvolution c(*operations[0]);
@@ -111,10 +111,10 @@ std::string Work::run() const {
   if (workspaceBytes) {
     if (!isDeviceMemory(workspace, workspaceBytes))
       return "cudnnBackendExecute: the workspace lies outside device memory";
-    std::memset(workspace, 0xff, workspaceBytes); // whatever else lies there is lost
+    std::memset(workspace, 0xff, workspaceBytes); // any other content is lost
   }
 
-  // 2. The sums, and what follows on each.
+  // 2. The sums, and the operations on each.
   std::vector<double> sums = convolve(c);
   float *out = pointerOf(result);
   for (int64_t a = 0; a < result.sizes[0]; ++a)
@@ -129,7 +129,7 @@ std::string Work::run() const {
   return "";
 }
 
-/// The first half of a configuration: an engine, and what it would like to work in.
+/// The first half of a configuration: an engine, and its preferred workspace.
 void propose(const CudnnObject &heuristic, std::vector<CudnnObject> &configs) {
   LibrarySettings settings = librarySettings(0);
   const CudnnObject &graph = heuristic.object(201);

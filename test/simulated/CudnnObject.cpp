@@ -101,7 +101,7 @@ int checkOperation(const CudnnObject &o) {
   return agree ? success : badParameter;
 }
 
-/// An addition of one number a channel, or a ReLU.
+/// An addition of one number per channel, or a ReLU.
 int checkPointwise(const CudnnObject &o) {
   CudnnTensor x(o.object(751)), y(o.object(753));
   int function = o.object(750).value<int>(0);
@@ -116,7 +116,7 @@ int checkPointwise(const CudnnObject &o) {
   return success;
 }
 
-/// Each operation goes on with what the one before gives, which reaches no memory but at the end.
+/// Each operation continues with the result of the one before; only the last one reaches memory.
 int checkGraph(const CudnnObject &o) {
   int64_t count = o.attributes.at(801).count;
   auto *operations = o.values<CudnnObject *>(801);

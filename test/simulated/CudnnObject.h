@@ -22,9 +22,9 @@ struct CudnnObject {
   int engine = 0; ///< of a configuration and its engine: 0 rounds to TF32, 1 does not
   uint64_t workspace = 0;
 
-  /// Refuses what the kind does not have, a wrong type, and any change after finalizing.
+  /// Refuses attributes that the kind does not have, a wrong type, and any change after finalizing.
   int set(int attribute, int type, int64_t count, const void *values);
-  /// Refuses what is incomplete or does not fit together.
+  /// Refuses descriptors that are incomplete or inconsistent.
   int finalize();
 
   bool has(int attribute) const { return attributes.count(attribute) != 0; }

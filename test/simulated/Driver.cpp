@@ -1,7 +1,7 @@
-// A CUDA driver without a GPU: the calls that gradc's runtime makes, on memory of the host. Work
-// waits in its stream until somebody synchronizes, so that who reads too early reads old bytes. The
-// environment says what it is like: GRADC_SIMULATED="order=reverse memory=100000 version=11080
-// devices=0 sm=80 captures=no loads=no".
+// A CUDA driver without a GPU: the functions that gradc's runtime calls, on host memory. Work waits
+// in its stream until a call synchronizes, so reading too early gives old bytes. The environment
+// describes the device: GRADC_SIMULATED="order=reverse memory=100000 version=11080 devices=0 sm=80
+// captures=no loads=no".
 #include "test/simulated/Module.h"
 #include "test/simulated/Stream.h"
 
@@ -36,7 +36,7 @@ struct Settings {
   bool captures = true, loads = true;
 };
 
-/// Read anew every time: tests change it.
+/// Read anew for each call: tests change it.
 Settings settings() {
   Settings s;
   const char *given = getenv("GRADC_SIMULATED");
@@ -249,7 +249,7 @@ int cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   if (bytes == 0 || allocated + bytes > settings().memory)
     return bytes ? outOfMemory : invalidValue;
   void *at = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  std::memset(at, 0xff, bytes); // not-a-numbers: who reads before writing sees them
+  std::memset(at, 0xff, bytes); // NaN, so that reading before writing shows
   *memory = reinterpret_cast<uint64_t>(at);
   allocations[*memory] = bytes;
   allocated += bytes;
@@ -392,7 +392,7 @@ int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned grid
   if (contexts.empty())
     return noContext;
   const Kernel &kernel = *static_cast<Kernel *>(function);
-  // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END: the only way that gradc takes.
+  // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END: the only form that gradc uses.
   auto tag = [&](int i) { return reinterpret_cast<uintptr_t>(extra[i]); };
   if (parameters || !extra || tag(0) != 1 || tag(2) != 2 || tag(4) != 0)
     return invalidValue;

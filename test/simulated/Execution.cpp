@@ -1,5 +1,5 @@
-// Threads run until they meet: at a barrier all of a block, in a shuffle the lanes of a warp. When
-// nobody can go on, the kernel is wrong.
+// Threads run until they meet: all of a block at a barrier, the lanes of a warp in a shuffle. If no
+// thread can continue, the kernel is wrong.
 #include "test/simulated/Execution.h"
 
 #include "test/simulated/Fiber.h"
@@ -27,7 +27,7 @@ struct Thread {
   uint32_t meeting = 0; ///< shuffles and warp barriers passed
 };
 
-/// Who touched a word of shared memory since the last barrier.
+/// The threads that accessed a word of shared memory since the last barrier.
 struct Touch {
   uint32_t written = 0, read = 0; ///< epochs
   int writer = -1, reader = -1;   ///< -2: several
@@ -150,7 +150,7 @@ void Machine::wait(State state) {
   fiber(size_t(running->number)).leave();
 }
 
-/// Lets threads go on that have all met. False: nobody can.
+/// Resumes threads that have all met. False: no thread can continue.
 bool Machine::release() {
   auto all = [](auto begin, auto end, State state) {
     return std::all_of(begin, end, [=](const Thread &t) { return t.state == state; });
@@ -190,7 +190,7 @@ int Machine::shuffle(int mask, int value, int distance, int clamp) {
     return value;
   }
   int self = running->number, lane = self % warpSize;
-  // Two sets of values: a lane may bring its next one before another has read this.
+  // Two sets of values: a lane may bring its next value before another has read this one.
   int *brought = values[running->meeting++ % 2];
   brought[self] = value;
   wait(State::inShuffle);

@@ -1,4 +1,4 @@
-// What a switch must keep is what the x86-64 ABI says a call keeps.
+// A switch keeps the registers that a call keeps in the x86-64 ABI.
 #include "test/simulated/Fiber.h"
 
 #include <cstdint>
@@ -46,7 +46,7 @@ Fiber::Fiber()
 Fiber::~Fiber() { munmap(stack, stackBytes); }
 
 void Fiber::reset(void (*function)(void *), void *argument) {
-  // As simSwitch leaves a stack: r15, r14, r13, r12, rbx, rbp, and where it returns to, so that
+  // As simSwitch leaves a stack: r15, r14, r13, r12, rbx, rbp, and the return address, so that
   // simBegin finds it aligned to 16 bytes.
   auto *top = reinterpret_cast<uint64_t *>(stack + stackBytes) - 9;
   uint64_t frame[] = {0,

@@ -17,7 +17,7 @@ public:
   void reset(void (*function)(void *), void *argument);
   /// Runs it until it leaves.
   void enter();
-  /// Back to whoever entered; called on the fiber itself.
+  /// Returns to the caller of `enter`; called on the fiber itself.
   void leave();
 
 private:

@@ -1,4 +1,4 @@
-// What the simulated libraries are like, as the environment says.
+// Properties of the simulated libraries, set by the environment.
 #ifndef TEST_SIMULATED_LIBRARYSETTINGS_H
 #define TEST_SIMULATED_LIBRARYSETTINGS_H
 
@@ -7,9 +7,9 @@
 
 namespace gradc::simulated {
 
-/// GRADC_SIMULATED_LIBRARIES="version=110000 workspace=5000 hungry refuse": the version that a
-/// library tells, the workspace it likes to have, whether it does nothing without, and whether it
-/// takes no call.
+/// GRADC_SIMULATED_LIBRARIES="version=110000 workspace=5000 hungry refuse": the reported
+/// version, the preferred workspace, whether calls fail without it, and whether all calls are
+/// refused.
 struct LibrarySettings {
   uint64_t version, workspace = 4096;
   bool hungry = false, refuses = false;

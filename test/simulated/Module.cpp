@@ -1,5 +1,5 @@
-// Rewrites what only a GPU has (thread numbers, barriers, shuffles) as calls, puts a check before
-// every access, and hands the rest to LLVM's JIT.
+// Rewrites operations that exist on GPUs only (thread numbers, barriers, shuffles) as calls, puts a
+// check before every access, and passes the rest to LLVM's JIT.
 #include "test/simulated/Module.h"
 
 #include "llvm/Analysis/ValueTracking.h"

@@ -13,7 +13,7 @@ class Module {
 public:
   /// Bitcode as gradc writes it for NVPTX.
   static llvm::Expected<std::unique_ptr<Module>> load(llvm::StringRef bitcode);
-  /// Null when there is none of that name.
+  /// Null if no kernel has that name.
   const Kernel *find(const std::string &name) const;
 
 private:

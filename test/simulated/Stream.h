@@ -7,7 +7,7 @@
 
 namespace gradc::simulated {
 
-/// `work` returns why it failed, "" otherwise; it runs when somebody synchronizes.
+/// `work` returns its error, or "" on success; it runs when a call synchronizes.
 int enqueue(void *stream, std::function<std::string()> work);
 
 } // namespace gradc::simulated

@@ -1,5 +1,5 @@
-// What the machine itself can do: FMA peak in f32 (and bf16, where it has dot products) and memory
-// bandwidth of a triad, one JSON line.
+// The machine's own limits: FMA peak in f32 (and bf16, if it has dot products) and memory bandwidth
+// of a triad, as one JSON line.
 //
 //   machine-peak [THREADS] [SECONDS]
 #include <algorithm>
@@ -48,8 +48,8 @@ double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Work a second that all threads do together, in units of what work(thread) returns: the best of
-/// five slices.
+/// Work per second of all threads together, in units returned by work(thread): the best of five
+/// slices.
 double rate(int threads, double seconds, const std::function<double(int)> &work) {
   double best = 0;
   for (int slice = 0; slice < 5; ++slice) {
@@ -83,7 +83,7 @@ public:
       arrays.emplace_back(allocate(), allocate(), allocate());
   }
 
-  /// Bytes moved, without the read of `a` that a normal store brings.
+  /// Bytes moved, without the read of `a` that a normal store causes.
   __attribute__((target("avx2,fma"))) double run(int thread, bool streaming) {
     auto &[a, b, c] = arrays[size_t(thread)];
     __m256 half = _mm256_set1_ps(0.5f);

@@ -1,5 +1,5 @@
-// What every device promises, asked of the host, of the simulated device and of a real GPU. Needs
-// no LLVM: it takes a trainer that was compiled beforehand, from its own folder.
+// The promises of every device, checked on the host, the simulated device and a real GPU. Needs no
+// LLVM: it uses a trainer that was compiled beforehand, from its own folder.
 #include "runtime/base/Text.h"
 #include "runtime/core/Session.h"
 #include "runtime/device/Device.h"
@@ -91,7 +91,7 @@ protected:
     return all;
   }
 
-  /// What an entry gives, all outputs behind each other.
+  /// All outputs of an entry, concatenated.
   std::vector<float> run(Session &on, const char *name, int seed) {
     const gradc_artifact_entry *entry = on.findEntry(name);
     EXPECT_TRUE(entry) << name;
@@ -143,7 +143,7 @@ TEST_P(Conformance, MemoryBeginsAsZerosAtMultiplesOf64) {
 }
 
 TEST_P(Conformance, ACopyInTakesItsBytesAtOnce) {
-  // Longer than what goes through pinned memory in one piece, several times.
+  // Several times longer than a single copy through pinned memory.
   std::vector<int> first((9 << 20) / 4), second(first.size()), back(first.size());
   std::iota(first.begin(), first.end(), 1);
   std::iota(second.begin(), second.end(), 1000000);
@@ -190,7 +190,7 @@ TEST_P(Conformance, SmallCopiesOutMeetTheirOwnBytes) {
 }
 
 TEST_P(Conformance, SmallCopiesInMeetTheirOwnBytes) {
-  // More of them than there is room for before they have to wait for each other.
+  // More copies than fit before they have to wait for each other.
   constexpr size_t count = 3000;
   DeviceMemory memory(*device, 4 * count);
   for (size_t i = 0; i < count; ++i) {
@@ -213,7 +213,7 @@ TEST_P(Conformance, ASessionMovesBetweenThreads) {
   std::thread([&] { moved.reset(); }).join();
 }
 
-/// Whoever uses the GPU besides, in a context of their own, finds it as they left it.
+/// Other users of the GPU find their own context as they left it.
 TEST_P(Conformance, LeavesTheCallersContext) {
   if (isHost)
     GTEST_SKIP() << "the host has no contexts";
@@ -231,7 +231,7 @@ TEST_P(Conformance, LeavesTheCallersContext) {
 
 TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
   auto host = open("");
-  // Again and again: later runs are a graph of an earlier one's launches, on other inputs.
+  // Several times: later runs are a graph of an earlier run's launches, on other inputs.
   for (int seed : {1, 2, 1, 2})
     expectNear(run(*session, "forward", seed), run(*host, "forward", seed));
   for (int seed : {3, 4, 5, 6})
@@ -240,7 +240,7 @@ TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
     expectNear(state(*session, i), state(*host, i));
 }
 
-/// Buffers as a loader has them: while one is read by a step, the next batch comes in another.
+/// Buffers as in a loader: while a step reads one, the next batch arrives in another.
 TEST_P(Conformance, PrefetchedInputsAreThoseOfTheNextRun) {
   auto host = open("");
   const gradc_artifact_entry *entry = session->findEntry("train");
@@ -287,7 +287,7 @@ TEST_P(Conformance, PrefetchedInputsAreThoseOfTheNextRun) {
       memory->release(one);
 }
 
-/// One buffer for all batches: what it held when it was prefetched is not what the next run is
+/// One buffer for all batches: its content when it was prefetched is not what the next run is
 /// given.
 TEST_P(Conformance, PrefetchedInputsServeOneRunThatIsToldOfThem) {
   auto host = open("");
@@ -304,7 +304,8 @@ TEST_P(Conformance, PrefetchedInputsServeOneRunThatIsToldOfThem) {
     auto given = inputsOf(*entry, step);
     for (size_t i = 0; i < given.size(); ++i)
       std::memcpy(buffers[i].data(), given[i].data(), given[i].size());
-    // The second is not told, the third of what the second has let go.
+    // The second run is not told of its inputs, the third is told of inputs that the second
+    // dropped.
     ASSERT_TRUE(session->start(*entry, inputs, outputs, step == 3 ? first : none).ok());
     auto prefetched = session->prefetch(*entry, inputs);
     ASSERT_TRUE(prefetched) << prefetched.status().message();

@@ -1,5 +1,5 @@
-// cuBLASLt's own library takes the descriptions of products that gradc gives it; what it would run
-// them with it only tells where there is a GPU.
+// The real cuBLASLt accepts gradc's descriptions of products. It lists its algorithms for them only
+// on a machine with a GPU.
 #include "runtime/device/cuda/CublasLt.h"
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ TEST(CublasLtLibrary, TakesEveryDescription) {
   Status opened = lt.open();
   if (!opened.ok())
     GTEST_SKIP() << "cuBLASLt's descriptions are not checked: " << opened.message();
-  // Without a GPU it does not start, and so has no algorithm to propose: error 1 is that.
+  // Without a GPU it does not start and has no algorithm to propose: that is error 1.
   const char *expected = lt.start().ok() ? "" : "cuBLASLt refuses the product (error 1)";
   struct Case {
     uint32_t epilogue;

@@ -1,5 +1,5 @@
-// cuDNN's own library takes the graphs of convolutions that gradc gives it, with no GPU: it plans
-// for a device that a text describes.
+// The real cuDNN accepts gradc's graphs of convolutions without a GPU: it plans for a device that a
+// text describes.
 #include "runtime/device/cuda/Cudnn.h"
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
-// Library calls on the simulated GPU against loops: every way a matrix may lie, every part of a
-// window.
+// Library calls on the simulated GPU against loops: each layout of a matrix, each part of a window.
 #include "runtime/device/Device.h"
 
 #include <algorithm>
@@ -45,7 +44,7 @@ protected:
     return last + 1;
   }
 
-  /// What the call gives in its result's memory. Slices: lhs, rhs, result, bias and, in and out,
+  /// The call's result as it lies in memory. Slices: lhs, rhs, result, bias and, both in and out,
   /// `kept`.
   Values run(const gradc_artifact_call &call, const Values &lhs, const Values &rhs,
              const Values &bias, Values *kept = nullptr) {
@@ -82,7 +81,7 @@ protected:
   std::unique_ptr<Device> device;
 };
 
-/// [1, batch, rows, columns], the rows or the columns in one piece.
+/// [1, batch, rows, columns], with contiguous rows or columns.
 gradc_library_tensor matrix(uint32_t slice, int64_t batch, int64_t rows, int64_t columns,
                             bool transposed) {
   gradc_library_tensor t{slice, 0, {1, batch, rows, columns}, {0, rows * columns, columns, 1}};
@@ -191,7 +190,7 @@ TEST_F(LibraryCall, RefusesAMatrixBesideTheResultOfOddColumns) {
                             "(error 7); generated kernels are used");
 }
 
-/// Calls `each` with the elements of data, filter and forward result that meet.
+/// Calls `each` with the elements of data, filter and forward result that belong together.
 void meet(const gradc_artifact_call &call, const gradc_library_tensor &data,
           const gradc_library_tensor &filter, const gradc_library_tensor &forward,
           const std::function<void(size_t, size_t, size_t)> &each) {

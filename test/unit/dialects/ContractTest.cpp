@@ -1,4 +1,4 @@
-// What every op of the grad dialect promises, checked for all that are registered.
+// The promises of every op of the grad dialect, checked for all registered ops.
 #include "LoopInterpreter.h"
 #include "Samples.h"
 
@@ -17,15 +17,15 @@ using namespace gradc::test;
 
 namespace {
 
-/// Ops of programs, not of tensors: they have no value of their own to check.
+/// Ops of programs rather than tensors: they have no value of their own to check.
 const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write", "grad.gradient"};
 
-/// The ops that no gradient flows through, by what they are. Nothing else may join this list.
+/// The ops without a gradient, by kind. No other op may join this list.
 const std::set<StringRef> withoutGradient = {
     // Integers, logic, comparisons
     "grad.and", "grad.or", "grad.xor", "grad.not", "grad.compare", "grad.is_finite", "grad.argmax",
     "grad.iota", "grad.constant",
-    // Rounding, and what is constant between its steps
+    // Rounding, and functions that are constant between steps
     "grad.floor", "grad.ceil", "grad.round", "grad.sign",
     // Random
     "grad.random_bits", "grad.random_uniform", "grad.random_normal",
@@ -142,7 +142,7 @@ void expectClose(const HostTensor &found, const HostTensor &expected, double tol
   }
 }
 
-/// Loops round after every op, `evaluate` once: a few units of the last place lie between.
+/// Loops round after each op, `evaluate` once: results may differ by a few units in the last place.
 double toleranceOf(Type element) {
   if (element.isF64())
     return 1e-12;
@@ -247,7 +247,7 @@ static void expectLoopsEqualEvaluate(Operation *op, ArrayRef<HostTensor> operand
   OpBuilder b(op->getContext());
   b.setInsertionPointToEnd(&block);
   SmallVector<Value> values = cast<LoopsOpInterface>(op).lowerToLoops(b, block.getArguments());
-  // An assembly's generics write parts of one result, which linalg's verifier does not allow for.
+  // The generics of an assembly write parts of one result, which linalg's verifier does not expect.
   if (cast<LoopsOpInterface>(op).getLoopKind() != LoopKind::assembly)
     for (Operation &lowered : block)
       EXPECT_TRUE(succeeded(verify(&lowered)));
@@ -274,14 +274,14 @@ TEST_F(Contract, LoopsAgreeOnSpecialValues) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const double specials[] = {0.0, -0.0, inf, -inf, nan, 1e-40, -1e-310, 1.5, -1.0, 3.0};
   forEachInstance(/*onlyF64=*/false, [&](Instance &instance) {
-    // rem's loops are exact while the quotient is; fmod is wherever it exists.
+    // rem's loops are exact while the quotient is; fmod is always exact.
     if (!isa<LoopsOpInterface>(instance.op) || isa<RemOp>(instance.op) ||
         llvm::none_of(instance.op->getOperands(), isDifferentiable))
       return;
     for (unsigned shift = 0; shift < std::size(specials); ++shift) {
       SmallVector<HostTensor> operands = instance.randomOperands(3);
       for (auto [which, operand] : llvm::enumerate(operands)) {
-        // Loops multiply a tap on nothing by 0, which shows where the filter is not finite.
+        // Loops multiply a tap outside the operand by 0, which shows if the filter is not finite.
         if (isa<ConvolutionOp>(instance.op) && which == 1)
           continue;
         if (isa<FloatType>(operand.getElementType()))
@@ -352,7 +352,7 @@ TEST_F(Contract, GradientsEqualDirectionalDifferences) {
             sum += result.getFloat(i) * weight.getFloat(i);
       return sum;
     };
-    // A cast to f32 rounds what it is given, so it is looked at from further away.
+    // A cast to f32 rounds its operand, so a larger difference is used.
     bool narrows = llvm::any_of(op->getResultTypes(), [](Type type) {
       return isa<FloatType>(getElementTypeOrSelf(type)) && !getElementTypeOrSelf(type).isF64();
     });

@@ -78,8 +78,8 @@ static const std::map<StringRef, FloatBinary> floatBinaries = {
     {"math.powf", std::pow},
 };
 
-// What LLVM leaves undefined (a division by 0, a shift by the width) gives a recognizable wrong
-// value.
+// Operations that are undefined in LLVM (a division by 0, a shift by the width) give a recognizable
+// wrong value.
 static APInt undefined(const APInt &like) { return APInt(like.getBitWidth(), 0x55); }
 
 static const std::map<StringRef, IntBinary> intBinaries = {
@@ -109,7 +109,7 @@ static Scalar convertToInt(double number, unsigned width, bool isSigned) {
   return {0, status == APFloat::opInvalidOp ? undefined(bits) : APInt(bits)};
 }
 
-/// One scalar op; nothing where it is unknown.
+/// One scalar op; nothing if it is unknown.
 static std::optional<Scalar> runScalarOp(Operation &op, ArrayRef<Scalar> in) {
   StringRef name = op.getName().getStringRef();
   Type type = op.getResult(0).getType();
@@ -171,7 +171,7 @@ void gradc::test::LoopInterpreter::runTensorOp(Operation &op) {
     return;
   }
   if (isa<tensor::EmptyOp>(op)) {
-    // Not zeros, so that reading what nobody wrote shows.
+    // Not zeros, so that reading an element that was never written shows.
     HostTensor garbage(cast<RankedTensorType>(op.getResult(0).getType()));
     for (char &byte : garbage.mutableBytes())
       byte = garbage.getElementType().isInteger(1) ? 1 : 0x5a;
@@ -196,8 +196,8 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
   SmallVector<HostTensor> values;
   for (Value operand : generic->getOperands())
     values.push_back(lookup(operand));
-  // A loop is as long as the shortest dim that a map reads by it alone: a slice reads the beginning
-  // of a longer one, a concatenation writes it.
+  // A loop is as long as the shortest dim that a map reads alone: a slice reads the beginning of a
+  // longer dim, a concatenation writes it.
   SmallVector<int64_t> bounds(generic.getNumLoops(), std::numeric_limits<int64_t>::max());
   for (auto [map, value] : llvm::zip_equal(maps, values))
     for (auto [expression, size] : llvm::zip_equal(map.getResults(), value.getShape()))

@@ -1,4 +1,4 @@
-// Runs linalg.generic on host tensors, element by element: what lowerToLoops means, without
+// Runs linalg.generic on host tensors, element by element: the meaning of lowerToLoops, without
 // codegen.
 #ifndef TEST_UNIT_DIALECTS_LOOPINTERPRETER_H
 #define TEST_UNIT_DIALECTS_LOOPINTERPRETER_H
@@ -8,8 +8,8 @@
 
 namespace gradc::test {
 
-/// The values that a block of linalg, tensor and arith ops computes from its arguments. Ops that it
-/// does not know are errors of the test: `getUnknown` names the first.
+/// The values that a block of linalg, tensor and arith ops computes from its arguments. Unknown ops
+/// are errors of the test: `getUnknown` names the first.
 class LoopInterpreter {
 public:
   void run(mlir::Block &block, llvm::ArrayRef<mlir::grad::HostTensor> arguments);

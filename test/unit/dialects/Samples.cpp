@@ -1,4 +1,4 @@
-// The table. Several samples an op where its attributes or operand types make different code.
+// The table. An op has several samples if its attributes or operand types lead to different code.
 #include "Samples.h"
 
 #include <deque>
@@ -21,7 +21,7 @@ static Sample binary(const char *ir, std::vector<const char *> types, Domain lhs
   return {ir, {{"tensor<2x5xT>", lhs}, {"tensor<2x5xT>", rhs}}, types};
 }
 
-/// Samples own nothing: what is put together lives here.
+/// Samples own nothing; composed strings live here.
 static const char *keep(const std::string &text) {
   static std::deque<std::string> kept;
   return kept.emplace_back(text).c_str();

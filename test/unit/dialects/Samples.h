@@ -1,4 +1,4 @@
-// Sample operands and attributes of every op: what the contract test runs each op on.
+// Sample operands and attributes of every op, for the contract test.
 #ifndef TEST_UNIT_DIALECTS_SAMPLES_H
 #define TEST_UNIT_DIALECTS_SAMPLES_H
 
@@ -8,7 +8,7 @@
 
 namespace gradc::test {
 
-/// Where an operand's random numbers come from; all stay away from 0, where many ops have a kink.
+/// The range of an operand's random numbers; all stay away from 0, where many ops have a kink.
 enum class Domain {
   any,      ///< +-[0.1, 2]; integers -5..5 without 0 (unsigned: 1..5)
   positive, ///< [0.3, 2]
@@ -19,7 +19,7 @@ enum class Domain {
 };
 
 struct SampleOperand {
-  /// With T for the element type that varies.
+  /// With T for the varying element type.
   const char *type;
   Domain domain = Domain::any;
 };

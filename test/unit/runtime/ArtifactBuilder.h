@@ -38,7 +38,7 @@ private:
   std::vector<char> strings;
 };
 
-/// Recomputes the hash: for tests that corrupt what lies after the header.
+/// Recomputes the hash, for tests that corrupt bytes after the header.
 void sealHash(Bytes &blob);
 
 Bytes readFile(const std::string &path);

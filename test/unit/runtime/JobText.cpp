@@ -1,4 +1,4 @@
-// A parser of the little of protobuf's text format that specs in tests use.
+// A parser for the subset of protobuf's text format that specs in tests use.
 #include "test/unit/runtime/JobText.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A small artifact with every feature that a session knows, on kernels written in C.
+// A small artifact with every feature of a session, on kernels written in C.
 #include "test/unit/runtime/TestModel.h"
 
 using namespace gradc::runtime;

@@ -1,4 +1,4 @@
-// A small artifact with every feature that a session knows, on kernels written in C.
+// A small artifact with every feature of a session, on kernels written in C.
 #ifndef TEST_UNIT_RUNTIME_TESTMODEL_H
 #define TEST_UNIT_RUNTIME_TESTMODEL_H
 
@@ -14,7 +14,7 @@ struct TestModelOptions {
   std::string lacking = {}; ///< an entry or kernel symbol to damage, for the checks
   int64_t grain = 4;        ///< of the kernels that split
   bool labels = false;      ///< with an entry that takes labels
-  std::optional<gradc_artifact_call> call = {}; ///< that runs in the place of train's first kernel
+  std::optional<gradc_artifact_call> call = {}; ///< that runs instead of train's first kernel
 };
 
 /// States: "total" f32[64, 16], a slot of zeros; "weight" f32[6, 4], packed, with a row-major

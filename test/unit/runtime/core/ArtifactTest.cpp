@@ -1,4 +1,4 @@
-// Opening artifacts: each of the forms, and every kind of damage.
+// Opening artifacts: each of the forms, and each kind of damage.
 #include "runtime/core/Artifact.h"
 #include "test/unit/runtime/TestModel.h"
 
@@ -93,7 +93,7 @@ TEST(Artifact, SurvivesEveryTruncation) {
     EXPECT_FALSE(openBytes(Bytes(blob.begin(), blob.begin() + ptrdiff_t(size)))) << size;
 }
 
-/// Reads all that a session or the training loop would read without checks.
+/// Reads everything that a session or the training loop would read without checks.
 uint64_t touchEverything(const Artifact &artifact) {
   uint64_t sum = 0;
   auto touchText = [&](gradc_string text) { sum += artifact.string(text).size(); };
@@ -138,7 +138,7 @@ uint64_t touchEverything(const Artifact &artifact) {
   return sum;
 }
 
-// The header is not covered by the hash: whatever opens must be readable to the last byte.
+// The hash does not cover the header: an artifact that opens must be readable to the last byte.
 TEST(Artifact, SurvivesEveryFlippedByteOfTheHeader) {
   Bytes blob = makeTestModel();
   uint64_t sum = 0;
@@ -154,7 +154,7 @@ TEST(Artifact, SurvivesEveryFlippedByteOfTheHeader) {
   EXPECT_GT(sum, 0u);
 }
 
-// Someone who can write a hash can write anything: every record is checked on its own.
+// An attacker can write a matching hash, so every record is checked on its own.
 TEST(Artifact, SurvivesRandomDamageUnderAValidHash) {
   Bytes blob = makeTestModel();
   std::mt19937 random(1);

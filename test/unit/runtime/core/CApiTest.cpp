@@ -100,7 +100,7 @@ TEST_F(CApi, DescribesWhatItHas) {
   EXPECT_EQ(gradc_state_count(session), 3u);
 }
 
-// An older caller's struct is shorter: what lies behind it stays untouched.
+// An older caller's struct is shorter: the memory after it stays untouched.
 TEST_F(CApi, FillsNoMoreThanTheCallersStruct) {
   gradc_model_info info;
   std::memset(&info, 0x55, sizeof info);

@@ -1,4 +1,4 @@
-// How many threads make batches and how many are in store, decided from what was seen.
+// The number of threads that make batches and of batches in store, chosen from measurements.
 #include "runtime/data/load/Autotune.h"
 #include "runtime/data/load/TuningPeriod.h"
 
@@ -52,8 +52,8 @@ TEST(AutotuneTest, WhatTheSpecSaysStays) {
 TEST(AutotuneTest, AWindowTellsWhoWasBusy) {
   TuningPeriod period;
   constexpr int64_t second = 1'000'000'000;
-  // One second, a quarter of it waited for, in which 1.75 s of work were done, 0.15 s by the
-  // caller.
+  // One second, a quarter of it spent waiting, with 1.75 s of work done, of which the caller did
+  // 0.15 s.
   period.countWait(second, second + second / 4, 32);
   period.countWait(2 * second, 2 * second, 32);
   std::optional<InputPeriod> seen = period.closeBeside(1.75, 0.15);

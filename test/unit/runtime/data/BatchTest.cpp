@@ -9,14 +9,14 @@ using namespace gradc::runtime;
 
 namespace {
 
-// Moved from the loader to the step and back, once a step.
+// Moved from the loader to the step and back in each step.
 static_assert(std::is_nothrow_move_constructible_v<Batch> &&
               std::is_nothrow_move_assignable_v<Batch>);
 static_assert(sizeof(Batch) <= 128);
 
 using Events = std::vector<std::string>;
 
-/// Memory that writes down what becomes of it.
+/// Memory that records its allocations and releases.
 class RecordedMemory final : public HostMemory {
 public:
   explicit RecordedMemory(Events &events) : events(events) {}
@@ -27,7 +27,7 @@ public:
     events.push_back("released");
     memory.release(buffer);
   }
-  /// Stays readable when the last owner has gone, so that a late release is seen.
+  /// Stays readable after the last owner is gone, so that a late release is seen.
   std::shared_ptr<HostMemory> share() {
     return {this, [this](HostMemory *) { events.push_back("gone"); }};
   }

@@ -1,4 +1,4 @@
-// Writes .npy and .npz files, sound ones and others.
+// Writes .npy and .npz files, valid and invalid ones.
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <cstdlib>

@@ -9,7 +9,7 @@
 
 namespace gradc::runtime::test {
 
-/// A folder that is removed with all in it.
+/// A folder that is removed with its content.
 class TemporaryFolder {
 public:
   TemporaryFolder();
@@ -40,7 +40,7 @@ Bytes zip(const std::vector<Member> &members);
 /// labels i64 (row mod 10).
 std::vector<Member> digits(int64_t rows);
 
-/// Demands for them as the model takes them: images f32 (fed to x), labels i64 of 10 classes.
+/// Demands of the model for them: images f32 (fed to x), labels i64 of 10 classes.
 std::vector<Demand> digitsDemands();
 
 /// Builds the data set of a `data` block over digits.npz in the folder.
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const Dataset>> build(std::string_view data, const DataCo
 /// The message of a data set that cannot be built.
 std::string buildError(std::string_view data, const DataContext &context);
 
-/// The labels-free identity of a batch: its rows' first pixels, and where it ends.
+/// The identity of a batch without labels: its rows' first pixels, and the position after it.
 std::vector<float> firstPixels(const Batch &batch);
 
 } // namespace gradc::runtime::test

@@ -1,4 +1,4 @@
-// idx files: every type, with gzip and without, and an answer for each that cannot be read.
+// idx files: each type, with and without gzip, and an error for each invalid file.
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ TEST_F(IdxTest, EveryTypeWithGzipAndWithout) {
   auto f64 = someValues<double>();
   expect(idx(0x0E, {3, 2}, f64), f64);
 
-  // Two compressed pieces, one after the other, are one file.
+  // Two compressed members in sequence are one file.
   Bytes whole = idx(0x08, {3, 2}, u8), first(whole.begin(), whole.begin() + 7),
         second(whole.begin() + 7, whole.end());
   Bytes pieces = gzip(first), rest = gzip(second);
@@ -140,7 +140,7 @@ TEST_F(IdxTest, Errors) {
             "the data set is empty: '" + (folder / "x.idx") + "' has no rows");
 }
 
-/// Whatever the bytes are, the answer is an array or an error.
+/// For any bytes, the result is an array or an error.
 TEST_F(IdxTest, AnyBytesAreAnArrayOrAnError) {
   Bytes good = idx(0x0B, {3, 2}, someValues<int16_t>());
   std::mt19937 random(7);

@@ -8,7 +8,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-/// All that a caller sees of a batch.
+/// Everything that a caller sees of a batch.
 struct Seen {
   std::vector<float> pixels;
   std::vector<int64_t> labels;
@@ -105,7 +105,7 @@ TEST_F(IteratorTest, RestoreAtEveryPositionGivesTheSameBatches) {
       take(*iterator, *set, begin);
       Position saved = iterator->position();
       auto resumed = set->iterate();
-      take(*resumed, *set, begin % 4); // from wherever it stands
+      take(*resumed, *set, begin % 4); // from any position
       ASSERT_TRUE(resumed->restore(saved).ok());
       EXPECT_EQ(resumed->position(), saved);
       auto rest = take(*resumed, *set, 12 - begin);

@@ -1,4 +1,4 @@
-// Models behind batch: run on many threads at once, on states and kernels of one session.
+// Models after batch: run on many threads at once, on states and kernels of one session.
 #include "test/unit/runtime/TestModel.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
@@ -23,7 +23,7 @@ protected:
     context.seed = 3;
     context.tailAllowed = false;
     auto host = session->onHost();
-    EXPECT_EQ(*host, session.get()); // it is there already
+    EXPECT_EQ(*host, session.get()); // it exists already
     context.models = *host;
   }
 
@@ -34,7 +34,7 @@ protected:
            std::string(entry) + "\" } } prefetch { depth: 3 } " + std::string(more);
   }
 
-  /// The values of so many batches.
+  /// The values of the given number of batches.
   std::vector<float> take(std::string_view data, int batches) {
     JobText job(data);
     auto set = makeDataset(job.root(), context);

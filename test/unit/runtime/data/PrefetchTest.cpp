@@ -12,7 +12,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-/// Numbers from 0 in one field; tells when rows are asked for.
+/// Numbers from 0 in one field; records when rows are requested.
 class Watched final : public Table {
 public:
   std::span<const Field> fields() const override { return {&field, 1}; }
@@ -34,7 +34,7 @@ public:
   }
   std::string origin() const override { return "'watched'"; }
 
-  /// Waits until that many rows have been asked for in all; false: nobody did for a minute.
+  /// Waits until that many rows have been requested in all; false: none was for a minute.
   bool waitFor(int64_t rows) const {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, std::chrono::minutes(1), [&] { return asked >= rows; });
@@ -62,7 +62,7 @@ TEST_P(PrefetchTest, MakesBatchesWhileTheCallerIsBusy) {
   Batch batch = (*set)->allocate();
   for (int64_t step = 0; step < 12; ++step) {
     ASSERT_TRUE(iterator->next(batch).ok());
-    // The caller makes nothing here, so that whoever is seen to ask is beside it.
+    // The caller makes nothing here, so requests come from other threads.
     ASSERT_TRUE(table->waitFor((step + 1 + depth) * size)) << "step " << step;
     int64_t first;
     std::memcpy(&first, batch.field(0), sizeof first);
@@ -70,7 +70,7 @@ TEST_P(PrefetchTest, MakesBatchesWhileTheCallerIsBusy) {
   }
 }
 
-// Deeper ones hand batches over in groups: while one is used up, fewer are ahead.
+// Deeper rings hand batches over in groups: while a group is used up, fewer are ahead.
 INSTANTIATE_TEST_SUITE_P(Depths, PrefetchTest, testing::Values(1, 2, 3));
 
 } // namespace

@@ -1,4 +1,4 @@
-// Writes what TensorFlow writes.
+// Writes files as TensorFlow does.
 #include "test/unit/runtime/data/Records.h"
 
 #include "runtime/data/source/Crc32c.h"

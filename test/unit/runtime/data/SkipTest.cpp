@@ -1,4 +1,4 @@
-// Rows that cannot be read, and what on_error makes of them; the budget of batches.
+// Rows that cannot be read, and the effect of on_error on them; the budget of batches.
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include "runtime/base/Text.h"
@@ -40,7 +40,7 @@ private:
   std::set<int64_t> bad;
 };
 
-/// An epoch of all rows, and later ones that have the bad rows again and again.
+/// An epoch of all rows, and later ones that contain the bad rows again.
 class Worsening final : public Flawed {
 public:
   Worsening() : Flawed(7, {4, 5, 6}) {}

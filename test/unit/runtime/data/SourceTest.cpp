@@ -1,4 +1,4 @@
-// Sources: npz and npy files of every kind, and an answer for each that cannot be read.
+// Sources: npz and npy files of every kind, and an error for each invalid one.
 #include "runtime/base/Text.h"
 #include "runtime/data/source/NpyHeader.h"
 #include "runtime/data/source/ZipArchive.h"
@@ -23,7 +23,7 @@ protected:
   }
   std::string path() const { return folder / "digits.npz"; }
 
-  /// Every field of every row of an epoch, against what digits() holds.
+  /// Every field of every row of an epoch, against the content of digits().
   void expectDigits(std::string_view data, int64_t rows) {
     auto dataset = build(data, context);
     ASSERT_TRUE(dataset.ok()) << dataset.status().message();
@@ -86,12 +86,12 @@ TEST_F(SourceTest, NpyFiles) {
                9);
 }
 
-/// Bytes of mapped files that this process has in memory.
+/// Bytes of mapped files that this process holds in memory.
 size_t residentFileBytes() {
   std::ifstream status("/proc/self/status");
   size_t bytes = 0;
   for (std::string line; std::getline(status, line);)
-    for (std::string_view kind : {"RssFile:", "RssShmem:"}) // the second where they lie on a tmpfs
+    for (std::string_view kind : {"RssFile:", "RssShmem:"}) // the second if they lie on a tmpfs
       if (line.starts_with(kind))
         bytes += std::stoull(line.substr(kind.size())) * 1024;
   return bytes;

@@ -1,4 +1,4 @@
-// Stages that change the order, filter, cache, files in turn, tokens, and the map kinds.
+// Stages that change the order, filter, cache, interleave files and tokens, and the map kinds.
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ TEST_F(StageTest, TakeAndSkip) {
   EXPECT_EQ(order(spec("skip { rows: 50 }")), sequence(50, 60));
   EXPECT_EQ(order(spec("skip { rows: 10 } take { rows: 5 }")), sequence(10, 15));
   EXPECT_EQ(order(spec("take { rows: 100 }")), sequence(0, 60));
-  // In front of shuffle the rows are always the same ones, behind it others each epoch.
+  // Before shuffle the rows are the same in each epoch, after it they differ.
   Numbers before = order(spec("take { rows: 9 } shuffle { }"), 2),
           behind = order(spec("shuffle { } take { rows: 9 }"), 2);
   std::sort(before.begin(), before.end());
@@ -99,7 +99,7 @@ TEST_F(StageTest, TakeAndSkip) {
 TEST_F(StageTest, RepeatVisitsAllRowsInEachPass) {
   Numbers twice = order(spec("shuffle { } repeat { times: 2 }"));
   Numbers epochs = order(spec("shuffle { }"), 2);
-  EXPECT_EQ(twice, epochs); // a pass is an epoch of what stands before
+  EXPECT_EQ(twice, epochs); // a pass is an epoch of the stages before it
   EXPECT_EQ(error("repeat { times: 0 }"), "repeat { times } is 0, expected 1 or more");
 }
 
@@ -128,7 +128,7 @@ TEST_F(StageTest, FilterKeepsRowsByAField) {
     EXPECT_TRUE(row % 10 == 3 || row % 10 == 4);
   EXPECT_EQ(order(spec("filter { field: \"labels\" only: 1 only: 2 except: 2 } take { rows: 2 }")),
             (Numbers{1, 11}));
-  // It may read what the model does not take.
+  // It may read fields that the model does not take.
   context.demands.pop_back();
   EXPECT_EQ(order(spec("filter { field: \"labels\" only: 9 } take { rows: 2 }")), (Numbers{9, 19}));
   EXPECT_EQ(error("filter { field: \"labels\" least: 10 }"),

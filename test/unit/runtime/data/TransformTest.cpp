@@ -95,7 +95,7 @@ TEST_F(TransformTest, ShuffleBufferReachesOnlySoFarAhead) {
 }
 
 TEST_F(TransformTest, ShuffleIsUniform) {
-  // Where row 0 goes over many epochs: each of 60 places 20 times in 1200, give or take.
+  // The places of row 0 over many epochs: about 20 times at each of 60 places in 1200 epochs.
   std::vector<int> places(60);
   auto numbers = order("", "shuffle { }", 1200);
   for (size_t i = 0; i < numbers.size(); ++i)

@@ -21,7 +21,7 @@ TEST(WorkShare, OwnersTakeFromTheFrontOthersFromTheBack) {
   ASSERT_TRUE(last);
   EXPECT_EQ(last->begin, 25u);
   EXPECT_EQ(last->end, 30u);
-  // Not less than is worth a call, and never more than there is.
+  // At least as many units as are worth a call, and never more than exist.
   auto least = share.takeFront(4);
   ASSERT_TRUE(least);
   EXPECT_EQ(least->end - least->begin, 4u);
@@ -46,7 +46,7 @@ TEST(WorkShare, EveryUnitIsTakenOnce) {
         for (uint32_t i = range.begin; i < range.end; ++i)
           ++taken[i];
       };
-      // The first one has nothing of its own to do.
+      // The first thread has no share of its own.
       while (auto range = self ? shares[self].takeFront(3) : std::nullopt)
         count(*range);
       for (uint32_t other = 0; other < threads; ++other)

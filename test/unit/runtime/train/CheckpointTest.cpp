@@ -1,4 +1,4 @@
-// Checkpoints: what they hold, and that damage, full disks and kills are noticed or survived.
+// Checkpoints: their content, and that damage, full disks and kills are noticed or survived.
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -31,7 +31,7 @@ protected:
     auto opened = Checkpoint::open(path);
     return opened ? "opened" : opened.status().message();
   }
-  /// Replaces the checksum by that of what the file now holds.
+  /// Replaces the checksum by that of the file's present content.
   void reseal(Bytes &bytes) {
     uint64_t value = gradc_hash(bytes.data(), bytes.size() - 8);
     std::memcpy(bytes.data() + bytes.size() - 8, &value, 8);
@@ -110,7 +110,7 @@ TEST_F(CheckpointTest, Errors) {
   writeFile(path, newer);
   EXPECT_EQ(openError(), who + "has version 9, expected 2");
 
-  Bytes hostile = whole; // a checksum can be made for anything
+  Bytes hostile = whole; // anyone can compute a checksum
   uint32_t states = 1000;
   std::memcpy(hostile.data() + 12, &states, sizeof states);
   reseal(hostile);
@@ -120,7 +120,7 @@ TEST_F(CheckpointTest, Errors) {
 
 TEST_F(CheckpointTest, OfAnotherModel) {
   write();
-  make({.weight = "v"}); // the hash claims that it fits
+  make({.weight = "v"}); // the hash claims that it matches
   session = std::move(*Session::create(artifact, {1, ""}));
   auto checkpoint = Checkpoint::open(path);
   ASSERT_TRUE(checkpoint.ok());
@@ -148,7 +148,7 @@ TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
   EXPECT_EQ(testing::internal::GetCapturedStderr().find(
                 "warning: the checkpoint was trained on level x86-64-v9, this run is on x86-64-v3: "
                 "results may differ in their last bits\n"),
-            0u); // about input something may follow
+            0u); // lines about input may follow
 }
 
 TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
@@ -161,7 +161,7 @@ TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
       start({"--quiet", "--threads=1", "--steps=6", "--checkpoint", run, "--resume"}, [&] {
         if (!freopen(errors.c_str(), "w", stderr))
           _exit(99);
-        rlimit limit = {1 << 19, 1 << 19}; // bytes a file: half a checkpoint
+        rlimit limit = {1 << 19, 1 << 19}; // bytes per file: half a checkpoint
         setrlimit(RLIMIT_FSIZE, &limit);
       });
   EXPECT_EQ(wait(process), 1);
@@ -177,7 +177,7 @@ TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
 }
 
 TEST_F(CheckpointTest, AFullDiskIsSaidWithTheCheckpointThatIsLeft) {
-  // The second checkpoint cannot be written: a folder stands in its way.
+  // The second checkpoint cannot be written: a folder has its name.
   make({.job = digitsJob + std::string(" checkpoint { every_steps: 2 }")});
   TrainOptions options;
   options.checkpoint = folder / "run";
@@ -202,7 +202,7 @@ TEST_F(CheckpointTest, AKillAtAnyMomentLeavesWholeCheckpoints) {
     if (!checkpoints.steps().empty())
       arguments.push_back("--resume");
     pid_t process = start(arguments);
-    if (round % 2) // else wherever it is by then, on a slow machine before its first step
+    if (round % 2) // otherwise at any point, on a slow machine before its first step
       waitForCheckpoint(run, newest);
     usleep(2000 + random() % 12000);
     kill(process, SIGKILL);
@@ -220,7 +220,7 @@ TEST_F(CheckpointTest, AKillAtAnyMomentLeavesWholeCheckpoints) {
   }
   EXPECT_GT(newest, 0);
 
-  // And after all those kills the bits are those of one run.
+  // After all those kills, the bits equal those of a single run.
   TrainOptions options;
   options.steps = newest + 5;
   options.checkpoint = run;

@@ -161,7 +161,7 @@ protected:
 
 TEST_F(ProgressTest, PlainLinesAreRare) {
   Progress progress(descriptor, false, 19560, 32);
-  // A step so late that it has a line: from there on time is the test's own.
+  // A step so late that it has a line: from here on, the test controls the time.
   auto now = Progress::Clock::now() + std::chrono::hours(1);
   progress.step(report(0), now);
   for (int step = 1; step <= 5000; ++step)
@@ -200,7 +200,7 @@ TEST(ProgressTerminalTest, OneLineIsRewritten) {
   report.milliseconds = 1;
   progress.step(report, Progress::Clock::now() + std::chrono::seconds(1));
   progress.print("done");
-  // The terminal hands its bytes over when it likes, in one piece or in several.
+  // The terminal may hand its bytes over in one piece or in several.
   std::string seen;
   for (pollfd ready = {master, POLLIN, 0};
        !seen.ends_with("done\r\n") && poll(&ready, 1, 5000) > 0;) {

@@ -1,4 +1,4 @@
-// Checkpoints in their folder, and going on from them.
+// Checkpoints in their folder, and resuming from them.
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/train/Checkpoint.h"
@@ -158,14 +158,14 @@ TEST_F(ResumeTest, ANewTrainingDoesNotReplaceAnEarlierOnesCheckpoints) {
   EXPECT_EQ(run.steps(), before);
   EXPECT_FALSE(exists(again.log));
 
-  // Nor does one that goes on from a checkpoint elsewhere.
+  // Nor does one that resumes from a checkpoint elsewhere.
   options.checkpoint = folder / "other";
   options.resume = run.file(8);
   ASSERT_TRUE(train(options).ok());
   again.resume = CheckpointFolder(options.checkpoint).file(10);
   EXPECT_EQ(train(again).status().message(), refused);
 
-  // From an older one of the folder it does, for that is what was asked.
+  // It does from an older checkpoint of the folder, since that was requested.
   options.checkpoint = folder / "run";
   options.steps = 9;
   ASSERT_TRUE(train(options).ok());

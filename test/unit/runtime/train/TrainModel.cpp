@@ -189,7 +189,7 @@ pid_t TrainTest::start(std::vector<std::string> arguments, const std::function<v
   pid_t process = fork();
   if (process)
     return process;
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // or it would train on where the test is killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // otherwise it would continue to train after the test is killed
   if (prepare)
     prepare();
   int code = main(std::move(arguments));

@@ -15,7 +15,7 @@ struct TrainModelOptions {
   uint64_t modelHash = 42;
   bool tails = true; ///< entries for smaller last batches
   bool carriesModel = true;
-  int64_t ballast = 0; ///< elements of a second state, which makes checkpoints big
+  int64_t ballast = 0; ///< elements of a second state, which makes checkpoints large
   std::vector<std::string> levels = {"x86-64-v3"};
 };
 
@@ -46,12 +46,12 @@ protected:
   Result<TrainSummary> train(TrainOptions options = {});
   /// trainerMain with these arguments, in this process.
   int main(std::vector<std::string> arguments);
-  /// In a process of its own, which `prepare` may limit; returns its number.
+  /// In a process of its own, which `prepare` may limit; returns its id.
   pid_t start(std::vector<std::string> arguments, const std::function<void()> &prepare = {});
-  /// The exit code, or 1000 + the signal that ended it.
+  /// The exit code, or 1000 + the number of the signal that ended it.
   static int wait(pid_t process);
-  /// Until `run` holds a checkpoint of a later step than `step`. However slow the machine is, it
-  /// comes: only a minute without one is a failure.
+  /// Waits until `run` holds a checkpoint of a later step than `step`. On a slow machine that may
+  /// take long: only a minute without a checkpoint is a failure.
   static void waitForCheckpoint(const std::string &run, int64_t step = 0);
 
   std::shared_ptr<const Artifact> artifact;

@@ -1,4 +1,4 @@
-// Whole trainings: length, evaluation, log, export, and what stops them.
+// Whole trainings: length, evaluation, log, export, and reasons to stop.
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/base/Text.h"
@@ -25,7 +25,7 @@ TEST_F(TrainerTest, TrainsWholeEpochsWithTheirSmallerLastBatch) {
   ASSERT_TRUE(summary.ok()) << summary.status().message();
   EXPECT_EQ(summary->steps, 24); // 4 epochs of five batches of 8 and one of 3
   ASSERT_EQ(summary->losses.size(), 24u);
-  // Shuffled small batches jump: epochs are compared.
+  // The losses of small shuffled batches vary, so epochs are compared.
   auto epochLoss = [&](ptrdiff_t epoch) {
     auto first = summary->losses.begin() + 6 * epoch;
     return std::accumulate(first, first + 6, 0.0f);
@@ -47,7 +47,7 @@ TEST_F(TrainerTest, LengthIsTheSpecsOrTheCommandLines) {
   };
   EXPECT_EQ(steps({}, {}), 24);
   EXPECT_EQ(steps(10, {}), 10);
-  EXPECT_EQ(steps(50, {}), 50); // over as many epochs as it takes
+  EXPECT_EQ(steps(50, {}), 50); // over as many epochs as needed
   EXPECT_EQ(steps({}, 2), 12);
   EXPECT_EQ(steps(50, 2), 12);
   EXPECT_EQ(steps(7, 2), 7);
@@ -64,7 +64,7 @@ TEST_F(TrainerTest, EvaluationIsTheMeanOverRows) {
   options.steps = 1;
   auto summary = train(options);
   ASSERT_TRUE(summary.ok());
-  // Again by hand: 17 rows in batches of 8, 8 and 1, with the weights that one step leaves.
+  // Computed again by hand: 17 rows in batches of 8, 8 and 1, with the weights after one step.
   options.exportPath = folder / "out.onnx";
   ASSERT_TRUE(train(options).ok());
   Bytes exported = readFile(options.exportPath);
@@ -84,7 +84,7 @@ TEST_F(TrainerTest, EvaluationIsTheMeanOverRows) {
 
 TEST_F(TrainerTest, Log) {
   std::string job = digitsJob;
-  job.erase(job.find("prefetch { }"), 12); // or threads might come, and lines about them
+  job.erase(job.find("prefetch { }"), 12); // else threads might be added, with lines about them
   make({.job = job});
   TrainOptions options;
   options.epochs = 2;
@@ -93,7 +93,7 @@ TEST_F(TrainerTest, Log) {
   auto summary = train(options);
   ASSERT_TRUE(summary.ok());
   auto lines = linesOf(options.log);
-  // On a slow machine more is said about input than at the end.
+  // A slow machine prints more about the input than the last line.
   auto is = [](std::string_view event) {
     return [start = text("{\"event\":\"", event, '"')](const std::string &line) {
       return line.starts_with(start);
@@ -162,7 +162,7 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
   printed = testing::internal::GetCapturedStdout();
   EXPECT_NE(printed.find("epoch 2  step 12  evaluation: "), printed.npos) << printed;
 
-  // Nothing is left to do: no "trained", and no speed of nothing.
+  // No work is left: no "trained", and no speed.
   testing::internal::CaptureStdout();
   EXPECT_EQ(main({"--threads=1", "--steps=9", "--checkpoint", run, "--resume"}), 0);
   printed = testing::internal::GetCapturedStdout();
@@ -186,7 +186,7 @@ TEST_F(TrainerTest, ExportPatchesTheModel) {
   std::memcpy(&first, bytes.data() + 7, sizeof first);
   EXPECT_NE(first, 0.1f);
 
-  // Where nothing can be written is said before the first step, not after the last.
+  // An unwritable file is reported before the first step, not after the last.
   options.exportPath = folder / "absent/trained.onnx";
   options.onStep = [](const StepReport &) {
     ADD_FAILURE() << "trained before the path was tried";
@@ -276,7 +276,7 @@ TEST_F(TrainerTest, FieldsInMemoryTakeTheFilesPlace) {
   options.steps = 9;
   auto fromFiles = train(options);
   ASSERT_TRUE(fromFiles.ok()) << fromFiles.status().message();
-  // What digits.npz holds, of which the job selects the same rows.
+  // The content of digits.npz, of which the job selects the same rows.
   std::vector<uint8_t> images(60 * 4);
   std::iota(images.begin(), images.end(), uint8_t(0));
   std::vector<int64_t> labels(60);

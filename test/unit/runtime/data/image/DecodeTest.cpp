@@ -1,4 +1,4 @@
-// Decoded pictures against Pillow's, and files that are damaged.
+// Decoded pictures against Pillow's, and damaged files.
 #include "runtime/data/image/Decode.h"
 
 #include "test/unit/runtime/data/image/References.h"
@@ -110,7 +110,7 @@ TEST(DecodeTest, RefusesOtherChannels) {
 TEST(DecodeTest, TruncatedAnywhereIsAnError) {
   for (const std::string &name : References::get().names("file-")) {
     File whole = file(name);
-    // The last bytes only say that the file ends.
+    // The last bytes only mark the end of the file.
     size_t needed = whole.size() - (name.starts_with("jpeg") ? 2 : 12);
     for (size_t length = 0; length < needed; length += 1 + length / 16) {
       Picture picture;

@@ -1,4 +1,4 @@
-// The stored pictures and what other libraries make of them.
+// The stored pictures and other libraries' results for them.
 #ifndef TEST_UNIT_RUNTIME_DATA_IMAGE_REFERENCES_H
 #define TEST_UNIT_RUNTIME_DATA_IMAGE_REFERENCES_H
 
@@ -16,7 +16,7 @@ class References {
 public:
   static const References &get();
 
-  /// The names that begin so, without that.
+  /// The names with this prefix, without it.
   std::vector<std::string> names(const std::string &prefix) const;
   std::span<const std::byte> bytes(const std::string &name) const;
   /// An array [H, W, C] or [H, W].
