@@ -1,4 +1,4 @@
-// Prepares batches, runs steps without and then with a profile, and holds them against the peaks.
+// Prepares batches, runs steps without and then with a profile, and compares them with the peaks.
 #include "tools/gradc/Bench.h"
 
 #include "runtime/base/Text.h"
@@ -15,7 +15,7 @@ namespace gradc {
 using namespace runtime;
 namespace {
 
-/// A line of /proc/self/status in bytes; 0: not there.
+/// A line of /proc/self/status in bytes; 0: not found.
 int64_t statusBytes(llvm::StringRef key) {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {
@@ -27,7 +27,7 @@ int64_t statusBytes(llvm::StringRef key) {
   return 0;
 }
 
-/// Memory of the process that was not there when this was made, at its peak.
+/// Peak memory of the process beyond what it used when this was made.
 class MemoryPeak {
 public:
   MemoryPeak() {
@@ -43,13 +43,13 @@ private:
 
 double seconds(int64_t nanoseconds) { return double(nanoseconds) * 1e-9; }
 
-/// The value below which `share` of the values lie; sorts them.
+/// The value below which a fraction `share` of the values lies; sorts them.
 double quantile(std::vector<double> &values, double share) {
   std::sort(values.begin(), values.end());
   return values[size_t(share * double(values.size() - 1) + 0.5)];
 }
 
-/// The arguments of an entry, ready to run again and again.
+/// The arguments of an entry, ready to run repeatedly.
 class Workload {
 public:
   static Result<std::unique_ptr<Workload>> make(mlir::MLIRContext &context, Session &session,
@@ -88,7 +88,7 @@ private:
   std::string origin = "random inputs";
   std::vector<std::unique_ptr<void, Free>> memory;
   std::vector<Batch> data_;
-  std::vector<std::vector<const void *>> batches; ///< one pointer an input each
+  std::vector<std::vector<const void *>> batches; ///< one pointer per input
   std::vector<void *> outputs;
   int64_t bytesOfInputs = 0;
   size_t next = 0;
@@ -101,7 +101,7 @@ Status Workload::chooseEntry() {
   return Status::invalid("the artifact has neither an entry 'train' nor 'forward'");
 }
 
-/// Random values for every input, and the given ones.
+/// Random values for all inputs except the given ones.
 Status Workload::fillInputs(mlir::MLIRContext &context, const NamedTensors &given) {
   const Artifact &artifact = session.artifact();
   std::vector<Port> inputs;
@@ -128,7 +128,7 @@ Status Workload::fillInputs(mlir::MLIRContext &context, const NamedTensors &give
   return {};
 }
 
-/// The first batches of the job's data in place of random ones.
+/// The first batches of the job's data instead of random ones.
 Status Workload::takeData() {
   constexpr size_t most = 16;
   auto job = Job::read(session.artifact(), {});
@@ -190,14 +190,14 @@ private:
   Session &session;
   Workload &workload;
   const BenchOptions &options;
-  std::vector<std::vector<double>> launchSeconds; ///< by launch, one value a step
+  std::vector<std::vector<double>> launchSeconds; ///< by launch, one value per step
   int64_t runs = 0;
 };
 
-/// Runs steps for a while, at least a few, and tells when each began and ended.
+/// Runs steps for a while, at least a few, and records when each began and ended.
 template <typename After> Status Bench::repeat(double time, After &&after) {
   constexpr int least = 5;
-  // Training goes on only so far that its numbers stay ordinary ones.
+  // Training continues only as long as its numbers stay ordinary.
   constexpr int64_t resetEvery = 64;
   int64_t start = Trace::now();
   for (int i = 0; i < least || seconds(Trace::now() - start) < time; ++i) {
@@ -216,7 +216,7 @@ template <typename After> Status Bench::repeat(double time, After &&after) {
 }
 
 Status Bench::run(BenchResult &result) {
-  // 1. Warm caches and clocks; then the steps as they are.
+  // 1. Warm caches and clocks; then the steps without a profile.
   if (Status s = repeat(options.seconds / 10, [](int64_t, int64_t) {}); !s.ok())
     return s;
   std::vector<double> steps;
@@ -304,7 +304,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   result.create = seconds(created - opened);
   result.first = seconds(Trace::now() - prepared);
 
-  // 2. What it is.
+  // 2. Facts about the model.
   const gradc_artifact_entry &entry = (*workload)->entry();
   result.entry = (*artifact)->string(entry.name);
   result.level = (*artifact)->string((*session)->level().name);
@@ -315,7 +315,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
        (*artifact)->elements<gradc_artifact_buffer>((*session)->level().buffers))
     result.stateBytes += int64_t(buffer.bytes);
 
-  // 3. Steps and kernels, and the roof over them.
+  // 3. Steps and kernels, and their roofline.
   if (Status ran = Bench(**session, **workload, options).run(result); !ran.ok())
     return ran;
   result.peakBytes = memory.bytes();

@@ -9,7 +9,7 @@
 namespace gradc {
 
 struct BenchOptions {
-  int threads = 0; ///< 0: one a CPU
+  int threads = 0; ///< 0: one per CPU
   double seconds = 2;
   std::string trace; ///< of the first profiled steps; "": none
   NamedTensors inputs;
@@ -20,23 +20,23 @@ struct KernelTime {
   double seconds = 0; ///< of one launch, median
   uint64_t flops = 0, bytes = 0;
   int threads = 1; ///< that share it
-  double roof = 0; ///< share of what the machine could do at most
+  double roof = 0; ///< fraction of the machine's limit
 };
 
 struct BenchResult {
   std::string entry, level, data;
   int threads = 1;
   int64_t batch = 0, steps = 0;
-  double median = 0, p10 = 0, p90 = 0;    ///< seconds a step, without its input pipeline
+  double median = 0, p10 = 0, p90 = 0;    ///< seconds per step, without its input pipeline
   double open = 0, create = 0, first = 0; ///< seconds: artifact, session, first step
-  int64_t peakBytes = 0;                  ///< of memory, beyond what was there before
+  int64_t peakBytes = 0;                  ///< of memory, beyond what was used before
   int64_t arenaBytes = 0, stateBytes = 0;
   std::vector<KernelTime> kernels; ///< longest first
   Peaks peaks;
 };
 
-/// `open` gives the artifact, which is part of the start-up. Measures the training step where there
-/// is a job, on its data, or on random inputs where that is not there; else the forward pass.
+/// `open` returns the artifact, as part of the start-up. Measures the training step if there is a
+/// job, on its data, or on random inputs if the data is missing; else the forward pass.
 runtime::Result<BenchResult>
 measure(mlir::MLIRContext &context,
         std::function<runtime::Result<std::shared_ptr<runtime::Artifact>>()> open,

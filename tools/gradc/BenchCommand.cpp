@@ -1,5 +1,5 @@
-// gradc bench: how long a step takes, where its time goes, and how far each kernel is from the
-// roof.
+// gradc bench: the time of a step, its distribution over kernels, and each kernel's distance from
+// the roofline.
 #include "tools/gradc/Bench.h"
 #include "tools/gradc/BenchInput.h"
 #include "tools/gradc/Command.h"
@@ -203,7 +203,7 @@ int bench(Settings &settings) {
   return exitCode(Code::ok);
 }
 
-/// Refuses what is not a number of at least `least` and at most `most`.
+/// Refuses all but numbers from `least` to `most`.
 auto between(double least, double most) {
   return [=](const std::string &text) -> std::string {
     double value;

@@ -37,7 +37,7 @@ Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, dou
   context.seed = job->seed;
   context.state = job->dataState;
 
-  // What map models compute is code and weights, which a session has.
+  // Map models need code and weights, which a session has.
   std::unique_ptr<Session> session;
   if (hasModels(job->data)) {
     auto made = Session::create(std::move(given), {1, ""});

@@ -9,14 +9,14 @@ namespace gradc {
 
 struct InputBenchResult {
   int64_t batch = 0, rows = 0, skipped = 0;
-  double open = 0;      ///< seconds until the data set was there
-  double firstRate = 0; ///< rows a second in the first epoch, or what of it there was time for
-  double laterRate = 0; ///< behind it; 0: there was no time
+  double open = 0;      ///< seconds until the data set was ready
+  double firstRate = 0; ///< rows per second in the first epoch, or the part of it within the time
+  double laterRate = 0; ///< in later epochs; 0: the time was over
   runtime::InputReport report;
 };
 
-/// Takes the batches of the training data for about so many seconds, one epoch after the other, and
-/// does nothing with them.
+/// Takes the batches of the training data for about this number of seconds, over any number of
+/// epochs, and ignores them.
 runtime::Result<InputBenchResult> measureInput(std::shared_ptr<const runtime::Artifact> artifact,
                                                double seconds);
 

@@ -1,4 +1,4 @@
-// gradc check: what is unsupported, which gradients are missing, what trains and why.
+// gradc check: unsupported ops, missing gradients, and which states train and why.
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 

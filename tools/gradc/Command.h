@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// Adds a subcommand; when it is chosen, `run` is set to what it does.
+/// Adds a subcommand; if it is chosen, `run` is set to its action.
 using Runner = std::function<int()>;
 void addBench(CLI::App &app, Runner &run);
 void addCheck(CLI::App &app, Runner &run);
@@ -18,7 +18,7 @@ void addInspect(CLI::App &app, Runner &run);
 void addPlan(CLI::App &app, Runner &run);
 void addRun(CLI::App &app, Runner &run);
 void addVerify(CLI::App &app, Runner &run);
-/// `gradc train` hands its arguments to the trainer, which has a command line of its own.
+/// `gradc train` passes its arguments to the trainer, which has a command line of its own.
 int runTrain(int argc, char **argv);
 
 } // namespace gradc

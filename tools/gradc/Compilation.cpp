@@ -1,4 +1,4 @@
-// Reads the options that compilations share, and runs their steps.
+// Reads the options shared by all compilations, and runs their steps.
 #include "tools/gradc/Compilation.h"
 
 #include "runtime/include/gradc/artifact.h"
@@ -35,7 +35,7 @@ void CompileArguments::add(CLI::App &command, const char *what) {
   command.add_flag("--timing", options.timing, "print the time of each phase and pass");
 }
 
-/// As --target names it.
+/// The name for --target.
 static std::string targetName(const exec::Level &level) {
   return level.isCuda() ? level.name.str() : "cpu:" + level.name.str();
 }
@@ -118,7 +118,7 @@ int Compilation::compile(llvm::StringRef directory) {
   return 0;
 }
 
-/// The file's bytes; null where it cannot be read.
+/// The file's bytes; null if it cannot be read.
 static std::unique_ptr<llvm::MemoryBuffer> readBytes(llvm::StringRef path) {
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);

@@ -1,4 +1,4 @@
-// One compilation as the commands share it: its options, and its steps with their exit codes.
+// One compilation, shared by the commands: its options, and its steps with their exit codes.
 #ifndef TOOLS_GRADC_COMPILATION_H
 #define TOOLS_GRADC_COMPILATION_H
 
@@ -17,13 +17,13 @@ struct CompileArguments {
 
   /// `what`: the files that the command takes.
   void add(CLI::App &command, const char *what = "an ONNX model (.onnx) or a training spec");
-  /// Reads shapes and targets and makes the dump folder; the exit code after having told what is
-  /// wrong, or 0.
+  /// Reads shapes and targets and makes the dump folder. Returns 0, or the exit code after it has
+  /// printed the error.
   int finish();
 };
 
-/// Each step does those before it, too. It returns the exit code after having told what is wrong,
-/// or 0.
+/// Each step includes those before it. It returns 0, or the exit code after it has printed the
+/// error.
 class Compilation {
 public:
   explicit Compilation(const CompileArguments &arguments) : arguments(arguments) {}
@@ -49,7 +49,7 @@ private:
   std::optional<std::string> theArtifact;
 };
 
-/// Whether the file is an artifact or carries one.
+/// Whether the file is an artifact or contains one.
 bool isArtifact(llvm::StringRef path);
 bool isCheckpoint(llvm::StringRef path);
 

@@ -1,4 +1,4 @@
-// gradc compile: a model or spec in; an executable, library, object or text out.
+// gradc compile: from a model or spec to an executable, library, object or text.
 #include "runtime/data/image/Decode.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"

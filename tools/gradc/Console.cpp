@@ -1,4 +1,4 @@
-// Errors for a person holding an ONNX file: the node or file first, then what is wrong.
+// Errors for a person holding an ONNX file: the node or file first, then the problem.
 #include "tools/gradc/Console.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace gradc {
 
-/// "node fc1", "train.textproto:3:5"; empty when nothing is known.
+/// "node fc1", "train.textproto:3:5"; empty if neither is known.
 static std::string describe(Location location) {
   if (auto name = dyn_cast<NameLoc>(location)) {
     std::string where = describe(name.getChildLoc());

@@ -1,4 +1,4 @@
-// What the commands say to a person who reads them.
+// Messages of the commands to the person who runs them.
 #ifndef TOOLS_GRADC_CONSOLE_H
 #define TOOLS_GRADC_CONSOLE_H
 
@@ -10,7 +10,7 @@
 
 namespace gradc {
 
-// Exit codes and errors are the runtime's, in the tools as in what they compile.
+// Exit codes and errors are the runtime's, both in the tools and in compiled programs.
 using runtime::Code;
 using runtime::Result;
 using runtime::Status;
@@ -26,7 +26,7 @@ private:
   mlir::DiagnosticEngine::HandlerID handler;
 };
 
-/// "gradc: error: ..." on stderr; the code.
+/// Prints "gradc: error: ..." on stderr; returns the code.
 int fail(Code code, const llvm::Twine &message);
 int fail(const Status &status);
 int failToWrite(llvm::StringRef file, llvm::Error error);

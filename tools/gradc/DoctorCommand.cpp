@@ -1,4 +1,4 @@
-// gradc doctor: what this machine offers, what is missing, and how to get it.
+// gradc doctor: the machine's capabilities, what is missing, and how to get it.
 #include "compiler/codegen/cuda/Ptxas.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/data/image/Decode.h"
@@ -20,7 +20,7 @@ namespace gradc {
 using namespace runtime;
 namespace {
 
-/// What stands behind a key in a file of /proc; "unknown" where it does not.
+/// The value of a key in a file of /proc; "unknown" if it is not found.
 std::string readKey(const char *path, llvm::StringRef key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -44,7 +44,7 @@ struct Library {
   const char *name, *file, *what, *howToGet;
 };
 
-/// What a GPU and clusters need at run time; none of it is needed to train on CPUs.
+/// Needed at run time for GPUs and clusters only, not for training on CPUs.
 constexpr Library libraries[] = {
     {"CUDA driver", "libcuda.so.1", "runs kernels on an NVIDIA GPU",
      "comes with NVIDIA's driver: apt-get install nvidia-driver, or the vendor's installer"},
@@ -60,7 +60,7 @@ void printLibrary(const Library &library) {
     dlclose(handle);
 }
 
-/// A library of CUDA's whose calls an artifact may have: its version and the one that is needed.
+/// A CUDA library that an artifact may call: its version and the required one.
 void printCudaLibrary(runtime::cuda::Library &&library, const char *howToGet) {
   Status opened = library.open();
   std::string found =
@@ -71,7 +71,7 @@ void printCudaLibrary(runtime::cuda::Library &&library, const char *howToGet) {
   fmt::print("  {:12} {}\n", library.name(), found);
 }
 
-/// Whether everything that compiling and training on this machine needs is there.
+/// Whether this machine has everything for compiling and training.
 int doctor() {
   auto device = createHostDevice(1);
   if (!device)
@@ -126,7 +126,7 @@ int doctor() {
       runtime::cuda::Cudnn(),
       "it is a package beside the CUDA toolkit: developer.nvidia.com/cudnn-downloads; where it "
       "is elsewhere, GRADC_LIBCUDNN names its file");
-  std::fflush(stdout); // what is wrong comes last
+  std::fflush(stdout); // the problem comes last
   if (!problem.empty())
     return fail(Code::error, problem);
   fmt::print("ready to compile and train on this machine's CPUs\n");

@@ -49,7 +49,7 @@ Status writeWeights(Session &session, const std::string &output) {
   return writeSafetensors(output, arrays);
 }
 
-/// The same of a checkpoint alone, which has what training changes.
+/// The same from a checkpoint alone, which holds only states that training changes.
 Status writeWeights(const Checkpoint &checkpoint, const std::string &output) {
   std::vector<NamedArray> arrays;
   for (const Checkpoint::State &state : checkpoint.states())

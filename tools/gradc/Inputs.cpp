@@ -1,4 +1,4 @@
-// Reads --input, and puts tensors in the order of an entry.
+// Reads --input, and sorts tensors in the order of an entry.
 #include "tools/gradc/Inputs.h"
 
 #include "compiler/import/onnx/OnnxModel.h"

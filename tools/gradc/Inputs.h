@@ -1,4 +1,4 @@
-// The tensors that --input names.
+// The tensors named by --input.
 #ifndef TOOLS_GRADC_INPUTS_H
 #define TOOLS_GRADC_INPUTS_H
 
@@ -9,19 +9,19 @@ namespace gradc {
 
 using NamedTensors = std::map<std::string, mlir::grad::HostTensor>;
 
-/// The option, once an input.
+/// The option, once per input.
 void addInputs(CLI::App &command, std::vector<std::string> &inputs);
 
-/// Reads NAME=FILE pairs, and leaves them in `options`: they bind symbolic dims and operands that
-/// must be known.
+/// Reads NAME=FILE pairs into `options`: they bind symbolic dims and operands that must be
+/// known.
 Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
                                 CompileOptions &options);
 
-/// Leaves out what is compiled in.
+/// Leaves out tensors that are compiled in.
 void dropBound(NamedTensors &given, const Imported &imported);
 
-/// The tensors in the order of an entry's inputs, or what does not fit them. `defaults`: null, or
-/// one for each input that is not given.
+/// The tensors in the order of an entry's inputs, or an error if one does not fit. `defaults`:
+/// null, or one for each input that is not given.
 Result<std::vector<mlir::grad::HostTensor>>
 arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
         const std::vector<mlir::grad::HostTensor> *defaults = nullptr);

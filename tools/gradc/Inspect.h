@@ -1,4 +1,4 @@
-// What `gradc inspect` shows, by kind of file.
+// The output of `gradc inspect`, by kind of file.
 #ifndef TOOLS_GRADC_INSPECT_H
 #define TOOLS_GRADC_INSPECT_H
 
@@ -14,10 +14,10 @@ struct InspectedTensor {
   int64_t bytes;
 };
 
-/// A line for each, and their number and bytes together.
+/// A line for each, and their total number and bytes.
 void printTensors(const char *title, llvm::ArrayRef<InspectedTensor> tensors);
 
-/// Print, and give the exit code.
+/// Print, and return the exit code.
 int inspectArtifact(const std::string &path);
 int inspectCheckpoint(const std::string &path);
 

@@ -1,4 +1,4 @@
-// Shows what the runtime finds in artifacts and checkpoints.
+// Shows artifacts and checkpoints as the runtime reads them.
 #include "tools/gradc/Inspect.h"
 
 #include "runtime/base/DataType.h"
@@ -44,7 +44,7 @@ void printLevel(const Artifact &artifact, const gradc_artifact_level &level) {
              bytesText(int64_t(level.image.count)));
   for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries)) {
     std::string_view name = artifact.string(entry.name);
-    if (name.find(':') != name.npos) // pack and unpack are the runtime's
+    if (name.find(':') != name.npos) // pack and unpack are internal to the runtime
       continue;
     fmt::print("  entry {}: {}{} launches, arena {}\n", name,
                entry.batch ? fmt::format("batch {}, ", entry.batch) : "", entry.launches.count,

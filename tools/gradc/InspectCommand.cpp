@@ -1,4 +1,4 @@
-// gradc inspect: what is in a file that gradc reads or writes.
+// gradc inspect: the content of a file that gradc reads or writes.
 #include "tools/gradc/Inspect.h"
 
 #include "compiler/import/data/ArrayFile.h"
@@ -75,7 +75,7 @@ int inspectArrays(const char *what, llvm::Expected<std::map<std::string, ArrayIn
     return fail(Code::error, llvm::toString(arrays.takeError()));
   std::vector<InspectedTensor> tensors;
   for (const auto &[name, info] : *arrays) {
-    int64_t bytes = 0; // numpy's dtype ends in the bytes of an element
+    int64_t bytes = 0; // numpy's dtype ends with the number of bytes per element
     llvm::StringRef(info.dtype)
         .drop_while([](char c) { return !llvm::isDigit(c); })
         .getAsInteger(10, bytes);
@@ -116,7 +116,7 @@ int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
   return exitCode(Code::ok);
 }
 
-/// By what the file begins or ends with, then by its name; what is left is read as a spec.
+/// By the beginning or end of the file, then by its name; any other file is read as a spec.
 int inspect(const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
@@ -132,7 +132,7 @@ int inspect(const std::string &path) {
     return inspectArrays(".npz archive", readNpz(path));
   if (name.ends_with(".csv"))
     return inspectTable(path);
-  // MNIST's names: train-images-idx3-ubyte, perhaps with .gz behind.
+  // MNIST's names: train-images-idx3-ubyte, possibly followed by .gz.
   if (name.contains("idx") &&
       (bytes.starts_with(llvm::StringRef("\0\0", 2)) || name.ends_with(".gz")))
     return inspectArrays(".idx array", only(readIdx(path)));

@@ -1,5 +1,5 @@
-// gradc: the command line. One file per subcommand; here the choice between them, and what is wrong
-// with the arguments.
+// gradc: the command line. One file per subcommand; this one chooses between them and reports wrong
+// arguments.
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Console.h"
 
@@ -37,7 +37,7 @@ static std::string explainRequired(const CLI::App &command) {
   return expected;
 }
 
-/// `found`: null where there is none.
+/// `found`: null if none matches.
 static std::string explainCommand(const char *found, llvm::ArrayRef<std::string> names) {
   std::string expected =
       text(llvm::join(names.drop_back(), ", "), " or ", names.back(), found ? "" : "; found none");
@@ -45,7 +45,7 @@ static std::string explainCommand(const char *found, llvm::ArrayRef<std::string>
                : text("expected a command: ", expected);
 }
 
-/// What CLI11 found, in our words.
+/// CLI11's error, in our words.
 static std::string explain(const CLI::App &command, const CLI::ParseError &error) {
   if (dynamic_cast<const CLI::ExtrasError *>(&error))
     return explainExtra(command);

@@ -1,4 +1,4 @@
-// Multiply-adds that wait for nothing, and a triad over memory: the best of several short runs.
+// Independent multiply-adds, and a triad over memory: the best of several short runs.
 #include "tools/gradc/Peaks.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ __attribute__((target("avx2,fma"))) void triad(float *__restrict a, const float 
     _mm256_store_ps(a + i, _mm256_fmadd_ps(_mm256_load_ps(c + i), factor, _mm256_load_ps(b + i)));
 }
 
-/// The seconds of the fastest of several runs in which all threads do the same work at once.
+/// Seconds of the fastest of several runs in which all threads do the same work at once.
 double fastest(int threads, const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;
   constexpr int runs = 8;
@@ -79,14 +79,14 @@ double measureFlops(bool wide, int threads) {
   volatile float sink = 0;
   double seconds = fastest(threads, [&](int) {
     float sum = wide ? multiplyAdd512(rounds) : multiplyAdd256(rounds);
-    if (sum < 0) // never, which the compiler cannot know
+    if (sum < 0) // never happens, which the compiler cannot know
       sink = sum;
   });
   return double(threads) * rounds * chains * (wide ? 16 : 8) * 2 / seconds;
 }
 
 double measureBytes(int threads, int64_t workingSet) {
-  int64_t count = workingSet / (3 * int64_t(sizeof(float)) * threads) / 32 * 32; // a thread's
+  int64_t count = workingSet / (3 * int64_t(sizeof(float)) * threads) / 32 * 32; // per thread
   int64_t passes = std::max<int64_t>(1, (int64_t(16) << 20) / workingSet);
   struct Free {
     void operator()(float *memory) const { std::free(memory); }

@@ -1,4 +1,4 @@
-// What this machine can do at most, measured now: the roof over every kernel.
+// This machine's limits, measured now: the roofline of every kernel.
 #ifndef TOOLS_GRADC_PEAKS_H
 #define TOOLS_GRADC_PEAKS_H
 
@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// Rates by the number of threads; with those in between on a line.
+/// Rates by number of threads, interpolated linearly between the measured ones.
 struct Peak {
   double one = 0, all = 0;
   int threads = 1;
@@ -17,13 +17,13 @@ struct Peak {
 };
 
 struct Peaks {
-  Peak flops;             ///< f32 multiply-adds a second, two flops each, in registers
-  Peak bytes;             ///< a second, read and written by a triad
-  int64_t triadBytes = 0; ///< over so many bytes
+  Peak flops;             ///< f32 multiply-adds per second, two flops each, in registers
+  Peak bytes;             ///< per second, read and written by a triad
+  int64_t triadBytes = 0; ///< over this number of bytes
 };
 
-/// `level`: whose instructions to use. `workingSet`: bytes that a step touches, so that a step
-/// which fits a cache is measured against the cache.
+/// `level`: whose instructions to use. `workingSet`: bytes that a step touches, so that a step that
+/// fits a cache is compared with that cache.
 Peaks measurePeaks(llvm::StringRef level, int threads, int64_t workingSet);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// gradc plan: kernels, flops, bytes, peak memory and who holds it, before anything runs.
+// gradc plan: kernels, flops, bytes, peak memory and its owners, before anything runs.
 #include "compiler/Plan.h"
 #include "compiler/codegen/cuda/Cubin.h"
 #include "compiler/codegen/cuda/Ptxas.h"
@@ -32,15 +32,15 @@ void print(const EntryPlan &entry) {
     fmt::print("  {:>10}  {:24}  {}\n", bytesText(tensor.bytes), tensor.type, tensor.node);
 }
 
-/// What a device of a level can do at most, from its maker's data sheet.
+/// The limits of a level's device, from its maker's data sheet.
 struct Roof {
   int64_t sm;
   const char *device;
-  double flops, bytes; ///< a second; f32 without tensor cores
+  double flops, bytes; ///< per second; f32 without tensor cores
 };
 constexpr Roof roofs[] = {{80, "A100 80 GB", 19.5e12, 2.0e12}, {90, "H200", 67e12, 4.8e12}};
 
-/// What ptxas made of an entry's kernels, and how fast their device could be at most.
+/// ptxas' figures for an entry's kernels, and the minimum time on their device.
 void printGpu(const EntryPlan &entry, mlir::ModuleOp module,
               const llvm::StringMap<cuda::KernelCode> &codes, const Roof &roof) {
   fmt::print("  on the GPU, floors of {}:\n", roof.device);
@@ -61,7 +61,7 @@ void printGpu(const EntryPlan &entry, mlir::ModuleOp module,
   fmt::print("  {} launches, floor {:.2f} us\n", entry.launches.size(), total);
 }
 
-/// The machine code of a CUDA level; empty where there is no ptxas to make it.
+/// The machine code of a CUDA level; empty if there is no ptxas to make it.
 llvm::StringMap<cuda::KernelCode> gpuCode(mlir::ModuleOp level) {
   CodegenOptions options;
   options.emit = EmitKind::object;
@@ -91,7 +91,8 @@ int plan(const CompileArguments &arguments) {
     auto roof = llvm::find_if(roofs, [&](const Roof &r) { return r.sm == sm; });
     auto codes = sm ? gpuCode(*level) : llvm::StringMap<cuda::KernelCode>();
     for (const EntryPlan &entry : plan.entries)
-      if (entry.name.find(':') == std::string::npos) { // pack and unpack are the runtime's
+      if (entry.name.find(':') ==
+          std::string::npos) { // pack and unpack are internal to the runtime
         print(entry);
         if (!codes.empty() && roof != std::end(roofs))
           printGpu(entry, *level, codes, *roof);

@@ -1,4 +1,4 @@
-// gradc run: one forward of a model on given inputs, compiled or through the evaluator.
+// gradc run: one forward pass of a model on given inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
 #include "tools/gradc/Command.h"
@@ -25,7 +25,7 @@ int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
   if (auto error = llvm::sys::fs::create_directories(settings.outputFolder))
     return fail(Code::error, "cannot make " + settings.outputFolder + ": " + error.message());
   for (auto [name, value] : llvm::zip(names, values)) {
-    // A name may hold what a path must not.
+    // A name may contain characters that a path must not.
     std::string file = name;
     std::replace(file.begin(), file.end(), '/', '_');
     llvm::SmallString<128> path(settings.outputFolder);

@@ -25,7 +25,7 @@ runtime::Status writeSafetensors(const std::string &path, std::span<const NamedA
     offset += array.bytes.size();
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' '); // so that the data is aligned
+  text.append((8 - text.size() % 8) % 8, ' '); // for the alignment of the data
   char size[8];
   for (int i = 0; i < 8; ++i)
     size[i] = char(uint64_t(text.size()) >> 8 * i);

@@ -19,10 +19,10 @@ struct NamedArray {
   std::span<const std::byte> bytes;
 };
 
-/// Whole or not at all.
+/// Atomic: the file is whole or absent.
 runtime::Status writeSafetensors(const std::string &path, std::span<const NamedArray> arrays);
 
-/// What a header lists.
+/// The entries of a header.
 struct SafetensorsEntry {
   std::string name, dtype; ///< the format's own: "F32"
   std::vector<int64_t> shape;

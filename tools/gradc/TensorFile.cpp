@@ -16,7 +16,7 @@ using mlir::grad::HostTensor;
 
 namespace gradc {
 
-/// NumPy's code for an element type; bf16 has none and is stored as its bits.
+/// NumPy's code for an element type; bf16 has none and is stored as raw bits.
 static std::string descr(Type t) {
   unsigned bytes = grad::elementBytes(t);
   if (t.isInteger(1))

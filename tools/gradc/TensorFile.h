@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// By its ending: .pb is a TensorProto, anything else .npy.
+/// By file name extension: .pb is a TensorProto, anything else .npy.
 runtime::Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context,
                                                    const std::string &path);
 /// As .npy.

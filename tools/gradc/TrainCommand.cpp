@@ -19,7 +19,7 @@ int runTrain(int argc, char **argv) {
     return help ? code : exitCode(Code::usage);
   }
   std::string file = argv[1];
-  // The trainer sees its own options only.
+  // The trainer sees only its own options.
   std::vector<char *> rest = {argv[0]};
   rest.insert(rest.end(), argv + 2, argv + argc);
   rest.push_back(nullptr);

@@ -39,7 +39,7 @@ bool machineRuns(const mlir::exec::Level &level) {
   return gpu && (*gpu)->executes(level.name);
 }
 
-/// Says which of the levels this machine lacks, and leaves them out; their names.
+/// Reports which of the levels this machine lacks, removes them, and returns their names.
 std::vector<std::string> skipLevels(std::vector<std::string> &levels) {
   std::vector<std::string> skipped;
   std::erase_if(levels, [&](const std::string &name) {
