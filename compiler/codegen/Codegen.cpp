@@ -1,4 +1,4 @@
-// One kernel a nested module, all lowered in parallel, then linked.
+// One nested module per kernel, all lowered in parallel, then linked.
 #include "compiler/codegen/Codegen.h"
 
 #include "compiler/codegen/Region.h"

@@ -22,10 +22,10 @@ struct CodegenOptions {
   EmitKind emit = EmitKind::image;
   /// Verify the IR between lowering steps.
   bool verify = false;
-  /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on another's
-  /// machine.
+  /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on a machine of
+  /// another.
   std::string cpu, features;
-  /// The image of a CUDA level is LLVM bitcode: what the simulated device runs. Tests only.
+  /// The image of a CUDA level is LLVM bitcode for the simulated device. Tests only.
   bool llvmImage = false;
   /// Called with the name of a phase and its seconds, over all kernels.
   std::function<void(llvm::StringRef, double)> timing;
@@ -34,8 +34,8 @@ struct CodegenOptions {
 /// The kernel's name as a symbol of the image.
 std::string kernelSymbol(mlir::exec::KernelOp kernel);
 
-/// The machine code of all kernels of a module of one level (for the kinds of text: of all kernels,
-/// one after the other). Emits errors at kernels. The module stays as it is.
+/// The machine code of all kernels of a level's module (for the kinds of text: of all kernels,
+/// concatenated). Emits errors at kernels. Does not change the module.
 llvm::FailureOr<std::string> generateImage(mlir::ModuleOp module, const mlir::exec::Level &level,
                                            const CodegenOptions &options);
 

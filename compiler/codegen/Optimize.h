@@ -9,8 +9,8 @@ class TargetMachine;
 
 namespace gradc {
 
-/// Vectors are as wide as the schedule says, so LLVM makes none. `unrolls`: it may unroll and
-/// interleave loops.
+/// Vectors are as wide as the schedule says, so LLVM makes none. `unrolls`: whether it may unroll
+/// and interleave loops.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool unrolls);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Decompose, merge what decompositions have in common, then ask each op for its loops.
+// Decomposes, merges common ops of the decompositions, then asks each op for its loops.
 #include "compiler/codegen/Region.h"
 
 #include "dialects/grad/Build.h"

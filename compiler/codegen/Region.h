@@ -7,7 +7,7 @@
 namespace gradc {
 
 /// The same kernel with linalg ops in its region, composites decomposed, on signless integers. Ops
-/// that are not grad's are kept. Emits an error at an op that has no loops.
+/// of other dialects are kept. Emits an error at an op without loops.
 llvm::FailureOr<mlir::OwningOpRef<mlir::exec::KernelOp>> lowerRegion(mlir::exec::KernelOp kernel);
 
 } // namespace gradc

@@ -1,5 +1,4 @@
-// Walks the root space in tiles: full tiles in loops, what is left over in smaller tiles after
-// them.
+// Walks the root space in tiles: full tiles in loops, then smaller tiles for the remainder.
 #include "compiler/codegen/cpu/Kernel.h"
 
 #include "compiler/codegen/cpu/Winograd.h"
@@ -11,12 +10,12 @@ using namespace gradc::tile;
 
 namespace {
 
-/// A result and how it lies in the space that is walked.
+/// A result and its place in the iteration space.
 struct Output {
   Value value;
   Memory memory;
   SmallVector<int64_t> dims; // the space's dim of each result dim; -1: of size 1
-  size_t depth;              // how many loops must be open to know its coordinates
+  size_t depth;              // number of loops that must be open to know its coordinates
 };
 
 class SpaceEmitter {
@@ -26,16 +25,16 @@ public:
       : nest(nest), tiles(tiles), shape(space.getShape()), tile(tile), order(order),
         coordinates(shape.size()), extents(shape.size(), 1) {}
 
-  /// False when the result's elements are not those of the outermost loops.
+  /// False if the result's elements are not those of the outermost loops.
   bool add(Value value, const Memory &memory);
-  /// All of the space, or the units [begin, end) of its outermost loop.
+  /// The whole space, or the units [begin, end) of its outermost loop.
   void emit() { emitFrom(0); }
   void emitUnits(Value begin, Value end);
 
 private:
   void emitFullUnits(Value begin, Value end);
   void emitFrom(size_t depth);
-  /// Opens the loop over a dim's tiles: full ones, then what is left over.
+  /// Opens the loop over a dim's tiles: full ones, then the remainder.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);
   int64_t unitsTogether() const;
   void emitTile(ArrayRef<Output *> outputs);
@@ -109,8 +108,8 @@ void SpaceEmitter::emitFullUnits(Value begin, Value end) {
   if (together == 1)
     return units(begin, end, [&] { emitFrom(1); });
 
-  // Several units go through the second loop together, so that what it streams is read once for
-  // all.
+  // Several units go through the second loop together, so that data streamed by it are read once
+  // for all.
   Value block = nest.constant(together);
   Value count = arith::SubIOp::create(b, nest.location, end, begin);
   Value blocks = arith::CeilDivSIOp::create(b, nest.location, count, block);
@@ -167,8 +166,8 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
     tiles.prefetch(o->value, points.back());
     tiles.prepare(o->value, points.back());
   }
-  // Results may take the place of operands that are read at the same element: all of a point is
-  // computed before any of it is stored.
+  // Results may overwrite operands that are read at the same element, so all of a point is computed
+  // before any of it is stored.
   SmallVector<SmallVector<Value>> strided(here.size());
   for (size_t i = 0; i < points[0].size(); ++i) {
     SmallVector<Value> values;
@@ -185,10 +184,10 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
       storeStrided(o->memory, at, values);
 }
 
-/// Columns of vectors, transposed in registers where they fill a square.
+/// Columns of vectors, transposed in registers if they fill a square.
 void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
                                 ArrayRef<Value> values) {
-  // The tile's points run along its rows; those of one column are a row's vectors apart.
+  // The tile's points run along its rows; points of one column are a row's vectors apart.
   int64_t columns = llvm::divideCeil(extents.back(), nest.lanes), rows = points.size() / columns;
   for (int64_t column = 0; column < columns; ++column)
     for (int64_t row = 0; row < rows;) {
@@ -205,8 +204,8 @@ void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
     }
 }
 
-/// A contraction whose rows stream past a panel too large for the first cache: so many panels at
-/// once that they fill half of a small second-level cache.
+/// For a contraction whose rows stream past a panel too large for the first-level cache: the number
+/// of panels that together fill half of a small second-level cache.
 int64_t SpaceEmitter::unitsTogether() const {
   constexpr int64_t panelsBytes = 256 << 10;
   if (order.size() != 2 || !llvm::all_of(outputs, [](const Output &o) {
@@ -220,7 +219,7 @@ int64_t SpaceEmitter::unitsTogether() const {
   return depth == 0 ? 1 : std::clamp<int64_t>(panelsBytes / panel, 1, 8);
 }
 
-/// A contraction in blocks of its first reduced dims: zeros first, then every tile again and again.
+/// A contraction in blocks of its first reduced dims: zeros first, then all tiles for each block.
 LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                          const Memory &memory, Value begin, Value end) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();

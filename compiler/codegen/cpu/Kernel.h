@@ -1,4 +1,4 @@
-// One kernel of the schedule as a function: the loops over its root space, by its schedule.
+// One kernel of the schedule as a function: the loops over its root space.
 #ifndef COMPILER_CODEGEN_CPU_KERNEL_H
 #define COMPILER_CODEGEN_CPU_KERNEL_H
 

@@ -8,12 +8,12 @@
 namespace gradc::cpu {
 
 /// Object code, assembly or optimized LLVM IR (by `options.emit`) of a module in the LLVM dialect.
-/// Safe to call from several threads on different modules.
+/// Several threads may call it on different modules.
 llvm::FailureOr<std::string> emitObject(mlir::ModuleOp module, const mlir::exec::Level &level,
                                         const CodegenOptions &options);
 
-/// Links objects into a shared object that needs nothing, or (`relocatable`) into one object. The
-/// error says what the linker said.
+/// Links objects into a shared object without dependencies, or (`relocatable`) into one object. The
+/// error is the linker's.
 llvm::Expected<std::string> link(llvm::ArrayRef<std::string> objects, bool relocatable);
 
 } // namespace gradc::cpu

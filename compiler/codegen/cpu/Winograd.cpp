@@ -1,5 +1,5 @@
-// Blocks of windows, so small that their transforms stay in the second cache: every 4x4 patch of
-// the picture is transformed, 16 contractions over channels follow, and each 4x4 of their results
+// Works on blocks of windows whose transforms fit in the second-level cache: every 4x4 patch of the
+// picture is transformed, 16 contractions over channels follow, and each 4x4 of their results
 // becomes 2x2 results, which the rest of the kernel takes from registers.
 //
 // result = A^T ((G g G^T) * (B^T d B)) A with A^T = [[1,1,1,0],[0,1,-1,-1]] (Lavin and Gray, 2015).
@@ -22,7 +22,7 @@ public:
         channels(cast<RankedTensorType>(picture.inside.getType()).getShape().back()),
         filters(cast<RankedTensorType>(op.getResult(0).getType()).getShape().back()),
         panel(kernel.getScheduleAttr().getTile().back()),
-        // A gradient's filter is turned around, so it is not the operand itself.
+        // The filter of a gradient is reversed, so it is not the operand itself.
         reversed(!isa<BlockArgument>(op.getDpsInputOperand(1)->get())), block(blockOf(kernel)),
         filter(filter,
                RankedTensorType::get({filters / panel, slots, channels, panel},
@@ -131,8 +131,8 @@ private:
     }
   }
 
-  /// What follows the convolution. Results may take the place of operands that are read at the same
-  /// element: all are computed before any is stored.
+  /// The ops after the convolution. Results may overwrite operands that are read at the same
+  /// element, so all are computed before any is stored.
   void finish(const Point &point) {
     auto values =
         llvm::map_to_vector(kernel.getYielded(), [&](Value v) { return tiles.pull(v, point); });

@@ -6,24 +6,24 @@
 
 namespace gradc::cpu {
 
-/// The operand that is a filter kept transformed (exec's Panel with `winograd`), if one is.
+/// The operand that is a filter stored transformed (exec's Panel with `winograd`), if any.
 std::optional<unsigned> transformedFilter(mlir::exec::KernelOp kernel);
 
-/// The convolution of a kernel with such an operand, which begins at `filter`, and what follows it:
-/// the units [begin, end). The schedule's tile says how many windows go through the three steps
+/// The convolution of a kernel with such an operand, starting at `filter`, and the ops after it,
+/// for the units [begin, end). The schedule's tile says how many windows go through the three steps
 /// (transform, multiply, transform back) together.
 mlir::LogicalResult emitWinograd(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                  tile::TileEmitter &tiles, mlir::Value filter,
                                  llvm::ArrayRef<tile::Memory> results, mlir::Value begin,
                                  mlir::Value end);
 
-/// A kernel that is the gradient of a 3x3 filter: the units [begin, end) of its input channels. The
-/// schedule's block says how many windows go through the steps together.
+/// A kernel that computes the gradient of a 3x3 filter, for the units [begin, end) of its input
+/// channels. The schedule's block says how many windows go through the steps together.
 mlir::LogicalResult emitWinogradGradient(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                          tile::TileEmitter &tiles, const tile::Memory &result,
                                          mlir::Value begin, mlir::Value end);
 
-/// A kernel whose one result is such a filter, at `transformed`.
+/// A kernel whose only result is such a filter, at `transformed`.
 bool transformsFilter(mlir::exec::KernelOp kernel);
 void emitFilterTransform(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                          tile::TileEmitter &tiles, mlir::Value transformed, mlir::Value begin,

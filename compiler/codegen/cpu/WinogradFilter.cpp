@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  /// A square of channels, so that a filter that lies the other way is transposed in registers.
+  /// A square of channels, so that a filter stored the other way is transposed in registers.
   void emitSquare(const LinearExpr &unit, const LinearExpr &channel, int64_t column) {
     auto pointAt = [&](int64_t i, int64_t j, int64_t k) {
       return Point{{LinearExpr(i), LinearExpr(j), channel + LinearExpr(k),
@@ -89,7 +89,7 @@ private:
   Value half;
 };
 
-/// A unit is some channels of the picture; it walks all windows once for every few filters, with
+/// A unit is a number of input channels; it walks all windows once for every few filters, with
 /// their sums in cache.
 class FilterGradient {
 public:

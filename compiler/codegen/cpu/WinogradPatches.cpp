@@ -1,4 +1,4 @@
-// Patches in the middle of a picture and over its edge take two copies of the same loops.
+// Patches inside a picture and across its edge use two copies of the same loops.
 #include "compiler/codegen/cpu/WinogradPatches.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -99,13 +99,13 @@ static Square transformed(LoopNest &nest, Square d) {
   return result;
 }
 
-/// Whether the patch at the window (y, x) lies on the picture.
+/// Whether the patch of the window (y, x) lies within the picture.
 static Value liesInside(LoopNest &nest, const Picture &picture, const LinearExpr &y,
                         const LinearExpr &x) {
   OpBuilder &b = nest.builder;
   auto shape = cast<RankedTensorType>(picture.inside.getType()).getShape();
   auto holds = [&](const LinearExpr &position, int64_t d) -> Value {
-    // As unsigned numbers, what is before the first is beyond the last.
+    // As unsigned numbers, positions before the first exceed the last.
     Value first = nest.index(position + LinearExpr(-picture.low[d]));
     return arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ult, first,
                                  nest.constant(std::max<int64_t>(shape[d] - patch + 1, 0)));

@@ -1,4 +1,4 @@
-// What all of Winograd's F(2x2, 3x3) shares: 4x4 patches of pictures, transformed for blocks of
+// The common part of Winograd's F(2x2, 3x3): 4x4 patches of pictures, transformed for blocks of
 // windows. With B^T = [[1,0,-1,0],[0,1,1,0],[0,-1,1,0],[0,1,0,-1]], the transform of a patch d is
 // B^T d B.
 #ifndef COMPILER_CODEGEN_CPU_WINOGRADPATCHES_H
@@ -15,19 +15,19 @@ using Line = std::array<mlir::Value, patch>;
 using Square = std::array<Line, patch>;
 Line columnOf(const Square &square, int64_t j);
 
-/// The number of a patch's transformed element (i, j). Those of a filter that is turned around are
-/// those of the filter, the first and the last row and column exchanged.
+/// The number of a patch's transformed element (i, j). For a reversed filter these are the filter's
+/// numbers with the first and the last row and column exchanged.
 int64_t slotOf(int64_t i, int64_t j, bool reversed = false);
 
-/// for (i = 0; i < count; i++), where nothing is carried.
+/// for (i = 0; i < count; i++), without carried values.
 void forAll(tile::LoopNest &nest, int64_t count, llvm::function_ref<void(tile::LinearExpr)> body);
 mlir::Value add(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
 mlir::Value subtract(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
-/// A register's worth of channels from `first` on.
+/// One register of channels from `first` on.
 tile::LinearExpr lanesFrom(tile::LinearExpr first);
 
-/// [slots][rows][channels] on the stack, a cache line more a slot: slots do not meet in the same
-/// sets of a cache.
+/// [slots][rows][channels] on the stack, with one more cache line per slot, so that slots do not
+/// fall into the same sets of a cache.
 struct Scratch {
   Scratch(tile::LoopNest &nest, int64_t rows, int64_t channels);
   tile::Point at(const tile::LinearExpr &slot, const tile::LinearExpr &row,
@@ -37,7 +37,7 @@ struct Scratch {
   int64_t channels, lanes;
 };
 
-/// What a convolution over two dims reads, perhaps padded.
+/// The input of a convolution over two dims, possibly padded.
 struct Picture {
   mlir::Value padded, inside; // with and without its padding
   int64_t low[2] = {0, 0};    // padding before the first row and column
@@ -45,9 +45,9 @@ struct Picture {
 };
 std::optional<Picture> pictureOf(mlir::linalg::GenericOp convolution);
 
-/// The kernel's contraction where its result has four dims, two of them spatial; or null.
+/// The kernel's contraction if its result has four dims, two of them spatial; else null.
 mlir::linalg::GenericOp convolutionOf(mlir::exec::KernelOp kernel);
-/// Rows of a register tile of so many vectors.
+/// Rows of a register tile with this many vectors.
 int64_t tileRows(const tile::LoopNest &nest, int64_t vectors);
 
 /// A block of windows: `columns` along a row, of `batch` pictures; its corner in windows.
@@ -57,8 +57,8 @@ struct WindowBlock {
 };
 
 /// Transforms the patches of a block's windows for channels [first, first + those of `to`): row
-/// (column * batch + picture) of `to`. Patches on the picture are read as they are, those over its
-/// edge from the padded picture.
+/// (column * batch + picture) of `to`. Patches within the picture are read directly, those across
+/// its edge from the padded picture.
 void transformPatches(tile::LoopNest &nest, tile::TileEmitter &tiles, const Picture &picture,
                       const WindowBlock &block, const tile::LinearExpr &first, const Scratch &to,
                       bool reversed);

@@ -1,5 +1,5 @@
-// A thread finds its unit from its number, the team walks what lies inside, and every value is
-// pulled where it is stored.
+// A thread finds its unit from its number, the team walks the unit, and every value is computed
+// where it is stored.
 #include "compiler/codegen/cuda/BlockEmitter.h"
 
 using namespace mlir;
@@ -42,7 +42,8 @@ void BlockEmitter::emit(Value block) {
     Value inside = compare(arith::CmpIPredicate::slt, nest.index(unit), nest.constant(count));
     nest.when(inside, [&] { emitUnit(unit, {}); });
   } else {
-    // All threads of the block meet at its barriers: those beyond the last unit compute it, too.
+    // All threads of the block meet at its barriers, so threads beyond the last unit compute it,
+    // too.
     Value number = nest.index(unit);
     Value active = compare(arith::CmpIPredicate::slt, number, nest.constant(count));
     number = arith::MinSIOp::create(b, nest.location, number, nest.constant(count - 1));
@@ -71,7 +72,7 @@ bool BlockEmitter::emitShared(SharedMemoryContraction &contraction) {
   return apart.empty() && statistics.empty();
 }
 
-/// Coordinates of the tile with that number among those of dims [begin, end).
+/// Coordinates of the tile with that number, in dims [begin, end).
 void BlockEmitter::enterTile(LinearExpr at, int64_t begin, int64_t end) {
   for (int64_t d = end; d-- > begin;) {
     LinearExpr position = at;
@@ -92,7 +93,7 @@ void BlockEmitter::emitUnit(LinearExpr unit, Value active) {
   emitTile(all, active);
 }
 
-/// The last tile of a dim may be smaller: code of its own.
+/// The last tile of a dim may be smaller and has code of its own.
 void BlockEmitter::emitTails(int64_t dim) {
   if (dim == rank()) {
     auto all = llvm::map_to_vector(whole, [](const Output &o) { return &o; });
@@ -114,13 +115,13 @@ void BlockEmitter::emitTails(int64_t dim) {
 }
 
 SmallVector<Point> BlockEmitter::pointsOf(const Output &output) const {
-  // A team whose members read rows side by side has one result element.
+  // A team whose members read neighbouring parts of a row has one result element.
   int64_t laneDim = blocks.getAdjacent() && blocks.getRows() == rank() ? -1 : rank() - 1;
   return tilePoints(output.dims, coordinates, extents, laneDim, nest.lanes);
 }
 
-/// Results may take the place of operands that are read at the same element: all is computed, by
-/// every member, before any of it is stored.
+/// Results may overwrite operands that are read at the same element, so every member computes all
+/// of it before any of it is stored.
 void BlockEmitter::emitTile(ArrayRef<const Output *> outputs, Value active) {
   SmallVector<SmallVector<Point>> points;
   for (const Output *o : outputs) {
@@ -175,7 +176,7 @@ void BlockEmitter::emitRow(Value active) {
     });
 }
 
-/// Few elements that follow none of the root's dims: one thread.
+/// A few elements that follow none of the root's dims: one thread computes them.
 void BlockEmitter::emitApart(const Output &output, Value first) {
   ArrayRef<int64_t> own = cast<RankedTensorType>(output.value.getType()).getShape();
   nest.when(first, [&] {

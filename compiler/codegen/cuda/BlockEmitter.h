@@ -7,7 +7,7 @@
 
 namespace gradc::cuda {
 
-/// Emits what the threads of a part's blocks compute and store.
+/// Emits the computations and stores of a part's threads.
 class BlockEmitter {
 public:
   BlockEmitter(const mlir::exec::KernelPart &part, tile::LoopNest &nest, tile::TileEmitter &tiles,
@@ -16,14 +16,14 @@ public:
         tileSizes(part.schedule.getTile()), coordinates(shape.size()), extents(shape.size(), 1) {}
 
   void add(mlir::Value value, const tile::Memory &memory);
-  /// `block`: the number of this thread's block among the part's, an i64.
+  /// `block`: the number of this thread's block within the part, an i64.
   void emit(mlir::Value block);
-  /// The same where a contraction has been computed through shared memory. False when a result does
+  /// The same after a contraction has been computed through shared memory. False if a result does
   /// not have the root's shape.
   bool emitShared(SharedMemoryContraction &contraction);
 
 private:
-  /// A result and how it lies in the root space.
+  /// A result and its place in the root space.
   struct Output {
     mlir::Value value;
     tile::Memory memory;
@@ -49,7 +49,7 @@ private:
   BlockTeam &team;
   mlir::exec::BlocksAttr blocks;
   llvm::ArrayRef<int64_t> shape, tileSizes;
-  // Results with every dim of the root; statistics of its rows; and what lies in neither.
+  // Results with every dim of the root, statistics of its rows, and all others.
   std::vector<Output> whole, statistics, apart;
   llvm::SmallVector<tile::LinearExpr> coordinates;
   llvm::SmallVector<int64_t> extents;

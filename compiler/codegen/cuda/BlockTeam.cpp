@@ -139,8 +139,8 @@ SmallVector<Value> BlockTeam::combineWarp(LoopNest &nest, ArrayRef<Value> partia
   return values;
 }
 
-/// Slot `slot` of each of the values' stretches is written where `writes` holds; then everyone
-/// reads the `parts` slots from `first` on, `apart` slots from one to the next.
+/// Each value's slot `slot` is written where `writes` holds; then every member reads the `parts`
+/// slots from `first` on, `apart` slots from one to the next.
 SmallVector<Value> BlockTeam::exchange(LoopNest &nest, ArrayRef<Value> partials, int64_t parts,
                                        int64_t apart, Value slot, Value first, Value writes,
                                        Combine combine) {

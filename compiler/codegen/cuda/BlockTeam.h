@@ -1,4 +1,4 @@
-// The threads of a block that share a unit: who they are, and how they exchange values.
+// The threads of a block that share a unit: their numbers, and exchange of values.
 #ifndef COMPILER_CODEGEN_CUDA_BLOCKTEAM_H
 #define COMPILER_CODEGEN_CUDA_BLOCKTEAM_H
 
@@ -8,7 +8,7 @@ namespace gradc::cuda {
 
 constexpr int64_t warpSize = 32;
 
-/// Memory that a block's threads share: one stretch, reused by every exchange.
+/// Memory shared by a block's threads: one piece, reused by every exchange.
 class SharedMemory {
 public:
   /// `name`: of the kernel.
@@ -16,9 +16,9 @@ public:
 
   void store(tile::LoopNest &nest, mlir::Value value, mlir::Value slot);
   mlir::Value load(tile::LoopNest &nest, mlir::Type type, mlir::Value slot);
-  /// Room for so many values of a type.
+  /// Room for this many values of a type.
   void reserve(mlir::Type type, int64_t count);
-  /// Declares what was used; after it nothing more may be.
+  /// Declares the memory used so far; no more may be reserved afterwards.
   void declare(mlir::Location location);
 
 private:
@@ -43,8 +43,8 @@ public:
   combine(tile::LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine) override;
 
-  /// Waits for the other members: what they read before is not overwritten by what is written
-  /// after.
+  /// Waits for the other members, so that later writes do not overwrite what they still
+  /// read.
   void fence(tile::LoopNest &nest);
   /// Whether the team is one warp, which may diverge from the rest of its block.
   bool isWarp() const { return blocks.getAdjacent() && blocks.getTeam() == warpSize; }

@@ -11,7 +11,7 @@ using object::ELFFile;
 
 namespace {
 
-// Attributes of .nv.info with a value of two words: a symbol's number and what is said of it.
+// Attributes of .nv.info with a value of two words: a symbol's number and its property.
 constexpr uint8_t formatSized = 4;
 constexpr uint8_t frameSize = 0x11, registerCount = 0x2f;
 constexpr int64_t reservedShared = 1024; ///< of a block, by the system

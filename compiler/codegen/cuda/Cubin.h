@@ -1,5 +1,5 @@
-// What ptxas made of each kernel, read from the machine code's ELF file: no tool of the toolkit is
-// asked.
+// The properties of each kernel's machine code, read from the ELF file that ptxas made, without
+// calling any tool of the toolkit.
 #ifndef COMPILER_CODEGEN_CUDA_CUBIN_H
 #define COMPILER_CODEGEN_CUDA_CUBIN_H
 

@@ -1,4 +1,4 @@
-// A kernel's function: a block finds its part, and parts that are the same code share it.
+// A kernel's function: a block finds its part, and parts with equal code share it.
 #include "compiler/codegen/cuda/Kernel.h"
 
 #include "compiler/codegen/cuda/BlockEmitter.h"
@@ -20,8 +20,8 @@ bool isWritten(exec::KernelOp kernel, unsigned operand) {
   return llvm::is_contained(kernel.getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand));
 }
 
-/// The function and what is known of its arguments: pointers to the operands, then to the results;
-/// of a kernel with parts one table of them.
+/// The function with the attributes of its arguments: pointers to the operands, then to the
+/// results; for a kernel with parts, one table of them.
 LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   unsigned operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
@@ -72,10 +72,10 @@ public:
   }
 
 private:
-  /// Parts that are the same code, one behind the other.
+  /// Consecutive parts with the same code.
   struct SameParts {
     exec::KernelPart first;
-    unsigned result; ///< the number of its first one
+    unsigned result; ///< the number of its first part
     int64_t count;
 
     int64_t blocks() const { return count * first.blockCount(); }
@@ -102,8 +102,8 @@ private:
     });
   }
 
-  /// Halves them until one is left: a block finds its code in a few comparisons, which all of its
-  /// threads decide alike. `block`: counted from the first part's first.
+  /// Halves them until one is left: a block finds its code by a few comparisons, with the same
+  /// outcome in all its threads. `block`: counted from the first block of the first part.
   LogicalResult emitParts(ArrayRef<SameParts> parts, Value block) {
     if (parts.size() == 1)
       return emitPart(parts.front(), block);
@@ -123,9 +123,9 @@ private:
     return emitParts(others, arith::SubIOp::create(b, location, block, end));
   }
 
-  /// Ends a part by an instruction that no other has, and that makes no code. Without it MLIR makes
-  /// one of the code that parts have in common, and chooses between all pointers in front of it:
-  /// 232 registers instead of 44 where 72 tensors are updated.
+  /// Ends a part with an instruction that is unique and makes no code. Without it, MLIR merges the
+  /// code that parts have in common and selects between all pointers before it: 232 registers
+  /// instead of 44 for the update of 72 tensors.
   void keepApart(unsigned number) {
     auto nothing = LLVM::InlineAsmOp::create(
         b, location, TypeRange(), ValueRange(), "", "", /*has_side_effects=*/true,
@@ -133,8 +133,8 @@ private:
     nothing->setAttr("part", b.getI64IntegerAttr(number)); // LLVM leaves assembly where it is
   }
 
-  /// The pointer in the table's row `number`, or, of each later one of the same parts, `step` rows
-  /// behind.
+  /// The pointer in the table's row `number`; for each later one of the same parts, `step` rows
+  /// further.
   Value loadPointer(int64_t number, Value part, int64_t step) {
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     Value row = constant(number);
@@ -199,7 +199,7 @@ private:
 } // namespace
 
 LogicalResult cuda::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
-  // A kernel's parameters are at most 4352 bytes: more needs drivers for CUDA 12.1.
+  // A kernel has at most 4352 bytes of parameters: more would need drivers for CUDA 12.1.
   constexpr size_t maxTensors = 544;
   if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
       tensors > maxTensors)

@@ -1,4 +1,4 @@
-// One kernel of the schedule as a GPU function: which thread computes what.
+// One kernel of the schedule as a GPU function.
 #ifndef COMPILER_CODEGEN_CUDA_KERNEL_H
 #define COMPILER_CODEGEN_CUDA_KERNEL_H
 

@@ -67,7 +67,7 @@ static std::unique_ptr<llvm::Module> link(ArrayRef<ModuleOp> modules, llvm::LLVM
   return all;
 }
 
-/// Bitcode with LLVM's header in front, which tells its size.
+/// Bitcode after LLVM's header, which states its size.
 static std::string bitcode(const llvm::Module &module) {
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);

@@ -1,4 +1,4 @@
-// The GPU functions of all kernels as one LLVM module, and what becomes of it.
+// The GPU functions of all kernels as one LLVM module, and its translations.
 #ifndef COMPILER_CODEGEN_CUDA_MODULE_H
 #define COMPILER_CODEGEN_CUDA_MODULE_H
 
@@ -7,7 +7,7 @@
 namespace gradc::cuda {
 
 /// Image, object, assembly (PTX) or optimized LLVM IR (by `options.emit`) of modules in the LLVM
-/// dialect, for a CUDA level. Emits an error where ptxas is not there.
+/// dialect, for a CUDA level. Emits an error if ptxas is missing.
 llvm::FailureOr<std::string> emitModules(llvm::ArrayRef<mlir::ModuleOp> modules,
                                          const mlir::exec::Level &level,
                                          const CodegenOptions &options);

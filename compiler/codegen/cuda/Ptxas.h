@@ -1,4 +1,4 @@
-// The CUDA toolkit's assembler: the one part of the road to a GPU that is not ours.
+// The CUDA toolkit's assembler: the only step to a GPU that is not ours.
 #ifndef COMPILER_CODEGEN_CUDA_PTXAS_H
 #define COMPILER_CODEGEN_CUDA_PTXAS_H
 
@@ -9,12 +9,12 @@
 
 namespace gradc::cuda {
 
-/// The path of a program of the CUDA toolkit: below CUDA_HOME, CUDA_PATH, the toolkit that was
-/// there when gradc was built, /usr/local/cuda, or on the PATH; empty where it is nowhere.
+/// The path of a program of the CUDA toolkit: below CUDA_HOME, CUDA_PATH, the toolkit found when
+/// gradc was built, or /usr/local/cuda, or on the PATH; empty if not found.
 std::string findTool(llvm::StringRef name);
 
-/// Machine code (a cubin) of PTX text; `withText`: and the text beside it, which newer devices than
-/// the level's compile themselves. The error says what is missing, or what ptxas said.
+/// Machine code (a cubin) for PTX text; `withText`: with the text beside it, which devices newer
+/// than the level compile themselves. The error is what is missing, or ptxas' own.
 llvm::Expected<std::string> assemble(llvm::StringRef ptx, const mlir::exec::Level &level,
                                      bool withText);
 

@@ -83,7 +83,7 @@ Value SharedMemoryContraction::below(Expr position, int64_t size) {
                                nest.index(position), nest.constant(size));
 }
 
-/// A position among dims taken as one, as a coordinate each; the last dim is fastest.
+/// A position in the combined range of dims, as one coordinate per dim; the last dim is fastest.
 SmallVector<LinearExpr> SharedMemoryContraction::split(Expr position, ArrayRef<unsigned> dims) {
   SmallVector<Expr> coordinates(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
@@ -103,7 +103,7 @@ void SharedMemoryContraction::enterTile(Value block, Value thread) {
   blockColumn = across * blockColumns;
   row = blockRow + threadRow;
   column = blockColumn + threadColumn;
-  // Beyond the last row or column, threads compute the last ones and do not store them.
+  // Threads beyond the last row or column compute the last ones and do not store them.
   Expr lane = columns % blockColumns == 0 ? column : limited(column, columns - tileColumns + 1);
   if (columns % blockColumns != 0) // a multiple of the tile's columns, as the limit is
     lane = nest.divide(lane, tileColumns).first * tileColumns;
@@ -130,7 +130,7 @@ Value SharedMemoryContraction::zeroUnless(Value condition, Value value) {
   return arith::SelectOp::create(nest.builder, nest.location, condition, value, zero);
 }
 
-/// The slab of rows, [step][row]: scalars, neighbouring threads side by side in memory.
+/// The slab of rows, [step][row]: scalars; neighbouring threads access neighbouring elements.
 void SharedMemoryContraction::loadRows(Expr first, Value thread) {
   int64_t threads = kernel.getBlocksAttr().getThreads();
   for (int64_t i = 0; i < blockRows * slabDepth / threads; ++i) {

@@ -1,4 +1,4 @@
-// Widens arithmetic on bf16, and retypes what is left.
+// Widens arithmetic on bf16, and retypes all other values.
 #include "compiler/codegen/lower/Bf16.h"
 
 #include "dialects/Pch.h"
@@ -61,7 +61,7 @@ void gradc::lower::storeBf16AsBits(ModuleOp module) {
       value.setType(withElement(value.getType(), bits));
   };
   module.walk([&](Operation *op) {
-    // An instruction that takes bf16 gets it from there.
+    // An instruction on bf16 gets it from there.
     if (isa<LLVM::BitcastOp>(op))
       return;
     llvm::for_each(op->getResults(), retype);

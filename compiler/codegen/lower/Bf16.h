@@ -10,8 +10,8 @@ namespace gradc::lower {
 /// Arithmetic on bf16 becomes arithmetic on f32 between conversions.
 void populateWidenBf16Patterns(mlir::RewritePatternSet &patterns);
 
-/// Retypes every bf16 value as i16, once conversions are integer arithmetic and nothing computes in
-/// bf16. LLVM would widen and round what is only selected or moved, by a library call.
+/// Retypes every bf16 value as i16, once conversions are integer arithmetic and no op computes in
+/// bf16. LLVM would widen and round values that are only selected or moved, through a library call.
 void storeBf16AsBits(mlir::ModuleOp module);
 
 } // namespace gradc::lower

@@ -1,5 +1,5 @@
 // A float value (scalar or vector, f32 or f64) under construction: formulas read as formulas, and
-// are computed as they are written.
+// are computed as written.
 #ifndef COMPILER_CODEGEN_LOWER_FLOATS_H
 #define COMPILER_CODEGEN_LOWER_FLOATS_H
 
@@ -49,7 +49,7 @@ public:
   Float select(mlir::Value condition, Float otherwise) const;
   mlir::Value both(mlir::Value x, mlir::Value y) const;
   mlir::Value either(mlir::Value x, mlir::Value y) const;
-  /// Limits; NaN stays. The constant is compared first, which makes one instruction of it.
+  /// Limits; NaN stays. The constant is compared first, so that it becomes one instruction.
   Float atLeast(double low) const;
   Float atMost(double high) const;
 
@@ -57,7 +57,7 @@ public:
   std::pair<Float, mlir::Value> nearest() const;
   /// 2^n for an integer in the range of normal exponents.
   Float powerOfTwo(mlir::Value n) const;
-  /// this * 2^n in two steps: right through overflow and denormals.
+  /// this * 2^n in two steps: correct through overflow and denormals.
   Float scale(mlir::Value n) const;
   /// The integer (|n| < 2^22) as a float of this type.
   Float fromInteger(mlir::Value n) const;

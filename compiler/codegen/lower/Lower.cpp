@@ -1,4 +1,4 @@
-// The list of conversions, and the expansion of what the target has no instruction for.
+// The list of conversions, and the expansion of operations without a target instruction.
 #include "compiler/codegen/lower/Lower.h"
 
 #include "compiler/codegen/lower/Bf16.h"

@@ -1,5 +1,5 @@
-// The expansions. f32 coefficients are minimax fits; f64 ones are Taylor's where that converges
-// fast enough, else those of Sun's fdlibm.
+// The expansions. f32 coefficients are minimax fits; f64 ones are Taylor's if they converge fast
+// enough, else those of Sun's fdlibm.
 #include "compiler/codegen/lower/VectorMath.h"
 
 #include "compiler/codegen/lower/Floats.h"
@@ -110,7 +110,7 @@ Float logOf(Float x) {
 Float log1pOf(Float x) {
   Float one = x.number(1.0), u = x + one;
   Float y = logOf(u);
-  // What the sum 1 + x has rounded away.
+  // The part lost by rounding the sum 1 + x.
   Float correction = (x - (u - one)) / u;
   Value usable = x.both(u > 0.0, u < x.number(INFINITY));
   y = (y + correction).select(usable, y);
@@ -191,7 +191,7 @@ Float sineOf(Float x, double quadrants) {
   Float r = n.fma(x.number(-1.57079632673412561417e+00), x);
   r = n.fma(x.number(-6.07710050630396597660e-11), r);
   r = n.fma(x.number(-2.02226624879595063154e-21), r);
-  r = r.atLeast(-0.8).atMost(0.8); // where the remainder has lost all digits
+  r = r.atLeast(-0.8).atMost(0.8); // where the remainder has no correct digits
   Float s = r * r;
   Float sine = (r * s).fma(s.polynomial({1.58969099521155010221e-10, -2.50507602534068634195e-08,
                                          2.75573137070700676789e-06, -1.98412698298579493134e-04,
@@ -230,7 +230,7 @@ Float powOf(Float a, Float b) {
   Value isEven = half == half.floor();
   Float negated = y.select(isEven, -y);
   Float ofNegative = negated.select(isInteger, y.number(NAN).select(a < zero, y));
-  // -0 has a sign too; -inf to a fraction is as +inf.
+  // -0 has a sign, too; -inf to a fraction is like +inf.
   Value hasSign = one.copySign(a) < zero;
   Float ofInfinity = negated.select(isInteger, y);
   y = ofInfinity.select(a == -infinity, ofNegative).select(hasSign, y);
@@ -244,7 +244,7 @@ Float powOf(Float a, Float b) {
 
 bool isNarrow(Type type) { return getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32; }
 
-/// Replaces an op by what `formula` makes of its operands.
+/// Replaces an op by the `formula` of its operands.
 template <typename Op, typename Formula>
 LogicalResult expand(Op op, PatternRewriter &rewriter, Formula formula) {
   Location location = op.getLoc();

@@ -4,7 +4,7 @@
 using namespace mlir;
 using namespace gradc::tile;
 
-/// acc + a * b, where nothing else wants the product.
+/// acc + a * b, if the product has no other use.
 static arith::MulFOp fusedProduct(Operation *op, Block *body) {
   auto sum = dyn_cast<arith::AddFOp>(op);
   if (!sum)
@@ -79,7 +79,7 @@ void TileEmitter::emitBodyOp(Operation *op, IRMapping &map) {
   }
 }
 
-/// What a value of a body has become. Bodies may use constants of the region around them.
+/// The emitted value of a body's value. Bodies may use constants of the region around them.
 Value TileEmitter::lookUp(Value v, IRMapping &map) {
   if (!map.contains(v))
     map.map(v, nest.builder.clone(*v.getDefiningOp())->getResult(0));
@@ -101,7 +101,7 @@ Value TileEmitter::coordinate(const LinearExpr &e) {
   return arith::AddIOp::create(b, nest.location, nest.splat(first), steps);
 }
 
-/// An element at computed indices: lane by lane, because the indices may go anywhere.
+/// An element at computed indices: lane by lane, because the indices are arbitrary.
 Value TileEmitter::emitExtract(tensor::ExtractOp op, IRMapping &map, int64_t valid) {
   OpBuilder &b = nest.builder;
   SmallVector<Value> indices;

@@ -1,4 +1,4 @@
-// Contractions of bf16 whose rhs lies in pairs along the summed dim: each step takes two of it.
+// Contractions of bf16 whose rhs stores pairs along the summed dim: each step takes two elements.
 #include "compiler/codegen/tile/Dot.h"
 
 #include "compiler/codegen/tile/TileEmitter.h"
@@ -35,7 +35,8 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
   auto left = memories.find(lhs.get()), right = memories.find(rhs.get());
   if (!dim || nest.lanes != dotLanes || left == memories.end() || right == memories.end())
     return false;
-  // Pairs are those of the summed dim, lanes run along the columns, and rows are the lhs' own.
+  // The pairs are along the summed dim, lanes run along the columns, and rows belong to the lhs
+  // alone.
   for (const Point &p : points) {
     auto domain = *domainOf(result, p), next = domain;
     next[*dim] = LinearExpr(1);
@@ -57,7 +58,7 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
     auto type = VectorType::get({2 * dotLanes}, b.getBF16Type());
     return LLVM::BitcastOp::create(b, at, type, words);
   };
-  /// The lhs at `k` and `k + 1` (where `both`), as 32 bits.
+  /// The lhs at `k` and `k + 1` (if `both`), as 32 bits.
   auto pairOf = [&](SmallVector<LinearExpr> domain, bool both) -> Value {
     Point first = *operandPoint(op, lhs, domain, 0);
     domain[*dim] += LinearExpr(1);

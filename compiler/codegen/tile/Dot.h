@@ -6,7 +6,7 @@
 
 namespace gradc::tile {
 
-/// Expands the instruction into arithmetic, for a machine that lacks it.
+/// Expands the instruction into arithmetic, for machines without it.
 void populateExpandDotPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace gradc::tile

@@ -1,4 +1,4 @@
-// Builds scf loops on i64 and keeps track of what is known at which depth.
+// Builds scf loops on i64 and records the values known at each depth.
 #include "compiler/codegen/tile/LoopNest.h"
 
 #include "llvm/Support/SaveAndRestore.h"

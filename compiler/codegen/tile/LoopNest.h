@@ -1,5 +1,5 @@
-// The loops of a kernel while they are built: their variables, what has been computed in each, and
-// the way to compute a value in an outer loop while an inner one is open.
+// The loops of a kernel while they are built: their variables, the values computed in each, and a
+// way to compute a value in an outer loop while an inner one is open.
 #ifndef COMPILER_CODEGEN_TILE_LOOPNEST_H
 #define COMPILER_CODEGEN_TILE_LOOPNEST_H
 
@@ -19,11 +19,11 @@ public:
   const int64_t lanes;
 
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr, mlir::ValueRange)>;
-  /// for (i = lower; i < upper; i++) with values carried through; `body` gets i and returns the
-  /// next ones.
+  /// for (i = lower; i < upper; i++) with carried values; `body` gets i and returns the next
+  /// ones.
   llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper,
                                       mlir::ValueRange carried, LoopBody body);
-  /// The same with constant bounds; unrolled when `unroll`.
+  /// The same with constant bounds; unrolled if `unroll`.
   llvm::SmallVector<mlir::Value> loop(int64_t lower, int64_t upper, bool unroll,
                                       mlir::ValueRange carried, LoopBody body);
   /// for (i = 0; i < count; i++). Nothing is hoisted out of it.
@@ -34,15 +34,16 @@ public:
   /// The outermost depth where all variables are known.
   unsigned depthOf(const LinearExpr &e) const;
   unsigned depthOf(const Point &p) const;
-  /// Runs `emit` so that it builds at `depth`, before what is open below it.
+  /// Runs `emit` so that it builds at `depth`, before the code that is open below it.
   void atDepth(unsigned depth, llvm::function_ref<void()> emit);
 
-  /// What `value` is at `p`: empty until computed. One table a depth; it dies with its loop.
+  /// The value of `value` at `p`: empty until computed. One table per depth, gone with its
+  /// loop.
   mlir::Value &known(mlir::Value value, const Point &p);
 
-  /// A value of the current loop as a variable. `uniform`: the same for all threads of a team.
+  /// A value of the current loop as a variable. `uniform`: equal for all threads of a team.
   LinearExpr variable(mlir::Value value, bool uniform = false);
-  /// Whether a team of threads that share their kernel's work agree on the point.
+  /// Whether all threads of a team have the same point.
   bool isUniform(const LinearExpr &e) const;
   bool isUniform(const Point &p) const;
   /// The expression (without lanes) as an i64.

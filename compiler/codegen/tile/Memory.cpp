@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace gradc::tile;
 
-/// Which block of `width` a coordinate is in, and where there; nothing when its lanes leave the
-/// block.
+/// The block of `width` that contains a coordinate, and its offset there; nothing if the lanes
+/// leave the block.
 static std::optional<std::pair<LinearExpr, LinearExpr>> split(LoopNest &nest, const LinearExpr &e,
                                                               int64_t width, int64_t valid) {
   int64_t aligned = std::gcd(e.stride(), width); // width if e is constant
@@ -58,7 +58,7 @@ std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
 std::optional<LinearExpr> Memory::pairsOffset(LoopNest &nest, Point p) const {
   if (!panel || !panel.hasPairs())
     return std::nullopt;
-  p.valid = nest.lanes; // what the last panel has too many is padding
+  p.valid = nest.lanes; // the excess of the last panel is padding
   auto at = offset(nest, p);
   return at && at->lane == 2 ? at : std::nullopt;
 }
@@ -162,7 +162,7 @@ std::optional<SmallVector<LinearExpr>> Memory::transposable(LoopNest &nest,
   return offsets;
 }
 
-/// A square matrix of one vector a row, transposed: log2(n) rounds of two-vector shuffles.
+/// Transposes a square matrix with one vector per row: log2(n) rounds of two-vector shuffles.
 static SmallVector<Value> transpose(LoopNest &nest, SmallVector<Value> rows) {
   int64_t n = rows.size();
   for (int64_t half = n / 2; half >= 1; half /= 2) {
@@ -235,7 +235,7 @@ Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
   if (!varying.terms.empty())
     step(nest.index(varying));
   if (at.constant != 0) {
-    // Two steps, so that the addresses of one tile share all but a constant.
+    // Two steps, so that the addresses of one tile differ by constants only.
     if (llvm::isInt<31>(at.constant))
       step(int32_t(at.constant));
     else

@@ -1,4 +1,4 @@
-// Where a value is wanted: an index a dim, affine in loop variables, possibly running along the
+// Where a value is needed: one index per dim, affine in loop variables, possibly running along the
 // lanes of a vector.
 #ifndef COMPILER_CODEGEN_TILE_POINT_H
 #define COMPILER_CODEGEN_TILE_POINT_H
@@ -22,7 +22,7 @@ struct LinearExpr {
   LinearExpr operator*(int64_t factor) const;
   /// The same in lane `l` alone.
   LinearExpr inLane(int64_t l) const;
-  /// Without constant and lane: what addresses of one tile share.
+  /// Without constant and lane: the part shared by the addresses of one tile.
   LinearExpr variables() const;
   /// The largest number that divides every coefficient (0 without variables).
   int64_t stride() const;
@@ -32,7 +32,7 @@ struct LinearExpr {
   bool operator<(const LinearExpr &other) const;
 };
 
-/// One element of a tensor (no coordinate runs along the lanes), or one a lane. Only the first
+/// One element of a tensor (no coordinate runs along the lanes), or one per lane. Only the first
 /// `valid` lanes may be read or written.
 struct Point {
   std::vector<LinearExpr> coordinates;
@@ -44,17 +44,17 @@ struct Point {
   bool operator<(const Point &other) const;
 };
 
-/// The points of a register tile: `extents` elements from `coordinates` on in each of a space's
-/// dims, vectors along `laneDim` (-1: none). `dims` are the space's dims of a result's, -1: of
-/// size 1.
+/// The points of a register tile: `extents` elements from `coordinates` on in each dim of a space,
+/// vectors along `laneDim` (-1: none). `dims` are the space's dims for a result's dims; -1: of size
+/// 1.
 llvm::SmallVector<Point> tilePoints(llvm::ArrayRef<int64_t> dims,
                                     llvm::ArrayRef<LinearExpr> coordinates,
                                     llvm::ArrayRef<int64_t> extents, int64_t laneDim,
                                     int64_t lanes);
 
-/// The affine expression over `dims`, or nothing when it is not linear.
+/// The affine expression over `dims`, or nothing if it is not linear.
 std::optional<LinearExpr> evaluate(mlir::AffineExpr expr, llvm::ArrayRef<LinearExpr> dims);
-/// The map's results over `dims`, or nothing when one is not linear.
+/// The map's results over `dims`, or nothing if one is not linear.
 std::optional<Point> evaluate(mlir::AffineMap map, llvm::ArrayRef<LinearExpr> dims, int64_t valid);
 
 } // namespace gradc::tile

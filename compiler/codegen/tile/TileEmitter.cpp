@@ -1,5 +1,4 @@
-// Pulls values through constants, memory and linalg.generic; what it has computed, it computes
-// once.
+// Computes values through constants, memory and linalg.generic, each only once.
 #include "compiler/codegen/tile/TileEmitter.h"
 
 #include "dialects/grad/HostTensor.h"
@@ -20,7 +19,7 @@ Value TileEmitter::pull(Value value, const Point &point) {
     nest.atDepth(nest.depthOf(point), [&] { compute(value, point); });
   if (Value result = nest.known(value, point))
     return result;
-  // Only after an error: some value of the right type, so that building can go on to its end.
+  // Only after an error: some value of the right type, so that building can be completed.
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return arith::ConstantOp::create(nest.builder, nest.location, nest.builder.getZeroAttr(element));
 }
@@ -42,7 +41,7 @@ void TileEmitter::compute(Value value, const Point &point) {
     nest.known(value, point) = result;
     return;
   }
-  if (isa<tensor::EmptyOp>(op)) { // what no piece of an assembly covers
+  if (isa<tensor::EmptyOp>(op)) { // the elements that no piece of an assembly covers
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     nest.known(value, point) =
         arith::ConstantOp::create(nest.builder, op->getLoc(), nest.builder.getZeroAttr(element));
@@ -182,7 +181,7 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
 }
 
 void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
-  constexpr int64_t leastSteps = 32; // shorter reductions end before memory answers
+  constexpr int64_t leastSteps = 32; // shorter reductions end before memory responds
   if (reducedElements(value) < leastSteps)
     return;
   std::set<std::pair<const void *, LinearExpr>> lines;

@@ -1,4 +1,4 @@
-// Computes values of a kernel's region where they are wanted: from a result at a point of the
+// Computes values of a kernel's region where they are needed: from a result at a point of the
 // register tile back to the loads, through linalg.generic ops.
 #ifndef COMPILER_CODEGEN_TILE_TILEEMITTER_H
 #define COMPILER_CODEGEN_TILE_TILEEMITTER_H
@@ -15,26 +15,26 @@ struct Piece {
   int64_t stride, offset, size;
   bool isWhole;
 };
-/// How the op places its piece, or nothing when its output map is not such.
+/// How the op places its piece, or nothing if its output map has another form.
 std::optional<llvm::SmallVector<Piece>> piecesOf(mlir::linalg::GenericOp op);
-/// The op writes into a part of its output and leaves the rest: a piece of a concatenation or a
+/// Whether the op writes a part of its output and leaves the rest: a piece of a concatenation or a
 /// pad.
 bool isAssembly(mlir::linalg::GenericOp op);
 
 llvm::SmallVector<unsigned> reducedDims(mlir::linalg::GenericOp op);
 /// The value that a reduction's body combines with its accumulator: every path from the yielded
-/// value to an input goes through it or through the accumulator. Null when there is none (argmax).
+/// value to an input passes through it or the accumulator. Null if it does not exist (argmax).
 mlir::Value combinedValue(mlir::linalg::GenericOp op);
 
-/// Threads that compute the same results together: each does its share of a sum, then they
-/// exchange.
+/// Threads that compute the same results together: each computes its share of a sum, then they
+/// exchange their values.
 class Team {
 public:
   virtual ~Team() = default;
   virtual int64_t size() const = 0;
-  /// The number of this thread among them.
+  /// The number of this thread in the team.
   virtual LinearExpr member() const = 0;
-  /// What all of the team's values of each of `partials` give, in one fixed order, in every member.
+  /// Combines all members' values of each of `partials`, in one fixed order, in every member.
   virtual llvm::SmallVector<mlir::Value>
   combine(LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine) = 0;
@@ -45,29 +45,29 @@ public:
   /// Constants with several elements become globals of `module`.
   TileEmitter(LoopNest &nest, mlir::ModuleOp module) : nest(nest), module(module) {}
 
-  /// Says where a value of the region lies in memory.
+  /// Sets the memory of a value of the region.
   void bind(mlir::Value tensor, Memory memory) { memories[tensor] = memory; }
 
-  /// Computes together what is cheaper together: all reductions under `value`, and loads that are
-  /// transposed. Their values at the points are known from then on.
+  /// Computes values together that are cheaper together: all reductions under `value`, and loads
+  /// that are transposed. Their values at the points are known afterwards.
   void prepare(mlir::Value value, llvm::ArrayRef<Point> points);
-  /// Asks early for what is read beside a long reduction, so that it arrives while that runs.
+  /// Prefetches operands that are read beside a long reduction, so that they arrive while it runs.
   void prefetch(mlir::Value value, llvm::ArrayRef<Point> points);
-  /// The value at a point: a scalar, or a vector when the point has lanes and the value depends on
+  /// The value at a point: a scalar, or a vector if the point has lanes and the value depends on
   /// them.
   mlir::Value pull(mlir::Value value, const Point &point);
 
-  /// From now on the reduction `op` only goes over [begin, end) of its first reduced dims, and adds
-  /// to what is in `memory`.
+  /// From now on, the reduction `op` covers only [begin, end) of its first reduced dims, and adds
+  /// to the content of `memory`.
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
                   llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block);
 
-  /// From now on (null: no longer) the team shares every sum that all of its members need.
+  /// From now on (null: no longer), the team shares every sum that all its members need.
   void share(Team *team) { this->team = team; }
 
-  /// A reduction to fewer dims lies under the value: a statistic of its rows.
+  /// Whether a reduction to fewer dims lies under the value: a statistic of its rows.
   static bool hasRowReduction(mlir::Value value);
-  /// The most elements that one element under the value sums over; 0 without reductions.
+  /// The maximum number of elements that one element under the value sums; 0 without reductions.
   static int64_t reducedElements(mlir::Value value);
   bool hasFailed() const { return failed; }
 
@@ -89,15 +89,15 @@ private:
                          llvm::function_ref<mlir::Value(const Point &)> compute);
 
   // Points and domains.
-  /// The iteration of `op` that makes `result` at `point`; reduction dims are left 0.
+  /// The iteration of `op` that computes `result` at `point`; reduction dims stay 0.
   std::optional<llvm::SmallVector<LinearExpr>> domainOf(mlir::OpResult result, const Point &point);
   std::optional<Point> operandPoint(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
                                     llvm::ArrayRef<LinearExpr> domain, int64_t valid);
 
   // Bodies.
   using BodyOperand = llvm::function_ref<mlir::Value(mlir::OpOperand &)>;
-  /// The body's yielded values, as vectors where an operand or an index is one. With `fuse`, a
-  /// product that is only added to the accumulator becomes one fused operation.
+  /// The body's yielded values, as vectors if an operand or an index is one. With `fuse`, a product
+  /// that is only added to the accumulator becomes one fused operation.
   llvm::SmallVector<mlir::Value> emitBody(mlir::linalg::GenericOp op,
                                           llvm::ArrayRef<LinearExpr> domain, int64_t valid,
                                           bool fuse, BodyOperand operand);
@@ -107,7 +107,7 @@ private:
   mlir::Value coordinate(const LinearExpr &e);
 
   // Reductions.
-  /// An operand of a reduction at a step of it: through its window where it has one.
+  /// An operand of a reduction at one of its steps: through its window if it has one.
   mlir::Value pullOperand(const WindowReads &windows, mlir::linalg::GenericOp op,
                           mlir::OpOperand &operand, llvm::ArrayRef<LinearExpr> domain,
                           int64_t valid);
@@ -116,8 +116,8 @@ private:
                      llvm::ArrayRef<Point> points);
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
                     unsigned dim, mlir::Value combined);
-  /// A sum of products of bf16 where the rhs lies in pairs: two steps an instruction. False when it
-  /// is none.
+  /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for
+  /// other reductions.
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   bool reduceByTeam(mlir::linalg::GenericOp op, mlir::OpResult result,
                     llvm::ArrayRef<Point> points);

@@ -1,4 +1,4 @@
-// Bounds of loops over taps: constant in the middle of a picture, computed once a tile at its edge.
+// Bounds of loops over taps: constant inside a picture, computed once per tile at its edge.
 #include "compiler/codegen/tile/Window.h"
 
 #include "compiler/codegen/tile/TileEmitter.h"
@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace gradc::tile;
 
-/// A copy into nothing: what is around and between takes no part in reductions.
+/// A copy into padding: the elements around and between take no part in reductions.
 static linalg::GenericOp spreadOut(Value value) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
   return op && op->hasAttr("grad.nothing") && isAssembly(op) ? op : linalg::GenericOp();
@@ -18,7 +18,7 @@ WindowReads::WindowReads(LoopNest &nest, linalg::GenericOp op,
   for (OpOperand *operand : op.getDpsInputOperands())
     if (std::optional<Read> read = inspect(*operand, domains))
       reads[operand->getOperandNumber()] = *read;
-  // One loop serves all operands, so their windows over a reduced dim have to be the same.
+  // One loop serves all operands, so their windows over a reduced dim have to be equal.
   std::map<unsigned, Axis> loops;
   bool windowsDiffer = false;
   for (auto &[number, read] : reads)
@@ -109,7 +109,7 @@ TapRange WindowReads::denseTaps(const Axis &axis, LinearExpr begin, LinearExpr e
   return {larger(begin, before), smaller(end, last + LinearExpr(1)), LinearExpr(0), 1};
 }
 
-/// Every base-th tap stands on an element: the loop's variable counts those.
+/// Every base-th tap falls on an element: the loop's variable counts those.
 TapRange WindowReads::sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
   OpBuilder &b = nest.builder;
   Value base = nest.constant(axis.base), zero = nest.constant(0);
@@ -145,7 +145,7 @@ std::pair<Value, Point> WindowReads::read(OpOperand &operand, ArrayRef<LinearExp
   return {read.inside, p};
 }
 
-/// What `compute` makes of an expression, where all of its variables are known.
+/// The `compute` of an expression, if all its variables are known.
 LinearExpr WindowReads::computed(const LinearExpr &e, llvm::function_ref<Value(Value)> compute) {
   Value at = nest.index(e);
   LinearExpr result;

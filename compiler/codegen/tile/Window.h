@@ -1,4 +1,4 @@
-// Reductions over windows: which taps stand on an operand, and where in it.
+// Reductions over windows: the taps that fall on an operand, and their places in it.
 #ifndef COMPILER_CODEGEN_TILE_WINDOW_H
 #define COMPILER_CODEGEN_TILE_WINDOW_H
 
@@ -6,43 +6,43 @@
 
 namespace gradc::tile {
 
-/// The taps of one reduced dim that stand on the operand: count of them, `step` apart.
+/// The taps of one reduced dim that fall on the operand: `count` of them, `step` apart.
 struct TapRange {
   mlir::Value lower, upper; // of the loop's variable
   LinearExpr firstTap;      // tap = firstTap + variable * step
   int64_t step = 1;
 };
 
-/// The operands of a reduction that lie in nothing: padded, spread out. A loop over the taps of a
-/// window goes over those on the operand only, and reads it directly.
+/// The operands of a reduction that are padded or spread out. A loop over the taps of a window
+/// covers only taps on the operand, and reads it directly.
 class WindowReads {
 public:
-  /// `domains` has the iteration of every point of a tile, its reduced dims 0. An operand whose
-  /// windows differ between the points is not taken: it is read element by element.
+  /// `domains` has the iteration of every point of a tile, with reduced dims 0. An operand whose
+  /// windows differ between the points is left out and read element by element.
   WindowReads(LoopNest &nest, mlir::linalg::GenericOp op,
               llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
 
-  /// Something stands between the operand and the reduction that reads it.
+  /// Whether another op stands between the operand and the reduction that reads it.
   bool has(mlir::OpOperand &operand) const;
   /// Whether the loop over a reduced dim is one over taps.
   bool walks(unsigned dim) const { return axisOf(dim) != nullptr; }
-  /// The taps of reduced dim `dim` to go over, of [begin, end); nothing when the dim has no
+  /// The taps of reduced dim `dim` to visit, within [begin, end); nothing if the dim has no
   /// windows.
   std::optional<TapRange> tapsOf(unsigned dim, LinearExpr begin, LinearExpr end);
-  /// Says that the loop over the taps of `dim` is at `variable`.
+  /// Sets the loop over the taps of `dim` to `variable`.
   void enter(unsigned dim, LinearExpr variable);
-  /// The tensor inside, and where it is read.
+  /// The tensor inside, and the point at which it is read.
   std::pair<mlir::Value, Point> read(mlir::OpOperand &operand, llvm::ArrayRef<LinearExpr> domain,
                                      int64_t valid) const;
 
 private:
-  /// A dim of an operand where it lies in nothing: the element of tap t stands at
-  /// (position + t * step) / base.
+  /// A padded or spread dim of an operand: the element of tap t is (position + t * step) /
+  /// base.
   struct Axis {
     unsigned reduced;
     LinearExpr position; // of tap 0, from the first element
     int64_t step, base, size;
-    int64_t begin; // the piece of the operand that is read begins here
+    int64_t begin; // start of the piece of the operand that is read
 
     bool operator==(const Axis &other) const = default;
   };
