@@ -16,7 +16,7 @@ struct CompiledLevel {
 };
 
 /// The bytes of the artifact (runtime/include/gradc/artifact.h). The job's relative data paths are
-/// looked up from `directory`, which is recorded.
+/// resolved from `directory`, which is recorded.
 std::string writeArtifact(llvm::ArrayRef<CompiledLevel> levels, const Imported &imported,
                           llvm::StringRef directory);
 

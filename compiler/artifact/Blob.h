@@ -1,4 +1,4 @@
-// Grows an artifact's bytes: aligned sections, shared strings.
+// Collects an artifact's bytes: aligned sections, shared strings.
 #ifndef COMPILER_ARTIFACT_BLOB_H
 #define COMPILER_ARTIFACT_BLOB_H
 
@@ -15,7 +15,7 @@ public:
   /// Starts with room for the header.
   Blob();
 
-  /// Appends an array as a section; its range.
+  /// Appends an array as a section; returns its range.
   template <typename T> gradc_range append(llvm::ArrayRef<T> elements) {
     gradc_range range =
         appendBytes({reinterpret_cast<const char *>(elements.data()), elements.size() * sizeof(T)});
@@ -26,7 +26,7 @@ public:
   /// The string's offset in the strings section; equal strings share one.
   gradc_string intern(llvm::StringRef text);
 
-  /// Completes the header (sizes, strings, hash) and gives the bytes.
+  /// Completes the header (sizes, strings, hash) and returns the bytes.
   std::string finish(gradc_artifact_header header);
 
 private:

@@ -1,4 +1,4 @@
-// Walks the spec by reflection, so that a new message needs nothing here.
+// Walks the spec by reflection, so that a new message needs no code here.
 #include "compiler/artifact/Job.h"
 
 #include "compiler/import/spec/TrainingSpec.h"
@@ -40,7 +40,7 @@ public:
     return group;
   }
 
-  /// Appends the message's fields behind the group's last child. Links only lead forward.
+  /// Appends the message's fields after the group's last child. Links only lead forward.
   void addFields(uint32_t group, uint32_t last, const Message &message) {
     auto link = [&](uint32_t child) {
       (last == GRADC_NONE ? values[group].first_child : values[last].next_sibling) = child;
@@ -62,7 +62,7 @@ public:
   }
 
 private:
-  /// A chain is written in its order, what is said about it as a whole before it.
+  /// A chain is written in order, after the fields about the chain as a whole.
   void addData(llvm::function_ref<void(uint32_t)> link, const spec::Data &data) {
     const auto *descriptor = data.GetDescriptor();
     for (int f = 0; f < descriptor->field_count(); ++f)

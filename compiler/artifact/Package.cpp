@@ -1,4 +1,4 @@
-// Puts an artifact behind a prelinked runner: no linker, no compiler.
+// Appends an artifact to a prelinked runner: no linker, no compiler.
 #include "compiler/artifact/Artifact.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -42,7 +42,7 @@ llvm::Error writeWithRunner(StringRef runner, StringRef artifact, StringRef outp
   gradc_artifact_trailer trailer{};
   trailer.blob_bytes = artifact.size();
   std::memcpy(trailer.magic, GRADC_ARTIFACT_MAGIC, sizeof trailer.magic);
-  // Sections are aligned within the blob; the blob must be, within the file.
+  // Sections are aligned within the blob, so the blob must be aligned within the file.
   StringRef code = (*program)->getBuffer();
   std::string padding(llvm::alignTo(code.size(), 64) - code.size(), '\0');
   StringRef end(reinterpret_cast<const char *>(&trailer), sizeof trailer);
