@@ -1,4 +1,4 @@
-// Gathers rows out of arrays in memory.
+// Gathers rows from arrays in memory.
 #include "runtime/data/source/ArraySource.h"
 
 #include "runtime/base/Text.h"

@@ -1,4 +1,4 @@
-// A table of whole arrays in memory, which is what all sources make.
+// A table of whole arrays in memory, as most sources make it.
 #ifndef RUNTIME_DATA_ARRAYSOURCE_H
 #define RUNTIME_DATA_ARRAYSOURCE_H
 
@@ -11,12 +11,12 @@ namespace gradc::runtime {
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string_view what);
 
-/// Reads a file as one array: the field's name, the file, and what to call it in messages.
+/// Reads a file as one array: the field's name, the file, and its name for messages.
 using ArrayReader = Result<SourceArray> (*)(std::string name,
                                             std::shared_ptr<const MappedFile> file,
                                             std::string_view what);
-/// The source of a block that has a file for each field: `field { name path }`. Files of fields
-/// that the model does not take are not read.
+/// The source of a block with one file per field: `field { name path }`. Files of fields that the
+/// model does not take are not read.
 Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
                   std::string_view source, ArrayReader read);
 
@@ -30,7 +30,7 @@ Status applyMemory(const DataContext &context, Pipeline &pipeline);
 Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
                                                      std::string origin);
 
-/// The error for a field that is taken and the source lacks.
+/// The error for a requested field that the source lacks.
 Status missingField(const FieldUse &use, std::string_view origin,
                     std::span<const std::string> available);
 

@@ -1,4 +1,4 @@
-// By the processor's instruction, where it has it, else byte by byte with a table.
+// Uses the processor's instruction if it exists, else a table, byte by byte.
 #include "runtime/data/source/Crc32c.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Numbers out of text: short ones by hand, all others by the standard library, with the same bits.
+// Parses numbers: short ones here, all others by the standard library, with the same bits.
 #ifndef RUNTIME_DATA_CSVNUMBER_H
 #define RUNTIME_DATA_CSVNUMBER_H
 
@@ -13,19 +13,19 @@
 
 namespace gradc::runtime {
 
-/// Those that a double holds exactly.
+/// Powers of ten that a double holds exactly.
 inline constexpr double powersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/// Reads the number that `at` begins with, when it is short; returns its end, or null where it
-/// takes more care. The result is the nearest number of the type: a double holds up to 15 digits
-/// and the power of ten exactly, so their product or quotient is rounded once.
+/// Reads the number at `at` if it is short. Returns its end, or null if it needs more care. The
+/// result is the nearest number of the type: a double holds up to 15 digits and the power of ten
+/// exactly, so their product or quotient is rounded once.
 template <typename T>
 inline const char *parseShortNumber(const char *at, const char *end, T &value) {
   bool negative = at != end && *at == '-';
   at += negative;
-  uint64_t digits = 0; // wraps where there are too many
+  uint64_t digits = 0; // wraps if there are too many
   const char *begin = at;
   auto takeDigits = [&] {
     for (; at != end && unsigned(*at - '0') <= 9; ++at)
@@ -38,7 +38,7 @@ inline const char *parseShortNumber(const char *at, const char *end, T &value) {
       return nullptr;
     value = negative ? -T(digits) : T(digits);
   } else {
-    // Pixels, labels and flags are integers more often than not.
+    // Pixels, labels and flags are mostly integers.
     if (count > 0 && count <= std::numeric_limits<T>::digits10 &&
         (at == end || (*at != '.' && (*at | 0x20) != 'e'))) {
       auto integer = T(int64_t(digits));
@@ -83,7 +83,7 @@ inline const char *parseShortNumber(const char *at, const char *end, T &value) {
 
 enum class NumberError { none, noNumber, noInteger, outOfRange };
 
-/// Reads all of a text. An integer may also be written as 3.0 or 3e2.
+/// Reads the whole text. An integer may also be written as 3.0 or 3e2.
 template <typename T> NumberError parseNumber(std::string_view text, T &value) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-')
     text.remove_prefix(1);
@@ -91,10 +91,10 @@ template <typename T> NumberError parseNumber(std::string_view text, T &value) {
   auto [last, error] = std::from_chars(text.data(), end, value);
   if (last == end && error == std::errc())
     return value == value ? NumberError::none : NumberError::noNumber;
-  // A wider type tells what became too small, which is 0, from what is too large.
+  // A wider type tells numbers that are too small, which become 0, from those that are too large.
   using Wider = std::conditional_t<std::integral<T>, double, long double>;
   Wider wider = 0;
-  // For long double libstdc++ 12 looks for the end of a C string behind `end`.
+  // For long double, libstdc++ 12 looks for the end of a C string after `end`.
   std::string terminated(text);
   const char *terminatedEnd = terminated.data() + terminated.size();
   auto [widerLast, widerError] = std::from_chars(terminated.data(), terminatedEnd, wider);

@@ -1,4 +1,4 @@
-// Goes over a table once, cell by cell, straight into the fields' memory.
+// Walks a table once, cell by cell, straight into the fields' memory.
 #include "runtime/data/source/CsvReader.h"
 
 #include "runtime/base/Text.h"
@@ -42,14 +42,14 @@ bool isMissing(std::string_view text) {
   return lower.empty() || lower == "na" || lower == "nan" || lower == "null";
 }
 
-/// What becomes of a column.
+/// The destination of a column.
 struct Column {
   std::string name;
   const CsvField *field = nullptr; ///< null: it is skipped
   std::byte *target = nullptr;     ///< of the first row's element
 };
 
-/// Columns side by side that are so in memory, too, or that are all skipped.
+/// Adjacent columns that are also adjacent in memory, or that are all skipped.
 struct Run {
   size_t begin, end;               ///< columns
   const CsvField *field = nullptr; ///< null: they are skipped
@@ -73,7 +73,7 @@ private:
   bool skipRun(const Run &run);
   template <typename T> bool readRun(const Run &run);
   template <typename T> bool readWithCare(const Column &column, T &value);
-  /// Steps over the delimiter or the line's end behind a column.
+  /// Steps over the delimiter or the line's end after a column.
   bool leaveCell(size_t column) {
     bool isLast = column + 1 == columns.size();
     if (!isLast && at != end && *at == delimiter) {
@@ -299,7 +299,7 @@ bool CsvReader::readRow() {
 Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> fields) {
   if (!readHeader())
     return error;
-  // 1. How many rows there are at most: each has a line's end, and all delimiters.
+  // 1. Maximum number of rows: each has a line's end and all delimiters.
   auto rest = uint64_t(end - at);
   uint64_t maxRows = std::min(uint64_t(std::count(at, end, '\n')), rest / columns.size()) + 1;
 

@@ -8,7 +8,7 @@
 
 namespace gradc::runtime {
 
-/// Columns that make a field.
+/// Columns that form a field.
 struct CsvField {
   std::string name;
   std::vector<std::string> columns;          ///< of the header; "pixel*" stands for all that match
@@ -22,8 +22,8 @@ struct CsvOptions {
   uint64_t maxBytes = UINT64_MAX; ///< that the fields may take in memory
 };
 
-/// Reads all rows of some fields. Errors begin with `path`, the line and the column in it, both
-/// from 1.
+/// Reads all rows of some fields. Errors begin with `path` and the line and column in it, both from
+/// 1.
 Result<std::vector<SourceArray>> readCsv(std::span<const std::byte> bytes, std::string_view path,
                                          std::span<const CsvField> fields,
                                          const CsvOptions &options);

@@ -12,14 +12,14 @@ namespace gradc::runtime {
 
 namespace {
 
-/// The delimiter must not be a part of numbers, quotes or lines.
+/// The delimiter must not be a part of numbers, quotes or line ends.
 bool canDelimit(std::string_view delimiter) {
   constexpr std::string_view taken = "+-.\"\r\n";
   return delimiter.size() == 1 && taken.find(delimiter[0]) == taken.npos &&
          !std::isalnum(static_cast<unsigned char>(delimiter[0]));
 }
 
-/// The rest of a machine's memory is for the training itself.
+/// The rest of the machine's memory is for the training itself.
 uint64_t threeQuartersOfMemory() {
   return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }

@@ -1,4 +1,4 @@
-// Finds the ends of quoted cells, and says where an error stands.
+// Finds the ends of quoted cells, and reports the place of an error.
 #include "runtime/data/source/CsvText.h"
 
 #include <algorithm>

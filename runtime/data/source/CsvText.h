@@ -1,4 +1,4 @@
-// The text of a CSV table: where cells and lines end, and where in it something is wrong.
+// The text of a CSV table: the ends of cells and lines, and the places of errors.
 #ifndef RUNTIME_DATA_CSVTEXT_H
 #define RUNTIME_DATA_CSVTEXT_H
 
@@ -12,7 +12,7 @@
 namespace gradc::runtime {
 
 struct CsvCell {
-  std::string_view text;     ///< between its quotes, where it has some
+  std::string_view text;     ///< between its quotes, if any
   const char *end = nullptr; ///< the delimiter, the line's end or the file's; null: an error
 };
 

@@ -16,7 +16,7 @@ using Bytes = std::span<const std::byte>;
 
 enum class WireType { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-/// Takes a number from the beginning; false when none is there.
+/// Reads a number from the beginning; false if there is none.
 bool takeVarint(Bytes &rest, uint64_t &value) {
   value = 0;
   for (size_t i = 0; i < rest.size() && i < 10; ++i) {
@@ -30,12 +30,12 @@ bool takeVarint(Bytes &rest, uint64_t &value) {
   return false;
 }
 
-/// The fields of one message, in their order.
+/// The fields of one message, in order.
 class Fields {
 public:
   explicit Fields(Bytes rest) : rest(rest) {}
 
-  /// False at the end, and when the encoding is damaged.
+  /// False at the end, and if the encoding is damaged.
   bool next() {
     uint64_t tag = 0;
     if (rest.empty())
@@ -166,7 +166,8 @@ template <typename Take> bool forEachInteger(Bytes list, Take take) {
   return !fields.isDamaged();
 }
 
-/// Fills `out` with what `forEach` gives. `take` counts beyond `out`, too, for the message.
+/// Fills `out` with the values of `forEach`. `take` also counts values that do not fit, for the
+/// message.
 template <typename T, typename ForEach>
 Status readNumbers(const ExampleFeature &feature, ExampleFeature::Kind kind, std::span<T> out,
                    ForEach forEach) {

@@ -16,7 +16,7 @@ namespace gradc::runtime {
 
 namespace {
 
-// Deeper than people nest; a link to a folder above would never end.
+// Deeper than people nest; a link to a parent folder would never end.
 constexpr int maxDepth = 16;
 
 bool isPicture(std::string_view name) {
@@ -30,7 +30,7 @@ bool isPicture(std::string_view name) {
   return false;
 }
 
-/// Names in the folder, sorted; folders and other files apart.
+/// Names in the folder, sorted; folders and other files separate.
 Status readNames(const std::string &folder, std::vector<std::string> &folders,
                  std::vector<std::string> &files) {
   DIR *stream = opendir(folder.c_str());
@@ -70,7 +70,7 @@ Status addPictures(const std::string &folder, const std::string &inside, int dep
   return {};
 }
 
-/// Numbers for labels: their own, or those of the sorted names. `line` is of the first bad one.
+/// Numbers of labels: their own, or those of the sorted names. `line` is that of the first bad one.
 Status numberLabels(const std::string &path, const std::vector<std::string_view> &names,
                     PictureListing &listing) {
   bool areNumbers = true;

@@ -1,4 +1,4 @@
-// Which pictures lie in a folder, and which class each one has.
+// The pictures in a folder, and the class of each.
 #ifndef RUNTIME_DATA_FOLDERLISTING_H
 #define RUNTIME_DATA_FOLDERLISTING_H
 
@@ -18,12 +18,12 @@ struct PictureListing {
 
 /// Classes are the folder's sub-folders, numbered in the order of their names; their pictures
 /// (.jpg, .jpeg, .png; at any depth) follow class by class, in the order of their names. Names that
-/// begin with a dot are skipped, and other files too.
+/// begin with a dot and other files are skipped.
 Result<PictureListing> listFolder(const std::string &folder);
 
-/// A line is a path below the folder and a label, apart by spaces or a tab: a number (0, 1, ...),
-/// or, when any is none, a class's name; classes are numbered in the order of their names. Empty
-/// lines and those that begin with # are skipped.
+/// A line is a path below the folder and a label, separated by spaces or a tab. A label is a number
+/// (0, 1, ...) or, if any is not, a class name; classes are numbered in the order of their names.
+/// Empty lines and lines that begin with # are skipped.
 Result<PictureListing> readListFile(const std::string &path);
 
 } // namespace gradc::runtime

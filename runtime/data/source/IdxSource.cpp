@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Two zero bytes, the type, the rank, and that many sizes of 32 bits, big-endian as all numbers.
+/// Two zero bytes, the type, the rank, and as many sizes of 32 bits, big-endian like all numbers.
 struct IdxHeader {
   gradc_dtype dtype = GRADC_U8;
   std::vector<int64_t> shape;
@@ -42,7 +42,7 @@ Result<gradc_dtype> dtypeOf(uint8_t code, std::string_view what) {
   }
 }
 
-/// Reads the header out of a file's beginning.
+/// Reads the header from the beginning of a file.
 Result<IdxHeader> parseHeader(Bytes bytes, std::string_view what) {
   if (bytes.size() < 4 || bytes[0] != std::byte() || bytes[1] != std::byte())
     return Status::error(text(what, " is no idx file: expected it to begin with two zero bytes"));
@@ -75,7 +75,7 @@ Status wrongSize(const IdxHeader &header, std::string_view what, std::string_vie
                             " bytes of data for shape ", shapeText(header.shape), ", ", found));
 }
 
-/// Big-endian elements as the machine has them.
+/// Converts big-endian elements to the machine's order.
 std::shared_ptr<std::byte[]> swapped(Bytes data, size_t width) {
   std::shared_ptr<std::byte[]> out(new std::byte[data.size()]);
   for (size_t i = 0; i < data.size(); i += width)
@@ -85,7 +85,7 @@ std::shared_ptr<std::byte[]> swapped(Bytes data, size_t width) {
 
 Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> file,
                             std::string_view what) {
-  // 1. The header, which says how much there is.
+  // 1. The header, which gives the size.
   Bytes bytes = file->bytes();
   bool isGzip = bytes.size() >= 2 && bytes[0] == std::byte(0x1f) && bytes[1] == std::byte(0x8b);
   std::byte start[maxHeaderBytes];
@@ -100,7 +100,7 @@ Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> 
   if (!header)
     return header.status();
 
-  // 2. The data: in the file as it lies there, or inflated.
+  // 2. The data: as stored in the file, or inflated.
   std::shared_ptr<const void> owner = file;
   if (isGzip) {
     uint64_t whole = header->headerBytes + header->dataBytes;

@@ -20,7 +20,7 @@ public:
   }
   Inflater(const Inflater &) = delete;
 
-  /// Fills `out` or comes to the end before; returns how much it wrote.
+  /// Fills `out` or stops at the end of the input; returns how much it wrote.
   size_t inflateTo(std::span<std::byte> out) {
     // zlib counts in 32 bits.
     constexpr size_t most = size_t(1) << 30;
@@ -34,7 +34,7 @@ public:
       produced += room - stream.avail_out;
       ended = code == Z_STREAM_END;
       damaged = !ended && code != Z_OK;
-      // A gzip file may be several, one after the other.
+      // A gzip file may consist of several members in sequence.
       if (ended && format == Deflated::gzip && rest()) {
         ended = false;
         damaged = inflateReset(&stream) != Z_OK;

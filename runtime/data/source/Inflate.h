@@ -8,16 +8,16 @@
 
 namespace gradc::runtime {
 
-/// What stands around the deflated bytes: nothing, or the headers and checksums of gzip.
+/// The format around the deflated bytes: none, or gzip's headers and checksums.
 enum class Deflated { raw, gzip };
 
-/// Fills `out`; false when the data is damaged or has another size.
+/// Fills `out`; false if the data is damaged or has another size.
 bool inflateInto(std::span<const std::byte> in, std::span<std::byte> out, Deflated format);
 
-/// Inflates the beginning, as much as fits; returns how much that is, 0 when the data is damaged.
+/// Inflates as much of the beginning as fits; returns its size, 0 if the data is damaged.
 size_t inflateStart(std::span<const std::byte> in, std::span<std::byte> out, Deflated format);
 
-/// Whether so many bytes are possible at all: a bigger claim would only make us allocate.
+/// Whether this size is possible at all: a larger claim would only make us allocate.
 bool canInflateTo(std::span<const std::byte> in, uint64_t size);
 
 } // namespace gradc::runtime

@@ -12,8 +12,8 @@
 
 namespace gradc::runtime {
 
-/// After so many bytes of batches files let go of what was read. Pages that are read anew cost a
-/// fault for 64 KB each.
+/// After this many bytes of batches, files release pages that were read. Reading them again costs
+/// one fault per 64 KB.
 constexpr size_t lettingGoBytes = size_t(8) << 20;
 
 class MappedFile {
@@ -23,8 +23,8 @@ public:
   MappedFile(const MappedFile &) = delete;
 
   std::span<const std::byte> bytes() const { return {base, size}; }
-  /// Counts what was read of the file as no longer needed, where that is much: the page cache may
-  /// have it still, this process pays for it no more.
+  /// Counts the file's pages read so far as no longer needed, if they are many: they may stay in
+  /// the page cache but no longer count for this process.
   void letGo() const;
 
 private:
@@ -33,11 +33,11 @@ private:
   size_t size;
 };
 
-/// A data file's path: absolute, or looked up in the folders in their order.
+/// A data file's path: absolute, or searched in the folders in order.
 Result<std::string> findFile(std::string_view path, std::span<const std::string> folders);
 
-/// Appends the files that a path stands for: itself, or where it has a '*' all that match it in the
-/// first folder where some do, in the order of their names.
+/// Appends the files that a path stands for: itself or, if it has a '*', all matches in the first
+/// folder with any, in the order of their names.
 Status expandPath(std::string_view path, std::span<const std::string> folders,
                   std::vector<std::string> &files);
 

@@ -77,7 +77,7 @@ public:
     return dims;
   }
 
-  /// Up to the next comma or brace outside brackets: the text of a value that is not understood.
+  /// Up to the next comma or brace outside brackets: the text of an unknown value.
   std::string_view anything() {
     skipSpace();
     int depth = 0;

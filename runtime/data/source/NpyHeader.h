@@ -20,8 +20,8 @@ struct NpyHeader {
   size_t dataBytes = 0;
 };
 
-/// Reads the header and checks that all the data that it announces is there. `what` names the array
-/// in messages.
+/// Reads the header and checks that all the data it announces exists. `what` names the array in
+/// messages.
 Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what);
 
 } // namespace gradc::runtime

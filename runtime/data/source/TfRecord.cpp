@@ -19,7 +19,7 @@ template <typename T> T number(Bytes bytes, uint64_t offset) {
   return value;
 }
 
-/// The length of the record's data, when all of it is there.
+/// The length of the record's data, if all of it exists.
 Result<uint64_t> readLength(Bytes file, uint64_t offset) {
   uint64_t left = file.size() - offset;
   if (left < headerBytes)

@@ -11,11 +11,11 @@
 
 namespace gradc::runtime {
 
-/// Where the records of a file begin. A record whose header is damaged or whose data is cut off
-/// ends the list: behind it no other can be found, and reading it gives the error.
+/// The offsets of a file's records. A record whose header is damaged or whose data is cut off ends
+/// the list, because no later one can be found; reading it gives the error.
 std::vector<uint64_t> indexTfRecords(std::span<const std::byte> file);
 
-/// The data of the record that begins there, its checksum checked. Messages don't name the record.
+/// The data of the record at an offset, its checksum verified. Messages don't name the record.
 Result<std::span<const std::byte>> readTfRecord(std::span<const std::byte> file, uint64_t offset);
 
 } // namespace gradc::runtime

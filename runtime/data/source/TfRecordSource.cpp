@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// What the spec says of a feature: its name in the examples, and the field that it becomes.
+/// A feature of the spec: its name in the examples, and the field that it becomes.
 struct Feature {
   std::string name;
   Field field;
@@ -83,7 +83,7 @@ private:
   std::vector<uint64_t> offsets;
   std::vector<Feature> features;
   std::vector<Field> fieldList;
-  size_t slot; ///< one a field
+  size_t slot; ///< one per field
 };
 
 Result<Feature> readFeature(Config config) {

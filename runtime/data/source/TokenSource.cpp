@@ -1,4 +1,4 @@
-// Windows over a long row of tokens: the source for language models.
+// Windows over a long sequence of tokens: the source for language models.
 #include "runtime/base/Text.h"
 #include "runtime/data/Stages.h"
 #include "runtime/data/source/ArraySource.h"
@@ -12,7 +12,7 @@ namespace {
 
 struct TokenField {
   Field field;
-  int64_t shift = 0; ///< tokens behind the window's begin
+  int64_t shift = 0; ///< tokens after the window's begin
 };
 
 class Tokens final : public Table {
@@ -80,7 +80,7 @@ Status applyTokens(Config config, const DataContext &context, Pipeline &pipeline
   else
     return Status::invalid(text("tokens { dtype } is '", type, "', expected U8, U16 or I32"));
 
-  // The target is what the model has to say after the window, or after each of its tokens.
+  // The target is the token after the window, or after each of its tokens.
   std::vector<std::string> names = {std::string(config.string("input", "input"))};
   std::vector<TokenField> tokens;
   if (isDemanded(names[0], context))

@@ -12,8 +12,8 @@ namespace gradc::runtime {
 
 namespace {
 
-// Reading a stored member only to check it costs time before the first step, so that big ones,
-// which are mapped and may never be read whole, are taken as they are.
+// Checking a stored member costs time before the first step, so large ones, which are mapped and
+// may never be read whole, are not checked.
 constexpr uint64_t largestCheckedStored = uint64_t(256) << 20;
 
 constexpr uint32_t endSignature = 0x06054b50, end64Signature = 0x06064b50,
@@ -43,7 +43,7 @@ Result<Directory> findDirectory(Bytes archive, std::string_view what) {
   auto invalid = [&](std::string_view why) {
     return Status::error(text(what, " is not a zip archive or is truncated: ", why));
   };
-  // The end record is the last thing but for a comment of at most 64 KiB.
+  // Only a comment of at most 64 KiB may follow the end record.
   if (archive.size() < endBytes)
     return invalid("no end record");
   uint64_t end = archive.size() - endBytes;
@@ -70,7 +70,7 @@ Result<Directory> findDirectory(Bytes archive, std::string_view what) {
   return directory;
 }
 
-/// The zip64 extra field holds, in this order, those numbers that did not fit in 32 bits.
+/// The zip64 extra field holds, in this order, the numbers that did not fit in 32 bits.
 void applyZip64(Bytes extra, ZipMember &member) {
   while (extra.size() >= 4) {
     auto id = number<uint16_t>(extra, 0);

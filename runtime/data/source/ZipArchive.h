@@ -25,7 +25,7 @@ struct ZipMember {
 /// Lists the members. `what` names the archive in messages.
 Result<std::vector<ZipMember>> listZip(std::span<const std::byte> archive, std::string_view what);
 
-/// A member's content: a view into the archive when it is stored, else `inflated` holds it.
+/// A member's content: a view into the archive if it is stored, else into `inflated`.
 struct ZipContent {
   std::span<const std::byte> bytes;
   std::shared_ptr<const std::byte[]> inflated;
