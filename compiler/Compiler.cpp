@@ -53,7 +53,7 @@ struct TimePasses : PassInstrumentation {
   }
   void runBeforePass(Pass *pass, Operation *) override { begun[pass] = Clock::now(); }
   void runAfterPass(Pass *pass, Operation *) override {
-    if (pass->getArgument().empty()) // an adaptor, whose passes are told themselves
+    if (pass->getArgument().empty()) // an adaptor; its passes are reported themselves
       return;
     std::chrono::duration<double, std::milli> ms = Clock::now() - begun[pass];
     times[pass->getArgument()] += ms.count();
@@ -65,7 +65,7 @@ struct TimePasses : PassInstrumentation {
 
 using PhaseBuilder = void (*)(OpPassManager &, const CompileOptions &);
 
-/// Times a phase when asked to.
+/// Times a phase if requested.
 class PhaseTimer {
 public:
   PhaseTimer(StringRef name, const CompileOptions &options)
@@ -108,7 +108,7 @@ FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOpt
              failure();
     names.push_back(native->name.str());
   }
-  // The artifact holds levels in their order, each once.
+  // The artifact holds each level once, in order.
   std::vector<std::string> sorted;
   for (const exec::Level &level : exec::levels())
     if (llvm::is_contained(names, level.name))

@@ -1,4 +1,4 @@
-// Evaluates in program order, and forgets a value after its last use.
+// Evaluates in program order, and drops a value after its last use.
 #include "compiler/Interpreter.h"
 
 using namespace mlir;
@@ -6,7 +6,7 @@ using namespace mlir::grad;
 
 namespace gradc {
 
-/// Runs `block`, handing the ops without `evaluate` (state access) to `other`.
+/// Runs `block`, passing ops without `evaluate` (state access) to `other`.
 static SmallVector<HostTensor>
 runBlock(Block &block, ArrayRef<HostTensor> arguments,
          llvm::function_ref<void(Operation &, llvm::DenseMap<Value, HostTensor> &)> other) {

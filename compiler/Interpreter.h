@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// Runs a block of grad ops; what its terminator gives.
+/// Runs a block of grad ops; returns its terminator's operands.
 llvm::SmallVector<mlir::grad::HostTensor>
 evaluateBlock(mlir::Block &block, llvm::ArrayRef<mlir::grad::HostTensor> arguments);
 

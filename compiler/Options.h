@@ -1,4 +1,4 @@
-// What a compilation may be told. One struct, passed whole.
+// The options of a compilation. One struct, passed whole.
 #ifndef COMPILER_OPTIONS_H
 #define COMPILER_OPTIONS_H
 
@@ -16,21 +16,21 @@ struct CompileOptions {
   std::vector<std::string> levels;
   /// Shapes bound to graph inputs by name.
   std::map<std::string, std::vector<int64_t>> shapes;
-  /// Tensors given for graph inputs: they bind what `shapes` leaves open, and operands that must be
-  /// known.
+  /// Tensors given for graph inputs: they bind dims that `shapes` leaves open, and operands that
+  /// must be known.
   std::map<std::string, mlir::grad::HostTensor> inputs;
-  /// Where the IR goes after each pass, one file a pass; empty: nowhere.
+  /// Folder for the IR after each pass, one file per pass; empty: none.
   std::string dumpDirectory;
   /// Print the time of every phase and pass to stderr.
   bool timing = false;
   /// Kernel that the test-only corruption pass changes; empty: none.
   std::string corruptKernel;
-  /// Images of CUDA levels hold LLVM bitcode, which the simulated device of the tests runs.
+  /// Images of CUDA levels hold LLVM bitcode for the tests' simulated device.
   bool llvmImage = false;
-  /// When a kernel becomes two so that a library computes one of them: "auto", "always"; "never":
-  /// no library is asked at all.
+  /// When a kernel is cut so that a library computes a part of it: "auto" or "always"; "never": no
+  /// library is used at all.
   std::string libraries = "auto";
-  /// Turn the program to f64 (gradient checks).
+  /// Convert the program to f64 (gradient checks).
   bool retypeF64 = false;
 };
 

@@ -30,13 +30,13 @@ static void simplify(OpPassManager &pm) {
 
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   simplify(pm);
-  // Before gradients exist: what the forward no longer transposes, the backward does not either.
+  // Before gradients exist: transposes removed from the forward do not appear in the backward.
   pm.addPass(createMoveTransposes());
   pm.addPass(createCSEPass());
   pm.addPass(createOrderStates());
-  // The gradient is a request, an op: the step is built on its results before they exist.
+  // A gradient is a request, an op: the step is built on its results before they exist.
   pm.addPass(createBuildStep());
-  // Gradients have constants of their own, 1 / n of a mean: they are to be f64 ones.
+  // Gradients have constants of their own, such as 1 / n of a mean, which must be computed in f64.
   if (options.retypeF64)
     pm.addPass(createRetypeF64());
   pm.addPass(createDifferentiate());
@@ -45,8 +45,8 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
-  // On a CPU every composite is loops; a softmax is fused as its primitives, row by row. Libraries
-  // of GPUs take some whole.
+  // On a CPU every composite becomes loops; a softmax is fused as its primitives, row by row.
+  // Libraries on GPUs compute some composites whole.
   auto isCuda = [](StringRef level) { return exec::findLevel(level)->isCuda(); };
   bool asksLibraries = !options.levels.empty() && llvm::all_of(options.levels, isCuda) &&
                        options.libraries != "never";
@@ -58,14 +58,14 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
-  // Layouts look at all entries: a weight has one home for forward, backward and update.
+  // Layouts consider all entries: a weight has one layout for forward, backward and update.
   pm.addPass(createChooseLayouts());
   // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.
   pm.addPass(createChooseLibraries({options.libraries}));
-  // What no library takes, and each call's fallback, is generated from primitives.
+  // Kernels without a library call, and each call's fallback, are generated from primitives.
   pm.addPass(createDecomposeComposites());
   pm.addPass(createSchedule());
-  // A kernel of a group has its schedule; the arena's plan knows the groups.
+  // A kernel of a group has its schedule; the memory plan knows the groups.
   pm.addPass(createGroupLaunches());
   pm.addPass(createPlanMemory());
 }

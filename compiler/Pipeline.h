@@ -9,7 +9,7 @@
 
 namespace gradc {
 
-/// Every dialect that any phase uses.
+/// Every dialect used by any phase.
 void registerDialects(mlir::DialectRegistry &registry);
 /// The phases as pass pipelines of gradc-opt: gradc-graph-phase, gradc-kernel-phase,
 /// gradc-level-phase.
@@ -17,8 +17,8 @@ void registerPipelines();
 
 /// grad functions -> grad functions that train: gradients, update, simplified.
 void buildGraphPhase(mlir::OpPassManager &pm, const CompileOptions &options);
-/// grad functions -> launches of outlined kernels (value form): the same for all levels of a kind,
-/// CPUs or GPUs, of which `options.levels` are.
+/// grad functions -> launches of outlined kernels (value form), equal for all levels of a kind:
+/// `options.levels` are CPUs or GPUs.
 void buildKernelPhase(mlir::OpPassManager &pm, const CompileOptions &options);
 /// One level's module (attribute `exec.level`): layouts, schedules, memory plan -> planned form.
 void buildLevelPhase(mlir::OpPassManager &pm, const CompileOptions &options);

@@ -1,4 +1,4 @@
-// Reads the figures off a planned module.
+// Reads the figures from a planned module.
 #include "compiler/Plan.h"
 
 using namespace mlir;
@@ -11,7 +11,7 @@ std::string nodeOf(exec::DispatchOp op) {
   return nodes ? exec::nodesText(nodes) : "";
 }
 
-/// What computes a kernel where the libraries are.
+/// The library or code that computes a kernel, if libraries are present.
 std::string computedBy(exec::KernelOp kernel) {
   if (kernel.getThreads() == 0)
     return "";
@@ -21,7 +21,7 @@ std::string computedBy(exec::KernelOp kernel) {
   return library.getRole() == exec::LibraryRole::matmul ? "cublasLt" : "cudnn";
 }
 
-/// Stretches of the arena in launch order: written at `first`, read last at `last`.
+/// Intervals of the arena in launch order: written at `first`, last read at `last`.
 struct Life {
   exec::SliceAttr slice;
   std::string node;
@@ -31,7 +31,7 @@ struct Life {
 
 void findPeak(exec::EntryOp entry, MutableArrayRef<exec::DispatchOp> dispatches, EntryPlan &plan) {
   std::vector<Life> lives;
-  llvm::DenseMap<int64_t, size_t> current; // arena offset -> the life that holds it now
+  llvm::DenseMap<int64_t, size_t> current; // arena offset -> the interval that occupies it now
   for (auto [time, dispatch] : llvm::enumerate(dispatches)) {
     for (auto slice : dispatch.getReads().getAsRange<exec::SliceAttr>())
       if (slice.getSpace() == exec::Space::arena)

@@ -1,4 +1,4 @@
-// What `gradc plan` shows: kernels, work, memory, and who holds it at the peak.
+// The output of `gradc plan`: kernels, work, memory, and its owners at the peak.
 #ifndef COMPILER_PLAN_H
 #define COMPILER_PLAN_H
 
@@ -21,7 +21,7 @@ struct EntryPlan {
   std::string name;
   std::vector<PlannedLaunch> launches;
   int64_t arenaBytes = 0;
-  /// The launch at which most of the arena is alive, and what is.
+  /// The launch at which most of the arena is alive, and the tensors alive there.
   size_t peakLaunch = 0;
   int64_t peakBytes = 0;
   std::vector<LiveTensor> alive;

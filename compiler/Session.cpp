@@ -129,7 +129,7 @@ std::vector<Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry)
                        gradc_output_describe);
 }
 
-/// No tensor is nowhere, even where it has no elements.
+/// A tensor always has an address, even without elements.
 static SmallVector<const void *> pointers(ArrayRef<HostTensor> tensors) {
   static constexpr char nothing = 0;
   return llvm::map_to_vector(tensors, [](const HostTensor &t) -> const void * {

@@ -26,7 +26,7 @@ public:
 mlir::RankedTensorType tensorType(mlir::MLIRContext &context, gradc_dtype dtype,
                                   llvm::ArrayRef<int64_t> shape);
 
-/// A tensor that an entry takes or gives.
+/// A tensor that an entry takes or returns.
 struct Port {
   std::string name;
   mlir::RankedTensorType type;
@@ -46,7 +46,7 @@ public:
   static llvm::Expected<std::unique_ptr<CompiledSession>> openFile(const std::string &path);
   ~CompiledSession();
 
-  /// The level that was chosen.
+  /// The chosen level.
   llvm::StringRef level() const { return gradc_session_level(session); }
   llvm::Expected<uint32_t> find(llvm::StringRef entry);
   std::vector<Port> inputs(mlir::MLIRContext &context, uint32_t entry);

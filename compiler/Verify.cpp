@@ -1,4 +1,4 @@
-// The evaluator shares no code with code generation, so agreement means something.
+// The evaluator shares no code with code generation, so agreement is meaningful.
 #include "compiler/Verify.h"
 
 #include "compiler/Interpreter.h"
@@ -38,7 +38,7 @@ HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type, exec::Pane
   return tensor;
 }
 
-/// The row-major tensor in `bytes`, which are in `layout`.
+/// The row-major tensor in `bytes`, which are stored in `layout`.
 HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr layout) {
   if (!layout)
     return HostTensor(type, bytes);
@@ -73,14 +73,14 @@ double largestIn(const HostTensor &tensor) {
   return largest;
 }
 
-/// What a sum of an operand's elements into one of `results` is rounded against, where its terms
-/// cancel as in the gradient of a bias before a normalization.
+/// The magnitude that bounds the rounding of a sum of an operand's elements into one of `results`,
+/// for terms that cancel as in the gradient of a bias before a normalization.
 double roundingScale(const HostTensor &operand, int64_t results) {
   double terms = double(operand.size()) / double(std::max<int64_t>(results, 1));
   return 1e-2 * largestIn(operand) * std::sqrt(std::max(terms, 1.0));
 }
 
-/// The largest difference, relative to the largest magnitude, which is at least `scale`; NaN and
+/// The largest difference, relative to the largest magnitude, but at least to `scale`; NaN and
 /// infinities must be equal.
 double compare(const HostTensor &found, const HostTensor &expected, double scale) {
   double largest = std::max(largestIn(expected), scale), worst = 0;
@@ -198,8 +198,8 @@ SmallVector<std::string> requestGradients(ModuleOp module) {
   return parameters;
 }
 
-/// Central differences of one parameter's direction. A kink inside the step goes away with a
-/// smaller one; an error does not.
+/// Central differences along one parameter's direction. A kink inside the step disappears with a
+/// smaller step; an error does not.
 llvm::Expected<GradientCheck> checkParameter(MLIRContext &context, CompiledSession &session,
                                              uint32_t entry, ArrayRef<HostTensor> inputs,
                                              StringRef name, const HostTensor &gradient) {
