@@ -1,4 +1,4 @@
-// What becomes of a model without a spec, and what a job does first.
+// Builds the module of a model without a spec, and the common start of a job.
 #include "dialects/Pch.h"
 
 #include "compiler/import/ModuleImport.h"
@@ -37,7 +37,7 @@ LogicalResult ModuleImport::importForward(int64_t batch,
 
 FailureOr<Imported> ModuleImport::finish() {
   states.finish(imported.verdicts);
-  // What the ops' own constraints say is the last net under the importer's checks.
+  // The ops' own constraints are the last safety net under the importer's checks.
   if (failed(verify(*module)))
     return failure();
   imported.modelBytes = model.bytes();

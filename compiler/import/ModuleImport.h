@@ -1,4 +1,4 @@
-// A model on its way to a module, which a job shares with a model alone.
+// The common part of importing a job and a model alone: a model on its way to a module.
 #ifndef COMPILER_IMPORT_MODULEIMPORT_H
 #define COMPILER_IMPORT_MODULEIMPORT_H
 
@@ -25,7 +25,7 @@ public:
   Imported imported;
 };
 
-/// A name that is not in the model, with the one that was likely meant.
+/// An unknown name, with the one that was probably meant.
 mlir::InFlightDiagnostic unknownName(mlir::Location where, llvm::StringRef what,
                                      llvm::StringRef name, llvm::ArrayRef<std::string> known);
 /// Names on the command line that the model does not have.

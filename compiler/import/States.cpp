@@ -1,4 +1,4 @@
-// Decides what each initializer is, and keeps the module's states.
+// Decides the role of each initializer, and keeps the module's states.
 #include "dialects/Pch.h"
 
 #include "compiler/import/States.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Constants above this many bytes are states: code holds none of them.
+/// Constants above this size in bytes are states: code contains none of them.
 static constexpr int64_t smallBytes = 1024;
 
 std::string gradc::nearest(StringRef name, ArrayRef<std::string> candidates) {
@@ -138,7 +138,7 @@ static bool isFinite(ElementsAttr value) {
   return true;
 }
 
-/// The first use that makes a value something else than a parameter. Ops that only move elements
+/// The first use that makes a value anything other than a parameter. Ops that only move elements
 /// pass the question on to their users.
 static Operation *constantUse(Value value) {
   for (OpOperand &use : value.getUses()) {

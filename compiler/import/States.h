@@ -1,4 +1,4 @@
-// The initializers of a model: which become states, which of those train, and what the others are.
+// The initializers of a model: which become states, which of those train, and the use of others.
 #ifndef COMPILER_IMPORT_STATES_H
 #define COMPILER_IMPORT_STATES_H
 
@@ -28,17 +28,17 @@ public:
   /// The value of a constant or of an initializer, null for anything else.
   mlir::ElementsAttr known(mlir::Value value);
 
-  /// What is read is a statistic of the node at `node`: entries update it, no optimizer does. False
-  /// where no state is read.
+  /// Marks the state that is read as a statistic of the node at `node`: entries update it, no
+  /// optimizer does. False if no state is read.
   bool makeStatistic(mlir::Value read, mlir::Location node);
   /// Whether `freeze` of the spec names the initializer that is read.
   bool isFrozen(mlir::Value read);
 
   /// After all entries: decides which states train, turns large constants into states, and erases
-  /// the states that folding has made useless.
+  /// states that folding made useless.
   void finish(std::vector<Verdict> &verdicts);
 
-  /// The symbol of an initializer's state, empty where it has none.
+  /// The symbol of an initializer's state, empty if it has none.
   llvm::StringRef symbol(llvm::StringRef initializer) const;
 
 private:
@@ -54,14 +54,14 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> names;
   llvm::StringMap<mlir::grad::StateOp> constants;
   llvm::StringSet<> trainable, frozen;
-  llvm::StringMap<std::string> statistics; ///< by symbol: the node whose they are
+  llvm::StringMap<std::string> statistics; ///< by symbol: the node that updates them
 };
 
 /// The ONNX node that an op comes from.
 std::string nodeName(mlir::Location location);
 std::string nodeName(mlir::Operation *op);
 
-/// The name among `candidates` that is most like `name`, or "" where none is.
+/// The closest of `candidates` to `name`, or "" if none is close.
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// ONNX's activation functions. Their formulas avoid branches whose derivative overflows where they
+// ONNX's activation functions. The formulas avoid branches whose derivative overflows where they
 // are not taken: infinity times a gradient of zero is NaN.
 #include "dialects/Pch.h"
 
@@ -13,7 +13,7 @@ Expr atLeastZero(Expr x) { return x.compare(ComparePredicate::ge, x.splat(0)); }
 Expr sigmoid(Expr x) { return x.apply<SigmoidOp>(); }
 /// e^x - 1 of the negative part.
 Expr negativeExpm1(Expr x) { return x.apply<MinOp>(x.splat(0)).apply<Expm1Op>(); }
-/// ln(1 + e^x); `maximum` shares its gradient at 0, which makes it right there, too.
+/// ln(1 + e^x); `maximum` splits its gradient at 0, which makes it correct there, too.
 Expr softplus(Expr x) {
   return x.apply<MaxOp>(x.splat(0)) + (-x.apply<AbsOp>()).apply<ExpOp>().apply<Log1pOp>();
 }

@@ -1,5 +1,4 @@
-// BatchNormalization: with statistics of the batch in training entries, with the running ones in
-// all others.
+// BatchNormalization: training entries use the batch's statistics, all others the running ones.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -12,7 +11,7 @@ namespace {
 enum Operand { input, scale, shift, mean, variance };
 enum Output { result, meanOut, varianceOut, savedMean, savedVariance };
 
-/// A checked node. All arithmetic is in the statistics' type.
+/// A checked node. All arithmetic uses the statistics' type.
 struct BatchNorm {
   Expr x, scale, shift, mean, variance;
   double epsilon, momentum;
@@ -55,7 +54,7 @@ static FailureOr<BatchNorm> read(Node &n) {
                    momentum};
 }
 
-/// x a + b, with a and b computed once a channel.
+/// x a + b, with a and b computed once per channel.
 static Expr withRunning(const BatchNorm &norm) {
   Expr a = norm.scale * (norm.variance + norm.epsilon).apply<RsqrtOp>();
   Expr b = norm.shift - norm.mean * a;
@@ -66,8 +65,9 @@ static Expr mix(const BatchNorm &norm, Expr running, Expr batch) {
   return running * norm.momentum + batch * (1 - norm.momentum);
 }
 
-/// An exporter may have merged equal initializers, as the zeros of an untrained model: a statistic
-/// that is something else, too, cannot be updated. One module in two places is no such thing.
+/// An exporter may have merged equal initializers, such as the zeros of an untrained model: a
+/// statistic with a second role cannot be updated. One module used in two places is a different
+/// case.
 static LogicalResult expectOwn(Node &n, unsigned i) {
   const onnx::GraphProto &graph = n.getEntry().getModel().graph();
   llvm::StringMap<StringRef> copies;
@@ -93,7 +93,8 @@ static LogicalResult expectOwn(Node &n, unsigned i) {
   return success();
 }
 
-/// As PyTorch: the running variance is the unbiased one, so one sample a channel has none.
+/// As in PyTorch, the running variance is unbiased, so it does not exist for one sample per
+/// channel.
 static LogicalResult updateRunning(Node &n, const BatchNorm &norm, Expr batchMean,
                                    Expr batchVariance) {
   if (norm.samples() < 2)
@@ -119,9 +120,9 @@ static LogicalResult importBatchNormalization(Node &n) {
   const BatchNorm &norm = *read;
   if (llvm::is_contained(norm.x.shape(), 0))
     return n.set(n.operand(input));
-  // What training_mode says is what the exporter left; who reads the new statistics means it.
+  // training_mode is left by the exporter; only a graph that reads the new statistics relies on it.
   bool asked = mode && (n.isRead(meanOut) || n.isRead(varianceOut));
-  // With frozen statistics training normalizes as evaluation does, as one does to fine-tune.
+  // With frozen statistics, training normalizes as evaluation does, which is usual for fine-tuning.
   States &states = n.getEntry().getStates();
   bool frozen = states.isFrozen(norm.mean) || states.isFrozen(norm.variance);
   bool updates = n.training() && !frozen;
@@ -141,13 +142,13 @@ static LogicalResult importBatchNormalization(Node &n) {
     y = n.expr(normalized.getResult()) * norm.spread(norm.scale) + norm.spread(norm.shift);
     if (updates && failed(updateRunning(n, norm, batchMean, batchVariance)))
       return failure();
-    // ONNX's own outputs are made of the biased variance.
+    // ONNX's own outputs use the biased variance.
     newMean = mix(norm, norm.mean, batchMean);
     newVariance = mix(norm, norm.variance, batchVariance);
   } else {
     y = withRunning(norm);
   }
-  // Up to opset 13 exporters name outputs that nobody may read.
+  // Up to opset 13, exporters name outputs that are never read.
   for (unsigned i = meanOut; i <= savedVariance; ++i)
     if (asked || !n.isRead(i))
       (void)n.set(i, i % 2 ? newMean : newVariance);

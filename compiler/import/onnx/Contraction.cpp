@@ -57,7 +57,7 @@ static LogicalResult importMatMul(Node &n) {
   };
   Expr a = n.expr(0u).reshape(lhs), b = n.expr(1u).reshape(rhs);
   if (rhs.size() == 2) {
-    // One weight for all batches: one product of more rows, not many products.
+    // One weight for all batches: one product with more rows instead of many products.
     int64_t all = rows;
     for (int64_t d : lhsBatch)
       all *= d;

@@ -20,8 +20,7 @@ struct Channels {
 };
 } // namespace
 
-/// Checks ranks and channels: weight [O, C / group, k...], or [C, O / group, k...] where
-/// transposed.
+/// Checks ranks and channels: weight [O, C / group, k...], or [C, O / group, k...] if transposed.
 static FailureOr<Channels> readChannels(Node &n, bool transposed) {
   int64_t groups = n.integer("group", 1);
   if (n.rank(0) < 3)
@@ -123,7 +122,7 @@ static LogicalResult expectSensibleResult(Node &n, const Channels &c, WindowAttr
   return n.expectSensible(shape);
 }
 
-/// Reads and checks what Conv and ConvInteger share.
+/// Reads and checks the common part of Conv and ConvInteger.
 static FailureOr<std::pair<Channels, WindowAttr>> readConvolution(Node &n) {
   FailureOr<Channels> channels = readChannels(n, /*transposed=*/false);
   if (n.rank(1) < 3)
@@ -175,8 +174,8 @@ static LogicalResult importConvInteger(Node &n) {
   return n.set(convolve(n, operands[0], operands[1], Value(), read->first, read->second, false));
 }
 
-/// Padding and output_padding from output_shape, or from auto_pad SAME: as many results as
-/// operand elements times the stride.
+/// Padding and output_padding from output_shape, or from auto_pad SAME: the number of results is
+/// the number of operand elements times the stride.
 static LogicalResult padToShape(Node &n, Window &w, SmallVector<int64_t> &extra) {
   auto given = n.integers("output_shape");
   if (given && failed(expectNumbers(n, "output_shape", *given, w.rank(), 1)))

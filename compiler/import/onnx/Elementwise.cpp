@@ -50,7 +50,7 @@ template <ComparePredicate predicate, Kind kind> static LogicalResult compare(No
   return n.set(n.expr((*operands)[0]).compare(predicate, (*operands)[1]));
 }
 
-/// The exponent may have another type than the base, whose type the result has.
+/// The exponent's type may differ from the base's, which is the result's.
 static LogicalResult importPow(Node &n) {
   if (failed(n.expect(0, Kind::Number)) || failed(n.expect(1, Kind::Number)))
     return failure();
@@ -62,7 +62,7 @@ static LogicalResult importPow(Node &n) {
     return failure();
   Type result = n.element(0), compute = result;
   if (!isa<FloatType>(result)) {
-    // f64 holds every integer power that fits 32 bits, not those of 64.
+    // f64 holds every integer power that fits 32 bits, but not those of 64.
     if (result.getIntOrFloatBitWidth() > 32)
       return n.error() << "expected a float or an integer of at most 32 bits as "
                        << n.describeOperand(0);
@@ -72,7 +72,7 @@ static LogicalResult importPow(Node &n) {
   Expr power = base.apply<PowOp>(exponent);
   if (isa<FloatType>(result))
     return n.set(power);
-  // A power that is an integer may be computed as a little less, and would lose 1.
+  // A power that is an integer may be computed slightly too small, and would lose 1.
   Expr integer = power.apply<RoundOp>(), error = (power - integer).apply<AbsOp>();
   Value isInteger = error.compare(ComparePredicate::le, integer.apply<AbsOp>() * 1e-12);
   return n.set(n.expr(isInteger).select(integer, power).cast(result));
@@ -89,7 +89,7 @@ static LogicalResult importMod(Node &n) {
   Expr a = n.expr((*operands)[0]), b = n.expr((*operands)[1]), rest = a.apply<RemOp>(b);
   if (cStyle)
     return n.set(rest);
-  // The divisor's sign, as Python has it.
+  // The divisor's sign, as in Python.
   Expr zero = rest.splat(0), negative = rest.compare(ComparePredicate::lt, zero);
   Expr differs = negative.apply<XorOp>(b.compare(ComparePredicate::lt, zero));
   Expr inexact = rest.compare(ComparePredicate::ne, zero);
@@ -140,7 +140,7 @@ static LogicalResult importClip(Node &n) {
       return failure();
     if (n.type(i).getNumElements() != 1)
       return n.error() << "expected a scalar limit, found " << n.describeOperand(i);
-    // Beyond 2^53 an integer limit is no f64: then it stays an operand.
+    // Beyond 2^53 an integer limit is not exact in f64, so it stays an operand.
     auto limit = n.tryKnown(i);
     if (limit && (isFloat || std::abs(limit->getFloat(0)) < double(int64_t(1) << 53)))
       (i == 1 ? low : high) = limit->getFloat(0);

@@ -1,4 +1,4 @@
-// Inputs whose values are given: what nodes must know of them at compile time.
+// Inputs with given values: nodes may need them at compile time.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -12,7 +12,7 @@ StringRef EntryImport::argumentAttribute(BlockArgument argument, StringRef attri
 }
 
 const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
-  // A seed may be named as a graph input is.
+  // A seed may have the same name as a graph input.
   if (argumentAttribute(argument, "grad.role") != "data")
     return nullptr;
   auto given = options.inputs.find(argumentAttribute(argument, "grad.name").str());
@@ -23,7 +23,7 @@ const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
 std::optional<HostTensor> EntryImport::known(Value value) {
   if (ElementsAttr attribute = states.known(value))
     return HostTensor(attribute);
-  // Shape arithmetic is short: a long way back to an input is the network itself.
+  // Shape arithmetic is short: a long path back to an input is the network itself.
   constexpr size_t maxOps = 256;
   llvm::SetVector<Value> needed;
   llvm::DenseMap<Value, HostTensor> values;
@@ -61,7 +61,7 @@ std::optional<HostTensor> EntryImport::known(Value value) {
   return values.at(value);
 }
 
-/// What was read at compile time is a constant to all: another value would contradict the code.
+/// A value read at compile time is constant everywhere: another value would contradict the code.
 void EntryImport::bindArguments() {
   Block &body = function.getBody().front();
   builder.setInsertionPointToStart(&body);

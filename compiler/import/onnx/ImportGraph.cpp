@@ -174,8 +174,8 @@ void EntryImport::setClasses(Value argument, int64_t classes) {
       "grad.classes", builder.getI64IntegerAttr(classes));
 }
 
-/// Depth first from the outputs: finds the nodes and graph inputs that are needed, undefined names,
-/// and cycles.
+/// Depth first from the outputs: finds the required nodes and graph inputs, undefined names, and
+/// cycles.
 FailureOr<SmallVector<unsigned>> EntryImport::orderNodes(ArrayRef<std::string> outputs,
                                                          llvm::StringSet<> &inputs) {
   const onnx::GraphProto &graph = model.graph();
@@ -237,7 +237,7 @@ FailureOr<SmallVector<unsigned>> EntryImport::orderNodes(ArrayRef<std::string> o
   }
   if (!ok)
     return failure();
-  // A file that is sorted, as ONNX asks, keeps its order.
+  // A sorted file, as ONNX requires, keeps its order.
   SmallVector<unsigned> sorted = llvm::to_vector(llvm::seq<unsigned>(0, graph.node_size()));
   llvm::erase_if(sorted, [&](unsigned i) { return state[i] != done; });
   llvm::StringSet<> computed;
@@ -281,7 +281,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
   for (const std::string &name : proto.output())
     if (!name.empty())
       values[name] = Value();
-  // What an operand's node has said is not said again for everything behind it.
+  // Errors of an operand's node are not repeated for the nodes that depend on it.
   bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
   auto found = standard ? onnxOps().find(proto.op_type()) : onnxOps().end();
   if (poisoned && found != onnxOps().end())

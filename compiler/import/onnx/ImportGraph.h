@@ -1,4 +1,4 @@
-// One pass over the graph's nodes: what they compute, as the body of one entry.
+// One pass over the graph's nodes, which builds the body of one entry.
 #ifndef COMPILER_IMPORT_IMPORTGRAPH_H
 #define COMPILER_IMPORT_IMPORTGRAPH_H
 
@@ -8,10 +8,10 @@
 
 namespace gradc {
 
-/// An entry under construction. Arguments are added as they are asked for, results at the end.
+/// An entry under construction. Arguments are added on request, results at the end.
 class EntryImport {
 public:
-  /// `batch` binds the first dim of inputs where it is symbolic; 0 leaves it to `options`.
+  /// `batch` binds the first dim of inputs if it is symbolic; 0 leaves it to `options`.
   EntryImport(const OnnxModel &model, States &states, const ImportOptions &options,
               llvm::StringRef name, int64_t batch, bool training);
 
@@ -22,7 +22,7 @@ public:
   int64_t batchSize() const { return batch; }
   mlir::func::FuncOp getFunction() { return function; }
 
-  /// The type of a graph input with its symbols bound; every problem is said.
+  /// The type of a graph input with its symbols bound; reports every problem.
   mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input);
 
   /// A new argument with attributes `grad.name`, `grad.role` and others.
@@ -34,28 +34,28 @@ public:
   /// The argument is a label: its values are [0, classes).
   void setClasses(mlir::Value argument, int64_t classes);
 
-  /// Gives a graph input its value; null after saying why there is none.
+  /// Sets the value of a graph input; returns null after reporting an error.
   using BindInput = llvm::function_ref<mlir::Value(const onnx::ValueInfoProto &)>;
-  /// Imports all nodes that `outputs` need, after binding the inputs that these need. On failure
-  /// everything that is wrong has been said.
+  /// Imports all nodes that `outputs` need, after binding the inputs that these need. On failure,
+  /// all errors have been reported.
   mlir::LogicalResult importNodes(llvm::ArrayRef<std::string> outputs, BindInput bindInput);
 
   /// The value of that name: a graph input, an initializer, or a node's output (null: failed).
   mlir::Value value(llvm::StringRef name);
 
-  /// A value that is known at compile time: a constant, an initializer, or what follows from inputs
-  /// whose values are given, which are bound by asking.
+  /// A value known at compile time: a constant, an initializer, or a value computed from inputs
+  /// with given values, which are bound by this call.
   std::optional<mlir::grad::HostTensor> known(mlir::Value value);
   const std::set<std::string> &getBoundInputs() const { return boundInputs; }
   const std::set<std::string> &getFoldedNodes() const { return foldedNodes; }
 
-  /// What a state will hold after the nodes so far; a module that runs twice updates it twice.
+  /// The state's value after the nodes so far; a module that runs twice updates it twice.
   mlir::Value latestStatistic(mlir::grad::ReadOp state);
-  /// The entry leaves `value` in the state.
+  /// Makes the entry leave `value` in the state.
   void setStatistic(mlir::grad::ReadOp state, mlir::Value value, mlir::Location node);
 
   void addResult(mlir::Value value, llvm::StringRef name, llvm::StringRef role);
-  /// Ends the function and erases what nothing needs.
+  /// Ends the function and erases unused ops.
   void finish();
 
 private:

@@ -1,4 +1,4 @@
-// Constants, ranges, and ops that pick elements by index.
+// Constants, ranges, and ops that select elements by index.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -151,7 +151,8 @@ static LogicalResult importEyeLike(Node &n) {
   return n.set((row + double(shift)).compare(ComparePredicate::eq, column).cast(element));
 }
 
-/// values[1] where a new dim's index is `indices` (negative: from the back), values[0] elsewhere.
+/// values[1] where a new dim's index is in `indices` (negative: from the back), values[0]
+/// elsewhere.
 static LogicalResult importOneHot(Node &n) {
   auto depth = n.known(1, "the depth");
   if (failed(depth) || failed(n.expect(0, Kind::Number)))

@@ -180,7 +180,7 @@ Value Node::broadcast(Value value, ArrayRef<int64_t> shape) {
   if (type.getShape() == shape)
     return value;
   RankedTensorType result = type.clone(shape);
-  // A constant of one element becomes a splat, whatever its size: no data is repeated.
+  // A constant of one element becomes a splat of any size: no data is repeated.
   DenseElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)) && splat.isSplat())
     return ConstantOp::create(builder(), location, result, splat.resizeSplat(result));

@@ -1,4 +1,4 @@
-// One ONNX node as the functions that import ops see it: operands, attributes, errors, results.
+// One ONNX node as seen by import functions: operands, attributes, errors, results.
 #ifndef COMPILER_IMPORT_NODE_H
 #define COMPILER_IMPORT_NODE_H
 
@@ -36,7 +36,7 @@ void addNormalizationOps(OpTable &ops);
 void addBatchNormalizationOps(OpTable &ops);
 void addRandomOps(OpTable &ops);
 
-/// What an op accepts as elements.
+/// The element types that an op accepts.
 enum class Kind { Any, Number, Float, Int, Bool };
 
 class Node {
@@ -47,7 +47,7 @@ public:
   llvm::StringRef op() const { return proto.op_type(); }
   int64_t opset() const;
   bool training() const;
-  /// The node's position in the file: tells random ops apart, in every entry alike.
+  /// The node's position in the file, which tells random ops apart, equally in all entries.
   unsigned position() const { return index; }
   mlir::Location loc() const { return location; }
   mlir::OpBuilder &builder();
@@ -55,7 +55,7 @@ public:
 
   // Operands ------------------------------------------------------------------------------------
   unsigned operandCount() const { return operands.size(); }
-  /// Operand `i`, or null where the node leaves it out.
+  /// Operand `i`, or null if the node leaves it out.
   mlir::Value operand(unsigned i) const { return i < operands.size() ? operands[i] : nullptr; }
   llvm::StringRef inputName(unsigned i) const { return proto.input(int(i)); }
   mlir::RankedTensorType type(unsigned i) const;
@@ -86,7 +86,7 @@ public:
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
   const onnx::AttributeProto *attribute(llvm::StringRef name);
-  /// An attribute that changes nothing for gradc.
+  /// An attribute without meaning for gradc.
   void ignore(llvm::StringRef name) { read.insert(name); }
   /// An attribute up to one version and an operand after it: `axes` of most ops.
   mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> integersOrOperand(llvm::StringRef name,
@@ -98,21 +98,21 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> values, int64_t rank);
 
   // Building ------------------------------------------------------------------------------------
-  /// numpy's broadcasting of a value to a shape that it fits.
+  /// numpy's broadcasting of a value to a compatible shape.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   /// Broadcasts operands [begin, end) to their common shape.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> broadcastOperands(unsigned begin, unsigned end);
-  /// Checks a shape that the node asks for.
+  /// Checks a shape that the node requires.
   mlir::LogicalResult expectSensible(llvm::ArrayRef<int64_t> shape);
   mlir::Value constant(const mlir::grad::HostTensor &value);
   mlir::Value constantInts(llvm::ArrayRef<int64_t> values, bool scalar = false);
 
   // Results -------------------------------------------------------------------------------------
-  /// Whether somebody may read result `i`.
+  /// Whether result `i` has a name.
   bool wants(unsigned i) const {
     return i < unsigned(proto.output_size()) && !proto.output(i).empty();
   }
-  /// Whether a node or the graph reads result `i`; exporters also name results that nobody reads.
+  /// Whether a node or the graph reads result `i`; exporters also name results that are never read.
   bool isRead(unsigned i) const;
   mlir::LogicalResult set(mlir::Value value) { return set(0, value); }
   mlir::LogicalResult set(unsigned i, mlir::Value value);

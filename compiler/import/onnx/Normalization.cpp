@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Up to opset 12 over all dims from `axis` on, as a matrix; then over one dim.
+/// Up to opset 12, over all dims from `axis` on, as a matrix; then over one dim.
 template <typename Op> static LogicalResult softmax(Node &n) {
   bool flattens = n.opset() < 13;
   FailureOr<int64_t> dim = n.axis(n.integer("axis", flattens ? 1 : -1), n.rank(0));
@@ -25,7 +25,7 @@ template <typename Op> static LogicalResult softmax(Node &n) {
 }
 
 namespace {
-/// What `normalize` gives: without mean and deviation, and these.
+/// The results of `normalize`.
 struct Normalized {
   Expr result, mean, variance;
 };
@@ -85,8 +85,8 @@ static LogicalResult importLayerNormalization(Node &n) {
   return n.set(y);
 }
 
-/// [N, C, ...] over what follows the channels of each of `groups`; a scale and a bias for each of
-/// `scales` parts of the channels.
+/// [N, C, ...] normalized over the dims after the channels of each of `groups`; one scale and bias
+/// for each of `scales` parts of the channels.
 static LogicalResult normalizeGroups(Node &n, int64_t groups, int64_t scales, double epsilon,
                                      Type compute) {
   ArrayRef<int64_t> s = n.shape(0);
@@ -125,7 +125,7 @@ static LogicalResult importInstanceNormalization(Node &n) {
   return normalizeGroups(n, n.shape(0)[1], n.shape(0)[1], epsilon, n.element(0));
 }
 
-/// One scale and bias a group up to opset 20, then one a channel.
+/// One scale and bias per group up to opset 20, then one per channel.
 static LogicalResult importGroupNormalization(Node &n) {
   double epsilon = n.real("epsilon", 1e-5);
   int64_t groups = n.integer("num_groups", 0), stash = n.integer("stash_type", 1);
@@ -182,8 +182,8 @@ static Expr classesLast(Expr x) {
   return (x.type().getRank() > 2 ? x.transpose(order) : x).reshape({rows, classes});
 }
 
-/// SoftmaxCrossEntropyLoss from scores, NegativeLogLikelihoodLoss from log-probabilities: which are
-/// scores, too, whose log-softmax is themselves; so the latter picks instead of normalizing.
+/// SoftmaxCrossEntropyLoss from scores, NegativeLogLikelihoodLoss from log-probabilities. These are
+/// scores, too, but equal to their own log-softmax, so the latter selects instead of normalizing.
 template <bool scores> static LogicalResult crossEntropy(Node &n) {
   StringRef reduction = n.string("reduction", "mean");
   if (n.has("ignore_index"))

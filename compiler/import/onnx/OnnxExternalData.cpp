@@ -16,8 +16,8 @@ static StringRef entry(const onnx::TensorProto &tensor, StringRef key) {
   return {};
 }
 
-/// The file a location names. A model must not read what lies outside its own folder: a name that
-/// is absolute or climbs, or a link that leads out, is refused.
+/// The file of a location. A model must not read files outside its own folder: an absolute name,
+/// one that climbs, or a link that leads outside is refused.
 static FailureOr<std::string> resolve(StringRef name, StringRef modelPath, Location where) {
   namespace path = llvm::sys::path;
   auto outside = [&](const Twine &why) {

@@ -1,5 +1,4 @@
-// Reads an ONNX file and checks all that holds for the file as a whole, before any node is looked
-// at.
+// Reads an ONNX file and checks the properties of the file as a whole, before looking at nodes.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/OnnxModel.h"
@@ -37,7 +36,7 @@ LogicalResult OnnxModel::parse() {
     return emitError(location) << "expected a model of at most 2 GiB (protobuf's limit), found "
                                << original.size() << " bytes; keep its weights as external data";
   if (!proto->ParseFromArray(original.data(), int(original.size()))) {
-    // A model that was cut off begins as one: with fields that a model has.
+    // A truncated model begins like a model: with fields that a model has.
     bool begins = false;
     auto broken = walkFields(original, [&](const WireField &field) {
       begins |= onnx::ModelProto::descriptor()->FindFieldByNumber(field.number) != nullptr;
@@ -53,7 +52,7 @@ LogicalResult OnnxModel::parse() {
   return success();
 }
 
-/// Finds fields that the schema does not know, and says where they are.
+/// Finds fields that the schema does not know, and reports their places.
 static void findUnknown(const google::protobuf::Message &message, const std::string &place,
                         SmallVectorImpl<std::string> &found) {
   const google::protobuf::Reflection *reflection = message.GetReflection();
@@ -102,7 +101,7 @@ LogicalResult OnnxModel::checkOpset() {
     return emitError(location)
            << "expected an ONNX model, found a protobuf without an operator set "
               "(opset_import)";
-  // A model of other domains alone: its nodes are reported one by one.
+  // A model with other domains only: its nodes are reported one by one.
   if (!opsetVersion)
     opsetVersion = newestOpset;
   if (opsetVersion < oldestOpset || opsetVersion > newestOpset)
@@ -233,7 +232,7 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
   initializers.erase(alias);
   ties[alias] = {a.str(), transpose};
 
-  // A node that makes `b` from `a`: nothing else in the graph has to change.
+  // A node that computes `b` from `a`: the rest of the graph does not change.
   onnx::NodeProto *node = graph.add_node();
   node->set_name("tie:" + alias);
   node->set_op_type(transpose ? "Transpose" : "Identity");

@@ -27,7 +27,7 @@ public:
   mlir::Location nodeLoc(const onnx::NodeProto &node) const;
   mlir::Location nameLoc(llvm::StringRef name) const;
 
-  /// The graph's inputs that are no initializers (up to IR version 3 these are inputs, too).
+  /// The graph's inputs without initializers (up to IR version 3 those are inputs, too).
   std::vector<std::string> inputNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
@@ -36,7 +36,7 @@ public:
   mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,
                           mlir::Location where);
 
-  /// The type of a tensor, or of its elements; failure (said at `where`) where gradc has none.
+  /// The type of a tensor, or of its elements; failure (reported at `where`) if gradc has none.
   mlir::FailureOr<mlir::RankedTensorType> type(const onnx::TensorProto &tensor,
                                                mlir::Location where) const;
   /// A tensor's elements. Large ones are views of this model's memory, which they keep alive.
@@ -65,7 +65,7 @@ private:
   std::string path;
   mlir::Location location;
   std::shared_ptr<onnx::ModelProto> proto;
-  /// What `bytes` gives where it is not `proto`: the file as it was read, or the model before ties.
+  /// The result of `bytes` if it is not `proto`: the file as read, or the model before ties.
   std::string original;
   int64_t opsetVersion = 0;
   llvm::StringMap<const onnx::TensorProto *> initializers;
@@ -76,18 +76,18 @@ private:
 mlir::Type elementType(mlir::MLIRContext &context, int32_t number);
 /// "f32 [64, 128]".
 std::string describe(mlir::Type type);
-/// Whether a tensor of that shape is thinkable: no negative dim, below 2^40 elements.
+/// Whether a shape is plausible: no negative dim, below 2^40 elements.
 bool fits(llvm::ArrayRef<int64_t> shape);
-/// "string", "float8e4m3fn": what ONNX calls a data type.
+/// "string", "float8e4m3fn": ONNX's name of a data type.
 std::string dataTypeName(int32_t number);
 
-/// Moves data out of external files, and out of the typed fields, into raw_data.
+/// Moves data from external files and typed fields into raw_data.
 mlir::LogicalResult inlineExternalData(onnx::TensorProto &tensor, llvm::StringRef modelPath,
                                        mlir::Location where);
 mlir::LogicalResult makeRaw(onnx::TensorProto &tensor, mlir::MLIRContext &context,
                             mlir::Location where);
 
-/// Where the raw bytes of each initializer lie in a serialized model.
+/// The place of each initializer's raw bytes in a serialized model.
 std::vector<InitializerRange> initializerRanges(llvm::StringRef modelBytes);
 
 } // namespace gradc

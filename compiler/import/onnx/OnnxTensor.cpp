@@ -28,7 +28,7 @@ enum DataType : int32_t {
   COMPLEX128,
   BFLOAT16
 };
-/// No tensor of a model that fits a machine is larger; beyond it, sizes are mistakes or attacks.
+/// No tensor of a model that fits a machine is larger; larger sizes are mistakes or attacks.
 constexpr int64_t absurdBytes = int64_t(1) << 40;
 } // namespace
 
@@ -99,7 +99,7 @@ std::string gradc::describe(Type type) {
   return text;
 }
 
-/// The shape's number of elements; nothing where it is negative or absurd.
+/// The shape's number of elements; nothing if it is negative or absurd.
 static std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t n : shape)

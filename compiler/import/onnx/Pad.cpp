@@ -9,7 +9,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// What is added before and after every dim; negative amounts cut off.
+/// The amounts before and after every dim; negative amounts cut off.
 struct Pads {
   SmallVector<int64_t> low, high;
 };
@@ -79,7 +79,7 @@ static Value padWithConstant(Node &n, const Pads &pads, double value) {
                                b.getF64FloatAttr(value));
 }
 
-/// The element of a dim of `size` that is repeated at `position` outside of it.
+/// The element of a dim of `size` that is repeated at `position` outside it.
 static int64_t source(StringRef mode, int64_t position, int64_t size) {
   if (mode == "edge")
     return std::clamp<int64_t>(position, 0, size - 1);

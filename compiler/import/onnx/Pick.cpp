@@ -25,7 +25,7 @@ int64_t gradc::countRuns(ArrayRef<int64_t> indices) {
   return runs;
 }
 
-/// The smallest number of indices after which they repeat, all moved on by the same step.
+/// The smallest number of indices after which they repeat, all shifted by the same step.
 static int64_t findPeriod(ArrayRef<int64_t> indices) {
   int64_t size = indices.size();
   for (int64_t period = 1; period < std::min(size, maxPieces + 1); ++period) {
@@ -64,7 +64,7 @@ static Expr concatenate(ArrayRef<Value> pieces, Expr like, int64_t dim) {
       like.getBuilder().createOrFold<ConcatenateOp>(like.getLoc(), ValueRange(pieces), dim));
 }
 
-/// Every piece is strided; beside each other in a new dim, they interleave.
+/// Every piece is strided; joined along a new dim, they interleave.
 static Expr interleave(Expr x, int64_t dim, ArrayRef<int64_t> indices, int64_t period) {
   int64_t count = int64_t(indices.size()) / period;
   int64_t step = count > 1 ? indices[period] - indices[0] : 0;
@@ -81,7 +81,7 @@ static Expr interleave(Expr x, int64_t dim, ArrayRef<int64_t> indices, int64_t p
   }
   if (!llvm::all_equal(pieces))
     return concatenate(pieces, x, dim + 1).reshape(result);
-  // One element repeated: a broadcast, which is no copy where it is read by a kernel.
+  // One element repeated: a broadcast, which a kernel reads without a copy.
   SmallVector<int64_t> thin(apart), wide(apart);
   thin.erase(thin.begin() + dim + 1);
   wide[dim + 1] = period;

@@ -8,7 +8,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// A pool's window over operand 0, and what was padding before ceil_mode widened it.
+/// A pool's window over operand 0, and its padding before ceil_mode widened it.
 struct Pool {
   Window window;
   SmallVector<int64_t> pads; ///< after each dim
@@ -45,7 +45,7 @@ static FailureOr<Pool> readPool(Node &n) {
   for (int64_t d = 0; d < w.rank(); ++d) {
     int64_t size = n.shape(0)[d + 2], windows = w.positions(d, size);
     int64_t room = size + w.low[d] + w.high[d] - w.extent(d);
-    // One more where something is left over, unless it would start in the padding.
+    // One more for a remainder, unless it would start in the padding.
     if (roundUp && room % w.strides[d] != 0)
       ++windows;
     if (roundUp && (windows - 1) * w.strides[d] >= size + w.low[d])
@@ -69,13 +69,13 @@ static SmallVector<int64_t> countTaps(Node &n, const Pool &pool, int64_t d, bool
       return std::clamp<int64_t>(llvm::divideCeilSigned(position - first, w.dilations[d]), 0,
                                  w.kernel[d]);
     };
-    // With dilations a window may miss everything.
+    // With dilations, a window may miss all elements.
     counts.push_back(std::max<int64_t>(before(end) - before(begin), 1));
   }
   return counts;
 }
 
-/// The number of taps of every window, as a constant of the windows' shape, broadcast to `like`.
+/// The number of taps of every window, as a constant with the windows' shape, broadcast to `like`.
 static Expr divisor(Node &n, const Pool &pool, bool countPads, Expr like) {
   int64_t rank = pool.window.rank();
   HostTensor taps(RankedTensorType::get(pool.results, like.type().getElementType()));
@@ -110,7 +110,7 @@ static LogicalResult importAveragePool(Node &n) {
   return n.set(channelsSecond(sum / divisor(n, *pool, countPads, sum)));
 }
 
-/// |x|^p, where p is a whole number.
+/// |x|^p for a whole number p.
 static Expr power(Expr x, int64_t p) {
   if (p == 1)
     return x.apply<AbsOp>();
@@ -141,8 +141,8 @@ static LogicalResult importLpPool(Node &n) {
   return n.set(channelsSecond(root(sum, *p)));
 }
 
-/// Where in operand 0 the tap `index` [o..., N, C] of every window stands: its row-major position,
-/// or with the spatial dims in column-major order.
+/// The position in operand 0 of the tap `index` [o..., N, C] of every window: row-major, or with
+/// the spatial dims in column-major order.
 static Expr flatPosition(Node &n, Expr tap, const Window &w, bool columnMajor) {
   ArrayRef<int64_t> s = n.shape(0);
   auto iota = [&](int64_t d) {

@@ -7,15 +7,15 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// A stream of random numbers of the node's own; normal numbers take two.
+/// A stream of random numbers for the node alone; normal numbers take two.
 static IntegerAttr stream(Node &n) { return n.builder().getI32IntegerAttr(2 * n.position()); }
 static Value seed(Node &n) { return n.getEntry().scalarArgument("seed", n.builder().getI32Type()); }
 static Value counter(Node &n) {
   return n.getEntry().scalarArgument("counter", n.builder().getI32Type());
 }
 
-/// Active in training entries, the identity in all others, whatever the exporter left in
-/// training_mode: the same file serves both.
+/// Active in training entries, the identity in all others, whatever training_mode the exporter
+/// left: the same file serves both.
 static LogicalResult importDropout(Node &n) {
   n.ignore("seed");
   double ratio = n.real("ratio", 0.5);

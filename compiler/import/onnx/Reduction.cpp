@@ -20,7 +20,7 @@ Expr l1(Expr x, ArrayRef<int64_t> dims) { return x.apply<AbsOp>().sum(dims); }
 Expr l2(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims).apply<SqrtOp>(); }
 Expr sumSquare(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims); }
 Expr logSum(Expr x, ArrayRef<int64_t> dims) { return x.sum(dims).apply<LogOp>(); }
-/// Shifted by the maximum, where that is finite.
+/// Shifted by the maximum, if that is finite.
 Expr logSumExp(Expr x, ArrayRef<int64_t> dims) {
   Expr top = reduce<ReduceMaxOp>(x, dims);
   OpBuilder &b = x.getBuilder();
@@ -57,7 +57,7 @@ LogicalResult reduction(Node &n) {
   return n.set(keep ? result.reshape(kept) : result);
 }
 
-/// ReduceMean with no dims is the identity, which needs no division.
+/// ReduceMean without dims is the identity, which needs no division.
 Expr mean(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMeanOp>(x, dims); }
 Expr prod(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceProdOp>(x, dims); }
 Expr maximum(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMaxOp>(x, dims); }

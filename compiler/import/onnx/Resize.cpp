@@ -1,5 +1,5 @@
-// Resize and Upsample, one dim after the other: nearest moves elements, linear and cubic are a
-// product with a constant matrix.
+// Resize and Upsample, dim by dim: nearest moves elements, linear and cubic are a product with a
+// constant matrix.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -14,7 +14,7 @@ namespace {
 struct DimResize {
   int64_t size, result;
   double scale;      ///< result / size, before it was rounded
-  double begin, end; ///< region of interest, as shares of the dim
+  double begin, end; ///< region of interest, as fractions of the dim
 };
 
 struct Resize {
@@ -26,11 +26,11 @@ struct Resize {
   bool crops() const { return coordinates == "tf_crop_and_resize"; }
 };
 
-/// The elements that a result is made of, and their shares.
+/// The elements that contribute to a result, and their weights.
 using Taps = SmallVector<std::pair<int64_t, double>, 4>;
 } // namespace
 
-/// Where result `i` stands between the operand's elements. The scale is not rounded to whole
+/// The position of result `i` between the operand's elements. The scale is not rounded to whole
 /// elements, as in ONNX's own cases.
 static double position(const Resize &r, const DimResize &dim, int64_t i) {
   double last = double(dim.size - 1), width = dim.scale * double(dim.size), x = double(i);
@@ -61,7 +61,7 @@ static int64_t nearestTo(StringRef mode, double x) {
   return int64_t(below) + up;
 }
 
-/// What result `i` is the sum of; nothing outside of a cropped region.
+/// The terms of result `i`; none outside a cropped region.
 static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   double x = position(r, dim, i);
   if (r.crops() && (x < 0 || x > double(dim.size - 1)))
@@ -89,7 +89,7 @@ static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   return result;
 }
 
-/// matrix [result, size] times dim `d` of x, the others in their places.
+/// The matrix [result, size] times dim `d` of x; other dims stay in place.
 static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
   int64_t before = 1, after = 1, size = x.shape()[d], result = matrix.shape()[0];
   for (auto [i, n] : llvm::enumerate(x.shape()))
