@@ -1,4 +1,4 @@
-"""What the examples' model generators share: layers with random weights, named as PyTorch's exporter names them (opset 17)."""
+"""Shared by the examples' model generators: layers with random weights, named as PyTorch's exporter names them (opset 17)."""
 import math
 import os
 import random
@@ -9,7 +9,7 @@ from onnx_writer import FLOAT, Model
 
 
 class Layers:
-    """A model under construction. Each method adds nodes behind tensor `x` and gives back the name of their result; weights
+    """A model under construction. Each method adds nodes after tensor `x` and returns the name of their result; weights
     are He-initialized from the seed, biases zero."""
 
     def __init__(self, name, seed=1):

@@ -21,7 +21,7 @@ config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 # Tests that compile find the caches where the build has them.
 config.environment |= {name: value for name, value in os.environ.items()
                        if name.startswith("CCACHE_") or name == "XDG_CACHE_HOME"}
-# What runs on the simulated GPU runs its library calls on simulated libraries.
+# Tests on the simulated GPU run library calls on simulated libraries.
 for variable, library in (("GRADC_LIBCUBLASLT", "cublaslt"), ("GRADC_LIBCUDNN", "cudnn")):
     config.environment[variable] = os.path.join(config.build_root, f"test/gradc-simulated-{library}.so")
 config.substitutions += [
@@ -35,7 +35,7 @@ with open("/proc/cpuinfo") as file:
     flags = next((line.split() for line in file if line.startswith("flags")), [])
 config.available_features.update(f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags)
 
-# Machine code for GPUs needs the CUDA toolkit's assembler: tests of it are skipped where there is none.
+# Machine code for GPUs needs the CUDA toolkit's assembler: tests of it are skipped without it.
 homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] or ["/usr/local/cuda"]
 ptxas = next(filter(None, (shutil.which("ptxas", path=os.path.join(home, "bin")) for home in homes)), shutil.which("ptxas"))
 if ptxas:

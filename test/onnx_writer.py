@@ -1,4 +1,4 @@
-"""Writes ONNX models with nothing but Python's standard library.
+"""Writes ONNX models with Python's standard library alone.
 
     model = Model("mlp", opset=17)
     x = model.input("x", FLOAT, ["N", 64])

@@ -18,7 +18,7 @@ def main():
     numbers = random.Random(1)
     model = Model("next-character")
     value = model.node("Flatten", [model.input("x", FLOAT, ["N", WINDOW, CHARACTERS])], ["flat"], "flatten")
-    # One input of a window's place is 1, the others are 0: a unit's inputs that count are as many as the window is long.
+    # One input per position is 1 and the others are 0, so the number of active inputs is the window's length.
     for layer, (rows, columns, scale) in enumerate([(WINDOW * CHARACTERS, HIDDEN, math.sqrt(2 / WINDOW)),
                                                     (HIDDEN, CHARACTERS, math.sqrt(1 / HIDDEN))], 1):
         weight = model.initializer(f"fc{layer}.weight", FLOAT, [columns, rows],

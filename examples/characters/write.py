@@ -1,4 +1,4 @@
-"""Lets a trained model go on with a text, one character at a time, through `gradc run`.
+"""Continues a text with a trained model, one character at a time, through `gradc run`.
 
     write.py trained.onnx [TEXT] [COUNT]
 """

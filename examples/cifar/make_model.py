@@ -1,4 +1,4 @@
-"""Makes cnn.onnx: the network usual on CIFAR pictures, at a small size: two convolutions and a pool, twice, then two dense
+"""Makes cnn.onnx: the usual network for CIFAR pictures, in a small size: two convolutions and a pool, twice, then two dense
 layers, for pictures of 3 x 24 x 24.
 
     make_model.py [OUTPUT]

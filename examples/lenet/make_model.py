@@ -1,4 +1,4 @@
-"""Makes lenet.onnx: two convolutions, each with a pool behind it, and two dense layers, for pictures of 8 x 8.
+"""Makes lenet.onnx: two convolutions, each followed by a pool, and two dense layers, for pictures of 8 x 8.
 
     make_model.py [OUTPUT]
 """

@@ -1,4 +1,4 @@
-"""Writes baseline JPEG files with nothing but Python: YCbCr at full resolution, the standard's quantization and Huffman tables."""
+"""Writes baseline JPEG files in plain Python: YCbCr at full resolution, the standard's quantization and Huffman tables."""
 import math
 import struct
 

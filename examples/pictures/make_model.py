@@ -1,4 +1,4 @@
-"""Makes cnn.onnx: three convolutions, each with a pool behind it, and a dense layer, for pictures of 3 x 32 x 32.
+"""Makes cnn.onnx: three convolutions, each followed by a pool, and a dense layer, for pictures of 3 x 32 x 32.
 
     make_model.py [OUTPUT]
 """

@@ -1,4 +1,4 @@
-"""What the bars share: where the built programs and examples are, running them, and reporting a figure."""
+"""Shared by the bars: paths of built programs and examples, running them, and reporting a figure."""
 import array
 import atexit
 import json
@@ -28,7 +28,7 @@ def program(name):
 
 
 def run(*command, **options):
-    """Runs a command to its end and gives back what it printed; stops with its messages when it fails."""
+    """Runs a command and returns its output; ends the bar with its messages if it fails."""
     command = [str(part) for part in command]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     if result.returncode:
@@ -49,20 +49,20 @@ def compile_spec(spec, folder, emit="exe"):
 
 
 def scratch():
-    """A folder that goes when the bar ends."""
+    """A folder that is removed when the bar ends."""
     folder = tempfile.mkdtemp(prefix="gradc-bar-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def events(log, kind):
-    """The log's events of one kind, in their order."""
+    """The log's events of one kind, in order."""
     with open(log) as file:
         return [event for event in map(json.loads, file) if event["event"] == kind]
 
 
 def write_npy(path, values, shape):
-    """An array of the standard library as a .npy file."""
+    """Writes an array of the standard library as a .npy file."""
     dtype = {"f": "<f4", "q": "<i8"}[values.typecode]
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
@@ -106,6 +106,6 @@ data {{
 
 
 def report(text, reached):
-    """Ends the bar: its figure last, exit code 1 when it falls short."""
+    """Ends the bar: its figure last, exit code 1 if it falls short."""
     print(text if reached else f"{text}: SHORT")
     sys.exit(0 if reached else 1)

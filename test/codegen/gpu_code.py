@@ -1,12 +1,12 @@
-"""Reads what `gradc plan` says of a GPU's kernels, and checks it.
+"""Checks `gradc plan`'s figures of a GPU's kernels.
 
-    gpu_code.py PLAN MAX_LAUNCHES   a file with the plan; the training step may have so many launches
+    gpu_code.py PLAN MAX_LAUNCHES   a file with the plan; the maximum number of launches of a training step
 """
 import re
 import sys
 
 # Of 65,536 registers, two blocks of 256 threads can have 128 each; a register tile of 16 accumulators with its
-# operands and an optimizer's update behind it may take up to this.
+# operands and an optimizer's update after it may take up to this.
 MAX_REGISTERS = 168
 # number, blocks, threads, registers, stack, shared, occupancy, floor, kernel
 ROW = re.compile(r"\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)%\s+([\d.]+)\s+(\S+)$")

@@ -1,4 +1,4 @@
-"""Checks the log of two epochs of examples/characters: what the model says is far from chance.
+"""Checks the log of two epochs of examples/characters: the model is far from chance.
 
     characters.py LOG
 """

@@ -14,7 +14,7 @@ DRIVER = {"GRADC_LIBCUDA": os.path.join(BIN, "../test/gradc-simulated-cuda.so")}
 
 
 def job(folder, layers, clip, growth=4):
-    """A perceptron of so many layers, each so much larger than the one before: no two kernels are the same."""
+    """A perceptron of `layers` layers, each wider by `growth` than the one before, so that no two kernels are equal."""
     os.makedirs(folder)
     spec = write_mlp_job(folder, [16 + growth * i for i in range(layers + 1)], 32, 4)
     if clip:
@@ -24,7 +24,7 @@ def job(folder, layers, clip, growth=4):
 
 
 def step(spec):
-    """How many kernels of its own each launch of a step stands for, in their order."""
+    """The number of kernels merged into each launch of a step, in order."""
     # Without ptxas the plan is quick.
     text = gradc("plan", spec, "--target=cuda:sm_90", "--libraries=always",
                  env=dict(os.environ, CUDA_HOME=os.path.dirname(spec), PATH=os.path.dirname(spec)))
@@ -71,7 +71,7 @@ def main():
     parts = step(job(os.path.join(folder, "plain"), 12, clip=False))
     expect("the updates", parts[-1], 24)
     print(f"12 layers: {sum(parts)} kernels, {len(parts)} launches")
-    # So are the gradients of 12 biases, the sums of all gradients' squares with the loss, and the norm with Adam's own numbers.
+    # So are the gradients of 12 biases, the sums of all gradients' squares with the loss, and the norm with Adam's scalars.
     clipped = job(os.path.join(folder, "clip"), 12, clip=True)
     parts = step(clipped)
     expect("gradients, sums, norm, updates", [n for n in parts if n > 1], [12, 25, 2, 24])
@@ -80,10 +80,10 @@ def main():
     parts = step(job(os.path.join(folder, "deep"), 40, clip=False))
     expect("the updates", [n for n in parts if n > 2], [51, 29])
     print(f"40 layers: {sum(parts)} kernels, {len(parts)} launches")
-    # The norm of 80 gradients is as many launches as that of 24.
+    # The norm of 80 gradients takes the same number of launches as that of 24.
     parts = step(job(os.path.join(folder, "deep-clip"), 40, clip=True))
     expect("sums, norm, updates", [n for n in parts if n > 1][1:], [81, 2, 46, 34])
-    # Layers of one size share their code, also within a launch: three times as many make less than twice as much.
+    # Layers of equal size share code, also within a launch: three times as many make less than twice as much code.
     even = [job(os.path.join(folder, f"even{layers}"), layers, clip=True, growth=0) for layers in (12, 36)]
     sizes = [code_size(spec) for spec in even]
     if sizes[1] > 2 * sizes[0]:

@@ -1,5 +1,5 @@
-"""Map stages given as ONNX models: against built-in stages, before and behind batch, with any number of threads, stopped
-and resumed, with random numbers, weights of their own, caches and bad rows; and what tools show of them.
+"""Map stages given as ONNX models: against built-in stages, before and after batch, with any number of threads, stopped
+and resumed, with random numbers, weights of their own, caches and bad rows; and the tools' output for them.
 
     map_models.py ROOT
 """
@@ -96,7 +96,7 @@ def build(name, rows, behind="", more="prefetch {}"):
 
 
 def train(trainer, *options, **environment):
-    """What a training leaves: losses of its steps and of evaluations, and the model's bytes."""
+    """The results of a training: losses of its steps and of evaluations, and the model's bytes."""
     name = os.path.basename(trainer)
     if "--resume" not in options:
         shutil.rmtree(path(name + "-run"), ignore_errors=True)
@@ -118,7 +118,7 @@ def close(found, expected):
     return all(abs(a - b) < 1e-4 for a, b in pairs)
 
 
-# 1. What a built-in stage does, last batches of 29 and 10 rows included.
+# 1. The same as a built-in stage, including last batches of 29 and 10 rows.
 plain = train(build("plain", CAST))
 expect("a model on rows is as the built-in stage", train(build("row", scale("row"))) == plain)
 expect("so is one with a first dim of 1", train(build("one", scale("one"))) == plain)
@@ -135,7 +135,7 @@ expect("a product by rows is one by batches", close(train(build("mixed-batch", C
 expect("models in turn before batch", train(build("turn-rows", scale("one") + mix("row"))) == mixed)
 expect("models in turn behind batch", close(train(build("turn", "", scale("open") + mix("open"))), mixed))
 
-# 3. Random numbers are the seed's, the epoch's and the row's.
+# 3. Random numbers depend on seed, epoch and row.
 for place, rows, behind in (("rows", CAST + noise("row"), ""), ("batches", CAST, noise("open"))):
     trainer = build("noise-" + place, rows, behind)
     noisy = train(trainer)
@@ -153,7 +153,7 @@ cached = train(build("cached", CAST + noise("row") + "cache {}"))
 expect("a cache keeps the noise of the first epoch",
        cached[0][:FIRST] == noisy[0][:FIRST] and cached[0][FIRST + 1] != noisy[0][FIRST + 1])
 
-# 4. Bad rows are passed over before models see a batch.
+# 4. Bad rows are skipped before models see a batch.
 folder, pictures = scratch(), folder
 spec = write_mlp_job(folder, (6, 8, 3), 4, 25)
 labels = array.array("q", (9 if row % 7 == 3 else row % 3 for row in range(100)))
@@ -174,7 +174,7 @@ for number, chain in enumerate(('map { field: "x"  scale: 2 } ' + BATCH, MAP + B
         skipped.append(train(compile_spec(path(f"skip{number}{threads}.textproto"), folder)))
 expect("bad rows are skipped", len(skipped[0][0]) == 3 * (86 // 4) and all(one == skipped[0] for one in skipped))
 
-# 5. What tools show of them.
+# 5. The tools' output for them.
 folder = pictures
 spec = path("turn.textproto")
 expect("gradc plan lists their entries", "map.1.tail" in gradc("plan", spec))
@@ -184,7 +184,7 @@ train(path("turn"), "--trace", path("trace.json"), "--steps", "4")
 with open(path("trace.json")) as file:
     expect("a trace shows them", "model 'scale-open.onnx'" in file.read())
 
-# 6. Beside a GPU's step they run on the CPUs, with weights in layouts of their own there.
+# 6. Beside a GPU's step they run on the CPUs, with weights in CPU layouts.
 for name in ("turn", "turn-rows"):
     gradc("compile", path(name + ".textproto"), "-o", path("gpu"), "--target=cpu,cuda:sm_90", "--llvm-image")
     found = train(path("gpu"), "--steps", "3", "--level", "cuda:sm_90",

@@ -2,7 +2,7 @@
 
     runtime_alone.py ROOT gcc|asan|tsan
 
-Silent but for the last line, unless something fails: then the end of what that command said.
+Prints one line, unless a command fails: then the end of its output.
 """
 import fcntl
 import os
@@ -13,7 +13,7 @@ MAX_SECONDS = 3600
 
 
 def run(command, **options):
-    """Passes, or ends this program with the last of what `command` said."""
+    """Passes, or ends this program with the end of the output of `command`."""
     try:
         done = subprocess.run(command, text=True, errors="replace", stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=MAX_SECONDS, **options)

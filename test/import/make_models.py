@@ -1,4 +1,4 @@
-"""Makes the models, data and specs that the importer's tests read: good ones, and one for each way to be wrong.
+"""Makes the models, data and specs that the importer's tests read: valid ones, and one for each fault.
 
     make_models.py FOLDER
 """
@@ -269,7 +269,7 @@ def main():
     unknown.nodes[0] += field(77, "later")
     unknown.save(at("unknown-node-field.onnx"))
 
-    # External data, inside and outside.
+    # External data, inside and outside the model's folder.
     write("weights.bin", raw(FLOAT, [float(i) for i in range(10)]))
     with open(os.path.join(folder, "weights.bin"), "wb") as file:
         file.write(raw(FLOAT, [1.0] * 10))

@@ -1,4 +1,4 @@
-"""Succeeds if what `gradc bench --json` printed agrees with itself.
+"""Succeeds if the output of `gradc bench --json` is consistent.
 
     check_bench.py FILE
 """

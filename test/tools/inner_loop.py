@@ -1,4 +1,4 @@
-"""Says what the innermost loops around an instruction hold, most of it first: one line a loop.
+"""Counts the instructions in the innermost loops around an instruction, most frequent first: one line per loop.
 
     inner_loop.py FILE.s INSTRUCTION
 """

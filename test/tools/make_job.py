@@ -1,4 +1,4 @@
-"""Makes a small training job, mlp.onnx and mlp.textproto, and arrays to run the model on: good ones and wrong ones.
+"""Makes a small training job, mlp.onnx and mlp.textproto, and valid and invalid arrays to run the model on.
 
     make_job.py FOLDER
 """

@@ -9,7 +9,7 @@ import sys
 
 
 def load(path):
-    """The complete events of a trace, in their order; fails where an event is not as the format wants it."""
+    """The complete events of a trace, in order; fails if an event violates the format."""
     with open(path) as file:
         trace = json.load(file)
     assert trace["displayTimeUnit"] in ("ms", "ns"), trace["displayTimeUnit"]
@@ -29,7 +29,7 @@ def load(path):
 
 
 def steps(events):
-    """(step, its wait for input, its kernels) for every step; kernels lie within their step, one after the other."""
+    """(step, its wait for input, its kernels) for every step; kernels lie within their step, in sequence."""
     found, slack = [], 0.0015  # times are rounded to nanoseconds
     for event in events:
         if event["cat"] == "step":
@@ -46,7 +46,7 @@ def steps(events):
 
 
 def kernel_share(events):
-    """What the kernels' times add up to, as a share of their step's time without its wait for input: median of all."""
+    """The sum of the kernels' times as a fraction of their step's time without its wait for input: median of all."""
     return statistics.median(sum(kernel["dur"] for kernel in kernels) / (step["dur"] - (wait["dur"] if wait else 0))
                              for step, wait, kernels in steps(events))
 

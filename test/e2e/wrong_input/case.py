@@ -1,11 +1,11 @@
-"""A case of wrong input: a good job that a function breaks, and what the answer must be."""
+"""A case of wrong input: a good job that a function breaks, and the required answer."""
 import os
 import subprocess
 
 from bar import compile_spec, program, scratch, write_mlp_job
 
 OK, ERROR, USAGE, INVALID = 0, 1, 2, 3
-ANSWERS = {}  # by name: a function that gives None, or what was wrong with the answer
+ANSWERS = {}  # by name: a function that returns None, or the fault of the answer
 
 
 def register(name, answer):
@@ -20,13 +20,13 @@ def case(code, *phrases):
 
 
 def answer(function):
-    """Registers a function that gives None, or what was wrong with the answer."""
+    """Registers a function that returns None, or the fault of the answer."""
     register(function.__name__, function)
     return function
 
 
 def run_case(function, code, phrases):
-    """None, or what was wrong with the answer."""
+    """None, or the fault of the answer."""
     job = Job()
     command = function(job)
     result = subprocess.run(command, cwd=job.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,4 +1,4 @@
-"""What can be wrong with a checkpoint."""
+"""Faults of checkpoints."""
 import os
 import resource
 import subprocess

@@ -1,4 +1,4 @@
-"""What can be wrong on the command line."""
+"""Faults of command lines."""
 from bar import program
 from case import USAGE, case
 

@@ -1,4 +1,4 @@
-"""What can be wrong with data, when a job is compiled and when it is trained."""
+"""Faults of data, when a job is compiled and when it is trained."""
 import array
 import os
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a map by a model, when a job is compiled and when it is trained."""
+"""Faults of maps by a model, when a job is compiled and when it is trained."""
 import array
 import os
 

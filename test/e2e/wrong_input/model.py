@@ -1,4 +1,4 @@
-"""What can be wrong with a model."""
+"""Faults of models."""
 import os
 
 from bar import program

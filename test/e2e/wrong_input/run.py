@@ -1,8 +1,8 @@
-"""Gives gradc everything a person can get wrong, and checks each answer: exit code and what the message must say.
+"""Gives gradc each mistake that a user can make, and checks the exit code and the required parts of the message.
 
     run.py ROOT [NAME...]
 
-Cases stand in the file of what the person got wrong; a new file is imported here.
+Cases are in the file of the thing that is wrong; a new file is imported here.
 """
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What can be wrong with a training spec."""
+"""Faults of training specs."""
 import os
 
 from case import INVALID, case

@@ -1,5 +1,5 @@
-"""Makes references.npz: small pictures as files and what Pillow decodes from them; a picture in [0, 1] and what PyTorch and
-TensorFlow resize it to; what torchvision's colour adjustments make of it; and a TFRecord file.
+"""Makes references.npz: small pictures as files, decoded by Pillow; a picture in [0, 1], resized by PyTorch and
+TensorFlow and adjusted by torchvision's color operations; and a TFRecord file.
 
 Needs numpy, pillow, torch, torchvision and tensorflow-cpu (made with 2.4.6, 13.0.0, 2.15.0, 0.29.2 and 2.21.0); run it from
 anywhere:
