@@ -11,19 +11,9 @@ using namespace gradc;
 const OpTable &gradc::onnxOps() {
   static const OpTable table = [] {
     OpTable ops;
-    addElementwiseOps(ops);
-    addActivationOps(ops);
-    addContractionOps(ops);
-    addConvolutionOps(ops);
-    addPoolingOps(ops);
-    addReductionOps(ops);
-    addShapeOps(ops);
-    addPadOps(ops);
-    addResizeOps(ops);
-    addIndexOps(ops);
-    addNormalizationOps(ops);
-    addBatchNormalizationOps(ops);
-    addRandomOps(ops);
+#define GRADC_ADD_FAMILY(NAME) add##NAME##Ops(ops);
+    GRADC_ONNX_FAMILIES(GRADC_ADD_FAMILY)
+#undef GRADC_ADD_FAMILY
     return ops;
   }();
   return table;

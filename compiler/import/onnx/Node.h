@@ -19,22 +19,30 @@ struct OnnxOp {
   unsigned minOperands, maxOperands;
   static constexpr unsigned any = ~0u;
 };
-/// All ops by name. Each family's function fills in its own.
+/// All ops by name. Each family fills in its own: <Family>.cpp defines add<Family>Ops.
 using OpTable = llvm::StringMap<OnnxOp>;
 const OpTable &onnxOps();
-void addElementwiseOps(OpTable &ops);
-void addActivationOps(OpTable &ops);
-void addContractionOps(OpTable &ops);
-void addConvolutionOps(OpTable &ops);
-void addPoolingOps(OpTable &ops);
-void addReductionOps(OpTable &ops);
-void addShapeOps(OpTable &ops);
-void addPadOps(OpTable &ops);
-void addResizeOps(OpTable &ops);
-void addIndexOps(OpTable &ops);
-void addNormalizationOps(OpTable &ops);
-void addBatchNormalizationOps(OpTable &ops);
-void addRandomOps(OpTable &ops);
+
+/// The only list of the families: a family without its line here fails to compile, since its
+/// function is not declared.
+#define GRADC_ONNX_FAMILIES(FAMILY)                                                                \
+  FAMILY(Activation)                                                                               \
+  FAMILY(BatchNormalization)                                                                       \
+  FAMILY(Contraction)                                                                              \
+  FAMILY(Convolution)                                                                              \
+  FAMILY(Elementwise)                                                                              \
+  FAMILY(Index)                                                                                    \
+  FAMILY(Normalization)                                                                            \
+  FAMILY(Pad)                                                                                      \
+  FAMILY(Pooling)                                                                                  \
+  FAMILY(Random)                                                                                   \
+  FAMILY(Reduction)                                                                                \
+  FAMILY(Resize)                                                                                   \
+  FAMILY(Shape)
+
+#define GRADC_DECLARE_FAMILY(NAME) void add##NAME##Ops(OpTable &ops);
+GRADC_ONNX_FAMILIES(GRADC_DECLARE_FAMILY)
+#undef GRADC_DECLARE_FAMILY
 
 /// The element types that an op accepts.
 enum class Kind { Any, Number, Float, Int, Bool };
