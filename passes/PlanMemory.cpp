@@ -58,6 +58,7 @@ private:
           slice(Space::input, argument.getArgNumber(), 0, nullptr, argument.getType());
     for (auto load : block.getOps<exec::LoadOp>())
       places[load.getResult()] = slice(Space::buffer, 0, 0, load.getBufferAttr(), load.getType());
+    findOutputs();
     for (auto [time, launch] : llvm::enumerate(launches)) {
       for (Value v : launch.getOperands())
         if (auto it = regionOf.find(storageRoot(v)); it != regionOf.end())
@@ -75,7 +76,24 @@ private:
     return success();
   }
 
+  /// Results of the entry that a launch computes lie in the output space, side by side, so that
+  /// one copy brings all of them to the caller. An input or a state that is returned stays where it
+  /// is; an output has no room for the padding of a layout.
+  void findOutputs() {
+    for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands())) {
+      auto root = dyn_cast<OpResult>(storageRoot(v));
+      auto launch = root ? dyn_cast<exec::LaunchOp>(root.getOwner()) : exec::LaunchOp();
+      if (launch && !storedBuffer(root) &&
+          !kernelOf(launch).getLayout(launch.getNumOperands() + root.getResultNumber()))
+        outputs.try_emplace(root, slice(Space::output, i, 0, nullptr, root.getType()));
+    }
+  }
+
   void place(exec::LaunchOp launch, OpResult v, int64_t time) {
+    if (SliceAttr output = outputs.lookup(v)) {
+      places[v] = output;
+      return;
+    }
     auto type = cast<RankedTensorType>(v.getType());
     unsigned r = v.getResultNumber();
     if (auto buffer = storedBuffer(v)) {
@@ -203,6 +221,7 @@ private:
   func::FuncOp function;
   Block &block;
   std::vector<exec::LaunchOp> launches;
+  llvm::DenseMap<Value, SliceAttr> outputs; ///< of results whose place is their output's
   llvm::DenseMap<Value, SliceAttr> places;
   llvm::MapVector<Value, int64_t> regionOf;
   std::vector<Region> regions;

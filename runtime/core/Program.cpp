@@ -8,6 +8,8 @@ using namespace gradc::runtime;
 
 namespace {
 
+constexpr uint64_t absent = UINT64_MAX; // the offset of an output that lies elsewhere
+
 constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool overlap(const gradc_artifact_slice &a, const gradc_artifact_slice &b) {
@@ -29,15 +31,9 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
     : device(device), spaces(spaces) {
   inputs.resize(entry.inputs.count);
-  uint64_t outputBytes = 0;
-  for (const auto &port : artifact.elements<gradc_artifact_port>(entry.outputs)) {
-    outputOffsets.push_back(outputBytes);
-    outputBytes += alignUp(port.tensor.bytes);
-  }
-  outputs = DeviceMemory(device, outputBytes);
-
   auto kernels = artifact.elements<gradc_artifact_kernel>(level.kernels);
   auto records = artifact.elements<gradc_artifact_launch>(entry.launches);
+  allocateOutputs(artifact, entry, records);
   size_t sliceCount = 0;
   for (const gradc_artifact_launch &record : records)
     sliceCount += record.slices.count;
@@ -57,6 +53,29 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
     }
   }
   planWaits(artifact, records);
+}
+
+/// One block for all outputs that launches write; those that lie elsewhere take none of it.
+void Program::allocateOutputs(const Artifact &artifact, const gradc_artifact_entry &entry,
+                              std::span<const gradc_artifact_launch> records) {
+  auto ports = artifact.elements<gradc_artifact_port>(entry.outputs);
+  outputOffsets.assign(ports.size(), absent);
+  uint64_t bytes = 0;
+  auto need = [&](const gradc_artifact_slice &slice) {
+    if (slice.space != GRADC_SPACE_OUTPUT || outputOffsets[slice.index] != absent)
+      return;
+    outputOffsets[slice.index] = bytes;
+    bytes += alignUp(ports[slice.index].tensor.bytes);
+  };
+  for (const gradc_artifact_port &port : ports)
+    need(port.slice);
+  for (const gradc_artifact_launch &record : records)
+    for (const auto &slice : artifact.elements<gradc_artifact_slice>(record.slices))
+      need(slice);
+  if (bytes == 0)
+    return;
+  outputs = DeviceMemory(device, bytes);
+  hasMemory = outputs.data() != nullptr;
 }
 
 /// A launch waits when it touches what a launch since the last wait has written, or writes what one

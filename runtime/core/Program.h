@@ -28,12 +28,13 @@ public:
   }
 
   /// False: the device has no memory for the outputs.
-  bool ok() const { return outputs.data() != nullptr; }
+  bool ok() const { return hasMemory; }
   std::span<const Launch> launches() const { return launchList; }
   /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
   std::byte *resolve(const gradc_artifact_slice &slice) const;
-  /// All results of the entry that have memory of their own, in device memory.
+  /// All results of the entry that have memory of their own, in device memory; empty where they lie
+  /// in other spaces.
   std::span<std::byte> outputBlock() const { return {outputs.data(), outputs.size()}; }
 
 private:
@@ -43,12 +44,15 @@ private:
     uint64_t offset;
   };
 
+  void allocateOutputs(const Artifact &artifact, const gradc_artifact_entry &entry,
+                       std::span<const gradc_artifact_launch> launches);
   void planWaits(const Artifact &artifact, std::span<const gradc_artifact_launch> launches);
 
   Device &device;
   Spaces spaces;
   std::vector<std::byte *> inputs;
-  DeviceMemory outputs; ///< of slices in the output space
+  bool hasMemory = true; ///< for the outputs
+  DeviceMemory outputs;  ///< of slices in the output space
   std::vector<uint64_t> outputOffsets;
   std::vector<void *> slices; ///< of all launches
   std::vector<InputSlice> inputSlices;

@@ -9,7 +9,7 @@ exec.kernel @exp(%x: tensor<8xf32>) attributes {inplace = array<i64: 0>} {
   exec.yield %0 : tensor<8xf32>
 }
 // CHECK: exec.entry @old
-// CHECK-SAME: outputs [{slice = #exec.slice<arena
+// CHECK-SAME: outputs [{slice = #exec.slice<output
 func.func @old() -> tensor<8xf32> {
   %w = grad.read @w : tensor<8xf32>
   %0 = exec.launch @exp(%w) {exec.nodes = []} : (tensor<8xf32>) -> tensor<8xf32>

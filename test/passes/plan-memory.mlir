@@ -25,14 +25,16 @@ exec.buffer @w.primary of @w : 1024
 
 // CHECK-LABEL: exec.entry @inplace arena 1024
 // CHECK-SAME: inputs [{field = "pixels", name = "x", role = "data", type = tensor<16x16xf32>}]
-// CHECK-SAME: outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<16x16xf32>>, type = tensor<16x16xf32>}]
+// CHECK-SAME: outputs [{name = "y", slice = #exec.slice<output 0 at 0 : tensor<16x16xf32>>, type = tensor<16x16xf32>}]
 // CHECK-SAME: attributes {batch = 16 : i64}
 // CHECK-NEXT: exec.dispatch @turn [#exec.slice<input 0 at 0 : {{.*}}] -> [#exec.slice<arena 0 at 0 : {{.*}}] {nodes = ["a"]}
 // CHECK-NEXT: exec.dispatch @exp [#exec.slice<arena 0 at 0 : {{.*}}] -> [#exec.slice<arena 0 at 0 : {{.*}}] {nodes = ["b"]}
+// CHECK-NEXT: exec.dispatch @turn [#exec.slice<arena 0 at 0 : {{.*}}] -> [#exec.slice<output 0 at 0 :
 func.func @inplace(%x: tensor<16x16xf32> {grad.name = "x", grad.role = "data", grad.field = "pixels"}) -> (tensor<16x16xf32> {grad.name = "y"}) attributes {grad.batch = 16 : i64} {
   %0 = exec.launch @turn(%x) {exec.nodes = ["a"]} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = exec.launch @exp(%0) {exec.nodes = ["b"]} : (tensor<16x16xf32>) -> tensor<16x16xf32>
-  return %1 : tensor<16x16xf32>
+  %2 = exec.launch @turn(%1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
 }
 
 // Not over an operand where the kernel may not, but over what died before.
@@ -41,18 +43,20 @@ func.func @inplace(%x: tensor<16x16xf32> {grad.name = "x", grad.role = "data", g
 // CHECK-NEXT: exec.dispatch @turn [#exec.slice<input 0 {{.*}} -> [#exec.slice<arena 0 at [[FIRST:[0-9]+]] :
 // CHECK-NEXT: exec.dispatch @turn [#exec.slice<arena 0 at [[FIRST]] :{{.*}} -> [#exec.slice<arena 0 at [[SECOND:[0-9]+]] :
 // CHECK-NEXT: exec.dispatch @turn [#exec.slice<arena 0 at [[SECOND]] :{{.*}} -> [#exec.slice<arena 0 at [[FIRST]] :
+// CHECK-NEXT: exec.dispatch @turn [#exec.slice<arena 0 at [[FIRST]] :{{.*}} -> [#exec.slice<output 0 at 0 :
 func.func @reuse(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = exec.launch @turn(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %2 = exec.launch @turn(%1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
-  return %2 : tensor<16x16xf32>
+  %3 = exec.launch @turn(%2) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %3 : tensor<16x16xf32>
 }
 
 // Not over an operand that is read again.
 
 // CHECK-LABEL: exec.entry @alive arena 2048
 // CHECK: exec.dispatch @exp [#exec.slice<arena 0 at 0 : {{.*}} -> [#exec.slice<arena 0 at 1024 :
-// CHECK-NEXT: exec.dispatch @add [#exec.slice<arena 0 at 0 :{{.*}}, #exec.slice<arena 0 at 1024 :{{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @add [#exec.slice<arena 0 at 0 :{{.*}}, #exec.slice<arena 0 at 1024 :{{.*}} -> [#exec.slice<output 0 at 0 :
 func.func @alive(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = exec.launch @exp(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
@@ -67,30 +71,32 @@ func.func @alive(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
 func.func @twice(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = exec.launch @add(%0, %0) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
-  return %1 : tensor<16x16xf32>
+  %2 = exec.launch @turn(%1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
 }
 
-// What is returned lives to the end.
+// Results are outputs, whoever else reads them; one that is returned twice is the first of the two.
 
-// CHECK-LABEL: exec.entry @outputs arena 3072
-// CHECK-SAME: outputs [{slice = #exec.slice<arena 0 at 0 :{{.*}}}, {slice = #exec.slice<arena 0 at 2048 :
-// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 0 :
-// CHECK-NEXT: exec.dispatch @exp {{.*}} -> [#exec.slice<arena 0 at 1024 :
-// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 2048 :
-func.func @outputs(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+// CHECK-LABEL: exec.entry @outputs arena 1024
+// CHECK-SAME: outputs [{slice = #exec.slice<output 0 at 0 :{{.*}}}, {slice = #exec.slice<output 1 at 0 :{{.*}}}, {slice = #exec.slice<output 0 at 0 :
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<output 0 at 0 :
+// CHECK-NEXT: exec.dispatch @exp [#exec.slice<output 0 at 0 :{{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<output 1 at 0 :
+func.func @outputs(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) {
   %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = exec.launch @exp(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %2 = exec.launch @turn(%1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
-  return %0, %2 : tensor<16x16xf32>, tensor<16x16xf32>
+  return %0, %2, %0 : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
 }
 
 // A view is the memory of what it views, and keeps it alive.
 
 // CHECK-LABEL: exec.entry @views arena 2048
-// CHECK-SAME: outputs [{slice = #exec.slice<arena 0 at 0 : tensor<256xf32>>, type = tensor<256xf32>}]
+// CHECK-SAME: outputs [{slice = #exec.slice<output 0 at 0 : tensor<256xf32>>, type = tensor<256xf32>}]
 // CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 0 :
 // CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 1024 :
 // CHECK-NEXT: exec.dispatch @add [#exec.slice<arena 0 at 0 : tensor<16x16xf32>>, #exec.slice<arena 0 at 1024 :{{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @turn [#exec.slice<arena 0 at 0 :{{.*}} -> [#exec.slice<output 0 at 0 : tensor<16x16xf32>>]
 // CHECK-NOT: grad.reshape
 func.func @views(%x: tensor<16x16xf32>) -> tensor<256xf32> {
   %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
@@ -98,19 +104,22 @@ func.func @views(%x: tensor<16x16xf32>) -> tensor<256xf32> {
   %2 = exec.launch @turn(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %3 = grad.reshape %1 : tensor<256xf32> -> tensor<16x16xf32>
   %4 = exec.launch @add(%3, %2) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
-  %5 = grad.reshape %4 : tensor<16x16xf32> -> tensor<256xf32>
-  return %5 : tensor<256xf32>
+  %5 = exec.launch @turn(%4) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %6 = grad.reshape %5 : tensor<16x16xf32> -> tensor<256xf32>
+  return %6 : tensor<256xf32>
 }
 
 // Inputs are never in the arena, nor written over.
 
 // CHECK-LABEL: exec.entry @input_view arena 1024
-// CHECK-SAME: outputs [{slice = #exec.slice<input 0 at 0 : tensor<16x16xf32>>{{.*}}}, {slice = #exec.slice<arena 0 at 0 :
+// CHECK-SAME: outputs [{slice = #exec.slice<input 0 at 0 : tensor<16x16xf32>>{{.*}}}, {slice = #exec.slice<output 1 at 0 :
 // CHECK-NEXT: exec.dispatch @exp [#exec.slice<input 0 at 0 : tensor<16x16xf32>>] -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<output 1 at 0 :
 func.func @input_view(%x: tensor<256xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
   %0 = grad.reshape %x : tensor<256xf32> -> tensor<16x16xf32>
   %1 = exec.launch @exp(%0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
-  return %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
+  %2 = exec.launch @turn(%1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %0, %2 : tensor<16x16xf32>, tensor<16x16xf32>
 }
 
 // 20 bytes take 64.
@@ -118,14 +127,15 @@ func.func @input_view(%x: tensor<256xf32>) -> (tensor<16x16xf32>, tensor<16x16xf
 // CHECK-LABEL: exec.entry @alignment arena 128
 // CHECK: exec.dispatch @small {{.*}} -> [#exec.slice<arena 0 at 0 :
 // CHECK-NEXT: exec.dispatch @small {{.*}} -> [#exec.slice<arena 0 at 64 :
-func.func @alignment(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+func.func @alignment(%x: tensor<5xf32>) -> tensor<5xf32> {
   %0 = exec.launch @small(%x) {exec.nodes = []} : (tensor<5xf32>) -> tensor<5xf32>
   %1 = exec.launch @small(%0) {exec.nodes = []} : (tensor<5xf32>) -> tensor<5xf32>
-  return %0, %1 : tensor<5xf32>, tensor<5xf32>
+  %2 = exec.launch @small(%1) {exec.nodes = []} : (tensor<5xf32>) -> tensor<5xf32>
+  return %2 : tensor<5xf32>
 }
 
 // A layout's padding takes memory, the largest tensor is placed first, and another layout is not in
-// place.
+// place. An output has no room for padding.
 
 // CHECK-LABEL: exec.entry @padding arena 3072
 // CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 2048 :
@@ -139,7 +149,7 @@ func.func @padding(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
 // Whoever reads a state's old value runs before its writer.
 
 // CHECK-LABEL: exec.entry @readers
-// CHECK-NEXT: exec.dispatch @add [#exec.slice<input 0 at 0 :{{.*}}, #exec.slice<buffer 0 at 0 of @w.primary :{{.*}} -> [#exec.slice<arena 0 at 0 :
+// CHECK-NEXT: exec.dispatch @add [#exec.slice<input 0 at 0 :{{.*}}, #exec.slice<buffer 0 at 0 of @w.primary :{{.*}} -> [#exec.slice<output 0 at 0 :
 // CHECK-NEXT: exec.dispatch @exp [#exec.slice<buffer 0 at 0 of @w.primary :{{.*}} -> [#exec.slice<buffer 0 at 0 of @w.primary :
 func.func @readers(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %w = exec.load @w.primary : tensor<16x16xf32>
@@ -167,5 +177,7 @@ func.func @side_by_side(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x
   %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   %2:2 = exec.launch @parts(%0, %x, %1, %x) {exec.nodes = []} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
-  return %2#0, %2#1 : tensor<16x16xf32>, tensor<16x16xf32>
+  %3 = exec.launch @turn(%2#0) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %4 = exec.launch @turn(%2#1) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %3, %4 : tensor<16x16xf32>, tensor<16x16xf32>
 }

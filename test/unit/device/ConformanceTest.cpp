@@ -331,6 +331,20 @@ TEST_P(Conformance, StatesAreReadAsTheyWereWritten) {
   }
 }
 
+/// One block, so that one copy brings them all.
+TEST_P(Conformance, ResultsOfAStepLieSideBySide) {
+  for (const char *name : {"train", "evaluate", "forward"}) {
+    const gradc_artifact_entry *entry = session->findEntry(name);
+    if (!entry)
+      continue;
+    auto ports = artifact->elements<gradc_artifact_port>(entry->outputs);
+    ASSERT_FALSE(ports.empty()) << name;
+    for (const auto &port : ports)
+      EXPECT_EQ(port.slice.space, uint32_t(GRADC_SPACE_OUTPUT))
+          << name << ' ' << artifact->string(port.tensor.name);
+  }
+}
+
 TEST_P(Conformance, ProfiledLaunchesFollowEachOther) {
   session->profile(true);
   run(*session, "train", 1);

@@ -90,4 +90,32 @@ TEST(Program, OneWaitCoversAllThatCameBefore) {
             "..w.w");
 }
 
+/// The bytes that an entry takes for its results, of which there are two with 100 bytes each: one
+/// that lies in `space`, and one that is the entry's input.
+size_t outputBytesOf(gradc_space space) {
+  ArtifactBuilder builder;
+  gradc_artifact_level level = {};
+  gradc_artifact_port computed = {}, given = {};
+  computed.tensor.bytes = given.tensor.bytes = 100;
+  computed.slice = {uint32_t(space), 0, 0, 100, GRADC_F32, 0};
+  given.slice = {GRADC_SPACE_INPUT, 0, 0, 100, GRADC_F32, 0};
+  gradc_artifact_entry entry = {};
+  entry.inputs = builder.put(std::vector<gradc_artifact_port>{given});
+  entry.outputs = builder.put(std::vector<gradc_artifact_port>{computed, given});
+  Bytes blob = builder.finish();
+  auto artifact = Artifact::fromMemory(blob);
+  EXPECT_TRUE(artifact) << artifact.status().message();
+  auto device = createHostDevice(1);
+  std::byte memory[128];
+  Program program(**artifact, level, entry, {memory, {}, {}}, **device);
+  EXPECT_TRUE(program.ok());
+  EXPECT_EQ(program.outputBlock().empty(), !program.outputBlock().data());
+  return program.outputBlock().size();
+}
+
+TEST(Program, OnlyResultsInTheOutputSpaceTakeMemory) {
+  EXPECT_EQ(outputBytesOf(GRADC_SPACE_OUTPUT), 128u);
+  EXPECT_EQ(outputBytesOf(GRADC_SPACE_ARENA), 0u);
+}
+
 } // namespace
