@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "passes/support/Reach.h"
+#include "runtime/include/gradc/roles.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_BUILDSTEP
@@ -44,7 +45,7 @@ private:
   void guardStatistics();
   LogicalResult update(ReadOp parameter, Value gradient);
   FailureOr<Value> slot(ReadOp parameter, StringRef name);
-  void addResult(Value value, StringRef role);
+  void addResult(Value value, gradc_role role);
 
   func::FuncOp function;
   OptimizerSpec spec;
@@ -166,7 +167,8 @@ void BuildStep::runOnOperation() {
 }
 
 LogicalResult StepBuilder::findScalars() {
-  auto find = [&](StringRef role, Value &found) -> LogicalResult {
+  auto find = [&](gradc_role wanted, Value &found) -> LogicalResult {
+    StringRef role = gradc_role_name(wanted);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
       if (!attribute || attribute != role)
@@ -180,9 +182,9 @@ LogicalResult StepBuilder::findScalars() {
     }
     return function.emitError("expected an argument with role \"") << role << "\", found none";
   };
-  if (failed(find("learning_rate", learningRate)))
+  if (failed(find(GRADC_ROLE_LEARNING_RATE, learningRate)))
     return failure();
-  return spec.isAdam() ? find("step", step) : success();
+  return spec.isAdam() ? find(GRADC_ROLE_STEP, step) : success();
 }
 
 LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
@@ -208,7 +210,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
     if (failed(update(parameter.getDefiningOp<ReadOp>(), gradient)))
       return failure();
-  addResult(proceed, "proceed");
+  addResult(proceed, GRADC_ROLE_PROCEED);
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
   return success();
@@ -254,7 +256,7 @@ void StepBuilder::clip(MutableArrayRef<Value> gradients, double limit) {
   }
   proceed =
       AndOp::create(b, function.getLoc(), proceed, IsFiniteOp::create(b, function.getLoc(), norm));
-  addResult(norm, "gradient_norm");
+  addResult(norm, GRADC_ROLE_GRADIENT_NORM);
 }
 
 /// The slot's value; its state is made by the first function that needs it.
@@ -314,9 +316,10 @@ LogicalResult StepBuilder::update(ReadOp parameter, Value gradient) {
   return success();
 }
 
-void StepBuilder::addResult(Value value, StringRef role) {
-  NamedAttribute attributes[] = {b.getNamedAttr("grad.name", b.getStringAttr(role)),
-                                 b.getNamedAttr("grad.role", b.getStringAttr(role))};
+void StepBuilder::addResult(Value value, gradc_role role) {
+  StringAttr name = b.getStringAttr(gradc_role_name(role));
+  NamedAttribute attributes[] = {b.getNamedAttr("grad.name", name),
+                                 b.getNamedAttr("grad.role", name)};
   (void)function.insertResult(function.getNumResults(), value.getType(),
                               b.getDictionaryAttr(attributes));
   exit->insertOperands(exit->getNumOperands(), value);

@@ -9,8 +9,6 @@
 #include "passes/support/LibraryForm.h"
 #include "runtime/include/gradc/hash.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -41,18 +39,12 @@ gradc_dtype dtypeOf(Type t) {
   }
 }
 
+/// Arguments without a role are data.
 gradc_role roleOf(StringRef name) {
-  return llvm::StringSwitch<gradc_role>(name)
-      .Case("learning_rate", GRADC_ROLE_LEARNING_RATE)
-      .Case("step", GRADC_ROLE_STEP)
-      .Case("counter", GRADC_ROLE_COUNTER)
-      .Case("seed", GRADC_ROLE_SEED)
-      .Case("output", GRADC_ROLE_OUTPUT)
-      .Case("loss", GRADC_ROLE_LOSS)
-      .Case("metric", GRADC_ROLE_METRIC)
-      .Case("gradient_norm", GRADC_ROLE_GRADIENT_NORM)
-      .Case("proceed", GRADC_ROLE_PROCEED)
-      .Default(GRADC_ROLE_DATA);
+  for (unsigned i = 0; i < GRADC_ROLES; ++i)
+    if (name == gradc_role_name(gradc_role(i)))
+      return gradc_role(i);
+  return GRADC_ROLE_DATA;
 }
 
 StringRef stringOf(DictionaryAttr dictionary, StringRef name) {

@@ -23,12 +23,12 @@ LogicalResult ModuleImport::importForward(int64_t batch,
     SmallVector<NamedAttribute> more;
     if (std::string field = fieldOf(input.name()); !field.empty())
       more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
-    return entry.addArgument(*type, input.name(), "data", more);
+    return entry.addArgument(*type, input.name(), GRADC_ROLE_DATA, more);
   };
   if (failed(entry.importNodes(outputs, bind)))
     return failure();
   for (const std::string &name : outputs)
-    entry.addResult(entry.value(name), name, "output");
+    entry.addResult(entry.value(name), name, GRADC_ROLE_OUTPUT);
   entry.finish();
   imported.boundInputs = entry.getBoundInputs();
   imported.foldedNodes = entry.getFoldedNodes();

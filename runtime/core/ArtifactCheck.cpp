@@ -310,28 +310,14 @@ bool Checker::checkCall(const gradc_artifact_kernel &kernel,
 bool Checker::checkPort(const gradc_artifact_port &port) {
   if (!checkTensor(port.tensor) || !checkString(port.field, "field"))
     return false;
-  uint32_t expected = 0;
-  switch (port.role) {
-  case GRADC_ROLE_DATA:
-  case GRADC_ROLE_OUTPUT:
-    return true;
-  case GRADC_ROLE_LEARNING_RATE:
-  case GRADC_ROLE_STEP:
-  case GRADC_ROLE_LOSS:
-  case GRADC_ROLE_METRIC:
-  case GRADC_ROLE_GRADIENT_NORM:
-    expected = GRADC_F32;
-    break;
-  case GRADC_ROLE_COUNTER:
-  case GRADC_ROLE_SEED:
-    expected = GRADC_I32;
-    break;
-  case GRADC_ROLE_PROCEED:
-    expected = GRADC_BOOL;
-    break;
-  default:
+#define TYPE_OF_ROLE(enumerator, name, type) type,
+  static constexpr uint32_t types[] = {GRADC_PORT_ROLES(TYPE_OF_ROLE)};
+#undef TYPE_OF_ROLE
+  if (port.role >= GRADC_ROLES)
     return fail("unknown role ", port.role);
-  }
+  uint32_t expected = types[port.role];
+  if (expected == GRADC_ANY)
+    return true;
   const DataType *type = findDataType(expected);
   if (port.tensor.dtype != expected || port.tensor.bytes != type->bytes)
     return fail("expected ", string(port.tensor.name), " to be one ", type->name);

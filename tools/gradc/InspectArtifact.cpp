@@ -13,9 +13,6 @@ namespace gradc {
 using namespace runtime;
 namespace {
 
-constexpr const char *roleNames[] = {"data",          "learning_rate", "step", "counter",
-                                     "seed",          "output",        "loss", "metric",
-                                     "gradient_norm", "proceed"};
 constexpr const char *kindNames[] = {"parameters", "optimizer slots", "statistics", "constants"};
 
 InspectedTensor describe(const Artifact &artifact, const gradc_artifact_tensor &tensor) {
@@ -33,8 +30,9 @@ void printPorts(const Artifact &artifact, const char *what, gradc_range range) {
     for (int64_t size : tensor.shape)
       shape += (shape.empty() ? "" : ", ") + std::to_string(size);
     std::string_view field = artifact.string(port.field);
+    std::string_view role = gradc_role_name(gradc_role(port.role));
     fmt::print("    {:6}  {}  {} [{}]{}{}\n", what, tensor.name, tensor.dtype, shape,
-               tensor.name == roleNames[port.role] ? "" : fmt::format(", {}", roleNames[port.role]),
+               tensor.name == role ? "" : fmt::format(", {}", role),
                field.empty() ? "" : fmt::format(" from field {}", field));
   }
 }

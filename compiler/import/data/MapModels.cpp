@@ -213,7 +213,7 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
       return nullptr;
     auto binding =
         llvm::find_if(stage.bindings, [&](const Binding &known) { return known.input == &input; });
-    return import.addArgument(*type, input.name(), "data",
+    return import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
                               b.getNamedAttr("grad.field", b.getStringAttr(binding->field)));
   };
   std::vector<std::string> names;
@@ -231,7 +231,7 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
       ok = false;
       continue;
     }
-    import.addResult(value, output.field, "output");
+    import.addResult(value, output.field, GRADC_ROLE_OUTPUT);
     entry.fields[output.field] = {type.getElementType(),
                                   SmallVector<int64_t>(type.getShape().drop_front(batch != 0))};
   }

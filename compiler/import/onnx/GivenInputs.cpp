@@ -13,7 +13,7 @@ StringRef EntryImport::argumentAttribute(BlockArgument argument, StringRef attri
 
 const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
   // A seed may have the same name as a graph input.
-  if (argumentAttribute(argument, "grad.role") != "data")
+  if (argumentAttribute(argument, "grad.role") != gradc_role_name(GRADC_ROLE_DATA))
     return nullptr;
   auto given = options.inputs.find(argumentAttribute(argument, "grad.name").str());
   bool fits = given != options.inputs.end() && given->second.getType() == argument.getType();

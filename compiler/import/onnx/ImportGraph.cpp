@@ -133,20 +133,30 @@ StringRef EntryImport::batchSymbol() const {
   return {};
 }
 
-Value EntryImport::addArgument(RankedTensorType type, StringRef name, StringRef role,
+Value EntryImport::addArgument(RankedTensorType type, StringRef name, gradc_role role,
                                ArrayRef<NamedAttribute> more) {
   NamedAttrList &attributes = argumentAttributes.emplace_back();
   attributes.set("grad.name", builder.getStringAttr(name));
-  attributes.set("grad.role", builder.getStringAttr(role));
+  attributes.set("grad.role", builder.getStringAttr(gradc_role_name(role)));
   for (NamedAttribute a : more)
     attributes.set(a.getName(), a.getValue());
   return function.getBody().addArgument(type, model.nameLoc(name));
 }
 
-Value EntryImport::scalarArgument(StringRef role, Type element) {
+/// The element type of a role's scalar.
+static Type scalarType(Builder &b, gradc_role role) {
+#define TYPE_OF_ROLE(enumerator, name, type) type,
+  static constexpr uint32_t types[] = {GRADC_PORT_ROLES(TYPE_OF_ROLE)};
+#undef TYPE_OF_ROLE
+  assert((types[role] == GRADC_F32 || types[role] == GRADC_I32) && "a scalar that a step takes");
+  return types[role] == GRADC_F32 ? Type(b.getF32Type()) : Type(b.getI32Type());
+}
+
+Value EntryImport::scalarArgument(gradc_role role) {
   Value &argument = scalars[role];
   if (!argument)
-    argument = addArgument(RankedTensorType::get({}, element), role, role);
+    argument = addArgument(RankedTensorType::get({}, scalarType(builder, role)),
+                           gradc_role_name(role), role);
   return argument;
 }
 
@@ -316,11 +326,11 @@ void EntryImport::setStatistic(ReadOp state, Value value, Location node) {
   statistics.insert_or_assign(state.getStateAttr().getAttr(), std::pair(value, node));
 }
 
-void EntryImport::addResult(Value value, StringRef name, StringRef role) {
+void EntryImport::addResult(Value value, StringRef name, gradc_role role) {
   results.push_back(value);
   NamedAttrList &attributes = resultAttributes.emplace_back();
   attributes.set("grad.name", builder.getStringAttr(name));
-  attributes.set("grad.role", builder.getStringAttr(role));
+  attributes.set("grad.role", builder.getStringAttr(gradc_role_name(role)));
 }
 
 void EntryImport::finish() {

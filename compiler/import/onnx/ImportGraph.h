@@ -5,6 +5,9 @@
 #include "compiler/import/States.h"
 #include "compiler/import/onnx/Node.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <map>
 
 namespace gradc {
 
@@ -26,10 +29,10 @@ public:
   mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input);
 
   /// A new argument with attributes `grad.name`, `grad.role` and others.
-  mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef role,
+  mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef name, gradc_role role,
                           llvm::ArrayRef<mlir::NamedAttribute> more = {});
-  /// The scalar argument of that role (seed, counter), made on first use.
-  mlir::Value scalarArgument(llvm::StringRef role, mlir::Type element);
+  /// The scalar argument of that role (seed, counter), named and typed by it, made on first use.
+  mlir::Value scalarArgument(gradc_role role);
 
   /// The argument is a label: its values are [0, classes).
   void setClasses(mlir::Value argument, int64_t classes);
@@ -54,7 +57,7 @@ public:
   /// Makes the entry leave `value` in the state.
   void setStatistic(mlir::grad::ReadOp state, mlir::Value value, mlir::Location node);
 
-  void addResult(mlir::Value value, llvm::StringRef name, llvm::StringRef role);
+  void addResult(mlir::Value value, llvm::StringRef name, gradc_role role);
   /// Ends the function and erases unused ops.
   void finish();
 
@@ -79,7 +82,7 @@ private:
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::NamedAttrList> resultAttributes;
-  llvm::StringMap<mlir::Value> scalars;
+  std::map<gradc_role, mlir::Value> scalars;
   std::set<std::string> boundInputs, foldedNodes;
   llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>> statistics;
 };

@@ -9,10 +9,8 @@ using namespace gradc;
 
 /// A stream of random numbers for the node alone; normal numbers take two.
 static IntegerAttr stream(Node &n) { return n.builder().getI32IntegerAttr(2 * n.position()); }
-static Value seed(Node &n) { return n.getEntry().scalarArgument("seed", n.builder().getI32Type()); }
-static Value counter(Node &n) {
-  return n.getEntry().scalarArgument("counter", n.builder().getI32Type());
-}
+static Value seed(Node &n) { return n.getEntry().scalarArgument(GRADC_ROLE_SEED); }
+static Value counter(Node &n) { return n.getEntry().scalarArgument(GRADC_ROLE_COUNTER); }
 
 /// Active in training entries, the identity in all others, whatever training_mode the exporter
 /// left: the same file serves both.

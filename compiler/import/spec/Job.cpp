@@ -200,8 +200,8 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
     return failure();
   if (training) {
     OpBuilder &b = entry.getBuilder();
-    entry.scalarArgument("learning_rate", b.getF32Type());
-    entry.scalarArgument("step", b.getF32Type());
+    entry.scalarArgument(GRADC_ROLE_LEARNING_RATE);
+    entry.scalarArgument(GRADC_ROLE_STEP);
     func::FuncOp function = entry.getFunction();
     function->setAttr("grad.optimizer", optimizer(b));
     if (spec.get().has_clip())

@@ -71,7 +71,7 @@ FailureOr<Value> LossBuilder::field(StringRef name, RankedTensorType otherwise,
     type = RankedTensorType::get(shape, (*known)->element);
   }
   Builder &b = entry.getBuilder();
-  argument = entry.addArgument(type, argumentName, "data",
+  argument = entry.addArgument(type, argumentName, GRADC_ROLE_DATA,
                                b.getNamedAttr("grad.field", b.getStringAttr(name)));
   return argument;
 }
@@ -224,12 +224,12 @@ LogicalResult LossBuilder::build() {
   FailureOr<Value> value = loss();
   bool ok = succeeded(value);
   if (ok)
-    entry.addResult(*value, "loss", "loss");
+    entry.addResult(*value, "loss", GRADC_ROLE_LOSS);
   for (auto [i, metric] : llvm::enumerate(spec.get().metric())) {
     FailureOr<Value> share = accuracy(metric.accuracy(), spec.at({{"metric", int(i)}}));
     ok &= succeeded(share);
     if (succeeded(share))
-      entry.addResult(*share, "accuracy", "metric");
+      entry.addResult(*share, "accuracy", GRADC_ROLE_METRIC);
   }
   return success(ok);
 }

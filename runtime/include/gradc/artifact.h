@@ -6,6 +6,8 @@
 #ifndef GRADC_ARTIFACT_H
 #define GRADC_ARTIFACT_H
 
+#include "roles.h"
+
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
@@ -132,19 +134,6 @@ typedef struct gradc_artifact_launch {
   gradc_string node;  /* source node of this launch */
   uint32_t reserved;
 } gradc_artifact_launch;
-
-typedef enum gradc_role {
-  GRADC_ROLE_DATA,          /* inputs: fed from a field of the data set or by the caller */
-  GRADC_ROLE_LEARNING_RATE, /* inputs: f32 scalar */
-  GRADC_ROLE_STEP,          /* inputs: f32 scalar, 1-based number of the optimizer step */
-  GRADC_ROLE_COUNTER,       /* inputs: i32 scalar, the same number for random ops */
-  GRADC_ROLE_SEED,          /* inputs: i32 scalar */
-  GRADC_ROLE_OUTPUT,        /* outputs: of the model */
-  GRADC_ROLE_LOSS,          /* outputs: f32 scalar, mean over the batch */
-  GRADC_ROLE_METRIC,        /* outputs: f32 scalar, mean over the batch */
-  GRADC_ROLE_GRADIENT_NORM, /* outputs: f32 scalar, before clipping */
-  GRADC_ROLE_PROCEED        /* outputs: bool scalar, false when the update was predicated off */
-} gradc_role;
 
 typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;

@@ -1,0 +1,38 @@
+/* The roles of an entry's ports: what the step does with a value that it takes or gives.
+ *
+ * The one table of them. A new role is a row here and the code that gives it its meaning; the enum of
+ * the artifact, the names in IR (`grad.role`) and in `gradc inspect`, and the loader's check follow.
+ * Rows are in the order of their numbers in artifacts, so new ones come last.
+ *
+ * ROLE(enumerator, name, type): a role with a type is one number of that gradc_dtype; GRADC_ANY is a
+ * tensor of any type and shape. */
+#ifndef GRADC_ROLES_H
+#define GRADC_ROLES_H
+
+#define GRADC_ANY 0
+
+#define GRADC_PORT_ROLES(ROLE)                                                                                         \
+  ROLE(DATA, data, GRADC_ANY)                   /* input: fed from a field of the data set or by the caller */         \
+  ROLE(LEARNING_RATE, learning_rate, GRADC_F32) /* input */                                                            \
+  ROLE(STEP, step, GRADC_F32)                   /* input: 1-based number of the optimizer step */                      \
+  ROLE(COUNTER, counter, GRADC_I32)             /* input: the same number for random ops */                            \
+  ROLE(SEED, seed, GRADC_I32)                   /* input: of random ops */                                             \
+  ROLE(OUTPUT, output, GRADC_ANY)               /* output: of the model */                                             \
+  ROLE(LOSS, loss, GRADC_F32)                   /* output: mean over the batch */                                      \
+  ROLE(METRIC, metric, GRADC_F32)               /* output: mean over the batch */                                      \
+  ROLE(GRADIENT_NORM, gradient_norm, GRADC_F32) /* output: before clipping */                                          \
+  ROLE(PROCEED, proceed, GRADC_BOOL)            /* output: false when the update was predicated off */
+
+#define GRADC_ROLE_ENUMERATOR(enumerator, name, type) GRADC_ROLE_##enumerator,
+typedef enum gradc_role { GRADC_PORT_ROLES(GRADC_ROLE_ENUMERATOR) GRADC_ROLES } gradc_role;
+#undef GRADC_ROLE_ENUMERATOR
+
+/* The name of a role below GRADC_ROLES: "learning_rate". */
+static inline const char *gradc_role_name(gradc_role role) {
+#define GRADC_ROLE_STRING(enumerator, name, type) #name,
+  static const char *const names[] = {GRADC_PORT_ROLES(GRADC_ROLE_STRING)};
+#undef GRADC_ROLE_STRING
+  return names[role];
+}
+
+#endif

@@ -1,0 +1,2 @@
+#include "runtime/include/gradc/roles.h" // allowed
+#include "runtime/include/gradc/artifact.h"
