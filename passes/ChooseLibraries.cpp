@@ -25,7 +25,7 @@ namespace {
 /// an H200 (67 TFLOP/s on 132 multiprocessors, 4.8 TB/s), a quarter of its peak in generated code,
 /// three quarters in a library, 2 us a launch in a graph. Generated code sums a tile of the result
 /// in one block, on one multiprocessor; libraries share long sums among several.
-bool pays(Operation *contraction, RankedTensorType cut) {
+bool pays(Operation *contraction, exec::LibraryRole role, RankedTensorType cut) {
   constexpr double peak = 67e12, generated = 0.25, library = 0.75, bandwidth = 4.8e12,
                    launch = 2e-6, tile = 512, processors = 132;
   auto copy = [&](Type type) {
@@ -40,7 +40,7 @@ bool pays(Operation *contraction, RankedTensorType cut) {
   double cost = cut ? copy(cut) : 0;
   // cuDNN's f32 engines bring what they read and write into another order, and back: the workspace
   // that they ask for has just these copies (cuDNN 9.19, asked for sm_90).
-  if (isa<ConvolutionOp>(contraction)) {
+  if (role != exec::LibraryRole::matmul) {
     for (Type type : contraction->getOperandTypes())
       cost += copy(type);
     cost += copy(result);
@@ -83,7 +83,7 @@ private:
     Value sum = prefix.last->getResult(0);
     bool isWhole = prefix.call.keeps() || llvm::equal(kernel.getYielded(), ValueRange(sum));
     RankedTensorType cut = isWhole ? nullptr : cast<RankedTensorType>(sum.getType());
-    if (mode != "always" && !pays(prefix.contraction, cut))
+    if (mode != "always" && !pays(prefix.contraction, prefix.call.getRole(), cut))
       return;
     if (isWhole) {
       if (llvm::none_of(launches, updatesState))

@@ -1,8 +1,10 @@
 // Moves transposes to where the fewest bytes are transposed.
 #include "passes/Passes.h"
 #include "passes/support/Permuted.h"
+#include "passes/support/TransposedOperands.h"
 
 #include "dialects/grad/Build.h"
+#include "dialects/grad/Permute.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include <set>
 
@@ -13,7 +15,8 @@ namespace gradc {
 
 using namespace mlir;
 using namespace mlir::grad;
-using gradc::permuteDims;
+
+using gradc::isGradientTarget;
 
 using Permutation = SmallVector<int64_t>;
 
@@ -33,17 +36,8 @@ static bool folds(Value value) {
   return isSplat || bytesOf(value) <= foldLimitBytes;
 }
 
-/// A target of a gradient has to stay: the objective depends on it, and not on another value that
-/// equals it.
-static bool isTarget(Value value) {
-  return llvm::any_of(value.getUses(), [](OpOperand &use) {
-    return isa<GradientOp>(use.getOwner()) && use.getOperandNumber() > 0;
-  });
-}
-
 static bool isContraction(Value value) {
-  auto loops = value.getDefiningOp<LoopsOpInterface>();
-  return loops && loops.getLoopKind() == LoopKind::contraction;
+  return bool(value.getDefiningOp<ContractionOpInterface>());
 }
 
 // Local rewrites ----------------------------------------------------------------------------------
@@ -55,39 +49,6 @@ namespace {
 struct TransposeOfBroadcast : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override;
-};
-
-/// The letters of a convolution say in which order the dims that are not spatial come. Names the op
-/// because only it has letters.
-struct FoldTransposeIntoConvolution : OpRewritePattern<ConvolutionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConvolutionOp op, PatternRewriter &rewriter) const override {
-    int64_t spatial = op.getWindow().getRank();
-    auto [lhs, rhs, result] = op.getLetters();
-    std::string letters[] = {lhs.str(), rhs.str()};
-    Value sides[] = {op.getLhs(), op.getRhs()};
-    bool changed = false;
-    for (auto [side, names] : llvm::zip(sides, letters)) {
-      auto transpose = side.getDefiningOp<TransposeOp>();
-      if (!transpose || isTarget(side))
-        continue;
-      ArrayRef<int64_t> permutation = transpose.getPermutation();
-      if (!llvm::equal(permutation.take_front(spatial), llvm::seq<int64_t>(0, spatial)))
-        continue;
-      std::string moved = names;
-      for (auto [letter, from] : llvm::zip(names, permutation.drop_front(spatial)))
-        moved[from - spatial] = letter;
-      names = moved;
-      side = transpose.getOperand();
-      changed = true;
-    }
-    if (!changed)
-      return failure();
-    rewriter.replaceOpWithNewOp<ConvolutionOp>(op, sides[0], sides[1],
-                                               letters[0] + "," + letters[1] + "->" + result.str(),
-                                               op.getWindow());
-    return success();
-  }
 };
 
 } // namespace
@@ -112,7 +73,7 @@ static Value transposedBroadcast(OpBuilder &b, BroadcastOp broadcast,
 LogicalResult TransposeOfBroadcast::matchAndRewrite(TransposeOp op,
                                                     PatternRewriter &rewriter) const {
   auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
-  if (!broadcast || isTarget(broadcast) || bytesOf(broadcast.getOperand()) >= bytesOf(op))
+  if (!broadcast || isGradientTarget(broadcast) || bytesOf(broadcast.getOperand()) >= bytesOf(op))
     return failure();
   rewriter.replaceOp(op, transposedBroadcast(rewriter, broadcast, op.getPermutation()));
   return success();
@@ -138,9 +99,13 @@ public:
 
 private:
   bool isMember(Operation *op) const { return ops.contains(op); }
+  /// Results of the operands' rank come transposed, what a reduction leaves does not.
+  bool isMoved(Value result) const {
+    return cast<RankedTensorType>(result.getType()).getRank() == int64_t(permutation.size());
+  }
   bool isInside(Value value) const {
     Operation *op = value.getDefiningOp();
-    return op && isMember(op) && gradc::isMovedResult(cast<OpResult>(value));
+    return op && isMember(op) && isMoved(value);
   }
   bool isUsedOutside(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) { return !isMember(user); });
@@ -163,17 +128,16 @@ private:
 Area::Area(Operation *seed, ArrayRef<int64_t> permutation) : permutation(permutation) {
   auto add = [&](Operation *op) {
     if (op && op->getBlock() == seed->getBlock() && gradc::canPermute(op, permutation) &&
-        llvm::none_of(op->getResults(), isTarget))
+        llvm::none_of(op->getResults(), isGradientTarget))
       ops.insert(op);
   };
   add(seed);
   for (size_t i = 0; i < ops.size(); ++i) {
     for (Value operand : ops[i]->getOperands())
-      if (Operation *op = operand.getDefiningOp();
-          op && gradc::isMovedResult(cast<OpResult>(operand)))
+      if (Operation *op = operand.getDefiningOp(); op && isMoved(operand))
         add(op);
     for (OpResult result : ops[i]->getResults())
-      if (gradc::isMovedResult(result))
+      if (isMoved(result))
         llvm::for_each(result.getUsers(), add);
   }
   auto sorted = ops.takeVector();
@@ -185,13 +149,13 @@ Area::Area(Operation *seed, ArrayRef<int64_t> permutation) : permutation(permuta
 void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
   if (folds(value))
     return;
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isTarget(value)) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isGradientTarget(value)) {
     if (!llvm::is_sorted(permuteDims(broadcast.getDims(), permutation)))
       bytes += bytesOf(broadcast.getOperand());
     return;
   }
   auto transpose = value.getDefiningOp<TransposeOp>();
-  if (!transpose || isTarget(value)) {
+  if (!transpose || isGradientTarget(value)) {
     bytes += bytesOf(value);
     epilogues -= isContraction(value);
     return;
@@ -210,7 +174,7 @@ void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
 
 /// The same for what uses `value` outside.
 void Area::weighExit(OpResult value, int64_t &bytes) const {
-  if (!gradc::isMovedResult(value)) {
+  if (!isMoved(value)) {
     if (!value.use_empty() && !gradc::restoredOrder(value, permutation).empty())
       bytes += bytesOf(value);
     return;
@@ -221,7 +185,7 @@ void Area::weighExit(OpResult value, int64_t &bytes) const {
     if (isMember(user))
       continue;
     auto transpose = dyn_cast<TransposeOp>(user);
-    if (!transpose || isTarget(transpose))
+    if (!transpose || isGradientTarget(transpose))
       asItWas = true;
     else if (isIdentity(afterArea(transpose)) && llvm::none_of(transpose->getUsers(), isMine))
       bytes -= bytesOf(value);
@@ -246,10 +210,10 @@ bool Area::isWorthwhile() const {
 }
 
 Value Area::enter(OpBuilder &b, Value value) const {
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isTarget(value))
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isGradientTarget(value))
     return transposedBroadcast(b, broadcast, permutation);
   auto transpose = value.getDefiningOp<TransposeOp>();
-  if (!transpose || isTarget(value))
+  if (!transpose || isGradientTarget(value))
     return transposed(b, value.getLoc(), value, permutation);
   return transposed(b, value.getLoc(), transpose.getOperand(),
                     applyPermutation(transpose.getPermutation(), permutation));
@@ -260,11 +224,11 @@ void Area::leave(OpBuilder &b, OpResult value, Value moved) const {
   if (!isUsedOutside(value))
     return;
   Permutation back = invertPermutationVector(permutation);
-  if (!gradc::isMovedResult(value))
+  if (!isMoved(value))
     back = gradc::restoredOrder(value, permutation);
   else
     for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
-      if (auto transpose = dyn_cast<TransposeOp>(user); transpose && !isTarget(transpose)) {
+      if (auto transpose = dyn_cast<TransposeOp>(user); transpose && !isGradientTarget(transpose)) {
         b.setInsertionPoint(transpose);
         Value direct = transposed(b, transpose.getLoc(), moved, afterArea(transpose));
         transpose.replaceAllUsesWith(direct);
@@ -293,7 +257,7 @@ void Area::permute() const {
     }
     Operation *permuted = gradc::buildPermuted(b, op, operands, permutation);
     for (auto [result, replacement] : llvm::zip_equal(op->getResults(), permuted->getResults())) {
-      if (gradc::isMovedResult(result))
+      if (isMoved(result))
         moved.map(result, replacement);
       leave(b, result, replacement);
     }
@@ -306,7 +270,7 @@ void Area::permute() const {
 
 namespace {
 
-/// 1. Compose transposes, move them above broadcasts and into convolutions' letters.
+/// 1. Compose transposes, move them above broadcasts and into contractions.
 /// 2. For every transpose, and each op next to it: the area around that op which can work as it
 /// is before (after) the
 ///    transpose. Where that is worthwhile, turn the area and begin again.
@@ -315,7 +279,8 @@ struct MoveTransposes : gradc::impl::MoveTransposesBase<MoveTransposes> {
   void runOnOperation() override {
     RewritePatternSet local(&getContext());
     TransposeOp::getCanonicalizationPatterns(local, &getContext());
-    local.add<TransposeOfBroadcast, FoldTransposeIntoConvolution>(&getContext());
+    local.add<TransposeOfBroadcast>(&getContext());
+    gradc::populateReadTransposed(local);
     FrozenRewritePatternSet patterns(std::move(local));
     do {
       if (failed(applyPatternsGreedily(getOperation(), patterns)))

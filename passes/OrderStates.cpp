@@ -45,17 +45,24 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
     return order;
   }
 
-  /// How a use transposes what it reads; empty where it does not. Names matmul because its flag is
-  /// a transpose: free in the product, but the update of a weight walks it in the order of its
-  /// gradient.
+  /// How a use transposes what it reads; empty where it does not. Names the transpose, which is
+  /// what it looks for. A contraction reads in any order for free, but the update of a weight walks
+  /// it in the order of its gradient, so the dim that the lanes run along belongs last.
   static SmallVector<int64_t> permutationOf(OpOperand &use) {
     if (auto transpose = dyn_cast<TransposeOp>(use.getOwner()))
       return llvm::to_vector(transpose.getPermutation());
-    auto matmul = dyn_cast<MatmulOp>(use.getOwner());
-    if (matmul && use.getOperandNumber() == 1 && matmul.getTransposeRhs() &&
-        matmul.getRhs().getType().getRank() == 2)
-      return {1, 0};
-    return {};
+    auto contraction = dyn_cast<ContractionOpInterface>(use.getOwner());
+    if (!contraction || use.getOperandNumber() != 1)
+      return {};
+    ContractionLetters letters = contraction.getLetters();
+    if (letters.result.empty() || !letters.isColumn(letters.result.back()))
+      return {};
+    int64_t lanes = letters.dimOf(letters.rhs, letters.result.back());
+    int64_t rank = cast<RankedTensorType>(use.get().getType()).getRank();
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    order.erase(order.begin() + lanes);
+    order.push_back(lanes);
+    return lanes == rank - 1 ? SmallVector<int64_t>() : order;
   }
 
   static void permute(StateOp state, ArrayRef<int64_t> order, ArrayRef<Operation *> users) {
@@ -69,9 +76,13 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
     for (Operation *op : users) {
       auto read = cast<ReadOp>(op);
       read.getResult().setType(stored);
-      for (Operation *user : llvm::make_early_inc_range(read->getUsers())) {
-        if (auto matmul = dyn_cast<MatmulOp>(user)) {
-          matmul.setTransposeRhs(false);
+      SmallVector<int64_t> back = invertPermutationVector(order);
+      for (OpOperand &use : llvm::make_early_inc_range(read->getUses())) {
+        Operation *user = use.getOwner();
+        if (auto contraction = dyn_cast<ContractionOpInterface>(user)) {
+          bool reads = contraction.readTransposed(use.getOperandNumber(), back);
+          (void)reads;
+          assert(reads && "the order was taken from its letters");
           continue;
         }
         user->getResult(0).replaceAllUsesWith(read.getResult());

@@ -39,15 +39,15 @@ public:
     tile.assign(rank, 1);
     order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (rank > 0) {
-      Operation *op = find(LoopKind::contraction);
+      ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())
         filterTransform();
       else if (readsTransformedFilter())
-        winograd(cast<ConvolutionOp>(op));
-      else if (auto windows = dyn_cast_or_null<ConvolutionOp>(op))
-        convolution(windows);
+        winograd(op);
+      else if (op && op.getLetters().window)
+        convolution(op);
       else if (op)
-        contraction(op);
+        contraction();
       else
         loops();
     }
@@ -60,16 +60,17 @@ private:
   int64_t vectors(int64_t elements) const { return llvm::divideCeil(elements, lanes); }
   int64_t tiles(int64_t d) const { return llvm::divideCeil(size(d), tile[d]); }
 
-  Operation *find(LoopKind kind) {
-    for (Operation &op : kernel.getBlock())
-      if (loopKind(&op) == kind)
-        return &op;
-    return nullptr;
+  ContractionOpInterface findContraction() {
+    auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
+    return contractions.empty() ? ContractionOpInterface() : *contractions.begin();
+  }
+  static ArrayRef<int64_t> shapeOf(Value v) {
+    return cast<RankedTensorType>(v.getType()).getShape();
   }
 
   /// The register tile of the level; column tiles outside, so that a panel stays in cache while
   /// rows stream by, unless there are too few of them to share.
-  void contraction(Operation *op) {
+  void contraction() {
     int64_t n = root.getRank() - 1, m = n - 1;
     // Few rows leave registers for more columns, a single vector of columns for more rows.
     int64_t registers = (level.tileRows + 1) * level.tileVectors; // accumulators and columns
@@ -87,16 +88,15 @@ private:
   }
 
   /// The same tile: pixels of several pictures by channels. A filter whose panels fit in a cache is
-  /// walked pixel by pixel; otherwise each panel meets all pixels while it is there. Names the op
-  /// because its positions are no rows.
-  void convolution(ConvolutionOp op) {
+  /// walked pixel by pixel; otherwise each panel meets all pixels while it is there.
+  void convolution(ContractionOpInterface op) {
     constexpr int64_t cachedFilter = 256 << 10; // bytes
-    contraction(op);
+    contraction();
     int64_t rank = root.getRank(), n = rank - 1;
     order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (rank < 3)
       return;
-    auto filter = cast<RankedTensorType>(op.getRhs().getType());
+    auto filter = cast<RankedTensorType>(op->getOperand(1).getType());
     if (walksBlocks(op) && suitsWinogradGradient(op, level)) {
       winogradGradient(op);
     } else if (walksBlocks(op)) {
@@ -144,8 +144,8 @@ private:
     return {pictures, largestDivisor(columns, std::max<int64_t>(windows / pictures, 1))};
   }
 
-  void winograd(ConvolutionOp op) {
-    int64_t channels = op.getLhs().getType().getShape().back() + root.getShape().back();
+  void winograd(ContractionOpInterface op) {
+    int64_t channels = shapeOf(op->getOperand(0)).back() + root.getShape().back();
     auto [pictures, columns] = windowsTogether(channels, size(2), size(1) / 2);
     tile = {2, 2 * columns, pictures, lanes * level.tileVectors};
     isWinograd = true;
@@ -153,10 +153,10 @@ private:
 
   /// Some input channels a unit, some filters at a time: their sums, of 16 numbers each, stay in
   /// cache while all windows go by.
-  void winogradGradient(ConvolutionOp op) {
+  void winogradGradient(ContractionOpInterface op) {
     constexpr int64_t channels = 16, filters = 64;
     int64_t panel = lanes * level.tileVectors;
-    ArrayRef<int64_t> gradient = op.getRhs().getType().getShape();
+    ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));
     tile = {3, 3, channels, panel * largestDivisor(size(3) / panel, filters / panel)};
     order = {2, 3, 0, 1};
     auto [pictures, columns] = windowsTogether(channels + tile[3], gradient[2], gradient[1] / 2);
@@ -166,14 +166,14 @@ private:
 
   /// Positions that make a sum of some length, so that loading and storing the accumulators is
   /// rare.
-  SmallVector<int64_t> blockOf(ConvolutionOp op) {
+  SmallVector<int64_t> blockOf(ContractionOpInterface op) {
     constexpr int64_t steps = 128;
-    ArrayRef<int64_t> size = op.getWindow().getSize();
-    auto [lhs, rhs, result] = op.getLetters();
+    ContractionLetters letters = op.getLetters();
+    ArrayRef<int64_t> size = letters.window.getSize();
     int64_t inner = 1; // steps at one position
     for (auto [letter, n] :
-         llvm::zip(lhs, op.getLhs().getType().getShape().drop_front(size.size())))
-      if (!result.contains(letter))
+         llvm::zip(letters.lhs, shapeOf(op->getOperand(0)).drop_front(size.size())))
+      if (letters.isSummed(letter))
         inner *= n;
     SmallVector<int64_t> extents(size.size(), 1);
     for (int64_t d = size.size() - 1; d >= 0 && inner < steps; --d) {
@@ -186,7 +186,7 @@ private:
   void loops() {
     int64_t last = root.getRank() - 1;
     int64_t rowTile = vectors(size(last));
-    bool wholeRow = find(LoopKind::reduction) && rowTile <= rowVectors;
+    bool wholeRow = hasReduction() && rowTile <= rowVectors;
     tile[last] =
         lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(pointwiseVectors, rowTile));
     // Short rows leave registers for several at once, which hides the latency of their reductions.
@@ -199,12 +199,18 @@ private:
     }
   }
 
+  bool hasReduction() {
+    return llvm::any_of(kernel.getBlock(),
+                        [](Operation &op) { return loopKind(&op) == LoopKind::reduction; });
+  }
+
+  /// Whether lanes, which run along a result's last dim, read an operand along another of its dims.
   bool isTransposed() {
-    for (Operation &op : kernel.getBlock())
-      if (auto permutation = op.getAttrOfType<DenseI64ArrayAttr>("permutation"))
-        if (!permutation.empty() && permutation.asArrayRef().back() != permutation.size() - 1)
-          return true;
-    return false;
+    return llvm::any_of(kernel.getBlock().getOps<MovementOpInterface>(), [](auto movement) {
+      SmallVector<int64_t> dims = movement.getResultDims();
+      int64_t last = shapeOf(movement->getResult(0)).size() - 1;
+      return !dims.empty() && llvm::is_contained(ArrayRef(dims).drop_back(), last);
+    });
   }
 
   /// Units that make a piece worth a thread, from the kernel's flops and bytes.
@@ -212,7 +218,7 @@ private:
     int64_t units = order.empty() ? 1 : std::max<int64_t>(1, tiles(order[0]));
     double flops = kernel.getFlops().value_or(0), bytes = kernel.getBytes().value_or(0);
     // Contractions run near 100 flops a nanosecond, other loops near 10; caches give 30 bytes.
-    double ns = flops / (find(LoopKind::contraction) ? 100 : 10) + bytes / 30;
+    double ns = flops / (findContraction() ? 100 : 10) + bytes / 30;
     return std::clamp<int64_t>(int64_t(minimumPieceNs * units / std::max(ns, 1.0)), 1, units);
   }
 

@@ -1,5 +1,6 @@
 // Algebraic identities that hold for every value: with NaN, infinities and signed zeros.
 #include "passes/Passes.h"
+#include "passes/support/TransposedOperands.h"
 
 #include "dialects/grad/Build.h"
 
@@ -220,42 +221,15 @@ struct HoistBroadcast : RewritePattern {
   }
 };
 
-/// A transpose of the last two dims is free on either side of a matmul. Names the op because the
-/// transposition flags are its own.
-struct FoldTransposeIntoMatmul : OpRewritePattern<MatmulOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
-    Value lhs = op.getLhs(), rhs = op.getRhs();
-    bool transposeLhs = op.getTransposeLhs(), transposeRhs = op.getTransposeRhs();
-    auto absorb = [](Value &side, bool &flag) {
-      auto transpose = side.getDefiningOp<TransposeOp>();
-      if (!transpose)
-        return false;
-      int64_t rank = transpose.getType().getRank();
-      auto swapped = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-      std::swap(swapped[rank - 1], swapped[rank - 2]);
-      if (transpose.getPermutation() != ArrayRef<int64_t>(swapped))
-        return false;
-      side = transpose.getOperand();
-      flag = !flag;
-      return true;
-    };
-    bool changedLhs = absorb(lhs, transposeLhs), changedRhs = absorb(rhs, transposeRhs);
-    if (!changedLhs && !changedRhs)
-      return failure();
-    rewriter.replaceOpWithNewOp<MatmulOp>(op, lhs, rhs, transposeLhs, transposeRhs);
-    return success();
-  }
-};
-
 struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
                  SimplifyInvolution<NotOp>, SimplifySelect, SimplifyEmptyReduction<ReduceSumOp>,
                  SimplifyEmptyReduction<ReduceProdOp>, SimplifyEmptyReduction<ReduceMaxOp>,
-                 SimplifyEmptyReduction<ReduceMinOp>, SimplifySumOfBroadcast, HoistBroadcast,
-                 FoldTransposeIntoMatmul>(&getContext());
+                 SimplifyEmptyReduction<ReduceMinOp>, SimplifySumOfBroadcast, HoistBroadcast>(
+        &getContext());
+    gradc::populateReadTransposed(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

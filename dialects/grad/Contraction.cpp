@@ -1,6 +1,7 @@
 // Matrix products: shapes, gradients, the plain loop nest, and linalg with the transpositions in
 // its maps.
 #include "dialects/grad/Contraction.h"
+#include "dialects/grad/Permute.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -82,6 +83,25 @@ int64_t MatmulOp::getFlops() {
 }
 
 LoopKind MatmulOp::getLoopKind() { return LoopKind::contraction; }
+
+ContractionLetters MatmulOp::getLetters() {
+  std::string batch;
+  for (int64_t d = 0; d < getType().getRank() - 2; ++d)
+    batch += char('A' + d);
+  return {batch + (getTransposeLhs() ? "km" : "mk"), batch + (getTransposeRhs() ? "nk" : "kn"),
+          batch + "mn", WindowAttr()};
+}
+
+bool MatmulOp::readTransposed(unsigned operand, ArrayRef<int64_t> permutation) {
+  int64_t rank = permutation.size();
+  if (!keepsLeading(permutation, rank - 2) || permutation.back() != rank - 2)
+    return false;
+  if (operand == 0)
+    setTransposeLhs(!getTransposeLhs());
+  else
+    setTransposeRhs(!getTransposeRhs());
+  return true;
+}
 
 SmallVector<Value> grad::contractionLoops(OpBuilder &b, Operation *op, ValueRange operands,
                                           ArrayRef<AffineMap> maps, int64_t parallel) {

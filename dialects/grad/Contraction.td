@@ -4,7 +4,8 @@
 
 include "dialects/grad/GradDialect.td"
 
-def Grad_MatmulOp : Grad_Op<"matmul", [InferTypeOpAdaptor], ["getFlops"]> {
+def Grad_MatmulOp : Grad_Op<"matmul", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ContractionOpInterface>], ["getFlops"]> {
   let summary = "batched matrix product, either side transposed for free";
   let description = [{
     result[b..., m, n] = sum over k of lhs[b..., m, k] rhs[b..., k, n]; with `transpose_lhs` the

@@ -2,6 +2,7 @@
 // spread operand.
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Movement.h"
+#include "dialects/grad/Permute.h"
 #include "dialects/grad/Window.h"
 
 using namespace mlir;
@@ -58,7 +59,41 @@ static std::string contractedLetters(const Letters &letters) {
   return contracted;
 }
 
-std::array<StringRef, 3> ConvolutionOp::getLetters() { return splitDims(getDims()); }
+ContractionLetters ConvolutionOp::getLetters() {
+  auto [lhs, rhs, result] = splitDims(getDims());
+  return {lhs.str(), rhs.str(), result.str(), getWindow()};
+}
+
+bool ConvolutionOp::readTransposed(unsigned operand, ArrayRef<int64_t> permutation) {
+  int64_t spatial = getWindow().getRank();
+  if (!keepsLeading(permutation, spatial))
+    return false;
+  ContractionLetters letters = getLetters();
+  std::string &names = operand == 0 ? letters.lhs : letters.rhs, moved = names;
+  for (auto [letter, from] : llvm::zip(names, permutation.drop_front(spatial)))
+    moved[from - spatial] = letter;
+  names = moved;
+  setDims(letters.lhs + "," + letters.rhs + "->" + letters.result);
+  return true;
+}
+
+// Pictures lie as [y, x, picture, channel]. The gradient of the data spreads its windows out, or
+// turns them around; that of a filter sums over pictures and keeps the data's channels, whereas the
+// convolution itself keeps the pictures.
+std::optional<ConvolutionPart> ConvolutionOp::getConvolutionPart() {
+  WindowAttr window = getWindow();
+  auto all = [](ArrayRef<int64_t> values) {
+    return llvm::all_of(values, [](int64_t v) { return v == 1; });
+  };
+  if (window.getReversed() || !all(window.getBase())) {
+    bool isAdjoint = (window.getReversed() || window.getTaps() == 1) && all(window.getStride());
+    return isAdjoint ? std::optional(ConvolutionPart::data_gradient) : std::nullopt;
+  }
+  ContractionLetters letters = getLetters();
+  bool sumsPictures = !letters.lhs.empty() && letters.isSummed(letters.lhs.front()) &&
+                      !letters.isSummed(letters.lhs.back());
+  return sumsPictures ? ConvolutionPart::filter_gradient : ConvolutionPart::forward;
+}
 
 LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -104,7 +139,7 @@ LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradie
                     output = getType().getShape();
   if (llvm::is_contained(input, 0) || llvm::is_contained(taps, 0))
     return success();
-  auto [l, r, o] = getLetters();
+  auto [l, r, o] = splitDims(getDims());
   WindowAttr window = getWindow(), forward = window;
   operandGradients[0] = ConvolutionOp::create(b, getLoc(), g, rhs, (o + "," + r + "->" + l).str(),
                                               window.getAdjoint(input, output));
@@ -136,7 +171,7 @@ static int64_t strideOf(char letter, StringRef letters, ArrayRef<int64_t> shape)
 
 void ConvolutionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   const HostTensor &lhs = operands[0], &rhs = operands[1];
-  Letters letters = getLetters();
+  Letters letters = splitDims(getDims());
   int64_t spatial = getWindow().getRank();
   auto sizes = sizesOf(letters, spatial, lhs.getShape(), rhs.getShape());
   std::string contracted = contractedLetters(letters);
@@ -186,7 +221,7 @@ void ConvolutionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<Host
 int64_t ConvolutionOp::getFlops() {
   ArrayRef<int64_t> lhs = getLhs().getType().getShape(), rhs = getRhs().getType().getShape();
   int64_t products = countTaps(getWindow(), lhs);
-  for (auto [letter, size] : sizesOf(getLetters(), getWindow().getRank(), lhs, rhs))
+  for (auto [letter, size] : sizesOf(splitDims(getDims()), getWindow().getRank(), lhs, rhs))
     products *= size;
   return 2 * products;
 }
@@ -209,7 +244,7 @@ static Value turnAround(OpBuilder &b, Location loc, Value rhs, WindowAttr window
 // Loops over result dims, taps, then contracted letters.
 SmallVector<Value> ConvolutionOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   WindowAttr window = getWindow();
-  Letters letters = getLetters();
+  Letters letters = splitDims(getDims());
   int64_t spatial = window.getRank(), parallel = getType().getRank();
   std::string names = (letters[2] + contractedLetters(letters)).str();
   int64_t dims = spatial + names.size() + spatial;

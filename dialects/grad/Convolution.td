@@ -4,7 +4,8 @@
 
 include "dialects/grad/Window.td"
 
-def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor], ["getFlops"]> {
+def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ContractionOpInterface, ["getConvolutionPart"]>], ["getFlops"]> {
   let summary = "windows of the lhs times the rhs, summed over taps and contracted dims";
   let description = [{
     The first dims (as many as `window` has) of lhs, rhs and result are spatial: positions, taps and windows. A letter of
@@ -25,10 +26,6 @@ def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor], ["getFlops
   let results = (outs Grad_NumberTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `dims` $dims `window` $window attr-dict `:` type($lhs) `,` type($rhs)
-  }];
-  let extraClassDeclaration = [{
-    /// The letters of lhs, rhs and result.
-    std::array<::llvm::StringRef, 3> getLetters();
   }];
 }
 

@@ -13,12 +13,14 @@ class Grad_UnaryOp<string mnemonic, Type type, string formula>
   let results = (outs type:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
   bit integers = 0;
+  bit cheap = 0; // to repeat
   let extraClassDeclaration = [{
     static double evaluateScalar(double x);
     static Scalar lowerScalar(Scalar x);
     /// The operand's gradient from operand, result and the result's gradient; null is zero.
     static Value backward(Expr x, Expr y, Expr dy);
-  }] # !if(integers, "static int64_t evaluateScalar(int64_t x, bool isUnsigned);", "");
+  }] # !if(integers, "static int64_t evaluateScalar(int64_t x, bool isUnsigned);", "")
+     # !if(cheap, "bool isCheapToRepeat() { return true; }", "");
   let extraClassDefinition = [{
     void $cppClass::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
       evaluateUnary(operands, results, $cppClass::evaluateScalar}]
@@ -47,6 +49,7 @@ class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> trai
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
   bit floats = 1;
   bit integers = 1;
+  bit cheap = 0; // to repeat
   let extraClassDeclaration = [{
     static Scalar lowerScalar(Scalar a, Scalar b);
   }] # !if(floats, [{
@@ -55,7 +58,7 @@ class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> trai
     static std::pair<Value, Value> backward(Expr a, Expr b, Expr y, Expr dy);
   }], "") # !if(integers, [{
     static int64_t evaluateScalar(int64_t a, int64_t b, bool isUnsigned);
-  }], "");
+  }], "") # !if(cheap, "bool isCheapToRepeat() { return true; }", "");
   let extraClassDefinition = [{
     void $cppClass::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
       evaluateBinary(operands, results, }]
@@ -78,7 +81,7 @@ class Grad_NumberBinaryOp<string mnemonic, string formula, list<Trait> traits = 
 class Grad_BoolBinaryOp<string mnemonic, string formula>
     : Grad_BinaryOp<mnemonic, Grad_BoolTensor, formula, [Commutative]> { let floats = 0; }
 
-def Grad_NegOp : Grad_NumberUnaryOp<"neg", "-x">;
+def Grad_NegOp : Grad_NumberUnaryOp<"neg", "-x"> { let cheap = 1; }
 def Grad_AbsOp : Grad_NumberUnaryOp<"abs", "|x|">;
 def Grad_SignOp : Grad_NumberUnaryOp<"sign", "-1, 0 or 1; NaN stays">;
 def Grad_FloorOp : Grad_FloatUnaryOp<"floor", "the largest integer <= x">;
@@ -104,9 +107,9 @@ def Grad_NotOp : Grad_Op<"not", [SameOperandsAndResultType, Grad_Pointwise]> {
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
-def Grad_AddOp : Grad_NumberBinaryOp<"add", "a + b", [Commutative]>;
-def Grad_SubOp : Grad_NumberBinaryOp<"sub", "a - b">;
-def Grad_MulOp : Grad_NumberBinaryOp<"mul", "a * b", [Commutative]>;
+def Grad_AddOp : Grad_NumberBinaryOp<"add", "a + b", [Commutative]> { let cheap = 1; }
+def Grad_SubOp : Grad_NumberBinaryOp<"sub", "a - b"> { let cheap = 1; }
+def Grad_MulOp : Grad_NumberBinaryOp<"mul", "a * b", [Commutative]> { let cheap = 1; }
 def Grad_DivOp : Grad_NumberBinaryOp<"div",
     "a / b; integers truncate toward 0, and a / 0 = 0">;
 def Grad_RemOp : Grad_NumberBinaryOp<"rem",

@@ -1,6 +1,7 @@
 // The dialect itself: registration, constants, and folding by evaluation.
 #include "dialects/grad/Grad.h"
 
+#include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
 
 using namespace mlir;

@@ -9,6 +9,43 @@
 
 #include "dialects/grad/GradDialect.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/grad/GradAttrs.h.inc"
+
+namespace mlir::grad {
+
+/// The dims of a contraction as an einsum names them. A window's dims come first in all three
+/// tensors (positions, taps, windows) and have no letter; then one letter stands for each dim.
+struct ContractionLetters {
+  std::string lhs, rhs, result;
+  WindowAttr window; ///< null: none slides over the operands
+
+  int64_t windowRank() const { return window ? window.getRank() : 0; }
+  bool isBatch(char c) const { return has(lhs, c) && has(rhs, c) && has(result, c); }
+  bool isRow(char c) const { return has(lhs, c) && !has(rhs, c); }
+  bool isColumn(char c) const { return has(rhs, c) && !has(lhs, c); }
+  bool isSummed(char c) const { return has(lhs, c) && has(rhs, c) && !has(result, c); }
+  /// The dim of the tensor whose letters are `names` that `letter` stands for.
+  int64_t dimOf(StringRef names, char letter) const {
+    return windowRank() + int64_t(names.find(letter));
+  }
+
+private:
+  static bool has(StringRef names, char c) { return names.contains(c); }
+};
+
+/// A tensor that an optimizer keeps beside a parameter.
+struct UpdateSlot {
+  StringRef name;
+  RankedTensorType type;
+  double initial = 0; ///< every element, before the first step
+};
+
+/// Operands, results and their types are those that UpdateOpInterface promises.
+LogicalResult verifyUpdate(Operation *op);
+
+} // namespace mlir::grad
+
 #include "dialects/grad/GradInterfaces.h.inc"
 
 namespace mlir::grad {
@@ -39,8 +76,6 @@ class Scalar;
 
 } // namespace mlir::grad
 
-#define GET_ATTRDEF_CLASSES
-#include "dialects/grad/GradAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/grad/GradOps.h.inc"
 

@@ -63,11 +63,13 @@ class Grad_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 def Grad_Precision : Grad_Enum<"Precision", "what mixed precision may do with an op", [
   I32EnumAttrCase<"follow", 0>, I32EnumAttrCase<"low", 1>, I32EnumAttrCase<"high", 2>]>;
 def Grad_OperandRole : Grad_Enum<"OperandRole", "what an initializer is to the model", [
-  I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"statistic", 1>, I32EnumAttrCase<"constant", 2>]>;
+  I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"constant", 1>]>;
 def Grad_LoopKind : Grad_Enum<"LoopKind", "how kernels form around an op", [
   I32EnumAttrCase<"elementwise", 0>, I32EnumAttrCase<"movement", 1>, I32EnumAttrCase<"reduction", 2>,
-  I32EnumAttrCase<"contraction", 3>, I32EnumAttrCase<"view", 4>, I32EnumAttrCase<"composite", 5>,
-  I32EnumAttrCase<"assembly", 6>]>;
+  I32EnumAttrCase<"contraction", 3>, I32EnumAttrCase<"view", 4>, I32EnumAttrCase<"assembly", 5>]>;
+def Grad_ConvolutionPart : Grad_Enum<"ConvolutionPart", "what a convolution computes in training", [
+  I32EnumAttrCase<"forward", 0>, I32EnumAttrCase<"data_gradient", 1>,
+  I32EnumAttrCase<"filter_gradient", 2>]>;
 def Grad_ComparePredicateEnum : Grad_Enum<"ComparePredicate", "comparison", [
   I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
   I32EnumAttrCase<"le", 3>, I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]>;

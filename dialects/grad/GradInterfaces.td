@@ -50,6 +50,10 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
           n += ::llvm::cast<::mlir::ShapedType>(t).getNumElements();
         return n;
       }]>,
+    InterfaceMethod<[{
+        Whether computing a result again costs no more than reading it: an instruction an element.
+      }],
+      "bool", "isCheapToRepeat", (ins), "", [{ return false; }]>,
   ];
 }
 
@@ -81,6 +85,113 @@ def LoopsOpInterface : OpInterface<"LoopsOpInterface"> {
   ];
 }
 
+def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
+  let description = [{
+    A sum of products of two operands, in Einstein's notation: which dim of which tensor is batch,
+    row, column, summed, or one that a window slides over.
+  }];
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<"The letters of lhs, rhs and result, and the window.",
+      "::mlir::grad::ContractionLetters", "getLetters", (ins)>,
+    InterfaceMethod<[{
+        Renumbers the dims of operand `operand` (0 or 1), which is to be replaced by `x` where it is
+        `grad.transpose x permutation`. False, with nothing changed, where the op has no words for it.
+      }],
+      "bool", "readTransposed", (ins "unsigned":$operand, "::llvm::ArrayRef<int64_t>":$permutation)>,
+    InterfaceMethod<[{
+        Which part of an ordinary convolution's training the op is. None: it has no window, or one
+        that no such part has.
+      }],
+      "::std::optional<::mlir::grad::ConvolutionPart>", "getConvolutionPart", (ins), "",
+      [{ return ::std::nullopt; }]>,
+  ];
+}
+
+def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
+  let description = "Dims of the first operand are folded into one element. Windows say so by WindowOpInterface.";
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<"Those dims, ascending. Results of a lower rank than the operand's lack them.",
+      "::llvm::SmallVector<int64_t>", "getReducedDims", (ins)>,
+    InterfaceMethod<[{
+        Whether threads may each fold a share of the elements and then fold their results by the same
+        rule. Not where a result is more than the fold's value: a position.
+      }],
+      "bool", "isSharable", (ins), "", [{ return true; }]>,
+  ];
+}
+
+def WindowOpInterface : OpInterface<"WindowOpInterface"> {
+  let description = [{
+    Every result element is made of the taps of a window over the leading dims of the operands:
+    neighbouring result elements may read the same element.
+  }];
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<"The number of leading dims over which the window slides.",
+      "int64_t", "getWindowRank", (ins)>,
+    InterfaceMethod<"Whether no element of that operand is read for more than one result element.",
+      "bool", "readsOnce", (ins "unsigned":$operand)>,
+  ];
+}
+
+def MovementOpInterface : OpInterface<"MovementOpInterface"> {
+  let description = "Elements of one operand at other places.";
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<"The dim of the result that each dim of the operand runs along.",
+      "::llvm::SmallVector<int64_t>", "getResultDims", (ins)>,
+  ];
+}
+
+def PermuteOpInterface : OpInterface<"PermuteOpInterface"> {
+  let description = [{
+    What a transposition of its operands does to an op: an op with dims of its own renumbers them.
+    Pointwise ops (the trait) have none and need not say so. An op that says nothing stops transposes.
+  }];
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<[{
+        Whether the op may work on operands, all of one rank, that are transposed by `permutation`.
+      }],
+      "bool", "canPermute", (ins "::llvm::ArrayRef<int64_t>":$permutation), "", [{ return true; }]>,
+    InterfaceMethod<[{
+        Builds the op over `operands`, each its own transposed by `permutation`. A result of the
+        operands' rank comes transposed by it, too; one of a lower rank (see ReductionOpInterface)
+        has the dims that are left in their new order.
+      }],
+      "::mlir::Operation *", "buildPermuted",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::llvm::ArrayRef<int64_t>":$permutation)>,
+  ];
+}
+
+def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let description = [{
+    An optimizer's rule. `grad.NAME` is what a training spec's `optimizer { NAME { ... } }` runs, its
+    attributes are the hyperparameters. Operands are, in this order, the parameter, its gradient, the
+    slots, the scalars and `proceed`; results are the new parameter and the new slots. Where `proceed`
+    is false, they are the old ones. An update decomposes into primitives: elementwise ones join the
+    kernel that makes the gradient, and a norm or a product of the whole tensor (LAMB, LARS, Muon)
+    becomes kernels of its own.
+  }];
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    StaticInterfaceMethod<"What the rule remembers of a parameter of that type from step to step.",
+      "::llvm::SmallVector<::mlir::grad::UpdateSlot>", "getUpdateSlots",
+      (ins "::mlir::RankedTensorType":$parameter, "::mlir::DictionaryAttr":$hyperparameters)>,
+    StaticInterfaceMethod<"The roles of its scalars among a step's inputs.",
+      "::llvm::SmallVector<::llvm::StringRef>", "getUpdateScalars", (ins)>,
+    StaticInterfaceMethod<[{
+        Whether every element follows from the same element of the operands, so that a parameter may
+        be updated in parts. Otherwise it takes the whole tensor.
+      }],
+      "bool", "isElementwise", (ins), "", [{ return true; }]>,
+  ];
+  let verify = [{ return ::mlir::grad::verifyUpdate($_op); }];
+}
+
 def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   let description = [{
     A composite op as primitives: its second derivative, its code where no kernel takes it whole,
@@ -97,8 +208,8 @@ def OperandRoleOpInterface : OpInterface<"OperandRoleOpInterface"> {
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<[{
-        What an initializer in this position is to the model: a parameter trains; a statistic is
-        updated by the model; a constant (a limit, an axis, a mask) stays.
+        What an initializer in this position is to the model: a parameter trains; a constant (a
+        limit, an axis, a mask) stays.
       }],
       "::mlir::grad::OperandRole", "getOperandRole", (ins "unsigned":$operand), "",
       [{ return ::mlir::grad::OperandRole::parameter; }]>,

@@ -1,5 +1,6 @@
 // Softmax and log-softmax as shifted exponentials over their sum, and normalization to mean 0 and
 // variance 1.
+#include "dialects/grad/Permute.h"
 #include "dialects/grad/Reduction.h"
 
 using namespace mlir;
@@ -204,3 +205,19 @@ SmallVector<Value> NormalizeOp::decompose(OpBuilder &b) {
   Expr rstd = (variance + getEpsilon().convertToDouble()).apply<RsqrtOp>();
   return {centred * rstd.broadcast(type, kept), mean, variance};
 }
+
+// Transpositions ----------------------------------------------------------------------------------
+
+Operation *SoftmaxOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                    ArrayRef<int64_t> permutation) {
+  return create(b, getLoc(), operands[0], permuteDim(getDim(), permutation));
+}
+Operation *LogSoftmaxOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                       ArrayRef<int64_t> permutation) {
+  return create(b, getLoc(), operands[0], permuteDim(getDim(), permutation));
+}
+Operation *NormalizeOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                      ArrayRef<int64_t> permutation) {
+  return create(b, getLoc(), operands[0], permuteSet(getDims(), permutation), getEpsilon());
+}
+SmallVector<int64_t> NormalizeOp::getReducedDims() { return SmallVector<int64_t>(getDims()); }

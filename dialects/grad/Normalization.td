@@ -5,7 +5,8 @@
 include "dialects/grad/GradDialect.td"
 
 class Grad_SoftmaxLikeOp<string mnemonic, string formula>
-    : Grad_CompositeOp<mnemonic, [SameOperandsAndResultType], ["getFlops"]> {
+    : Grad_CompositeOp<mnemonic, [SameOperandsAndResultType, DeclareOpInterfaceMethods<PermuteOpInterface>],
+                       ["getFlops"]> {
   let summary = formula # " along `dim`, shifted by the maximum";
   let description = "C1: dim is in range. C2: it is not empty.";
   let arguments = (ins Grad_FloatTensor:$operand, I64Attr:$dim);
@@ -17,7 +18,8 @@ class Grad_SoftmaxLikeOp<string mnemonic, string formula>
 def Grad_SoftmaxOp : Grad_SoftmaxLikeOp<"softmax", "e^x / sum(e^x)">;
 def Grad_LogSoftmaxOp : Grad_SoftmaxLikeOp<"log_softmax", "x - ln(sum(e^x))">;
 
-def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor], ["getFlops"]> {
+def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
   let summary = "(x - mean) / sqrt(variance + epsilon) over `dims`, with mean and variance beside it";
   let description = [{
     What batch, layer, group and instance normalization have in common; scale and shift follow as multiplication and

@@ -127,10 +127,23 @@ LogicalResult WindowScatterOp::buildGradient(OpBuilder &b, ValueRange resultGrad
   return success();
 }
 
-LoopKind WindowSumOp::getLoopKind() { return LoopKind::reduction; }
-LoopKind WindowMaxOp::getLoopKind() { return LoopKind::reduction; }
-LoopKind WindowGatherOp::getLoopKind() { return LoopKind::reduction; }
-LoopKind WindowScatterOp::getLoopKind() { return LoopKind::reduction; }
+// Windows ----------------------------------------------------------------------------------------
+
+bool WindowSumOp::readsOnce(unsigned) {
+  return !overlaps(getWindow(), getOperand().getType().getShape());
+}
+bool WindowMaxOp::readsOnce(unsigned) {
+  return !overlaps(getWindow(), getOperand().getType().getShape());
+}
+// Of `index`, a window reads its own element.
+bool WindowGatherOp::readsOnce(unsigned operand) {
+  return operand == 1 || !overlaps(getWindow(), getOperand().getType().getShape());
+}
+// Every element of the result looks at the windows that might have chosen it.
+bool WindowScatterOp::readsOnce(unsigned) {
+  ArrayRef<int64_t> windows = getOperand().getType().getShape();
+  return !overlaps(getWindow().getAdjoint(getType().getShape(), windows), windows);
+}
 
 // Evaluation --------------------------------------------------------------------------------------
 

@@ -4,7 +4,21 @@
 
 include "dialects/grad/Window.td"
 
-def Grad_WindowSumOp : Grad_Op<"window_sum", [InferTypeOpAdaptor], ["getFlops"]> {
+class Grad_WindowedOp<string mnemonic, list<string> cost = []> : Grad_Op<mnemonic, [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<WindowOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface, ["canPermute"]>], cost> {
+  let extraClassDefinition = [{
+    LoopKind $cppClass::getLoopKind() { return LoopKind::reduction; }
+    int64_t $cppClass::getWindowRank() { return getWindow().getRank(); }
+    bool $cppClass::canPermute(ArrayRef<int64_t> permutation) {
+      return keepsLeading(permutation, getWindowRank());
+    }
+    Operation *$cppClass::buildPermuted(OpBuilder &builder, ValueRange operands, ArrayRef<int64_t> permutation) {
+      return clonePermuted(builder, *this, operands, permutation);
+    }
+  }];
+}
+
+def Grad_WindowSumOp : Grad_WindowedOp<"window_sum", ["getFlops"]> {
   let summary = "the sum over every window of the leading dims";
   let description = [{
     result[w..., r...] = sum over taps t of operand[position(w, t)..., r...]. 16-bit floats accumulate in f32. Its gradient is
@@ -18,7 +32,7 @@ def Grad_WindowSumOp : Grad_Op<"window_sum", [InferTypeOpAdaptor], ["getFlops"]>
   let assemblyFormat = "$operand `window` $window attr-dict `:` type($operand)";
 }
 
-def Grad_WindowMaxOp : Grad_Op<"window_max", [InferTypeOpAdaptor], ["getFlops"]> {
+def Grad_WindowMaxOp : Grad_WindowedOp<"window_max", ["getFlops"]> {
   let summary = "the maximum of every window of the leading dims, and which tap it is";
   let description = [{
     `index` is the row-major number of the first tap that is the maximum (NaN wins), i8 for up to 127 taps, i32 for more. A
@@ -31,7 +45,7 @@ def Grad_WindowMaxOp : Grad_Op<"window_max", [InferTypeOpAdaptor], ["getFlops"]>
   let assemblyFormat = "$operand `window` $window attr-dict `:` type($operand)";
 }
 
-def Grad_WindowGatherOp : Grad_Op<"window_gather", [InferTypeOpAdaptor]> {
+def Grad_WindowGatherOp : Grad_WindowedOp<"window_gather"> {
   let summary = "of every window the tap that `index` says: result[w..., r...] = operand[position(w, index[w..., r...])..., r...]";
   let description = [{
     0 where that tap stands on nothing, or is none. C1: the operand has the window's dims first, and at least one window fits in
@@ -43,7 +57,7 @@ def Grad_WindowGatherOp : Grad_Op<"window_gather", [InferTypeOpAdaptor]> {
   let assemblyFormat = "$operand `,` $index `window` $window attr-dict `:` type($operand) `,` type($index)";
 }
 
-def Grad_WindowScatterOp : Grad_Op<"window_scatter", [InferTypeOpAdaptor]> {
+def Grad_WindowScatterOp : Grad_WindowedOp<"window_scatter"> {
   let summary = "the adjoint of window_gather: every window's value added to the tap that `index` says";
   let description = [{
     `size` are the result's leading dims. The sums run over windows in row-major order; 16-bit floats accumulate in f32.

@@ -1,5 +1,6 @@
 // Reductions: one shape rule, one evaluator and one loop builder for all; each op adds its formula.
 #include "dialects/grad/Reduction.h"
+#include "dialects/grad/Permute.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -276,6 +277,12 @@ LoopKind ReduceProdOp::getLoopKind() { return LoopKind::reduction; }
 LoopKind ReduceMaxOp::getLoopKind() { return LoopKind::reduction; }
 LoopKind ReduceMinOp::getLoopKind() { return LoopKind::reduction; }
 LoopKind ArgmaxOp::getLoopKind() { return LoopKind::reduction; }
+SmallVector<int64_t> ArgmaxOp::getReducedDims() { return {int64_t(getDim())}; }
+bool ArgmaxOp::isSharable() { return false; }
+Operation *ArgmaxOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                   ArrayRef<int64_t> permutation) {
+  return create(b, getLoc(), operands[0], permuteDim(getDim(), permutation));
+}
 
 void ReduceSumOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   evaluateReduction(

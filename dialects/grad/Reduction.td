@@ -4,13 +4,23 @@
 
 include "dialects/grad/GradDialect.td"
 
+/// An op whose results lack its `dims`.
+class Grad_HasDims { code definitions = [{
+    SmallVector<int64_t> $cppClass::getReducedDims() { return SmallVector<int64_t>(getDims()); }
+    Operation *$cppClass::buildPermuted(OpBuilder &builder, ValueRange operands, ArrayRef<int64_t> permutation) {
+      return create(builder, getLoc(), operands[0], permuteSet(getDims(), permutation));
+    }
+  }]; }
+
 /// Sums and products of 16-bit floats accumulate in f32.
-class Grad_ReductionOp<string mnemonic, string formula> : Grad_Op<mnemonic, [InferTypeOpAdaptor], ["getFlops"]> {
+class Grad_ReductionOp<string mnemonic, string formula> : Grad_Op<mnemonic, [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
   let summary = formula # " over `dims`, which disappear";
   let description = "C1: dims are sorted, distinct and in range. C2 (max, min): no reduced dim is 0.";
   let arguments = (ins Grad_NumberTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Grad_NumberTensor:$result);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand)";
+  let extraClassDefinition = Grad_HasDims<>.definitions;
 }
 
 def Grad_ReduceSumOp : Grad_ReductionOp<"reduce_sum", "the sum">;
@@ -18,15 +28,18 @@ def Grad_ReduceProdOp : Grad_ReductionOp<"reduce_prod", "the product">;
 def Grad_ReduceMaxOp : Grad_ReductionOp<"reduce_max", "the maximum (NaN wins; ties share the gradient)">;
 def Grad_ReduceMinOp : Grad_ReductionOp<"reduce_min", "the minimum (NaN wins; ties share the gradient)">;
 
-def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [InferTypeOpAdaptor]> {
+def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "the mean over `dims`, which disappear";
   let description = "C1: dims are sorted, distinct and in range.";
   let arguments = (ins Grad_FloatTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Grad_FloatTensor:$result);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand)";
+  let extraClassDefinition = Grad_HasDims<>.definitions;
 }
 
-def Grad_ArgmaxOp : Grad_Op<"argmax", [InferTypeOpAdaptor]> {
+def Grad_ArgmaxOp : Grad_Op<"argmax", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ReductionOpInterface, ["isSharable"]>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "index of the first maximum along `dim`, which disappears, as i64 (NaN wins)";
   let description = "C1: dim is in range. C2: it is not empty.";
   let arguments = (ins Grad_NumberTensor:$operand, I64Attr:$dim);

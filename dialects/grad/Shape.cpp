@@ -144,6 +144,9 @@ LogicalResult TransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGr
   return success();
 }
 LoopKind TransposeOp::getLoopKind() { return LoopKind::movement; }
+SmallVector<int64_t> TransposeOp::getResultDims() {
+  return invertPermutationVector(getPermutation());
+}
 
 // Broadcast ---------------------------------------------------------------------------------------
 
@@ -199,3 +202,4 @@ LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGr
   return success();
 }
 LoopKind BroadcastOp::getLoopKind() { return LoopKind::movement; }
+SmallVector<int64_t> BroadcastOp::getResultDims() { return SmallVector<int64_t>(getDims()); }

@@ -24,7 +24,8 @@ def Grad_ReshapeOp : Grad_Op<"reshape"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Grad_TransposeOp : Grad_Op<"transpose", [InferTypeOpAdaptor]> {
+def Grad_TransposeOp : Grad_Op<"transpose", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<MovementOpInterface>]> {
   let summary = "result dim i is operand dim permutation[i]";
   let description = "C1: `permutation` is a permutation of the operand's dims.";
   let arguments = (ins Grad_Tensor:$operand, DenseI64ArrayAttr:$permutation);
@@ -34,7 +35,7 @@ def Grad_TransposeOp : Grad_Op<"transpose", [InferTypeOpAdaptor]> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Grad_BroadcastOp : Grad_Op<"broadcast"> {
+def Grad_BroadcastOp : Grad_Op<"broadcast", [DeclareOpInterfaceMethods<MovementOpInterface>]> {
   let summary = "operand dim i becomes result dim dims[i]; the other result dims repeat it";
   let description = [{
     C1: one dim an operand dim, strictly increasing, in range. C2: sizes agree (an operand dim of 1
@@ -50,7 +51,8 @@ def Grad_BroadcastOp : Grad_Op<"broadcast"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor]> {
+def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<MovementOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "result[i] = operand[start + i * stride], `size` of them per dim";
   let description = [{
     C1: one start, size and stride a dim. C2: strides are not 0 (negative ones walk backwards).
@@ -64,7 +66,8 @@ def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor]> {
   }];
 }
 
-def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor]> {
+def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "`low` and `high` elements of `value` around, `interior` between two elements";
   let description = [{
     result dim = low + size + (size - 1) * interior + high. C1: one low, high and interior a dim, none negative.
@@ -77,7 +80,8 @@ def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor]> {
   }];
 }
 
-def Grad_ConcatenateOp : Grad_Op<"concatenate", [InferTypeOpAdaptor]> {
+def Grad_ConcatenateOp : Grad_Op<"concatenate", [InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "the operands one after the other along `dim`";
   let description = "C1: at least one. C2: dim is in range. C3: the other dims and element types agree.";
   let arguments = (ins Variadic<Grad_Tensor>:$operands, I64Attr:$dim);

@@ -3,6 +3,9 @@
 // no copy writes keep the value of the `outs` operand, so the generics form a chain over one
 // result.
 #include "dialects/grad/Movement.h"
+#include "dialects/grad/Permute.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -78,6 +81,15 @@ LogicalResult SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
   return success();
 }
 LoopKind SliceOp::getLoopKind() { return LoopKind::movement; }
+SmallVector<int64_t> SliceOp::getResultDims() {
+  return llvm::to_vector(llvm::seq<int64_t>(0, getType().getRank()));
+}
+Operation *SliceOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                  ArrayRef<int64_t> permutation) {
+  return create(b, getLoc(), operands[0], applyPermutation(getStarts(), permutation),
+                applyPermutation(getSizes(), permutation),
+                applyPermutation(getStrides(), permutation));
+}
 
 // Pad ---------------------------------------------------------------------------------------------
 
@@ -140,6 +152,11 @@ LogicalResult PadOp::buildGradient(OpBuilder &builder, ValueRange resultGradient
   return success();
 }
 LoopKind PadOp::getLoopKind() { return LoopKind::assembly; }
+Operation *PadOp::buildPermuted(OpBuilder &b, ValueRange operands, ArrayRef<int64_t> permutation) {
+  return create(b, getLoc(), operands[0], applyPermutation(getLow(), permutation),
+                applyPermutation(getHigh(), permutation),
+                applyPermutation(getInterior(), permutation), getValue());
+}
 
 // Concatenate -------------------------------------------------------------------------------------
 
@@ -213,3 +230,7 @@ LogicalResult ConcatenateOp::buildGradient(OpBuilder &builder, ValueRange result
   return success();
 }
 LoopKind ConcatenateOp::getLoopKind() { return LoopKind::assembly; }
+Operation *ConcatenateOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                        ArrayRef<int64_t> permutation) {
+  return create(b, getLoc(), operands, permuteDim(getDim(), permutation));
+}

@@ -128,6 +128,20 @@ WindowAttr WindowAttr::getExchanged(ArrayRef<int64_t> inputShape,
              getBase(), getStride(), /*reversed=*/false);
 }
 
+bool grad::overlaps(WindowAttr window, ArrayRef<int64_t> shape) {
+  for (int64_t d = 0; d < window.getRank(); ++d) {
+    std::vector<bool> seen(shape[d]);
+    for (int64_t o = 0, n = window.getOutputSize(d, shape[d]); o < n; ++o)
+      for (int64_t k = 0; k < window.getSize()[d]; ++k)
+        if (std::optional<int64_t> element = window.getElement(d, shape[d], o, k)) {
+          if (seen[*element])
+            return true;
+          seen[*element] = true;
+        }
+  }
+  return false;
+}
+
 LogicalResult grad::inferWindows(std::optional<Location> location, RankedTensorType operand,
                                  WindowAttr window, SmallVectorImpl<int64_t> &shape) {
   if (operand.getRank() < window.getRank())

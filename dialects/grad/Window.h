@@ -21,6 +21,9 @@ void forEachTap(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64_t> po
 /// The type of a tap's number: i8 for up to 127 taps, else i32.
 IntegerType tapNumberType(WindowAttr window);
 
+/// Is some element of leading dims `shape` read by more than one pair of a window and a tap?
+bool overlaps(WindowAttr window, ArrayRef<int64_t> shape);
+
 /// Number of pairs of a window and a tap that falls on an element, over all windows.
 int64_t countTaps(WindowAttr window, ArrayRef<int64_t> shape);
 

@@ -31,15 +31,16 @@ int64_t widestElement(Operation *kernel) {
   return widest;
 }
 
-// Names the op: no other contracts over the positions of a picture.
 bool walksBlocks(Operation *op) {
   constexpr int64_t longSum = 256;
-  auto convolution = dyn_cast<ConvolutionOp>(op);
-  if (!convolution || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
+  auto contraction = dyn_cast<ContractionOpInterface>(op);
+  if (!contraction || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
     return false;
-  auto [lhs, rhs, result] = convolution.getLetters();
-  bool stepsAcrossRows = result.contains(lhs.back());
-  return stepsAcrossRows && convolution.getFlops() / 2 / typeOf(op).getNumElements() >= longSum;
+  ContractionLetters letters = contraction.getLetters();
+  if (!letters.window || letters.lhs.empty() || letters.isSummed(letters.lhs.back()))
+    return false;
+  int64_t flops = cast<CostOpInterface>(op).getFlops();
+  return flops / 2 / typeOf(op).getNumElements() >= longSum;
 }
 
 namespace {
@@ -94,11 +95,12 @@ bool isFree(Operation *op) {
                cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
 }
 
-/// An op that costs no more to repeat than its result costs to read again: cheap, of one tensor as
-/// large as the result, whose users all walk their operands once, and are none of a library's: that
-/// reads its operand from memory.
+/// An op that costs no more to repeat than its result costs to read again: of one tensor as large
+/// as the result, whose users all walk their operands once, and are none of a library's: that reads
+/// its operand from memory.
 bool isRepeatable(Operation *op) {
-  if (!isa<AddOp, SubOp, MulOp, NegOp>(op) || op->hasOneUse())
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (!cost || !cost.isCheapToRepeat() || op->hasOneUse())
     return false;
   auto isLarge = [](Value v) {
     Operation *producer = v.getDefiningOp();
@@ -211,13 +213,14 @@ private:
     switch (loopKind(user)) {
     case LoopKind::elementwise:
       return outer;
-    case LoopKind::reduction: {
+    case LoopKind::reduction:
+      if (auto window = dyn_cast<WindowOpInterface>(user))
+        return throughWindow(op, window, outer);
       if (reducesTrailing(user))
         return {outer.prefix, true, outer.columns, outer.scattered};
       if (outer.once(typeOf(user)))
         return {0, false, true, false};
       return {0, true, false, true};
-    }
     case LoopKind::movement:
       if (rank == 0)
         return {};
@@ -230,18 +233,29 @@ private:
     }
   }
 
-  static ArrayRef<int64_t> dimsOf(Operation *op) {
-    auto dims = op->getAttrOfType<DenseI64ArrayAttr>("dims");
-    return dims ? dims.asArrayRef() : ArrayRef<int64_t>();
+  /// Windows that share elements would compute each of them again and again; others walk the
+  /// operand once, in an order of their own.
+  static Access throughWindow(Operation *op, WindowOpInterface window, const Access &outer) {
+    auto readsAgain = [&](OpOperand &operand) {
+      return operand.get().getDefiningOp() == op && !window.readsOnce(operand.getOperandNumber());
+    };
+    return {0, true, outer.columns,
+            outer.scattered || llvm::any_of(window->getOpOperands(), readsAgain)};
   }
 
   static bool broadcastsRows(Operation *op) {
-    return isFree(op) && llvm::equal(dimsOf(op), llvm::seq<int64_t>(0, dimsOf(op).size()));
+    auto movement = dyn_cast<MovementOpInterface>(op);
+    if (!movement || !isFree(op))
+      return false;
+    SmallVector<int64_t> dims = movement.getResultDims();
+    return llvm::equal(dims, llvm::seq<int64_t>(0, dims.size()));
   }
 
   static bool reducesTrailing(Operation *op) {
+    auto reduction = dyn_cast<ReductionOpInterface>(op);
     int64_t kept = typeOf(op).getRank();
-    return llvm::all_of(dimsOf(op), [&](int64_t d) { return d >= kept; });
+    return reduction &&
+           llvm::all_of(reduction.getReducedDims(), [&](int64_t d) { return d >= kept; });
   }
 
   /// Whether `op` may be computed inside `group`, read there as `how`.

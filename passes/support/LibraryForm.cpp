@@ -1,9 +1,8 @@
-// A row-major product is what cuBLASLt has; a convolution's window tells which of cuDNN's three it
-// is.
+// A row-major product is what cuBLASLt has; a convolution says which of cuDNN's three it is. What a
+// library does behind the sum is named by op: it is the library's own vocabulary.
 #include "passes/support/LibraryForm.h"
 
 #include "dialects/grad/Grad.h"
-#include "passes/support/Clusters.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -22,29 +21,24 @@ SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-bool all(ArrayRef<int64_t> values, int64_t expected) {
-  return llvm::all_of(values, [&](int64_t v) { return v == expected; });
-}
-
-/// Where a convolution's letters play the ordinary part: one that only the lhs keeps, one that only
-/// the rhs keeps, one that is contracted.
-struct Letters {
+/// A product's letters in their ordinary part: one that only the lhs keeps, one that only the rhs
+/// keeps, one that is contracted.
+struct Parts {
   char left = 0, right = 0, summed = 0;
 };
 
-std::optional<Letters> findLetters(ConvolutionOp op) {
-  auto [lhs, rhs, result] = op.getLetters();
-  if (lhs.size() != 2 || rhs.size() != 2 || result.size() != 2)
+std::optional<Parts> findParts(const ContractionLetters &letters) {
+  if (letters.lhs.size() != 2 || letters.rhs.size() != 2 || letters.result.size() != 2)
     return std::nullopt;
-  Letters letters;
-  for (char c : lhs)
-    (rhs.contains(c) ? letters.summed : letters.left) = c;
-  for (char c : rhs)
-    if (!lhs.contains(c))
-      letters.right = c;
-  bool isOrdinary = letters.left && letters.right && letters.summed &&
-                    result.contains(letters.left) && result.contains(letters.right);
-  return isOrdinary ? std::optional(letters) : std::nullopt;
+  Parts parts;
+  for (char c : letters.lhs + letters.rhs)
+    if (letters.isRow(c))
+      parts.left = c;
+    else if (letters.isColumn(c))
+      parts.right = c;
+    else if (letters.isSummed(c))
+      parts.summed = c;
+  return parts.left && parts.right && parts.summed ? std::optional(parts) : std::nullopt;
 }
 
 LibraryTensor matrix(RankedTensorType type, bool transposed) {
@@ -85,58 +79,58 @@ void setHigh(LibraryGeometry &g, ArrayRef<int64_t> data, ArrayRef<int64_t> filte
 }
 
 /// The numbers of a contraction as a call.
-LibraryGeometry geometryOf(Operation *contraction, LibraryRole role) {
+LibraryGeometry geometryOf(ContractionOpInterface op, LibraryRole role) {
   LibraryGeometry g;
-  if (auto op = dyn_cast<MatmulOp>(contraction)) {
-    g.lhs = matrix(op.getLhs().getType(), op.getTransposeLhs());
-    g.rhs = matrix(op.getRhs().getType(), op.getTransposeRhs());
-    g.result = matrix(op.getType(), false);
+  ContractionLetters letters = op.getLetters();
+  RankedTensorType left = typeOf(op->getOperand(0)), right = typeOf(op->getOperand(1)),
+                   type = typeOf(op->getResult(0));
+  auto &[lhs, rhs, result, window] = letters;
+  if (role == LibraryRole::matmul) {
+    g.lhs = matrix(left, lhs.back() == result[result.size() - 2]);
+    g.rhs = matrix(right, rhs.back() != result.back());
+    g.result = matrix(type, false);
     return g;
   }
-  auto op = cast<ConvolutionOp>(contraction);
-  auto [lhs, rhs, result] = op.getLetters();
-  Letters letters = *findLetters(op);
-  WindowAttr window = op.getWindow();
+  Parts parts = *findParts(letters);
   auto spatial = [](RankedTensorType type) { return type.getShape().take_front(2); };
-  RankedTensorType left = op.getLhs().getType(), right = op.getRhs().getType();
   switch (role) {
   case LibraryRole::filter_gradient:
     // lhs: data [n, c], rhs: result's gradient [n, o], result: filter
-    g.lhs = picture(left, lhs, letters.summed, letters.left);
-    g.rhs = picture(right, rhs, letters.summed, letters.right);
-    g.result = picture(op.getType(), result, letters.right, letters.left);
+    g.lhs = picture(left, lhs, parts.summed, parts.left);
+    g.rhs = picture(right, rhs, parts.summed, parts.right);
+    g.result = picture(type, result, parts.right, parts.left);
     g.low = llvm::to_vector(window.getLow());
     g.stride = llvm::to_vector(window.getDilation());
     g.dilation = llvm::to_vector(window.getStride());
-    setHigh(g, spatial(left), spatial(op.getType()), spatial(right));
+    setHigh(g, spatial(left), spatial(type), spatial(right));
     break;
   case LibraryRole::data_gradient:
     // lhs: result's gradient [n, o], rhs: filter, result: data [n, c]
-    g.lhs = picture(left, lhs, letters.left, letters.summed);
-    g.rhs = picture(right, rhs, letters.summed, letters.right);
-    g.result = picture(op.getType(), result, letters.left, letters.right);
+    g.lhs = picture(left, lhs, parts.left, parts.summed);
+    g.rhs = picture(right, rhs, parts.summed, parts.right);
+    g.result = picture(type, result, parts.left, parts.right);
     g.stride = llvm::to_vector(window.getBase());
     g.dilation = llvm::to_vector(window.getDilation());
     for (int64_t d = 0; d < 2; ++d)
       g.low.push_back((window.getSize()[d] - 1) * g.dilation[d] - window.getLow()[d]);
-    setHigh(g, spatial(op.getType()), spatial(right), spatial(left));
+    setHigh(g, spatial(type), spatial(right), spatial(left));
     break;
   default:
     // lhs: data [n, c], rhs: filter, result [n, o]
-    g.lhs = picture(left, lhs, letters.left, letters.summed);
-    g.rhs = picture(right, rhs, letters.right, letters.summed);
-    g.result = picture(op.getType(), result, letters.left, letters.right);
+    g.lhs = picture(left, lhs, parts.left, parts.summed);
+    g.rhs = picture(right, rhs, parts.right, parts.summed);
+    g.result = picture(type, result, parts.left, parts.right);
     g.low = llvm::to_vector(window.getLow());
     g.stride = llvm::to_vector(window.getStride());
     g.dilation = llvm::to_vector(window.getDilation());
-    setHigh(g, spatial(left), spatial(right), spatial(op.getType()));
+    setHigh(g, spatial(left), spatial(right), spatial(type));
   }
   return g;
 }
 
 /// Whether the forward convolution has so many windows and no more: a window that cuts elements off
 /// at the end may lack some.
-bool fits(ConvolutionOp op, LibraryRole role) {
+bool fits(ContractionOpInterface op, LibraryRole role) {
   LibraryGeometry g = geometryOf(op, role);
   bool ofData = role == LibraryRole::data_gradient, ofFilter = role == LibraryRole::filter_gradient;
   const LibraryTensor &data = ofData ? g.result : g.lhs, &filter = ofFilter ? g.result : g.rhs,
@@ -153,39 +147,24 @@ bool fits(ConvolutionOp op, LibraryRole role) {
   return true;
 }
 
-/// Which of the three a convolution is; none where its window is another one.
-std::optional<LibraryRole> roleOf(ConvolutionOp op) {
-  WindowAttr window = op.getWindow();
-  if (window.getRank() != 2 || !findLetters(op))
-    return std::nullopt;
-  if (window.getReversed() || !all(window.getBase(), 1)) {
-    bool isGradient = (window.getReversed() || window.getTaps() == 1) && all(window.getStride(), 1);
-    return isGradient && fits(op, LibraryRole::data_gradient)
-               ? std::optional(LibraryRole::data_gradient)
-               : std::nullopt;
-  }
-  // Either may be said of a window; one with more taps than results rather walks a gradient.
-  int64_t results = 1;
-  for (int64_t d = 0; d < 2; ++d)
-    results *= typeOf(op.getResult()).getDimSize(d);
-  bool isGradient = window.getTaps() > results;
-  for (LibraryRole role : {isGradient ? LibraryRole::filter_gradient : LibraryRole::convolution,
-                           isGradient ? LibraryRole::convolution : LibraryRole::filter_gradient})
-    if (fits(op, role))
-      return role;
-  return std::nullopt;
-}
-
-std::optional<LibraryRole> roleOf(Operation *op) {
+/// Which of cuDNN's three a convolution is, or a product of matrices; none where no call has its
+/// numbers.
+std::optional<LibraryRole> roleOf(ContractionOpInterface op) {
   for (Value operand : op->getOperands())
     if (!isa<BlockArgument>(operand) || !typeOf(operand).getElementType().isF32())
       return std::nullopt;
   if (typeOf(op->getResult(0)).getNumElements() == 0)
     return std::nullopt;
-  if (isa<MatmulOp>(op))
+  ContractionLetters letters = op.getLetters();
+  if (!letters.window)
     return LibraryRole::matmul;
-  auto convolution = dyn_cast<ConvolutionOp>(op);
-  return convolution ? roleOf(convolution) : std::nullopt;
+  std::optional<ConvolutionPart> part = op.getConvolutionPart();
+  if (!part || letters.window.getRank() != 2 || !findParts(letters))
+    return std::nullopt;
+  LibraryRole role = *part == ConvolutionPart::forward         ? LibraryRole::convolution
+                     : *part == ConvolutionPart::data_gradient ? LibraryRole::data_gradient
+                                                               : LibraryRole::filter_gradient;
+  return fits(op, role) ? std::optional(role) : std::nullopt;
 }
 
 Operation *onlyUser(Value v) { return v.hasOneUse() ? *v.user_begin() : nullptr; }
@@ -205,17 +184,17 @@ BlockArgument biasOf(AddOp add, Value sum) {
 
 /// Whether a forward convolution's last dim is what its filters are counted by: a bias is one for
 /// each.
-bool endsWithChannels(Operation *op, LibraryRole role) {
+bool endsWithChannels(ContractionOpInterface op, LibraryRole role) {
   if (role != LibraryRole::convolution)
     return false;
-  auto convolution = cast<ConvolutionOp>(op);
-  return convolution.getLetters()[2].back() == findLetters(convolution)->right;
+  ContractionLetters letters = op.getLetters();
+  return letters.isColumn(letters.result.back());
 }
 
 /// Follows a contraction's result through what its library does with it.
 class Epilogues {
 public:
-  Epilogues(exec::KernelOp kernel, Operation *contraction, LibraryRole role)
+  Epilogues(exec::KernelOp kernel, ContractionOpInterface contraction, LibraryRole role)
       : kernel(kernel), role(role), sum(contraction->getResult(0)) {
     for (Value operand : contraction->getOperands())
       addOperand(operand);
@@ -299,14 +278,11 @@ private:
 } // namespace
 
 LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
-  Operation *contraction = nullptr;
-  for (Operation &op : kernel.getBlock())
-    if (loopKind(&op) == LoopKind::contraction) {
-      if (contraction)
-        return {};
-      contraction = &op;
-    }
-  std::optional<LibraryRole> role = contraction ? roleOf(contraction) : std::nullopt;
+  auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
+  if (!llvm::hasSingleElement(contractions))
+    return {};
+  ContractionOpInterface contraction = *contractions.begin();
+  std::optional<LibraryRole> role = roleOf(contraction);
   if (!role)
     return {};
   Epilogues call(kernel, contraction, *role);
@@ -314,10 +290,9 @@ LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
 }
 
 LibraryGeometry libraryGeometry(exec::KernelOp kernel) {
-  for (Operation &op : kernel.getBlock())
-    if (loopKind(&op) == LoopKind::contraction)
-      return geometryOf(&op, kernel.getLibraryAttr().getRole());
-  llvm_unreachable("a library call computes a contraction");
+  auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
+  assert(!contractions.empty() && "a library call computes a contraction");
+  return geometryOf(*contractions.begin(), kernel.getLibraryAttr().getRole());
 }
 
 } // namespace gradc

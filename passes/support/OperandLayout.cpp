@@ -3,7 +3,6 @@
 #include "passes/support/OperandLayout.h"
 
 #include "dialects/grad/Grad.h"
-#include "passes/support/Clusters.h"
 #include "passes/support/Winograd.h"
 
 using namespace mlir;
@@ -11,30 +10,25 @@ using namespace gradc;
 using namespace mlir::grad;
 using exec::PanelAttr;
 
-/// The dim of a contraction's rhs that runs along the result's last one: the lanes. Names the ops:
-/// each says in its own way how its operands lie.
-static std::optional<int64_t> laneDim(Operation *op) {
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    if (matmul.getRhs().getType().getRank() != 2)
-      return std::nullopt;
-    return matmul.getTransposeRhs() ? 0 : 1;
-  }
-  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
-    auto [lhs, rhs, result] = convolution.getLetters();
-    size_t at = rhs.find(result.back());
-    if (at != StringRef::npos && !lhs.contains(result.back()))
-      return convolution.getWindow().getRank() + at;
-  }
-  return std::nullopt;
+/// The dim of a contraction's rhs that runs along the result's last one: the lanes. A batch of
+/// matrices stays as it is.
+static std::optional<int64_t> laneDim(ContractionOpInterface op) {
+  ContractionLetters letters = op.getLetters();
+  auto isBatch = [&](char letter) { return letters.isBatch(letter); };
+  if (letters.result.empty() || !letters.isColumn(letters.result.back()) ||
+      (!letters.window && llvm::any_of(letters.rhs, isBatch)))
+    return std::nullopt;
+  return letters.dimOf(letters.rhs, letters.result.back());
 }
 
 /// The operand whose panels a contraction's vectors come from, and along which of its dims.
 static std::optional<std::pair<BlockArgument, int64_t>> panelOperand(exec::KernelOp kernel) {
   for (Operation &op : kernel.getBlock()) {
-    if (loopKind(&op) != LoopKind::contraction)
+    auto contraction = dyn_cast<ContractionOpInterface>(op);
+    if (!contraction)
       continue;
     auto rhs = dyn_cast<BlockArgument>(op.getOperand(1));
-    std::optional<int64_t> dim = laneDim(&op);
+    std::optional<int64_t> dim = laneDim(contraction);
     if (!rhs || !dim || !rhs.hasOneUse())
       return std::nullopt;
     return std::make_pair(rhs, *dim);

@@ -66,9 +66,11 @@ private:
     return operandType(op).getNumElements() / results;
   }
 
+  /// Whether a team can share the sum along a row.
   static bool reducesRows(Operation *op) {
-    auto dims = op->getAttrOfType<DenseI64ArrayAttr>("dims");
-    return dims && llvm::is_contained(dims.asArrayRef(), operandType(op).getRank() - 1);
+    auto reduction = dyn_cast<ReductionOpInterface>(op);
+    return reduction && reduction.isSharable() &&
+           llvm::is_contained(reduction.getReducedDims(), operandType(op).getRank() - 1);
   }
 
   /// The fewest leading dims that a statistic of the root's rows has.
@@ -152,18 +154,12 @@ private:
     threads = blockThreads;
   }
 
-  /// Names the ops: each says in its own way whether its first operand has the result's rows alone,
-  /// and its second the columns.
+  /// Whether the first operand has the result's rows alone, and the second the columns.
   static bool isMatrixProduct(Operation *op) {
-    if (auto matmul = dyn_cast<MatmulOp>(op))
-      return matmul.getRhs().getType().getRank() == 2 && matmul.getLhs().getType().getRank() >= 2;
-    auto convolution = dyn_cast<ConvolutionOp>(op);
-    if (!convolution)
-      return false;
-    auto [lhs, rhs, result] = convolution.getLetters();
-    bool columns = rhs.contains(result.back()) && !lhs.contains(result.back());
-    return columns && llvm::none_of(result.drop_back(),
-                                    [&, r = rhs](char letter) { return r.contains(letter); });
+    ContractionLetters letters = cast<ContractionOpInterface>(op).getLetters();
+    StringRef result = letters.result;
+    return !result.empty() && letters.isColumn(result.back()) &&
+           llvm::all_of(result.drop_back(), [&](char letter) { return letters.isRow(letter); });
   }
 
   /// Schedules a large product of matrices so that its operands pass through shared memory, if

@@ -6,6 +6,11 @@
 using namespace mlir;
 using namespace mlir::grad;
 
+static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+static Type elementOf(Operation *op) {
+  return cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+}
+
 static bool isAll(ArrayRef<int64_t> values, int64_t one) {
   return llvm::all_of(values, [&](int64_t v) { return v == one; });
 }
@@ -36,29 +41,28 @@ static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &le
 }
 
 bool gradc::suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {
-  auto convolutions = kernel.getBlock().getOps<ConvolutionOp>();
-  if (convolutions.empty())
+  auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
+  if (contractions.empty())
     return false;
-  ConvolutionOp op = *convolutions.begin();
-  auto [lhs, rhs, result] = op.getLetters();
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  return isPlain(op.getWindow()) && isAll(op.getWindow().getSize(), 3) && lhs.size() == 2 &&
-         rhs.size() == 2 && result.size() == 2 && lhs[0] == result[0] && !rhs.contains(lhs[0]) &&
+  ContractionOpInterface op = *contractions.begin();
+  ContractionLetters letters = op.getLetters();
+  auto [lhs, rhs, result, window] = letters;
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  return window && isPlain(window) && isAll(window.getSize(), 3) && lhs.size() == 2 &&
+         rhs.size() == 2 && result.size() == 2 && lhs[0] == result[0] && letters.isRow(lhs[0]) &&
          hasWholeBlocks(shape) &&
-         hasChannels(op.getLhs().getType().getShape().back(), shape.back(), level,
-                     op.getType().getElementType()) &&
+         hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level, elementOf(op)) &&
          llvm::all_of(kernel.getYielded(), [&](Value v) {
            return cast<RankedTensorType>(v.getType()).getShape() == shape;
          });
 }
 
-bool gradc::suitsWinogradGradient(ConvolutionOp op, const exec::Level &level) {
+bool gradc::suitsWinogradGradient(ContractionOpInterface op, const exec::Level &level) {
   constexpr int64_t channelsTogether = 16;
-  auto [lhs, rhs, result] = op.getLetters();
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  return isPlain(op.getWindow()) && !op.getWindow().getReversed() && lhs.size() == 2 &&
-         rhs.size() == 2 && result.size() == 2 && lhs[0] == rhs[0] && result[0] == lhs[1] &&
-         result[1] == rhs[1] && isAll(shape.take_front(2), 3) &&
-         hasWholeBlocks(op.getRhs().getType().getShape()) && shape[2] % channelsTogether == 0 &&
-         hasChannels(shape[2], shape[3], level, op.getType().getElementType());
+  auto [lhs, rhs, result, window] = op.getLetters();
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  return window && isPlain(window) && !window.getReversed() && lhs.size() == 2 && rhs.size() == 2 &&
+         result.size() == 2 && lhs[0] == rhs[0] && result[0] == lhs[1] && result[1] == rhs[1] &&
+         isAll(shape.take_front(2), 3) && hasWholeBlocks(shapeOf(op->getOperand(1))) &&
+         shape[2] % channelsTogether == 0 && hasChannels(shape[2], shape[3], level, elementOf(op));
 }

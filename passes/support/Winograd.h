@@ -14,7 +14,7 @@ namespace gradc {
 bool suitsWinograd(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
 /// The same of the gradient of a 3x3 filter.
-bool suitsWinogradGradient(mlir::grad::ConvolutionOp op, const mlir::exec::Level &level);
+bool suitsWinogradGradient(mlir::grad::ContractionOpInterface op, const mlir::exec::Level &level);
 
 } // namespace gradc
 

@@ -116,6 +116,17 @@ module attributes {exec.level = "cuda:sm_90"} {
     %0 = grad.convolution %x, %g dims "nc,no->co" window <[1, 1] high [-1, -1] dilation [2, 2]> : tensor<2x2x2x3xf32>, tensor<1x1x2x4xf32>
     exec.yield %0 : tensor<1x1x3x4xf32>
   }
+  // What a convolution is does not follow from its numbers: these pictures are smaller than the filter.
+  // CHECK: exec.kernel @small({{.*}} library = #exec.library<convolution epilogue = none, operands = [0, 1]>
+  exec.kernel @small(%x: tensor<2x2x2x3xf32>, %w: tensor<3x3x3x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<2x2x2x3xf32>, tensor<3x3x3x4xf32>
+    exec.yield %0 : tensor<2x2x2x4xf32>
+  }
+  // CHECK: exec.kernel @small_filter({{.*}} library = #exec.library<filter_gradient epilogue = none, operands = [0, 1]>
+  exec.kernel @small_filter(%x: tensor<2x2x2x3xf32>, %g: tensor<2x2x2x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %g dims "nc,no->co" window <[2, 2] low [1, 1] high [1, 1]> : tensor<2x2x2x3xf32>, tensor<2x2x2x4xf32>
+    exec.yield %0 : tensor<3x3x3x4xf32>
+  }
   // A convolution takes its bias and its ReLU along.
   // CHECK: exec.kernel @block({{.*}} library = #exec.library<convolution epilogue = bias_relu, operands = [0, 1, 2]>
   exec.kernel @block(%x: tensor<8x8x2x3xf32>, %w: tensor<3x3x3x4xf32>, %b: tensor<4xf32>) attributes {bytes = 0 : i64} {

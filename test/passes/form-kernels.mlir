@@ -496,3 +496,57 @@ func.func @dead(%x: tensor<8xf32>) -> tensor<8xf32> {
   %2 = grad.relu %x : tensor<8xf32>
   return %2 : tensor<8xf32>
 }
+
+// -----
+
+// Windows that share elements would compute what makes them 2.25 times: it stays outside.
+
+// CHECK-LABEL: func.func @overlapping_windows
+// CHECK-NEXT: %[[X:.*]] = exec.launch @tanh(%arg0)
+// CHECK-NEXT: exec.launch @window_max(%[[X]])
+func.func @overlapping_windows(%x: tensor<16x16x8x32xf32>) -> tensor<7x7x8x32xf32> {
+  %0 = grad.tanh %x : tensor<16x16x8x32xf32>
+  %1, %2 = grad.window_max %0 window <[3, 3] stride [2, 2]> : tensor<16x16x8x32xf32>
+  return %1 : tensor<7x7x8x32xf32>
+}
+
+// -----
+
+// Windows that share nothing visit every element once.
+
+// CHECK-LABEL: func.func @windows_apart
+// CHECK-NEXT: exec.launch @tanh_window_max(%arg0)
+// CHECK-NEXT: return
+func.func @windows_apart(%x: tensor<16x16x8x32xf32>) -> tensor<8x8x8x32xf32> {
+  %0 = grad.tanh %x : tensor<16x16x8x32xf32>
+  %1, %2 = grad.window_max %0 window <[2, 2] stride [2, 2]> : tensor<16x16x8x32xf32>
+  return %1 : tensor<8x8x8x32xf32>
+}
+
+// -----
+
+// On the way back every element of the result asks the window over it, so each window is asked by four.
+
+// CHECK-LABEL: func.func @windows_back
+// CHECK-NEXT: %[[G:.*]] = exec.launch @tanh(%arg0)
+// CHECK-NEXT: exec.launch @window_scatter(%[[G]], %arg1)
+func.func @windows_back(%g: tensor<8x8x8x32xf32>, %index: tensor<8x8x8x32xi8>) -> tensor<16x16x8x32xf32> {
+  %0 = grad.tanh %g : tensor<8x8x8x32xf32>
+  %1 = grad.window_scatter %0, %index size [16, 16] window <[2, 2] stride [2, 2]> : tensor<8x8x8x32xf32>, tensor<8x8x8x32xi8>
+  return %1 : tensor<16x16x8x32xf32>
+}
+
+// -----
+
+// A row's sum inside an argmax down the columns would be computed once a column.
+
+// CHECK-LABEL: func.func @argmax_of_columns
+// CHECK-NEXT: %[[SUM:.*]] = exec.launch @reduce_sum(%arg0)
+// CHECK-NEXT: exec.launch @{{.*}}argmax
+func.func @argmax_of_columns(%x: tensor<64x512xf32>) -> tensor<512xi64> {
+  %0 = grad.reduce_sum %x dims [1] : tensor<64x512xf32>
+  %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x512xf32>
+  %2 = grad.div %x, %1 : tensor<64x512xf32>
+  %3 = grad.argmax %2 dim 0 : tensor<64x512xf32>
+  return %3 : tensor<512xi64>
+}

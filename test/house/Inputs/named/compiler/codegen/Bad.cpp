@@ -1,0 +1,1 @@
+function.walk([&](MatmulOp op) { products.push_back(op); });

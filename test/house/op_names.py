@@ -1,0 +1,78 @@
+"""Passes and code generation ask interfaces: where they name a tensor op of the grad dialect, the file is listed here
+with its reason. Nor do they read attributes of ops by a string, except those that phases hand to each other. Prints
+every violation, exits 1 if any.
+
+    op_names.py ROOT
+"""
+import os
+import re
+import sys
+
+FOLDERS = ("passes", "compiler/codegen")
+# Ops of programs, not of tensors: state, requests, constants, views.
+STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp"}
+REASONS = {
+    "passes/SimplifyAlgebra.cpp": "identities of algebra are about ops",
+    "passes/ReassociateSums.cpp": "the law of distribution is about sums and products",
+    "passes/support/CutSums.cpp": "a sum of sums is a sum",
+    "passes/MoveTransposes.cpp": "moves transposes, and broadcasts with them",
+    "passes/OrderStates.cpp": "looks for transposes of states",
+    "passes/support/TransposedOperands.cpp": "looks for transposes of operands",
+    "passes/support/LibraryForm.cpp": "a library's own vocabulary: bias, ReLU, GELU",
+    "passes/DecomposeComposites.cpp": "what a target takes whole",
+}
+NAMED = re.compile(r"\b(?:isa|cast|dyn_cast|isa_and_nonnull|dyn_cast_or_null|dyn_cast_if_present|getDefiningOp|getOps|"
+                   r"getParentOfType|OpRewritePattern|Case|walk)(?:<([^;()]*?)>|\(\[[^\]]*\]\((\w+Op)\b)")
+QUALIFIED = re.compile(r"\b(?!(?:mlir|grad)::)\w+::\w+|\b(?:mlir::)?grad::")  # another dialect's op; our own's prefix
+BY_STRING = re.compile(r"(?:->|\.)(?:getAttrOfType<[^;()]*>|getAttr|hasAttr)\(\s*\"([^\"]*)\"")
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def files_under(root, top, endings):
+    for folder, _, names in os.walk(os.path.join(root, top)):
+        for name in sorted(names):
+            if name.endswith(endings):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def grad_ops(root):
+    ops = set()
+    for path in files_under(root, "dialects/grad", (".td",)):
+        ops.update(re.findall(r"^def Grad_(\w+Op)\b", read(root, path), re.M))
+    return ops - STRUCTURAL
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def violations(root):
+    ops, naming = grad_ops(root), set()
+    for top in FOLDERS:
+        for path in files_under(root, top, (".h", ".cpp")):
+            text = read(root, path)
+            for match in NAMED.finditer(text):
+                named = ops.intersection(QUALIFIED.sub("", match[1] or match[2]).replace(",", " ").split())
+                if named:
+                    naming.add(path)
+                if named and path not in REASONS:
+                    yield f"{path}:{line_of(text, match.start())}: names {', '.join(sorted(named))}; ask an interface"
+            for match in BY_STRING.finditer(text):
+                if "." not in match[1]:  # "grad.clip": what one phase tells another
+                    yield f"{path}:{line_of(text, match.start())}: reads attribute \"{match[1]}\"; ask an interface"
+    for path in sorted(set(REASONS) - naming):
+        yield f"{path}: is listed in op_names.py, but names no op"
+
+
+def main():
+    found = list(violations(sys.argv[1]))
+    print("\n".join(found) or "passes ask interfaces")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
