@@ -5,6 +5,9 @@
 #include "passes/support/Reach.h"
 #include "runtime/include/gradc/roles.h"
 
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+
 namespace gradc {
 #define GEN_PASS_DEF_BUILDSTEP
 #include "passes/Passes.h.inc"
@@ -15,19 +18,13 @@ using namespace mlir::grad;
 
 namespace {
 
-/// What `grad.optimizer` says. The only place where an optimizer is known by name: the training
-/// spec names it, so somebody has to.
+/// What `grad.optimizer` says: an update op by its name, and its attributes.
 struct OptimizerSpec {
-  StringRef name;
-  DictionaryAttr numbers;
+  OperationName op;
+  DictionaryAttr hyperparameters;
 
   static FailureOr<OptimizerSpec> parse(func::FuncOp function);
-  bool isAdam() const { return name == "adam" || name == "adamw"; }
-  ArrayRef<StringRef> slots() const;
-  APFloat number(StringRef key) const {
-    auto value = numbers.getAs<FloatAttr>(key);
-    return value ? value.getValue() : APFloat(0.0);
-  }
+  const UpdateOpInterface::Concept &rule() const { return *op.getInterface<UpdateOpInterface>(); }
 };
 
 /// Builds one training function's step.
@@ -44,7 +41,7 @@ private:
   void clip(MutableArrayRef<Value> gradients, double limit);
   void guardStatistics();
   LogicalResult update(ReadOp parameter, Value gradient);
-  FailureOr<Value> slot(ReadOp parameter, StringRef name);
+  FailureOr<Value> slot(ReadOp parameter, const UpdateSlot &slot);
   void addResult(Value value, gradc_role role);
 
   func::FuncOp function;
@@ -53,7 +50,8 @@ private:
   OpBuilder b;
   ModuleOp module;
   SymbolTable symbols;
-  Value learningRate, step, proceed;
+  SmallVector<Value> scalars; ///< that the update takes
+  Value proceed;
 };
 
 struct BuildStep : gradc::impl::BuildStepBase<BuildStep> {
@@ -62,29 +60,33 @@ struct BuildStep : gradc::impl::BuildStepBase<BuildStep> {
 
 } // namespace
 
-FailureOr<OptimizerSpec> OptimizerSpec::parse(func::FuncOp function) {
-  auto numbers = function->getAttrOfType<DictionaryAttr>("grad.optimizer");
-  auto name = numbers ? numbers.getAs<StringAttr>("name") : StringAttr();
-  SmallVector<StringRef> required;
-  if (name && name == "momentum")
-    required = {"momentum"};
-  else if (name && (name == "adam" || name == "adamw"))
-    required = {"beta1", "beta2", "epsilon"};
-  else if (!name || name != "sgd")
-    return function.emitError("expected grad.optimizer named sgd, momentum, adam or adamw, found ")
-           << function->getAttr("grad.optimizer");
-  for (StringRef key : required)
-    if (!numbers.getAs<FloatAttr>(key))
-      return function.emitError("expected grad.optimizer ")
-             << name << " with a float `" << key << "`, found " << numbers;
-  return OptimizerSpec{name, numbers};
+/// The names of all update ops: "adam, momentum, ...".
+static std::string listUpdates(MLIRContext *context) {
+  SmallVector<StringRef> names;
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (op.hasInterface<UpdateOpInterface>())
+      names.push_back(op.stripDialect());
+  llvm::sort(names);
+  return llvm::join(names, ", ");
 }
 
-ArrayRef<StringRef> OptimizerSpec::slots() const {
-  static const StringRef momentum[] = {"velocity"}, adam[] = {"first", "second"};
-  if (isAdam())
-    return adam;
-  return name == "momentum" ? ArrayRef<StringRef>(momentum) : ArrayRef<StringRef>();
+FailureOr<OptimizerSpec> OptimizerSpec::parse(func::FuncOp function) {
+  auto spec = function->getAttrOfType<DictionaryAttr>("grad.optimizer");
+  auto name = spec ? spec.getAs<StringAttr>("name") : StringAttr();
+  MLIRContext *context = function.getContext();
+  OperationName op("grad." + (name ? name.getValue() : "").str(), context);
+  if (!op.hasInterface<UpdateOpInterface>())
+    return function.emitError("expected grad.optimizer to name one of ")
+           << listUpdates(context) << ", found " << function->getAttr("grad.optimizer");
+  NamedAttrList hyperparameters(spec);
+  hyperparameters.erase("name");
+  for (NamedAttribute given : hyperparameters)
+    if (!llvm::is_contained(op.getAttributeNames(), given.getName()))
+      return function.emitError("expected the hyperparameters of grad.")
+             << name.getValue() << " in grad.optimizer, found `" << given.getName().strref() << "`";
+  if (failed(op.verifyInherentAttrs(hyperparameters, [&] { return function.emitError(); })))
+    return failure();
+  return OptimizerSpec{op, hyperparameters.getDictionary(context)};
 }
 
 /// The loss is result 0; null with an error where it is not a float scalar.
@@ -167,24 +169,21 @@ void BuildStep::runOnOperation() {
 }
 
 LogicalResult StepBuilder::findScalars() {
-  auto find = [&](gradc_role wanted, Value &found) -> LogicalResult {
-    StringRef role = gradc_role_name(wanted);
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
-      if (!attribute || attribute != role)
-        continue;
-      found = function.getArgument(i);
-      auto type = dyn_cast<RankedTensorType>(found.getType());
-      if (type && type.getRank() == 0 && isa<FloatType>(type.getElementType()))
-        return success();
-      return function.emitError("expected the argument with role ")
-             << attribute << " to be a float scalar, found " << found.getType();
-    }
-    return function.emitError("expected an argument with role \"") << role << "\", found none";
-  };
-  if (failed(find(GRADC_ROLE_LEARNING_RATE, learningRate)))
-    return failure();
-  return spec.isAdam() ? find(GRADC_ROLE_STEP, step) : success();
+  for (StringRef role : spec.rule().getUpdateScalars()) {
+    Value found;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
+          attribute && attribute == role)
+        found = function.getArgument(i);
+    if (!found)
+      return function.emitError("expected an argument with role \"") << role << "\", found none";
+    auto type = dyn_cast<RankedTensorType>(found.getType());
+    if (!type || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
+      return function.emitError("expected the argument with role \"")
+             << role << "\" to be a float scalar, found " << found.getType();
+    scalars.push_back(found);
+  }
+  return success();
 }
 
 LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
@@ -259,15 +258,15 @@ void StepBuilder::clip(MutableArrayRef<Value> gradients, double limit) {
   addResult(norm, GRADC_ROLE_GRADIENT_NORM);
 }
 
-/// The slot's value; its state is made by the first function that needs it.
-FailureOr<Value> StepBuilder::slot(ReadOp parameter, StringRef name) {
-  StringAttr symbol = b.getStringAttr(parameter.getState() + "." + name);
-  auto type = cast<RankedTensorType>(parameter.getResult().getType());
+/// The slot's value; its state is made by the first function that needs it. One as large as its
+/// parameter is stored in the same order.
+FailureOr<Value> StepBuilder::slot(ReadOp parameter, const UpdateSlot &slot) {
+  StringAttr symbol = b.getStringAttr(parameter.getState() + "." + slot.name);
   if (Operation *existing = symbols.lookup(symbol)) {
     auto state = dyn_cast<StateOp>(existing);
-    if (!state || state.getKind() != StateKind::slot || state.getType() != type)
-      return existing->emitError("expected ")
-             << symbol << " to be free for optimizer slot `" << name << "` of type " << type;
+    if (!state || state.getKind() != StateKind::slot || state.getType() != slot.type)
+      return existing->emitError("expected ") << symbol << " to be free for optimizer slot `"
+                                              << slot.name << "` of type " << slot.type;
   } else {
     auto owner = symbols.lookup<StateOp>(parameter.getState());
     Operation *last = owner;
@@ -278,41 +277,44 @@ FailureOr<Value> StepBuilder::slot(ReadOp parameter, StringRef name) {
     }
     OpBuilder after(module.getContext());
     after.setInsertionPointAfter(last);
-    auto zeros = cast<ElementsAttr>(DenseElementsAttr::get(
-        owner.getLogicalType(), cast<Attribute>(b.getFloatAttr(type.getElementType(), 0.0))));
-    auto state = StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, type, zeros);
-    state.setPermutationAttr(owner.getPermutationAttr());
+    bool isAlike = slot.type.getShape() == parameter.getType().getShape();
+    RankedTensorType logical = slot.type;
+    if (isAlike)
+      logical = slot.type.clone(cast<RankedTensorType>(owner.getLogicalType()).getShape());
+    auto initial = cast<ElementsAttr>(DenseElementsAttr::get(
+        logical, cast<Attribute>(b.getFloatAttr(slot.type.getElementType(), slot.initial))));
+    auto state =
+        StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
+    if (isAlike)
+      state.setPermutationAttr(owner.getPermutationAttr());
     symbols.insert(state);
   }
-  return ReadOp::create(b, parameter.getLoc(), type, FlatSymbolRefAttr::get(symbol)).getResult();
+  return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol))
+      .getResult();
 }
 
 LogicalResult StepBuilder::update(ReadOp parameter, Value gradient) {
-  Location loc = parameter.getLoc();
-  SmallVector<Value> slots;
-  for (StringRef name : spec.slots()) {
-    FailureOr<Value> value = slot(parameter, name);
+  auto type = cast<RankedTensorType>(parameter.getResult().getType());
+  OperationState state(parameter.getLoc(), spec.op);
+  state.addOperands({parameter.getResult(), gradient});
+  state.addTypes(type);
+  SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
+  for (const UpdateSlot &wanted : spec.rule().getUpdateSlots(type, spec.hyperparameters)) {
+    FailureOr<Value> value = slot(parameter, wanted);
     if (failed(value))
       return failure();
-    slots.push_back(*value);
+    state.addOperands(*value);
+    state.addTypes(wanted.type);
+    updated.push_back(value->getDefiningOp<ReadOp>().getStateAttr());
   }
-  Value p = parameter.getResult();
-  Operation *updated;
-  if (spec.name == "sgd")
-    updated =
-        SgdOp::create(b, loc, p.getType(), p, gradient, learningRate, proceed, spec.number("l2"));
-  else if (spec.name == "momentum")
-    updated = MomentumOp::create(b, loc, p.getType(), p.getType(), p, gradient, slots[0],
-                                 learningRate, proceed, spec.number("momentum"), spec.number("l2"),
-                                 !spec.number("nesterov").isZero());
-  else
-    updated = AdamOp::create(b, loc, p.getType(), p.getType(), p.getType(), p, gradient, slots[0],
-                             slots[1], learningRate, step, proceed, spec.number("beta1"),
-                             spec.number("beta2"), spec.number("epsilon"),
-                             spec.number("weight_decay"), spec.number("l2"));
-  WriteOp::create(b, loc, parameter.getStateAttr(), updated->getResult(0));
-  for (auto [value, result] : llvm::zip_equal(slots, updated->getResults().drop_front()))
-    WriteOp::create(b, loc, value.getDefiningOp<ReadOp>().getStateAttr(), result);
+  state.addOperands(scalars);
+  state.addOperands(proceed);
+  state.addAttributes(spec.hyperparameters.getValue());
+  Operation *op = b.create(state);
+  if (failed(verify(op))) // a hyperparameter that the op needs is not there
+    return failure();
+  for (auto [symbol, value] : llvm::zip_equal(updated, op->getResults()))
+    WriteOp::create(b, op->getLoc(), symbol, value);
   return success();
 }
 

@@ -1,15 +1,33 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-build-step
 
-// expected-error @+1 {{expected grad.optimizer named sgd, momentum, adam or adamw, found {name = "rmsprop"}}}
-func.func @unknown(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "rmsprop"}} {
+// expected-error @+1 {{expected grad.optimizer to name one of adam, momentum, rmsprop, sgd, found {name = "relu"}}}
+func.func @unknown(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "relu"}} {
   return %lr : tensor<f32>
 }
 
 // -----
 
-// expected-error @+1 {{expected grad.optimizer "adam" with a float `beta2`, found}}
-func.func @number(%lr: tensor<f32>) -> tensor<f32> attributes {grad.optimizer = {name = "adam", beta1 = 0.9}} {
+// expected-error @+1 {{expected the hyperparameters of grad.adam in grad.optimizer, found `beta3`}}
+func.func @unknown_number(%lr: tensor<f32>) -> tensor<f32> attributes {grad.optimizer = {name = "adam", beta3 = 0.9}} {
   return %lr : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'beta2' failed to satisfy constraint: 64-bit float attribute}}
+func.func @no_number(%lr: tensor<f32>) -> tensor<f32> attributes {grad.optimizer = {name = "adam", beta2 = 1 : i64}} {
+  return %lr : tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32>
+
+func.func @missing_number(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "adam", beta1 = 0.9, epsilon = 0.1}} {
+  // expected-error @+1 {{requires attribute 'beta2'}}
+  %0 = grad.read @w : tensor<f32>
+  return %0 : tensor<f32>
 }
 
 // -----

@@ -110,7 +110,7 @@ grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32>
 
 // CHECK-LABEL: func.func @momentum(
 func.func @momentum(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {
-    grad.optimizer = {name = "momentum", momentum = 0.9, nesterov = 1.0, l2 = 0.1}} {
+    grad.optimizer = {name = "momentum", momentum = 0.9, nesterov, l2 = 0.1}} {
   // CHECK: %[[W:.*]] = grad.read @w :
   // CHECK-NOT: grad.read @w :
   %a = grad.read @w : tensor<f32>
@@ -143,4 +143,35 @@ func.func @statistics(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning
   // CHECK: %[[KEPT:.*]] = grad.select %[[MASK]], %[[NEW]], %[[OLD]]
   // CHECK: grad.write @mean, %[[KEPT]]
   return %1 : tensor<f32>
+}
+
+// -----
+
+// Slots follow from the hyperparameters, and are initialized and read in the update's order.
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+
+// CHECK-LABEL: grad.state parameter @w :
+// CHECK-NEXT: grad.state slot @w.square : tensor<4xf32> = dense<0.000000e+00>
+// CHECK-NEXT: grad.state slot @w.average : tensor<4xf32> = dense<0.000000e+00>
+// CHECK-NEXT: grad.state slot @w.velocity : tensor<4xf32> = dense<0.000000e+00>
+// CHECK-LABEL: func.func @rmsprop
+// CHECK-SAME: %[[LR:[a-z0-9]+]]: tensor<f32> {grad.role = "learning_rate"}
+// CHECK: %[[W:.*]] = grad.read @w :
+// CHECK: %[[G:.*]] = grad.gradient
+// CHECK: %[[GO:.*]] = grad.is_finite
+// CHECK-DAG: %[[S:.*]] = grad.read @w.square
+// CHECK-DAG: %[[A:.*]] = grad.read @w.average
+// CHECK-DAG: %[[V:.*]] = grad.read @w.velocity
+// CHECK: %[[NEW:.*]], %[[SLOTS:.*]]:3 = grad.rmsprop %[[W]], %[[G]], %[[S]], %[[A]], %[[V]], %[[LR]], %[[GO]] {alpha = 7.500000e-01 : f64, centered, epsilon = 1.000000e-08 : f64, momentum = 9.000000e-01 : f64}
+// CHECK: grad.write @w, %[[NEW]] :
+// CHECK: grad.write @w.square, %[[SLOTS]]#0
+// CHECK: grad.write @w.average, %[[SLOTS]]#1
+// CHECK: grad.write @w.velocity, %[[SLOTS]]#2
+func.func @rmsprop(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "rmsprop", alpha = 0.75, epsilon = 1.0e-8, momentum = 0.9, centered}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.mul %0, %0 : tensor<4xf32>
+  %2 = grad.reduce_sum %1 dims [0] : tensor<4xf32>
+  return %2 : tensor<f32>
 }

@@ -119,45 +119,26 @@ LogicalResult JobImport::applySpec() {
   return success(ok && succeeded(checkNames()));
 }
 
+/// The update op of that name, and the fields of its message as attributes: numbers as f64, flags
+/// that are set as unit. The learning rate is an input of the step.
 DictionaryAttr JobImport::optimizer(Builder &b) const {
-  SmallVector<NamedAttribute> numbers;
-  auto add = [&](StringRef name, double value) {
-    numbers.push_back(b.getNamedAttr(name, b.getF64FloatAttr(value)));
-  };
-  auto named = [&](StringRef name) {
-    numbers.push_back(b.getNamedAttr("name", b.getStringAttr(name)));
-  };
-  auto adam = [&](const auto &a) {
-    add("beta1", a.beta1());
-    add("beta2", a.beta2());
-    add("epsilon", a.epsilon());
-  };
-  const spec::Optimizer &o = spec.get().optimizer();
-  switch (o.kind_case()) {
-  case spec::Optimizer::kSgd:
-    named("sgd");
-    add("l2", o.sgd().l2());
-    break;
-  case spec::Optimizer::kMomentum:
-    named("momentum");
-    add("momentum", o.momentum().momentum());
-    add("l2", o.momentum().l2());
-    add("nesterov", o.momentum().nesterov());
-    break;
-  case spec::Optimizer::kAdam:
-    named("adam");
-    adam(o.adam());
-    add("l2", o.adam().l2());
-    break;
-  case spec::Optimizer::kAdamw:
-    named("adamw");
-    adam(o.adamw());
-    add("weight_decay", o.adamw().weight_decay());
-    break;
-  case spec::Optimizer::KIND_NOT_SET:
-    llvm_unreachable("checked when the spec was read");
+  const google::protobuf::Message &rule = optimizerRule(spec.get().optimizer());
+  const google::protobuf::Reflection *reflection = rule.GetReflection();
+  std::string kind = optimizerName(spec.get().optimizer());
+  NamedAttrList attributes;
+  // AdamW is Adam with decay in place of l2.
+  attributes.set("name", b.getStringAttr(kind == "adamw" ? StringRef("adam") : StringRef(kind)));
+  for (int i = 0; i < rule.GetDescriptor()->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor *field = rule.GetDescriptor()->field(i);
+    std::string name(field->name());
+    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_BOOL) {
+      if (reflection->GetBool(rule, field))
+        attributes.set(name, b.getUnitAttr());
+    } else if (name != gradc_role_name(GRADC_ROLE_LEARNING_RATE)) {
+      attributes.set(name, b.getF64FloatAttr(reflection->GetDouble(rule, field)));
+    }
   }
-  return b.getDictionaryAttr(numbers);
+  return attributes.getDictionary(b.getContext());
 }
 
 /// A graph input is the batch of its field's rows.

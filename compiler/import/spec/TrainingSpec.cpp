@@ -174,40 +174,39 @@ std::string SpecFile::resolve(StringRef name) const {
   return full.str().str();
 }
 
-static void checkOptimizer(Checker &c, const spec::Optimizer &o) {
-  auto rate = [&](const char *kind, double value) {
-    c.expect(value > 0, {"optimizer", kind, "learning_rate"}, "learning_rate", "above 0", value);
-  };
-  auto decay = [&](const char *kind, const char *field, double value) {
-    c.expect(value >= 0, {"optimizer", kind, field}, field, "of 0 or more", value);
-  };
-  auto moment = [&](const char *kind, const char *field, double value) {
-    c.expect(value >= 0 && value < 1, {"optimizer", kind, field}, field, "from 0 to below 1",
-             value);
-  };
-  auto adam = [&](const char *kind, const auto &a) {
-    rate(kind, a.learning_rate());
-    moment(kind, "beta1", a.beta1());
-    moment(kind, "beta2", a.beta2());
-    c.expect(a.epsilon() > 0, {"optimizer", kind, "epsilon"}, "epsilon", "above 0", a.epsilon());
-  };
-  switch (o.kind_case()) {
-  case spec::Optimizer::kSgd:
-    rate("sgd", o.sgd().learning_rate());
-    return decay("sgd", "l2", o.sgd().l2());
-  case spec::Optimizer::kMomentum:
-    rate("momentum", o.momentum().learning_rate());
-    moment("momentum", "momentum", o.momentum().momentum());
-    return decay("momentum", "l2", o.momentum().l2());
-  case spec::Optimizer::kAdam:
-    adam("adam", o.adam());
-    return decay("adam", "l2", o.adam().l2());
-  case spec::Optimizer::kAdamw:
-    adam("adamw", o.adamw());
-    return decay("adamw", "weight_decay", o.adamw().weight_decay());
-  case spec::Optimizer::KIND_NOT_SET:
+std::string gradc::optimizerName(const spec::Optimizer &optimizer) {
+  const auto *kind = optimizer.GetReflection()->GetOneofFieldDescriptor(
+      optimizer, optimizer.GetDescriptor()->oneof_decl(0));
+  return kind ? std::string(kind->name()) : std::string();
+}
+
+const google::protobuf::Message &gradc::optimizerRule(const spec::Optimizer &optimizer) {
+  return optimizer.GetReflection()->GetMessage(
+      optimizer, optimizer.GetDescriptor()->FindFieldByName(optimizerName(optimizer)));
+}
+
+/// What a hyperparameter may be follows from its name, whichever optimizer has it.
+static void checkOptimizer(Checker &c, const spec::Optimizer &optimizer) {
+  std::string kind = optimizerName(optimizer);
+  if (kind.empty())
     return c.require(false, {"optimizer"}, "optimizer",
                      "optimizer { adam { learning_rate: 1e-3 } }");
+  const google::protobuf::Message &rule = optimizerRule(optimizer);
+  for (int i = 0; i < rule.GetDescriptor()->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor *field = rule.GetDescriptor()->field(i);
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE)
+      continue;
+    double value = rule.GetReflection()->GetDouble(rule, field);
+    std::string name(field->name());
+    auto expect = [&](bool holds, const char *range) {
+      c.expect(holds, {"optimizer", kind.c_str(), name.c_str()}, name.c_str(), range, value);
+    };
+    if (name == "learning_rate" || name == "epsilon")
+      expect(value > 0, "above 0");
+    else if (name == "l2" || name == "weight_decay")
+      expect(value >= 0, "of 0 or more");
+    else // a share of what was: momentum, beta, alpha
+      expect(value >= 0 && value < 1, "from 0 to below 1");
   }
 }
 

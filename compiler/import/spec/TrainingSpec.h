@@ -52,6 +52,11 @@ private:
   google::protobuf::TextFormat::ParseInfoTree places;
 };
 
+/// The field of `optimizer` that is set: "adam"; empty where none is.
+std::string optimizerName(const spec::Optimizer &optimizer);
+/// The message in it, which has the hyperparameters.
+const google::protobuf::Message &optimizerRule(const spec::Optimizer &optimizer);
+
 } // namespace gradc
 
 #endif

@@ -281,6 +281,28 @@ static const std::vector<Sample> table = {
       {"tensor<T>", Domain::one},
       {"tensor<i1>", Domain::zero}},
      floats},
+    {"grad.rmsprop %0, %1, %2, %3, %4 {alpha = 0.9 : f64, epsilon = 1.0e-8 : f64, l2 = 0.1 : f64} "
+     ": "
+     "(tensor<2x5xT>, tensor<2x5xT>, tensor<2x5xT>, tensor<T>, tensor<i1>) -> (tensor<2x5xT>, "
+     "tensor<2x5xT>)",
+     {{"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>", Domain::positive},
+      {"tensor<T>"},
+      {"tensor<i1>", Domain::one}},
+     floats},
+    {"grad.rmsprop %0, %1, %2, %3, %4, %5, %6 {alpha = 0.9 : f64, epsilon = 0.1 : f64, centered, "
+     "momentum = 0.5 : f64} : (tensor<2x5xT>, tensor<2x5xT>, tensor<2x5xT>, tensor<2x5xT>, "
+     "tensor<2x5xT>, tensor<T>, tensor<i1>) -> (tensor<2x5xT>, tensor<2x5xT>, tensor<2x5xT>, "
+     "tensor<2x5xT>)",
+     {{"tensor<2x5xT>"},
+      {"tensor<2x5xT>"},
+      {"tensor<2x5xT>", Domain::positive},
+      {"tensor<2x5xT>", Domain::unit},
+      {"tensor<2x5xT>"},
+      {"tensor<T>"},
+      {"tensor<i1>", Domain::one}},
+     floats},
 
     // Random
     {"grad.random_bits %0, %1 stream 3 : tensor<T> -> tensor<2x5xui32>",
