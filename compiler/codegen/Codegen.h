@@ -2,34 +2,9 @@
 #ifndef COMPILER_CODEGEN_CODEGEN_H
 #define COMPILER_CODEGEN_CODEGEN_H
 
-#include "dialects/exec/Exec.h"
-#include "dialects/exec/Level.h"
-
-#include <functional>
-#include <string>
+#include "compiler/codegen/lower/Options.h"
 
 namespace gradc {
-
-enum class EmitKind {
-  image,    // a position-independent ELF shared object; CUDA: machine code with PTX beside it
-  object,   // the same before linking: one relocatable object; CUDA: a cubin
-  assembly, // the target's; CUDA: PTX
-  llvm,     // LLVM IR, optimized
-  mlir      // the loops, before they are lowered to LLVM
-};
-
-struct CodegenOptions {
-  EmitKind emit = EmitKind::image;
-  /// Verify the IR between lowering steps.
-  bool verify = false;
-  /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on a machine of
-  /// another.
-  std::string cpu, features;
-  /// The image of a CUDA level is LLVM bitcode for the simulated device. Tests only.
-  bool llvmImage = false;
-  /// Called with the name of a phase and its seconds, over all kernels.
-  std::function<void(llvm::StringRef, double)> timing;
-};
 
 /// The kernel's name as a symbol of the image.
 std::string kernelSymbol(mlir::exec::KernelOp kernel);

@@ -1,7 +1,7 @@
 // Runs LLVM's optimizer and code generator on one kernel.
 #include "compiler/codegen/cpu/Object.h"
 
-#include "compiler/codegen/Optimize.h"
+#include "compiler/codegen/lower/Optimize.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

@@ -2,7 +2,7 @@
 #ifndef COMPILER_CODEGEN_CPU_OBJECT_H
 #define COMPILER_CODEGEN_CPU_OBJECT_H
 
-#include "compiler/codegen/Codegen.h"
+#include "compiler/codegen/lower/Options.h"
 #include "llvm/Support/Error.h"
 
 namespace gradc::cpu {

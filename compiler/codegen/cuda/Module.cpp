@@ -1,8 +1,8 @@
 // Links the kernels' LLVM modules, optimizes them for NVPTX, and emits PTX; ptxas does the rest.
 #include "compiler/codegen/cuda/Module.h"
 
-#include "compiler/codegen/Optimize.h"
 #include "compiler/codegen/cuda/Ptxas.h"
+#include "compiler/codegen/lower/Optimize.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeWriter.h"

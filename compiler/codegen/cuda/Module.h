@@ -2,7 +2,7 @@
 #ifndef COMPILER_CODEGEN_CUDA_MODULE_H
 #define COMPILER_CODEGEN_CUDA_MODULE_H
 
-#include "compiler/codegen/Codegen.h"
+#include "compiler/codegen/lower/Options.h"
 
 namespace gradc::cuda {
 

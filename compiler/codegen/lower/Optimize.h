@@ -1,6 +1,6 @@
 // LLVM's optimizer, as every target runs it.
-#ifndef COMPILER_CODEGEN_OPTIMIZE_H
-#define COMPILER_CODEGEN_OPTIMIZE_H
+#ifndef COMPILER_CODEGEN_LOWER_OPTIMIZE_H
+#define COMPILER_CODEGEN_LOWER_OPTIMIZE_H
 
 namespace llvm {
 class Module;

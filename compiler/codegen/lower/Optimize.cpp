@@ -1,5 +1,5 @@
 // The standard pipeline without the vectorizers.
-#include "compiler/codegen/Optimize.h"
+#include "compiler/codegen/lower/Optimize.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
