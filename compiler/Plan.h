@@ -9,7 +9,7 @@ namespace gradc {
 struct PlannedLaunch {
   std::string kernel, node;
   int64_t flops, bytes, units;
-  std::string by; ///< what computes it on a GPU: "cublasLt", "cudnn" or "generated"; empty on CPUs
+  std::string by; ///< runs it on a GPU: "cublasLt", "cudnn" or "generated"; empty on CPUs
 };
 
 struct LiveTensor {

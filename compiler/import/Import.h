@@ -1,4 +1,4 @@
-// What the importer offers: an ONNX model, alone or with its training spec, as a module of grad IR.
+// The importer: an ONNX model, alone or with its training spec, becomes a module of grad IR.
 #ifndef COMPILER_IMPORT_IMPORT_H
 #define COMPILER_IMPORT_IMPORT_H
 
@@ -32,7 +32,7 @@ struct InitializerRange {
   bool transposed = false; ///< tied to the state that is its transpose
 };
 
-/// What becomes of an initializer, and why.
+/// The role of an initializer, and the reason.
 struct Verdict {
   std::string initializer;
   std::string type; ///< "f32 [64, 128]"

@@ -1,4 +1,4 @@
-// What ops do to numbers of dims when their operands are transposed.
+// Renumbering of an op's dims when its operands are transposed.
 #ifndef DIALECTS_GRAD_PERMUTE_H
 #define DIALECTS_GRAD_PERMUTE_H
 

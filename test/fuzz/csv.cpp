@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.maxBytes = 1 << 24;
   auto arrays =
       readCsv({reinterpret_cast<const std::byte *>(data + 1), size - 1}, "f.csv", fields, options);
-  // What was read is all there.
+  // Everything that was read is valid memory.
   unsigned sum = 0;
   if (arrays)
     for (const SourceArray &array : *arrays)

@@ -238,7 +238,7 @@ void JobImport::judgeReach(Imported &imported) {
   llvm::StringSet<> reached;
   for (auto [read, reach] : llvm::zip(reads, reaches)) {
     StringRef state = read.getDefiningOp<ReadOp>().getState();
-    // What has no gradient is an error of differentiation, which says it at its node.
+    // An op without a gradient is an error of differentiation, reported at its node.
     if (reach.arrival == Arrival::arrives || reach.arrival == Arrival::missing)
       reached.insert(state);
     else if (reach.arrival == Arrival::stopped)
@@ -281,7 +281,7 @@ bool JobImport::sayingNews(MLIRContext &context, llvm::function_ref<LogicalResul
 
 FailureOr<Imported> JobImport::run(MLIRContext &context) {
   spec::Training &training = spec.edit();
-  // What is wrong with spec, names and data is all said before the first node is looked at.
+  // All errors of spec, names and data are reported before the first node is looked at.
   LogicalResult applied = applySpec();
   MapModels maps(spec, *import.module);
   FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}, &maps),

@@ -86,7 +86,7 @@ TEST(OnnxCases, ComputeWhatOnnxSays) {
   print("{0} passed, {1} unsupported, {2} not compared, {3} wrong\n", count[int(Outcome::passed)],
         count[int(Outcome::unsupported)], count[int(Outcome::notCompared)],
         count[int(Outcome::wrong)]);
-  // What is known to work keeps working.
+  // Cases known to work keep working.
   EXPECT_GE(count[int(Outcome::passed)], 721u);
 }
 

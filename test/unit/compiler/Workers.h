@@ -9,7 +9,7 @@
 
 namespace gradc::test {
 
-/// What `task(i)` gives for each i below `count`; nothing where its process ended. Every task runs
+/// The result of `task(i)` for each i below `count`; nothing if its process ended. Every task runs
 /// in one of `processes` copies of this process, which takes the next one when it is done.
 std::vector<std::optional<std::string>> runInProcesses(size_t count, unsigned processes,
                                                        std::function<std::string(size_t)> task);

@@ -1,4 +1,4 @@
-// What ops say of their dims, checked against what they compute.
+// The dims that ops report, checked against their computation.
 #include "Instances.h"
 
 #include "dialects/grad/Permute.h"

@@ -1,4 +1,4 @@
-// What generateImage gives for each kind of output, and what it says when it cannot.
+// generateImage for each kind of output, and its errors.
 #include "compiler/codegen/Codegen.h"
 #include "dialects/grad/Grad.h"
 

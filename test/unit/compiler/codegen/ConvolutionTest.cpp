@@ -111,7 +111,7 @@ TEST(Convolution, WinogradFilterGradient) {
 }
 
 TEST(Convolution, WinogradKeepsNaN) {
-  // What stands outside of the picture takes no part, whatever is at its edge.
+  // Taps outside the picture take no part, whatever is at its edge.
   KernelRunner runner(
       convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]",
                   "4x4x1x16xf32", "tile = [2, 2, 1, 16], order = [0, 1, 2, 3]",

@@ -1,4 +1,4 @@
-// What all runners of single kernels need.
+// Shared by all runners of single kernels.
 #ifndef TEST_UNIT_COMPILER_CODEGEN_KERNELTESTING_H
 #define TEST_UNIT_COMPILER_CODEGEN_KERNELTESTING_H
 

@@ -1,4 +1,4 @@
-// What is said about training specs that are wrong.
+// The messages about wrong training specs.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"

@@ -61,7 +61,7 @@ TEST_F(ImportModelTest, ReadsExternalData) {
 TEST_F(ImportModelTest, FoldsShapeArithmetic) {
   auto imported = model("view.onnx", {.dims = {{"N", 7}}});
   ASSERT_TRUE(succeeded(imported)) << everything();
-  // What is left: one view, one read, one product.
+  // The remaining ops: one view, one read, one product.
   std::vector<std::string> ops;
   for (Operation &op : imported->module->lookupSymbol<func::FuncOp>("forward").front())
     ops.push_back(op.getName().getStringRef().str());

@@ -99,7 +99,7 @@ TEST_F(ImportTrainingTest, UpdatesSharedStatisticsInOrder) {
     arguments[0].setFloat(i, 0.1 * i);
   Interpreter interpreter(*imported->module);
   interpreter.run(train, arguments);
-  // What is normalized has mean 0 the second time.
+  // The normalized values have mean 0 the second time.
   EXPECT_NEAR(interpreter.state("norm.running_mean").getFloat(0), 0.75 * (0.75 * 0.5 + 0.25 * 0.6),
               1e-6);
 }

@@ -1,4 +1,4 @@
-// What the importer's tests share: the generated models, and a context that keeps what was said.
+// Shared by the importer's tests: the generated models, and a context that keeps diagnostics.
 #ifndef TEST_UNIT_COMPILER_IMPORT_IMPORTING_H
 #define TEST_UNIT_COMPILER_IMPORT_IMPORTING_H
 

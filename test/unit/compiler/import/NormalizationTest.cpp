@@ -36,7 +36,7 @@ TEST_F(NormalizationTest, UsesRunningStatisticsOutsideOfTraining) {
   expect(unread, {1, 2, 2}, {1, 2, 3, 6});
 }
 
-/// Whoever reads the new statistics gets them, with the biased variance that ONNX wants.
+/// A graph that reads the new statistics gets them, with the biased variance of ONNX.
 TEST_F(NormalizationTest, GivesNewStatisticsToThoseWhoReadThem) {
   OneNode asked = batchNorm(15, 3).set("training_mode", int64_t(1)).set("momentum", 0.5);
   float y = 0.5f / std::sqrt(1.25f);

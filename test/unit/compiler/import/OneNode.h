@@ -113,7 +113,7 @@ protected:
     return imported;
   }
 
-  /// What the node's outputs are; empty after a failure.
+  /// The node's outputs; empty after a failure.
   llvm::SmallVector<mlir::grad::HostTensor> run(const OneNode &one) {
     auto imported = import(one);
     EXPECT_TRUE(mlir::succeeded(imported)) << everything();

@@ -44,7 +44,7 @@ private:
 
 class InputCopiesTest : public testing::Test {
 protected:
-  /// What a run that is told of `prefetched` reads, with `value` in the caller's buffer.
+  /// The value read by a run that is told of `prefetched`, with `value` in the caller's buffer.
   int read(int value, PrefetchedInputs prefetched) {
     buffer[0] = value;
     auto copy = copies.copy(0, buffer, prefetched);
