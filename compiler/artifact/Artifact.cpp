@@ -215,10 +215,11 @@ private:
     return s;
   }
 
-  gradc_artifact_launch writeLaunch(exec::DispatchOp op, ModuleOp module) {
+  gradc_artifact_node writeLaunch(exec::DispatchOp op, ModuleOp module) {
     auto kernel = module.lookupSymbol<exec::KernelOp>(op.getKernel());
-    gradc_artifact_launch launch{};
-    launch.kernel = kernelIndex.lookup(op.getKernel());
+    gradc_artifact_node launch{};
+    launch.kind = GRADC_NODE_LAUNCH;
+    launch.as.launch.kernel = kernelIndex.lookup(op.getKernel());
     launch.operands = op.getReads().size();
     std::vector<gradc_artifact_slice> slices;
     for (ArrayAttr list : {op.getReads(), op.getWrites()})
@@ -256,10 +257,12 @@ private:
       entry.batch = batch.getInt();
     entry.inputs = writePorts(op.getInputs());
     entry.outputs = writePorts(op.getOutputs());
-    std::vector<gradc_artifact_launch> launches;
-    for (auto dispatch : op.getBody().front().getOps<exec::DispatchOp>())
-      launches.push_back(writeLaunch(dispatch, op->getParentOfType<ModuleOp>()));
-    entry.launches = blob.append(ArrayRef(launches));
+    std::vector<gradc_artifact_node> nodes;
+    for (auto dispatch : op.getBody().front().getOps<exec::DispatchOp>()) {
+      nodes.push_back(writeLaunch(dispatch, op->getParentOfType<ModuleOp>()));
+      nodes.back().end = nodes.size();
+    }
+    entry.nodes = blob.append(ArrayRef(nodes));
     entry.arena = op.getArena();
     return entry;
   }

@@ -111,3 +111,11 @@ std::span<const gradc_artifact_state> Artifact::states() const {
 std::span<const gradc_artifact_level> Artifact::levels() const {
   return elements<gradc_artifact_level>(header().levels);
 }
+
+std::string_view gradc::runtime::nodeTitle(const Artifact &artifact,
+                                           const gradc_artifact_node &node,
+                                           std::span<const gradc_artifact_kernel> kernels) {
+  constexpr std::string_view titles[] = {"", "copy", "if", "loop"};
+  return node.kind == GRADC_NODE_LAUNCH ? artifact.string(kernels[node.as.launch.kernel].title)
+                                        : titles[node.kind];
+}

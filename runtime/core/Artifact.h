@@ -44,6 +44,10 @@ private:
   size_t mappingBytes = 0;
 };
 
+/// What a node of a schedule computes: its kernel's title, or what kind of node it is.
+std::string_view nodeTitle(const Artifact &artifact, const gradc_artifact_node &node,
+                           std::span<const gradc_artifact_kernel> kernels);
+
 } // namespace gradc::runtime
 
 #endif

@@ -1,8 +1,7 @@
 // Checks an artifact top down: what a later check reads, an earlier one has proved to be there.
 #include "runtime/core/ArtifactCheck.h"
 #include "runtime/base/DataType.h"
-#include "runtime/base/Text.h"
-#include "runtime/include/gradc/artifact.h"
+#include "runtime/core/ScheduleCheck.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <cstring>
@@ -15,9 +14,9 @@ using namespace gradc::runtime;
 
 namespace {
 
-class Checker {
+class Checker : BlobView {
 public:
-  explicit Checker(std::span<const std::byte> blob) : blob(blob) {}
+  using BlobView::BlobView;
   Status check();
 
 private:
@@ -26,25 +25,8 @@ private:
     std::span<const gradc_artifact_buffer> buffers;
     std::span<const gradc_artifact_kernel> kernels;
   };
-  struct Entry {
-    const gradc_artifact_entry *entry;
-    std::span<const gradc_artifact_port> inputs, outputs;
-  };
-
-  template <typename... Parts> bool fail(const Parts &...parts) {
-    return failWith({TextPart(parts)...});
-  }
-  bool failWith(std::initializer_list<TextPart> parts) {
-    if (error.empty())
-      error = text("corrupt artifact: ", where, where.empty() ? "" : ": ", joinText(parts));
-    return false;
-  }
-  bool failCount(const char *what, uint64_t expected, uint64_t found) {
-    return fail("expected ", what, " of ", expected, ", found ", found);
-  }
 
   bool checkHeader();
-  bool checkString(gradc_string offset, const char *what);
   bool checkTensor(const gradc_artifact_tensor &tensor);
   bool checkState(const gradc_artifact_state &state);
   bool checkJob();
@@ -52,30 +34,13 @@ private:
   bool checkBuffers(const Level &level);
   bool checkKernel(const gradc_artifact_kernel &kernel);
   bool checkCallForm(const char *symbol, const gradc_artifact_call &call);
-  bool checkCall(const gradc_artifact_kernel &kernel, std::span<const gradc_artifact_slice> slices);
   bool checkPort(const gradc_artifact_port &port);
   bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
-  bool checkSlice(const Level &level, const Entry &entry, const gradc_artifact_slice &slice);
-  bool checkLaunch(const Level &level, const Entry &entry, const gradc_artifact_launch &launch);
   bool checkPackEntries(const Level &level);
 
-  template <typename T>
-  bool view(gradc_range range, const char *what, std::span<const T> &elements) {
-    if (range.offset % alignof(T) != 0 || range.offset > blob.size() ||
-        range.count > (blob.size() - range.offset) / sizeof(T))
-      return fail(what, " lie outside the artifact (", range.count, " elements at byte ",
-                  range.offset, ")");
-    elements = {reinterpret_cast<const T *>(blob.data() + range.offset), size_t(range.count)};
-    return true;
-  }
-  const char *string(gradc_string offset) const { return strings.data() + offset; }
-
-  std::span<const std::byte> blob;
   const gradc_artifact_header *header = nullptr;
-  std::span<const char> strings;
   std::span<const gradc_artifact_state> states;
   std::span<const std::byte> model;
-  std::string where, error;
 };
 
 Status Checker::check() {
@@ -104,7 +69,7 @@ bool Checker::checkHeader() {
     return fail("it does not begin with " GRADC_ARTIFACT_MAGIC);
   if (header->version != GRADC_ARTIFACT_VERSION) {
     error = text("expected an artifact of version ", GRADC_ARTIFACT_VERSION, ", found ",
-                 header->version, ": compile it again");
+                 header->version, ": compile it again with this gradc");
     return false;
   }
   if (header->header_bytes != sizeof *header)
@@ -120,10 +85,6 @@ bool Checker::checkHeader() {
   if (strings.empty() || strings.front() != 0 || strings.back() != 0)
     return fail("expected the strings to begin and end with NUL");
   return true;
-}
-
-bool Checker::checkString(gradc_string offset, const char *what) {
-  return offset < strings.size() ? true : fail(what, " lies outside the strings");
 }
 
 bool Checker::checkTensor(const gradc_artifact_tensor &tensor) {
@@ -275,38 +236,6 @@ bool Checker::checkCallForm(const char *symbol, const gradc_artifact_call &call)
   return true;
 }
 
-/// Whether what a library call touches lies in a launch's slices.
-bool Checker::checkCall(const gradc_artifact_kernel &kernel,
-                        std::span<const gradc_artifact_slice> slices) {
-  std::span<const gradc_artifact_call> calls;
-  view(kernel.call, "library calls", calls);
-  auto lies = [&](const gradc_library_tensor &tensor) {
-    uint64_t bytes = sizeof(float);
-    for (int d = 0; d < 4; ++d) {
-      uint64_t reach = 0;
-      if (tensor.sizes[d] < 1 || tensor.strides[d] < 0 ||
-          __builtin_mul_overflow(uint64_t(tensor.sizes[d] - 1), uint64_t(tensor.strides[d]),
-                                 &reach) ||
-          __builtin_mul_overflow(reach, sizeof(float), &reach) ||
-          __builtin_add_overflow(bytes, reach, &bytes))
-        return false;
-    }
-    return tensor.slice < slices.size() && slices[tensor.slice].dtype == GRADC_F32 &&
-           bytes <= slices[tensor.slice].bytes;
-  };
-  for (const gradc_artifact_call &call : calls) {
-    gradc_library_tensor kept = call.result;
-    kept.slice = call.kept;
-    int64_t columns = call.result.sizes[call.role == GRADC_LIBRARY_MATMUL ? 3 : 1];
-    gradc_library_tensor bias{call.bias, 0, {1, 1, 1, columns}, {0, 0, 0, 1}};
-    if (!lies(call.lhs) || !lies(call.rhs) || !lies(call.result) ||
-        (call.bias != GRADC_NONE && !lies(bias)) || (call.kept != GRADC_NONE && !lies(kept)))
-      return fail("kernel ", string(kernel.symbol),
-                  ": a library call touches more than the slices of its launch");
-  }
-  return true;
-}
-
 bool Checker::checkPort(const gradc_artifact_port &port) {
   if (!checkTensor(port.tensor) || !checkString(port.field, "field"))
     return false;
@@ -325,78 +254,19 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
 }
 
 bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
-  Entry entry{&raw, {}, {}};
-  std::span<const gradc_artifact_launch> launches;
-  if (!view(raw.inputs, "inputs", entry.inputs) || !view(raw.outputs, "outputs", entry.outputs) ||
-      !view(raw.launches, "launches", launches))
+  CheckedEntry entry{raw, level.buffers, level.kernels, {}, {}};
+  if (!view(raw.inputs, "inputs", entry.inputs) || !view(raw.outputs, "outputs", entry.outputs))
     return false;
   for (const gradc_artifact_port &port : entry.inputs)
     if (!checkPort(port))
       return false;
   for (const gradc_artifact_port &port : entry.outputs) {
-    if (!checkPort(port) || !checkSlice(level, entry, port.slice))
+    if (!checkPort(port) || !checkSlice(*this, entry, port.slice))
       return false;
     if (port.slice.bytes != port.tensor.bytes)
       return failCount("an output slice", port.tensor.bytes, port.slice.bytes);
   }
-  for (const gradc_artifact_launch &launch : launches)
-    if (!checkLaunch(level, entry, launch))
-      return false;
-  return true;
-}
-
-bool Checker::checkSlice(const Level &level, const Entry &entry,
-                         const gradc_artifact_slice &slice) {
-  auto within = [&](const char *what, size_t count, auto bytesOf) {
-    if (slice.index >= count)
-      return fail("a slice of ", what, " ", slice.index, " of ", count);
-    uint64_t limit = bytesOf(slice.index);
-    return (slice.offset <= limit && slice.bytes <= limit - slice.offset) ||
-           fail("a slice lies outside ", what, " ", slice.index, " (", slice.bytes, " bytes at ",
-                slice.offset, " of ", limit, ")");
-  };
-  const DataType *type = findDataType(slice.dtype);
-  if (!type)
-    return fail("a slice of unknown element type ", slice.dtype);
-  if (slice.bytes % type->bytes != 0)
-    return fail("a slice of ", type->name, " of ", slice.bytes, " bytes");
-  switch (slice.space) {
-  case GRADC_SPACE_ARENA:
-    return within("arena", 1, [&](uint32_t) { return entry.entry->arena; });
-  case GRADC_SPACE_BUFFER:
-    return within("buffer", level.buffers.size(),
-                  [&](uint32_t i) { return level.buffers[i].bytes; });
-  case GRADC_SPACE_INPUT:
-    return within("input", entry.inputs.size(),
-                  [&](uint32_t i) { return entry.inputs[i].tensor.bytes; });
-  case GRADC_SPACE_OUTPUT:
-    return within("output", entry.outputs.size(),
-                  [&](uint32_t i) { return entry.outputs[i].tensor.bytes; });
-  default:
-    return fail("a slice of unknown space ", slice.space);
-  }
-}
-
-bool Checker::checkLaunch(const Level &level, const Entry &entry,
-                          const gradc_artifact_launch &launch) {
-  if (launch.kernel >= level.kernels.size())
-    return fail("a launch of kernel ", launch.kernel, " of ", level.kernels.size());
-  std::span<const gradc_artifact_slice> slices;
-  if (!checkString(launch.node, "source node") || !view(launch.slices, "slices", slices))
-    return false;
-  const char *symbol = string(level.kernels[launch.kernel].symbol);
-  if (launch.operands > slices.size())
-    return failCount("operands at most", slices.size(), launch.operands);
-  for (size_t i = 0; i < slices.size(); ++i) {
-    if (!checkSlice(level, entry, slices[i]))
-      return false;
-    if (slices[i].offset % 64 != 0)
-      return fail("kernel ", symbol, ": a slice at byte ", slices[i].offset,
-                  ", expected a multiple of 64");
-    if (i >= launch.operands && slices[i].space == GRADC_SPACE_INPUT)
-      return fail("kernel ", symbol, " writes an input");
-  }
-  return checkCall(level.kernels[launch.kernel], slices);
+  return checkSchedule(*this, entry);
 }
 
 /// States that are not kept row-major, or are kept twice, need entries that convert them.

@@ -1,4 +1,4 @@
-// The C interface: models, sessions, entries, states, and stepping launch by launch.
+// The C interface: models, sessions, entries and states.
 #include "runtime/core/CApi.h"
 #include "runtime/base/OwnFile.h"
 #include "runtime/core/Config.h"
@@ -53,60 +53,11 @@ Status gradc::runtime::checkInputs(const Artifact &artifact, const gradc_artifac
   return {};
 }
 
-// Every index that comes from a caller passes through one of these.
-
-static Result<const gradc_artifact_entry *> entryOf(const gradc_session &session, uint32_t entry) {
-  if (entry >= session.entries.size())
-    return usage(text("entry ", entry, " of ", session.entries.size()));
-  return &session.entries[entry];
-}
-
-static Result<const gradc_artifact_launch *>
-launchOf(const gradc_session &session, const gradc_artifact_entry &entry, uint32_t launch) {
-  auto launches = session.artifact->elements<gradc_artifact_launch>(entry.launches);
-  if (launch >= launches.size())
-    return usage(text("launch ", launch, " of ", launches.size()));
-  return &launches[launch];
-}
-
-static Result<const gradc_artifact_slice *> sliceOf(const gradc_session &session,
-                                                    const gradc_artifact_entry &entry,
-                                                    uint32_t launch, uint32_t slice) {
-  auto found = launchOf(session, entry, launch);
-  if (!found)
-    return found.status();
-  auto slices = session.artifact->elements<gradc_artifact_slice>((*found)->slices);
-  if (slice >= slices.size())
-    return usage(text("slice ", slice, " of ", slices.size()));
-  return &slices[slice];
-}
-
 static Result<const gradc_artifact_state *> stateOf(const gradc_session &session, uint32_t state) {
   auto states = session.artifact->states();
   if (state >= states.size())
     return usage(text("state ", state, " of ", states.size()));
   return &states[state];
-}
-
-/// Calls the body with what a lookup found.
-template <typename Found, typename Body>
-static Status with(const Result<const Found *> &found, Body &&body) {
-  return found ? body(**found) : found.status();
-}
-
-/// Calls the body with an entry and inputs that were checked for it.
-template <typename Body>
-static Status withInputs(const gradc_session &session, uint32_t entry, const void *const *inputs,
-                         uint32_t count, Body &&body) {
-  return with(entryOf(session, entry), [&](const gradc_artifact_entry &found) {
-    std::span<const void *const> given(inputs, count);
-    Status checked = checkInputs(*session.artifact, found, given);
-    return checked.ok() ? body(found, given) : checked;
-  });
-}
-
-static Status checkBytes(uint64_t expected, uint64_t found) {
-  return expected == found ? Status() : usage(text("expected ", expected, " bytes, found ", found));
 }
 
 // Models ------------------------------------------------------------------------------------------
@@ -212,8 +163,8 @@ gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
   return cCall([&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
       return deliver({0, session->artifact->string(e.name).data(), e.batch,
-                      uint32_t(e.inputs.count), uint32_t(e.outputs.count),
-                      uint32_t(e.launches.count), e.arena},
+                      uint32_t(e.inputs.count), uint32_t(e.outputs.count), uint32_t(e.nodes.count),
+                      e.arena},
                      info);
     });
   });
@@ -321,108 +272,5 @@ gradc_status gradc_state_reset(gradc_session *session) {
     session->begun = nullptr;
     session->step = 0;
     return session->session->resetStates();
-  });
-}
-
-// Profiling ---------------------------------------------------------------------------------------
-
-gradc_status gradc_session_profile(gradc_session *session, uint32_t on) {
-  session->session->profile(on != 0);
-  return GRADC_OK;
-}
-
-gradc_status gradc_launch_times(const gradc_session *session, int64_t *times, uint32_t count) {
-  return cCall([&]() -> Status {
-    std::span<const int64_t> found = session->session->launchTimes();
-    if (found.empty())
-      return usage("no call was profiled: gradc_session_profile and gradc_run come first");
-    if (count != found.size())
-      return usage(text("expected room for ", found.size(), " times, found ", count));
-    std::copy(found.begin(), found.end(), times);
-    return {};
-  });
-}
-
-// Launch by launch --------------------------------------------------------------------------------
-
-gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry, uint32_t launch,
-                                   gradc_launch_info *info) {
-  auto describe = [&](const gradc_artifact_launch &found) {
-    const Artifact &artifact = *session->artifact;
-    const gradc_artifact_level &level = session->session->level();
-    const auto &kernel = artifact.elements<gradc_artifact_kernel>(level.kernels)[found.kernel];
-    return deliver({0, artifact.string(kernel.symbol).data(), artifact.string(kernel.title).data(),
-                    artifact.string(found.node).data(), kernel.flops, kernel.bytes, kernel.units,
-                    found.operands, uint32_t(found.slices.count)},
-                   info);
-  };
-  return cCall([&] {
-    return with(entryOf(*session, entry), [&](const gradc_artifact_entry &found) {
-      return with(launchOf(*session, found, launch), describe);
-    });
-  });
-}
-
-gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry, uint32_t launch,
-                                  uint32_t slice, gradc_slice_info *info) {
-  auto describe = [&](const gradc_artifact_slice &s) {
-    return deliver(
-        {0, gradc_space(s.space), s.index, s.offset, s.bytes, gradc_dtype(s.dtype), s.packed},
-        info);
-  };
-  return cCall([&] {
-    return with(entryOf(*session, entry), [&](const gradc_artifact_entry &found) {
-      return with(sliceOf(*session, found, launch, slice), describe);
-    });
-  });
-}
-
-gradc_status gradc_begin(gradc_session *session, uint32_t entry, const void *const *inputs,
-                         uint32_t input_count) {
-  return cCall([&] {
-    return withInputs(*session, entry, inputs, input_count, [&](auto &found, auto given) {
-      Status begun = session->session->begin(found, given);
-      session->begun = begun.ok() ? &found : nullptr;
-      return begun;
-    });
-  });
-}
-
-gradc_status gradc_launch(gradc_session *session, uint32_t launch) {
-  return cCall([&]() -> Status {
-    if (!session->begun)
-      return usage("no entry is begun: gradc_begin comes first");
-    return with(launchOf(*session, *session->begun, launch),
-                [&](auto &) { return session->session->runLaunch(launch); });
-  });
-}
-
-gradc_status gradc_slice_read(gradc_session *session, uint32_t launch, uint32_t slice, void *value,
-                              uint64_t bytes) {
-  return cCall([&]() -> Status {
-    if (!session->begun)
-      return usage("no entry is begun: gradc_begin comes first");
-    return with(sliceOf(*session, *session->begun, launch, slice), [&](auto &found) {
-      Status fits = checkBytes(found.bytes, bytes);
-      if (fits.ok())
-        std::memcpy(value, session->session->slice(found).data(), found.bytes);
-      return fits;
-    });
-  });
-}
-
-gradc_status gradc_find_non_finite(gradc_session *session, uint32_t entry,
-                                   const void *const *inputs, uint32_t input_count,
-                                   gradc_non_finite *found) {
-  return cCall([&] {
-    return withInputs(*session, entry, inputs, input_count, [&](auto &replayed, auto given) {
-      session->begun = nullptr;
-      auto result = findNonFinite(*session->session, replayed, given);
-      if (!result)
-        return result.status();
-      session->nonFinite = std::move(*result);
-      const NonFinite &bad = session->nonFinite;
-      return deliver({0, bad.node.c_str(), bad.kernel.c_str(), bad.index, bad.value}, found);
-    });
   });
 }

@@ -69,6 +69,34 @@ inline const char *orEmpty(const char *text) { return text ? text : ""; }
 Status checkInputs(const Artifact &artifact, const gradc_artifact_entry &entry,
                    std::span<const void *const> inputs);
 
+// Every index that comes from a caller passes through a lookup such as this one.
+inline Result<const gradc_artifact_entry *> entryOf(const gradc_session &session, uint32_t entry) {
+  if (entry >= session.entries.size())
+    return usage(text("entry ", entry, " of ", session.entries.size()));
+  return &session.entries[entry];
+}
+
+/// Calls the body with what a lookup found.
+template <typename Found, typename Body>
+Status with(const Result<const Found *> &found, Body &&body) {
+  return found ? body(**found) : found.status();
+}
+
+/// Calls the body with an entry and inputs that were checked for it.
+template <typename Body>
+Status withInputs(const gradc_session &session, uint32_t entry, const void *const *inputs,
+                  uint32_t count, Body &&body) {
+  return with(entryOf(session, entry), [&](const gradc_artifact_entry &found) {
+    std::span<const void *const> given(inputs, count);
+    Status checked = checkInputs(*session.artifact, found, given);
+    return checked.ok() ? body(found, given) : checked;
+  });
+}
+
+inline Status checkBytes(uint64_t expected, uint64_t found) {
+  return expected == found ? Status() : usage(text("expected ", expected, " bytes, found ", found));
+}
+
 } // namespace gradc::runtime
 
 #endif

@@ -53,7 +53,7 @@ Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_ar
     return begun;
   const Artifact &from = session.artifact();
   auto kernels = from.elements<gradc_artifact_kernel>(session.level().kernels);
-  auto launches = from.elements<gradc_artifact_launch>(entry.launches);
+  auto nodes = from.elements<gradc_artifact_node>(entry.nodes);
   auto ports = from.elements<gradc_artifact_port>(entry.inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const gradc_artifact_tensor &tensor = ports[i].tensor;
@@ -61,15 +61,21 @@ Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_ar
     if (auto bad = firstNonFinite({bytes, size_t(tensor.bytes)}, tensor.dtype))
       return NonFinite{std::string(from.string(tensor.name)), "input", bad->index, bad->value};
   }
-  for (uint32_t i = 0; i < launches.size(); ++i) {
-    if (Status ran = session.runLaunch(i); !ran.ok())
+  for (;;) {
+    auto path = session.next();
+    if (!path)
+      return path.status();
+    if (!*path)
+      break;
+    const gradc_artifact_node &node = nodes[(*path)->node];
+    if (Status ran = session.runLaunch((*path)->node); !ran.ok())
       return ran;
-    auto slices = from.elements<gradc_artifact_slice>(launches[i].slices);
-    for (const gradc_artifact_slice &result : slices.subspan(launches[i].operands))
+    auto slices = from.elements<gradc_artifact_slice>(node.slices);
+    for (const gradc_artifact_slice &result : slices.subspan(node.operands))
       if (auto bad = firstNonFinite(session.slice(result), result.dtype))
-        return NonFinite{std::string(from.string(launches[i].node)),
-                         std::string(from.string(kernels[launches[i].kernel].title)), bad->index,
-                         bad->value};
+        return NonFinite{std::string(from.string(node.node)),
+                         std::string(nodeTitle(from, node, kernels)), bad->index, bad->value,
+                         **path};
   }
   return Status::error(
       text("the replay of entry ", from.string(entry.name), " gives finite values only"));

@@ -3,6 +3,7 @@
 #define RUNTIME_CORE_NONFINITE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/Schedule.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>
@@ -28,6 +29,7 @@ struct NonFinite {
   std::string kernel; ///< the kernel's title
   int64_t index = 0;  ///< first bad element, in the slice's physical order
   double value = 0;
+  LaunchPath path = {}; ///< of the launch; no meaning for an input
 };
 
 /// Replays an entry and finds the first launch with a non-finite float among its results, or the

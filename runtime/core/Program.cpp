@@ -1,6 +1,7 @@
-// Resolves an entry's slices to addresses and finds out which launches have to wait for earlier
-// ones.
+// Resolves an entry's slices to addresses, and lays its nodes out as the steps that a device walks.
 #include "runtime/core/Program.h"
+#include "runtime/base/DataType.h"
+#include "runtime/core/Waits.h"
 
 #include <algorithm>
 
@@ -12,53 +13,29 @@ constexpr uint64_t absent = UINT64_MAX; // the offset of an output that lies els
 
 constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-bool overlap(const gradc_artifact_slice &a, const gradc_artifact_slice &b) {
-  return a.space == b.space && (a.space == GRADC_SPACE_ARENA || a.index == b.index) &&
-         a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-}
-
-struct Access {
-  gradc_artifact_slice slice;
-  bool writes;
-  bool conflicts(const Access &other) const {
-    return (writes || other.writes) && overlap(slice, other.slice);
-  }
-};
-
 } // namespace
 
 Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
-    : device(device), spaces(spaces) {
+    : device(device), spaces(spaces), artifact(artifact),
+      kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
+      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)) {
   inputs.resize(entry.inputs.count);
-  auto kernels = artifact.elements<gradc_artifact_kernel>(level.kernels);
-  auto records = artifact.elements<gradc_artifact_launch>(entry.launches);
-  allocateOutputs(artifact, entry, records);
+  allocateOutputs(artifact.elements<gradc_artifact_port>(entry.outputs));
+
+  // Steps keep pointers into the lists.
   size_t sliceCount = 0;
-  for (const gradc_artifact_launch &record : records)
-    sliceCount += record.slices.count;
-  slices.reserve(sliceCount); // launches keep pointers into it
-  for (const gradc_artifact_launch &record : records) {
-    const gradc_artifact_kernel &kernel = kernels[record.kernel];
-    int64_t shares = kernel.grain > 0 ? kernel.units / kernel.grain : kernel.units;
-    launchList.push_back({spaces.kernels[record.kernel], slices.data() + slices.size(),
-                          record.slices.count, kernel.units, std::max<int64_t>(shares, 1),
-                          kernel.threads, false,
-                          spaces.calls.empty() ? nullptr : spaces.calls[record.kernel]});
-    for (const auto &slice : artifact.elements<gradc_artifact_slice>(record.slices)) {
-      bool isInput = slice.space == GRADC_SPACE_INPUT;
-      if (isInput)
-        inputSlices.push_back({slice.index, uint32_t(slices.size()), slice.offset});
-      slices.push_back(isInput ? nullptr : resolve(slice));
-    }
-  }
-  planWaits(artifact, records);
+  for (const gradc_artifact_node &node : nodes)
+    sliceCount += node.slices.count;
+  slices.reserve(sliceCount);
+  movingSlices.reserve(sliceCount);
+  launchList.reserve(nodes.size());
+  steps.reserve(nodes.size());
+  addBody(0, uint32_t(nodes.size()));
 }
 
-/// One block for all outputs that launches write; those that lie elsewhere take none of it.
-void Program::allocateOutputs(const Artifact &artifact, const gradc_artifact_entry &entry,
-                              std::span<const gradc_artifact_launch> records) {
-  auto ports = artifact.elements<gradc_artifact_port>(entry.outputs);
+/// One block for all outputs that nodes write; those that lie elsewhere take none of it.
+void Program::allocateOutputs(std::span<const gradc_artifact_port> ports) {
   outputOffsets.assign(ports.size(), absent);
   uint64_t bytes = 0;
   auto need = [&](const gradc_artifact_slice &slice) {
@@ -69,8 +46,8 @@ void Program::allocateOutputs(const Artifact &artifact, const gradc_artifact_ent
   };
   for (const gradc_artifact_port &port : ports)
     need(port.slice);
-  for (const gradc_artifact_launch &record : records)
-    for (const auto &slice : artifact.elements<gradc_artifact_slice>(record.slices))
+  for (const gradc_artifact_node &node : nodes)
+    for (const auto &slice : artifact.elements<gradc_artifact_slice>(node.slices))
       need(slice);
   if (bytes == 0)
     return;
@@ -78,31 +55,102 @@ void Program::allocateOutputs(const Artifact &artifact, const gradc_artifact_ent
   hasMemory = outputs.data() != nullptr;
 }
 
-/// A launch waits when it touches what a launch since the last wait has written, or writes what one
-/// has touched. Launches that are not split run on one thread, in order: they never wait for each
-/// other.
-void Program::planWaits(const Artifact &artifact, std::span<const gradc_artifact_launch> records) {
-  std::vector<Access> all, split, own;
-  for (size_t i = 0; i < records.size(); ++i) {
-    own.clear();
-    auto touched = artifact.elements<gradc_artifact_slice>(records[i].slices);
-    for (size_t s = 0; s < touched.size(); ++s)
-      own.push_back({touched[s], s >= records[i].operands});
-
-    bool splits = launchList[i].shares > 1;
-    const std::vector<Access> &earlier = splits ? all : split;
-    launchList[i].waits = std::any_of(own.begin(), own.end(), [&](const Access &mine) {
-      return std::any_of(earlier.begin(), earlier.end(),
-                         [&](const Access &theirs) { return mine.conflicts(theirs); });
-    });
-    if (launchList[i].waits) {
-      all.clear();
-      split.clear();
+/// Launches that follow each other become one piece.
+void Program::addBody(uint32_t begin, uint32_t end) {
+  for (uint32_t node = begin; node < end;) {
+    uint32_t next = node;
+    while (next < end && isLaunch(nodes[next]))
+      ++next;
+    if (next > node) {
+      addPiece(node, next, /*follows=*/node > begin);
+      node = next;
+    } else {
+      addControl(node);
+      node = nodes[node].end;
     }
-    all.insert(all.end(), own.begin(), own.end());
-    if (splits)
-      split.insert(split.end(), own.begin(), own.end());
   }
+}
+
+/// `follows`: behind a branch or a loop, whose launches may still run on other threads.
+void Program::addPiece(uint32_t begin, uint32_t end, bool follows) {
+  Step step;
+  size_t first = launchList.size(), moving = movingSlices.size();
+  for (uint32_t node = begin; node < end; ++node)
+    addLaunch(node);
+  std::span<Launch> piece(&launchList[first], launchList.size() - first);
+  planWaits(artifact, nodes, piece);
+  piece.front().waits |= follows;
+  step.launches = piece;
+  step.moves = movingSlices.size() > moving;
+  steps.push_back(step);
+  steps.back().end = uint32_t(steps.size());
+}
+
+void Program::addLaunch(uint32_t index) {
+  const gradc_artifact_node &node = nodes[index];
+  Launch launch;
+  launch.node = index;
+  launch.slices = slices.data() + slices.size();
+  launch.sliceCount = node.slices.count;
+  addSlices(node);
+  if (node.kind == GRADC_NODE_COPY) {
+    constexpr int64_t bytesPerShare = 1 << 16;
+    launch.kind = Launch::Kind::copy;
+    launch.units = int64_t(artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes);
+    launch.shares = std::max<int64_t>(launch.units / bytesPerShare, 1);
+  } else {
+    uint32_t number = node.as.launch.kernel;
+    const gradc_artifact_kernel &kernel = kernels[number];
+    launch.kernel = spaces.kernels[number];
+    launch.call = spaces.calls.empty() ? nullptr : spaces.calls[number];
+    launch.kind = launch.call ? Launch::Kind::call : Launch::Kind::kernel;
+    launch.threads = kernel.threads;
+    launch.units = kernel.units;
+    launch.shares =
+        std::max<int64_t>(kernel.grain > 0 ? kernel.units / kernel.grain : kernel.units, 1);
+  }
+  launchList.push_back(launch);
+}
+
+void Program::addControl(uint32_t index) {
+  const gradc_artifact_node &node = nodes[index];
+  bool isLoop = node.kind == GRADC_NODE_LOOP;
+  size_t at = steps.size(), launch = launchList.size();
+  Step step;
+  step.kind = isLoop ? Step::Kind::loop : Step::Kind::branch;
+  step.node = artifact.string(node.node);
+  step.trips = isLoop ? node.as.loop.trips : 0;
+  if (node.slices.count) {
+    step.value = uint32_t(slices.size());
+    step.valueBytes = uint32_t(artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes);
+    addSlices(node);
+  }
+  steps.push_back(step);
+  size_t moving = movingSlices.size();
+  uint32_t otherwise = isLoop ? node.end : node.as.branch.otherwise;
+  addBody(index + 1, otherwise);
+  steps[at].otherwise = uint32_t(steps.size());
+  addBody(otherwise, node.end);
+  steps[at].end = uint32_t(steps.size());
+  steps[at].launches = {launchList.data() + launch, launchList.size() - launch};
+  steps[at].moving = {movingSlices.data() + moving, movingSlices.size() - moving};
+}
+
+void Program::addSlices(const gradc_artifact_node &node) {
+  for (const auto &slice : artifact.elements<gradc_artifact_slice>(node.slices)) {
+    bool isInput = slice.space == GRADC_SPACE_INPUT;
+    if (isInput)
+      inputSlices.push_back({slice.index, uint32_t(slices.size()), slice.offset});
+    if (slice.strides.count)
+      movingSlices.push_back({uint32_t(slices.size()), artifact.elements<int64_t>(slice.strides)});
+    slices.push_back(isInput ? nullptr : resolve(slice));
+  }
+}
+
+const Launch *Program::findLaunch(uint32_t node) const {
+  auto found = std::lower_bound(launchList.begin(), launchList.end(), node,
+                                [](const Launch &launch, uint32_t n) { return launch.node < n; });
+  return found != launchList.end() && found->node == node ? &*found : nullptr;
 }
 
 void Program::bindInput(uint32_t input, const void *address) {

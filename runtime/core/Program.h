@@ -24,14 +24,17 @@ public:
   Program(Program &&) = default;
   ~Program() {
     if (!launchList.empty())
-      device.forget(launchList);
+      device.forget(schedule());
   }
 
   /// False: the device has no memory for the outputs.
   bool ok() const { return hasMemory; }
-  std::span<const Launch> launches() const { return launchList; }
+  Schedule schedule() const { return {steps, launchList, slices, movingSlices}; }
+  /// The launch of a node of the entry's schedule; null: that is no launch.
+  const Launch *findLaunch(uint32_t node) const;
   /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
+  /// Where a slice is in the first iteration of the loops around it.
   std::byte *resolve(const gradc_artifact_slice &slice) const;
   /// All results of the entry that have memory of their own, in device memory; empty where they lie
   /// in other spaces.
@@ -44,19 +47,30 @@ private:
     uint64_t offset;
   };
 
-  void allocateOutputs(const Artifact &artifact, const gradc_artifact_entry &entry,
-                       std::span<const gradc_artifact_launch> launches);
-  void planWaits(const Artifact &artifact, std::span<const gradc_artifact_launch> launches);
+  static bool isLaunch(const gradc_artifact_node &node) {
+    return node.kind == GRADC_NODE_LAUNCH || node.kind == GRADC_NODE_COPY;
+  }
+  void allocateOutputs(std::span<const gradc_artifact_port> ports);
+  void addBody(uint32_t begin, uint32_t end);
+  void addPiece(uint32_t begin, uint32_t end, bool follows);
+  void addLaunch(uint32_t index);
+  void addControl(uint32_t index);
+  void addSlices(const gradc_artifact_node &node);
 
   Device &device;
   Spaces spaces;
+  const Artifact &artifact;
+  std::span<const gradc_artifact_kernel> kernels; ///< of the level
+  std::span<const gradc_artifact_node> nodes;     ///< of the entry
   std::vector<std::byte *> inputs;
   bool hasMemory = true; ///< for the outputs
   DeviceMemory outputs;  ///< of slices in the output space
   std::vector<uint64_t> outputOffsets;
-  std::vector<void *> slices; ///< of all launches
+  std::vector<void *> slices; ///< of all nodes
   std::vector<InputSlice> inputSlices;
+  std::vector<MovingSlice> movingSlices;
   std::vector<Launch> launchList;
+  std::vector<Step> steps;
 };
 
 } // namespace gradc::runtime

@@ -40,9 +40,9 @@ public:
   std::shared_ptr<HostMemory> hostMemory() override { return device->hostMemory(); }
   void profile(bool on) override {
     profiled = on;
-    times.clear();
+    profiledRun.clear();
   }
-  std::span<const int64_t> launchTimes() const override { return times; }
+  const Profile &lastProfile() const override { return profiledRun; }
   Result<const Session *> onHost() override;
   std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                       std::byte *arena) const override;
@@ -53,7 +53,8 @@ public:
   Status resetStates() override { return states.reset(/*onlyConstants=*/false); }
 
   Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
-  Status runLaunch(uint32_t launch) override;
+  Result<std::optional<LaunchPath>> next() override;
+  Status runLaunch(uint32_t node) override;
   std::span<std::byte> slice(const gradc_artifact_slice &slice) override;
 
 private:
@@ -62,6 +63,15 @@ private:
     Program program;
     InputCopies inputs;                      ///< of those that kernels cannot read in place
     std::vector<Device::Piece> results = {}; ///< of a run, in its output block
+  };
+
+  /// An entry that runs launch by launch.
+  struct Replay {
+    Program *program = nullptr;
+    ScheduleWalk walk;
+    std::vector<void *> slices;  ///< of the walk
+    const Step *piece = nullptr; ///< where it stands
+    size_t launch = 0;           ///< the next of the piece
   };
 
   Status loadKernels();
@@ -96,10 +106,10 @@ private:
   DeviceMemory arena;
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
   uint64_t prefetches = 0;                                          // so far
-  Program *steppedProgram = nullptr;                                // by begin
+  Replay replay;
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
-  std::vector<int64_t> times;              // of the last profiled run's launches
+  Profile profiledRun;
   std::unique_ptr<DeviceSession> hostSide; // by onHost
 };
 
@@ -266,9 +276,8 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   if (Status s = bindInputs(entry, **bound, inputs, prefetched, device->sharesHostMemory());
       !s.ok())
     return s;
-  if (profiled)
-    times.resize(program.launches().size() + 1);
-  if (Status s = device->launch(program.launches(), profiled ? times.data() : nullptr); !s.ok())
+  profiledRun.clear();
+  if (Status s = device->launch(program.schedule(), profiled ? &profiledRun : nullptr); !s.ok())
     return s;
   Status copied = copyOutputs(entry, **bound, outputs);
   if (!copied.ok())
@@ -297,7 +306,7 @@ Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &boun
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
                               std::span<const void *const> inputs, std::span<void *const> outputs) {
   Status status = run(entry, inputs, outputs);
-  steppedProgram = nullptr; // perhaps this one
+  replay = {}; // perhaps of this one
   programs.erase(&entry);
   return status;
 }
@@ -310,22 +319,49 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry,
   // Copied, so that the caller's inputs need not stay until the last launch.
   if (Status s = bindInputs(entry, **bound, inputs, {}, /*inPlace=*/false); !s.ok())
     return s;
-  steppedProgram = &(*bound)->program;
+  replay.program = &(*bound)->program;
+  replay.walk = ScheduleWalk(replay.program->schedule(), replay.slices);
+  replay.piece = nullptr;
   return {};
 }
 
-Status DeviceSession::runLaunch(uint32_t launch) {
-  if (!steppedProgram || launch >= steppedProgram->launches().size())
-    return Status(Code::usage, text("launch ", launch, " is not of a begun entry"));
-  if (Status s = device->launch(steppedProgram->launches().subspan(launch, 1), nullptr); !s.ok())
+Result<std::optional<LaunchPath>> DeviceSession::next() {
+  if (!replay.program)
+    return Status(Code::usage, "no entry is begun");
+  if (!replay.piece || replay.launch == replay.piece->launches.size()) {
+    auto read = [&](const void *address, uint32_t size) {
+      int64_t bytes = 0;
+      Status fetched = device->fetch(&bytes, address, size);
+      if (!fetched.ok())
+        replay.walk.fail(fetched);
+      return numberIn(&bytes, size);
+    };
+    replay.piece = replay.walk.next(read, [](const Step &) {});
+    replay.launch = 0;
+    if (!replay.walk.status().ok())
+      return replay.walk.status();
+    if (!replay.piece)
+      return std::optional<LaunchPath>();
+  }
+  return std::optional(replay.walk.path(replay.piece->launches[replay.launch++]));
+}
+
+Status DeviceSession::runLaunch(uint32_t node) {
+  const Launch *found = replay.program ? replay.program->findLaunch(node) : nullptr;
+  if (!found)
+    return Status(Code::usage, text("launch ", node, " is not of a begun entry"));
+  Launch launch = *found;
+  launch.slices = replay.walk.slices(launch);
+  if (Status s = device->launch(launch); !s.ok())
     return s;
   return device->synchronize();
 }
 
 std::span<std::byte> DeviceSession::slice(const gradc_artifact_slice &slice) {
-  if (!steppedProgram)
+  if (!replay.program)
     return {};
-  std::byte *bytes = steppedProgram->resolve(slice);
+  std::byte *bytes = replay.program->resolve(slice) +
+                     replay.walk.offset(theArtifact->elements<int64_t>(slice.strides));
   if (device->sharesHostMemory())
     return {bytes, size_t(slice.bytes)};
   sliceCopy.resize(slice.bytes);

@@ -6,9 +6,11 @@
 #include "runtime/base/HostMemory.h"
 #include "runtime/core/Artifact.h"
 #include "runtime/core/PrefetchedInputs.h"
+#include "runtime/device/Schedule.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@ namespace gradc::runtime {
 
 class Device;
 class Program;
+struct Profile;
 
 struct SessionOptions {
   int threads = 1;   ///< of the team; the same bits for any number; 0: one a CPU
@@ -67,9 +70,8 @@ public:
 
   /// Whether runs write down when their launches begin and end; off at first.
   virtual void profile(bool on) = 0;
-  /// Of the last run, when it was profiled: when each launch began, and when the last had ended, in
-  /// nanoseconds of the steady clock. A launch ends when the next begins.
-  virtual std::span<const int64_t> launchTimes() const = 0;
+  /// Of the last run, when it was profiled.
+  virtual const Profile &lastProfile() const = 0;
 
   /// The logical (row-major) bytes of a state: `out` has tensor.bytes of it.
   virtual Status readState(uint32_t state, void *out) = 0;
@@ -86,12 +88,16 @@ public:
   virtual std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                               std::byte *arena) const = 0;
 
-  /// Launch by launch, for verify, trace and finding the first non-finite tensor. `begin` binds the
-  /// inputs; then each launch is run in order; slices may be looked at in between, but nothing else
-  /// of the session be called: the arena is one.
+  /// Launch by launch, for verify and finding the first non-finite tensor. `begin` binds the
+  /// inputs; then `next` tells which launch comes, by the conditions and counts that earlier ones
+  /// have computed, until there is none, and `runLaunch` runs it. Slices may be looked at in
+  /// between, but nothing else of the session be called: the arena is one.
   virtual Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) = 0;
-  virtual Status runLaunch(uint32_t launch) = 0;
-  /// The bytes behind a slice of the entry that was begun (valid until the next call).
+  virtual Result<std::optional<LaunchPath>> next() = 0;
+  /// Runs the launch of a node, in the iteration where the replay stands.
+  virtual Status runLaunch(uint32_t node) = 0;
+  /// The bytes behind a slice of the entry that was begun, in that iteration (valid until the next
+  /// call).
   virtual std::span<std::byte> slice(const gradc_artifact_slice &slice) = 0;
 };
 

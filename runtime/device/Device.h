@@ -4,6 +4,7 @@
 
 #include "runtime/base/HostMemory.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/Schedule.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>
@@ -31,17 +32,18 @@ struct LibraryCalls {
   std::string note; ///< which libraries run what, or why not; empty if no call is wanted
 };
 
-/// One launch, fully resolved.
-struct Launch {
-  void *kernel;        ///< from Image::findKernel
-  void *const *slices; ///< operands, then results, in device memory; of an entry's launches, one
-                       ///< behind the other's
-  size_t sliceCount;
-  int64_t units;    ///< independent pieces of work
-  int64_t shares;   ///< maximum number of workers worth splitting them over; at least 1
-  uint32_t threads; ///< of a unit, if it is a GPU's block
-  bool waits; ///< for all earlier launches; otherwise independent of those since the last wait
-  const void *call = nullptr; ///< from Device::prepareCalls: runs instead of the kernel
+/// What a profiled run did: its launches in their order, and when each began.
+struct Profile {
+  std::vector<LaunchPath> paths;
+  /// Readings of the steady clock in nanoseconds: one per launch, when it begins, and one when the
+  /// last has ended. A launch ends when the next begins, so its time includes the wait for the
+  /// slowest thread.
+  std::vector<int64_t> times;
+
+  void clear() {
+    paths.clear();
+    times.clear();
+  }
 };
 
 /// Not thread-safe: one caller at a time. Pointers to its memory are opaque unless it is the
@@ -95,13 +97,19 @@ public:
   }
   /// The workspace of calls, aligned to 256 bytes, of the size that `prepareCalls` returned.
   virtual void setWorkspace(void *memory) {}
-  /// Starts the launches in order; `launches` and its slices stay until `synchronize` returns.
-  /// `times` is null or has room for one reading of the steady clock per launch, in nanoseconds,
-  /// when it begins, and one when the last has ended. A launch ends when the next begins, so its
-  /// time includes the wait for the slowest thread.
-  virtual Status launch(std::span<const Launch> launches, int64_t *times) = 0;
-  /// Releases everything kept for these launches, which are about to be destroyed.
-  virtual void forget(std::span<const Launch> launches) {}
+  /// Starts a schedule, which stays until `synchronize` returns. `profile`, unless null, receives
+  /// its launches. Fails if the device does, or if a loop counts more iterations than its maximum.
+  virtual Status launch(const Schedule &schedule, Profile *profile) = 0;
+  /// Starts one launch on its own.
+  Status launch(const Launch &launch) {
+    Step step;
+    step.end = 1;
+    step.launches = {&launch, 1};
+    return this->launch({{&step, 1}, {&launch, 1}, {launch.slices, launch.sliceCount}, {}},
+                        nullptr);
+  }
+  /// Releases everything kept for this schedule, which is about to be destroyed.
+  virtual void forget(const Schedule &schedule) {}
   /// Unexpected facts about the launches so far, for the user, or empty.
   virtual std::string note() const { return ""; }
   /// Returns when all launches and copies have ended.
@@ -139,9 +147,9 @@ private:
   uint64_t bytes = 0;
 };
 
-/// Runs launches of a program on the host, in sequence on the calling thread; any number of threads
-/// may do so at once, each with a program of its own.
-void launchHere(std::span<const Launch> launches);
+/// Runs a schedule on the host, on the calling thread alone; any number of threads may do so at
+/// once, each with a schedule of its own.
+Status launchHere(const Schedule &schedule);
 
 /// This machine's CPUs as a team of `threads`; 0: one thread per CPU that this process may
 /// use.

@@ -53,12 +53,28 @@ private:
   unsigned saved;
 };
 
-void call(const Launch &launch, int64_t begin, int64_t end) {
-  reinterpret_cast<Kernel>(launch.kernel)(launch.slices, begin, end);
+/// Runs units [begin, end) of a launch on `slices`.
+void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end) {
+  if (launch.kind == Launch::Kind::copy)
+    std::memcpy(static_cast<std::byte *>(slices[1]) + begin,
+                static_cast<const std::byte *>(slices[0]) + begin, size_t(end - begin));
+  else
+    reinterpret_cast<Kernel>(launch.kernel)(slices, begin, end);
 }
 
 int64_t now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Runs a whole schedule on the calling thread. `note(walk, launch)`: called before each launch.
+template <typename Note> Status runHere(ScheduleWalk &walk, Note &&note) {
+  DefaultFloatingPoint guard;
+  while (const Step *piece = walk.next(numberIn, [](const Step &) {}))
+    for (const Launch &launch : piece->launches) {
+      note(launch);
+      call(launch, walk.slices(launch), 0, launch.units);
+    }
+  return walk.status();
 }
 
 class HostDevice final : public Device {
@@ -85,7 +101,8 @@ public:
   Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) override {
     return openElfImage(code);
   }
-  Status launch(std::span<const Launch> launches, int64_t *times) override;
+  using Device::launch;
+  Status launch(const Schedule &schedule, Profile *profile) override;
   Status synchronize() override { return {}; }
 
 private:
@@ -93,12 +110,14 @@ private:
   int64_t sharesOf(const Launch &launch) const {
     return launch.units <= UINT32_MAX ? std::min<int64_t>(launch.shares, team->size()) : 1;
   }
-  void share(std::span<const Launch> launches);
-  void walk(std::span<const Launch> launches, unsigned thread, int64_t *times);
-  void runShare(const Launch &launch, std::span<WorkShare> row, unsigned thread);
+  void share(const Launch &launch, size_t index, unsigned thread);
+  Status runTogether(const Schedule &schedule, unsigned thread, Profile *profile);
+  void runShare(const Launch &launch, void *const *slices, std::span<WorkShare> row,
+                unsigned thread);
 
   std::unique_ptr<ThreadTeam> team;
-  std::vector<WorkShare> shares; ///< [launch][thread]
+  std::vector<WorkShare> shares;           ///< [launch][thread]
+  std::vector<std::vector<void *>> copies; ///< [thread]: of slices, in schedules where some move
 };
 
 bool HostDevice::executes(std::string_view level) const {
@@ -130,71 +149,104 @@ void *HostDevice::allocate(uint64_t bytes) {
   return memory;
 }
 
-Status HostDevice::launch(std::span<const Launch> launches, int64_t *times) {
-  if (times)
-    times[0] = now(); // the first launch's time includes the wait for the team
-  bool splits = team->size() > 1 && std::any_of(launches.begin(), launches.end(),
-                                                [](const Launch &l) { return l.shares > 1; });
+Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
+  const int64_t begin = profile ? now() : 0; // the first launch's time includes the wait
+  bool splits =
+      team->size() > 1 && std::any_of(schedule.launches.begin(), schedule.launches.end(),
+                                      [](const Launch &launch) { return launch.shares > 1; });
+  copies.resize(team->size());
+  Status status;
   if (splits) {
-    share(launches);
-    team->run([&](unsigned thread) { walk(launches, thread, thread ? nullptr : times); });
+    if (shares.size() < schedule.launches.size() * team->size())
+      shares = std::vector<WorkShare>(schedule.launches.size() * team->size());
+    for (size_t i = 0; i < schedule.launches.size(); ++i)
+      for (unsigned thread = 0; thread < sharesOf(schedule.launches[i]); ++thread)
+        share(schedule.launches[i], i, thread);
+    team->run([&](unsigned thread) {
+      Status walked = runTogether(schedule, thread, thread ? nullptr : profile);
+      if (thread == 0)
+        status = std::move(walked);
+    });
   } else {
-    DefaultFloatingPoint guard;
-    for (size_t i = 0; i < launches.size(); ++i) {
-      if (times && i)
-        times[i] = now();
-      call(launches[i], 0, launches[i].units);
-    }
+    ScheduleWalk walk(schedule, copies[0]);
+    status = runHere(walk, [&](const Launch &launch) {
+      if (profile) {
+        profile->paths.push_back(walk.path(launch));
+        profile->times.push_back(now());
+      }
+    });
   }
-  if (times)
-    times[launches.size()] = now();
-  return {};
+  if (profile) {
+    profile->times.push_back(now());
+    profile->times.front() = begin;
+  }
+  return status;
 }
 
-void HostDevice::share(std::span<const Launch> launches) {
-  if (shares.size() < launches.size() * team->size())
-    shares = std::vector<WorkShare>(launches.size() * team->size());
-  for (size_t i = 0; i < launches.size(); ++i)
-    for (int64_t count = sharesOf(launches[i]), thread = 0; count > 1 && thread < count; ++thread)
-      shares[i * team->size() + size_t(thread)].set(
-          {uint32_t(launches[i].units * thread / count),
-           uint32_t(launches[i].units * (thread + 1) / count)});
+/// The part of a launch's units that a thread begins with.
+void HostDevice::share(const Launch &launch, size_t index, unsigned thread) {
+  int64_t count = sharesOf(launch);
+  if (count > 1 && thread < count)
+    shares[index * team->size() + thread].set(
+        {uint32_t(launch.units * thread / count), uint32_t(launch.units * (thread + 1) / count)});
 }
 
-/// Every thread walks all launches, runs its share of each, then the rest of other shares. A unit's
-/// result does not depend on the thread that computes it.
-void HostDevice::walk(std::span<const Launch> launches, unsigned thread, int64_t *times) {
+/// Every thread walks the whole schedule, runs its share of each launch, then the rest of other
+/// shares. A unit's result does not depend on the thread that computes it. All threads read a
+/// condition or a count between two barriers, so they agree on it. Between two barriers, too, each
+/// deals its shares of an iteration: no thread still takes units of the previous one, and none
+/// takes from a share before it is dealt.
+Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profile *profile) {
   DefaultFloatingPoint guard;
-  for (size_t i = 0; i < launches.size(); ++i) {
-    const Launch &launch = launches[i];
-    if (launch.waits)
-      team->barrier(thread);
-    if (times && i)
-      times[i] = now();
-    int64_t count = sharesOf(launch);
-    if (count > 1 && thread < count)
-      runShare(launch, {&shares[i * team->size()], size_t(count)}, thread);
-    else if (thread == 0)
-      call(launch, 0, launch.units);
-  }
+  ScheduleWalk walk(schedule, copies[thread]);
+  auto indexOf = [&](const Launch &launch) { return size_t(&launch - schedule.launches.data()); };
+  auto read = [&](const void *bytes, uint32_t size) {
+    team->barrier(thread);
+    int64_t number = numberIn(bytes, size);
+    team->barrier(thread);
+    return number;
+  };
+  auto iterate = [&](const Step &loop) {
+    team->barrier(thread);
+    for (const Launch &launch : loop.launches)
+      share(launch, indexOf(launch), thread);
+    team->barrier(thread);
+  };
+  while (const Step *piece = walk.next(read, iterate))
+    for (const Launch &launch : piece->launches) {
+      if (launch.waits)
+        team->barrier(thread);
+      if (profile) {
+        profile->paths.push_back(walk.path(launch));
+        profile->times.push_back(now());
+      }
+      void *const *slices = walk.slices(launch);
+      int64_t count = sharesOf(launch);
+      if (count > 1 && thread < count)
+        runShare(launch, slices, {&shares[indexOf(launch) * team->size()], size_t(count)}, thread);
+      else if (thread == 0)
+        call(launch, slices, 0, launch.units);
+    }
+  return walk.status();
 }
 
 /// A thread whose CPU is slower, or is taken away for a while, does not keep the others waiting.
-void HostDevice::runShare(const Launch &launch, std::span<WorkShare> row, unsigned thread) {
+void HostDevice::runShare(const Launch &launch, void *const *slices, std::span<WorkShare> row,
+                          unsigned thread) {
   auto least = uint32_t(launch.units / launch.shares);
   while (auto own = row[thread].takeFront(least))
-    call(launch, own->begin, own->end);
+    call(launch, slices, own->begin, own->end);
   for (size_t i = 1; i < row.size(); ++i)
     while (auto left = row[(thread + i) % row.size()].takeBack(least))
-      call(launch, left->begin, left->end);
+      call(launch, slices, left->begin, left->end);
 }
 
 } // namespace
 
-void gradc::runtime::launchHere(std::span<const Launch> launches) {
-  DefaultFloatingPoint guard;
-  for (const Launch &launch : launches)
-    call(launch, 0, launch.units);
+Status gradc::runtime::launchHere(const Schedule &schedule) {
+  std::vector<void *> copy;
+  ScheduleWalk walk(schedule, copy);
+  return runHere(walk, [](const Launch &) {});
 }
 
 Result<std::unique_ptr<Device>> gradc::runtime::createHostDevice(int threads) {

@@ -2,6 +2,7 @@
 #include "runtime/train/Trace.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/device/Device.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -86,13 +87,20 @@ const std::vector<std::string> &Trace::describe(const Session &session,
     return known;
   const Artifact &artifact = session.artifact();
   auto kernels = artifact.elements<gradc_artifact_kernel>(session.level().kernels);
-  for (const auto &launch : artifact.elements<gradc_artifact_launch>(entry.launches)) {
-    const gradc_artifact_kernel &kernel = kernels[launch.kernel];
-    std::string_view title = artifact.string(kernel.title), node = artifact.string(launch.node);
-    known.push_back(
-        text(beginning(node.empty() ? std::string(title) : text(title, ": ", node), "kernel"),
-             ",\"args\":{\"flops\":", kernel.flops, ",\"bytes\":", kernel.bytes,
-             ",\"units\":", kernel.units, '}'));
+  for (const auto &node : artifact.elements<gradc_artifact_node>(entry.nodes)) {
+    std::string_view title = nodeTitle(artifact, node, kernels);
+    std::string_view source = artifact.string(node.node);
+    std::string name = source.empty() ? std::string(title) : text(title, ": ", source);
+    std::string args;
+    if (node.kind == GRADC_NODE_LAUNCH) {
+      const gradc_artifact_kernel &kernel = kernels[node.as.launch.kernel];
+      args = text("\"flops\":", kernel.flops, ",\"bytes\":", kernel.bytes,
+                  ",\"units\":", kernel.units);
+    } else if (node.kind == GRADC_NODE_COPY) {
+      uint64_t bytes = artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes;
+      args = text("\"bytes\":", 2 * bytes);
+    }
+    known.push_back(text(beginning(name, "kernel"), ",\"args\":{", args));
   }
   return known;
 }
@@ -100,11 +108,15 @@ const std::vector<std::string> &Trace::describe(const Session &session,
 void Trace::launches(const Session &session, const gradc_artifact_entry &entry) {
   if (!isOpen())
     return;
-  std::span<const int64_t> times = session.launchTimes();
+  const Profile &profile = session.lastProfile();
   const std::vector<std::string> &known = describe(session, entry);
-  for (size_t i = 0; i < known.size() && i + 1 < times.size(); ++i) {
-    buffer += known[i];
-    end(times[i], times[i + 1]);
+  for (size_t i = 0; i < profile.paths.size(); ++i) {
+    const LaunchPath &path = profile.paths[i];
+    buffer += known[path.node];
+    for (uint32_t loop = 0; loop < path.loops; ++loop)
+      buffer += text(loop ? "," : ",\"iteration\":[", path.iterations[loop]);
+    buffer += path.loops ? "]}" : "}";
+    end(profile.times[i], profile.times[i + 1]);
   }
 }
 

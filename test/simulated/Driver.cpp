@@ -308,6 +308,14 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
     return ok;
   });
 }
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+  if (contexts.empty())
+    return noContext;
+  return streamOf(stream)->add([=] {
+    std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
+    return ok;
+  });
+}
 
 int cuStreamCreate(void **stream, unsigned) {
   if (contexts.empty())

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/device/Device.h"
 #include "runtime/train/Phase.h"
 #include "runtime/train/Trace.h"
 
@@ -190,7 +191,9 @@ private:
   Session &session;
   Workload &workload;
   const BenchOptions &options;
-  std::vector<std::vector<double>> launchSeconds; ///< by launch, one value per step
+  std::vector<std::vector<double>>
+      launchSeconds;                ///< by node: one value per step, of all iterations
+  std::vector<int64_t> launchesRun; ///< by node, in the last step
   int64_t runs = 0;
 };
 
@@ -235,12 +238,18 @@ Status Bench::run(BenchResult &result) {
     if (Status opened = trace.open(options.trace); !opened.ok())
       return opened;
   session.profile(true);
-  launchSeconds.resize(workload.entry().launches.count);
+  launchSeconds.resize(workload.entry().nodes.count);
   size_t profiled = 0;
   auto note = [&](int64_t begin, int64_t end) {
-    std::span<const int64_t> times = session.launchTimes();
-    for (size_t i = 0; i < launchSeconds.size(); ++i)
-      launchSeconds[i].push_back(seconds(times[i + 1] - times[i]));
+    const Profile &profile = session.lastProfile();
+    for (std::vector<double> &ofNode : launchSeconds)
+      ofNode.push_back(0);
+    for (size_t i = 0; i < profile.paths.size(); ++i)
+      launchSeconds[profile.paths[i].node].back() +=
+          seconds(profile.times[i + 1] - profile.times[i]);
+    launchesRun.assign(launchSeconds.size(), 0);
+    for (const LaunchPath &path : profile.paths)
+      ++launchesRun[path.node];
     if (profiled++ < tracedSteps) {
       trace.span("step", "step", begin, end, int64_t(profiled));
       trace.launches(session, workload.entry());
@@ -258,15 +267,17 @@ Status Bench::run(BenchResult &result) {
 void Bench::describeKernels(BenchResult &result) {
   const Artifact &artifact = session.artifact();
   auto kernels = artifact.elements<gradc_artifact_kernel>(session.level().kernels);
-  auto launches = artifact.elements<gradc_artifact_launch>(workload.entry().launches);
-  for (size_t i = 0; i < launches.size(); ++i) {
-    const gradc_artifact_kernel &kernel = kernels[launches[i].kernel];
+  auto nodes = artifact.elements<gradc_artifact_node>(workload.entry().nodes);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind != GRADC_NODE_LAUNCH)
+      continue;
+    const gradc_artifact_kernel &kernel = kernels[nodes[i].as.launch.kernel];
     KernelTime time;
     time.kernel = artifact.string(kernel.title);
-    time.nodes = artifact.string(launches[i].node);
+    time.nodes = artifact.string(nodes[i].node);
     time.seconds = quantile(launchSeconds[i], 0.5);
-    time.flops = kernel.flops;
-    time.bytes = kernel.bytes;
+    time.flops = int64_t(kernel.flops) * launchesRun[i];
+    time.bytes = int64_t(kernel.bytes) * launchesRun[i];
     int64_t shares = kernel.grain > 0 ? kernel.units / kernel.grain : kernel.units;
     time.threads = int(std::clamp<int64_t>(shares, 1, result.threads));
     result.kernels.push_back(std::move(time));

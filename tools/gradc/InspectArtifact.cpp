@@ -45,7 +45,7 @@ void printLevel(const Artifact &artifact, const gradc_artifact_level &level) {
     if (name.find(':') != name.npos) // pack and unpack are internal to the runtime
       continue;
     fmt::print("  entry {}: {}{} launches, arena {}\n", name,
-               entry.batch ? fmt::format("batch {}, ", entry.batch) : "", entry.launches.count,
+               entry.batch ? fmt::format("batch {}, ", entry.batch) : "", entry.nodes.count,
                bytesText(int64_t(entry.arena)));
     printPorts(artifact, "input", entry.inputs);
     printPorts(artifact, "output", entry.outputs);

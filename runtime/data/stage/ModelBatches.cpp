@@ -18,7 +18,9 @@ Status ModelBatches::apply(Batch &batch, RowList rows, Scratch &scratch) const {
       return run.status();
     for (size_t i = 0; i < step.inputs.size(); ++i)
       (*run)->bind(i, batch.field(step.inputs[i]));
-    (*run)->run(Random(seed, uint32_t(step.slots + 1), rows.epoch, rows.rows.front()));
+    Random random(seed, uint32_t(step.slots + 1), rows.epoch, rows.rows.front());
+    if (Status ran = (*run)->run(random); !ran.ok())
+      return ran;
     for (size_t i = 0; i < step.outputs.size(); ++i)
       std::memcpy(batch.field(step.outputs[i]), (*run)->output(i),
                   model.outputs[i].bytes() * rows.rows.size());

@@ -49,7 +49,8 @@ public:
           return value.status();
         here.bind(i, value->data);
       }
-      here.run(Random(seed, uint32_t(slot + 1), row.epoch, row.row));
+      if (Status ran = here.run(Random(seed, uint32_t(slot + 1), row.epoch, row.row)); !ran.ok())
+        return ran;
       here.made = row;
     }
     const Field &made = fieldList[field];

@@ -90,12 +90,12 @@ void ModelRun::bind(size_t input, const std::byte *rows) {
   program->bindInput(model.ports[input], rows);
 }
 
-void ModelRun::run(Random random) {
+Status ModelRun::run(Random random) {
   for (size_t at : {size_t(0), line}) {
     uint32_t number = random.next();
     std::memcpy(scalars + at, &number, sizeof number);
   }
-  launchHere(program->launches());
+  return launchHere(program->schedule());
 }
 
 const std::byte *ModelRun::output(size_t output) const {

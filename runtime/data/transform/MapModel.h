@@ -40,7 +40,7 @@ public:
 
   /// Points an input to its rows, which stay in place until `run`.
   void bind(size_t input, const std::byte *rows);
-  void run(Random random);
+  Status run(Random random);
   /// Of the last run.
   const std::byte *output(size_t output) const;
 

@@ -2,13 +2,13 @@
 #include "runtime/base/Text.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Context.h"
+#include "runtime/device/cuda/Events.h"
 #include "runtime/device/cuda/Graphs.h"
 #include "runtime/device/cuda/Libraries.h"
 #include "runtime/device/cuda/PinnedMemory.h"
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -49,7 +49,9 @@ class CudaDevice final : public Device {
 public:
   explicit CudaDevice(std::shared_ptr<const Driver> driver)
       : driver(std::move(driver)),
-        graphs(*this->driver, [this](const Launch &launch) { return enqueue(launch); }) {}
+        graphs(*this->driver, [this](const Launch &launch,
+                                     void *const *slices) { return enqueue(launch, slices); }),
+        events(*this->driver) {}
   ~CudaDevice() override;
   Status start();
 
@@ -73,8 +75,9 @@ public:
     return libraries.prepare(wanted, maxWorkspace);
   }
   void setWorkspace(void *memory) override { workspace = memory; }
-  Status launch(std::span<const Launch> launches, int64_t *times) override;
-  void forget(std::span<const Launch> launches) override;
+  using Device::launch;
+  Status launch(const Schedule &schedule, Profile *profile) override;
+  void forget(const Schedule &schedule) override;
   std::string note() const override;
   Status synchronize() override;
 
@@ -88,8 +91,10 @@ private:
   Status reserve(Pinned &buffer, size_t bytes);
   Status land(std::span<const Piece> pieces, const void *from, uint64_t bytes);
   Status copyBuffered(void *device, const void *host, uint64_t bytes, Handle along);
-  Status enqueue(const Launch &launch);
-  Status runTimed(std::span<const Launch> launches, int64_t *times);
+  Status enqueue(const Launch &launch, void *const *slices);
+  int64_t readNumber(const void *from, uint32_t bytes, ScheduleWalk &walk);
+  Status startPiece(const Step &piece, const ScheduleWalk &walk);
+  Status startTimed(const Step &piece, const ScheduleWalk &walk, Profile &profile);
 
   std::shared_ptr<const Driver> driver;
   std::shared_ptr<const Context> context; ///< entered by every call from outside
@@ -103,7 +108,8 @@ private:
   size_t landedBytes = 0;
   std::vector<Piece> pending; ///< of what has landed
   cuda::Graphs graphs;
-  std::vector<Handle> events;
+  std::vector<void *> sliceCopy; ///< of a schedule in which some move
+  cuda::Events events;
   cuda::Libraries libraries;
   void *workspace = nullptr; ///< of library calls
 };
@@ -117,8 +123,7 @@ CudaDevice::~CudaDevice() {
       driver->streamSynchronize(one);
   graphs.clear();
   libraries.close();
-  for (Handle event : events)
-    driver->eventDestroy(event);
+  events.clear();
   for (Pinned &buffer : in) {
     if (buffer.memory)
       driver->memFreeHost(buffer.memory);
@@ -321,27 +326,67 @@ Result<std::unique_ptr<Image>> CudaDevice::load(std::span<const std::byte> code)
   return std::unique_ptr<Image>(new CudaImage(context, module));
 }
 
-Status CudaDevice::enqueue(const Launch &launch) {
-  if (launch.call)
-    return static_cast<const cuda::LibraryCall *>(launch.call)
-        ->enqueue(launch.slices, workspace, stream);
+Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
+  switch (launch.kind) {
+  case Launch::Kind::call:
+    return static_cast<const cuda::LibraryCall *>(launch.call)->enqueue(slices, workspace, stream);
+  case Launch::Kind::copy:
+    return driver->check(
+        driver->copyAlong(addressOf(slices[1]), addressOf(slices[0]), size_t(launch.units), stream),
+        "cannot copy on the GPU");
+  case Launch::Kind::kernel:
+    break;
+  }
   // The bytes of all parameters, which may be pointers or one table of pointers.
   size_t bytes = launch.sliceCount * sizeof(void *);
-  void *extra[] = {cuda::parameterBuffer, const_cast<void **>(launch.slices), cuda::parameterBytes,
-                   &bytes, cuda::parametersEnd};
+  void *extra[] = {cuda::parameterBuffer, const_cast<void **>(slices), cuda::parameterBytes, &bytes,
+                   cuda::parametersEnd};
   return driver->check(driver->launchKernel(launch.kernel, unsigned(launch.units), 1, 1,
                                             launch.threads, 1, 1, 0, stream, nullptr, extra),
                        "cannot launch a kernel");
 }
 
-Status CudaDevice::launch(std::span<const Launch> launches, int64_t *times) {
+/// One graph per piece; the host reads conditions and counts back between pieces. (Conditional
+/// graph nodes would save that wait where driver and libcudadevrt have them.)
+Status CudaDevice::launch(const Schedule &schedule, Profile *profile) {
   auto scope = context->enter();
-  return times ? runTimed(launches, times) : graphs.start(launches, stream);
+  ScheduleWalk walk(schedule, sliceCopy);
+  auto read = [&](const void *from, uint32_t bytes) { return readNumber(from, bytes, walk); };
+  if (profile)
+    if (Status s = events.record(0, stream); !s.ok())
+      return s;
+  while (const Step *piece = walk.next(read, [](const Step &) {}))
+    if (Status s = profile ? startTimed(*piece, walk, *profile) : startPiece(*piece, walk); !s.ok())
+      return s;
+  if (!walk.status().ok())
+    return walk.status();
+  return profile ? events.read(profile->paths.size(), stream, profile->times) : Status();
 }
 
-void CudaDevice::forget(std::span<const Launch> launches) {
+int64_t CudaDevice::readNumber(const void *from, uint32_t bytes, ScheduleWalk &walk) {
+  int64_t number = 0;
+  Status s = driver->check(driver->copyOut(&number, addressOf(from), bytes, stream),
+                           "cannot copy from the GPU");
+  if (s.ok())
+    s = driver->check(driver->streamSynchronize(stream), "a step failed on the GPU");
+  if (!s.ok())
+    walk.fail(s);
+  return numberIn(&number, bytes);
+}
+
+/// Launches whose slices move differ in every iteration, so a graph of them would never be reused.
+Status CudaDevice::startPiece(const Step &piece, const ScheduleWalk &walk) {
+  if (!piece.moves)
+    return graphs.start(piece.launches, stream);
+  for (const Launch &launch : piece.launches)
+    if (Status s = enqueue(launch, walk.slices(launch)); !s.ok())
+      return s;
+  return {};
+}
+
+void CudaDevice::forget(const Schedule &schedule) {
   auto scope = context->enter();
-  graphs.forget(launches);
+  graphs.forget(schedule.launches);
 }
 
 std::string CudaDevice::note() const {
@@ -350,32 +395,15 @@ std::string CudaDevice::note() const {
              : text("launches go one by one, not as a graph: ", graphs.problem());
 }
 
-/// An event before each launch and one after the last.
-Status CudaDevice::runTimed(std::span<const Launch> launches, int64_t *times) {
-  while (events.size() < launches.size() + 1) {
-    events.push_back(nullptr);
-    if (Status s = driver->check(driver->eventCreate(&events.back(), 0), "no CUDA event"); !s.ok())
-      return s;
-  }
-  using std::chrono::steady_clock;
-  times[0] = std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count();
-  for (size_t i = 0; i <= launches.size(); ++i) {
-    Status s = driver->check(driver->eventRecord(events[i], stream), "cannot record a time");
-    if (s.ok() && i < launches.size())
-      s = enqueue(launches[i]);
+/// An event after each launch; `launch` has recorded the one before the first.
+Status CudaDevice::startTimed(const Step &piece, const ScheduleWalk &walk, Profile &profile) {
+  for (const Launch &launch : piece.launches) {
+    profile.paths.push_back(walk.path(launch));
+    Status s = enqueue(launch, walk.slices(launch));
+    if (s.ok())
+      s = events.record(profile.paths.size(), stream);
     if (!s.ok())
       return s;
-  }
-  if (Status s = driver->check(driver->streamSynchronize(stream), "a step failed on the GPU");
-      !s.ok())
-    return s;
-  for (size_t i = 1; i <= launches.size(); ++i) {
-    float milliseconds = 0;
-    if (Status s = driver->check(driver->eventElapsedTime(&milliseconds, events[0], events[i]),
-                                 "cannot read a time");
-        !s.ok())
-      return s;
-    times[i] = times[0] + int64_t(double(milliseconds) * 1e6);
   }
   return {};
 }

@@ -56,6 +56,7 @@ constexpr int oldestDriver = 12000;
   CALL(copyIn, "cuMemcpyHtoDAsync_v2",                                                             \
        (Address to, const void *from, size_t bytes, Handle stream))                                \
   CALL(copyOut, "cuMemcpyDtoHAsync_v2", (void *to, Address from, size_t bytes, Handle stream))     \
+  CALL(copyAlong, "cuMemcpyDtoDAsync_v2", (Address to, Address from, size_t bytes, Handle stream)) \
   CALL(streamCreate, "cuStreamCreate", (Handle * stream, unsigned flags))                          \
   CALL(streamDestroy, "cuStreamDestroy_v2", (Handle stream))                                       \
   CALL(streamSynchronize, "cuStreamSynchronize", (Handle stream))                                  \

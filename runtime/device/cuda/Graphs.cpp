@@ -8,17 +8,17 @@ namespace gradc::runtime::cuda {
 Status Graphs::start(std::span<const Launch> launches, Handle stream) {
   if (launches.size() < 2)
     return startOneByOne(launches);
-  auto entry = std::find_if(entries.begin(), entries.end(),
-                            [&](const Entry &e) { return e.launches == launches.data(); });
-  if (entry == entries.end()) {
-    entries.push_back({launches.data()});
+  auto piece = std::find_if(pieces.begin(), pieces.end(),
+                            [&](const Piece &p) { return p.launches == launches.data(); });
+  if (piece == pieces.end()) {
+    pieces.push_back({launches.data()});
     return startOneByOne(launches);
   }
-  if (entry->captures) {
-    auto graph = graphOf(*entry, launches, stream);
+  if (piece->captures) {
+    auto graph = graphOf(*piece, launches, stream);
     if (graph)
       return driver.check(driver.graphLaunch(*graph, stream), "cannot launch a step");
-    entry->captures = false;
+    piece->captures = false;
     whyNot = graph.status().message();
   }
   return startOneByOne(launches);
@@ -26,27 +26,27 @@ Status Graphs::start(std::span<const Launch> launches, Handle stream) {
 
 Status Graphs::startOneByOne(std::span<const Launch> launches) {
   for (const Launch &launch : launches)
-    if (Status s = enqueue(launch); !s.ok())
+    if (Status s = enqueue(launch, launch.slices); !s.ok())
       return s;
   return {};
 }
 
-Result<Handle> Graphs::graphOf(Entry &entry, std::span<const Launch> launches, Handle stream) {
+Result<Handle> Graphs::graphOf(Piece &piece, std::span<const Launch> launches, Handle stream) {
   size_t count = 0;
   for (const Launch &launch : launches)
     count += launch.sliceCount;
   std::span<void *const> slices(launches.front().slices, count); // of all launches, concatenated
-  for (const Captured &graph : entry.graphs)
+  for (const Captured &graph : piece.graphs)
     if (std::equal(slices.begin(), slices.end(), graph.slices.begin()))
       return graph.executable;
   auto executable = capture(launches, stream);
   if (!executable)
     return executable;
-  if (entry.graphs.size() == 2) {
-    driver.graphExecDestroy(entry.graphs.front().executable);
-    entry.graphs.pop_front();
+  if (piece.graphs.size() == 2) {
+    driver.graphExecDestroy(piece.graphs.front().executable);
+    piece.graphs.pop_front();
   }
-  entry.graphs.push_back({{slices.begin(), slices.end()}, *executable});
+  piece.graphs.push_back({{slices.begin(), slices.end()}, *executable});
   return executable;
 }
 
@@ -71,18 +71,23 @@ Result<Handle> Graphs::capture(std::span<const Launch> launches, Handle stream) 
 }
 
 void Graphs::forget(std::span<const Launch> launches) {
-  entries.remove_if([&](const Entry &entry) {
-    if (entry.launches != launches.data())
+  pieces.remove_if([&](const Piece &piece) {
+    if (piece.launches < launches.data() || piece.launches >= launches.data() + launches.size())
       return false;
-    for (const Captured &graph : entry.graphs)
-      driver.graphExecDestroy(graph.executable);
+    release(piece);
     return true;
   });
 }
 
 void Graphs::clear() {
-  while (!entries.empty())
-    forget({entries.front().launches, 0});
+  for (const Piece &piece : pieces)
+    release(piece);
+  pieces.clear();
+}
+
+void Graphs::release(const Piece &piece) {
+  for (const Captured &graph : piece.graphs)
+    driver.graphExecDestroy(graph.executable);
 }
 
 } // namespace gradc::runtime::cuda

@@ -1,4 +1,4 @@
-// Entries as CUDA graphs: a step is one call of the driver's.
+// Straight pieces of schedules as CUDA graphs: a piece is one call of the driver's.
 #ifndef RUNTIME_DEVICE_CUDA_GRAPHS_H
 #define RUNTIME_DEVICE_CUDA_GRAPHS_H
 
@@ -10,21 +10,21 @@
 
 namespace gradc::runtime::cuda {
 
-/// The launches of entries, captured with their slices. To be called in the current context.
+/// The launches of pieces, captured with their slices. To be called in the current context.
 class Graphs {
 public:
-  /// `enqueue` puts one launch into a stream.
-  Graphs(const Driver &driver, std::function<Status(const Launch &)> enqueue)
+  /// `enqueue` puts one launch on its slices into a stream.
+  Graphs(const Driver &driver, std::function<Status(const Launch &, void *const *)> enqueue)
       : driver(driver), enqueue(std::move(enqueue)) {}
   Graphs(const Graphs &) = delete;
 
-  /// Starts an entry's launches in order: one by one the first time, when libraries initialize
+  /// Starts a piece's launches in order: one by one the first time, when libraries initialize
   /// themselves, captured from then on. Launches that cannot be captured continue one by one.
   Status start(std::span<const Launch> launches, Handle stream);
   /// Releases the graphs of these launches, which are about to be destroyed.
   void forget(std::span<const Launch> launches);
   void clear();
-  /// Why an entry is not captured, or empty.
+  /// Why a piece is not captured, or empty.
   const std::string &problem() const { return whyNot; }
 
 private:
@@ -32,20 +32,21 @@ private:
     std::vector<const void *> slices;
     Handle executable;
   };
-  struct Entry {
+  struct Piece {
     const Launch *launches;
     bool captures = true;
     /// Oldest first. Inputs have two copies, for the current step and for the next.
     std::list<Captured> graphs = {};
   };
 
+  void release(const Piece &piece);
   Status startOneByOne(std::span<const Launch> launches);
-  Result<Handle> graphOf(Entry &entry, std::span<const Launch> launches, Handle stream);
+  Result<Handle> graphOf(Piece &piece, std::span<const Launch> launches, Handle stream);
   Result<Handle> capture(std::span<const Launch> launches, Handle stream);
 
   const Driver &driver;
-  const std::function<Status(const Launch &)> enqueue;
-  std::list<Entry> entries; ///< those that have run
+  const std::function<Status(const Launch &, void *const *)> enqueue;
+  std::list<Piece> pieces; ///< those that have run
   std::string whyNot;
 };
 

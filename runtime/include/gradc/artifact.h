@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 5u
+#define GRADC_ARTIFACT_VERSION 6u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -73,12 +73,15 @@ typedef enum gradc_space {
   GRADC_SPACE_OUTPUT  /* entry.outputs[index] */
 } gradc_space;
 
+/* In iteration i_k of the loops around it a slice begins at offset + sum(i_k * strides[k]). */
 typedef struct gradc_artifact_slice {
   uint32_t space; /* gradc_space */
   uint32_t index;
-  uint64_t offset, bytes; /* a launch's slice has an offset that is a multiple of 64 */
+  uint64_t offset, bytes; /* a node's slice has an offset that is a multiple of 64 */
   uint32_t dtype;    /* gradc_dtype */
   uint32_t packed;   /* 1: the bytes are in a panel layout (padding included) */
+  gradc_range strides; /* int64_t: bytes per iteration, a multiple of 64, of the loops around the node, outermost first;
+                        * 0 for loops that it does not reach */
 } gradc_artifact_slice;
 
 typedef enum gradc_library_role {
@@ -127,20 +130,39 @@ typedef struct gradc_artifact_kernel {
   gradc_range call;    /* gradc_artifact_call: none or one */
 } gradc_artifact_kernel;
 
-typedef struct gradc_artifact_launch {
-  uint32_t kernel;
+typedef enum gradc_node_kind {
+  GRADC_NODE_LAUNCH,    /* runs a kernel, or the library call in its place */
+  GRADC_NODE_COPY,      /* copies its one operand to its one result, of the same bytes */
+  GRADC_NODE_IF,        /* runs one of two bodies */
+  GRADC_NODE_LOOP,      /* runs a body again and again */
+  GRADC_NODE_COLLECTIVE /* reserved: several ranks compute it together; refused by this version */
+} gradc_node_kind;
+
+#define GRADC_MAX_DEPTH 16       /* bodies around a node */
+#define GRADC_MAX_LOOPS 8        /* loops around a node */
+#define GRADC_MAX_ITERATIONS 0x7fffffff /* of a loop, times those of the loops around it */
+
+/* A node of a schedule. A schedule is a tree in preorder: the nodes of its bodies follow a node. */
+typedef struct gradc_artifact_node {
+  uint32_t kind;      /* gradc_node_kind */
+  uint32_t end;       /* the first node behind this one and its bodies */
+  gradc_string node;  /* source node */
   uint32_t operands;  /* the first this many slices are read, the rest written */
-  gradc_range slices; /* gradc_artifact_slice */
-  gradc_string node;  /* source node of this launch */
-  uint32_t reserved;
-} gradc_artifact_launch;
+  gradc_range slices; /* gradc_artifact_slice. An if reads its condition, a bool; a loop may read its count, an i32 or
+                       * i64: below 0 it counts as 0, above `trips` it is an error of the run */
+  union {
+    struct { uint32_t kernel; } launch;    /* index into level.kernels */
+    struct { uint32_t otherwise; } branch; /* the first node of the else body, which ends at `end` */
+    struct { int64_t trips; } loop;        /* iterations; the most there can be where the loop reads its count */
+  } as;
+} gradc_artifact_node;
 
 typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;
   uint32_t role;            /* gradc_role */
   gradc_string field;       /* data inputs: the data set's field */
   int64_t classes;          /* label inputs: valid values are [0, classes); 0: not labels */
-  gradc_artifact_slice slice; /* outputs: where the value lies after the last launch */
+  gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
 
 /* What one call does. Names: "train", "train.tail" (the last, smaller batch), "evaluate",
@@ -152,7 +174,7 @@ typedef struct gradc_artifact_entry {
   uint32_t reserved;
   int64_t batch; /* samples a call; 0: not batched */
   gradc_range inputs, outputs; /* gradc_artifact_port */
-  gradc_range launches;        /* gradc_artifact_launch */
+  gradc_range nodes;           /* gradc_artifact_node: its schedule */
   uint64_t arena;              /* bytes */
 } gradc_artifact_entry;
 

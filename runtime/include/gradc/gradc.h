@@ -29,7 +29,7 @@ extern "C" {
 #define GRADC_API __attribute__((visibility("default")))
 
 /* Grows by one with every release that adds something. */
-#define GRADC_ABI_VERSION 1
+#define GRADC_ABI_VERSION 2
 
 /* The exit codes of every gradc program. */
 typedef enum gradc_status {
@@ -117,7 +117,7 @@ typedef struct gradc_entry_info {
   const char *name;
   int64_t batch;        /* samples a call; 0: not batched */
   uint32_t inputs, outputs;
-  uint32_t launches;    /* kernels that a call runs */
+  uint32_t launches;    /* nodes of its schedule: kernels that a call runs; with control flow, ifs and loops, too */
   uint64_t arena_bytes; /* planned memory for intermediate tensors */
 } gradc_entry_info;
 
@@ -278,16 +278,32 @@ GRADC_API gradc_status gradc_session_profile(gradc_session *session, uint32_t on
 
 /* When each launch of the last such call began and, as the last element, when its last one had ended:
  * nanoseconds of the system's monotonic clock. A launch ends when the next begins, so that its time
- * has the wait for the slowest thread. `count` must be the entry's launches + 1; any other call on
- * the session may end this. */
+ * has the wait for the slowest thread. `count` must be the launches that ran + 1: without control
+ * flow the entry's launches + 1, else gradc_launches_run + 1. Any other call on the session may end
+ * this. */
 GRADC_API gradc_status gradc_launch_times(const gradc_session *session, int64_t *times,
                                           uint32_t count);
+
+/* A launch of a run: its number in the entry, and the iteration of each loop around it. */
+typedef struct gradc_launch_path {
+  size_t size;
+  uint32_t launch; /* GRADC_NONE: none */
+  uint32_t loops;  /* around it */
+  uint32_t iterations[GRADC_MAX_LOOPS]; /* of those loops, from 0, outermost first */
+} gradc_launch_path;
+
+/* How many launches the last profiled call ran, and which was its `index`-th. */
+GRADC_API uint32_t gradc_launches_run(const gradc_session *session);
+GRADC_API gradc_status gradc_launch_run(const gradc_session *session, uint32_t index,
+                                        gradc_launch_path *path);
 
 /* Launch by launch ------------------------------------------------------------------------------*/
 
 /* For debuggers: gradc_begin copies an entry's inputs, then each of its launches is run, in order;
  * between them every slice of memory that a launch reads or writes may be looked at. Any other call
- * on the session ends this. */
+ * on the session ends this.
+ * An entry's launches are numbered from 0. Where it has control flow, ifs and loops have numbers,
+ * too: those of their bodies follow, up to `end`. gradc_next then tells which launch comes. */
 
 typedef struct gradc_launch_info {
   size_t size;
@@ -298,6 +314,10 @@ typedef struct gradc_launch_info {
   int64_t units;           /* pieces that threads share */
   uint32_t operands;       /* slices that it reads: numbers 0 to operands - 1 */
   uint32_t slices;         /* the rest are its results */
+  gradc_node_kind kind;
+  uint32_t end;            /* the first number behind it and its bodies */
+  uint32_t otherwise;      /* an if: the first number of its else body */
+  int64_t trips;           /* a loop: its iterations; the most there can be where it reads their count */
 } gradc_launch_info;
 
 GRADC_API gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry,
@@ -310,6 +330,8 @@ typedef struct gradc_slice_info {
   uint64_t offset, bytes;
   gradc_dtype dtype;
   uint32_t packed;        /* 1: in a layout of its own, padding included */
+  uint32_t stride_count;
+  const int64_t *strides; /* bytes that it moves per iteration of the loops around it, outermost first */
 } gradc_slice_info;
 
 GRADC_API gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry,
@@ -318,8 +340,13 @@ GRADC_API gradc_status gradc_slice_describe(const gradc_session *session, uint32
 
 GRADC_API gradc_status gradc_begin(gradc_session *session, uint32_t entry,
                                    const void *const *inputs, uint32_t input_count);
+/* The launch that comes next, by the conditions and counts that have been computed so far; its
+ * `launch` is GRADC_NONE at the end. Without control flow these are all launches in their order, and
+ * there is no need to ask. */
+GRADC_API gradc_status gradc_next(gradc_session *session, gradc_launch_path *path);
+/* Runs a launch, in the iterations of the last gradc_next. */
 GRADC_API gradc_status gradc_launch(gradc_session *session, uint32_t launch);
-/* `bytes` must be the slice's. */
+/* What a slice holds, in the iterations of the last gradc_next. `bytes` must be the slice's. */
 GRADC_API gradc_status gradc_slice_read(gradc_session *session, uint32_t launch, uint32_t slice,
                                         void *value, uint64_t bytes);
 

@@ -68,8 +68,12 @@ protected:
     std::vector<void *> slices;
     for (const DeviceMemory &m : memory)
       slices.push_back(m.data());
-    Launch launch{nullptr, slices.data(), slices.size(), 1, 1, 0, false, prepared->calls[0]};
-    Status ran = device->launch({&launch, 1}, nullptr);
+    Launch launch;
+    launch.kind = Launch::Kind::call;
+    launch.call = prepared->calls[0];
+    launch.slices = slices.data();
+    launch.sliceCount = slices.size();
+    Status ran = device->launch(launch);
     EXPECT_TRUE(ran.ok()) << ran.message();
     EXPECT_TRUE(device->copyOut(result.data(), memory[2].data(), result.size() * 4).ok());
     EXPECT_TRUE(device->copyOut(beside.data(), memory[4].data(), beside.size() * 4).ok());

@@ -122,13 +122,13 @@ private:
 
   static gradc_artifact_slice slice(gradc_space space, uint32_t index, uint64_t offset,
                                     uint64_t bytes) {
-    return {uint32_t(space), index, offset, bytes, GRADC_F32, 0};
+    return {uint32_t(space), index, offset, bytes, GRADC_F32, 0, {}};
   }
 
-  gradc_artifact_launch launch(Kernel kernel, std::vector<gradc_artifact_slice> reads,
-                               const std::vector<gradc_artifact_slice> &writes, const char *node) {
-    gradc_artifact_launch l = {};
-    l.kernel = kernel;
+  gradc_artifact_node launch(Kernel kernel, std::vector<gradc_artifact_slice> reads,
+                             const std::vector<gradc_artifact_slice> &writes, const char *node) {
+    gradc_artifact_node l = {};
+    l.as.launch.kernel = kernel;
     l.operands = uint32_t(reads.size());
     reads.insert(reads.end(), writes.begin(), writes.end());
     l.slices = put(reads);
@@ -155,7 +155,7 @@ private:
     std::vector<gradc_artifact_entry> all;
     auto entry = [&](const char *name, const std::vector<gradc_artifact_port> &inputs,
                      const std::vector<gradc_artifact_port> &outputs,
-                     const std::vector<gradc_artifact_launch> &launches) {
+                     std::vector<gradc_artifact_node> launches) {
       if (name == options.lacking)
         return;
       gradc_artifact_entry e = {};
@@ -163,7 +163,9 @@ private:
       e.batch = 64;
       e.inputs = put(inputs);
       e.outputs = put(outputs);
-      e.launches = put(launches);
+      for (size_t i = 0; i < launches.size(); ++i)
+        launches[i].end = uint32_t(i + 1);
+      e.nodes = put(launches);
       e.arena = tableBytes + 64;
       all.push_back(e);
     };

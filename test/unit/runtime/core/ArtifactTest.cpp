@@ -76,7 +76,8 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
   newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
-  EXPECT_EQ(errorOf(newer), "expected an artifact of version 5, found 9: compile it again");
+  EXPECT_EQ(errorOf(newer),
+            "expected an artifact of version 6, found 9: compile it again with this gradc");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),
@@ -128,7 +129,7 @@ uint64_t touchEverything(const Artifact &artifact) {
       for (gradc_range range : {entry.inputs, entry.outputs})
         for (const auto &port : artifact.elements<gradc_artifact_port>(range))
           touchTensor(port.tensor);
-      for (const auto &launch : artifact.elements<gradc_artifact_launch>(entry.launches)) {
+      for (const auto &launch : artifact.elements<gradc_artifact_node>(entry.nodes)) {
         touchText(launch.node);
         for (const auto &slice : artifact.elements<gradc_artifact_slice>(launch.slices))
           sum += slice.bytes;
@@ -199,17 +200,17 @@ std::string errorInLevel(gradc_range gradc_artifact_level::*member, size_t index
 }
 
 /// Entry 0 is "train", whose launch 1 reads the arena and a buffer and writes the buffer.
-std::string errorInLaunch(const std::function<void(gradc_artifact_launch &)> &change) {
+std::string errorInLaunch(const std::function<void(gradc_artifact_node &)> &change) {
   auto where = [](const Artifact &a) {
-    return a.elements<gradc_artifact_entry>(a.levels()[0].entries)[0].launches;
+    return a.elements<gradc_artifact_entry>(a.levels()[0].entries)[0].nodes;
   };
-  return errorAfter<gradc_artifact_launch>(where, 1, change);
+  return errorAfter<gradc_artifact_node>(where, 1, change);
 }
 
 std::string errorInSlice(size_t index, const std::function<void(gradc_artifact_slice &)> &change) {
   auto where = [](const Artifact &a) {
     auto &entry = a.elements<gradc_artifact_entry>(a.levels()[0].entries)[0];
-    return a.elements<gradc_artifact_launch>(entry.launches)[1].slices;
+    return a.elements<gradc_artifact_node>(entry.nodes)[1].slices;
   };
   return errorAfter<gradc_artifact_slice>(where, index, change);
 }
@@ -295,7 +296,8 @@ TEST(Artifact, ChecksBuffersAndKernels) {
 
 TEST(Artifact, ChecksEntries) {
   const std::string prefix = "corrupt artifact: level x86-64-v3: entry train: ";
-  EXPECT_EQ(errorInLaunch([](auto &l) { l.kernel = 99; }), prefix + "a launch of kernel 99 of 8");
+  EXPECT_EQ(errorInLaunch([](auto &l) { l.as.launch.kernel = 99; }),
+            prefix + "a launch of kernel 99 of 8");
   EXPECT_EQ(errorInLaunch([](auto &l) { l.operands = 4; }),
             prefix + "expected operands at most of 3, found 4");
   EXPECT_EQ(errorInSlice(0, [](auto &s) { s.offset = 128; }),

@@ -32,7 +32,7 @@ public:
   Result<std::unique_ptr<Image>> load(std::span<const std::byte>) override {
     return Status::error("unused");
   }
-  Status launch(std::span<const Launch>, int64_t *) override { return Status::error("unused"); }
+  Status launch(const Schedule &, Profile *) override { return Status::error("unused"); }
   Status synchronize() override { return {}; }
 
   int copies = 0, copiesAhead = 0;

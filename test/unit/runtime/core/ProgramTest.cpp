@@ -11,10 +11,10 @@ using namespace gradc::runtime::test;
 namespace {
 
 gradc_artifact_slice arena(uint64_t offset, uint64_t bytes = 64) {
-  return {GRADC_SPACE_ARENA, 0, offset, bytes, GRADC_F32, 0};
+  return {GRADC_SPACE_ARENA, 0, offset, bytes, GRADC_F32, 0, {}};
 }
 gradc_artifact_slice buffer(uint32_t index) {
-  return {GRADC_SPACE_BUFFER, index, 0, 64, GRADC_F32, 0};
+  return {GRADC_SPACE_BUFFER, index, 0, 64, GRADC_F32, 0, {}};
 }
 
 struct LaunchSpec {
@@ -32,10 +32,11 @@ std::string waitsOf(const std::vector<LaunchSpec> &specs) {
   gradc_artifact_level level = {};
   level.kernels = builder.put(std::vector<gradc_artifact_kernel>{single, split});
   level.buffers = builder.put(std::vector<gradc_artifact_buffer>(2));
-  std::vector<gradc_artifact_launch> launches;
+  std::vector<gradc_artifact_node> launches;
   for (const LaunchSpec &spec : specs) {
-    gradc_artifact_launch launch = {};
-    launch.kernel = spec.splits ? 1 : 0;
+    gradc_artifact_node launch = {};
+    launch.end = uint32_t(launches.size() + 1);
+    launch.as.launch.kernel = spec.splits ? 1 : 0;
     launch.operands = uint32_t(spec.reads.size());
     std::vector<gradc_artifact_slice> slices = spec.reads;
     slices.insert(slices.end(), spec.writes.begin(), spec.writes.end());
@@ -43,7 +44,7 @@ std::string waitsOf(const std::vector<LaunchSpec> &specs) {
     launches.push_back(launch);
   }
   gradc_artifact_entry entry = {};
-  entry.launches = builder.put(launches);
+  entry.nodes = builder.put(launches);
   Bytes blob = builder.finish();
   auto artifact = Artifact::fromMemory(blob);
   EXPECT_TRUE(artifact) << artifact.status().message();
@@ -52,7 +53,7 @@ std::string waitsOf(const std::vector<LaunchSpec> &specs) {
   void *kernels[] = {nullptr, nullptr};
   Program program(**artifact, level, entry, {memory, buffers, kernels}, **device);
   std::string waits;
-  for (const Launch &launch : program.launches())
+  for (const Launch &launch : program.schedule().launches)
     waits += launch.waits ? 'w' : '.';
   return waits;
 }
@@ -97,8 +98,8 @@ size_t outputBytesOf(gradc_space space) {
   gradc_artifact_level level = {};
   gradc_artifact_port computed = {}, given = {};
   computed.tensor.bytes = given.tensor.bytes = 100;
-  computed.slice = {uint32_t(space), 0, 0, 100, GRADC_F32, 0};
-  given.slice = {GRADC_SPACE_INPUT, 0, 0, 100, GRADC_F32, 0};
+  computed.slice = {uint32_t(space), 0, 0, 100, GRADC_F32, 0, {}};
+  given.slice = {GRADC_SPACE_INPUT, 0, 0, 100, GRADC_F32, 0, {}};
   gradc_artifact_entry entry = {};
   entry.inputs = builder.put(std::vector<gradc_artifact_port>{given});
   entry.outputs = builder.put(std::vector<gradc_artifact_port>{computed, given});

@@ -166,7 +166,7 @@ TEST(Session, StepsLaunchByLaunch) {
     const void *inputs[] = {x.data()};
     ASSERT_TRUE(loaded.session->begin(entry, inputs).ok());
   }
-  auto launches = artifact.elements<gradc_artifact_launch>(entry.launches);
+  auto launches = artifact.elements<gradc_artifact_node>(entry.nodes);
   auto result = [&](uint32_t launch) {
     auto slices = artifact.elements<gradc_artifact_slice>(launches[launch].slices);
     auto bytes = loaded.session->slice(slices[launches[launch].operands]);

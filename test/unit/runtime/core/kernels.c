@@ -68,3 +68,16 @@ void denormal(void *const *slices, int64_t begin, int64_t end) {
   for (int64_t i = begin * 16; i < end * 16; ++i)
     out[i] = in[i] * 1e-39f;
 }
+
+/* out = a + b; a unit is one number. */
+void add_numbers(void *const *slices, int64_t begin, int64_t end) {
+  const float *a = slices[0], *b = slices[1];
+  float *out = slices[2];
+  for (int64_t i = begin; i < end; ++i)
+    out[i] = a[i] + b[i];
+}
+
+/* Whether the first number is above 0. */
+void is_positive(void *const *slices, int64_t begin, int64_t end) {
+  *(uint8_t *)slices[1] = *(const float *)slices[0] > 0;
+}

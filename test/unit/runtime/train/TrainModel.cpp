@@ -113,8 +113,9 @@ private:
     }
     gradc_artifact_slice w = {GRADC_SPACE_BUFFER, 0, 0, 16, GRADC_F32, 0};
     slices.push_back(w);
-    gradc_artifact_launch launch = {};
-    launch.kernel = kernel;
+    gradc_artifact_node launch = {};
+    launch.end = 1;
+    launch.as.launch.kernel = kernel;
     launch.operands = uint32_t(slices.size());
     launch.node = text("dense");
 
@@ -141,7 +142,7 @@ private:
     e.batch = batch;
     e.inputs = put(inputs);
     e.outputs = put(outputs);
-    e.launches = put(std::vector<gradc_artifact_launch>{launch});
+    e.nodes = put(std::vector<gradc_artifact_node>{launch});
     e.arena = 256;
     return e;
   }

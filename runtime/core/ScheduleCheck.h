@@ -1,0 +1,26 @@
+// Checks the schedule of one entry of an artifact.
+#ifndef RUNTIME_CORE_SCHEDULECHECK_H
+#define RUNTIME_CORE_SCHEDULECHECK_H
+
+#include "runtime/core/BlobView.h"
+
+namespace gradc::runtime {
+
+/// What an entry's slices and nodes refer to, all of it checked.
+struct CheckedEntry {
+  const gradc_artifact_entry &entry;
+  std::span<const gradc_artifact_buffer> buffers;
+  std::span<const gradc_artifact_kernel> kernels;
+  std::span<const gradc_artifact_port> inputs, outputs;
+};
+
+/// Whether a slice outside of all loops lies in its space.
+bool checkSlice(BlobView &view, const CheckedEntry &entry, const gradc_artifact_slice &slice);
+
+/// Whether the nodes are a tree, of bounded depth and length, whose slices lie in their spaces in
+/// every iteration.
+bool checkSchedule(BlobView &view, const CheckedEntry &entry);
+
+} // namespace gradc::runtime
+
+#endif

@@ -1,0 +1,58 @@
+// Compares what each launch touches with what those since the last wait have touched.
+#include "runtime/core/Waits.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace gradc::runtime;
+
+namespace {
+
+struct Access {
+  gradc_artifact_slice slice;
+  std::span<const int64_t> strides;
+  bool writes;
+
+  bool conflicts(const Access &other) const { return (writes || other.writes) && overlaps(other); }
+
+private:
+  /// A piece is all in one iteration: slices that move alike keep their distance. Of others the
+  /// distance is not looked at.
+  bool overlaps(const Access &other) const {
+    const gradc_artifact_slice &a = slice, &b = other.slice;
+    if (a.space != b.space || (a.space != GRADC_SPACE_ARENA && a.index != b.index))
+      return false;
+    if (!std::equal(strides.begin(), strides.end(), other.strides.begin(), other.strides.end()))
+      return true;
+    return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  }
+};
+
+} // namespace
+
+void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_artifact_node> nodes,
+                               std::span<Launch> piece) {
+  std::vector<Access> all, split, own;
+  for (Launch &launch : piece) {
+    own.clear();
+    const gradc_artifact_node &node = nodes[launch.node];
+    auto touched = artifact.elements<gradc_artifact_slice>(node.slices);
+    for (size_t s = 0; s < touched.size(); ++s)
+      own.push_back(
+          {touched[s], artifact.elements<int64_t>(touched[s].strides), s >= node.operands});
+
+    bool splits = launch.shares > 1;
+    const std::vector<Access> &earlier = splits ? all : split;
+    launch.waits = std::any_of(own.begin(), own.end(), [&](const Access &mine) {
+      return std::any_of(earlier.begin(), earlier.end(),
+                         [&](const Access &theirs) { return mine.conflicts(theirs); });
+    });
+    if (launch.waits) {
+      all.clear();
+      split.clear();
+    }
+    all.insert(all.end(), own.begin(), own.end());
+    if (splits)
+      split.insert(split.end(), own.begin(), own.end());
+  }
+}

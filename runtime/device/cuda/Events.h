@@ -1,0 +1,30 @@
+// When launches of a profiled run began and ended on the GPU.
+#ifndef RUNTIME_DEVICE_CUDA_EVENTS_H
+#define RUNTIME_DEVICE_CUDA_EVENTS_H
+
+#include "runtime/device/cuda/Driver.h"
+
+#include <vector>
+
+namespace gradc::runtime::cuda {
+
+/// Marks in a stream, and their times. To be called in the current context.
+class Events {
+public:
+  explicit Events(const Driver &driver) : driver(driver) {}
+
+  /// Puts mark number `index`, at most one more than there were, into the stream.
+  Status record(size_t index, Handle stream);
+  /// Appends when marks 0 to `last` were reached, in nanoseconds of the steady clock; waits for the
+  /// stream.
+  Status read(size_t last, Handle stream, std::vector<int64_t> &times);
+  void clear();
+
+private:
+  const Driver &driver;
+  std::vector<Handle> events;
+};
+
+} // namespace gradc::runtime::cuda
+
+#endif
