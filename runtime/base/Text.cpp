@@ -2,14 +2,134 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace gradc::runtime {
 
-template <typename T> static void appendNumber(std::string &out, T number) {
-  char digits[40];
+template <std::integral T> static void appendNumber(std::string &out, T number) {
+  char digits[24];
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+/// A decimal number: `digits`, below 10^17 and no multiple of 10, times 10^`exponent`.
+struct Decimal {
+  uint64_t digits;
+  int exponent;
+};
+
+/// What "digits e exponent" reads back to, as that type.
+template <typename T> static T readBack(const char *text) {
+  return sizeof(T) == sizeof(float) ? T(std::strtof(text, nullptr)) : T(std::strtod(text, nullptr));
+}
+
+/// 1, 10, 100, ..., all of them exact.
+static constexpr auto powersOfTen = [] {
+  std::array<long double, 28> powers = {1};
+  for (size_t i = 1; i < powers.size(); ++i)
+    powers[i] = powers[i - 1] * 10;
+  return powers;
+}();
+
+/// The decimal of so many digits that is nearest to a number above 0, if it reads back to it.
+template <typename T> static std::optional<Decimal> inDigits(T number, int digits, int magnitude) {
+  int shift = digits - 1 - magnitude;
+  char text[48];
+  // In arithmetic that is wider than the number's roundings do no harm; a double's last digits are
+  // looked at again.
+  using Wide = std::conditional_t<sizeof(T) == sizeof(float), double, long double>;
+  if (std::abs(shift) <= (sizeof(T) == sizeof(float) ? 22 : 27)) {
+    // Most candidates are far off, which common arithmetic shows.
+    auto power = Wide(powersOfTen[size_t(std::abs(shift))]);
+    auto roughly = double(power), value = double(number);
+    double rough = double(int64_t((shift < 0 ? value / roughly : value * roughly) + 0.5));
+    rough = shift < 0 ? rough * roughly : rough / roughly;
+    if (std::abs(rough - value) > 8 * double(std::numeric_limits<T>::epsilon()) * value)
+      return std::nullopt;
+    Wide rounded = Wide(int64_t((shift < 0 ? number / power : number * power) + Wide(0.5)));
+    if (T(shift < 0 ? rounded * power : rounded / power) != number)
+      return std::nullopt;
+    Decimal found = {uint64_t(rounded), -shift};
+    if (sizeof(T) > sizeof(float)) {
+      char *end = std::to_chars(text, text + 24, found.digits).ptr;
+      *end++ = 'e';
+      *std::to_chars(end, text + sizeof text, found.exponent).ptr = 0;
+      if (readBack<T>(text) != number)
+        return std::nullopt;
+    }
+    return found;
+  }
+  std::snprintf(text, sizeof text, "%.*e", digits - 1, double(number));
+  if (readBack<T>(text) != number)
+    return std::nullopt;
+  Decimal found = {0, 1 - digits};
+  const char *at = text;
+  for (; *at != 'e'; ++at)
+    if (*at >= '0' && *at <= '9') // what else there is depends on the locale
+      found.digits = 10 * found.digits + uint64_t(*at - '0');
+  found.exponent += std::atoi(at + 1);
+  return found;
+}
+
+/// The shortest that reads back to a number above 0. std::to_chars finds it with 130 KB of tables,
+/// which every trainer would carry.
+template <typename T> static Decimal shortest(T number) {
+  int magnitude = int(std::floor(std::log10(double(number)))); // of its first digit
+  std::optional<Decimal> found;
+  for (int digits = 1; !found && digits <= std::numeric_limits<T>::max_digits10; ++digits)
+    found = inDigits(number, digits, magnitude);
+  Decimal result = found.value_or(Decimal{});
+  for (; result.digits && result.digits % 10 == 0; result.digits /= 10)
+    ++result.exponent;
+  return result;
+}
+
+/// As std::to_chars: as a plain number or with an exponent, whichever is shorter.
+template <std::floating_point T> static void appendNumber(std::string &out, T number) {
+  if (std::isnan(number))
+    out += std::signbit(number) ? "-nan" : "nan";
+  else if (std::signbit(number))
+    out += '-';
+  if (std::isinf(number))
+    out += "inf";
+  if (number == 0)
+    out += '0';
+  number = std::abs(number);
+  if (!(number > 0) || std::isinf(number))
+    return;
+  Decimal decimal = shortest(number);
+  std::string digits = joinText({decimal.digits});
+  int count = int(digits.size()),
+      first = decimal.exponent + count - 1; // the first digit's power of ten
+  int plain = decimal.exponent >= 0 ? first + 1 : first >= 0 ? count + 1 : count + 1 - first;
+  int exponent = std::abs(first) < 100 ? 4 : 5;
+  if (count + (count > 1) + exponent < plain) {
+    if (count > 1)
+      digits.insert(1, ".");
+    out += digits;
+    out += first < 0 ? "e-" : "e+";
+    if (std::abs(first) < 10)
+      out += '0';
+    return appendNumber(out, std::abs(first));
+  }
+  if (decimal.exponent >= 0) {
+    // All digits of a whole number are its own.
+    char whole[400];
+    out.append(whole, size_t(std::snprintf(whole, sizeof whole, "%.0f", double(number))));
+  } else if (first >= 0) {
+    out += digits.insert(size_t(first + 1), ".");
+  } else {
+    out += "0.";
+    out.append(size_t(-first - 1), '0');
+    out += digits;
+  }
 }
 
 void TextPart::appendTo(std::string &out) const {

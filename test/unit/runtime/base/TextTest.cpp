@@ -2,7 +2,12 @@
 #include "runtime/base/Text.h"
 #include "test/unit/runtime/JobText.h"
 
+#include <charconv>
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <limits>
+#include <random>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
@@ -13,6 +18,42 @@ TEST(TextTest, JoinsStringsAndNumbers) {
   EXPECT_EQ(shapeText(std::vector<int64_t>{8, 8}), "[8, 8]");
   EXPECT_EQ(shapeText({}), "[]");
 }
+
+/// Numbers are printed as std::to_chars prints them.
+template <typename T, typename Bits> void expectShortest() {
+  std::mt19937_64 random(1);
+  auto expect = [](T value) {
+    char digits[512];
+    std::string shortest(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    std::string found = text(value);
+    if (std::isnan(value)) {
+      EXPECT_EQ(found, shortest);
+      return;
+    }
+    T back = T(sizeof(T) == sizeof(float) ? double(std::strtof(found.c_str(), nullptr))
+                                          : std::strtod(found.c_str(), nullptr));
+    EXPECT_EQ(back, value) << found << ", expected " << shortest;
+    EXPECT_LE(found.size(), shortest.size() + 1) << found << ", expected " << shortest;
+  };
+  for (int i = 0; i < 20000; ++i) {
+    auto bits = Bits(random());
+    T value;
+    std::memcpy(&value, &bits, sizeof value);
+    expect(value);
+    expect(T(int64_t(random() % 2000000) - 1000000) / 1000);
+    expect(T(random() % 100000000000000000));
+  }
+  for (T value : {T(0), T(-0.0), T(1), T(100000), T(1e-5), T(0.0001), T(1e15), T(1e16), T(1e22),
+                  T(123456.5), std::numeric_limits<T>::max(), std::numeric_limits<T>::denorm_min(),
+                  std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()}) {
+    char digits[512];
+    EXPECT_EQ(text(value),
+              std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr));
+  }
+}
+
+TEST(TextTest, PrintsFloats) { expectShortest<float, uint32_t>(); }
+TEST(TextTest, PrintsDoubles) { expectShortest<double, uint64_t>(); }
 
 TEST(TextTest, ListsNames) {
   using Names = std::vector<std::string>;
