@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cstring>
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +39,11 @@ static std::vector<std::string> namesIn(const std::string &path) {
   return names;
 }
 
+bool CheckpointFolder::exists() const {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 Status CheckpointFolder::create() const {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
@@ -45,9 +52,36 @@ Status CheckpointFolder::create() const {
     if (end == path.npos)
       break;
   }
-  struct stat status;
-  if (stat(path.c_str(), &status) || !S_ISDIR(status.st_mode))
+  if (!exists())
     return Status::error(text("cannot write checkpoints to '", path, "': not a folder"));
+  return {};
+}
+
+Status CheckpointFolder::lock() {
+  if (held)
+    return {};
+  std::string name = text(path, "/.lock");
+  auto failed = [&](int code) {
+    return Status::error(text("cannot lock '", name, "': ", std::strerror(code)));
+  };
+  int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    return failed(errno);
+  std::shared_ptr<const void> lock(this, [descriptor](const void *) { close(descriptor); });
+  char owner[24] = {};
+  if (flock(descriptor, LOCK_EX | LOCK_NB)) {
+    if (errno != EWOULDBLOCK)
+      return failed(errno);
+    ssize_t size = pread(descriptor, owner, sizeof owner - 1, 0);
+    return Status::error(text("folder '", path, "' belongs to a training under way",
+                              size > 0 ? text(", process ", owner) : std::string(),
+                              ": wait for its end, or name another folder with --checkpoint"));
+  }
+  // For the message of those who come later. Without it they are kept out all the same.
+  std::string id = text(int64_t(getpid()));
+  if (ftruncate(descriptor, 0) == 0) [[maybe_unused]]
+    ssize_t ignored = pwrite(descriptor, id.data(), id.size(), 0);
+  held = std::move(lock);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,13 @@ class CheckpointFolder {
 public:
   explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
 
+  bool exists() const;
   /// Makes the folder and its parents if they do not exist.
   Status create() const;
+  /// Keeps other trainings out of the folder, which exists, for as long as this object or a copy of
+  /// it lives. Fails where one is under way, in this process or another: the message names it. The
+  /// kernel releases the lock of a process that ends.
+  Status lock();
   std::string file(int64_t step) const;
   /// Steps of the existing checkpoints, oldest first.
   std::vector<int64_t> steps() const;
@@ -32,6 +38,7 @@ public:
 
 private:
   std::string path;
+  std::shared_ptr<const void> held; ///< the lock
 };
 
 } // namespace gradc::runtime

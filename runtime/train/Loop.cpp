@@ -3,6 +3,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
+#include "runtime/data/source/MappedFile.h"
 #include "runtime/train/Export.h"
 
 #include <algorithm>
@@ -29,8 +30,9 @@ static std::string metricsText(std::span<const Metric> metrics) {
 }
 
 Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
-                                         const TrainOptions &options, const Checkpoint *resume) {
-  std::unique_ptr<Loop> loop(new Loop(session, job, options));
+                                         const TrainOptions &options, const Checkpoint *resume,
+                                         CheckpointFolder checkpoints) {
+  std::unique_ptr<Loop> loop(new Loop(session, job, options, std::move(checkpoints)));
   if (Status status = loop->prepare(resume); !status.ok())
     return status;
   return loop;
@@ -76,10 +78,10 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (!job.exportPath.empty())
     if (Status status = AtomicFile::check(job.exportPath); !status.ok())
       return status;
-  checkpoints = CheckpointFolder(job.checkpointFolder);
   if (!job.checkpointFolder.empty()) {
-    if (Status status = checkpoints.create(); !status.ok())
-      return status;
+    for (Status status : {checkpoints.create(), checkpoints.lock()})
+      if (!status.ok())
+        return status;
     if (!resume || !checkpoints.holds(resume->file()))
       if (Status status = checkpoints.expectNone(); !status.ok())
         return status;
@@ -156,14 +158,17 @@ Status Loop::trainSteps() {
 Status Loop::step() {
   // 1. A batch.
   Clock::time_point begin = Clock::now();
-  if (Status status = walk->fetch(); !status.ok())
+  Status status = walk->fetch();
+  if (std::string file = MappedFile::cutOff(); !file.empty())
+    return stopForCutOff(file);
+  if (!status.ok())
     return status;
   Clock::time_point fetched = Clock::now();
 
   // 2. The step.
   const Batch &batch = walk->batch();
   StepScalars scalars{job.learningRate, done + 1, job.seed};
-  if (Status status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
+  if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
   EntryCall &call = walk->call();
   Clock::time_point now = Clock::now();
@@ -284,6 +289,8 @@ Status Loop::finish() {
 
 Status Loop::evaluateNow() {
   auto result = evaluate(*evaluation, job.seed);
+  if (std::string file = MappedFile::cutOff(); !file.empty())
+    return stopForCutOff(file);
   if (!result)
     return result.status();
   summary.evaluation = std::move(*result);
@@ -324,6 +331,20 @@ Status Loop::checkpointNow() {
   log.line("checkpoint").integer("step", done).string("path", path);
   // A run resumed from this checkpoint finds the log complete up to it.
   return log.flush();
+}
+
+/// What was read of it since may be wrong; the states of the steps done are right.
+Status Loop::stopForCutOff(const std::string &file) {
+  std::string message = text("data file '", file, "' became shorter while it was read");
+  if (!job.checkpointFolder.empty() && done > 0 && checkpointedAt != done)
+    if (Status status = checkpointNow(); !status.ok())
+      return Status(status.code(), text(message, "; ", status.message()));
+  message +=
+      lastCheckpoint.empty()
+          ? text("; no checkpoint was written")
+          : text("; checkpoint '", lastCheckpoint,
+                 "' has all that was trained before: once the file is whole, go on with --resume");
+  return Status::error(std::move(message));
 }
 
 Status Loop::stopForNonFinite(EntryCall &call) {

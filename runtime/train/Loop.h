@@ -17,9 +17,11 @@ namespace gradc::runtime {
 
 class Loop {
 public:
-  /// `resume` may be null. The session and the options must outlive the loop.
+  /// `resume` may be null. `checkpoints` is the job's folder of them. The session and the options
+  /// must outlive the loop.
   static Result<std::unique_ptr<Loop>> make(Session &session, const Job &job,
-                                            const TrainOptions &options, const Checkpoint *resume);
+                                            const TrainOptions &options, const Checkpoint *resume,
+                                            CheckpointFolder checkpoints);
 
   /// Trains to the end of the job, evaluates, exports.
   Result<TrainSummary> run();
@@ -27,8 +29,8 @@ public:
 private:
   using Clock = Progress::Clock;
 
-  Loop(Session &session, const Job &job, const TrainOptions &options)
-      : session(session), job(job), options(options) {}
+  Loop(Session &session, const Job &job, const TrainOptions &options, CheckpointFolder checkpoints)
+      : session(session), job(job), options(options), checkpoints(std::move(checkpoints)) {}
 
   Status prepare(const Checkpoint *resume);
   void sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data);
@@ -44,6 +46,7 @@ private:
   template <typename Work> Status traced(const char *name, Work &&work);
   void sayPlacement();
   Status stopForNonFinite(EntryCall &call);
+  Status stopForCutOff(const std::string &file);
   /// The number of epochs is known in advance; the number of steps may not be.
   bool isLast(int64_t steps, Position position) const {
     return steps >= lastStep || int64_t(position.epoch) >= job.epochs;
@@ -62,7 +65,7 @@ private:
   std::string saidPlacement;
   std::optional<InputWatch> input;
   std::vector<InputSpan> inputSpans;
-  CheckpointFolder checkpoints{""};
+  CheckpointFolder checkpoints;
 
   std::string lastCheckpoint;                    ///< written or resumed from
   int64_t done = 0;                              ///< steps

@@ -1,5 +1,6 @@
 // trainerMain: the command line, signals, exit codes.
 #include "runtime/base/Text.h"
+#include "runtime/data/source/MappedFile.h"
 #include "runtime/train/CommandLine.h"
 
 #include <csignal>
@@ -11,30 +12,57 @@ namespace {
 
 std::atomic<int> interruptedBy{0};
 
-/// During a training, the first SIGINT or SIGTERM ends it after the current step; a second one ends
-/// the process at once.
+/// Signal handlers during a training. Signals that were ignored before, as under nohup, stay
+/// ignored. Only executables install handlers: the library changes no disposition.
 class SignalGuard {
 public:
   SignalGuard() {
-    struct sigaction stop = {};
-    stop.sa_handler = [](int signal) { interruptedBy.store(signal); };
-    stop.sa_flags = int(SA_RESETHAND) | SA_RESTART;
-    sigaction(SIGINT, &stop, &before[0]);
-    sigaction(SIGTERM, &stop, &before[1]);
-    // A file that reaches the size limit then gives a write error, like a full disk.
-    struct sigaction ignore = {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGXFSZ, &ignore, &before[2]);
+    // The first one ends the training after the current step; a second one ends the process at
+    // once.
+    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+      handle(signal, int(SA_RESETHAND) | SA_RESTART,
+             [](int number, siginfo_t *, void *) { interruptedBy.store(number); });
+    // A file that reaches the size limit and a pipe that has lost its reader then give a write
+    // error, like a full disk.
+    for (int signal : {SIGXFSZ, SIGPIPE})
+      handle(signal, 0, nullptr);
+    // A data file that another program truncates ends the training in good order. Any other fault
+    // happens again, and then ends the process.
+    handle(SIGBUS, 0, [](int number, siginfo_t *info, void *) {
+      if (!MappedFile::outliveFault(info->si_addr))
+        std::signal(number, SIG_DFL);
+    });
   }
   ~SignalGuard() {
-    sigaction(SIGINT, &before[0], nullptr);
-    sigaction(SIGTERM, &before[1], nullptr);
-    sigaction(SIGXFSZ, &before[2], nullptr);
+    for (int i = 0; i < count; ++i)
+      sigaction(before[i].signal, &before[i].action, nullptr);
   }
   SignalGuard(const SignalGuard &) = delete;
 
 private:
-  struct sigaction before[3];
+  /// Ignores the signal if `handler` is null.
+  void handle(int signal, int flags, void (*handler)(int, siginfo_t *, void *)) {
+    Before &saved = before[count++];
+    saved.signal = signal;
+    sigaction(signal, nullptr, &saved.action);
+    if (saved.action.sa_handler == SIG_IGN)
+      return;
+    struct sigaction action = {};
+    action.sa_flags = flags;
+    if (handler) {
+      action.sa_flags |= SA_SIGINFO;
+      action.sa_sigaction = handler;
+    } else {
+      action.sa_handler = SIG_IGN;
+    }
+    sigaction(signal, &action, nullptr);
+  }
+
+  struct Before {
+    int signal;
+    struct sigaction action;
+  } before[6];
+  int count = 0;
 };
 
 int fail(const Status &status) {

@@ -62,7 +62,12 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
   if (!job)
     return job.status();
   std::optional<Checkpoint> resume;
+  CheckpointFolder checkpoints(job->checkpointFolder);
   if (!options.resume.empty()) {
+    // Before the newest is looked for: a training under way would add newer ones.
+    if (checkpoints.exists())
+      if (Status locked = checkpoints.lock(); !locked.ok())
+        return locked;
     auto found = findCheckpoint(options.resume, *job);
     if (!found)
       return found.status();
@@ -76,7 +81,7 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
   auto session = makeSession(std::move(artifact), options, checkpoint);
   if (!session)
     return session.status();
-  auto loop = Loop::make(**session, *job, options, checkpoint);
+  auto loop = Loop::make(**session, *job, options, checkpoint, std::move(checkpoints));
   if (!loop)
     return loop.status();
   return (*loop)->run();

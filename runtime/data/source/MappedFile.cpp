@@ -4,21 +4,87 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <glob.h>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace gradc::runtime {
 
+/// What a signal handler may ask about: a list that only grows, whose free elements are used again.
+struct MappedFile::Mapping {
+  std::atomic<const std::byte *> base{nullptr}; ///< null: free
+  std::atomic<size_t> size{0};
+  std::atomic<bool> cut{false};
+  std::string path;
+  Mapping *next = nullptr;
+
+  static std::atomic<Mapping *> all;
+  static std::atomic<bool> anyCut;
+  static std::mutex mutex; ///< of those who change the list
+
+  static Mapping *add(const std::string &path, const std::byte *base, size_t size) {
+    std::lock_guard lock(mutex);
+    Mapping *free = all.load();
+    while (free && (free->base.load() || free->cut.load()))
+      free = free->next;
+    if (!free) {
+      free = new Mapping;
+      free->next = all.load();
+      all.store(free);
+    }
+    free->path = path;
+    free->size.store(size);
+    free->base.store(base);
+    return free;
+  }
+};
+std::atomic<MappedFile::Mapping *> MappedFile::Mapping::all{nullptr};
+std::atomic<bool> MappedFile::Mapping::anyCut{false};
+std::mutex MappedFile::Mapping::mutex;
+
+bool MappedFile::outliveFault(const void *address) {
+  auto at = reinterpret_cast<uintptr_t>(address);
+  for (Mapping *mapping = Mapping::all.load(); mapping; mapping = mapping->next) {
+    auto begin = reinterpret_cast<uintptr_t>(mapping->base.load());
+    uintptr_t end = begin + mapping->size.load();
+    if (!begin || at < begin || at >= end)
+      continue;
+    // Where one page lies behind the file's end, all that follow do.
+    uintptr_t page = at & ~uintptr_t(getpagesize() - 1);
+    void *zeros = mmap(reinterpret_cast<void *>(page), end - page, PROT_READ,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    mapping->cut.store(true);
+    Mapping::anyCut.store(true);
+    return zeros != MAP_FAILED;
+  }
+  return false;
+}
+
+std::string MappedFile::cutOff() {
+  if (!Mapping::anyCut.load(std::memory_order_acquire))
+    return {};
+  std::lock_guard lock(Mapping::mutex);
+  for (Mapping *mapping = Mapping::all.load(); mapping; mapping = mapping->next)
+    if (mapping->cut.load())
+      return mapping->path;
+  return {};
+}
+
+MappedFile::MappedFile(const std::string &path, const std::byte *base, size_t size)
+    : base(base), size(size), mapping(base ? Mapping::add(path, base, size) : nullptr) {}
+
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &path) {
   auto failed = [&](int code) {
     return Status::error(text("cannot read '", path, "': ", std::strerror(code)));
   };
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting for the writer of a pipe, which is refused.
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return failed(errno);
   struct stat status;
@@ -33,12 +99,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &pa
   if (base == MAP_FAILED)
     return failed(code);
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(static_cast<const std::byte *>(base), size));
+      new MappedFile(path, static_cast<const std::byte *>(base), size));
 }
 
 MappedFile::~MappedFile() {
-  if (base)
-    munmap(const_cast<std::byte *>(base), size);
+  if (!base)
+    return;
+  mapping->base.store(nullptr);
+  munmap(const_cast<std::byte *>(base), size);
 }
 
 void MappedFile::letGo() const {

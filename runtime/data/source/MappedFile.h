@@ -16,9 +16,16 @@ namespace gradc::runtime {
 /// one fault per 64 KB.
 constexpr size_t lettingGoBytes = size_t(8) << 20;
 
+/// Another program may cut a file off while it is mapped; reading behind its new end is then a
+/// SIGBUS. Executables that want to end in good order call `outliveFault` in their handler of it.
 class MappedFile {
 public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string &path);
+  /// From a signal handler: if a mapped file has bytes at that address, they read as zeros from now
+  /// on.
+  static bool outliveFault(const void *address);
+  /// The file for which that happened; "": none, which costs one load to find out.
+  static std::string cutOff();
   ~MappedFile();
   MappedFile(const MappedFile &) = delete;
 
@@ -28,9 +35,11 @@ public:
   void letGo() const;
 
 private:
-  MappedFile(const std::byte *base, size_t size) : base(base), size(size) {}
+  struct Mapping;
+  MappedFile(const std::string &path, const std::byte *base, size_t size);
   const std::byte *base;
   size_t size;
+  Mapping *mapping; ///< null: an empty file
 };
 
 /// A data file's path: absolute, or searched in the folders in order.

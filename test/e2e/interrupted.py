@@ -1,0 +1,109 @@
+"""How a training ends, or goes on, when its surroundings change: another training wants its folder, its terminal or its reader goes
+away, its data file is cut off.
+
+    interrupted.py ROOT
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
+from bar import compile_spec, scratch, write_mlp_job
+
+folder = scratch()
+trainer = compile_spec(write_mlp_job(folder, (64, 8, 3), 4, 500), folder)
+checkpoints = os.path.join(folder, "run")
+
+
+def start(*options, **how):
+    """A training that only a signal ends."""
+    command = [trainer, "--data-dir", folder, "--steps", "2000000000", *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how)
+
+
+def saved():
+    if not os.path.isdir(checkpoints):
+        return []
+    return sorted(int(name[5:-5]) for name in os.listdir(checkpoints) if name.endswith(".ckpt"))
+
+
+def wait_for_checkpoint(training):
+    while not saved():
+        assert training.poll() is None, training.communicate()[0]
+        time.sleep(0.02)
+
+
+def end(training, code, *phrases):
+    said = training.communicate(timeout=60)[0]
+    missing = [phrase for phrase in phrases if phrase not in said]
+    assert training.returncode == code and not missing, f"{code} expected, {training.returncode} found, without {missing}:\n{said}"
+
+
+def fresh():
+    shutil.rmtree(checkpoints, ignore_errors=True)
+
+
+def two_in_one_folder():
+    first = start("--checkpoint", "run")
+    wait_for_checkpoint(first)
+    for more in ([], ["--resume"]):
+        second = start("--checkpoint", "run", *more)
+        end(second, 1, "folder 'run' belongs to a training under way", f"process {first.pid}", "--checkpoint")
+    # The kernel releases the lock of a process that had no time to.
+    first.kill()
+    end(first, -signal.SIGKILL)
+    end(start("--checkpoint", "run", "--resume", "--steps", str(saved()[-1] + 1)), 0)
+
+
+def hang_up():
+    training = start("--checkpoint", "run")
+    wait_for_checkpoint(training)
+    before = saved()[-1]
+    training.send_signal(signal.SIGHUP)
+    end(training, 128 + signal.SIGHUP, "stopped after step")
+    # Of the step at which it stopped, not the last of an epoch.
+    assert saved()[-1] > before and any(step % 500 for step in saved()), saved()
+
+
+def hang_up_under_nohup():
+    training = start("--checkpoint", "run", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for_checkpoint(training)
+    training.send_signal(signal.SIGHUP)
+    before = saved()[-1]
+    while saved()[-1] == before:
+        assert training.poll() is None, training.communicate()[0]
+        time.sleep(0.02)
+    training.send_signal(signal.SIGTERM)
+    end(training, 128 + signal.SIGTERM)
+
+
+def reader_goes_away():
+    command = [trainer, "--data-dir", folder, "--epochs", "2", "--export", "trained.onnx", "--checkpoint", "run"]
+    training = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE)
+    training.stdout.close()
+    assert training.wait(60) == 0, training.returncode
+    assert saved()[-1] == 1000 and os.path.exists(os.path.join(folder, "trained.onnx"))
+
+
+def data_is_cut_off():
+    data = os.path.join(folder, "x.npy")
+    with open(data, "rb") as file:
+        whole = file.read()
+    training = start("--checkpoint", "run")
+    wait_for_checkpoint(training)
+    os.truncate(data, 8192)
+    end(training, 1, "x.npy' became shorter while it was read", "checkpoint 'run/step-", "--resume")
+    newest = saved()[-1]
+    with open(data, "wb") as file:
+        file.write(whole)
+    end(start("--checkpoint", "run", "--resume", "--steps", str(newest + 3)), 0, f"trained to step {newest + 3}")
+
+
+for check in (two_in_one_folder, hang_up, hang_up_under_nohup, reader_goes_away, data_is_cut_off):
+    fresh()
+    check()
+print("interrupted: all ended as they should")
