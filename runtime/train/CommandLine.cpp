@@ -62,7 +62,7 @@ constexpr Option options[] = {
     {"--level", Takes::value, "NAME", "code for this CPU level (default: the machine's highest)",
      [](CommandLine &line, std::string_view value) { return setText(line.options.level, value); }},
     {"--data-dir", Takes::value, "DIR",
-     "where relative data paths are looked up (default: the spec's folder, then the current one)",
+     "where relative data paths are looked up (default: the spec's folder)",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.dataFolder, value);
      }},

@@ -2,6 +2,11 @@
 #include "runtime/train/Job.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/source/MappedFile.h"
+
+#include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
 
 namespace gradc::runtime {
 
@@ -12,6 +17,54 @@ double optimizerRate(Config optimizer) {
     return kind.real("learning_rate", isAdam ? 0.001 : 0.01);
   }
   return 0;
+}
+
+/// A path of the spec, for something that is written: relative to the spec, as all its paths are.
+static Result<std::string> outputPath(Config spec, std::string_view path, std::string_view option) {
+  std::string folder(spec.string("directory"));
+  if (path.empty() || path.front() == '/' || folder.empty())
+    return std::string(path);
+  if (access(folder.c_str(), F_OK))
+    return Status::error(text("cannot write '", path, "': the spec's folder '", folder,
+                              "' is not on this machine; name a place with ", option));
+  return text(folder, '/', path);
+}
+
+/// The files that a block of the spec names, as far as they are there.
+static void addFiles(Config block, std::span<const std::string> folders,
+                     std::vector<std::string> &files) {
+  for (Config child : block.children()) {
+    bool isPath = child.name() == "path" || child.name() == "list" || child.name() == "file";
+    if (isPath && !child.string().empty())
+      (void)expandPath(child.string(), folders, files);
+    addFiles(child, folders, files);
+  }
+}
+
+static bool isSameFile(const std::string &a, const std::string &b) {
+  struct stat x, y;
+  return stat(a.c_str(), &x) == 0 && stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev &&
+         x.st_ino == y.st_ino;
+}
+
+/// What a run writes must not be what it reads.
+static Status checkOutputs(const Job &job, Config spec, const TrainOptions &options) {
+  std::vector<std::string> inputs = {"/proc/self/exe"};
+  if (job.fields.empty())
+    addFiles(job.data, job.dataFolders, inputs);
+  addFiles(job.evaluationData, job.dataFolders, inputs);
+  std::string folders[] = {std::string(spec.string("directory"))};
+  if (std::string_view model = spec.string("model"); !model.empty())
+    (void)expandPath(model, folders, inputs);
+  for (const std::string *output : {&job.exportPath, &options.log, &options.trace})
+    for (const std::string &input : inputs)
+      if (isSameFile(*output, input))
+        return Status::error(text("'", *output, "' would be written over ",
+                                  input == inputs.front()
+                                      ? std::string("this program")
+                                      : text("'", input, "', which the run reads"),
+                                  ": name another file"));
+  return {};
 }
 
 Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
@@ -44,25 +97,31 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   if (job.evaluateEveryEpochs < 1)
     return Status::invalid(
         text("evaluation { every_epochs } is ", job.evaluateEveryEpochs, ", expected 1 or more"));
-  if (!options.dataFolder.empty())
-    job.dataFolders = {options.dataFolder};
-  else if (std::string_view folder = spec.string("directory"); !folder.empty())
-    job.dataFolders = {std::string(folder), "."};
-  else
-    job.dataFolders = {"."};
+  std::string folder(spec.string("directory"));
+  job.dataFolders = {!options.dataFolder.empty() ? options.dataFolder
+                     : folder.empty()            ? std::string(".")
+                                                 : folder};
 
   // 3. The files it writes.
   Config checkpoint = spec.child("checkpoint");
-  job.checkpointFolder =
-      options.checkpoint.empty() ? checkpoint.string("directory") : options.checkpoint;
+  for (auto [path, given, ofSpec, option] :
+       {std::tuple(&job.checkpointFolder, &options.checkpoint, checkpoint.string("directory"),
+                   "--checkpoint"),
+        std::tuple(&job.exportPath, &options.exportPath, spec.child("export").string("onnx"),
+                   "--export")}) {
+    auto found = given->empty() ? outputPath(spec, ofSpec, option) : Result(*given);
+    if (!found)
+      return found.status();
+    *path = std::move(*found);
+  }
   job.checkpointEverySteps = checkpoint.integer("every_steps", 0);
   job.checkpointEveryEpochs = checkpoint.integer("every_epochs", job.checkpointEverySteps ? 0 : 1);
   job.checkpointKeep = checkpoint.integer("keep", 3);
   if (job.checkpointKeep < 1)
     return Status::invalid(
         text("checkpoint { keep } is ", job.checkpointKeep, ", expected 1 or more"));
-  job.exportPath =
-      options.exportPath.empty() ? spec.child("export").string("onnx") : options.exportPath;
+  if (Status status = checkOutputs(job, spec, options); !status.ok())
+    return status;
   return job;
 }
 

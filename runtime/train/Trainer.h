@@ -42,7 +42,7 @@ struct TrainOptions {
   std::string trace;      ///< trace-event JSON; "": none
   std::string checkpoint; ///< folder; "": the job's
   std::string resume;     ///< a checkpoint, a folder of them, "latest", or "": from the start
-  std::string dataFolder; ///< for relative data paths; "": the spec's folder, then the current one
+  std::string dataFolder; ///< for relative data paths; "": the spec's folder
   std::string exportPath; ///< ONNX; "": the job's
   std::string level;      ///< "": a resumed checkpoint's, else the highest that the machine runs
   std::vector<SourceArray> fields; ///< instead of the training data's files; empty: use those files

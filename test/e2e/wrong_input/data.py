@@ -2,7 +2,7 @@
 import array
 import os
 
-from bar import write_npy
+from bar import compile_spec, write_npy
 from case import ERROR, INVALID, case
 
 
@@ -36,6 +36,24 @@ def data_of_the_wrong_shape_when_trained(job):
 def data_missing_when_trained(job):
     command = job.train()
     os.remove(job.path("x.npy"))
+    return command
+
+
+@case(ERROR, "cannot find data file 'x.npy'", "below/x.npy")
+def data_in_the_current_folder_instead_of_the_specs(job):
+    os.mkdir(job.path("below"))
+    for name in ("mlp.onnx", "mlp.textproto", "x.npy", "labels.npy"):
+        os.rename(job.path(name), job.path("below/" + name))
+    trainer = compile_spec(job.path("below/mlp.textproto"), job.folder)
+    os.rename(job.path("below/x.npy"), job.path("x.npy"))
+    return [trainer, "--quiet"]
+
+
+@case(ERROR, "x.npy", "not a regular file")
+def data_that_is_a_pipe(job):
+    command = job.train()
+    os.remove(job.path("x.npy"))
+    os.mkfifo(job.path("x.npy"))
     return command
 
 

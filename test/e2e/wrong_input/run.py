@@ -15,6 +15,7 @@ import spec
 import data
 import map_model
 import checkpoint
+import output
 import command_line
 
 

@@ -271,6 +271,25 @@ TEST_F(TrainerTest, DataFolder) {
             "cannot find data file 'digits.npz', tried '" + options.dataFolder + "/digits.npz'");
 }
 
+/// All paths of a spec are relative to it, those of outputs too; options are relative to the
+/// current folder.
+TEST_F(TrainerTest, PathsAreRelativeToTheSpec) {
+  std::string outputs = " checkpoint { directory: \"kept/here\" } export { onnx: \"out.onnx\" }";
+  make({.job = digitsJob + outputs});
+  auto summary = train({.steps = 1});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(summary->checkpoint, folder / "kept/here/step-1.ckpt");
+  EXPECT_EQ(access((folder / "out.onnx").c_str(), F_OK), 0);
+
+  // Elsewhere they would end up in a folder that is nobody's.
+  std::string job = digitsJob + outputs;
+  job.replace(job.find("\"{}\""), 4, "\"/absent\"");
+  make({.job = job});
+  EXPECT_EQ(train({.steps = 1, .dataFolder = folder.path}).status().message(),
+            "cannot write 'kept/here': the spec's folder '/absent' is not on this machine; name a "
+            "place with --checkpoint");
+}
+
 TEST_F(TrainerTest, FieldsInMemoryTakeTheFilesPlace) {
   TrainOptions options;
   options.steps = 9;
