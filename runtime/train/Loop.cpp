@@ -40,6 +40,7 @@ Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
 
 Status Loop::prepare(const Checkpoint *resume) {
   // 1. The training data, and the position to begin at.
+  uint64_t wantedSeed = job.seed;
   if (resume) {
     job.seed = resume->position().seed;
     *job.dataState = resume->position().dataState;
@@ -65,8 +66,13 @@ Status Loop::prepare(const Checkpoint *resume) {
 
   // 2. The end: after the steps of whole epochs, unless the number of steps is reached first.
   lastStep = job.steps;
-  if (int64_t perEpoch = dataset.batchesPerEpoch(); job.epochs <= job.steps / perEpoch)
-    lastStep = job.epochs * perEpoch;
+  int64_t perEpoch = dataset.batchesPerEpoch(), size = dataset.batchSize();
+  Position at = walk->position();
+  // The batches of this size that come to where it stands: those that were done, unless their size
+  // has changed.
+  int64_t behind = int64_t(at.epoch) * perEpoch + (int64_t(at.row) + size - 1) / size;
+  if (job.epochs <= job.steps / perEpoch)
+    lastStep = std::min(job.steps, std::max(done, done + job.epochs * perEpoch - behind));
 
   // 3. Everything else that may fail is tried before the first step.
   if (job.evaluationData) {
@@ -100,6 +106,8 @@ Status Loop::prepare(const Checkpoint *resume) {
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
   input.emplace(log, *progress);
   sayPlacement();
+  if (resume)
+    sayWhatDiffers(behind, wantedSeed);
   sayWhatIsLeftOut("training", dataset, job.data);
   if (evaluation)
     sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
@@ -112,6 +120,18 @@ void Loop::sayPlacement() {
   if (placement != saidPlacement)
     progress->print(placement);
   saidPlacement = std::move(placement);
+}
+
+/// What a resume takes from the checkpoint or the job, where they differ. `behind`: see `prepare`.
+void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
+  // Rows that are passed over are counted where it stands, but come in no batch.
+  if (behind != done && job.data.string("on_error") != "SKIP")
+    progress->print(text("the checkpoint was trained with batches of another size than ",
+                         training.dataset->batchSize(), ": steps count on from ", done,
+                         ", and the epochs end at step ", lastStep));
+  if (wantedSeed != job.seed)
+    progress->print(text("the checkpoint was trained with seed ", job.seed,
+                         ", which stays; the spec's is ", wantedSeed));
 }
 
 void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {

@@ -21,6 +21,25 @@ def checkpoint_of_another_model(job):
     return job.train("--resume", other.checkpoint())
 
 
+@case(OK, "batches of another size than 3", "the epochs end at step 23", "trained to step 23")
+def resume_with_another_batch(job):
+    """24 rows: 3 of 6 steps in batches of 4, then the other 12 rows, and two epochs more, in batches of 3."""
+    newest = job.checkpoint()
+    job.edit("size: 4", "size: 3")
+    command = job.train("--resume", newest, "--epochs", "3")
+    command.remove("--quiet")
+    return command
+
+
+@case(OK, "trained with seed 0, which stays; the spec's is 9")
+def resume_with_another_seed(job):
+    newest = job.checkpoint()
+    job.edit("model:", "seed: 9\nmodel:")
+    command = job.train("--resume", newest)
+    command.remove("--quiet")
+    return command
+
+
 @case(ERROR, "no checkpoint in")
 def resume_from_nothing(job):
     return job.train("--checkpoint", job.path("empty"), "--resume")
