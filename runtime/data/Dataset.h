@@ -187,6 +187,8 @@ public:
   virtual int64_t droppedRows() const = 0;
   virtual std::unique_ptr<Iterator> iterate() const = 0;
   virtual Batch allocate() const = 0;
+  /// For messages: where row `row` of a batch comes from.
+  virtual std::string describeRow(const Batch &batch, int64_t row) const = 0;
 };
 
 } // namespace gradc::runtime

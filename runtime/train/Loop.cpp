@@ -372,6 +372,8 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   double value = lossIsBad ? double(call.loss()) : double(call.gradientNorm().value_or(NAN));
   std::string message = text(lossIsBad ? "the loss" : "the gradient norm", " is ", value,
                              " at step ", done, " (epoch ", report.epoch, ')');
+  if (std::string bad = findNonFiniteData(training, walk->batch()); !bad.empty())
+    message += text("; ", bad);
   if (auto found = call.findNonFinite(); found.ok())
     message += text("; the first non-finite value is ", found->value, " at element ", found->index,
                     " of node '", found->node, "' (", found->kernel, ')');

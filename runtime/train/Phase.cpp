@@ -2,6 +2,7 @@
 #include "runtime/train/Phase.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/core/NonFinite.h"
 #include "runtime/data/Stages.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/train/PhaseWalk.h"
@@ -61,6 +62,18 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
   return phase;
 }
 
+std::string findNonFiniteData(const Phase &phase, const Batch &batch) {
+  std::span<const Field> fields = phase.dataset->fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    auto found =
+        firstNonFinite({batch.field(i), size_t(batch.rows) * fields[i].bytes()}, fields[i].dtype);
+    if (found)
+      return text(phase.dataset->describeRow(batch, found->index / int64_t(fields[i].elements())),
+                  ", field '", fields[i].name, "', has ", found->value);
+  }
+  return {};
+}
+
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
   std::vector<Metric> sums = {{"loss", 0}};
   for (const Metric &metric : phase.whole->metrics())
@@ -74,6 +87,9 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
     if (Status status = walk.run({.seed = seed}, !walk.batch().endsEpoch); !status.ok())
       return status;
     EntryCall &call = walk.call();
+    if (!std::isfinite(call.loss()))
+      if (std::string bad = findNonFiniteData(phase, walk.batch()); !bad.empty())
+        return Status::error(text("cannot evaluate: ", bad, ", expected a finite number"));
     auto weight = double(walk.batch().rows);
     sums[0].value += call.loss() * weight;
     for (size_t i = 0; i < call.metrics().size(); ++i)

@@ -20,7 +20,12 @@ struct Phase {
   }
 };
 
-/// Means over the rows of a data set: the loss first, then the metrics.
+/// The first number of a batch that is not finite: "row 3 of 'x.npy', field 'x', has nan"; "": all
+/// are.
+std::string findNonFiniteData(const Phase &phase, const Batch &batch);
+
+/// Means over the rows of a data set: the loss first, then the metrics. Fails for data that are not
+/// finite.
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed);
 
 } // namespace gradc::runtime

@@ -46,6 +46,15 @@ public:
     return makeLoader(*table, rule, rows(), options);
   }
   Batch allocate() const override { return Batch(fields(), batchSize(), options.hostMemory); }
+  std::string describeRow(const Batch &batch, int64_t row) const override {
+    // Where bad rows are passed over, which rows came together is not known afterwards.
+    if (rule.skips)
+      return text("row ", row, " of the batch");
+    std::vector<int64_t> order;
+    table->order(batch.after.epoch - batch.endsEpoch, order);
+    int64_t end = batch.endsEpoch ? rows() : int64_t(batch.after.row);
+    return table->describeRow(order[size_t(end - batch.rows + row)]);
+  }
 
 private:
   std::shared_ptr<const Table> table;

@@ -72,11 +72,22 @@ def label_out_of_range(job):
     return command
 
 
-@case(ERROR, "step 2", "nan", "x")
+@case(ERROR, "step 2", "row 5 of", "x.npy", "field 'x', has nan")
 def nan_in_the_data(job):
     command = job.train()
     write_npy(job.path("x.npy"), array.array("f", [0.5] * 30 + [float("nan")] + [0.5] * 113), (24, 6))
     return command
+
+
+@case(ERROR, "cannot evaluate", "row 5 of", "x2.npy", "field 'x', has -inf")
+def infinity_in_the_evaluation_data(job):
+    write_npy(job.path("x2.npy"), array.array("f", [0.5] * 30 + [float("-inf")] + [0.5] * 113), (24, 6))
+    with open(job.spec, "a") as file:
+        file.write("""evaluation { data {
+  source { npy { field { name: "x"  path: "x2.npy" } field { name: "labels"  path: "labels.npy" } } }
+  batch { size: 5 }
+} }""")
+    return job.train()
 
 
 @case(ERROR, "fc1", "inf", "step 1")
