@@ -2,6 +2,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/train/CommandLine.h"
+#include "runtime/train/Progress.h"
 
 #include <csignal>
 #include <cstdio>
@@ -67,7 +68,7 @@ private:
 
 int fail(const Status &status) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", status.message().c_str());
+  std::fprintf(stderr, "error: %s\n", printable(status.message()).c_str());
   return int(status.code());
 }
 

@@ -4,9 +4,17 @@
 #include "runtime/base/Text.h"
 
 #include <cstdio>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace gradc::runtime {
+
+std::string printable(std::string text) {
+  for (char &c : text)
+    if (auto byte = static_cast<unsigned char>(c); (byte < 0x20 && c != '\n') || byte == 0x7f)
+      c = '?';
+  return text;
+}
 
 std::string shortCount(double value) {
   const char *unit = "";
@@ -25,6 +33,19 @@ Progress::Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batch
     : descriptor(descriptor), quiet(quiet), terminal(isatty(descriptor)), totalSteps(totalSteps),
       batchSize(batchSize), interval(std::chrono::milliseconds(terminal ? 250 : 2000)),
       since(Clock::now()) {}
+
+/// What fits into a line of the terminal: fields go from the end, for a line that wraps cannot be
+/// rewritten.
+static void fit(std::string &line, int descriptor) {
+  winsize size = {};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) || size.ws_col < 2)
+    return;
+  size_t width = size.ws_col - 1u;
+  while (line.size() > width) {
+    size_t gap = line.rfind("  ");
+    line.resize(gap == line.npos || gap == 0 ? width : gap);
+  }
+}
 
 void Progress::step(const StepReport &report, Clock::time_point now) {
   if (quiet)
@@ -50,6 +71,8 @@ void Progress::step(const StepReport &report, Clock::time_point now) {
                 shortCount(double(batchSize) * 1000 / mean).c_str(),
                 100 * inputMilliseconds / milliseconds);
   line += part;
+  if (terminal)
+    fit(line, descriptor);
   write(terminal ? text('\r', line, "\x1b[K") : line + '\n');
   rewriting = terminal;
   since = now;
@@ -60,7 +83,7 @@ void Progress::step(const StepReport &report, Clock::time_point now) {
 void Progress::print(const std::string &line) {
   if (quiet)
     return;
-  write(text(rewriting ? "\r\x1b[K" : "", line, '\n'));
+  write(text(rewriting ? "\r\x1b[K" : "", printable(line), '\n'));
   rewriting = false;
 }
 
@@ -68,7 +91,7 @@ void Progress::warn(const std::string &message) {
   if (rewriting)
     write("\r\x1b[K");
   rewriting = false;
-  std::fprintf(stderr, "warning: %s\n", message.c_str());
+  std::fprintf(stderr, "warning: %s\n", printable(message).c_str());
 }
 
 void Progress::write(const std::string &bytes) const {

@@ -37,6 +37,9 @@ private:
   double milliseconds = 0, inputMilliseconds = 0;
 };
 
+/// For a terminal: control characters, which names out of files may hold, become '?'.
+std::string printable(std::string text);
+
 /// "508k"
 std::string shortCount(double value);
 
