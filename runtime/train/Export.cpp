@@ -6,6 +6,8 @@
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace gradc::runtime {
@@ -43,6 +45,45 @@ Status exportOnnx(Session &session, const std::string &path) {
   AtomicFile file(path);
   file.write(model);
   return file.commit();
+}
+
+/// A field of a map as the spec has it: "scale: 0.0625", "resize { height: 32 width: 32 }". Empty
+/// for defaults.
+static std::string fieldText(Config block, Config field) {
+  std::string name(field.name());
+  if (!field.string().empty())
+    return text(name, ": ", field.string());
+  if (double value = field.real(NAN); !std::isnan(value)) {
+    bool isDefault = (name == "scale" && value == 1) || (name == "offset" && value == 0);
+    return isDefault ? "" : text(name, ": ", value);
+  }
+  if (!block.boolean(name, true))
+    return {};
+  std::string inside;
+  for (Config child : field.children())
+    inside += text(inside.empty() ? "" : " ", fieldText(field, child));
+  return inside.empty() ? name : text(name, " { ", inside, " }");
+}
+
+std::string exportedInputs(const Session &session, Config data) {
+  constexpr std::string_view left[] = {"field", "random_crop", "flip", "color_jitter"};
+  const Artifact &artifact = session.artifact();
+  const gradc_artifact_entry *entry = session.findEntry("forward");
+  std::string all;
+  for (const auto &port :
+       artifact.elements<gradc_artifact_port>(entry ? entry->inputs : gradc_range{})) {
+    std::string_view field = artifact.string(port.field);
+    std::string maps;
+    for (Config map : data.children("map"))
+      for (Config part : map.string("field") == field ? map.children() : std::vector<Config>())
+        if (std::find(std::begin(left), std::end(left), part.name()) == std::end(left))
+          if (std::string one = fieldText(map, part); !one.empty())
+            maps += text(maps.empty() ? "" : ", ", one);
+    if (!maps.empty())
+      all += text(all.empty() ? "" : "; ", artifact.string(port.tensor.name), " takes field '",
+                  field, "' after ", maps);
+  }
+  return all;
 }
 
 } // namespace gradc::runtime

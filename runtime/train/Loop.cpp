@@ -274,6 +274,9 @@ Status Loop::finish() {
     if (Status status = traced("export", write); !status.ok())
       return status;
     log.line("export").string("path", job.exportPath);
+    std::string inputs =
+        exportedInputs(session, job.evaluationData ? job.evaluationData : job.data);
+    progress->print(text("exported '", job.exportPath, '\'', inputs.empty() ? "" : "; ", inputs));
   }
 
   input->finish(done, walk->iterator());
