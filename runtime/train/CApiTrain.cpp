@@ -2,6 +2,7 @@
 // jobs.
 #include "runtime/core/CApi.h"
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/EntryCall.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Trainer.h"
@@ -40,7 +41,7 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
 
     // 1. The caller's data, and the scalars kept by this session.
     float stepNumber = float(step);
-    auto counter = int32_t(step), seed = int32_t(session->seed);
+    int32_t counter = int32_t(step), seed = randomSeed(session->seed);
     if (!(learning_rate > 0))
       learning_rate = float(optimizerRate(Config::job(artifact).child("optimizer")));
     std::vector<const void *> inputs;
@@ -190,8 +191,7 @@ gradc_status gradc_train(const gradc_model *model, const gradc_train_options *op
       return i < summary->evaluation.size() ? summary->evaluation[i].value : double(missing);
     };
     return result ? deliver({0, summary->steps, summary->seconds,
-                             summary->losses.empty() ? missing : summary->losses.back(),
-                             evaluated(0), evaluated(1)},
+                             summary->lastLoss.value_or(missing), evaluated(0), evaluated(1)},
                             result)
                   : Status();
   });

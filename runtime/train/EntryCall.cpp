@@ -94,7 +94,7 @@ Status EntryCall::start(const Batch &batch, const StepScalars &values,
       scalar.integer = int32_t(values.step);
       break;
     case GRADC_ROLE_SEED:
-      scalar.integer = int32_t(values.seed);
+      scalar.integer = randomSeed(values.seed);
       break;
     }
   }

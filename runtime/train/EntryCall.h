@@ -19,6 +19,15 @@ struct StepScalars {
   uint64_t seed = 0;
 };
 
+/// The 32 bits that random ops take as their seed. Seeds 2^32 apart give different ones, and seeds
+/// below 2^32 themselves: the upper half is mixed in, 0 as 0 (MurmurHash3's last step).
+constexpr int32_t randomSeed(uint64_t seed) {
+  uint32_t upper = uint32_t(seed >> 32);
+  upper = (upper ^ upper >> 16) * 0x85ebca6b;
+  upper = (upper ^ upper >> 13) * 0xc2b2ae35;
+  return int32_t(uint32_t(seed) ^ upper ^ upper >> 16);
+}
+
 /// The entry's demands on the data set, one per data input.
 std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_entry &entry);
 

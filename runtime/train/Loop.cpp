@@ -166,8 +166,6 @@ Result<TrainSummary> Loop::run() {
 }
 
 Status Loop::trainSteps() {
-  if (lastStep < Job::unlimited)
-    summary.losses.reserve(size_t(std::min<int64_t>(lastStep - std::min(lastStep, done), 1 << 20)));
   lastTime = Clock::now();
   while (!isLast(done, walk->position()) && !stopped)
     if (Status status = step(); !status.ok())
@@ -194,7 +192,7 @@ Status Loop::step() {
   Clock::time_point now = Clock::now();
   ++done;
   samples += double(batch.rows);
-  summary.losses.push_back(call.loss());
+  summary.lastLoss = call.loss();
 
   // 3. The report.
   report.step = done;
@@ -286,15 +284,15 @@ Status Loop::finish() {
         .integer("epochs", int64_t(walk->position().epoch))
         .real("seconds", summary.seconds)
         .real("samples_per_second", summary.samplesPerSecond);
-    if (!summary.losses.empty())
-      line.real("last_loss", summary.losses.back());
+    if (summary.lastLoss)
+      line.real("last_loss", *summary.lastLoss);
     for (const Metric &metric : summary.evaluation)
       line.real(metric.name, metric.value);
     line.string("reason", signalled ? "signal" : stopped ? "stopped" : "finished");
   }
 
   std::string result;
-  if (summary.losses.empty()) {
+  if (!summary.lastLoss) {
     result = text("no step left to train: the checkpoint is of step ", done,
                   ", the job ends at step ", lastStep);
   } else {
@@ -302,7 +300,7 @@ Status Loop::finish() {
     std::snprintf(seconds, sizeof seconds, "%.3f", summary.seconds);
     result = text(signalled || stopped ? "stopped after step " : "trained to step ", done, " in ",
                   seconds, " s, ", shortCount(summary.samplesPerSecond), " samples/s; ",
-                  metricsText({{{"last loss", double(summary.losses.back())}}}));
+                  metricsText({{{"last loss", double(*summary.lastLoss)}}}));
   }
   if (!summary.evaluation.empty())
     result += text("; evaluation: ", metricsText(summary.evaluation));

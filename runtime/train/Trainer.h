@@ -59,7 +59,7 @@ struct TrainSummary {
   int64_t steps = 0; ///< of the whole training, including those before a resume
   double seconds = 0;
   double samplesPerSecond = 0;
-  std::vector<float> losses;      ///< of the steps made here
+  std::optional<float> lastLoss;  ///< of the steps made here
   std::vector<Metric> evaluation; ///< the last one: loss, then metrics; empty: none
   std::string checkpoint;         ///< the last one written; "": none
   int signal = 0;                 ///< that ended the training

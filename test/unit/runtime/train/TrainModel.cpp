@@ -172,10 +172,19 @@ void TrainTest::make(TrainModelOptions model) {
   artifact = *opened;
 }
 
-Result<TrainSummary> TrainTest::train(TrainOptions options) {
+Result<Trained> TrainTest::train(TrainOptions options) {
   options.quiet = true;
   options.threads = 1;
-  return gradc::runtime::train(artifact, options);
+  Trained trained;
+  options.onStep = [&trained, onStep = options.onStep](const StepReport &report) {
+    trained.losses.push_back(report.loss);
+    return !onStep || onStep(report);
+  };
+  auto summary = gradc::runtime::train(artifact, options);
+  if (!summary)
+    return summary.status();
+  static_cast<TrainSummary &>(trained) = std::move(*summary);
+  return trained;
 }
 
 int TrainTest::main(std::vector<std::string> arguments) {

@@ -35,6 +35,11 @@ constexpr const char *digitsJob = R"(
                       map { field: "images" cast: F32 scale: 0.01 } batch { size: 8 } } }
   epochs: 4 seed: 7)";
 
+/// A training, with the loss of each of its steps.
+struct Trained : TrainSummary {
+  std::vector<float> losses;
+};
+
 /// A model, its data, and trainings of it.
 class TrainTest : public testing::Test {
 protected:
@@ -43,7 +48,7 @@ protected:
   /// Takes the job of the options as it is, or `digitsJob`.
   void make(TrainModelOptions model = {});
   /// Trains quietly on one thread with these options.
-  Result<TrainSummary> train(TrainOptions options = {});
+  Result<Trained> train(TrainOptions options = {});
   /// trainerMain with these arguments, in this process.
   int main(std::vector<std::string> arguments);
   /// In a process of its own, which `prepare` may limit; returns its id.

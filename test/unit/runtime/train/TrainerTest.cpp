@@ -3,12 +3,14 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/EntryCall.h"
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
 #include <numeric>
+#include <set>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -135,6 +137,15 @@ TEST_F(TrainerTest, SeedsDecide) {
   };
   EXPECT_EQ(losses(1), losses(1));
   EXPECT_NE(losses(1), losses(2));
+}
+
+TEST(RandomSeed, TakesAllBitsOfTheSeed) {
+  for (uint64_t seed : {uint64_t(0), uint64_t(7), uint64_t(0xffffffff)})
+    EXPECT_EQ(uint32_t(randomSeed(seed)), seed);
+  std::set<int32_t> seen;
+  for (uint64_t upper = 0; upper < 1000; ++upper)
+    seen.insert(randomSeed(7 + (upper << 32)));
+  EXPECT_EQ(seen.size(), 1000u);
 }
 
 TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
