@@ -96,11 +96,19 @@ private:
       state.places = blob.append(ArrayRef(places));
       stateIndex[op.getSymName()] = states.size();
       states.push_back(state);
-      std::string signature;
-      llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getType() << ';';
-      gradc_hash_add(&modelHash, signature.data(), signature.size());
+      addToModelHash(op);
     }
     return blob.append(ArrayRef(states));
+  }
+
+  /// The state's logical type: the order in which a pass stores it is not the model's, and neither
+  /// are constants, which no checkpoint holds.
+  void addToModelHash(StateOp op) {
+    if (op.getKind() == StateKind::constant)
+      return;
+    std::string signature;
+    llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getLogicalType() << ';';
+    gradc_hash_add(&modelHash, signature.data(), signature.size());
   }
 
   void writeInitial(StateOp op, gradc_artifact_state &state) {

@@ -6,6 +6,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/hash.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace gradc::runtime {
@@ -197,20 +198,36 @@ Status Checkpoint::restore(Session &session) const {
   auto otherModel = [&](const auto &...why) {
     return Status::error(text("checkpoint '", path, "' is of another model", why...));
   };
-  if (theModelHash != artifact.header().model_hash)
-    return otherModel(": its states differ in name, type or shape from this artifact's");
+  auto typeOf = [](uint32_t dtype, std::span<const int64_t> shape) {
+    std::string type = findDataType(dtype)->name;
+    for (size_t d = 0; d < shape.size(); ++d)
+      type += text(d ? ", " : "[", shape[d]);
+    return type + (shape.empty() ? "" : "]");
+  };
 
-  // Everything is checked before anything is written.
+  // Everything is checked before anything is written. The states decide, not the model hash: a
+  // checkpoint fits an artifact of another version of the compiler, which may have hashed
+  // otherwise.
   std::vector<const State *> found(artifact.states().size());
   for (size_t i = 0; i < found.size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
+    if (!isSaved(state))
+      continue;
     std::string_view name = artifact.string(state.tensor.name);
-    for (const State &candidate : theStates)
-      if (candidate.name == name && candidate.bytes.size() == state.tensor.bytes)
-        found[i] = &candidate;
-    if (!found[i] && isSaved(state))
-      return otherModel(": it lacks state '", name, "' of ", state.tensor.bytes, " bytes");
+    auto shape = artifact.elements<int64_t>(state.tensor.shape);
+    std::string expected = typeOf(state.tensor.dtype, shape);
+    auto saved = std::ranges::find(theStates, name, &State::name);
+    if (saved == theStates.end())
+      return otherModel(": it lacks state '", name, "' of ", expected);
+    if (saved->dtype != state.tensor.dtype || !std::ranges::equal(saved->shape, shape) ||
+        saved->bytes.size() != state.tensor.bytes)
+      return otherModel(": its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
+                        ", this artifact's is ", expected);
+    found[i] = &*saved;
   }
+  for (const State &state : theStates)
+    if (!state.name.starts_with(dataPrefix) && std::ranges::find(found, &state) == found.end())
+      return otherModel(": this artifact has no state '", state.name, "'");
   for (uint32_t i = 0; i < found.size(); ++i)
     if (found[i])
       if (Status status = session.writeState(i, found[i]->bytes.data()); !status.ok())

@@ -125,7 +125,7 @@ TEST_F(CheckpointTest, OfAnotherModel) {
   auto checkpoint = Checkpoint::open(path);
   ASSERT_TRUE(checkpoint.ok());
   EXPECT_EQ(checkpoint->restore(*session).message(),
-            "checkpoint '" + path + "' is of another model: it lacks state 'v' of 16 bytes");
+            "checkpoint '" + path + "' is of another model: it lacks state 'v' of f32[4]");
 }
 
 TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
