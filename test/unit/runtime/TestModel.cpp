@@ -28,7 +28,7 @@ public:
     writeStates();
     writeJob();
     std::vector<gradc_artifact_level> levels;
-    Bytes image = readFile(GRADC_TEST_KERNELS);
+    Bytes image = readFile(options.image);
     for (const std::string &name : options.levels) {
       gradc_artifact_level level = {};
       level.name = text(name);

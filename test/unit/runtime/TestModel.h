@@ -10,6 +10,7 @@ namespace gradc::runtime::test {
 
 struct TestModelOptions {
   std::vector<std::string> levels = {"x86-64-v3"};
+  std::string image = GRADC_TEST_KERNELS;
   float weightStart = 1;    ///< the weight is weightStart + its element's number
   std::string lacking = {}; ///< an entry or kernel symbol to damage, for the checks
   int64_t grain = 4;        ///< of the kernels that split

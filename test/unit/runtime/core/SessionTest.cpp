@@ -246,6 +246,7 @@ TEST(Session, FlushesDenormalsWhateverTheCallerHasSet) {
 TEST(Session, TwoArtifactsLiveInOneProcess) {
   TestModelOptions other;
   other.weightStart = 100;
+  other.image = GRADC_TEST_OTHER_KERNELS;
   Loaded first, second({3, ""}, other);
   EXPECT_EQ(first.state(1, 24)[0], 1);
   EXPECT_EQ(second.state(1, 24)[0], 100);
@@ -253,6 +254,21 @@ TEST(Session, TwoArtifactsLiveInOneProcess) {
   ASSERT_TRUE(first.session->writeState(1, value).ok());
   EXPECT_EQ(first.state(1, 24)[0], 5);
   EXPECT_EQ(second.state(1, 24)[0], 100);
+
+  // Kernels of one name are each artifact's own, whichever was opened or ran last.
+  auto doubledRow = [](Loaded &loaded) {
+    std::vector<float> x = rows();
+    TrainResult result;
+    const void *inputs[] = {x.data()};
+    void *outputs[] = {&result.loss, result.doubled.data()};
+    EXPECT_TRUE(loaded.session->run(loaded.entry("train"), inputs, outputs).ok());
+    return result.doubled[16 + 3];
+  };
+  float x = rows()[16 + 3];
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(doubledRow(first), x * 2 + 1);
+    EXPECT_EQ(doubledRow(second), x * 3 + 1);
+  }
 }
 
 /// The highest of the known levels that this machine runs, asked in another way.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
@@ -88,8 +89,15 @@ TEST_F(TransformTest, ShuffleVisitsEveryRowOnceAndDiffersByEpochAndSeed) {
 
 TEST_F(TransformTest, ShuffleBufferReachesOnlySoFarAhead) {
   auto numbers = order("", "shuffle { buffer: 5 }");
-  for (size_t place = 0; place < numbers.size(); ++place)
+  ASSERT_EQ(numbers.size(), 60u);
+  EXPECT_EQ(std::set<int64_t>(numbers.begin(), numbers.end()).size(), 60u);
+  EXPECT_FALSE(std::ranges::is_sorted(numbers));
+  bool reachesAsFar = false;
+  for (size_t place = 0; place < numbers.size(); ++place) {
     EXPECT_LE(numbers[place], int64_t(place) + 4);
+    reachesAsFar |= numbers[place] == int64_t(place) + 4;
+  }
+  EXPECT_TRUE(reachesAsFar);
   EXPECT_EQ(buildError(spec("", "shuffle { buffer: -1 }"), context),
             "shuffle { buffer } is -1, expected 0 (all) or more");
 }
