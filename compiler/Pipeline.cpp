@@ -48,13 +48,13 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   // On a CPU every composite becomes loops; a softmax is fused as its primitives, row by row.
   // Libraries on GPUs compute some composites whole.
   auto isCuda = [](StringRef level) { return exec::findLevel(level)->isCuda(); };
-  bool asksLibraries = !options.levels.empty() && llvm::all_of(options.levels, isCuda) &&
-                       options.libraries != "never";
+  bool forCuda = !options.levels.empty() && llvm::all_of(options.levels, isCuda);
+  bool asksLibraries = forCuda && options.libraries != "never";
   pm.addPass(createDecomposeComposites({asksLibraries}));
   simplify(pm);
-  pm.addPass(createReassociateSums());
+  pm.addPass(createReassociateSums({forCuda}));
   pm.addPass(createCSEPass());
-  pm.addPass(createFormKernels());
+  pm.addPass(createFormKernels({forCuda}));
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {

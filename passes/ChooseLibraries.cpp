@@ -3,13 +3,11 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/support/CostModel.h"
 #include "passes/support/CutKernel.h"
 #include "passes/support/LaunchOrder.h"
 #include "passes/support/LibraryForm.h"
 #include "passes/support/ModuleLevel.h"
-
-#include <algorithm>
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -21,31 +19,19 @@ namespace gradc {
 namespace {
 
 /// Whether a contraction in a library saves more than it costs: a launch, and the way through
-/// memory of `cut`, a result that the kernel goes on with (null: it does not). Not measured: f32 on
-/// an H200 (67 TFLOP/s on 132 multiprocessors, 4.8 TB/s), a quarter of its peak in generated code,
-/// three quarters in a library, 2 us a launch in a graph. Generated code sums a tile of the result
-/// in one block, on one multiprocessor; libraries share long sums among several.
-bool pays(Operation *contraction, exec::LibraryRole role, RankedTensorType cut) {
-  constexpr double peak = 67e12, generated = 0.25, library = 0.75, bandwidth = 4.8e12,
-                   launch = 2e-6, tile = 512, processors = 132;
-  auto copy = [&](Type type) {
-    return launch +
-           2 * double(exec::layoutBytes(cast<RankedTensorType>(type), nullptr)) / bandwidth;
-  };
-  double flops = cast<CostOpInterface>(contraction).getFlops();
-  auto result = cast<RankedTensorType>(contraction->getResult(0).getType());
-  double tiles = std::ceil(double(result.getNumElements()) / tile);
-  double busy = std::min(1.0, tiles / processors);
-  double saved = flops / peak * (1 / (generated * busy) - 1 / library);
-  double cost = cut ? copy(cut) : 0;
+/// memory of `cut`, a result that the kernel goes on with (null: it does not).
+bool pays(Operation *contraction, exec::LibraryRole role, RankedTensorType cut,
+          const exec::Level &level) {
+  CostModel model(level);
+  double cost = cut ? model.copy(cut) : 0;
   // cuDNN's f32 engines bring what they read and write into another order, and back: the workspace
   // that they ask for has just these copies (cuDNN 9.19, asked for sm_90).
   if (role != exec::LibraryRole::matmul) {
     for (Type type : contraction->getOperandTypes())
-      cost += copy(type);
-    cost += copy(result);
+      cost += model.copy(type);
+    cost += model.copy(contraction->getResult(0).getType());
   }
-  return saved > cost;
+  return model.savedByLibrary(contraction) > cost;
 }
 
 /// Whether a result takes the place of a state that the launch reads: no call may write over what
@@ -72,18 +58,19 @@ struct ChooseLibraries : impl::ChooseLibrariesBase<ChooseLibraries> {
     exec::KernelLaunches launches = exec::launchesByKernel(getOperation());
     SymbolTable symbols(getOperation());
     for (auto kernel : llvm::to_vector(getOperation().getOps<exec::KernelOp>()))
-      choose(kernel, symbols, launches[kernel.getSymNameAttr()]);
+      choose(kernel, *level, symbols, launches[kernel.getSymNameAttr()]);
   }
 
 private:
-  void choose(exec::KernelOp kernel, SymbolTable &symbols, ArrayRef<exec::LaunchOp> launches) {
+  void choose(exec::KernelOp kernel, const exec::Level &level, SymbolTable &symbols,
+              ArrayRef<exec::LaunchOp> launches) {
     LibraryPrefix prefix = findLibraryPrefix(kernel);
     if (!prefix.call)
       return;
     Value sum = prefix.last->getResult(0);
     bool isWhole = prefix.call.keeps() || llvm::equal(kernel.getYielded(), ValueRange(sum));
     RankedTensorType cut = isWhole ? nullptr : cast<RankedTensorType>(sum.getType());
-    if (mode != "always" && !pays(prefix.contraction, prefix.call.getRole(), cut))
+    if (mode != "always" && !pays(prefix.contraction, prefix.call.getRole(), cut, level))
       return;
     if (isWhole) {
       if (llvm::none_of(launches, updatesState))

@@ -117,6 +117,8 @@ private:
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  using FormKernelsBase::FormKernelsBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     unsigned counter = 0;
@@ -126,7 +128,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     }
     Outliner outliner(module);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
-      FailureOr<std::vector<Cluster>> clusters = formClusters(function);
+      FailureOr<std::vector<Cluster>> clusters = formClusters(function, exec::kernelLimits(cuda));
       if (failed(clusters))
         return signalPassFailure();
       for (const Cluster &cluster : *clusters)

@@ -3,6 +3,7 @@
 #include "dialects/exec/Level.h"
 #include "passes/Passes.h"
 #include "passes/support/Clusters.h"
+#include "passes/support/CostModel.h"
 #include "passes/support/CutSums.h"
 #include "passes/support/LaunchOrder.h"
 #include "passes/support/ModuleLevel.h"
@@ -17,31 +18,11 @@ namespace gradc {
 
 namespace {
 
-/// Parameters that every driver takes: 4 KB.
-constexpr size_t maxPointers = 512;
-/// Bytes that a group may keep in the arena which its launches, each at its time, would have freed.
-constexpr int64_t maxKeptBytes = 64 << 20;
-
 bool isPointwise(exec::KernelOp kernel) {
   return llvm::all_of(kernel.getBlock(), [](Operation &op) {
     LoopKind kind = loopKind(&op);
     return kind != LoopKind::reduction && kind != LoopKind::contraction;
   });
-}
-
-/// Whether a kernel runs no longer than its launch takes. Not measured: f32 on an H200 (67 TFLOP/s,
-/// of which generated code has a quarter; 4.8 TB/s), 2 us a launch in a graph.
-bool isSmall(exec::KernelOp kernel) {
-  constexpr double flops = 67e12 / 4, bandwidth = 4.8e12, launch = 2e-6;
-  return double(kernel.getFlops().value_or(0)) < launch * flops &&
-         double(kernel.getBytes().value_or(0)) < launch * bandwidth;
-}
-
-/// All of a kernel's parts have as many registers as the neediest: one that runs long, and waits
-/// for memory, may only be beside its like.
-bool mayJoin(exec::KernelOp kernel) {
-  return kernel.getBlocksAttr() && !kernel.getLibraryAttr() &&
-         kernel.getScheduleAttr().getBlock().empty() && (isPointwise(kernel) || isSmall(kernel));
 }
 
 /// Launches that become one, and what that takes.
@@ -55,8 +36,8 @@ struct Group {
 /// Forms the groups of one function.
 class Grouper {
 public:
-  Grouper(func::FuncOp function, SymbolTable &symbols)
-      : block(function.getBody().front()), symbols(symbols) {}
+  Grouper(func::FuncOp function, const exec::Level &level, SymbolTable &symbols)
+      : block(function.getBody().front()), level(level), symbols(symbols) {}
 
   std::vector<Group> run() {
     LaunchesBefore before = launchesBefore(block);
@@ -93,6 +74,15 @@ private:
     return symbols.lookup<exec::KernelOp>(launch.getKernel());
   }
 
+  bool isSmall(exec::KernelOp kernel) const { return CostModel(level).isSmall(kernel); }
+
+  /// All of a kernel's parts have as many registers as the neediest: one that runs long, and waits
+  /// for memory, may only be beside its like.
+  bool mayJoin(exec::KernelOp kernel) const {
+    return kernel.getBlocksAttr() && !kernel.getLibraryAttr() &&
+           kernel.getScheduleAttr().getBlock().empty() && (isPointwise(kernel) || isSmall(kernel));
+  }
+
   void findLastReaders() {
     for (auto launch : block.getOps<LaunchOp>())
       for (Value v : launch.getOperands()) {
@@ -124,13 +114,16 @@ private:
         with.keptBytes +=
             exec::layoutBytes(cast<RankedTensorType>(root.getType()), /*layout=*/nullptr);
     }
-    bool fits = with.pointers <= maxPointers && with.keptBytes <= maxKeptBytes;
+    // What a group keeps in the arena its launches, each at its time, would have freed.
+    bool fits = with.pointers <= size_t(level.gpu->parameterBytes) / sizeof(void *) &&
+                with.keptBytes <= level.gpu->maxGroupedBytes;
     if (fits || group.members.empty())
       group = std::move(with);
     return fits;
   }
 
   Block &block;
+  const exec::Level &level;
   SymbolTable &symbols;
   /// Launches on the longest way to one that nobody waits for: those of one height do not wait for
   /// each other, and as a way only leads down, groups of one height close no circle.
@@ -303,7 +296,7 @@ struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
     Merger merger(symbols);
     llvm::SetVector<exec::KernelOp> merged;
     for (auto function : module.getOps<func::FuncOp>()) {
-      for (Group &group : Grouper(function, symbols).run()) {
+      for (Group &group : Grouper(function, *level, symbols).run()) {
         for (LaunchOp member : group.members)
           merged.insert(symbols.lookup<exec::KernelOp>(member.getKernel()));
         merger.merge(std::move(group));

@@ -145,6 +145,7 @@ def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
     %s = grad.mul %t, %scale : tensor<8xf32>
     ```
   }];
+  let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
 }
 
 def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
@@ -166,6 +167,7 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
     ```
     and `exec.kernel @matmul_relu`, which holds the two ops.
   }];
+  let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
 }
 
 def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {

@@ -1,4 +1,5 @@
 // Sums in another order: common factors outside, and sums of a few long columns in two steps.
+#include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
 
@@ -66,33 +67,38 @@ struct FactorOutOfSum : OpRewritePattern<ReduceSumOp> {
 /// Sums of columns, over dims before the last, are a kernel whose threads share the columns. Few
 /// and long ones leave threads without work: their first dim is summed last, in a step of its own.
 struct SplitColumnSum : OpRewritePattern<ReduceSumOp> {
-  using OpRewritePattern::OpRewritePattern;
+  SplitColumnSum(MLIRContext *context, const exec::KernelLimits &limits)
+      : OpRewritePattern(context), limits(limits) {}
+
   LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
-    constexpr int64_t maxSplitColumns = 256, minSplitSum = 512, minUnits = 4;
     ArrayRef<int64_t> shape = summedType(op).getShape();
     int64_t columns = op.getType().getNumElements();
     int64_t length = summedType(op).getNumElements() / std::max<int64_t>(columns, 1);
     bool isLeading = llvm::equal(op.getDims(), llvm::seq<int64_t>(0, op.getDims().size()));
     if (!isReassociated(op) || !isLeading || op.getType().getRank() == 0 ||
-        op.getDims().size() < 2 || columns > maxSplitColumns || length < minSplitSum ||
-        shape[0] < minUnits)
+        op.getDims().size() < 2 || columns > limits.maxSplitColumns ||
+        length < limits.minSplitSum || shape[0] < limits.minSplitPieces)
       return failure();
     Expr x(rewriter, op.getLoc(), op.getOperand());
     rewriter.replaceOp(op, x.sum(op.getDims().drop_front()).sum({0}).get());
     return success();
   }
+
+  const exec::KernelLimits &limits;
 };
 
 struct ReassociateSums : gradc::impl::ReassociateSumsBase<ReassociateSums> {
+  using ReassociateSumsBase::ReassociateSumsBase;
+
   void runOnOperation() override {
     // Factors first: a sum of two steps has them in the first.
-    if (failed(apply<FactorOutOfSum>()) || failed(apply<SplitColumnSum>()))
+    if (failed(apply<FactorOutOfSum>()) || failed(apply<SplitColumnSum>(exec::kernelLimits(cuda))))
       signalPassFailure();
   }
 
-  template <typename Pattern> LogicalResult apply() {
+  template <typename Pattern, typename... Arguments> LogicalResult apply(Arguments &&...arguments) {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Pattern>(&getContext());
+    patterns.add<Pattern>(&getContext(), arguments...);
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };

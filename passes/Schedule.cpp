@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/support/Clusters.h"
+#include "passes/support/CostModel.h"
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/ScheduleBlocks.h"
 #include "passes/support/Winograd.h"
@@ -16,17 +17,6 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-/// A piece of work below this many nanoseconds is not worth another thread: the barrier costs
-/// 200-300, and cache lines that the other core has just written as much again.
-constexpr double minimumPieceNs = 2500;
-
-/// Vectors of a pointwise tile: enough independent work to hide latency.
-constexpr int64_t pointwiseVectors = 4;
-/// Rows up to this many vectors stay in registers.
-constexpr int64_t rowVectors = 8;
-/// Rows up to this many vectors are computed so many at a time.
-constexpr int64_t shortRowVectors = 2, shortRows = 4;
 
 class Scheduler {
 public:
@@ -90,20 +80,19 @@ private:
   /// The same tile: pixels of several pictures by channels. A filter whose panels fit in a cache is
   /// walked pixel by pixel; otherwise each panel meets all pixels while it is there.
   void convolution(ContractionOpInterface op) {
-    constexpr int64_t cachedFilter = 256 << 10; // bytes
     contraction();
     int64_t rank = root.getRank(), n = rank - 1;
     order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (rank < 3)
       return;
     auto filter = cast<RankedTensorType>(op->getOperand(1).getType());
-    if (walksBlocks(op) && suitsWinogradGradient(op, level)) {
+    if (walksBlocks(op, *level.kernels) && suitsWinogradGradient(op, level)) {
       winogradGradient(op);
-    } else if (walksBlocks(op)) {
+    } else if (walksBlocks(op, *level.kernels)) {
       // Rows of the tile go innermost: they share the rhs' columns.
       order.insert(order.begin(), order.pop_back_val());
       block = blockOf(op);
-    } else if (exec::layoutBytes(filter, nullptr) > cachedFilter && tiles(n) >= 4) {
+    } else if (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4) {
       order.insert(order.begin(), order.pop_back_val());
     } else {
       // Columns just outside the rows.
@@ -135,11 +124,11 @@ private:
     return divisor;
   }
 
-  /// As many windows at once as fit, transformed, in half of a small second-level cache: pictures,
-  /// and columns of windows where the batch is small.
+  /// As many windows at once as stay, transformed, in the second-level cache: pictures, and columns
+  /// of windows where the batch is small.
   std::pair<int64_t, int64_t> windowsTogether(int64_t channels, int64_t batch, int64_t columns) {
-    constexpr int64_t cachedBytes = 256 << 10, slots = 16;
-    int64_t windows = std::max<int64_t>(cachedBytes / (slots * channels * 4), level.tileRows);
+    int64_t window = winogradSlots * channels * 4; // bytes
+    int64_t windows = std::max(level.cachedBytes() / window, level.tileRows);
     int64_t pictures = largestDivisor(batch, windows);
     return {pictures, largestDivisor(columns, std::max<int64_t>(windows / pictures, 1))};
   }
@@ -151,10 +140,11 @@ private:
     isWinograd = true;
   }
 
-  /// Some input channels a unit, some filters at a time: their sums, of 16 numbers each, stay in
-  /// cache while all windows go by.
+  /// Some input channels a unit, some filters at a time: their sums stay in a quarter of the cache
+  /// while all windows go by.
   void winogradGradient(ContractionOpInterface op) {
-    constexpr int64_t channels = 16, filters = 64;
+    constexpr int64_t channels = winogradGradientChannels;
+    int64_t filters = level.cachedBytes() / 4 / (winogradSlots * channels * 4);
     int64_t panel = lanes * level.tileVectors;
     ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));
     tile = {3, 3, channels, panel * largestDivisor(size(3) / panel, filters / panel)};
@@ -167,7 +157,7 @@ private:
   /// Positions that make a sum of some length, so that loading and storing the accumulators is
   /// rare.
   SmallVector<int64_t> blockOf(ContractionOpInterface op) {
-    constexpr int64_t steps = 128;
+    int64_t steps = level.blockSteps;
     ContractionLetters letters = op.getLetters();
     ArrayRef<int64_t> size = letters.window.getSize();
     int64_t inner = 1; // steps at one position
@@ -186,12 +176,11 @@ private:
   void loops() {
     int64_t last = root.getRank() - 1;
     int64_t rowTile = vectors(size(last));
-    bool wholeRow = hasReduction() && rowTile <= rowVectors;
-    tile[last] =
-        lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(pointwiseVectors, rowTile));
+    bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
+    tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
     // Short rows leave registers for several at once, which hides the latency of their reductions.
-    if (wholeRow && rowTile <= shortRowVectors && last > 0)
-      tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, shortRows);
+    if (wholeRow && rowTile * level.chains <= level.rowVectors && last > 0)
+      tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
     // Moves against the lanes go through registers, a square of them at a time.
     if (isTransposed() && last > 0) {
       tile[last] = lanes;
@@ -213,13 +202,9 @@ private:
     });
   }
 
-  /// Units that make a piece worth a thread, from the kernel's flops and bytes.
   int64_t grain() {
     int64_t units = order.empty() ? 1 : std::max<int64_t>(1, tiles(order[0]));
-    double flops = kernel.getFlops().value_or(0), bytes = kernel.getBytes().value_or(0);
-    // Contractions run near 100 flops a nanosecond, other loops near 10; caches give 30 bytes.
-    double ns = flops / (findContraction() ? 100 : 10) + bytes / 30;
-    return std::clamp<int64_t>(int64_t(minimumPieceNs * units / std::max(ns, 1.0)), 1, units);
+    return CostModel(level).grain(kernel, units);
   }
 
   exec::KernelOp kernel;

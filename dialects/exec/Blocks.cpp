@@ -7,12 +7,12 @@ using namespace mlir;
 using namespace mlir::exec;
 
 std::pair<int64_t, int64_t> exec::blockTile(KernelOp kernel) {
-  constexpr int64_t maxColumns = 64;
   ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
-  int64_t columns =
-      std::min<int64_t>(maxColumns, llvm::PowerOf2Ceil(kernel.getRoot().getShape().back()));
-  int64_t threadRows = kernel.getBlocksAttr().getThreads() / (columns / tile.back());
-  return {threadRows * tile.drop_back().back(), columns};
+  int64_t threads = kernel.getBlocksAttr().getThreads(), threadRows = tile.drop_back().back();
+  // A square reads the fewest operands per result.
+  int64_t side = int64_t(1) << (llvm::Log2_64(threads * threadRows * tile.back()) / 2);
+  int64_t columns = std::min<int64_t>(side, llvm::PowerOf2Ceil(kernel.getRoot().getShape().back()));
+  return {threads / (columns / tile.back()) * threadRows, columns};
 }
 
 RankedTensorType exec::largestOf(ValueRange tensors) {

@@ -31,8 +31,7 @@ int64_t widestElement(Operation *kernel) {
   return widest;
 }
 
-bool walksBlocks(Operation *op) {
-  constexpr int64_t longSum = 256;
+bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
   auto contraction = dyn_cast<ContractionOpInterface>(op);
   if (!contraction || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
     return false;
@@ -40,20 +39,10 @@ bool walksBlocks(Operation *op) {
   if (!letters.window || letters.lhs.empty() || letters.isSummed(letters.lhs.back()))
     return false;
   int64_t flops = cast<CostOpInterface>(op).getFlops();
-  return flops / 2 / typeOf(op).getNumElements() >= longSum;
+  return flops / 2 / typeOf(op).getNumElements() >= limits.minBlockedSum;
 }
 
 namespace {
-
-/// Reductions up to this many elements may be repeated inside another reduction.
-constexpr int64_t nestedReductionLimit = 16384;
-/// A kernel of up to this many elements takes no longer than its launch.
-constexpr int64_t smallRoot = 4096;
-/// Tensors of a kernel that does several things because they share a number: more leave each too
-/// few registers, and compilers need long for it.
-constexpr size_t maxSideBySide = 32;
-/// Tensors of any kernel: a GPU's gets up to 512, with every driver.
-constexpr size_t maxTensors = 256;
 
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
@@ -130,7 +119,8 @@ bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
 
 class Former {
 public:
-  explicit Former(func::FuncOp function) : block(function.getBody().front()) {}
+  Former(func::FuncOp function, const exec::KernelLimits &limits)
+      : block(function.getBody().front()), limits(limits) {}
 
   std::vector<Cluster> run() {
     cloneRepeatedOps();
@@ -260,7 +250,7 @@ private:
 
   /// Whether `op` may be computed inside `group`, read there as `how`.
   bool mayJoin(Operation *op, Group *group, Access how) const {
-    if (group->closed || walksBlocks(op))
+    if (group->closed || walksBlocks(op, limits))
       return false;
     RankedTensorType type = typeOf(op);
     bool once = how.once(type);
@@ -275,7 +265,8 @@ private:
       if (once)
         return type.getRank() == group->root.getRank() || reducesTrailing(op);
       return !how.scattered && !how.columns &&
-             cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <= nestedReductionLimit;
+             cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <=
+                 limits.maxRepeatedElements;
     case LoopKind::elementwise:
       // What only follows a contraction is its epilogue, where rows have their reductions
       // elsewhere.
@@ -315,17 +306,19 @@ private:
     from->ops.clear();
   }
 
-  static bool isSmall(Group *group) { return group->root.getNumElements() <= smallRoot; }
+  bool isSmall(Group *group) const {
+    return group->root.getNumElements() <= limits.maxSmallElements;
+  }
 
-  bool mayMerge(Group *a, Group *b, size_t most = maxTensors) const {
+  bool mayMerge(Group *a, Group *b, int64_t maxTensors) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
-           !(b->contraction && a->hasReduction) && countTensors(a) + countTensors(b) <= most &&
-           !reaches(a, b) && !reaches(b, a);
+           !(b->contraction && a->hasReduction) &&
+           countTensors(a) + countTensors(b) <= maxTensors && !reaches(a, b) && !reaches(b, a);
   }
 
   /// Tensors that a group reads or writes, once `joining` is in it, too.
-  size_t countTensors(Group *group, Operation *joining = nullptr) const {
+  int64_t countTensors(Group *group, Operation *joining = nullptr) const {
     auto isInside = [&](Operation *op) { return op == joining || groupOf(op) == group; };
     llvm::SmallPtrSet<Value, 32> tensors;
     auto count = [&](Operation *op) {
@@ -339,14 +332,14 @@ private:
     llvm::for_each(group->ops, count);
     if (joining)
       count(joining);
-    return tensors.size();
+    return int64_t(tensors.size());
   }
 
   void start(Operation *op) {
     storage.push_back(std::make_unique<Group>());
     Group *group = storage.back().get();
     group->root = typeOf(op);
-    group->closed = loopKind(op) == LoopKind::assembly || walksBlocks(op);
+    group->closed = loopKind(op) == LoopKind::assembly || walksBlocks(op, limits);
     add(op, group, {group->root.getRank(), false, false, false});
   }
 
@@ -366,7 +359,8 @@ private:
     for (size_t i = 0; i < users.size(); ++i)
       for (size_t j = users.size() - 1; j > i; --j)
         if ((!isNumber || isSmall(users[i])) &&
-            mayMerge(users[i], users[j], isNumber ? maxSideBySide : maxTensors)) {
+            mayMerge(users[i], users[j],
+                     isNumber ? limits.maxTensorsSideBySide : limits.maxTensors)) {
           merge(users[i], users[j]);
           users.remove(users[j]);
         }
@@ -375,7 +369,7 @@ private:
       bool shared = external || users.size() > 1;
       if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)))
         continue;
-      if (!isFree(op) && countTensors(group, op) > maxTensors)
+      if (!isFree(op) && countTensors(group, op) > limits.maxTensors)
         continue;
       if (llvm::any_of(users, [&](Group *g) { return g != group && reaches(g, group); }))
         continue;
@@ -404,7 +398,7 @@ private:
     for (size_t i = 0; i < scalars.size(); ++i)
       for (size_t j = i + 1; j < scalars.size(); ++j)
         if (!scalars[i]->ops.empty() && !scalars[j]->ops.empty() &&
-            mayMerge(scalars[i], scalars[j]))
+            mayMerge(scalars[i], scalars[j], limits.maxTensors))
           merge(scalars[i], scalars[j]);
   }
 
@@ -423,6 +417,7 @@ private:
   }
 
   Block &block;
+  const exec::KernelLimits &limits;
   std::vector<std::unique_ptr<Group>> storage;
   llvm::DenseMap<Operation *, Group *> groups;
   llvm::DenseMap<Operation *, Access> access;
@@ -431,11 +426,12 @@ private:
 
 } // namespace
 
-FailureOr<std::vector<Cluster>> formClusters(func::FuncOp function) {
+FailureOr<std::vector<Cluster>> formClusters(func::FuncOp function,
+                                             const exec::KernelLimits &limits) {
   for (Operation &op : function.getBody().front())
     if (isa<DecomposeOpInterface>(op) && loopKind(&op) == LoopKind::view)
       return op.emitOpError("expected composite ops to be decomposed before kernels form");
-  return Former(function).run();
+  return Former(function, limits).run();
 }
 
 } // namespace gradc

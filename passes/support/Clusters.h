@@ -2,6 +2,7 @@
 #ifndef PASSES_CLUSTERS_H
 #define PASSES_CLUSTERS_H
 
+#include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 
 namespace gradc {
@@ -18,11 +19,12 @@ int64_t widestElement(mlir::Operation *kernel);
 
 /// A contraction that each tile would stream through its operands from end to end, a cache line or
 /// more a step (a filter gradient): it walks blocks of them instead, and so is a kernel of its own.
-bool walksBlocks(mlir::Operation *op);
+bool walksBlocks(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
 
 /// Partitions the ops of `function` that compute into clusters without cyclic dependences. Clones
 /// free ops (constants, broadcasts), so that every user has its own.
-mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::func::FuncOp function);
+mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::func::FuncOp function,
+                                                   const mlir::exec::KernelLimits &limits);
 
 } // namespace gradc
 

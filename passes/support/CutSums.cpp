@@ -10,10 +10,6 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Up to this number of sums stay in one launch, in sequence: each waits about 0.5 us for memory
-/// and the team's threads, while a launch takes 2 us. Not measured.
-static constexpr size_t maxSerialSums = 4;
-
 /// The reductions to one number of a kernel that has no other results; none of them needs another.
 static SmallVector<Value> findSums(exec::KernelOp kernel) {
   SmallVector<Value> sums;
@@ -55,6 +51,8 @@ static void joinSums(exec::KernelOp kernel) {
 
 void gradc::cutSums(ModuleOp module, const exec::Level &level, SymbolTable &symbols) {
   exec::KernelLaunches launches = exec::launchesByKernel(module);
+  // This many sums take as long in sequence as another launch.
+  size_t maxSerialSums = size_t(level.launch / level.gpu->sumSeconds);
   for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>())) {
     SmallVector<Value> sums = findSums(kernel);
     if (sums.size() <= maxSerialSums)

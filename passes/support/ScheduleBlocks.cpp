@@ -11,16 +11,13 @@ using namespace mlir::grad;
 namespace gradc {
 namespace {
 
-constexpr int64_t blockThreads = 256, warp = 32;
-/// Threads that keep a large GPU busy: 132 multiprocessors of 1024.
-constexpr int64_t busyThreads = 132 * 1024;
-/// Elements of a sum below which sharing it does not pay.
-constexpr int64_t minSharedSum = 64;
+constexpr int64_t warp = exec::warpThreads;
 
 class BlockScheduler {
 public:
   BlockScheduler(exec::KernelOp kernel, const exec::Level &level)
-      : kernel(kernel), level(level), shape(kernel.getRoot().getShape()), rank(shape.size()) {}
+      : kernel(kernel), level(level), gpu(*level.gpu), shape(kernel.getRoot().getShape()),
+        rank(shape.size()) {}
 
   void run() {
     tile.assign(rank, 1);
@@ -93,9 +90,12 @@ private:
     return n;
   }
 
+  /// Threads that keep the GPU busy: half of those that it holds.
+  int64_t busyThreads() const { return gpu.multiprocessors * gpu.threads / 2; }
+
   /// Threads that a block needs when one thread a unit is enough.
   int64_t threadsFor(int64_t units) const {
-    return std::clamp<int64_t>(llvm::PowerOf2Ceil(units), warp, blockThreads);
+    return std::clamp<int64_t>(llvm::PowerOf2Ceil(units), warp, gpu.blockThreads);
   }
 
   void elements() {
@@ -115,15 +115,15 @@ private:
     int64_t perRow = 1;
     for (int64_t size : shape.drop_front(prefix))
       perRow *= size;
-    threads = blockThreads;
+    threads = gpu.blockThreads;
     team = perRow > 8 * warp * lanes || units() == 1 ? threads : warp;
   }
 
   void rowSums(Operation *sum) {
     adjacent = true;
-    bool isLong = sumLength(sum) >= 8 * warp && units() * warp < busyThreads;
-    team = isLong ? blockThreads : warp;
-    threads = isLong ? blockThreads : threadsFor(units() * warp);
+    bool isLong = sumLength(sum) >= 8 * warp && units() * warp < busyThreads();
+    team = isLong ? gpu.blockThreads : warp;
+    threads = isLong ? gpu.blockThreads : threadsFor(units() * warp);
   }
 
   /// Every thread of a team sums its share of each column. Tiles divide their dims, so that all
@@ -137,10 +137,10 @@ private:
       return;
     if (contracts && rank > 1)
       tile[rank - 2] = std::min(level.tileRows, shape[rank - 2]);
-    int64_t wanted = busyThreads / std::max<int64_t>(units(), 1);
-    int64_t most = std::min<int64_t>(warp, length / (minSharedSum / 4));
+    int64_t wanted = busyThreads() / std::max<int64_t>(units(), 1);
+    int64_t most = std::min<int64_t>(warp, length / (gpu.minSharedSum / 4));
     team = std::max<int64_t>(1, llvm::bit_floor(uint64_t(std::min(wanted, most))));
-    if (length < minSharedSum || rank == 0 || resultType(sum).getShape() != shape)
+    if (length < gpu.minSharedSum || rank == 0 || resultType(sum).getShape() != shape)
       team = 1;
     if (team == 1) {
       threads = threadsFor(units());
@@ -151,7 +151,7 @@ private:
     if (contracts && rank > 1)
       while (shape[rank - 2] % tile[rank - 2] != 0)
         --tile[rank - 2];
-    threads = blockThreads;
+    threads = gpu.blockThreads;
   }
 
   /// Whether the first operand has the result's rows alone, and the second the columns.
@@ -165,15 +165,15 @@ private:
   /// Schedules a large product of matrices so that its operands pass through shared memory, if
   /// there are enough blocks.
   bool usesSharedMemory(Operation *op, int64_t length) {
-    constexpr int64_t steps = 16, fewColumns = 16, enoughBlocks = 64;
     if (rank < 2 || !isMatrixProduct(op) || !resultType(op).getElementType().isF32() ||
-        shape.back() % lanes != 0 || shape.back() < fewColumns || length < steps)
+        shape.back() % lanes != 0 || shape.back() < gpu.minSharedMemoryColumns ||
+        length < gpu.sharedMemorySteps)
       return false;
     tile[rank - 2] = level.tileRows;
-    threads = blockThreads;
-    block = {steps};
+    threads = gpu.blockThreads;
+    block = {gpu.sharedMemorySteps};
     apply();
-    if (exec::kernelUnits(kernel) >= enoughBlocks)
+    if (exec::kernelUnits(kernel) >= gpu.minSharedMemoryBlocks)
       return true;
     tile[rank - 2] = 1;
     threads = warp;
@@ -191,6 +191,7 @@ private:
 
   exec::KernelOp kernel;
   const exec::Level &level;
+  const exec::Gpu &gpu;
   ArrayRef<int64_t> shape;
   int64_t rank;
   SmallVector<int64_t> tile, block;

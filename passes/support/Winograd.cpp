@@ -26,11 +26,9 @@ static bool isPlain(WindowAttr window) {
 }
 
 /// Blocks of 2x2 results cover it: [height, width, ..] with both even.
-static bool hasWholeBlocks(ArrayRef<int64_t> picture) {
-  // In smaller ones a third of the taps stand on padding, which costs nothing; and they come with
-  // the most filters, each kept once more.
-  constexpr int64_t fewest = 8;
-  return isAllAtLeast(picture.take_front(2), fewest) && picture[0] % 2 == 0 && picture[1] % 2 == 0;
+static bool hasWholeBlocks(ArrayRef<int64_t> picture, const exec::Level &level) {
+  return isAllAtLeast(picture.take_front(2), level.winogradPicture) && picture[0] % 2 == 0 &&
+         picture[1] % 2 == 0;
 }
 
 static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level, Type element) {
@@ -50,7 +48,7 @@ bool gradc::suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   return window && isPlain(window) && isAll(window.getSize(), 3) && lhs.size() == 2 &&
          rhs.size() == 2 && result.size() == 2 && lhs[0] == result[0] && letters.isRow(lhs[0]) &&
-         hasWholeBlocks(shape) &&
+         hasWholeBlocks(shape, level) &&
          hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level, elementOf(op)) &&
          llvm::all_of(kernel.getYielded(), [&](Value v) {
            return cast<RankedTensorType>(v.getType()).getShape() == shape;
@@ -58,11 +56,11 @@ bool gradc::suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {
 }
 
 bool gradc::suitsWinogradGradient(ContractionOpInterface op, const exec::Level &level) {
-  constexpr int64_t channelsTogether = 16;
   auto [lhs, rhs, result, window] = op.getLetters();
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   return window && isPlain(window) && !window.getReversed() && lhs.size() == 2 && rhs.size() == 2 &&
          result.size() == 2 && lhs[0] == rhs[0] && result[0] == lhs[1] && result[1] == rhs[1] &&
-         isAll(shape.take_front(2), 3) && hasWholeBlocks(shapeOf(op->getOperand(1))) &&
-         shape[2] % channelsTogether == 0 && hasChannels(shape[2], shape[3], level, elementOf(op));
+         isAll(shape.take_front(2), 3) && hasWholeBlocks(shapeOf(op->getOperand(1)), level) &&
+         shape[2] % winogradGradientChannels == 0 &&
+         hasChannels(shape[2], shape[3], level, elementOf(op));
 }

@@ -8,6 +8,11 @@
 
 namespace gradc {
 
+/// Numbers of one transformed window of F(2x2, 3x3).
+constexpr int64_t winogradSlots = 16;
+/// Input channels of one unit of a filter's gradient.
+constexpr int64_t winogradGradientChannels = 16;
+
 /// Whether the contraction of a kernel is a 3x3 convolution (or the gradient of its input) that
 /// does: pictures of even size, channels in whole vectors and panels, at least the level's fewest,
 /// and nothing in the kernel of another shape.

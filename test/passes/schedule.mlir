@@ -22,7 +22,7 @@ exec.kernel @contraction(%x: tensor<256x64xf32>, %w: tensor<64x128xf32>) attribu
 // V3-LABEL: exec.kernel @narrow(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [12, 8], order = [0, 1], grain = 10>
 // V4-LABEL: exec.kernel @narrow(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 7>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 8>
 exec.kernel @narrow(%x: tensor<256x64xf32>, %w: tensor<64x8xf32>) attributes {flops = 262144 : i64, bytes = 75776 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x8xf32>
   exec.yield %0 : tensor<256x8xf32>
@@ -31,7 +31,7 @@ exec.kernel @narrow(%x: tensor<256x64xf32>, %w: tensor<64x8xf32>) attributes {fl
 // V3-LABEL: exec.kernel @tall(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [0, 1], grain = 7>
 // V4-LABEL: exec.kernel @tall(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [0, 1], grain = 5>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [0, 1], grain = 6>
 exec.kernel @tall(%x: tensor<256x64xf32>, %w: tensor<64x32xf32>) attributes {flops = 1048576 : i64, bytes = 106496 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x32xf32>
   exec.yield %0 : tensor<256x32xf32>
@@ -73,7 +73,7 @@ exec.kernel @contraction64(%x: tensor<256x64xf64>, %w: tensor<64x128xf64>) attri
 // V3-LABEL: exec.kernel @pointwise(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 6>
 // V4-LABEL: exec.kernel @pointwise(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 6>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 8>
 exec.kernel @pointwise(%x: tensor<1024x1024xf32>) attributes {flops = 1048576 : i64, bytes = 8388608 : i64} {
   %0 = grad.exp %x : tensor<1024x1024xf32>
   exec.yield %0 : tensor<1024x1024xf32>
@@ -90,12 +90,13 @@ exec.kernel @short(%x: tensor<5xf32>) attributes {flops = 5 : i64, bytes = 40 : 
   exec.yield %0 : tensor<5xf32>
 }
 
-// Short rows are in registers whole, long ones piece by piece.
+// Short rows are in registers whole, long ones piece by piece. With 32 registers, four rows of three
+// vectors are in registers together.
 
 // V3-LABEL: exec.kernel @rows(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 40], order = [0, 1], grain = 64>
 // V4-LABEL: exec.kernel @rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 48], order = [0, 1], grain = 64>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [4, 48], order = [0, 1], grain = 16>
 exec.kernel @rows(%x: tensor<64x40xf32>) attributes {flops = 5120 : i64, bytes = 20480 : i64} {
   %0 = grad.reduce_sum %x dims [1] : tensor<64x40xf32>
   %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x40xf32>
@@ -106,7 +107,7 @@ exec.kernel @rows(%x: tensor<64x40xf32>) attributes {flops = 5120 : i64, bytes =
 // V3-LABEL: exec.kernel @long_rows(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 5>
 // V4-LABEL: exec.kernel @long_rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 5>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 6>
 exec.kernel @long_rows(%x: tensor<64x1024xf32>) attributes {flops = 131072 : i64, bytes = 524288 : i64} {
   %0 = grad.reduce_sum %x dims [1] : tensor<64x1024xf32>
   %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x1024xf32>
@@ -216,6 +217,9 @@ exec.kernel @blocks(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x64xf32>) at
 
 // V3-LABEL: exec.kernel @gradient(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 2, 32] winograd = true>
+// A larger second-level cache holds more windows.
+// V4-LABEL: exec.kernel @gradient(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 4, 32] winograd = true>
 exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<16x16x32x64xf32>
   exec.yield %0 : tensor<3x3x64x64xf32>

@@ -75,15 +75,19 @@ Expected<StringMap<gradc::cuda::KernelCode>> gradc::cuda::readCubin(StringRef cu
   return kernels;
 }
 
-int64_t gradc::cuda::blocksPerMultiprocessor(const KernelCode &code, int64_t threads) {
-  constexpr int64_t warps = 64, blocks = 32, quarterRegisters = 16384, sharedMemory = 228 << 10;
-  int64_t warpsOfBlock = divideCeil(threads, 32);
-  int64_t ofWarp = alignTo(std::max<int64_t>(code.registers, 1) * 32, 256);
-  int64_t byRegisters = quarterRegisters / ofWarp * 4 / warpsOfBlock;
-  int64_t byShared = sharedMemory / int64_t(alignTo(code.sharedBytes + reservedShared, 128));
-  return std::min({byRegisters, byShared, warps / warpsOfBlock, blocks});
+int64_t gradc::cuda::blocksPerMultiprocessor(const KernelCode &code, int64_t threads,
+                                             const mlir::exec::Gpu &gpu) {
+  constexpr int64_t warp = mlir::exec::warpThreads;
+  int64_t warpsOfBlock = divideCeil(threads, warp);
+  // A warp's registers, in steps of 256, are those of one of four schedulers.
+  int64_t ofWarp = alignTo(std::max<int64_t>(code.registers, 1) * warp, 256);
+  int64_t byRegisters = gpu.registers / 4 / ofWarp * 4 / warpsOfBlock;
+  int64_t byShared = gpu.sharedBytes / int64_t(alignTo(code.sharedBytes + reservedShared, 128));
+  return std::min({byRegisters, byShared, gpu.threads / warp / warpsOfBlock, gpu.blocks});
 }
 
-double gradc::cuda::occupancy(const KernelCode &code, int64_t threads) {
-  return double(blocksPerMultiprocessor(code, threads) * divideCeil(threads, 32)) / 64;
+double gradc::cuda::occupancy(const KernelCode &code, int64_t threads, const mlir::exec::Gpu &gpu) {
+  constexpr int64_t warp = mlir::exec::warpThreads;
+  return double(blocksPerMultiprocessor(code, threads, gpu) * divideCeil(threads, warp) * warp) /
+         double(gpu.threads);
 }

@@ -3,6 +3,8 @@
 #ifndef COMPILER_CODEGEN_CUDA_CUBIN_H
 #define COMPILER_CODEGEN_CUDA_CUBIN_H
 
+#include "dialects/exec/Level.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
@@ -18,11 +20,11 @@ struct KernelCode {
 /// By symbol.
 llvm::Expected<llvm::StringMap<KernelCode>> readCubin(llvm::StringRef cubin);
 
-/// Number of blocks of `threads` threads that are resident on a multiprocessor at once, which holds
-/// at most 2048 threads (sm_80, sm_90).
-int64_t blocksPerMultiprocessor(const KernelCode &code, int64_t threads);
+/// Number of blocks of `threads` threads that are resident on a multiprocessor at once.
+int64_t blocksPerMultiprocessor(const KernelCode &code, int64_t threads,
+                                const mlir::exec::Gpu &gpu);
 /// Occupancy: resident threads / maximum threads.
-double occupancy(const KernelCode &code, int64_t threads);
+double occupancy(const KernelCode &code, int64_t threads, const mlir::exec::Gpu &gpu);
 
 } // namespace gradc::cuda
 

@@ -101,7 +101,7 @@ llvm::Expected<std::string> cuda::assemble(llvm::StringRef ptx, const mlir::exec
     return said.takeError();
   if (!withText || fatbinary.empty())
     return read(cubin);
-  std::string sm = std::to_string(level.sm);
+  std::string sm = std::to_string(level.gpu->sm);
   std::string create = "--create=" + both, code = "--image3=kind=elf,sm=" + sm + ",file=" + cubin,
               portable = "--image3=kind=ptx,sm=" + sm + ",file=" + text;
   // Not compressed: the format changes with the toolkit, and older drivers must be able to read it.
