@@ -57,7 +57,7 @@ static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, 
   auto builder = OpBuilder::atBlockEnd(all.getBody());
   auto module = ModuleOp::create(builder, kernel.getLoc());
   auto emit = level.isCuda() ? cuda::emitKernel : cpu::emitKernel;
-  return emit(**lowered, module, kernelSymbol(kernel));
+  return emit(**lowered, level, module, kernelSymbol(kernel));
 }
 
 static std::string print(ModuleOp all) {

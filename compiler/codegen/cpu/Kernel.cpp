@@ -140,7 +140,7 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
   int64_t size = shape[dim], step = tile[dim], full = size / step;
   // Short rows stay in registers between their statistics and their results.
   bool isRow =
-      dim + 1 == int64_t(shape.size()) && size <= 8 * nest.lanes &&
+      dim + 1 == int64_t(shape.size()) && size <= nest.level.rowVectors * nest.lanes &&
       llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
   nest.loop(0, full, isRow, {}, [&](LinearExpr i, ValueRange) {
     coordinates[dim] = i * step;
@@ -205,9 +205,8 @@ void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
 }
 
 /// For a contraction whose rows stream past a panel too large for the first-level cache: the number
-/// of panels that together fill half of a small second-level cache.
+/// of panels that stay in the second-level cache together.
 int64_t SpaceEmitter::unitsTogether() const {
-  constexpr int64_t panelsBytes = 256 << 10;
   if (order.size() != 2 || !llvm::all_of(outputs, [](const Output &o) {
         return o.depth == 2 && !TileEmitter::hasRowReduction(o.value);
       }))
@@ -216,7 +215,7 @@ int64_t SpaceEmitter::unitsTogether() const {
   for (const Output &o : outputs)
     depth = std::max(depth, TileEmitter::reducedElements(o.value));
   int64_t panel = depth * tile[order[0]] * 4;
-  return depth == 0 ? 1 : std::clamp<int64_t>(panelsBytes / panel, 1, 8);
+  return depth == 0 ? 1 : std::clamp<int64_t>(nest.level.cachedBytes() / panel, 1, 8);
 }
 
 /// A contraction in blocks of its first reduced dims: zeros first, then all tiles for each block.
@@ -263,7 +262,8 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
 
 } // namespace
 
-LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
+LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &level,
+                                     ModuleOp module, StringRef symbol) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   if (!schedule)
     return kernel.emitOpError("expected a schedule");
@@ -285,7 +285,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, ModuleOp module, Str
   auto slice = [&](unsigned i, Value tensor) {
     return Memory(base(i), cast<RankedTensorType>(tensor.getType()), kernel.getLayout(i));
   };
-  LoopNest nest(b, location, schedule.getLanes());
+  LoopNest nest(b, location, level, schedule.getLanes());
   TileEmitter tiles(nest, module);
   unsigned slot = 0;
   for (BlockArgument argument : kernel.getBlock().getArguments())

@@ -3,13 +3,14 @@
 #define COMPILER_CODEGEN_CPU_KERNEL_H
 
 #include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
 
 namespace gradc::cpu {
 
 /// Builds `void SYMBOL(void *const *slices, int64_t begin, int64_t end)` into `module`. The
 /// kernel's region is linalg on tensors.
-llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, mlir::ModuleOp module,
-                               llvm::StringRef symbol);
+llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, const mlir::exec::Level &level,
+                               mlir::ModuleOp module, llvm::StringRef symbol);
 
 } // namespace gradc::cpu
 

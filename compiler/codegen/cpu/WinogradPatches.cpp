@@ -39,7 +39,7 @@ LinearExpr winograd::lanesFrom(LinearExpr first) {
 
 Scratch::Scratch(LoopNest &nest, int64_t rows, int64_t channels)
     : channels(channels), lanes(nest.lanes) {
-  constexpr int64_t lineBytes = 64;
+  int64_t lineBytes = nest.level.lineBytes;
   OpBuilder &b = nest.builder;
   auto type = RankedTensorType::get({slots, rows * channels + lineBytes / 4}, b.getF32Type());
   Value base =
@@ -77,8 +77,8 @@ linalg::GenericOp winograd::convolutionOf(exec::KernelOp kernel) {
 }
 
 int64_t winograd::tileRows(const LoopNest &nest, int64_t vectors) {
-  int64_t registers = nest.lanes == 16 ? 32 : 16; // one for the broadcast element
-  return std::clamp<int64_t>((registers - 1 - vectors) / vectors, 1, 8);
+  int64_t registers = nest.level.vectorRegisters - 1; // one for the broadcast element
+  return std::clamp<int64_t>((registers - vectors) / vectors, 1, 8);
 }
 
 static Line transformed(LoopNest &nest, const Line &d) {

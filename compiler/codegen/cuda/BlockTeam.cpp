@@ -113,7 +113,7 @@ static Value shuffle(LoopNest &nest, Value value, int64_t distance) {
   unsigned bits = type.getIntOrFloatBitWidth();
   if (type.isF32() || type == word)
     return NVVM::ShflOp::create(b, at, type, number(-1), value, number(distance),
-                                number(warpSize - 1), NVVM::ShflKind::bfly, UnitAttr());
+                                number(exec::warpThreads - 1), NVVM::ShflKind::bfly, UnitAttr());
   if (isa<FloatType>(type)) {
     Value integer = arith::BitcastOp::create(b, at, b.getIntegerType(bits), value);
     return arith::BitcastOp::create(b, at, type, shuffle(nest, integer, distance));
@@ -133,7 +133,7 @@ static Value shuffle(LoopNest &nest, Value value, int64_t distance) {
 SmallVector<Value> BlockTeam::combineWarp(LoopNest &nest, ArrayRef<Value> partials,
                                           Combine combine) {
   SmallVector<Value> values(partials);
-  for (int64_t distance = warpSize / 2; distance >= 1; distance /= 2)
+  for (int64_t distance = exec::warpThreads / 2; distance >= 1; distance /= 2)
     for (Value &v : values)
       v = combine(v, shuffle(nest, v, distance));
   return values;
@@ -181,10 +181,11 @@ SmallVector<Value> BlockTeam::combine(LoopNest &nest, ArrayRef<Value> partials, 
   SmallVector<Value> values = combineWarp(nest, partials, combine);
   if (isWarp())
     return values;
-  Value width = nest.constant(warpSize);
+  Value width = nest.constant(exec::warpThreads);
   Value warp = arith::DivUIOp::create(b, nest.location, thread, width);
   Value lane = arith::RemUIOp::create(b, nest.location, thread, width);
   Value leads =
       arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::eq, lane, nest.constant(0));
-  return exchange(nest, values, size() / warpSize, 1, warp, nest.constant(0), leads, combine);
+  return exchange(nest, values, size() / exec::warpThreads, 1, warp, nest.constant(0), leads,
+                  combine);
 }

@@ -6,8 +6,6 @@
 
 namespace gradc::cuda {
 
-constexpr int64_t warpSize = 32;
-
 /// Memory shared by a block's threads: one piece, reused by every exchange.
 class SharedMemory {
 public:
@@ -47,7 +45,9 @@ public:
   /// read.
   void fence(tile::LoopNest &nest);
   /// Whether the team is one warp, which may diverge from the rest of its block.
-  bool isWarp() const { return blocks.getAdjacent() && blocks.getTeam() == warpSize; }
+  bool isWarp() const {
+    return blocks.getAdjacent() && blocks.getTeam() == mlir::exec::warpThreads;
+  }
   /// True in the one member that writes.
   mlir::Value isFirst(tile::LoopNest &nest);
 

@@ -52,8 +52,8 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef s
 /// Fills the function: each part of the kernel in blocks of its own.
 class KernelEmitter {
 public:
-  KernelEmitter(exec::KernelOp kernel, ModuleOp module, StringRef symbol)
-      : kernel(kernel), module(module), location(kernel.getLoc()),
+  KernelEmitter(exec::KernelOp kernel, const exec::Level &level, ModuleOp module, StringRef symbol)
+      : kernel(kernel), level(level), module(module), location(kernel.getLoc()),
         b(OpBuilder::atBlockEnd(module.getBody())), shared(module, symbol),
         function(createFunction(b, kernel, symbol)) {}
 
@@ -153,7 +153,7 @@ private:
       number = arith::DivUIOp::create(b, location, block, blocks);
       block = arith::RemUIOp::create(b, location, block, blocks);
     }
-    LoopNest nest(b, location, part.schedule.getLanes());
+    LoopNest nest(b, location, level, part.schedule.getLanes());
     BlockTeam team(nest, part.blocks, thread, shared);
     TileEmitter tiles(nest, module);
     if (team.size() > 1)
@@ -188,6 +188,7 @@ private:
   Value constant(int64_t value) { return arith::ConstantIntOp::create(b, location, value, 64); }
 
   exec::KernelOp kernel;
+  const exec::Level &level;
   ModuleOp module;
   Location location;
   OpBuilder b;
@@ -198,7 +199,8 @@ private:
 
 } // namespace
 
-LogicalResult cuda::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef symbol) {
+LogicalResult cuda::emitKernel(exec::KernelOp kernel, const exec::Level &level, ModuleOp module,
+                               StringRef symbol) {
   // A kernel has at most 4352 bytes of parameters: more would need drivers for CUDA 12.1.
   constexpr size_t maxTensors = 544;
   if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
@@ -207,5 +209,5 @@ LogicalResult cuda::emitKernel(exec::KernelOp kernel, ModuleOp module, StringRef
                               << "at most " << maxTensors << " on a GPU";
   if (!kernel.getParts() && (!kernel.getScheduleAttr() || !kernel.getBlocksAttr()))
     return kernel.emitOpError("expected a schedule and blocks");
-  return KernelEmitter(kernel, module, symbol).emit();
+  return KernelEmitter(kernel, level, module, symbol).emit();
 }

@@ -3,13 +3,14 @@
 #define COMPILER_CODEGEN_CUDA_KERNEL_H
 
 #include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
 
 namespace gradc::cuda {
 
 /// Builds `kernel SYMBOL(void *slice0, void *slice1, ...)` into `module`, for a grid of
 /// exec::kernelUnits blocks. The kernel's region is linalg on tensors.
-llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, mlir::ModuleOp module,
-                               llvm::StringRef symbol);
+llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, const mlir::exec::Level &level,
+                               mlir::ModuleOp module, llvm::StringRef symbol);
 
 } // namespace gradc::cuda
 

@@ -6,8 +6,8 @@
 using namespace mlir;
 using namespace gradc::tile;
 
-LoopNest::LoopNest(OpBuilder &builder, Location location, int64_t lanes)
-    : builder(builder), location(location), lanes(lanes) {
+LoopNest::LoopNest(OpBuilder &builder, Location location, const exec::Level &level, int64_t lanes)
+    : builder(builder), location(location), level(level), lanes(lanes) {
   scopes.push_back(std::make_shared<Scope>(Scope{builder.getInsertionBlock(), {}, {}, {}}));
 }
 

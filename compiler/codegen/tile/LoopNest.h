@@ -4,6 +4,7 @@
 #define COMPILER_CODEGEN_TILE_LOOPNEST_H
 
 #include "compiler/codegen/tile/Point.h"
+#include "dialects/exec/Level.h"
 
 #include <map>
 
@@ -12,10 +13,12 @@ namespace gradc::tile {
 class LoopNest {
 public:
   /// Builds at `builder`, which stands in the function's entry block: depth 0.
-  LoopNest(mlir::OpBuilder &builder, mlir::Location location, int64_t lanes);
+  LoopNest(mlir::OpBuilder &builder, mlir::Location location, const mlir::exec::Level &level,
+           int64_t lanes);
 
   mlir::OpBuilder &builder;
   mlir::Location location;
+  const mlir::exec::Level &level;
   const int64_t lanes;
 
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr, mlir::ValueRange)>;

@@ -129,13 +129,13 @@ void Memory::store(LoopNest &nest, const Point &p, Value value) const {
 }
 
 std::optional<LinearExpr> Memory::line(LoopNest &nest, const Point &p) const {
-  constexpr int64_t lineBytes = 64, cachedBytes = 256 << 10;
   int64_t bytes = grad::elementBytes(type.getElementType());
   std::optional<LinearExpr> at = offset(nest, p);
-  if (!at || (p.hasLanes() && at->lane != 1) || type.getNumElements() * bytes < cachedBytes)
+  if (!at || (p.hasLanes() && at->lane != 1) ||
+      type.getNumElements() * bytes < nest.level.cachedBytes())
     return std::nullopt;
   at->lane = 0;
-  int64_t elements = lineBytes / bytes;
+  int64_t elements = nest.level.lineBytes / bytes;
   at->constant = llvm::divideFloorSigned(at->constant, elements) * elements;
   return at;
 }

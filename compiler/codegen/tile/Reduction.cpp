@@ -8,9 +8,7 @@ using namespace mlir;
 using namespace gradc::tile;
 
 namespace {
-constexpr int64_t unrolledVectors = 8; // rows of at most this many vectors stay in registers
-constexpr int64_t unrolledSteps = 4;   // of a short innermost loop
-constexpr int64_t parallelChains = 4;  // independent accumulators that hide the latency of an add
+constexpr int64_t unrolledSteps = 4; // of a short innermost loop
 } // namespace
 
 SmallVector<unsigned> gradc::tile::reducedDims(linalg::GenericOp op) {
@@ -267,8 +265,8 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
                                unsigned dim, Value combined) {
   auto ranges = op.getStaticLoopRanges();
   int64_t vectors = llvm::divideCeil(ranges[dim], nest.lanes), full = ranges[dim] / nest.lanes;
-  int64_t chains = std::min(vectors, parallelChains);
-  size_t group = std::max<int64_t>(1, unrolledVectors / chains);
+  int64_t chains = std::min(vectors, nest.level.chains);
+  size_t group = std::max<int64_t>(1, nest.level.rowVectors / chains);
   for (; points.size() > group; points = points.drop_front(group))
     reduceAcross(op, result, points.take_front(group), dim, combined);
 
@@ -309,7 +307,7 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
   auto row = [&](ValueRange carried) {
     SmallVector<Value> values(carried);
     int64_t done = 0;
-    if (vectors > unrolledVectors) {
+    if (vectors > nest.level.rowVectors) {
       values = nest.loop(0, full / chains, false, values, [&](LinearExpr i, ValueRange inner) {
         SmallVector<Value> next(inner);
         for (int64_t c = 0; c < chains; ++c)

@@ -181,9 +181,8 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
 }
 
 void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
-  constexpr int64_t leastSteps = 32; // shorter reductions end before memory responds
-  if (reducedElements(value) < leastSteps)
-    return;
+  if (reducedElements(value) < nest.level.minPrefetchSteps)
+    return; // it ends before memory responds
   std::set<std::pair<const void *, LinearExpr>> lines;
   for (const Point &p : points)
     prefetchOnce(value, p, lines);
