@@ -7,6 +7,7 @@
 #include "runtime/device/cuda/Cudnn.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/MeasureLevel.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
@@ -14,6 +15,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 namespace gradc {
@@ -133,11 +135,36 @@ int doctor() {
   return exitCode(Code::ok);
 }
 
+/// This machine's own numbers beside those that decide for its level.
+int measure(bool json) {
+  const mlir::exec::Level *row = mlir::exec::nativeLevel();
+  if (!row)
+    return fail(Code::error, "this machine runs none of the levels: it needs AVX2 and FMA");
+  mlir::exec::Level own = measureLevel(*row);
+  nlohmann::ordered_json text = {{"level", row->name.str()}};
+  if (!json)
+    fmt::print("{:18} {:>10} {:>10}\n", row->name.str(), "measured", "table");
+  for (const LevelNumber &number : levelNumbers()) {
+    text["measured"][number.name] = number.of(own);
+    text["table"][number.name] = number.of(*row);
+    if (!json)
+      fmt::print("{:18} {:>10.1f} {:>10.1f} {}\n", number.name, number.of(own) / number.scale,
+                 number.of(*row) / number.scale, number.unit);
+  }
+  if (json)
+    fmt::print("{}\n", text.dump(2));
+  return exitCode(Code::ok);
+}
+
 } // namespace
 
 void addDoctor(CLI::App &app, Runner &run) {
   CLI::App *command = app.add_subcommand("doctor", "what this machine offers, and what is missing");
-  command->callback([&run] { run = doctor; });
+  auto measures = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
+  CLI::Option *measured = command->add_flag(
+      "--measure", *measures, "measure the numbers by which code is scheduled, on an idle machine");
+  command->add_flag("--json", *json, "print them as JSON")->needs(measured);
+  command->callback([=, &run] { run = [=] { return *measures ? measure(*json) : doctor(); }; });
 }
 
 } // namespace gradc

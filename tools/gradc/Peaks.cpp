@@ -49,7 +49,8 @@ __attribute__((target("avx2,fma"))) void triad(float *__restrict a, const float 
     _mm256_store_ps(a + i, _mm256_fmadd_ps(_mm256_load_ps(c + i), factor, _mm256_load_ps(b + i)));
 }
 
-/// Seconds of the fastest of several runs in which all threads do the same work at once.
+} // namespace
+
 double fastest(int threads, const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;
   constexpr int runs = 8;
@@ -85,7 +86,7 @@ double measureFlops(bool wide, int threads) {
   return double(threads) * rounds * chains * (wide ? 16 : 8) * 2 / seconds;
 }
 
-double measureBytes(int threads, int64_t workingSet) {
+double measureTriad(int threads, int64_t workingSet) {
   int64_t count = workingSet / (3 * int64_t(sizeof(float)) * threads) / 32 * 32; // per thread
   int64_t passes = std::max<int64_t>(1, (int64_t(16) << 20) / workingSet);
   struct Free {
@@ -107,8 +108,6 @@ double measureBytes(int threads, int64_t workingSet) {
   return double(threads) * double(passes) * double(count) * 3 * sizeof(float) / seconds;
 }
 
-} // namespace
-
 Peaks measurePeaks(llvm::StringRef level, int threads, int64_t workingSet) {
   bool wide = level.starts_with("x86-64-v4");
   Peaks peaks;
@@ -116,8 +115,8 @@ Peaks measurePeaks(llvm::StringRef level, int threads, int64_t workingSet) {
       std::clamp<int64_t>(workingSet, int64_t(threads) * (24 << 10), int64_t(192) << 20);
   peaks.flops = {measureFlops(wide, 1), 0, threads};
   peaks.flops.all = threads > 1 ? measureFlops(wide, threads) : peaks.flops.one;
-  peaks.bytes = {measureBytes(1, peaks.triadBytes), 0, threads};
-  peaks.bytes.all = threads > 1 ? measureBytes(threads, peaks.triadBytes) : peaks.bytes.one;
+  peaks.bytes = {measureTriad(1, peaks.triadBytes), 0, threads};
+  peaks.bytes.all = threads > 1 ? measureTriad(threads, peaks.triadBytes) : peaks.bytes.one;
   return peaks;
 }
 

@@ -3,6 +3,7 @@
 #define TOOLS_GRADC_PEAKS_H
 
 #include "llvm/ADT/StringRef.h"
+#include <functional>
 
 namespace gradc {
 
@@ -25,6 +26,13 @@ struct Peaks {
 /// `level`: whose instructions to use. `workingSet`: bytes that a step touches, so that a step that
 /// fits a cache is compared with that cache.
 Peaks measurePeaks(llvm::StringRef level, int threads, int64_t workingSet);
+
+/// The seconds of the fastest of several runs in which all threads do the same work at once.
+double fastest(int threads, const std::function<void(int)> &work);
+/// Flops per second of independent multiply-adds; `wide`: of 512-bit registers.
+double measureFlops(bool wide, int threads);
+/// Bytes per second that a triad over `workingSet` bytes reads and writes.
+double measureTriad(int threads, int64_t workingSet);
 
 } // namespace gradc
 
