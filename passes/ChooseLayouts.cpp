@@ -3,6 +3,7 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
+#include "passes/support/KernelTable.h"
 #include "passes/support/LaunchOrder.h"
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/OperandLayout.h"
@@ -30,7 +31,7 @@ struct Storage {
 class Chooser {
 public:
   Chooser(ModuleOp module, const exec::Level &level)
-      : module(module), symbols(module), level(level) {}
+      : module(module), symbols(module), kernels(module, symbols), level(level) {}
 
   void run() {
     for (auto state : module.getOps<StateOp>()) {
@@ -226,7 +227,7 @@ private:
       kernel.setLayout(0, from);
       kernel.setLayout(1, to);
     }
-    return findOrInsert(kernel);
+    return kernels.findOrInsert(kernel, module.getBody()->begin());
   }
 
   /// Makes the kernel of a launch the variant for the layouts of its loads and stores.
@@ -244,7 +245,7 @@ private:
     auto variant = cast<exec::KernelOp>(kernel->clone());
     for (auto [i, layout] : llvm::enumerate(wanted))
       variant.setLayout(i, layout);
-    launch.setKernel(findOrInsert(variant).getSymName());
+    launch.setKernel(kernels.findOrInsert(variant, module.getBody()->begin()).getSymName());
   }
 
   /// A launch may write a buffer only after everyone who reads the old value, and over its own
@@ -334,18 +335,6 @@ private:
     return symbols.lookup<exec::BufferOp>(buffer).getLayout().value_or(PanelAttr());
   }
 
-  exec::KernelOp findOrInsert(exec::KernelOp kernel) {
-    for (auto other : module.getOps<exec::KernelOp>())
-      if (other.getLayoutsAttr() == kernel.getLayoutsAttr() &&
-          OperationEquivalence::isRegionEquivalentTo(&kernel.getBody(), &other.getBody(),
-                                                     OperationEquivalence::IgnoreLocations)) {
-        kernel->destroy();
-        return other;
-      }
-    symbols.insert(kernel, module.getBody()->begin());
-    return kernel;
-  }
-
   /// The entries `pack:STATE` and `unpack:STATE`, through which the runtime sees packed states.
   void createTransfer(Storage &storage) {
     auto permutation = storage.state.getPermutation();
@@ -386,6 +375,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
+  KernelTable kernels;
   const exec::Level &level;
   SmallVector<Storage> storages;
   llvm::StringMap<size_t> index;

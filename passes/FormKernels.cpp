@@ -3,6 +3,7 @@
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
 #include "passes/support/Clusters.h"
+#include "passes/support/KernelTable.h"
 #include "passes/support/Outline.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -55,7 +56,7 @@ void collectNodes(Location location, SmallVectorImpl<Attribute> &nodes) {
 /// Outlines clusters, one exec.kernel a distinct computation.
 class Outliner {
 public:
-  explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
+  explicit Outliner(ModuleOp module) : symbols(module), kernels(module, symbols) {}
 
   void outline(const Cluster &cluster) {
     llvm::SmallPtrSet<Operation *, 16> members(cluster.ops.begin(), cluster.ops.end());
@@ -70,7 +71,7 @@ public:
           results.push_back(v);
 
     Operation *last = cluster.ops.back();
-    exec::KernelOp kernel = findOrInsert(outlineKernel(cluster.ops, operands, results));
+    exec::KernelOp kernel = kernels.findOrInsert(outlineKernel(cluster.ops, operands, results));
     OpBuilder builder(last);
     builder.setInsertionPointAfter(last);
     SmallVector<Attribute> nodes;
@@ -90,30 +91,8 @@ public:
   }
 
 private:
-  /// The kernel itself, now in the module, or an equal one that was there.
-  exec::KernelOp findOrInsert(exec::KernelOp kernel) {
-    // Names are a cheap bucket: equal computations describe themselves equally.
-    auto &bucket = buckets[kernel.getSymName()];
-    for (exec::KernelOp other : bucket)
-      if (sameSignature(kernel, other) &&
-          OperationEquivalence::isRegionEquivalentTo(&kernel.getBody(), &other.getBody(),
-                                                     OperationEquivalence::IgnoreLocations)) {
-        kernel->destroy();
-        return other;
-      }
-    bucket.push_back(kernel);
-    symbols.insert(kernel); // renames where the name is taken
-    return kernel;
-  }
-
-  static bool sameSignature(exec::KernelOp a, exec::KernelOp b) {
-    return a.getBlock().getArgumentTypes() == b.getBlock().getArgumentTypes() &&
-           a.getYielded().getTypes() == b.getYielded().getTypes();
-  }
-
-  ModuleOp module;
   SymbolTable symbols;
-  llvm::StringMap<SmallVector<exec::KernelOp>> buckets;
+  KernelTable kernels;
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {

@@ -5,6 +5,7 @@
 #include "passes/support/Clusters.h"
 #include "passes/support/CostModel.h"
 #include "passes/support/CutSums.h"
+#include "passes/support/KernelTable.h"
 #include "passes/support/LaunchOrder.h"
 #include "passes/support/ModuleLevel.h"
 
@@ -135,7 +136,7 @@ private:
 /// Replaces groups by launches of kernels that it makes.
 class Merger {
 public:
-  explicit Merger(SymbolTable &symbols) : symbols(symbols) {}
+  Merger(ModuleOp module, SymbolTable &symbols) : symbols(symbols), kernels(module, symbols) {}
 
   void merge(Group group) {
     OpBuilder builder(group.members.back());
@@ -151,7 +152,7 @@ public:
     }
     auto launch =
         LaunchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(results)),
-                         findOrMake(group.members).getSymName(), operands);
+                         kernels.findOrInsert(make(group.members)).getSymName(), operands);
     launch->setAttr("exec.nodes", builder.getArrayAttr(nodes.getArrayRef()));
     for (auto [from, to] : llvm::zip(results, launch.getResults()))
       from.replaceAllUsesWith(to);
@@ -192,21 +193,8 @@ private:
     return inplace;
   }
 
-  /// Returns the kernel of an equal group, if one exists: the step of a smaller, last batch reuses
-  /// those of the other steps.
-  exec::KernelOp findOrMake(ArrayRef<LaunchOp> members) {
-    Builder builder(symbols.getOp()->getContext());
-    SmallVector<int64_t> inplace = findInplace(members);
-    SmallVector<Attribute> key = {builder.getDenseI64ArrayAttr(inplace)};
-    for (LaunchOp member : members)
-      key.push_back(member.getKernelAttr());
-    exec::KernelOp &kernel = made[builder.getArrayAttr(key)];
-    if (!kernel)
-      kernel = make(members, inplace);
-    return kernel;
-  }
-
-  exec::KernelOp make(ArrayRef<LaunchOp> members, ArrayRef<int64_t> inplace) {
+  /// A kernel outside the module that does what the members do.
+  exec::KernelOp make(ArrayRef<LaunchOp> members) {
     SmallVector<Type> operands;
     int64_t threads = 0;
     for (LaunchOp member : members) {
@@ -235,10 +223,9 @@ private:
     }
     exec::YieldOp::create(builder, kernel.getLoc(), results);
     kernel.setPartsAttr(builder.getArrayAttr(parts));
-    kernel.setInplace(inplace);
+    kernel.setInplace(findInplace(members));
     kernel.setFlops(flops);
     kernel.setBytes(bytes);
-    symbols.insert(kernel);
     return kernel;
   }
 
@@ -256,7 +243,7 @@ private:
   }
 
   SymbolTable &symbols;
-  llvm::DenseMap<Attribute, exec::KernelOp> made;
+  KernelTable kernels;
 };
 
 /// Puts ops behind those whose results they need: the first that may come next, in the order that
@@ -293,7 +280,7 @@ struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
       return;
     SymbolTable symbols(module);
     cutSums(module, *level, symbols);
-    Merger merger(symbols);
+    Merger merger(module, symbols);
     llvm::SetVector<exec::KernelOp> merged;
     for (auto function : module.getOps<func::FuncOp>()) {
       for (Group &group : Grouper(function, *level, symbols).run()) {
