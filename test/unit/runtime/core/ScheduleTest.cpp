@@ -413,6 +413,24 @@ TEST(Schedule, ChecksSlicesInEveryIteration) {
             "a slice lies outside output 2 (64 bytes at 0 and further of 768)");
 }
 
+TEST(Schedule, DamagedWordsAreRefusedOrHarmless) {
+  const Bytes good = Writer().write({});
+  auto artifact = Artifact::fromMemory(good);
+  ASSERT_TRUE(artifact);
+  auto &entry = (*artifact)->elements<gradc_artifact_entry>((*artifact)->levels()[0].entries)[0];
+  auto nodes = (*artifact)->elements<gradc_artifact_node>(entry.nodes);
+  auto *first = reinterpret_cast<const std::byte *>(nodes.data());
+  size_t begin = size_t(first - good.data()), refused = 0;
+  for (size_t at = begin; at < begin + nodes.size_bytes(); at += sizeof(uint32_t))
+    for (uint32_t word : {0u, 1u, 9u, 40u, 0x7fffffffu, 0xffffffffu}) {
+      Bytes blob = good;
+      std::memcpy(blob.data() + at, &word, sizeof word);
+      sealHash(blob);
+      refused += !Artifact::fromMemory(blob).ok();
+    }
+  EXPECT_GT(refused, nodes.size() * 10);
+}
+
 TEST(Schedule, OldArtifactsSayHowToRebuildThem) {
   Bytes blob = Writer().write({});
   uint32_t old = 5;
