@@ -126,6 +126,31 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
   let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">];
 }
 
+def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
+  let summary = "Make the batch a number of the run: counts of rows become an input, entries that allow it take any number";
+  let description = [{
+    An entry is built for a largest batch, N rows. Every dim of every value has an extent in a run of n rows: its size, or
+    k * n, the first of them. Extents start at the arguments marked `grad.batched` and go through the ops' indexing maps.
+    `grad.count` of dims that hold rows becomes k times the argument `rows`, any other a constant.
+
+    With `judge`, which comes before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
+    twin for a smaller last batch (`NAME.tail`) goes. An op without them (a reshape across rows, a slice of the batch, a sum
+    of what may be repeated once a row) is named in a remark; its entry runs on N rows only, and keeps its twin. So do
+    all entries with `exact`, for targets whose kernels do not take n.
+
+    ```mlir
+    %n = grad.count %x dims [0, 1] : tensor<32x10xf32>
+    ```
+    becomes
+    ```mlir
+    %c = grad.constant dense<1.000000e+01> : tensor<f32>
+    %n = grad.mul %c, %rows : tensor<f32>
+    ```
+  }];
+  let options = [Option<"judge", "judge", "bool", "false", "decide which entries take any number of rows">,
+                 Option<"exact", "exact", "bool", "false", "with judge: none does">];
+}
+
 def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
   let summary = "Sum in the order that costs least: factors outside, few long columns in two steps";
   let description = [{
@@ -211,6 +236,19 @@ def ChooseLibraries : Pass<"gradc-choose-libraries", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"mode", "mode", "std::string", "\"auto\"", "auto, always or never">];
+}
+
+def FindExtents : Pass<"gradc-find-extents", "::mlir::ModuleOp"> {
+  let summary = "Tell each kernel which dims of its operands hold rows of the batch";
+  let description = [{
+    In entries that take any number of rows (`grad.rows`), from launch to launch. A kernel that two launches run with
+    different extents becomes two. Kernels that no row reaches stay as they are.
+
+    ```mlir
+    exec.kernel @matmul (%x: tensor<32x64xf32>, %w: tensor<64x10xf32>) -> tensor<32x10xf32> ...
+    ```
+    becomes a kernel with `extents = [[1, 0], [0, 0]], rows = [1, 0]`: of n rows it reads and computes n.
+  }];
 }
 
 def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {

@@ -244,6 +244,33 @@ static LogicalResult verifyParts(KernelOp kernel) {
   return verifyReads(kernel);
 }
 
+SmallVector<int64_t> KernelOp::getExtentsOf(unsigned operand) {
+  if (ArrayAttr extents = getExtentsAttr())
+    return SmallVector<int64_t>(cast<DenseI64ArrayAttr>(extents[operand]).asArrayRef());
+  Type type = getBlock().getArgument(operand).getType();
+  return SmallVector<int64_t>(cast<RankedTensorType>(type).getRank(), 0);
+}
+
+static LogicalResult verifyExtents(KernelOp kernel) {
+  ArrayAttr extents = kernel.getExtentsAttr();
+  if (bool(extents) != kernel.getRows().has_value())
+    return kernel.emitOpError("expected extents and rows together");
+  if (!extents)
+    return success();
+  auto arguments = kernel.getBlock().getArguments();
+  if (extents.size() != arguments.size())
+    return kernel.emitOpError("expected ")
+           << arguments.size() << " lists of extents, one an operand, found " << extents.size();
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    if (size_t rank = cast<RankedTensorType>(argument.getType()).getRank();
+        kernel.getExtentsOf(i).size() != rank)
+      return kernel.emitOpError("expected ")
+             << rank << " extents of operand " << i << ", found " << kernel.getExtentsOf(i).size();
+  if (size_t rank = kernel.getRoot().getRank(); kernel.getRows()->size() != rank)
+    return kernel.emitOpError("expected ") << rank << " rows, found " << kernel.getRows()->size();
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   size_t count = getBlock().getNumArguments() + getYielded().size();
   if (getLayouts() && getLayouts()->size() != count)
@@ -257,7 +284,8 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected at least one result");
   if (getParts())
     return verifyParts(*this);
-  if (failed(verifySchedule(*this, getScheduleAttr(), getBlocksAttr(), getRoot())))
+  if (failed(verifySchedule(*this, getScheduleAttr(), getBlocksAttr(), getRoot())) ||
+      failed(verifyExtents(*this)))
     return failure();
   return getLibraryAttr() ? verifyLibrary(*this, getLibraryAttr()) : success();
 }

@@ -165,11 +165,17 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     same type and layout may take the memory of any one of them.
     `blocks` goes with the schedule of a GPU, and so does `library`, the call that may run in the kernel's place. `parts` stands in the place of both in a
     kernel that does several things at once. `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
+
+    Types are those of the largest batch. A kernel that rows of the batch reach has `extents`, a list an operand, and `rows`,
+    the list of the root space: of a dim with k > 0 the first k * n elements are there in a run of n rows, 0 is all of
+    the dim; -1, of operands, a dim along which they repeat. The kernel then takes n.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
       OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<Exec_Blocks>:$blocks,
       OptionalAttr<Exec_Library>:$library, OptionalAttr<TypedArrayAttrBase<Exec_Part, "parts">>:$parts,
       OptionalAttr<DenseI64ArrayAttr>:$inplace,
+      OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "extents">>:$extents,
+      OptionalAttr<DenseI64ArrayAttr>:$rows,
       OptionalAttr<ArrayAttr>:$nodes, OptionalAttr<I64Attr>:$flops, OptionalAttr<I64Attr>:$bytes);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -184,6 +190,10 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     bool mayOverwrite(unsigned operand, unsigned result);
     /// The kernel's root space: the type of its largest result.
     ::mlir::RankedTensorType getRoot();
+    /// What `extents` has of an operand: zeros without it.
+    ::llvm::SmallVector<int64_t> getExtentsOf(unsigned operand);
+    /// What `rows` has of a dim of the root: 0 without it.
+    int64_t getRowsOf(int64_t dim) { return getRows() ? (*getRows())[dim] : 0; }
     /// Threads of a block on a GPU; 0 on CPUs.
     int64_t getThreads();
   }];

@@ -89,6 +89,17 @@ Expr grad::operator-(double a, Expr b) { return b.splat(a) - b; }
 Expr grad::operator*(double a, Expr b) { return b.splat(a) * b; }
 Expr grad::operator/(double a, Expr b) { return b.splat(a) / b; }
 
+bool grad::mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims) {
+  Operation *parent =
+      builder.getInsertionBlock() ? builder.getInsertionBlock()->getParentOp() : nullptr;
+  if (auto function = dyn_cast_or_null<func::FuncOp>(parent))
+    if (auto batch = function->getAttrOfType<IntegerAttr>("grad.batch"))
+      return batch.getInt() > 1 && llvm::any_of(dims, [&](int64_t d) {
+               return type.getDimSize(d) > 0 && type.getDimSize(d) % batch.getInt() == 0;
+             });
+  return false;
+}
+
 Value grad::fillLoops(OpBuilder &b, Location loc, RankedTensorType type, const HostTensor &value) {
   Type e = type.getElementType();
   // Unsigned values wrap into the signless type.

@@ -60,6 +60,9 @@ Expr operator-(double a, Expr b);
 Expr operator*(double a, Expr b);
 Expr operator/(double a, Expr b);
 
+/// Whether the batch of the entry that is being built may be in `dims` of `type`.
+bool mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims);
+
 /// A splat constant of `type`.
 Value splat(OpBuilder &builder, Location location, RankedTensorType type, double value);
 /// A constant from host memory.

@@ -405,3 +405,28 @@ SmallVector<Value> ArgmaxOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
       });
   return {generic.getResult(1)};
 }
+
+// Count -------------------------------------------------------------------------------------------
+
+LogicalResult CountOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  SmallVector<Type> reduced;
+  if (failed(inferReduced(loc, adaptor.getOperand(), adaptor.getDims(), /*empty=*/true, reduced)))
+    return failure();
+  bool isDouble = getElementTypeOrSelf(adaptor.getOperand().getType()).isF64();
+  Type element = isDouble ? Type(Float64Type::get(context)) : Type(Float32Type::get(context));
+  types.push_back(RankedTensorType::get({}, element));
+  return success();
+}
+void CountOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  results[0].setFloat(0, double(countReduced(operandType(*this), getDims())));
+}
+SmallVector<Value> CountOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
+  HostTensor count(getType());
+  count.setFloat(0, double(countReduced(operandType(*this), getDims())));
+  return {fillLoops(b, getLoc(), getType(), count)};
+}
+LogicalResult CountOp::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) {
+  return success();
+}
+LoopKind CountOp::getLoopKind() { return LoopKind::elementwise; }

@@ -47,4 +47,19 @@ def Grad_ArgmaxOp : Grad_Op<"argmax", [InferTypeOpAdaptor,
   let assemblyFormat = "$operand `dim` $dim attr-dict `:` type($operand)";
 }
 
+def Grad_CountOp : Grad_Op<"count", [InferTypeOpAdaptor]> {
+  let summary = "the number of elements of a slice of the operand along `dims`, as f32 (f64 of an f64 operand)";
+  let description = [{
+    What a mean divides by. Where a dim has the batch in it this is a number of the run, which `gradc-bind-rows` makes of
+    it; everywhere else it is the product of the sizes. `least`: a run with a smaller count is an error at this op's node.
+
+    C1: dims are sorted, distinct and in range.
+
+    Example: `%n = grad.count %x dims [0] : tensor<32x10xf32>`
+  }];
+  let arguments = (ins Grad_NumberTensor:$operand, DenseI64ArrayAttr:$dims, OptionalAttr<I64Attr>:$least);
+  let results = (outs Grad_FloatScalar:$result);
+  let assemblyFormat = "$operand `dims` $dims (`least` $least^)? attr-dict `:` type($operand)";
+}
+
 #endif

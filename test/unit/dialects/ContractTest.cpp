@@ -20,7 +20,7 @@ const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write",
 const std::set<StringRef> withoutGradient = {
     // Integers, logic, comparisons
     "grad.and", "grad.or", "grad.xor", "grad.not", "grad.compare", "grad.is_finite", "grad.argmax",
-    "grad.iota", "grad.constant",
+    "grad.count", "grad.iota", "grad.constant",
     // Rounding, and functions that are constant between steps
     "grad.floor", "grad.ceil", "grad.round", "grad.sign",
     // Random

@@ -1,0 +1,216 @@
+// Decides which entries run on any number of rows, and makes their counts numbers of the run.
+#include "dialects/grad/Build.h"
+#include "passes/Passes.h"
+#include "passes/support/Extents.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+#define GEN_PASS_DEF_BINDROWS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows";
+
+/// One entry whose data inputs are batches.
+class Entry {
+public:
+  Entry(func::FuncOp function, int64_t rows)
+      : function(function), block(function.getBody().front()), analysis(rows) {}
+
+  /// The entry, or nothing where no argument is a batch.
+  static std::optional<Entry> of(func::FuncOp function) {
+    auto batch = function->getAttrOfType<IntegerAttr>("grad.batch");
+    bool hasBatch = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
+      return function.getArgAttr(i, "grad.batched") != nullptr;
+    });
+    if (!batch || batch.getInt() < 2 || !hasBatch)
+      return std::nullopt;
+    return Entry(function, batch.getInt());
+  }
+
+  /// Finds the extents of all values. The failure is said at the op that has none, once:
+  /// `grad.exact` keeps the reason.
+  LogicalResult analyze() {
+    if (function->hasAttr(exactName))
+      return failure();
+    for (BlockArgument argument : block.getArguments()) {
+      Extents extents(cast<RankedTensorType>(argument.getType()).getRank(), extent::whole);
+      if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+        extents[0] = 1;
+      analysis.set(argument, extents);
+    }
+    for (Operation &op : block.without_terminator())
+      if (failed(visit(op)))
+        return makeExact(&op, analysis.why());
+    for (Value result : block.getTerminator()->getOperands())
+      if (failed(visitResult(result)))
+        return makeExact(result.getDefiningOp() ? result.getDefiningOp() : function.getOperation(),
+                         "a result's rows are not its first dim");
+    return success();
+  }
+
+  /// Counts become constants or, where the batch is counted, a multiple of the argument `rows`.
+  void resolveCounts() {
+    SmallVector<CountOp> counts(block.getOps<CountOp>());
+    if (counts.empty())
+      return;
+    bool isExact = failed(analyze());
+    for (CountOp count : counts)
+      resolve(count, isExact);
+  }
+
+private:
+  LogicalResult visit(Operation &op) {
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      analysis.set(read, Extents(read.getType().getRank(), extent::whole));
+      return success();
+    }
+    // The two ops that are no computation: what a state holds is of one size, and a count asks for
+    // extents.
+    if (auto write = dyn_cast<WriteOp>(op)) {
+      if (!analysis.isBatched(write.getValue()))
+        return success();
+      return analysis.fail("a state takes rows of the batch");
+    }
+    if (auto count = dyn_cast<CountOp>(op)) {
+      analysis.set(count, {});
+      bool hasRows = analysis.isBatched(count.getOperand());
+      for (int64_t d : count.getDims())
+        if (!hasRows && (*analysis.find(count.getOperand()))[d] == extent::free &&
+            mayHoldBatch(count.getOperand(), d))
+          return analysis.fail("it counts what is repeated, perhaps for each row of the batch");
+      return success();
+    }
+    return analysis.visit(&op);
+  }
+
+  bool mayHoldBatch(Value value, int64_t dim) {
+    OpBuilder builder(function.getContext());
+    builder.setInsertionPointToStart(&block);
+    return grad::mayHoldBatch(builder, cast<RankedTensorType>(value.getType()), dim);
+  }
+
+  LogicalResult visitResult(Value value) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+    for (auto [d, extent] : llvm::enumerate(*analysis.find(value)))
+      if ((extent > 0 && llvm::any_of(shape.take_front(d), [](int64_t n) { return n != 1; })) ||
+          (extent == extent::free && mayHoldBatch(value, int64_t(d))))
+        return failure();
+    return success();
+  }
+
+  LogicalResult makeExact(Operation *op, StringRef reason) {
+    function->setAttr(exactName, StringAttr::get(function.getContext(), reason));
+    // The smaller twin for a last batch has the same to say.
+    if (!function.getSymName().ends_with(".tail"))
+      op->emitRemark("entry \"") << function.getSymName()
+                                 << "\" takes no other number of rows than "
+                                 << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
+                                 << ": " << reason;
+    return failure();
+  }
+
+  void resolve(CountOp count, bool isExact) {
+    OpBuilder b(count);
+    auto type = cast<RankedTensorType>(count.getOperand().getType());
+    int64_t fixed = 1, perRow = 0;
+    for (int64_t d : count.getDims()) {
+      int64_t extent = isExact ? extent::whole : (*analysis.find(count.getOperand()))[d];
+      if (extent > 0)
+        perRow = extent;
+      else
+        fixed *= type.getDimSize(d);
+    }
+    Expr value(
+        b, count.getLoc(),
+        splat(b, count.getLoc(), count.getType(), double(fixed * std::max<int64_t>(perRow, 1))));
+    if (perRow > 0) {
+      value = value * value.with(rows()).cast(count.getType().getElementType());
+      if (count.getLeast())
+        askForRows(count, llvm::divideCeil(*count.getLeast(), fixed * perRow));
+    }
+    count.replaceAllUsesWith(value.get());
+    count.erase();
+  }
+
+  /// The argument that has the number of rows.
+  Value rows() {
+    Builder b(function.getContext());
+    for (BlockArgument argument : block.getArguments())
+      if (auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
+          role && role.getValue() == "rows")
+        return argument;
+    unsigned index = function.getNumArguments();
+    auto attributes = b.getDictionaryAttr({b.getNamedAttr("grad.name", b.getStringAttr("rows")),
+                                           b.getNamedAttr("grad.role", b.getStringAttr("rows"))});
+    (void)function.insertArgument(index, RankedTensorType::get({}, b.getF32Type()), attributes,
+                                  function.getLoc());
+    return block.getArgument(index);
+  }
+
+  /// Fewer rows are an error at the count's node.
+  void askForRows(CountOp count, int64_t least) {
+    auto known = function->getAttrOfType<IntegerAttr>("grad.least_rows");
+    if (least < 2 || (known && known.getInt() >= least))
+      return;
+    Builder b(function.getContext());
+    function->setAttr("grad.least_rows", b.getI64IntegerAttr(least));
+    auto name = count->getLoc()->findInstanceOf<NameLoc>();
+    function->setAttr("grad.least_rows_node", name ? name.getName() : b.getStringAttr(""));
+  }
+
+  func::FuncOp function;
+  Block &block;
+  ExtentAnalysis analysis;
+};
+
+struct BindRows : impl::BindRowsBase<BindRows> {
+  using BindRowsBase::BindRowsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    tails.clear();
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      if (llvm::is_contained(tails, function))
+        continue;
+      std::optional<Entry> entry = Entry::of(function);
+      if (!entry)
+        resolveConstants(function);
+      else if (!judge)
+        entry->resolveCounts();
+      else if (!exact)
+        judgeEntry(module, function, *entry);
+    }
+    for (func::FuncOp tail : tails)
+      tail.erase();
+  }
+
+private:
+  void resolveConstants(func::FuncOp function) {
+    for (CountOp count : llvm::make_early_inc_range(function.getOps<CountOp>())) {
+      OpBuilder b(count);
+      double elements = 1;
+      for (int64_t d : count.getDims())
+        elements *= double(cast<RankedTensorType>(count.getOperand().getType()).getDimSize(d));
+      count.replaceAllUsesWith(splat(b, count.getLoc(), count.getType(), elements));
+      count.erase();
+    }
+  }
+
+  /// An entry that takes any number of rows needs no second one for the last batch.
+  void judgeEntry(ModuleOp module, func::FuncOp function, Entry &entry) {
+    if (failed(entry.analyze()))
+      return;
+    function->setAttr(rowsName, UnitAttr::get(&getContext()));
+    if (auto tail = module.lookupSymbol<func::FuncOp>((function.getSymName() + ".tail").str()))
+      tails.push_back(tail);
+  }
+
+  SmallVector<func::FuncOp> tails;
+};
+
+} // namespace
+} // namespace gradc

@@ -1,0 +1,267 @@
+// Extents flow forward through indexing maps; a reshape keeps them where rows stay outermost.
+#include "passes/support/Extents.h"
+
+#include "dialects/grad/Build.h"
+
+using namespace mlir;
+using namespace gradc;
+
+const Extents *ExtentAnalysis::find(Value value) const {
+  auto at = known.find(value);
+  return at == known.end() ? nullptr : &at->second;
+}
+
+bool ExtentAnalysis::isBatched(Value value) const {
+  const Extents *extents = find(value);
+  return extents && llvm::any_of(*extents, [](int64_t e) { return e > 0; });
+}
+
+LogicalResult ExtentAnalysis::fail(const Twine &why) {
+  reason = why.str();
+  return failure();
+}
+
+void ExtentAnalysis::setAll(Value value, int64_t extent) {
+  known[value] = Extents(cast<RankedTensorType>(value.getType()).getRank(), extent);
+}
+
+LogicalResult ExtentAnalysis::visit(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(visit(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult ExtentAnalysis::visit(Operation *op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return visitGeneric(generic);
+  if (isa<linalg::FillOp, tensor::EmptyOp>(op)) {
+    for (Value result : op->getResults())
+      setAll(result, extent::free);
+    return success();
+  }
+  if (op->hasTrait<OpTrait::ConstantLike>()) {
+    DenseElementsAttr dense;
+    bool isSplat = matchPattern(op, m_Constant(&dense)) && dense.isSplat();
+    if (isa<RankedTensorType>(op->getResult(0).getType()))
+      setAll(op->getResult(0), isSplat ? extent::free : extent::whole);
+    return success();
+  }
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    // Collapsed to one dim in between, rows that are not outermost would be lost.
+    auto collapse = expand.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    return visitReshape(collapse ? collapse.getSrc() : expand.getSrc(), expand.getResult());
+  }
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    bool isExpanded = llvm::all_of(collapse->getUsers(), llvm::IsaPred<tensor::ExpandShapeOp>);
+    return success(succeeded(visitReshape(collapse.getSrc(), collapse.getResult())) || isExpanded);
+  }
+  auto loops = dyn_cast<grad::LoopsOpInterface>(op);
+  if (loops && loops.getLoopKind() == grad::LoopKind::view)
+    return visitReshape(op->getOperand(0), op->getResult(0));
+  if (loops)
+    return visitExpansion(op, /*signless=*/true, [&](OpBuilder &b, ValueRange operands) {
+      return loops.lowerToLoops(b, operands);
+    });
+  if (isa<grad::DecomposeOpInterface>(op))
+    return visitExpansion(op, /*signless=*/false, [&](OpBuilder &b, ValueRange operands) {
+      IRMapping map;
+      map.map(op->getOperands(), operands);
+      Operation *copy = b.clone(*op, map);
+      b.setInsertionPoint(copy);
+      SmallVector<Value> values = cast<grad::DecomposeOpInterface>(copy).decompose(b);
+      copy->erase();
+      return values;
+    });
+  if (isa<arith::ConstantOp>(op))
+    return success();
+  return fail("it has no loops");
+}
+
+LogicalResult ExtentAnalysis::visitExpansion(Operation *op, bool signless, Build build) {
+  Block block;
+  SmallVector<Value> standIns;
+  for (Value operand : op->getOperands()) {
+    Type type = signless ? Type(grad::signlessType(operand.getType())) : operand.getType();
+    Value standIn = block.addArgument(type, op->getLoc());
+    const Extents *extents = find(operand);
+    if (!extents)
+      return fail("an operand has none");
+    set(standIn, *extents);
+    standIns.push_back(standIn);
+  }
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block);
+  SmallVector<Value> values = build(builder, standIns);
+  LogicalResult visited = success();
+  for (Operation &inner : block)
+    if (visited = visit(&inner); failed(visited))
+      break;
+  if (succeeded(visited))
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
+      const Extents *extents = find(value);
+      if (!extents)
+        visited = fail("a result has none");
+      else
+        set(result, Extents(*extents));
+    }
+  for (Value argument : block.getArguments())
+    known.erase(argument);
+  for (Operation &inner : block)
+    for (Value result : inner.getResults())
+      known.erase(result);
+  return visited;
+}
+
+FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
+  Extents loops(op.getNumLoops(), extent::free);
+  auto ranges = op.getStaticLoopRanges();
+  auto join = [&](unsigned loop, int64_t extent) -> LogicalResult {
+    if (extent == extent::free)
+      return success();
+    if (loops[loop] != extent::free && loops[loop] != extent)
+      return fail("a dim of " + Twine(ranges[loop]) +
+                  " is the batch in one operand and not in another");
+    loops[loop] = extent;
+    return success();
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    const Extents *extents = find(operand.get());
+    if (!extents)
+      return fail("an operand has none");
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [result, extent] : llvm::zip_equal(map.getResults(), *extents)) {
+      if (auto dim = dyn_cast<AffineDimExpr>(result)) {
+        if (failed(join(dim.getPosition(), extent)))
+          return failure();
+        continue;
+      }
+      if (extent > 0)
+        return fail("it reads or writes the batch elsewhere than row by row");
+      for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+        if (extent == extent::whole && result.isFunctionOfDim(loop) &&
+            failed(join(loop, extent::whole)))
+          return failure();
+    }
+  }
+  return loops;
+}
+
+LogicalResult ExtentAnalysis::visitGeneric(linalg::GenericOp op) {
+  FailureOr<Extents> loops = loopsOf(op);
+  if (failed(loops))
+    return failure();
+  auto ranges = op.getStaticLoopRanges();
+  bool hasRows = llvm::any_of(*loops, [](int64_t e) { return e > 0; });
+  for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (iterator == utils::IteratorType::reduction && (*loops)[loop] == extent::free && !hasRows &&
+        mayHoldRows(ranges[loop]))
+      return fail("it sums what is repeated " + Twine(ranges[loop]) +
+                  " times, which may be for each row of the batch");
+  for (OpResult result : op->getResults()) {
+    Extents extents;
+    AffineMap map = op.getMatchingIndexingMap(op.getTiedOpOperand(result));
+    for (auto [i, at] : llvm::enumerate(map.getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(at);
+      int64_t extent = dim ? (*loops)[dim.getPosition()] : extent::whole;
+      if (!dim)
+        for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+          if (at.isFunctionOfDim(loop) &&
+              ((*loops)[loop] > 0 || ((*loops)[loop] == extent::free && mayHoldRows(ranges[loop]))))
+            return fail("it places rows of the batch among others");
+      extents.push_back(extent);
+    }
+    set(result, extents);
+  }
+  return success();
+}
+
+/// Dims that keep their elements together: the same product on both sides. Dims of 1 are in none.
+namespace {
+struct Group {
+  SmallVector<int64_t> from, to;
+};
+} // namespace
+
+static SmallVector<Group> matchDims(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<Group> groups;
+  size_t i = 0, j = 0;
+  auto skip = [](ArrayRef<int64_t> shape, size_t &at) {
+    while (at < shape.size() && shape[at] == 1)
+      ++at;
+  };
+  for (skip(from, i), skip(to, j); i < from.size() && j < to.size(); skip(from, i), skip(to, j)) {
+    Group group;
+    int64_t left = from[i], right = to[j];
+    group.from.push_back(int64_t(i++));
+    group.to.push_back(int64_t(j++));
+    while (left != right) {
+      if (left < right) {
+        left *= from[i];
+        group.from.push_back(int64_t(i++));
+      } else {
+        right *= to[j];
+        group.to.push_back(int64_t(j++));
+      }
+    }
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
+  const Extents *extents = find(from);
+  if (!extents)
+    return fail("an operand has none");
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(from.getType()).getShape();
+  ArrayRef<int64_t> wanted = cast<RankedTensorType>(to.getType()).getShape();
+  Extents result(wanted.size(), extent::free);
+  if (llvm::is_contained(shape, 0)) {
+    if (isBatched(from))
+      return fail("it reshapes no elements");
+    set(to, Extents(wanted.size(), extent::whole));
+    return success();
+  }
+  for (const Group &group : matchDims(shape, wanted)) {
+    auto batched = llvm::find_if(group.from, [&](int64_t d) { return (*extents)[d] > 0; });
+    bool isFree =
+        llvm::all_of(group.from, [&](int64_t d) { return (*extents)[d] == extent::free; });
+    for (int64_t d : group.to)
+      result[d] = isFree ? extent::free : extent::whole;
+    if (batched == group.from.end()) {
+      if (group.from.size() == 1 && group.to.size() == 1)
+        result[group.to[0]] = (*extents)[group.from[0]];
+      continue;
+    }
+    if (batched != group.from.begin())
+      return fail("it reshapes across rows of the batch");
+    // Elements that one row has in this group, spread over the first dim of the result's.
+    int64_t perRow = (*extents)[*batched], inner = 1;
+    for (int64_t d : ArrayRef(group.from).drop_front())
+      perRow *= shape[d];
+    for (int64_t d : ArrayRef(group.to).drop_front())
+      inner *= wanted[d];
+    if (perRow % inner != 0)
+      return fail("it reshapes across rows of the batch");
+    result[group.to[0]] = perRow / inner;
+  }
+  set(to, result);
+  return success();
+}
+
+FailureOr<ExtentAnalysis> gradc::analyzeKernel(exec::KernelOp kernel, ArrayRef<Extents> operands) {
+  // Whether a sum is over rows was asked of the whole entry; a kernel's operands know.
+  ExtentAnalysis analysis(/*rows=*/1);
+  for (auto [argument, extents] : llvm::zip_equal(kernel.getBlock().getArguments(), operands))
+    analysis.set(argument, extents);
+  if (failed(analysis.visit(kernel.getBlock())))
+    return kernel.emitOpError("compiler bug: no extents of its values: ") << analysis.why();
+  return analysis;
+}
+
+FailureOr<ExtentAnalysis> gradc::analyzeKernel(exec::KernelOp kernel) {
+  SmallVector<Extents> operands;
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    operands.push_back(kernel.getExtentsOf(argument.getArgNumber()));
+  return analyzeKernel(kernel, operands);
+}

@@ -1,0 +1,41 @@
+// RUN: gradc-opt %s --gradc-bind-rows="judge" --verify-diagnostics | FileCheck %s
+
+// CHECK: func.func @across
+// CHECK-SAME: grad.exact
+func.func @across(%x: tensor<32x4xf32> {grad.batched}) -> tensor<8x4x4xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.slice %x starts [0, 0] sizes [32, 4] strides [1, 1] : tensor<32x4xf32>
+  // expected-remark @+1 {{entry "across" takes no other number of rows than 32: it reads or writes the batch elsewhere than row by row}}
+  %1 = grad.slice %0 starts [8, 0] sizes [8, 4] strides [1, 1] : tensor<32x4xf32>
+  %2 = grad.broadcast %1 dims [0, 2] : tensor<8x4xf32> -> tensor<8x4x4xf32>
+  return %2 : tensor<8x4x4xf32>
+}
+
+// CHECK: func.func @inner
+// CHECK-SAME: grad.exact
+func.func @inner(%x: tensor<32x4xf32> {grad.batched}) -> tensor<128xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<32x4xf32>
+  // expected-remark @+1 {{it reshapes across rows of the batch}}
+  %1 = grad.reshape %0 : tensor<4x32xf32> -> tensor<128xf32>
+  return %1 : tensor<128xf32>
+}
+
+// A parameter with a row for each row of the batch fits no other batch.
+// CHECK: func.func @fixed
+// CHECK-SAME: grad.exact
+func.func @fixed(%x: tensor<32x4xf32> {grad.batched}, %w: tensor<32x4xf32>) -> tensor<32x4xf32>
+    attributes {grad.batch = 32 : i64} {
+  // expected-remark @+1 {{a dim of 32 is the batch in one operand and not in another}}
+  %0 = grad.add %x, %w : tensor<32x4xf32>
+  return %0 : tensor<32x4xf32>
+}
+
+// What is repeated has no rows to count: perhaps it is once for each.
+// CHECK: func.func @repeated
+// CHECK-SAME: grad.exact
+func.func @repeated(%x: tensor<32x4xf32> {grad.batched}, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<32x4xf32>)
+    attributes {grad.batch = 32 : i64} {
+  %0 = grad.broadcast %w dims [1] : tensor<4xf32> -> tensor<32x4xf32>
+  // expected-remark @+1 {{it sums what is repeated 32 times, which may be for each row of the batch}}
+  %1 = grad.reduce_sum %0 dims [0] : tensor<32x4xf32>
+  return %1, %x : tensor<4xf32>, tensor<32x4xf32>
+}

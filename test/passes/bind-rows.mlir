@@ -1,0 +1,49 @@
+// RUN: gradc-opt %s --gradc-bind-rows | FileCheck %s
+// RUN: gradc-opt %s --gradc-bind-rows="judge" | FileCheck %s --check-prefix=JUDGE
+// RUN: gradc-opt %s --gradc-bind-rows="judge exact" | FileCheck %s --check-prefix=EXACT
+
+// The count of rows is the input `rows`, times the elements that each has; other counts are constants.
+// CHECK-LABEL: func.func @counts
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<32x10x4xf32>
+// CHECK-SAME: %[[ROWS:[a-z0-9]+]]: tensor<f32> {grad.name = "rows", grad.role = "rows"}
+// CHECK-DAG: %[[FOUR:.*]] = grad.constant dense<4.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[N:.*]] = grad.mul %[[ROWS]], %[[FOUR]] : tensor<f32>
+// CHECK-DAG: %[[C:.*]] = grad.constant dense<4.000000e+01> : tensor<f32>
+// CHECK: return %[[N]], %[[C]]
+func.func @counts(%x: tensor<32x10x4xf32> {grad.batched}) -> (tensor<f32>, tensor<f32>)
+    attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0, 2] : tensor<32x10x4xf32>
+  %1 = grad.count %x dims [1, 2] : tensor<32x10x4xf32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+
+// Two elements for each row, of which a row brings 4: from 1 row on there are enough. One for each row asks for two.
+// CHECK-LABEL: func.func @least
+// CHECK-SAME: grad.least_rows = 2 : i64, grad.least_rows_node = "bn1"
+func.func @least(%x: tensor<32x4xf32> {grad.batched}) -> (tensor<f32>, tensor<f32>)
+    attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0, 1] least 2 : tensor<32x4xf32>
+  %1 = grad.count %x dims [0] least 2 : tensor<32x4xf32> loc("bn1")
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+
+// Rows stay rows through a product, a transpose, a reshape that keeps them outermost, and sums over them.
+// JUDGE-LABEL: func.func @any
+// JUDGE-SAME: grad.rows
+// EXACT-LABEL: func.func @any
+// EXACT-NOT: grad.rows
+func.func @any(%x: tensor<32x10x4xf32> {grad.batched}, %t: tensor<32x4xf32> {grad.batched}, %w: tensor<4x8xf32>)
+    -> (tensor<320x8xf32>, tensor<4xf32>, tensor<4x8xf32>) attributes {grad.batch = 32 : i64} {
+  %0 = grad.reshape %x : tensor<32x10x4xf32> -> tensor<320x4xf32>
+  %1 = grad.matmul %0, %w : tensor<320x4xf32>, tensor<4x8xf32>
+  %2 = grad.transpose %t permutation [1, 0] : tensor<32x4xf32>
+  %3 = grad.reduce_sum %2 dims [1] : tensor<4x32xf32>
+  %4 = grad.matmul %0, %1 transpose_lhs : tensor<320x4xf32>, tensor<320x8xf32>
+  return %1, %3, %4 : tensor<320x8xf32>, tensor<4xf32>, tensor<4x8xf32>
+}
+// Its twin for a smaller last batch is not needed.
+// JUDGE-NOT: @any.tail
+// EXACT: func.func @any.tail
+func.func @any.tail(%x: tensor<5x4xf32> {grad.batched}) -> tensor<5x4xf32> attributes {grad.batch = 5 : i64} {
+  return %x : tensor<5x4xf32>
+}
