@@ -57,6 +57,22 @@ def normalized(shared=False, constant=False, merged=False):
     return model
 
 
+def left_in_training():
+    """x [N, 4] -> batch normalization -> dropout -> logits [N, 3], as PyTorch's older exporter leaves a model in training: new
+    statistics and a mask that nobody reads, training_mode set in both."""
+    model = Model("left_in_training")
+    value = model.input("x", FLOAT, ["N", 4])
+    names = [model.initializer("norm." + name, FLOAT, [4], [number] * 4)
+             for name, number in [("weight", 1.0), ("bias", 0.0), ("running_mean", 0.5), ("running_var", 4.0)]]
+    value = model.node("BatchNormalization", [value, *names], ["normalized", "new_mean", "new_var"], "norm", training_mode=1)
+    ratio = model.initializer("ratio", FLOAT, [], [0.25])
+    mode = model.initializer("mode", BOOL, [], [True])
+    value = model.node("Dropout", [value, ratio, mode], ["dropped", "mask"], "drop")
+    weight = model.initializer("fc.weight", FLOAT, [4, 3], [0.1 * i for i in range(12)])
+    model.output(model.node("MatMul", [value, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
 def convnet():
     """image [N, 1, 4, 4] -> convolution -> batch normalization -> relu -> max pool -> logits [N, 3]."""
     model = Model("convnet")
@@ -89,6 +105,7 @@ def good():
     yield "softmax-11", mlp(opset=11, last="Softmax")
     yield "sigmoid", mlp(last="Sigmoid", classes=1)
     yield "dropout", mlp(dropout=True)
+    yield "left-in-training", left_in_training()
 
     # Shape arithmetic as PyTorch exports x.view(x.size(0), -1).
     model = Model("view")

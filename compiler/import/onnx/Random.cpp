@@ -33,8 +33,8 @@ static LogicalResult importDropout(Node &n) {
     return n.error() << "expected a ratio from 0 to below 1, found " << ratio;
   bool active = n.training() && ratio > 0;
   if (n.wants(1)) {
-    if (active)
-      return n.error() << "with its mask as an output is not supported in training";
+    if (active && n.isRead(1))
+      return n.error() << "with a mask that is read is not supported in training";
     auto mask = RankedTensorType::get(n.shape(0), n.builder().getI1Type());
     if (failed(n.set(1, splat(n.builder(), n.loc(), mask, 1))))
       return failure();

@@ -248,6 +248,14 @@ TEST_F(ImportTrainingTest, DropsOutInTrainingAlone) {
   EXPECT_NE(train.find("counter i32 [] counter -"), std::string::npos) << train;
 }
 
+TEST_F(ImportTrainingTest, DropsOutBesideAMaskThatNobodyReads) {
+  Parts parts;
+  parts.model = "model: \"left-in-training.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(count<DropoutOp>(function(*imported, "train")), 1);
+}
+
 TEST_F(ImportTrainingTest, FollowsPatterns) {
   Parts parts;
   parts.rest = "freeze: \"fc1.*\" trainable: \"fc2.bias\"";
