@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/ModuleImport.h"
+#include "compiler/import/onnx/EvaluationForm.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ FailureOr<Imported> ModuleImport::finish() {
   // The ops' own constraints are the last safety net under the importer's checks.
   if (failed(verify(*module)))
     return failure();
-  imported.modelBytes = model.bytes();
+  imported.modelBytes = evaluationForm(model.bytes(), model.graph());
   for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
     OnnxModel::Tied tied = model.tiedTo(range.state);
     StringRef symbol = states.symbol(tied.initializer);

@@ -1,0 +1,98 @@
+"""What an example exports computes what its trainer's own evaluation computed: the loss over the test set within 1e-5, and the
+same outputs one picture at a time, evaluated op by op. A model that its exporter left in training gives the same.
+
+    exported.py ROOT
+"""
+import array
+import ast
+import math
+import os
+import shutil
+import struct
+import sys
+import zipfile
+
+ROOT = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
+from bar import compile_spec, events, gradc, run, scratch, write_npy
+from onnx_writer import attribute
+
+EXAMPLES = {  # (model, folder and name of the data, scale of the pictures); every fifth row is evaluated on
+    "digits": ("mlp.onnx", "digits", "digits.npz", 1 / 16),
+    "lenet": ("lenet.onnx", "digits", "digits.npz", 1 / 16),
+    "resnet18": ("resnet18.onnx", "cifar", "pictures.npz", 1 / 256),
+}
+
+
+def read_npy(data):
+    """Shape and values of a .npy file's bytes."""
+    end = 10 + struct.unpack("<H", data[8:10])[0]
+    header = ast.literal_eval(data[10:end].decode())
+    code = {"<f4": "f", "<i8": "q", "|u1": "B", "<f8": "d"}[header["descr"]]
+    return header["shape"], array.array(code, data[end:])
+
+
+def test_set(path, scale):
+    """Shape, pictures one by one, and labels."""
+    with zipfile.ZipFile(path) as archive:
+        shape, images = read_npy(archive.read("images.npy"))
+        _, labels = read_npy(archive.read("labels.npy"))
+    size = math.prod(shape[1:])
+    rows = range(0, shape[0], 5)
+    return shape[1:], [array.array("f", (v * scale for v in images[r * size:(r + 1) * size])) for r in rows], [labels[r] for r in rows]
+
+
+def outputs(model, pictures, shape, folder, *options):
+    write_npy(os.path.join(folder, "x.npy"), array.array("f", b"".join(p.tobytes() for p in pictures)), (len(pictures), *shape))
+    gradc("run", model, "--input", f"x={folder}/x.npy", "--output-dir", folder, *options)
+    with open(os.path.join(folder, "logits.npy"), "rb") as file:
+        (rows, classes), values = read_npy(file.read())
+    return [values[i * classes:(i + 1) * classes] for i in range(rows)]
+
+
+def cross_entropy(logits, label):
+    top = max(logits)
+    return math.log(sum(math.exp(v - top) for v in logits)) + top - logits[label]
+
+
+def check(name, leave_in_training=False):
+    model, data_folder, data, scale = EXAMPLES[name]
+    folder, source = scratch(), os.path.join(ROOT, "examples", name)
+    spec = os.path.join(folder, "train.textproto")
+    with open(os.path.join(source, "train.textproto")) as file:
+        text = file.read()
+    data_path = os.path.join(ROOT, "examples", data_folder, data)
+    for path in (f'"../{data_folder}/{data}"', f'"{data}"'):
+        text = text.replace(path, f'"{data_path}"')
+    with open(spec, "w") as file:
+        file.write(text)
+    shutil.copy(os.path.join(source, model), folder)
+    kept, left = attribute("training_mode", 0), attribute("training_mode", 1)
+    if leave_in_training:
+        with open(os.path.join(folder, model), "r+b") as file:
+            nodes = file.read()
+            assert kept in nodes
+            file.seek(0)
+            file.write(nodes.replace(kept, left))
+    trained, log = os.path.join(folder, "trained.onnx"), os.path.join(folder, "log.jsonl")
+    run(compile_spec(spec, folder), "--steps", 12, "--log", log, "--export", trained, "--quiet", cwd=folder)
+    with open(trained, "rb") as file:
+        assert left not in file.read(), f"{name}: exported in training"
+
+    shape, pictures, labels = test_set(data_path, scale)
+    logits = outputs(trained, pictures, shape, folder)
+    loss = sum(map(cross_entropy, logits, labels)) / len(labels)
+    evaluated = events(log, "eval")[-1]["loss"]
+    assert abs(loss - evaluated) <= 1e-5 * abs(evaluated), f"{name}: exported {loss}, evaluated {evaluated}"
+    largest = max(abs(v) for row in logits for v in row)
+    for row in (0, len(pictures) // 2):
+        alone = outputs(trained, [pictures[row]], shape, folder, "--reference")[0]
+        error = max(abs(a - b) for a, b in zip(alone, logits[row], strict=True))
+        assert error <= 1e-5 * largest, f"{name}: row {row} alone is off by {error}"
+    return loss
+
+
+losses = {name: check(name) for name in EXAMPLES}
+left = check("resnet18", leave_in_training=True)
+assert left == losses["resnet18"], f"left in training {left}, else {losses['resnet18']}"
+print("exported models compute what was evaluated:", ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()))
