@@ -99,14 +99,13 @@ runtime::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTe
   }
   for (const HostTensor &result : results)
     add(result);
-  runtime::Launch launch{image->findKernel(kernelSymbol(op).c_str()),
-                         slices.data(),
-                         slices.size(),
-                         exec::kernelUnits(op),
-                         1,
-                         uint32_t(op.getThreads()),
-                         false};
-  if (runtime::Status launched = device->launch({&launch, 1}, nullptr); !launched.ok())
+  runtime::Launch launch;
+  launch.threads = uint32_t(op.getThreads());
+  launch.kernel = image->findKernel(kernelSymbol(op).c_str());
+  launch.slices = slices.data();
+  launch.sliceCount = slices.size();
+  launch.units = exec::kernelUnits(op);
+  if (runtime::Status launched = device->launch(launch); !launched.ok())
     return launched;
   for (auto [i, result] : llvm::enumerate(results))
     if (runtime::Status copied = device->copyOut(
