@@ -6,6 +6,7 @@ import math
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -18,6 +19,11 @@ from onnx_writer import FLOAT, Model
 
 REFERENCES = os.path.join(ROOT, "test/e2e/references")
 DIGITS = os.path.join(ROOT, "examples/digits")
+
+# A shell starts background jobs with these ignored, and whoever is started by one leaves them so.
+for stop in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(stop) == signal.SIG_IGN:
+        signal.signal(stop, signal.SIG_DFL)
 
 
 def program(name):

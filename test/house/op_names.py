@@ -12,6 +12,7 @@ FOLDERS = ("passes", "compiler/codegen")
 # Ops of programs, not of tensors: state, requests, constants, views.
 STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp"}
 REASONS = {
+    "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/SimplifyAlgebra.cpp": "identities of algebra are about ops",
     "passes/ReassociateSums.cpp": "the law of distribution is about sums and products",
     "passes/support/CutSums.cpp": "a sum of sums is a sum",

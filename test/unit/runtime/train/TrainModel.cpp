@@ -200,6 +200,7 @@ pid_t TrainTest::start(std::vector<std::string> arguments, const std::function<v
   if (process)
     return process;
   prctl(PR_SET_PDEATHSIG, SIGKILL); // otherwise it would continue to train after the test is killed
+  std::signal(SIGINT, SIG_DFL); // the test may run in a shell's background job, which ignores it
   if (prepare)
     prepare();
   int code = main(std::move(arguments));
