@@ -311,6 +311,11 @@ def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
 
 def CorruptKernel : Pass<"gradc-test-corrupt-kernel", "::mlir::ModuleOp"> {
   let summary = "Make one kernel's code compute something else, to prove that verify catches it";
+  let description = [{
+    `kernel=NAME` or `kernel=NAME:KIND`. `shift`, the default: 1.25 x + 1 of the first result. `factor`: its floats
+    times 1.001; `factor@N`: those of result N. `edge`: the shift in its last element only. `swap`: the first two
+    operands of one type are exchanged.
+  }];
   let options = [Option<"kernel", "kernel", "std::string", "\"\"", "symbol of the kernel">];
 }
 

@@ -2,6 +2,7 @@
 // its maps.
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Permute.h"
+#include "dialects/grad/Sampling.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -54,6 +55,9 @@ void MatmulOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTenso
   int64_t contracted = lhs.getShape()[getTransposeLhs() ? rank - 2 : rank - 1];
   bool isFloat = isa<FloatType>(lhs.getElementType());
   forEachIndex(results[0].getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t position = linearize(index, results[0].getShape());
+    if (!SamplingScope::wants(position))
+      return;
     SmallVector<int64_t> left(index), right(index);
     double sum = 0;
     uint64_t whole = 0;
@@ -68,7 +72,6 @@ void MatmulOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTenso
       else
         whole += uint64_t(lhs.getInt(l)) * uint64_t(rhs.getInt(r));
     }
-    int64_t position = linearize(index, results[0].getShape());
     if (isFloat)
       results[0].setFloat(position, sum);
     else

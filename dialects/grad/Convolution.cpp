@@ -3,6 +3,7 @@
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Movement.h"
 #include "dialects/grad/Permute.h"
+#include "dialects/grad/Sampling.h"
 #include "dialects/grad/Window.h"
 
 using namespace mlir;
@@ -194,8 +195,11 @@ void ConvolutionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<Host
   int64_t rhsElement = llvm::product_of(rhs.getShape().drop_front(spatial));
   bool isFloat = isa<FloatType>(lhs.getElementType());
 
-  int64_t position = 0;
+  int64_t next = 0;
   forEachIndex(results[0].getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t position = next++;
+    if (!SamplingScope::wants(position))
+      return;
     int64_t left = offset(index.drop_front(spatial), lhsFree),
             right = offset(index.drop_front(spatial), rhsFree);
     double sum = 0;
@@ -212,9 +216,9 @@ void ConvolutionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<Host
       });
     });
     if (isFloat)
-      results[0].setFloat(position++, sum);
+      results[0].setFloat(position, sum);
     else
-      results[0].setInt(position++, int64_t(whole));
+      results[0].setInt(position, int64_t(whole));
   });
 }
 

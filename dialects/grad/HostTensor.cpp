@@ -123,6 +123,10 @@ void HostTensor::setFloat(int64_t i, double value) {
     std::memcpy(mutableBytes().data() + i * 4, &v, 4);
     return;
   }
+  if (e.isF64()) {
+    std::memcpy(mutableBytes().data() + i * 8, &value, 8);
+    return;
+  }
   setFloat(i, APFloat(value));
 }
 

@@ -1,6 +1,7 @@
 // Reductions: one shape rule, one evaluator and one loop builder for all; each op adds its formula.
 #include "dialects/grad/Reduction.h"
 #include "dialects/grad/Permute.h"
+#include "dialects/grad/Sampling.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -43,17 +44,27 @@ LogicalResult grad::inferReduced(std::optional<Location> loc, Value operand, Arr
 
 // Evaluation --------------------------------------------------------------------------------------
 
-/// Calls `body(result position, operand position, operand index)` for every operand element.
+/// Calls `body(result position, operand position, operand index)` for every operand element that
+/// the wanted results are made of.
 static void forEachReduced(const HostTensor &operand, const HostTensor &result,
                            ArrayRef<int64_t> dims,
                            llvm::function_ref<void(int64_t, int64_t, ArrayRef<int64_t>)> body) {
   SmallVector<int64_t> kept = otherDims(operand.getType().getRank(), dims);
-  int64_t position = 0;
-  forEachIndex(operand.getShape(), [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> at;
-    for (int64_t d : kept)
-      at.push_back(index[d]);
-    body(linearize(at, result.getShape()), position++, index);
+  SmallVector<int64_t> reduced =
+      llvm::map_to_vector(dims, [&](int64_t d) { return operand.getShape()[d]; });
+  SmallVector<int64_t> index(operand.getType().getRank());
+  int64_t to = 0;
+  forEachIndex(result.getShape(), [&](ArrayRef<int64_t> at) {
+    int64_t position = to++;
+    if (!SamplingScope::wants(position))
+      return;
+    for (auto [d, i] : llvm::zip_equal(kept, at))
+      index[d] = i;
+    forEachIndex(reduced, [&](ArrayRef<int64_t> inner) {
+      for (auto [d, i] : llvm::zip_equal(dims, inner))
+        index[d] = i;
+      body(position, linearize(index, operand.getShape()), index);
+    });
   });
 }
 

@@ -1,5 +1,5 @@
 // gradc verify: compiled against evaluated, kernel by kernel; gradients against differences.
-#include "compiler/Verify.h"
+#include "compiler/verify/Verify.h"
 #include "runtime/device/Device.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -15,8 +15,12 @@ int print(llvm::ArrayRef<KernelCheck> kernels) {
   for (const KernelCheck &check : kernels) {
     if (check.level != level)
       fmt::print("level {}\n", level = check.level);
-    fmt::print("kernel {:48} error {:8.1e}  {}\n", check.kernel, check.error,
-               check.ok ? "ok" : "MISMATCH in entry " + check.entry + ", node " + check.node);
+    std::string sampled;
+    if (check.compared < check.elements)
+      sampled = fmt::format(", {} of {} elements", check.compared, check.elements);
+    fmt::print(
+        "kernel {:48} error {:8.1e} of {:8.1e}  {}{}\n", check.kernel, check.error, check.limit,
+        check.ok ? "ok" : "MISMATCH in entry " + check.entry + ", node " + check.node, sampled);
     wrong += !check.ok;
   }
   return wrong;
@@ -26,8 +30,11 @@ int print(llvm::ArrayRef<GradientCheck> gradients) {
   int wrong = 0;
   for (const GradientCheck &check : gradients) {
     fmt::print("gradient {:46} {:+.9e}, by difference {:+.9e}  {}\n", check.parameter,
-               check.gradient, check.difference, check.ok ? "ok" : "MISMATCH");
-    wrong += !check.ok;
+               check.gradient, check.difference,
+               !check.isDecided ? "UNDECIDED: the loss has a kink at every step"
+               : check.ok       ? "ok"
+                                : "MISMATCH");
+    wrong += check.isDecided && !check.ok;
   }
   return wrong;
 }
@@ -54,7 +61,7 @@ std::vector<std::string> skipLevels(std::vector<std::string> &levels) {
   return skipped;
 }
 
-int verify(const CompileArguments &arguments) {
+int verify(const CompileArguments &arguments, double seconds, const std::string &corruptGradient) {
   Compilation compilation(arguments);
   if (int code = compilation.import())
     return code;
@@ -68,14 +75,14 @@ int verify(const CompileArguments &arguments) {
   Imported forGradients{imported.module->clone(), "", {}, imported.spec, {}};
   if (int code = compilation.compile(/*directory=*/""))
     return code;
-  auto kernels = verifyKernels(compilation.program(), compilation.artifact());
+  auto kernels = verifyKernels(compilation.program(), compilation.artifact(), seconds / 3);
   if (!kernels)
     return fail(Code::error, llvm::toString(kernels.takeError()));
   int wrong = print(*kernels);
   size_t checks = kernels->size();
   if (trains && arguments.options.corruptKernel.empty()) {
     std::vector<KernelCheck> doubles;
-    auto gradients = verifyGradients(forGradients, doubles);
+    auto gradients = verifyGradients(forGradients, corruptGradient, seconds / 3, doubles);
     if (failed(gradients))
       return exitCode(Code::invalid);
     fmt::print("gradients, in f64:\n");
@@ -94,8 +101,18 @@ void addVerify(CLI::App &app, Runner &run) {
   CLI::App *command = app.add_subcommand("verify", "compare compiled code with the evaluator");
   arguments->add(*command);
   command->add_option("--corrupt-kernel", arguments->options.corruptKernel,
-                      "tests only: compile this kernel wrongly");
-  command->callback([=, &run] { run = [=] { return verify(*arguments); }; });
+                      "tests only: compile this kernel wrongly, NAME or NAME:KIND");
+  auto corruptGradient = std::make_shared<std::string>();
+  command->add_option("--corrupt-gradient", *corruptGradient,
+                      "tests only: make this parameter's gradient wrong by 1e-3");
+  auto seconds = std::make_shared<double>(60);
+  command
+      ->add_option("--seconds", *seconds,
+                   "about how long comparing may take; large sums are sampled")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->callback(
+      [=, &run] { run = [=] { return verify(*arguments, *seconds, *corruptGradient); }; });
 }
 
 } // namespace gradc

@@ -1,0 +1,286 @@
+// Errors are propagated by evaluating every op again on operands that are moved by their own
+// errors: no op needs an error formula of its own.
+#include "compiler/verify/Bounds.h"
+
+#include "dialects/grad/Build.h"
+#include "dialects/grad/Sampling.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+
+double roundoff(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type ? std::ldexp(1.0, -int(APFloat::semanticsPrecision(type.getFloatSemantics()))) : 0;
+}
+
+namespace {
+
+/// Rounding of one op, in units of roundoff: math functions are within 3.5 units in the last place.
+constexpr double opRoundings = 8;
+/// Elements that are always sampled: fewer say little.
+constexpr int64_t minSamples = 64;
+
+bool isFloat(const HostTensor &tensor) { return isa<FloatType>(tensor.getElementType()); }
+
+/// The smallest positive number, which an underflow is within.
+double smallest(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type ? APFloat::getSmallest(type.getFloatSemantics()).convertToDouble() : 0;
+}
+
+/// Floats as f64. What overflows `element`, the type that the program computes in, is infinite.
+HostTensor widen(const HostTensor &tensor, Type element) {
+  if (!isFloat(tensor))
+    return tensor;
+  double largest =
+      APFloat::getLargest(cast<FloatType>(element).getFloatSemantics()).convertToDouble();
+  HostTensor wide(tensor.getType().clone(Float64Type::get(element.getContext())));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    double x = tensor.getFloat(i);
+    wide.setFloat(i, std::abs(x) > largest ? std::copysign(INFINITY, x) : x);
+  }
+  return wide;
+}
+
+/// The corners of `shape`, where loops have their edges, and `count` elements drawn by lot.
+llvm::BitVector sample(ArrayRef<int64_t> shape, int64_t count) {
+  llvm::BitVector wanted(llvm::product_of(shape));
+  for (uint64_t corner = 0; corner < uint64_t(1) << shape.size(); ++corner) {
+    int64_t at = 0;
+    for (auto [d, n] : llvm::enumerate(shape))
+      at = at * n + (corner >> d & 1 ? n - 1 : 0);
+    wanted.set(at);
+  }
+  std::mt19937_64 random(wanted.size());
+  for (int64_t i = 0; i < count; ++i)
+    wanted.set(random() % wanted.size());
+  return wanted;
+}
+
+/// An op that sums many terms to each element of its result.
+struct SumOp {
+  explicit SumOp(Operation *op) {
+    auto loops = dyn_cast<LoopsOpInterface>(op);
+    isContraction = loops && loops.getLoopKind() == LoopKind::contraction;
+    sums = isContraction || (loops && loops.getLoopKind() == LoopKind::reduction);
+    if (!sums)
+      return;
+    results = std::max<int64_t>(1, cast<ShapedType>(op->getResult(0).getType()).getNumElements());
+    int64_t all = isContraction ? cast<CostOpInterface>(op).getFlops() / 2
+                                : cast<ShapedType>(op->getOperand(0).getType()).getNumElements();
+    terms = std::max<int64_t>(1, all / results);
+  }
+  /// Elements of the result to compute within `maxTerms`.
+  int64_t samples(int64_t maxTerms) const {
+    return std::clamp(maxTerms / terms, std::min(minSamples, results), results);
+  }
+
+  bool sums = false, isContraction = false;
+  int64_t results = 1, terms = 1;
+};
+
+/// One op of a kernel: its value and the bound on its error.
+class BoundedOp {
+public:
+  BoundedOp(Operation *op, ArrayRef<Bounded> operands, const EvaluationOptions &options)
+      : op(op), operands(operands), options(options), sum(op) {
+    if (int64_t count = sum.samples(options.maxTerms); sum.sums && count < sum.results)
+      wanted = sample(cast<ShapedType>(op->getResult(0).getType()).getShape(), count);
+  }
+
+  SmallVector<Bounded> run() {
+    values = evaluate(llvm::map_to_vector(operands, [](const Bounded &b) { return b.value; }));
+    for (const HostTensor &value : values)
+      errors.emplace_back(value.size(), 0.0);
+    addRounding();
+    if (!sum.isContraction)
+      for (auto [i, operand] : llvm::enumerate(operands))
+        if (!operand.error.empty())
+          addErrorOf(i);
+    if (sum.sums)
+      addErrorOfSums();
+    SmallVector<Bounded> results;
+    for (auto [value, error] : llvm::zip_equal(values, errors)) {
+      for (int64_t i = 0; !wanted.empty() && i < value.size(); ++i)
+        if (!wanted[i])
+          error[i] = INFINITY;
+      if (llvm::all_of(error, [](double e) { return e == 0; }))
+        error.clear();
+      results.push_back({value, std::move(error)});
+    }
+    return results;
+  }
+
+private:
+  SmallVector<HostTensor> evaluate(ArrayRef<HostTensor> inputs) {
+    SmallVector<HostTensor> results;
+    for (Type t : op->getResultTypes()) {
+      auto type = cast<RankedTensorType>(t);
+      bool floats = isa<FloatType>(type.getElementType());
+      results.emplace_back(floats ? type.clone(Float64Type::get(op->getContext())) : type);
+    }
+    SamplingScope scope(wanted.empty() ? nullptr : &wanted);
+    cast<EvaluateOpInterface>(op).evaluate(inputs, results);
+    for (auto [result, type] : llvm::zip_equal(results, op->getResultTypes()))
+      result = widen(result, getElementTypeOrSelf(type));
+    return results;
+  }
+
+  /// What the op itself rounds. Moved and integer values are exact.
+  void addRounding() {
+    auto loops = dyn_cast<LoopsOpInterface>(op);
+    if (op->getNumOperands() && loops &&
+        llvm::is_contained({LoopKind::movement, LoopKind::view, LoopKind::assembly},
+                           loops.getLoopKind()))
+      return;
+    for (auto [value, error, type] : llvm::zip_equal(values, errors, op->getResultTypes())) {
+      Type element = getElementTypeOrSelf(type);
+      double unit = opRoundings * roundoff(element), least = smallest(element);
+      for (int64_t i = 0; unit && i < value.size(); ++i)
+        if (double x = value.getFloat(i); std::isfinite(x) && x != 0)
+          error[i] = unit * std::abs(x) + least;
+    }
+  }
+
+  /// What the error of operand `i` does to the results: the op on operands moved up and down. A
+  /// comparison decides between two uncertain numbers: both may move.
+  void addErrorOf(unsigned i) {
+    bool isUnknown = llvm::any_of(operands[i].error, [](double e) { return std::isinf(e); });
+    SmallVector<double> ways = {1, -1};
+    if (isUnknown && isFloat(operands[i].value))
+      ways.push_back(NAN);
+    double reach = llvm::any_of(values, isFloat) ? 1 : 2;
+    std::vector<std::vector<double>> most;
+    for (const HostTensor &value : values)
+      most.emplace_back(value.size(), 0.0);
+    for (double way : ways) {
+      auto inputs = llvm::map_to_vector(operands, [](const Bounded &b) { return b.value; });
+      inputs[i] = move(operands[i], way * reach);
+      for (auto [value, moved, error] : llvm::zip_equal(values, evaluate(inputs), most))
+        for (int64_t j = 0; j < value.size(); ++j)
+          error[j] = std::max(error[j], distance(value, moved, j));
+    }
+    for (auto [error, added] : llvm::zip_equal(errors, most))
+      for (auto [e, a] : llvm::zip_equal(error, added))
+        e += a;
+  }
+
+  /// NaN for `way` stands for anything at all.
+  static HostTensor move(const Bounded &operand, double way) {
+    HostTensor moved = operand.value;
+    for (int64_t j = 0; j < moved.size(); ++j) {
+      double error = operand.error[j];
+      if (error == 0)
+        continue;
+      if (moved.getElementType().isInteger(1))
+        moved.setInt(j, !moved.getInt(j));
+      else if (!isFloat(moved))
+        moved.setInt(j, moved.getInt(j) + (way > 0 ? 1 : -1));
+      else if (!std::isnan(way))
+        moved.setFloat(j, moved.getFloat(j) + way * error);
+      else if (std::isinf(error))
+        moved.setFloat(j, NAN);
+    }
+    return moved;
+  }
+
+  static double distance(const HostTensor &a, const HostTensor &b, int64_t i) {
+    if (!isFloat(a))
+      return a.getInt(i) == b.getInt(i) ? 0 : INFINITY;
+    double x = a.getFloat(i), y = b.getFloat(i);
+    if (x == y || (std::isnan(x) && std::isnan(y)))
+      return 0;
+    return std::isnan(x) || std::isnan(y) ? INFINITY : std::abs(x - y);
+  }
+
+  /// A sum rounds relative to the magnitudes of its terms, and takes its operands' errors whatever
+  /// their signs: the same sum over magnitudes bounds both. Errors of n additions in lanes grow
+  /// like the root of n.
+  void addErrorOfSums() {
+    SmallVector<HostTensor> magnitudes, moved;
+    bool isExact = true;
+    for (const Bounded &operand : operands) {
+      HostTensor magnitude = operand.value, more = operand.value;
+      for (int64_t j = 0; isFloat(magnitude) && j < magnitude.size(); ++j) {
+        magnitude.setFloat(j, std::abs(magnitude.getFloat(j)));
+        if (double error = operand.errorAt(j))
+          more.setFloat(j, magnitude.getFloat(j) + error), isExact = false;
+        else
+          more.setFloat(j, magnitude.getFloat(j));
+      }
+      magnitudes.push_back(magnitude);
+      moved.push_back(more);
+    }
+    HostTensor sums = evaluate(magnitudes)[0];
+    if (!isFloat(sums))
+      return;
+    if (!isExact) {
+      HostTensor movedSums = evaluate(moved)[0];
+      for (int64_t j = 0; j < sums.size(); ++j)
+        errors[0][j] = std::max(errors[0][j], distance(sums, movedSums, j));
+    }
+    double unit = roundoff(accumulatorOf(getElementTypeOrSelf(op->getResult(0).getType())));
+    double growth = 4 + 2 * std::sqrt(double(sum.terms)), around = 0;
+    if (options.winograd && sum.isContraction)
+      for (int64_t j = 0; j < sums.size(); ++j)
+        if (double s = sums.getFloat(j); std::isfinite(s))
+          around = std::max(around, 4 * s);
+    for (int64_t j = 0; j < sums.size(); ++j)
+      if (double s = std::max(sums.getFloat(j), around); std::isfinite(s))
+        errors[0][j] += unit * growth * s;
+  }
+
+  Operation *op;
+  ArrayRef<Bounded> operands;
+  const EvaluationOptions &options;
+  SumOp sum;
+  llvm::BitVector wanted;
+  SmallVector<HostTensor> values;
+  std::vector<std::vector<double>> errors;
+};
+
+} // namespace
+
+Bounded boundedOperand(const HostTensor &operand, double error) {
+  Bounded bounded{widen(operand, operand.getElementType()), {}};
+  if (error > 0)
+    bounded.error.assign(operand.size(), error);
+  return bounded;
+}
+
+SmallVector<Bounded> evaluateBounded(Block &block, ArrayRef<Bounded> operands,
+                                     const EvaluationOptions &options) {
+  llvm::DenseMap<Value, Bounded> values;
+  for (auto [argument, operand] : llvm::zip_equal(block.getArguments(), operands))
+    values[argument] = operand;
+  for (Operation &op : block) {
+    SmallVector<Bounded> inputs;
+    for (Value v : op.getOperands())
+      inputs.push_back(values.lookup(v));
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      return inputs;
+    for (auto [result, value] :
+         llvm::zip_equal(op.getResults(), BoundedOp(&op, inputs, options).run()))
+      values[result] = std::move(value);
+  }
+  return {};
+}
+
+double estimateSeconds(Block &block, int64_t maxTerms) {
+  constexpr double secondsPerElement = 1e-7, secondsPerTerm = 8e-8;
+  double seconds = 0;
+  for (Operation &op : block.without_terminator()) {
+    for (Type type : op.getResultTypes())
+      seconds += secondsPerElement * cast<ShapedType>(type).getNumElements();
+    if (SumOp sum(&op); sum.sums)
+      seconds += secondsPerTerm * double(sum.samples(maxTerms)) * double(sum.terms);
+  }
+  return seconds;
+}
+
+} // namespace gradc

@@ -1,0 +1,270 @@
+// The evaluator shares no code with code generation, so agreement means something.
+#include "compiler/Session.h"
+#include "compiler/verify/Bounds.h"
+#include "compiler/verify/Layout.h"
+#include "compiler/verify/Verify.h"
+#include "passes/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+namespace {
+
+/// A bound is a first-order estimate; an error is far beyond it.
+constexpr double safety = 4;
+
+double largestIn(const HostTensor &tensor) {
+  double largest = 0;
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    if (double x = std::abs(tensor.getFloat(i)); std::isfinite(x))
+      largest = std::max(largest, x);
+  return largest;
+}
+
+/// How far values that were read back from Winograd's transforms may be from those that were
+/// transformed.
+double layoutError(const HostTensor &tensor, exec::PanelAttr layout) {
+  bool isTransformed = layout && layout.getWinograd();
+  return isTransformed ? 8 * roundoff(tensor.getElementType()) * largestIn(tensor) : 0;
+}
+
+/// How finely kernels are evaluated.
+struct Effort {
+  int64_t maxTerms = INT64_MAX;
+  bool everyLaunch = true;
+};
+
+class KernelVerifier {
+public:
+  KernelVerifier(ModuleOp level, CompiledSession &session)
+      : level(level), reference(cast<ModuleOp>(level->clone())), session(session) {}
+
+  llvm::Error verify(double seconds) {
+    PassManager pm(level.getContext(), ModuleOp::getOperationName());
+    pm.addPass(createDecomposeComposites());
+    if (failed(pm.run(*reference)))
+      return llvm::createStringError("the composites of " + session.level() + " do not decompose");
+    chooseEffort(seconds);
+    if (auto error = fillSlots())
+      return error;
+    for (auto entry : level.getOps<exec::EntryOp>())
+      if (auto error = verifyEntry(entry))
+        return error;
+    return llvm::Error::success();
+  }
+
+  std::vector<KernelCheck> take() {
+    std::vector<KernelCheck> list;
+    for (auto &[name, check] : checks)
+      list.push_back(check);
+    return list;
+  }
+
+private:
+  exec::KernelOp referenceOf(exec::DispatchOp dispatch) {
+    return reference->lookupSymbol<exec::KernelOp>(dispatch.getKernel());
+  }
+
+  /// The finest that an estimate allows, so that the same program is always verified alike.
+  void chooseEffort(double seconds) {
+    auto estimate = [&] {
+      double sum = 0;
+      llvm::DenseSet<StringRef> seen;
+      for (auto entry : level.getOps<exec::EntryOp>())
+        for (auto dispatch : entry.getBody().front().getOps<exec::DispatchOp>())
+          if (seen.insert(dispatch.getKernel()).second || effort.everyLaunch)
+            sum += estimateSeconds(referenceOf(dispatch).getBlock(), effort.maxTerms);
+      return sum;
+    };
+    if (estimate() <= seconds)
+      return;
+    for (int shift = 34; shift >= 14; --shift) {
+      effort.maxTerms = int64_t(1) << shift;
+      if (estimate() <= seconds)
+        return;
+    }
+    effort.everyLaunch = false;
+  }
+
+  /// An optimizer's slots start at zero, where half of an update cannot be seen: here they have
+  /// magnitudes from 1e-12 to 1, so that either side of each sum counts somewhere.
+  llvm::Error fillSlots() {
+    std::mt19937 random(11);
+    for (auto state : level.getOps<StateOp>()) {
+      if (state.getKind() != StateKind::slot)
+        continue;
+      auto bytes = session.getState(state.getSymName());
+      if (!bytes)
+        return bytes.takeError();
+      HostTensor value(cast<RankedTensorType>(state.getLogicalType()), *bytes);
+      for (int64_t i = 0; i < value.size(); ++i)
+        value.setFloat(i, std::pow(10, -12 * (random() * 0x1p-32)));
+      if (auto error = session.setState(state.getSymName(), value.bytes()))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error verifyEntry(exec::EntryOp entry) {
+    auto index = session.find(entry.getSymName());
+    if (!index)
+      return index.takeError();
+    auto inputs = randomTensors(session.inputs(*level.getContext(), *index), 1);
+    if (auto error = session.begin(*index, inputs))
+      return error;
+    uint32_t number = 0;
+    for (auto dispatch : entry.getBody().front().getOps<exec::DispatchOp>())
+      if (auto error = verifyLaunch(entry, dispatch, *index, number++))
+        return error;
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<HostTensor> read(exec::KernelOp kernel, Type type, uint32_t entry, uint32_t launch,
+                                  uint32_t slice) {
+    auto bytes = session.readSlice(entry, launch, slice);
+    if (!bytes)
+      return bytes.takeError();
+    return unpack(*bytes, cast<RankedTensorType>(type), kernel.getLayout(slice));
+  }
+
+  llvm::Error verifyLaunch(exec::EntryOp entry, exec::DispatchOp dispatch, uint32_t index,
+                           uint32_t launch) {
+    if (!effort.everyLaunch && checks.contains(dispatch.getKernel()))
+      return session.launch(launch);
+    exec::KernelOp kernel = referenceOf(dispatch);
+    SmallVector<Bounded> operands;
+    for (BlockArgument argument : kernel.getBlock().getArguments()) {
+      auto value = read(kernel, argument.getType(), index, launch, argument.getArgNumber());
+      if (!value)
+        return value.takeError();
+      double error = layoutError(*value, kernel.getLayout(argument.getArgNumber()));
+      operands.push_back(boundedOperand(*value, error));
+    }
+    if (auto error = session.launch(launch))
+      return error;
+    KernelCheck check;
+    check.level = session.level();
+    check.kernel = dispatch.getKernel();
+    check.entry = entry.getSymName();
+    auto nodes = dispatch->getAttrOfType<ArrayAttr>("nodes");
+    check.node = nodes && !nodes.empty() ? cast<StringAttr>(nodes[0]).str() : "";
+    SmallVector<HostTensor> found;
+    for (auto [i, value] : llvm::enumerate(kernel.getYielded())) {
+      auto result = read(kernel, value.getType(), index, launch, operands.size() + i);
+      if (!result)
+        return result.takeError();
+      found.push_back(std::move(*result));
+    }
+    compareLaunch(kernel, operands, found, check);
+    add(check);
+    return llvm::Error::success();
+  }
+
+  /// Where no result could be compared, because each is made of elements that were not sampled,
+  /// all are evaluated.
+  void compareLaunch(exec::KernelOp kernel, ArrayRef<Bounded> operands, ArrayRef<HostTensor> found,
+                     KernelCheck &check) {
+    EvaluationOptions options;
+    options.maxTerms = effort.maxTerms;
+    for (unsigned i = 0; i < operands.size(); ++i)
+      options.winograd |= kernel.getLayout(i) && kernel.getLayout(i).getWinograd();
+    if (auto schedule = kernel.getScheduleAttr())
+      options.winograd |= schedule.getWinograd();
+    auto compareAll = [&] {
+      bool sawAll = true;
+      auto expected = evaluateBounded(kernel.getBlock(), operands, options);
+      for (auto [i, result] : llvm::enumerate(expected)) {
+        double error = layoutError(found[i], kernel.getLayout(operands.size() + i));
+        int64_t compared = compare(found[i], result, error, check);
+        sawAll &= compared > 0 || found[i].size() == 0;
+        check.compared += compared;
+        check.elements += found[i].size();
+      }
+      return sawAll;
+    };
+    if (compareAll() || options.maxTerms == INT64_MAX)
+      return;
+    options.maxTerms = INT64_MAX;
+    check.compared = check.elements = 0;
+    compareAll();
+  }
+
+  /// Notes the worst element; the number of those that could be compared.
+  static int64_t compare(const HostTensor &found, const Bounded &expected, double layoutError,
+                         KernelCheck &check) {
+    int64_t compared = 0;
+    bool floats = isa<FloatType>(found.getElementType());
+    for (int64_t i = 0; i < found.size(); ++i) {
+      double bound = expected.errorAt(i);
+      if (!std::isfinite(bound))
+        continue;
+      ++compared;
+      if (!floats) {
+        bool isEqual = found.getInt(i) == expected.value.getInt(i);
+        worsen(check, isEqual ? 0 : INFINITY, 0);
+        continue;
+      }
+      double a = found.getFloat(i), b = expected.value.getFloat(i);
+      if (a == b || (std::isnan(a) && std::isnan(b)))
+        continue;
+      double error = std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : INFINITY;
+      worsen(check, error, safety * (bound + layoutError));
+    }
+    return compared;
+  }
+
+  static void worsen(KernelCheck &check, double error, double limit) {
+    check.ok &= error <= limit;
+    // error / limit, where either may be 0
+    if (error * (check.limit + 1e-300) < check.error * (limit + 1e-300))
+      return;
+    check.error = error;
+    check.limit = limit;
+  }
+
+  void add(const KernelCheck &check) {
+    auto [it, isNew] = checks.insert(
+        {StringRef(level.lookupSymbol<exec::KernelOp>(check.kernel).getSymName()), check});
+    KernelCheck &all = it->second;
+    if (isNew)
+      return;
+    int64_t compared = all.compared + check.compared, elements = all.elements + check.elements;
+    bool ok = all.ok && check.ok;
+    if (check.error * (all.limit + 1e-300) > all.error * (check.limit + 1e-300))
+      all = check;
+    all.ok = ok;
+    all.compared = compared;
+    all.elements = elements;
+  }
+
+  ModuleOp level;
+  OwningOpRef<ModuleOp> reference;
+  CompiledSession &session;
+  Effort effort;
+  llvm::MapVector<StringRef, KernelCheck> checks;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<KernelCheck>>
+verifyKernels(PlannedProgram &program, const std::string &artifact, double seconds) {
+  std::vector<KernelCheck> checks;
+  for (auto &level : program.levels) {
+    auto name = (*level)->getAttrOfType<StringAttr>("exec.level").str();
+    auto session = CompiledSession::open(artifact, name);
+    if (!session)
+      return session.takeError();
+    KernelVerifier verifier(*level, **session);
+    if (auto error = verifier.verify(seconds / double(program.levels.size())))
+      return error;
+    llvm::append_range(checks, verifier.take());
+  }
+  return checks;
+}
+
+} // namespace gradc

@@ -1,0 +1,56 @@
+// An oracle of its own: shares nothing with the code that packs.
+#include "compiler/verify/Layout.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+
+/// The filters g whose transforms u = G g G^T lie in panels: g = P u P^T with
+/// P = [[1, 0, 0, 0], [0, 1, -1, 0], [0, 0, 0, 1]].
+static HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type,
+                                exec::PanelAttr layout) {
+  const SmallVector<std::pair<int64_t, double>> parts[] = {{{0, 1}}, {{1, 1}, {2, -1}}, {{3, 1}}};
+  int64_t d = layout.getDim(), w = layout.getWidth(), others = type.getDimSize(5 - d);
+  HostTensor transformed(
+      RankedTensorType::get({type.getDimSize(d) / w, 16, others, w}, type.getElementType()), bytes);
+  HostTensor tensor(type);
+  int64_t position = 0;
+  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+    double sum = 0;
+    for (auto [i, a] : parts[index[0]])
+      for (auto [j, b] : parts[index[1]]) {
+        int64_t slot = (index[d] / w * 16 + i * 4 + j) * others + index[5 - d];
+        sum += a * b * transformed.getFloat(slot * w + index[d] % w);
+      }
+    tensor.setFloat(position++, sum);
+  });
+  return tensor;
+}
+
+HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr layout) {
+  if (!layout)
+    return HostTensor(type, bytes);
+  if (layout.getWinograd())
+    return transformBack(bytes, type, layout);
+  HostTensor tensor(type);
+  int64_t width = elementBytes(type.getElementType()), d = layout.getDim(), w = layout.getWidth(),
+          pairs = layout.getPairs();
+  MutableArrayRef<char> out = tensor.mutableBytes();
+  int64_t position = 0;
+  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t panel = index[d] / w;
+    for (auto [i, n] : llvm::enumerate(type.getShape()))
+      if (int64_t(i) == pairs)
+        panel = panel * llvm::divideCeil(n, 2) + index[i] / 2;
+      else if (int64_t(i) != d)
+        panel = panel * n + index[i];
+    int64_t from = panel * w + index[d] % w;
+    if (layout.hasPairs())
+      from = 2 * from + index[pairs] % 2;
+    std::copy_n(bytes.data() + from * width, width, out.data() + position++ * width);
+  });
+  return tensor;
+}
+
+} // namespace gradc

@@ -1,0 +1,16 @@
+// Packed tensors, read back into row-major order.
+#ifndef COMPILER_VERIFY_LAYOUT_H
+#define COMPILER_VERIFY_LAYOUT_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/HostTensor.h"
+
+namespace gradc {
+
+/// The row-major tensor in `bytes`, which are in `layout` (null: row-major already).
+mlir::grad::HostTensor unpack(llvm::ArrayRef<char> bytes, mlir::RankedTensorType type,
+                              mlir::exec::PanelAttr layout);
+
+} // namespace gradc
+
+#endif

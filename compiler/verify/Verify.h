@@ -1,0 +1,45 @@
+// Checks compiled code: kernel by kernel against the evaluator, gradients against differences.
+#ifndef COMPILER_VERIFY_VERIFY_H
+#define COMPILER_VERIFY_VERIFY_H
+
+#include "compiler/Compiler.h"
+
+namespace gradc {
+
+/// One kernel: its worst element over all of its launches, by error / limit.
+struct KernelCheck {
+  std::string level, kernel, entry, node;
+  double error = 0; ///< |found - expected|
+  double limit = 0; ///< what rounding explains
+  bool ok = true;
+  /// Elements of results that were compared, of all.
+  int64_t compared = 0, elements = 0;
+};
+
+/// One parameter, or several together: the derivative along a direction in f64, computed both ways.
+struct GradientCheck {
+  std::string parameter;
+  double gradient = 0, difference = 0;
+  bool ok = true;
+  /// False where the loss has kinks in every direction that was tried: then nothing is known.
+  bool isDecided = true;
+};
+
+/// Runs every entry of every level of the program, launch by launch, and compares each result with
+/// the kernel's region evaluated on the same operands. This machine must execute all the levels.
+/// Sums are sampled so that evaluating takes about `seconds` on one of today's CPUs.
+llvm::Expected<std::vector<KernelCheck>> verifyKernels(PlannedProgram &program,
+                                                       const std::string &artifact, double seconds);
+
+/// Compiles the training entry's gradients in f64 and compares them with central differences of the
+/// loss, parameter by parameter; those that are left after `seconds` are compared together. The f64
+/// kernels are verified as well, in as much time, and reported through `kernels`. Tests only: the
+/// gradient of parameter `corrupted` is made wrong by one in a thousand.
+mlir::FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported,
+                                                            llvm::StringRef corrupted,
+                                                            double seconds,
+                                                            std::vector<KernelCheck> &kernels);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,27 @@
+// Sums over many terms may be evaluated in part.
+#ifndef DIALECTS_GRAD_SAMPLING_H
+#define DIALECTS_GRAD_SAMPLING_H
+
+#include "llvm/ADT/BitVector.h"
+
+namespace mlir::grad {
+
+/// While it lives, contractions and reductions that this thread evaluates compute only these
+/// elements of their first result. Null: all.
+class SamplingScope {
+public:
+  explicit SamplingScope(const llvm::BitVector *wanted) : outer(current) { current = wanted; }
+  ~SamplingScope() { current = outer; }
+  SamplingScope(const SamplingScope &) = delete;
+  SamplingScope &operator=(const SamplingScope &) = delete;
+
+  static bool wants(int64_t element) { return !current || (*current)[unsigned(element)]; }
+
+private:
+  static inline thread_local const llvm::BitVector *current = nullptr;
+  const llvm::BitVector *outer;
+};
+
+} // namespace mlir::grad
+
+#endif
