@@ -69,7 +69,7 @@ bool Checker::checkHeader() {
     return fail("it does not begin with " GRADC_ARTIFACT_MAGIC);
   if (header->version != GRADC_ARTIFACT_VERSION) {
     error = text("expected an artifact of version ", GRADC_ARTIFACT_VERSION, ", found ",
-                 header->version, ": compile it again with this gradc");
+                 header->version, ": compile it again, gradc compile SPEC -o FILE");
     return false;
   }
   if (header->header_bytes != sizeof *header)

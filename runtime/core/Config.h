@@ -22,6 +22,8 @@ public:
   static Config job(const Artifact &artifact);
 
   explicit operator bool() const { return values != nullptr; }
+  /// Its index in the tree.
+  uint32_t position() const { return index; }
   std::string_view name() const;
   std::vector<Config> children() const;
   std::vector<Config> children(std::string_view name) const;

@@ -131,24 +131,45 @@ Status findUses(Config data, DataContext &context) {
   return {};
 }
 
-Status readSettings(Config data, BatchRule &rule, LoaderOptions &options) {
+} // namespace
+
+bool isStage(Config child) {
+  return std::find(std::begin(notStages), std::end(notStages), child.name()) == std::end(notStages);
+}
+
+Status readSettings(Config data, const DataContext &context, BatchRule &rule,
+                    LoaderOptions &options) {
+  Status first;
+  auto wrong = [&](std::string_view name, const auto &...expected) {
+    keepFirst(first, context.wrong(data.child(name), text("data { ", name, " } is ", expected...)));
+  };
   std::string_view onError = data.string("on_error", "FAIL");
   if (onError != "FAIL" && onError != "SKIP")
-    return Status::invalid(text("data { on_error } is '", onError, "', expected FAIL or SKIP"));
+    wrong("on_error", '\'', onError, "', expected FAIL or SKIP");
   rule.skips = onError == "SKIP";
   int64_t threads = data.integer("parallelism", 0), budget = data.integer("memory_mb", 256);
   if (threads < 0 || threads > ThreadTeam::maxThreads)
-    return Status::invalid(text("data { parallelism } is ", threads, ", expected 0 (AUTOTUNE) to ",
-                                ThreadTeam::maxThreads));
+    wrong("parallelism", threads, ", expected 0 (found by measuring) to ", ThreadTeam::maxThreads);
   if (budget < 1 || budget > int64_t(1) << 24)
-    return Status::invalid(
-        text("data { memory_mb } is ", budget, ", expected 1 to ", int64_t(1) << 24));
+    wrong("memory_mb", budget, ", expected 1 to ", int64_t(1) << 24);
   options.limits.workers = int(threads);
   options.budget = size_t(budget) << 20;
-  return {};
+  return first;
 }
 
-} // namespace
+Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline) {
+  std::string_view name = stage.name();
+  const Stage *found = find(rowStages, name);
+  bool takesBatches = !found;
+  if (takesBatches)
+    found = find(batchStages, name);
+  if (!found)
+    return Status::invalid(text("data stage '", name, "' is unknown to this runtime"));
+  if (pipeline.rule && !takesBatches)
+    return Status::invalid(text("data stage '", name, "' comes after batch",
+                                name == "map" ? ", where only a map by a model is expected" : ""));
+  return found->apply(stage, context, pipeline);
+}
 
 bool hasModels(Config data) {
   for (Config map : data.children("map"))
@@ -181,10 +202,11 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
     return status;
   BatchRule settings;
   LoaderOptions options;
-  if (Status status = readSettings(data, settings, options); !status.ok())
+  if (Status status = readSettings(data, context, settings, options); !status.ok())
     return status;
 
   context.memory = options.budget;
+  context.skips = settings.skips;
   Pipeline pipeline;
   Config source = data.child("source");
   if (Status status = applySource(source, context, pipeline); !status.ok())
@@ -192,19 +214,9 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   meter(pipeline, text("source ", source.children().front().name()));
 
   for (Config child : data.children()) {
-    if (std::find(std::begin(notStages), std::end(notStages), child.name()) != std::end(notStages))
-      continue;
-    const Stage *stage = find(rowStages, child.name());
-    bool takesBatches = !stage;
-    if (takesBatches)
-      stage = find(batchStages, child.name());
-    if (!stage)
-      return Status::invalid(text("data stage '", child.name(), "' is unknown to this runtime"));
-    if (pipeline.rule && child.name() == "map" && child.child("model"))
-      continue; // planned with batch
-    if (pipeline.rule && !takesBatches)
-      return Status::invalid(text("data stage '", child.name(), "' comes after batch"));
-    if (Status status = stage->apply(child, context, pipeline); !status.ok())
+    if (!isStage(child) || (pipeline.rule && child.name() == "map" && child.child("model")))
+      continue; // those behind batch are planned with it
+    if (Status status = applyStage(child, context, pipeline); !status.ok())
       return status;
     if (child.name() == "map")
       meter(pipeline, mapName(child));

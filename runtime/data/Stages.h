@@ -35,8 +35,29 @@ struct FieldUse {
 /// training rows, by the stage's name. It goes into checkpoints.
 using DataState = std::map<std::string, std::vector<double>>;
 
+/// Is told what is wrong with a `data` block, value by value of its tree.
+class ProblemSink {
+public:
+  virtual ~ProblemSink() = default;
+  virtual void add(Config at, const std::string &message) = 0;
+};
+
+/// Of several failures the first is returned.
+inline void keepFirst(Status &first, Status next) {
+  if (first.ok())
+    first = std::move(next);
+}
+
 /// What the stages are built for.
 struct DataContext {
+  /// A status that says what is wrong with a value of the block. It need not end the search for
+  /// more: who describes data wants all of it.
+  Status wrong(Config at, std::string message) const {
+    if (problems)
+      problems->add(at, message);
+    return Status::invalid(std::move(message));
+  }
+
   std::vector<std::string> folders; ///< where relative paths are looked up, in this order
   std::vector<Demand> demands;      ///< of the model's data inputs, in their order
   uint64_t seed = 0;
@@ -51,6 +72,10 @@ struct DataContext {
   int heldBatches = 1;             ///< that whoever asks for batches has at a time
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
   std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
+  /// The data are only described (Describe.h): stages read no row and leave no file. Null in a run.
+  ProblemSink *problems = nullptr;
+  bool hasFiles = true; ///< what describes a source may open its files; else they are not there yet
+  bool skips = false;   ///< rows that cannot be read; makeDataset fills it in
 };
 
 /// Whether stages of a `data` block are models, which a session has to run.
@@ -69,6 +94,8 @@ struct Pipeline {
   bool joined = false;             ///< the last map became a part of the one before it
   bool rowByRow = false;           ///< all fields of a row are made before those of the next one
   std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
+  std::string
+      unknownRows; ///< why the data's description cannot know how many there are; "": it can
 
   /// The number of the first of `count` scratch slots that are the caller's alone.
   size_t newSlots(size_t count) {
@@ -80,6 +107,15 @@ private:
   size_t slots = 0;
 };
 
+/// Applies one stage of a `data` block; what it must not follow is an error.
+Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline);
+/// What is said about the chain as a whole.
+Status readSettings(Config data, const DataContext &context, BatchRule &rule,
+                    LoaderOptions &options);
+/// Whether a child of a `data` block is a stage: neither the source nor a setting.
+bool isStage(Config child);
+
+// A source's rows, as an artifact's run reads them.
 Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline);
@@ -114,8 +150,9 @@ struct OpenFile {
 Result<OpenFile> openFile(std::string_view path, const DataContext &context);
 
 /// A map stage that knows the whole data set: finds its statistics in a pass over the rows, unless
-/// `context.state` has them, and puts them there.
+/// `context.state` has them, and puts them there. At `noField` the block alone is checked.
 class Transform;
+constexpr size_t noField = SIZE_MAX;
 Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
                                                          size_t field, const DataContext &context);
 

@@ -43,10 +43,7 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field &before) {
-  auto picture = pictureField(before, "color_jitter");
-  if (!picture)
-    return picture.status();
+Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field *before) {
   JitterReach reach;
   constexpr std::string_view names[] = {"brightness", "contrast", "saturation", "hue"};
   for (size_t i = 0; i < reach.size(); ++i) {
@@ -57,11 +54,17 @@ Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Fi
     reach[i] = static_cast<float>(value);
   }
   double limit = config.real("max", 255);
-  if (!(limit > 0) || !std::isfinite(limit) || (before.dtype == GRADC_U8 && limit != 255))
+  bool isByte = before && before->dtype == GRADC_U8;
+  if (!(limit > 0) || !std::isfinite(limit) || (isByte && limit != 255))
     return Status::invalid(text("color_jitter { max } is ", limit, ", expected ",
-                                before.dtype == GRADC_U8 ? "255 for bytes" : "above 0"));
+                                isByte ? "255 for bytes" : "above 0"));
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  auto picture = pictureField(*before, "color_jitter");
+  if (!picture)
+    return picture.status();
   return std::unique_ptr<const Transform>(
-      std::make_unique<ColorJitter>(before, reach, static_cast<float>(limit)));
+      std::make_unique<ColorJitter>(*before, reach, static_cast<float>(limit)));
 }
 
 } // namespace gradc::runtime

@@ -47,34 +47,43 @@ private:
   float fill;
 };
 
-Result<std::unique_ptr<const Transform>> make(Config config, const Field &before, bool random) {
+Result<std::unique_ptr<const Transform>> make(Config config, const Field *before, bool random) {
   std::string_view name = random ? "random_crop" : "crop";
-  auto picture = pictureField(before, name);
-  if (!picture)
-    return picture.status();
   auto height = pictureSide(config, name, "height"), width = pictureSide(config, name, "width");
   if (!height || !width)
     return height ? width.status() : height.status();
-  picture->height = *height;
-  picture->width = *width;
   int64_t padding = config.integer("padding", 0);
   if (padding < 0 || padding > 32768)
     return Status::invalid(text(name, " { padding } is ", padding, ", expected 0 to 32768"));
   double fill = config.real("fill", 0);
-  if (!std::isfinite(fill) || (before.dtype == GRADC_U8 && !(fill >= 0 && fill <= 255)))
-    return Status::invalid(text(name, " { fill } is ", fill, ", expected ",
-                                before.dtype == GRADC_U8 ? "0 to 255" : "a finite number"));
+  bool isByte = before && before->dtype == GRADC_U8;
+  if (!std::isfinite(fill) || (isByte && !(fill >= 0 && fill <= 255)))
+    return Status::invalid(
+        text(name, " { fill } is ", fill, ", expected ", isByte ? "0 to 255" : "a finite number"));
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  auto picture = pictureField(*before, name);
+  if (!picture)
+    return picture.status();
+  for (auto [side, wanted, found] : {std::tuple("height", *height, &picture->height),
+                                     std::tuple("width", *width, &picture->width)}) {
+    if (*found != Field::varying && wanted > *found + 2 * padding)
+      return Status::invalid(text(name, " { ", side, " } is ", wanted, ", expected at most ",
+                                  *found + 2 * padding, " for field '", before->name, "' of shape ",
+                                  shapeText(before->shape)));
+    *found = wanted;
+  }
   return makePixelPass(
-      before, *picture,
+      *before, *picture,
       std::make_shared<Crop>(*height, *width, random, padding, static_cast<float>(fill)));
 }
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field &before) {
+Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field *before) {
   return make(config, before, false);
 }
-Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field &before) {
+Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field *before) {
   return make(config, before, true);
 }
 

@@ -1,6 +1,7 @@
 // map { decode { channels max_pixels min_height min_width } }: files as pictures of bytes.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/data/image/PixelSteps.h"
 #include "runtime/data/transform/Transform.h"
 
 namespace gradc::runtime {
@@ -35,15 +36,7 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &before) {
-  if (before.dtype != GRADC_U8 || before.shape.size() != 1)
-    return Status::invalid(text("decode of field '", before.name,
-                                "' expects files, u8 [varying], found ",
-                                findDataType(before.dtype)->name, ' ', shapeText(before.shape)));
-  if (!canDecodePictures())
-    return Status::invalid(text("decode of field '", before.name,
-                                "': this program was built without image decoders (libjpeg, "
-                                "libpng)"));
+Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field *before) {
   DecodeOptions options;
   options.channels = config.integer("channels", 3);
   if (options.channels != 1 && options.channels != 3 && options.channels != 4)
@@ -53,11 +46,28 @@ Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &
   if (options.maxPixels < 1)
     return Status::invalid(
         text("decode { max_pixels } is ", options.maxPixels, ", expected 1 or more"));
-  options.scaledHeight = config.integer("min_height", 0);
-  options.scaledWidth = config.integer("min_width", 0);
-  if ((options.scaledHeight > 0) != (options.scaledWidth > 0))
+  bool isScaled = bool(config.child("min_height"));
+  if (isScaled != bool(config.child("min_width")))
     return Status::invalid("decode has min_height or min_width, expected both or none");
-  return std::unique_ptr<const Transform>(std::make_unique<DecodeMap>(before.name, options));
+  if (isScaled) {
+    auto height = pictureSide(config, "decode", "min_height"),
+         width = pictureSide(config, "decode", "min_width");
+    if (!height || !width)
+      return height ? width.status() : height.status();
+    options.scaledHeight = *height;
+    options.scaledWidth = *width;
+  }
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  if (before->dtype != GRADC_U8 || before->shape.size() != 1)
+    return Status::invalid(text("decode of field '", before->name,
+                                "' expects files, u8 [varying], found ",
+                                findDataType(before->dtype)->name, ' ', shapeText(before->shape)));
+  if (!canDecodePictures())
+    return Status::invalid(text("decode of field '", before->name,
+                                "': this program was built without image decoders (libjpeg, "
+                                "libpng)"));
+  return std::unique_ptr<const Transform>(std::make_unique<DecodeMap>(before->name, options));
 }
 
 } // namespace gradc::runtime

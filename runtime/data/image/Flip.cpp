@@ -28,16 +28,18 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field &before) {
-  auto picture = pictureField(before, "flip");
-  if (!picture)
-    return picture.status();
+Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field *before) {
   double chances[2] = {config.real("horizontal", 0.5), config.real("vertical", 0)};
   for (double chance : chances)
     if (!(chance >= 0 && chance <= 1))
       return Status::invalid(text("flip has probability ", chance, ", expected 0 to 1"));
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  auto picture = pictureField(*before, "flip");
+  if (!picture)
+    return picture.status();
   return makePixelPass(
-      before, *picture,
+      *before, *picture,
       std::make_shared<Flip>(static_cast<float>(chances[0]), static_cast<float>(chances[1])));
 }
 

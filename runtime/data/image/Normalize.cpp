@@ -3,7 +3,9 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PixelSteps.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace gradc::runtime {
 
@@ -23,44 +25,55 @@ private:
   PixelScale scale;
 };
 
-/// One number per channel, or one for all.
-Result<std::array<double, maxChannels>> perChannel(Config config, std::string_view name,
-                                                   int64_t channels, double fallback) {
-  std::array<double, maxChannels> values;
-  values.fill(fallback);
-  auto given = config.children(name);
-  if (given.empty())
-    return values;
-  if (given.size() != 1 && int64_t(given.size()) != channels)
-    return Status::invalid(text("normalize { ", name, " } has ", given.size(),
-                                " values, expected 1 or one for each of ", channels, " channels"));
-  for (size_t c = 0; c < size_t(channels); ++c)
-    values[c] = given[given.size() == 1 ? 0 : c].real(fallback);
+/// One number for each channel, or one for all.
+std::vector<double> numbers(Config config, std::string_view name, double fallback) {
+  std::vector<double> values;
+  for (Config value : config.children(name))
+    values.push_back(value.real(fallback));
+  if (values.empty())
+    values.push_back(fallback);
   return values;
+}
+
+Status checkCount(std::string_view name, size_t count, int64_t channels) {
+  if (count == 1 || int64_t(count) == channels)
+    return {};
+  return Status::invalid(text("normalize { ", name, " } has ", count,
+                              " values, expected 1 or one for each of ", channels, " channels"));
 }
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field &before) {
-  auto picture = pictureField(before, "normalize");
-  if (!picture)
-    return picture.status();
-  auto mean = perChannel(config, "mean", picture->channels, 0),
-       deviation = perChannel(config, "deviation", picture->channels, 1);
-  if (!mean || !deviation)
-    return mean ? deviation.status() : mean.status();
+Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field *before) {
+  std::vector<double> means = numbers(config, "mean", 0),
+                      deviations = numbers(config, "deviation", 1);
   double most = config.real("max", 255);
   PixelScale scale;
-  for (size_t c = 0; c < size_t(picture->channels); ++c) {
-    scale.scale[c] = static_cast<float>(1 / (most * (*deviation)[c]));
-    scale.shift[c] = static_cast<float>(-(*mean)[c] / (*deviation)[c]);
-    if (!std::isfinite(scale.scale[c]) || !std::isfinite(scale.shift[c]))
-      return Status::invalid(text("normalize has max ", most, ", mean ", (*mean)[c],
-                                  " and deviation ", (*deviation)[c],
-                                  ", expected finite numbers, max and deviation not 0"));
+  for (size_t c = 0; c < std::max({means.size(), deviations.size(), size_t(maxChannels)}); ++c) {
+    double mean = means[c < means.size() ? c : 0],
+           deviation = deviations[c < deviations.size() ? c : 0];
+    auto factor = static_cast<float>(1 / (most * deviation)),
+         shift = static_cast<float>(-mean / deviation);
+    if (!(most > 0) || !(deviation > 0) || !std::isfinite(factor) || !std::isfinite(shift))
+      return Status::invalid(text("normalize has max ", most, ", mean ", mean, " and deviation ",
+                                  deviation,
+                                  ", expected finite numbers, max and deviation above 0"));
+    if (c < size_t(maxChannels)) {
+      scale.scale[c] = factor;
+      scale.shift[c] = shift;
+    }
   }
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  auto picture = pictureField(*before, "normalize");
+  if (!picture)
+    return picture.status();
+  for (auto [name, count] :
+       {std::pair("mean", means.size()), std::pair("deviation", deviations.size())})
+    if (Status status = checkCount(name, count, picture->channels); !status.ok())
+      return status;
   picture->dtype = GRADC_F32;
-  return makePixelPass(before, *picture, std::make_shared<Normalize>(scale),
+  return makePixelPass(*before, *picture, std::make_shared<Normalize>(scale),
                        config.boolean("channels_first", true));
 }
 

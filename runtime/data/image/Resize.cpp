@@ -64,34 +64,32 @@ std::optional<Filter> filterNamed(std::string_view name) {
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field &before) {
-  auto picture = pictureField(before, "resize");
-  if (!picture)
-    return picture.status();
+Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before) {
   auto filter = filterNamed(config.string("filter", "BILINEAR"));
   if (!filter)
     return Status::invalid(text("resize { filter } is '", config.string("filter"),
                                 "', expected BILINEAR, NEAREST or AREA"));
-  int64_t shorter = 0;
-  if (config.child("shorter")) {
-    auto side = pictureSide(config, "resize", "shorter");
-    if (!side)
-      return side.status();
-    shorter = *side;
-    picture->height = picture->width = Field::varying;
-  } else {
-    auto height = pictureSide(config, "resize", "height"),
-         width = pictureSide(config, "resize", "width");
-    if (!height || !width)
-      return height ? width.status() : height.status();
-    picture->height = *height;
-    picture->width = *width;
-  }
+  // One side, or both.
+  bool hasShorter = bool(config.child("shorter"));
+  if (hasShorter && (config.child("height") || config.child("width")))
+    return Status::invalid("resize has shorter and height or width, expected one or the other");
+  auto first = pictureSide(config, "resize", hasShorter ? "shorter" : "height"),
+       second = hasShorter ? first : pictureSide(config, "resize", "width");
+  if (!first || !second)
+    return first ? second.status() : first.status();
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  auto picture = pictureField(*before, "resize");
+  if (!picture)
+    return picture.status();
+  picture->height = hasShorter ? Field::varying : *first;
+  picture->width = hasShorter ? Field::varying : *second;
   bool staysBytes = *filter == Filter::nearest || config.boolean("round", false);
   if (!staysBytes)
     picture->dtype = GRADC_F32;
-  return makePixelPass(before, *picture,
-                       std::make_shared<Resize>(picture->height, picture->width, shorter, *filter,
+  return makePixelPass(*before, *picture,
+                       std::make_shared<Resize>(picture->height, picture->width,
+                                                hasShorter ? *first : 0, *filter,
                                                 config.boolean("antialias", true)));
 }
 

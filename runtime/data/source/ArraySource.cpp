@@ -60,8 +60,9 @@ private:
 } // namespace
 
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
-                                    std::shared_ptr<const void> owner, std::string_view what) {
-  auto header = parseNpy(bytes, what);
+                                    std::shared_ptr<const void> owner, std::string_view what,
+                                    uint64_t size) {
+  auto header = parseNpy(bytes, what, size);
   if (!header)
     return header.status();
   if (header->shape.empty())
@@ -75,6 +76,8 @@ Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte>
 }
 
 bool isDemanded(std::string_view field, const DataContext &context) {
+  if (context.problems)
+    return true;
   for (const FieldUse &use : context.uses)
     if (use.field == field)
       return true;
@@ -107,6 +110,48 @@ Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
     if (!found)
       return missingField(use, source, names);
   }
+  auto table = makeArraySource(std::move(arrays), quotedList(paths));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
+Status describeFiles(Config config, const DataContext &context, Pipeline &pipeline,
+                     std::string_view kind, ArrayReader read) {
+  std::vector<SourceArray> arrays;
+  std::vector<std::string> names, paths;
+  Status first;
+  auto wrong = [&](Config at, std::string message) {
+    keepFirst(first, context.wrong(at, std::move(message)));
+  };
+  for (Config field : config.children("field")) {
+    std::string name(field.string("name"));
+    std::string_view path = field.string("path");
+    if (name.empty() || path.empty())
+      wrong(field, text("a field of ", kind, " has no ", name.empty() ? "name" : "path",
+                        ": add field { name: \"images\" path: \"images.", kind, "\" }"));
+    else if (std::find(names.begin(), names.end(), name) != names.end())
+      wrong(field, text("field '", name, "' is declared twice"));
+    else if (context.hasFiles) {
+      auto opened = openFile(path, context);
+      auto array =
+          opened ? read(name, opened->file, text("field '", name, "' of '", opened->path, '\''))
+                 : Result<SourceArray>(opened.status());
+      if (array) {
+        arrays.push_back(std::move(*array));
+        paths.push_back(std::move(opened->path));
+      } else {
+        wrong(field, array.status().message());
+      }
+    }
+    names.push_back(std::move(name));
+  }
+  if (names.empty())
+    wrong(config,
+          text(kind, " has no field: add field { name: \"images\" path: \"images.", kind, "\" }"));
+  if (!first.ok() || !context.hasFiles)
+    return first;
   auto table = makeArraySource(std::move(arrays), quotedList(paths));
   if (!table)
     return table.status();

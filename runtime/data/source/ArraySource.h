@@ -7,9 +7,16 @@
 
 namespace gradc::runtime {
 
-/// Reads the .npy array in `bytes`. `what` names it in messages.
+/// Reads the .npy array in `bytes`, or in the `size` bytes that these begin. `what` names it in
+/// messages.
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
-                                    std::shared_ptr<const void> owner, std::string_view what);
+                                    std::shared_ptr<const void> owner, std::string_view what,
+                                    uint64_t size);
+inline Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
+                                           std::shared_ptr<const void> owner,
+                                           std::string_view what) {
+  return makeSourceArray(std::move(name), bytes, std::move(owner), what, bytes.size());
+}
 
 /// Reads a file as one array: the field's name, the file, and its name for messages.
 using ArrayReader = Result<SourceArray> (*)(std::string name,
@@ -20,7 +27,11 @@ using ArrayReader = Result<SourceArray> (*)(std::string name,
 Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
                   std::string_view source, ArrayReader read);
 
-/// Whether the model or a stage takes the field.
+/// Describes such a source, whose block is called `kind`, with a reader that need read no element.
+Status describeFiles(Config config, const DataContext &context, Pipeline &pipeline,
+                     std::string_view kind, ArrayReader read);
+
+/// Whether the model or a stage takes the field. Who describes data takes all.
 bool isDemanded(std::string_view field, const DataContext &context);
 
 /// The arrays of the context, which lie in the caller's memory.

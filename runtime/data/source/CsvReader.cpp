@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <utility>
 
 namespace gradc::runtime {
 
@@ -63,11 +64,17 @@ public:
       : CsvText(bytes, path, options.delimiter), maxBytes(options.maxBytes) {}
 
   Result<std::vector<SourceArray>> read(std::span<const CsvField> fields);
+  Result<CsvOutline> outline();
+  Result<std::vector<SourceArray>>
+  describe(std::span<const CsvField> fields,
+           const std::function<void(size_t, const std::string &)> &wrong);
 
 private:
   bool readHeader();
   bool claimColumns(const CsvField &field, std::vector<size_t> &indices);
+  bool shapeArray(const CsvField &field, size_t columnCount);
   bool makeArray(const CsvField &field, const std::vector<size_t> &indices, uint64_t maxRows);
+  int64_t countRows();
   void makeRuns();
   bool readRow();
   bool skipRun(const Run &run);
@@ -139,29 +146,37 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
                              names.size() == 1 ? text(": is '", delimiter, "' the delimiter?") : "")
                       : text(", did you mean '", near, "'?"));
     }
-    const std::vector<size_t> &found = same.empty() ? like : same;
-    indices.insert(indices.end(), found.begin(), found.end());
+    for (size_t index : same.empty() ? like : same) {
+      if (const CsvField *other = columns[index].field)
+        return fail(start, "column '", columns[index].name, "' is in field '", other->name,
+                    "' and again in '", field.name, "', expected one");
+      columns[index].field = &field;
+      indices.push_back(index);
+    }
   }
-  for (size_t index : indices) {
-    if (const CsvField *other = columns[index].field)
-      return fail(start, "column '", columns[index].name, "' is in field '", other->name,
-                  "' and again in '", field.name, "', expected one");
-    columns[index].field = &field;
-  }
+  return true;
+}
+
+/// Appends the field's array, as yet without memory.
+bool CsvReader::shapeArray(const CsvField &field, size_t columnCount) {
+  SourceArray array;
+  array.field = {field.name, field.dtype, {}};
+  if (field.shape)
+    array.field.shape = *field.shape;
+  else if (columnCount > 1)
+    array.field.shape = {int64_t(columnCount)};
+  if (array.field.elements() != columnCount)
+    return fail(start, "field '", field.name, "' has ", columnCount, " columns, but shape ",
+                shapeText(array.field.shape), " asks for ", array.field.elements());
+  arrays.push_back(std::move(array));
   return true;
 }
 
 bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indices,
                           uint64_t maxRows) {
-  SourceArray array;
-  array.field = {field.name, field.dtype, {}};
-  if (field.shape)
-    array.field.shape = *field.shape;
-  else if (indices.size() > 1)
-    array.field.shape = {int64_t(indices.size())};
-  if (array.field.elements() != indices.size())
-    return fail(start, "field '", field.name, "' has ", indices.size(), " columns, but shape ",
-                shapeText(array.field.shape), " asks for ", array.field.elements());
+  if (!shapeArray(field, indices.size()))
+    return false;
+  SourceArray &array = arrays.back();
   size_t rowBytes = array.field.bytes();
   std::shared_ptr<std::byte[]> memory(new (std::nothrow) std::byte[rowBytes * maxRows]);
   if (!memory)
@@ -171,7 +186,6 @@ bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indi
     columns[indices[i]].target = memory.get() + i * array.field.elementBytes();
   array.data = memory.get();
   array.owner = std::move(memory);
-  arrays.push_back(std::move(array));
   return true;
 }
 
@@ -332,7 +346,72 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
   return std::move(arrays);
 }
 
+/// Of the rest of the file; only where there are quotes does it need a look at each cell.
+int64_t CsvReader::countRows() {
+  int64_t rows = 0;
+  bool isQuoted = std::memchr(at, '"', size_t(end - at)) != nullptr;
+  for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows) {
+    while (isQuoted) {
+      CsvCell cell = nextCell();
+      if (!cell.end)
+        return rows;
+      at = cell.end;
+      if (endsLine(at))
+        break;
+      ++at;
+    }
+    auto line = static_cast<const char *>(std::memchr(at, '\n', size_t(end - at)));
+    at = line ? line + 1 : end;
+  }
+  return rows;
+}
+
+Result<CsvOutline> CsvReader::outline() {
+  if (!readHeader())
+    return error;
+  CsvOutline outline;
+  for (const Column &column : columns)
+    outline.columns.push_back(column.name);
+  outline.rows = countRows();
+  return error.ok() ? Result(std::move(outline)) : error;
+}
+
+Result<std::vector<SourceArray>>
+CsvReader::describe(std::span<const CsvField> fields,
+                    const std::function<void(size_t, const std::string &)> &wrong) {
+  if (!readHeader())
+    return error;
+  Status first;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::vector<size_t> indices;
+    if (claimColumns(fields[i], indices) && shapeArray(fields[i], indices.size()))
+      continue;
+    wrong(i, error.message());
+    keepFirst(first, std::exchange(error, Status()));
+  }
+  if (!first.ok())
+    return first;
+  int64_t rows = countRows();
+  if (!error.ok())
+    return error;
+  for (SourceArray &array : arrays)
+    array.rows = rows;
+  return std::move(arrays);
+}
+
 } // namespace
+
+Result<CsvOutline> outlineCsv(std::span<const std::byte> bytes, std::string_view path,
+                              const CsvOptions &options) {
+  return CsvReader(bytes, path, options).outline();
+}
+
+Result<std::vector<SourceArray>>
+describeCsv(std::span<const std::byte> bytes, std::string_view path,
+            std::span<const CsvField> fields, const CsvOptions &options,
+            const std::function<void(size_t, const std::string &)> &wrong) {
+  return CsvReader(bytes, path, options).describe(fields, wrong);
+}
 
 Result<std::vector<SourceArray>> readCsv(std::span<const std::byte> bytes, std::string_view path,
                                          std::span<const CsvField> fields,

@@ -4,6 +4,7 @@
 
 #include "runtime/data/source/ArraySource.h"
 
+#include <functional>
 #include <optional>
 
 namespace gradc::runtime {
@@ -27,6 +28,21 @@ struct CsvOptions {
 Result<std::vector<SourceArray>> readCsv(std::span<const std::byte> bytes, std::string_view path,
                                          std::span<const CsvField> fields,
                                          const CsvOptions &options);
+
+/// A table's columns, and how many rows it has.
+struct CsvOutline {
+  std::vector<std::string> columns;
+  int64_t rows = 0;
+};
+Result<CsvOutline> outlineCsv(std::span<const std::byte> bytes, std::string_view path,
+                              const CsvOptions &options);
+
+/// What readCsv would make, without data: only lines are counted, no number is parsed. `wrong` is
+/// called for each problem with a field, by its number; the result then fails.
+Result<std::vector<SourceArray>>
+describeCsv(std::span<const std::byte> bytes, std::string_view path,
+            std::span<const CsvField> fields, const CsvOptions &options,
+            const std::function<void(size_t field, const std::string &message)> &wrong);
 
 } // namespace gradc::runtime
 

@@ -1,5 +1,6 @@
 // Fields from the columns of a CSV file.
 #include "runtime/base/Text.h"
+#include "runtime/data/Describe.h"
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/transform/Convert.h"
 
@@ -24,57 +25,103 @@ uint64_t threeQuartersOfMemory() {
   return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
-Result<CsvField> readField(Config config) {
-  CsvField field;
+struct CsvSpec {
+  CsvOptions options;
+  std::vector<CsvField> fields;
+};
+
+/// Reads a field's block; all that is wrong with it is said, the first is the status.
+Status readField(Config config, const DataContext &context, CsvField &field) {
+  Status first;
+  auto wrong = [&](const auto &...parts) {
+    keepFirst(first, context.wrong(config, text("csv field '", field.name, "' ", parts...)));
+  };
   for (Config column : config.children("column"))
     field.columns.emplace_back(column.string());
   field.name = config.string("name", field.columns.empty() ? "" : field.columns.front());
   if (field.columns.empty())
-    return Status::invalid(text("csv field '", field.name, "' names no column"));
-  auto dtype = castType(config.string("dtype", "F32"));
-  if (!dtype)
-    return Status::invalid(text("csv field '", field.name, "' has dtype '", config.string("dtype"),
-                                "', expected F32, F64, I32 or I64"));
-  field.dtype = *dtype;
+    wrong("names no column: add column: \"age\"");
+  if (auto dtype = castType(config.string("dtype", "F32")))
+    field.dtype = *dtype;
+  else
+    wrong("has dtype '", config.string("dtype"), "', expected F32, F64, I32 or I64");
   if (auto dims = config.children("shape"); !dims.empty()) {
     field.shape.emplace();
+    bool fits = true;
     for (Config dim : dims) {
       field.shape->push_back(dim.integer(0));
-      if (field.shape->back() < 1 || field.shape->back() > int64_t(1) << 20)
-        return Status::invalid(text("csv field '", field.name, "' has shape ",
-                                    shapeText(*field.shape), ", expected dims of 1 or more"));
+      fits &= field.shape->back() >= 1 && field.shape->back() <= int64_t(1) << 20;
     }
+    if (!fits)
+      wrong("has shape ", shapeText(*field.shape), ", expected dims of 1 or more");
   }
   if (config.child("missing")) {
     field.missing = config.real("missing", 0);
     bool isInteger = field.dtype == GRADC_I32 || field.dtype == GRADC_I64;
     if (isInteger &&
         (std::trunc(*field.missing) != *field.missing || std::abs(*field.missing) >= 0x1p31))
-      return Status::invalid(text("csv field '", field.name, "' has missing ", *field.missing,
-                                  ", expected a 32-bit integer"));
+      wrong("has missing ", *field.missing, ", expected a 32-bit integer");
   }
-  return field;
+  return first;
+}
+
+Status readSpec(Config config, const DataContext &context, CsvSpec &spec) {
+  Status first;
+  spec.options.maxBytes = threeQuartersOfMemory();
+  std::string_view delimiter = config.string("delimiter", ",");
+  if (canDelimit(delimiter))
+    spec.options.delimiter = delimiter[0];
+  else
+    keepFirst(first, context.wrong(config.child("delimiter"),
+                                   text("csv { delimiter } is '", delimiter,
+                                        "', expected one character that is no part of a number")));
+  for (Config child : config.children("field")) {
+    CsvField field;
+    keepFirst(first, readField(child, context, field));
+    for (const CsvField &other : spec.fields)
+      if (other.name == field.name && !field.name.empty())
+        keepFirst(first, context.wrong(child, text("field '", field.name, "' is declared twice")));
+    spec.fields.push_back(std::move(field));
+  }
+  if (spec.fields.empty())
+    keepFirst(first, context.wrong(config, "csv has no field: add field { name: \"x\" column: "
+                                           "\"pixel*\" }"));
+  return first;
 }
 
 } // namespace
 
+Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline) {
+  CsvSpec spec;
+  if (Status status = readSpec(config, context, spec); !status.ok() || !context.hasFiles)
+    return status;
+  auto opened = openFile({}, context);
+  if (!opened)
+    return opened.status();
+  std::vector<Config> blocks = config.children("field");
+  auto arrays = describeCsv(opened->file->bytes(), opened->path, spec.fields, spec.options,
+                            [&](size_t field, const std::string &message) {
+                              (void)context.wrong(blocks[field], message);
+                            });
+  if (!arrays)
+    return arrays.status();
+  auto table = makeArraySource(std::move(*arrays), text('\'', opened->path, '\''));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
 Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
-  CsvOptions options;
-  options.maxBytes = threeQuartersOfMemory();
-  std::string_view delimiter = config.string("delimiter", ",");
-  if (!canDelimit(delimiter))
-    return Status::invalid(text("csv { delimiter } is '", delimiter,
-                                "', expected one character that is no part of a number"));
-  options.delimiter = delimiter[0];
-  std::vector<CsvField> fields;
+  CsvSpec spec;
+  if (Status status = readSpec(config, context, spec); !status.ok())
+    return status;
   std::vector<std::string> names;
-  for (Config child : config.children("field")) {
-    auto field = readField(child);
-    if (!field)
-      return field.status();
-    names.push_back(field->name);
-    if (isDemanded(field->name, context))
-      fields.push_back(std::move(*field));
+  std::vector<CsvField> fields;
+  for (CsvField &field : spec.fields) {
+    names.push_back(field.name);
+    if (isDemanded(field.name, context))
+      fields.push_back(std::move(field));
   }
   for (const FieldUse &use : context.uses)
     if (std::find(names.begin(), names.end(), use.field) == names.end())
@@ -83,7 +130,7 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   auto opened = openFile(config.string("path"), context);
   if (!opened)
     return opened.status();
-  auto arrays = readCsv(opened->file->bytes(), opened->path, fields, options);
+  auto arrays = readCsv(opened->file->bytes(), opened->path, fields, spec.options);
   if (!arrays)
     return arrays.status();
   auto table = makeArraySource(std::move(*arrays), text('\'', opened->path, '\''));

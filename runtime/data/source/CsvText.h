@@ -40,7 +40,7 @@ protected:
       skipLineEnd();
   }
 
-  /// Makes the error: "data.csv:3:7: ...". Returns false.
+  /// Makes the error: "data.csv:3:7: ...". Returns false. The first one stands.
   template <typename... Parts> bool fail(const char *position, const Parts &...parts) {
     return failAt(position, text(parts...));
   }

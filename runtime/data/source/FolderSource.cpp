@@ -1,5 +1,6 @@
 // Pictures in a folder, as files, and their classes.
 #include "runtime/base/Text.h"
+#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/FolderListing.h"
 
@@ -80,6 +81,16 @@ private:
 };
 
 } // namespace
+
+Status describeFolder(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (context.hasFiles)
+    return applyFolder(config, context, pipeline);
+  std::vector<Field> fields = {
+      {std::string(config.string("image", "image")), GRADC_U8, {Field::varying}},
+      {std::string(config.string("label", "label")), GRADC_I64, {}}};
+  pipeline.table = makeDescribed(std::move(fields), 1, text('\'', config.string("path"), '\''));
+  return {};
+}
 
 Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline) {
   std::string_view image = config.string("image", "image"), label = config.string("label", "label");

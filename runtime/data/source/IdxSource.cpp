@@ -1,7 +1,8 @@
 // Fields from .idx files, the format of the MNIST data, one array each; gzip files are inflated.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
+#include "runtime/data/source/IdxHeader.h"
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/MappedFile.h"
 
@@ -13,12 +14,6 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Two zero bytes, the type, the rank, and as many sizes of 32 bits, big-endian like all numbers.
-struct IdxHeader {
-  gradc_dtype dtype = GRADC_U8;
-  std::vector<int64_t> shape;
-  uint64_t headerBytes = 0, dataBytes = 0;
-};
 constexpr size_t maxHeaderBytes = 4 + 4 * 255;
 
 Result<gradc_dtype> dtypeOf(uint8_t code, std::string_view what) {
@@ -83,26 +78,51 @@ std::shared_ptr<std::byte[]> swapped(Bytes data, size_t width) {
   return out;
 }
 
+bool isGzip(Bytes bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte(0x1f) && bytes[1] == std::byte(0x8b);
+}
+
+Result<IdxHeader> readHeader(Bytes bytes, std::string_view what) {
+  if (!isGzip(bytes))
+    return parseHeader(bytes, what);
+  std::byte start[maxHeaderBytes];
+  size_t count = inflateStart(bytes, start, Deflated::gzip);
+  if (count == 0)
+    return Status::error(text(what, " is a damaged gzip file"));
+  return parseHeader({start, count}, what);
+}
+
+SourceArray makeArray(std::string name, const IdxHeader &header) {
+  SourceArray array;
+  array.field = {std::move(name), header.dtype, {header.shape.begin() + 1, header.shape.end()}};
+  array.rows = header.shape.front();
+  return array;
+}
+
+/// The header alone; how much lies in a gzip file is not looked at.
+Result<SourceArray> describeArray(std::string name, std::shared_ptr<const MappedFile> file,
+                                  std::string_view what) {
+  Bytes bytes = file->bytes();
+  auto header = readHeader(bytes, what);
+  if (!header)
+    return header.status();
+  uint64_t found = bytes.size() - std::min<uint64_t>(bytes.size(), header->headerBytes);
+  if (!isGzip(bytes) && found != header->dataBytes)
+    return wrongSize(*header, what, text("found ", found));
+  return makeArray(std::move(name), *header);
+}
+
 Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> file,
                             std::string_view what) {
   // 1. The header, which gives the size.
   Bytes bytes = file->bytes();
-  bool isGzip = bytes.size() >= 2 && bytes[0] == std::byte(0x1f) && bytes[1] == std::byte(0x8b);
-  std::byte start[maxHeaderBytes];
-  Bytes beginning = bytes;
-  if (isGzip) {
-    size_t count = inflateStart(bytes, start, Deflated::gzip);
-    if (count == 0)
-      return Status::error(text(what, " is a damaged gzip file"));
-    beginning = {start, count};
-  }
-  auto header = parseHeader(beginning, what);
+  auto header = readHeader(bytes, what);
   if (!header)
     return header.status();
 
   // 2. The data: as stored in the file, or inflated.
   std::shared_ptr<const void> owner = file;
-  if (isGzip) {
+  if (isGzip(bytes)) {
     uint64_t whole = header->headerBytes + header->dataBytes;
     if (whole < header->dataBytes || !canInflateTo(bytes, whole))
       return wrongSize(*header, what, text("found ", bytes.size(), " compressed ones"));
@@ -120,9 +140,7 @@ Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> 
     data = {copy.get(), data.size()};
     owner = copy;
   }
-  SourceArray array;
-  array.field = {std::move(name), header->dtype, {header->shape.begin() + 1, header->shape.end()}};
-  array.rows = header->shape.front();
+  SourceArray array = makeArray(std::move(name), *header);
   array.data = data.data();
   array.owner = std::move(owner);
   return array;
@@ -130,8 +148,16 @@ Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> 
 
 } // namespace
 
+Result<IdxHeader> readIdxHeader(Bytes bytes, std::string_view what) {
+  return readHeader(bytes, what);
+}
+
 Status applyIdx(Config config, const DataContext &context, Pipeline &pipeline) {
   return applyFiles(config, context, pipeline, "the idx source", readIdx);
+}
+
+Status describeIdx(Config config, const DataContext &context, Pipeline &pipeline) {
+  return describeFiles(config, context, pipeline, "idx", describeArray);
 }
 
 } // namespace gradc::runtime

@@ -145,11 +145,10 @@ Status parseDictionary(std::string_view header, std::string_view what, NpyHeader
 
 } // namespace
 
-Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what) {
+Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size) {
   constexpr std::string_view magic = "\x93NUMPY";
   auto truncated = [&](size_t expected) {
-    return Status::error(
-        text(what, " is truncated: expected ", expected, " bytes, found ", bytes.size()));
+    return Status::error(text(what, " is truncated: expected ", expected, " bytes, found ", size));
   };
   auto byteAt = [&](size_t i) { return size_t(uint8_t(bytes[i])); };
 
@@ -177,7 +176,7 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
     if (__builtin_mul_overflow(header.dataBytes, size_t(dim), &header.dataBytes))
       return Status::error(
           text(what, " has shape ", shapeText(header.shape), ", which is too big"));
-  if (bytes.size() - header.dataOffset < header.dataBytes)
+  if (size - header.dataOffset < header.dataBytes)
     return truncated(header.dataOffset + header.dataBytes);
   return header;
 }

@@ -20,9 +20,12 @@ struct NpyHeader {
   size_t dataBytes = 0;
 };
 
-/// Reads the header and checks that all the data it announces exists. `what` names the array in
-/// messages.
-Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what);
+/// Reads the header and checks that all the data that it announces is there: in `bytes`, or in the
+/// `size` bytes that these begin. `what` names the array in messages.
+Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size);
+inline Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what) {
+  return parseNpy(bytes, what, bytes.size());
+}
 
 } // namespace gradc::runtime
 

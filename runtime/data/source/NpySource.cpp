@@ -1,15 +1,21 @@
 // Fields from .npy files, one array each.
-#include "runtime/data/Stages.h"
+#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/MappedFile.h"
 
 namespace gradc::runtime {
 
+static Result<SourceArray> readNpy(std::string name, std::shared_ptr<const MappedFile> file,
+                                   std::string_view what) {
+  return makeSourceArray(std::move(name), file->bytes(), file, what);
+}
+
 Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline) {
-  auto read = [](std::string name, std::shared_ptr<const MappedFile> file, std::string_view what) {
-    return makeSourceArray(std::move(name), file->bytes(), file, what);
-  };
-  return applyFiles(config, context, pipeline, "the npy source", read);
+  return applyFiles(config, context, pipeline, "the npy source", readNpy);
+}
+
+Status describeNpy(Config config, const DataContext &context, Pipeline &pipeline) {
+  return describeFiles(config, context, pipeline, "npy", readNpy);
 }
 
 } // namespace gradc::runtime

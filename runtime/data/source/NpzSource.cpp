@@ -1,8 +1,10 @@
 // Fields from the arrays of a .npz archive.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/ZipArchive.h"
+
+#include <algorithm>
 
 namespace gradc::runtime {
 
@@ -54,6 +56,43 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
     array->file = file;
     arrays.push_back(std::move(*array));
   }
+  auto table = makeArraySource(std::move(arrays), std::move(origin));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
+Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (!context.hasFiles)
+    return {};
+  auto opened = openFile(config.string("path"), context);
+  if (!opened)
+    return opened.status();
+  std::string origin = text('\'', opened->path, '\'');
+  auto members = listZip(opened->file->bytes(), origin);
+  if (!members)
+    return members.status();
+  Status first;
+  std::vector<SourceArray> arrays;
+  for (const ZipMember &member : *members) {
+    std::string name = fieldName(member);
+    auto start = startZip(opened->file->bytes(), member, origin);
+    auto array = start ? makeSourceArray(name, start->bytes, start->inflated,
+                                         text("field '", name, "' of ", origin), member.size)
+                       : Result<SourceArray>(start.status());
+    if (array)
+      arrays.push_back(std::move(*array));
+    else
+      keepFirst(first, context.wrong(config, array.status().message()));
+  }
+  // In every file alike, however it was written.
+  std::sort(arrays.begin(), arrays.end(),
+            [](const SourceArray &a, const SourceArray &b) { return a.field.name < b.field.name; });
+  if (arrays.empty() && first.ok())
+    return Status::error(text(origin, " holds no arrays"));
+  if (!first.ok())
+    return first;
   auto table = makeArraySource(std::move(arrays), std::move(origin));
   if (!table)
     return table.status();

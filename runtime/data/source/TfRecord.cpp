@@ -37,16 +37,26 @@ Result<uint64_t> readLength(Bytes file, uint64_t offset) {
 
 } // namespace
 
-std::vector<uint64_t> indexTfRecords(Bytes file) {
-  std::vector<uint64_t> offsets;
+/// Goes from record to record, as far as headers lead.
+template <typename Visit> static Status forEachRecord(Bytes file, Visit visit) {
   for (uint64_t offset = 0; offset < file.size();) {
-    offsets.push_back(offset);
+    visit(offset);
     auto length = readLength(file, offset);
     if (!length)
-      break;
+      return length.status();
     offset += headerBytes + *length + footerBytes;
   }
+  return {};
+}
+
+std::vector<uint64_t> indexTfRecords(Bytes file) {
+  std::vector<uint64_t> offsets;
+  (void)forEachRecord(file, [&](uint64_t offset) { offsets.push_back(offset); });
   return offsets;
+}
+
+Status checkTfRecords(Bytes file) {
+  return forEachRecord(file, [](uint64_t) {});
 }
 
 Result<Bytes> readTfRecord(Bytes file, uint64_t offset) {

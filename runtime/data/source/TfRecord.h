@@ -15,7 +15,10 @@ namespace gradc::runtime {
 /// the list, because no later one can be found; reading it gives the error.
 std::vector<uint64_t> indexTfRecords(std::span<const std::byte> file);
 
-/// The data of the record at an offset, its checksum verified. Messages don't name the record.
+/// Fails where the list ends before the file does, with what is wrong with its last record.
+Status checkTfRecords(std::span<const std::byte> file);
+
+/// The data of the record that begins there, its checksum checked. Messages don't name the record.
 Result<std::span<const std::byte>> readTfRecord(std::span<const std::byte> file, uint64_t offset);
 
 } // namespace gradc::runtime

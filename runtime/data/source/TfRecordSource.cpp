@@ -1,5 +1,6 @@
 // Features of tf.train.Examples in a TFRecord file.
 #include "runtime/base/Text.h"
+#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/Example.h"
 #include "runtime/data/source/TfRecord.h"
@@ -86,42 +87,89 @@ private:
   size_t slot; ///< one per field
 };
 
-Result<Feature> readFeature(Config config) {
-  Feature feature;
+/// Reads a feature's block; all that is wrong with it is said, the first is the status.
+Status readFeature(Config config, const DataContext &context, Feature &feature) {
+  Status first;
+  auto wrong = [&](const auto &...parts) {
+    keepFirst(first,
+              context.wrong(config, text("tfrecord feature '", feature.name, "' ", parts...)));
+  };
   feature.name = config.string("name");
+  if (feature.name.empty())
+    wrong("has no name: add name: \"image\"");
   feature.field.name = config.string("field", feature.name);
   std::string_view type = config.string("type", "BYTES");
   if (type != "BYTES" && type != "FLOAT" && type != "INT64")
-    return Status::invalid(text("tfrecord feature '", feature.name, "' has type '", type,
-                                "', expected BYTES, FLOAT or INT64"));
+    wrong("has type '", type, "', expected BYTES, FLOAT or INT64");
   feature.field.dtype = type == "BYTES" ? GRADC_U8 : type == "FLOAT" ? GRADC_F32 : GRADC_I64;
   int64_t elements = 1;
+  bool fits = true;
   for (Config dim : config.children("shape")) {
-    feature.field.shape.push_back(dim.integer(0));
-    int64_t size = feature.field.shape.back();
-    if (size < 1 || size > (int64_t(1) << 30) / elements)
-      return Status::invalid(text("tfrecord feature '", feature.name, "' has shape ",
-                                  shapeText(feature.field.shape),
-                                  ", expected dims of 1 or more, 2^30 values at most"));
-    elements *= size;
+    int64_t size = dim.integer(0);
+    feature.field.shape.push_back(size);
+    fits = fits && size >= 1 && size <= (int64_t(1) << 30) / elements;
+    elements *= fits ? size : 1;
   }
+  if (!fits)
+    wrong("has shape ", shapeText(feature.field.shape),
+          ", expected dims of 1 or more, 2^30 values at most");
   if (feature.field.dtype == GRADC_U8 && feature.field.shape.empty())
     feature.field.shape = {Field::varying};
-  return feature;
+  return first;
+}
+
+Status readFeatures(Config config, const DataContext &context, std::vector<Feature> &features) {
+  Status first;
+  for (Config child : config.children("feature")) {
+    Feature feature;
+    keepFirst(first, readFeature(child, context, feature));
+    for (const Feature &other : features)
+      if (other.field.name == feature.field.name && !feature.field.name.empty())
+        keepFirst(first,
+                  context.wrong(child, text("field '", feature.field.name, "' is declared twice")));
+    features.push_back(std::move(feature));
+  }
+  if (features.empty())
+    keepFirst(first, context.wrong(config, "tfrecord has no feature: add feature { name: "
+                                           "\"image\" type: BYTES }"));
+  return first;
 }
 
 } // namespace
 
-Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline) {
+Status describeTfRecord(Config config, const DataContext &context, Pipeline &pipeline) {
   std::vector<Feature> features;
+  if (Status status = readFeatures(config, context, features); !status.ok())
+    return status;
+  if (!context.hasFiles) {
+    std::vector<Field> fields;
+    for (const Feature &feature : features)
+      fields.push_back(feature.field);
+    pipeline.table = makeDescribed(std::move(fields), 1, text('\'', config.string("path"), '\''));
+    return {};
+  }
+  if (Status status = applyTfRecord(config, context, pipeline); !status.ok() || context.skips)
+    return status;
+  // Where the headers lead nowhere, the run would end at the last record.
+  auto file = openFile({}, context);
+  if (!file)
+    return file.status();
+  int64_t last = pipeline.table->rows() - 1;
+  Status status = checkTfRecords(file->file->bytes());
+  return status.ok() ? status
+                     : Status(status.code(),
+                              text(pipeline.table->describeRow(last), ' ', status.message()));
+}
+
+Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline) {
+  std::vector<Feature> all, features;
+  if (Status status = readFeatures(config, context, all); !status.ok())
+    return status;
   std::vector<std::string> names;
-  for (Config child : config.children("feature")) {
-    auto feature = readFeature(child);
-    if (!feature)
-      return feature.status();
-    names.push_back(feature->field.name);
+  for (Feature &feature : all) {
+    names.push_back(feature.field.name);
     if (isDemanded(names.back(), context))
-      features.push_back(std::move(*feature));
+      features.push_back(std::move(feature));
   }
   for (const FieldUse &use : context.uses)
     if (std::find(names.begin(), names.end(), use.field) == names.end())

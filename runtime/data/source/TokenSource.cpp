@@ -1,6 +1,6 @@
 // Windows over a long sequence of tokens: the source for language models.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 
 #include <cstring>
@@ -13,6 +13,11 @@ namespace {
 struct TokenField {
   Field field;
   int64_t shift = 0; ///< tokens after the window's begin
+};
+
+struct TokenSpec {
+  std::vector<TokenField> fields; ///< input, target
+  int64_t stride = 0;
 };
 
 class Tokens final : public Table {
@@ -63,33 +68,56 @@ private:
 
 } // namespace
 
-Status applyTokens(Config config, const DataContext &context, Pipeline &pipeline) {
-  int64_t window = config.integer("window", 0), stride = config.integer("stride", window);
+/// Reads the block; all that is wrong with it is said, the first is the status.
+static Status readSpec(Config config, const DataContext &context, TokenSpec &spec) {
+  Status first;
+  auto wrong = [&](std::string_view name, const auto &...parts) {
+    keepFirst(first, context.wrong(config, text("tokens { ", name, " } is ", parts...)));
+  };
+  int64_t window = config.integer("window", 0);
+  spec.stride = config.integer("stride", window);
   if (window < 1 || window > int64_t(1) << 30)
-    return Status::invalid(text("tokens { window } is ", window, ", expected 1 or more"));
-  if (stride < 1)
-    return Status::invalid(text("tokens { stride } is ", stride, ", expected 1 or more"));
+    wrong("window", window, ", expected 1 or more");
+  else if (spec.stride < 1)
+    wrong("stride", spec.stride, ", expected 1 or more");
   std::string_view type = config.string("dtype", "U8");
-  gradc_dtype dtype;
-  if (type == "U8")
-    dtype = GRADC_U8;
-  else if (type == "U16")
-    dtype = GRADC_U16;
-  else if (type == "I32")
-    dtype = GRADC_I32;
-  else
-    return Status::invalid(text("tokens { dtype } is '", type, "', expected U8, U16 or I32"));
-
-  // The target is the token after the window, or after each of its tokens.
-  std::vector<std::string> names = {std::string(config.string("input", "input"))};
-  std::vector<TokenField> tokens;
-  if (isDemanded(names[0], context))
-    tokens.push_back({{names[0], dtype, {window}}, 0});
+  gradc_dtype dtype = type == "U8" ? GRADC_U8 : type == "U16" ? GRADC_U16 : GRADC_I32;
+  if (dtype == GRADC_I32 && type != "I32")
+    wrong("dtype", '\'', type, "', expected U8, U16 or I32");
+  // The target is what the model has to say after the window, or after each of its tokens.
   bool eachToken = config.boolean("target_each", false);
-  names.emplace_back(config.string("target", "target"));
-  if (isDemanded(names[1], context))
-    tokens.push_back(eachToken ? TokenField{{names[1], dtype, {window}}, 1}
-                               : TokenField{{names[1], dtype, {}}, window});
+  spec.fields.push_back({{std::string(config.string("input", "input")), dtype, {window}}, 0});
+  Field target = {std::string(config.string("target", "target")), dtype, {}};
+  if (eachToken)
+    target.shape = {window};
+  spec.fields.push_back({std::move(target), eachToken ? 1 : window});
+  return first;
+}
+
+Status describeTokens(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (context.hasFiles)
+    return applyTokens(config, context, pipeline);
+  TokenSpec spec;
+  if (Status status = readSpec(config, context, spec); !status.ok())
+    return status;
+  pipeline.table = makeDescribed({spec.fields[0].field, spec.fields[1].field}, 1,
+                                 text('\'', config.string("path"), '\''));
+  return {};
+}
+
+Status applyTokens(Config config, const DataContext &context, Pipeline &pipeline) {
+  TokenSpec spec;
+  if (Status status = readSpec(config, context, spec); !status.ok())
+    return status;
+  const int64_t window = spec.fields[0].field.shape[0], stride = spec.stride;
+  const gradc_dtype dtype = spec.fields[0].field.dtype;
+  std::vector<std::string> names;
+  std::vector<TokenField> tokens;
+  for (TokenField &field : spec.fields) {
+    names.push_back(field.field.name);
+    if (isDemanded(names.back(), context))
+      tokens.push_back(std::move(field));
+  }
   for (const FieldUse &use : context.uses)
     if (use.field != names[0] && use.field != names[1])
       return missingField(use, "the tokens source", names);

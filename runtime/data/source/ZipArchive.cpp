@@ -131,7 +131,8 @@ Result<std::vector<ZipMember>> listZip(Bytes archive, std::string_view what) {
   return members;
 }
 
-Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_view what) {
+/// A member as it lies in the archive.
+static Result<Bytes> findMember(Bytes archive, const ZipMember &member, std::string_view what) {
   auto outside = [&] {
     return Status::error(text("'", member.name, "' in ", what, " is truncated: expected ",
                               member.compressedSize, " bytes"));
@@ -145,8 +146,26 @@ Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_v
                   number<uint16_t>(archive, member.headerOffset + 28);
   if (!fits(archive, data, member.compressedSize))
     return outside();
-  Bytes stored = archive.subspan(data, member.compressedSize);
+  return archive.subspan(data, member.compressedSize);
+}
 
+Result<ZipContent> startZip(Bytes archive, const ZipMember &member, std::string_view what) {
+  auto stored = findMember(archive, member, what);
+  if (!stored)
+    return stored.status();
+  if (!member.deflated)
+    return ZipContent{*stored, nullptr};
+  constexpr size_t most = size_t(64) << 10;
+  std::shared_ptr<std::byte[]> inflated(new std::byte[most]);
+  size_t count = inflateStart(*stored, {inflated.get(), most}, Deflated::raw);
+  return ZipContent{{inflated.get(), count}, inflated};
+}
+
+Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_view what) {
+  auto found = findMember(archive, member, what);
+  if (!found)
+    return found.status();
+  Bytes stored = *found;
   ZipContent content;
   auto damaged = [&](std::string_view why) {
     return Status::error(text("'", member.name, "' in ", what, " is damaged: ", why));

@@ -32,6 +32,10 @@ struct ZipContent {
 };
 Result<ZipContent> readZip(std::span<const std::byte> archive, const ZipMember &member,
                            std::string_view what);
+/// The beginning of a member's content, enough for a header: at least 64 KiB where there are so
+/// many.
+Result<ZipContent> startZip(std::span<const std::byte> archive, const ZipMember &member,
+                            std::string_view what);
 
 } // namespace gradc::runtime
 

@@ -67,8 +67,6 @@ private:
 
 Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
                                                    const BatchRule &rule, LoaderOptions options) {
-  if (rule.size < 1)
-    return Status::invalid(text("batch size is ", rule.size, ", expected 1 or more"));
   if ((rule.dropRemainder || rule.skips) && table->rows() < rule.size)
     return Status::error(text(table->origin(), " gives ", table->rows(),
                               " rows, expected at least one batch of ", rule.size));
@@ -91,9 +89,15 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline) {
   if (pipeline.rule)
     return Status::invalid("data stage 'batch' comes twice");
-  int64_t size = config.integer("size", 1);
-  if (Status status = applyFeed(context, pipeline, size); !status.ok())
-    return status;
+  int64_t size = config.integer("size", 0);
+  if (!config.child("size"))
+    return Status::invalid("batch has no size: add size: 32");
+  if (size < 1)
+    return context.wrong(config.child("size"),
+                         text("batch { size } is ", size, ", expected 1 or more"));
+  if (!context.problems)
+    if (Status status = applyFeed(context, pipeline, size); !status.ok())
+      return status;
   pipeline.rule.emplace();
   pipeline.rule->size = size;
   // Without an entry for the smaller last batch, its rows have nowhere to go.
@@ -101,11 +105,11 @@ Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline)
   return {};
 }
 
-Status applyPrefetch(Config config, const DataContext &, Pipeline &pipeline) {
+Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline) {
   int64_t depth = config.integer("depth", 0);
   if (depth < 0 || depth > 1024)
-    return Status::invalid(
-        text("prefetch { depth } is ", depth, ", expected 0 (AUTOTUNE) to 1024"));
+    return context.wrong(config.child("depth"), text("prefetch { depth } is ", depth,
+                                                     ", expected 0 (found by measuring) to 1024"));
   if (!pipeline.rule)
     return Status::invalid("data stage 'prefetch' comes before batch");
   pipeline.prefetch = int(depth);

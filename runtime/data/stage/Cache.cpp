@@ -73,6 +73,8 @@ private:
 } // namespace
 
 Status applyCache(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (context.problems)
+    return {}; // it changes no field, and no number of rows
   if (std::string_view path = config.string("path"); !path.empty()) {
     auto table = openCacheFile(pipeline.table, path, context);
     if (!table)

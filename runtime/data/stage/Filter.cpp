@@ -45,6 +45,10 @@ struct Rule {
 Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline) {
   const Table &table = *pipeline.table;
   std::string_view name = config.string("field");
+  if (context.problems)
+    pipeline.unknownRows = "how many rows filter keeps is known when they are read";
+  if (context.problems && table.fields().empty())
+    return {};
   auto found = findField(table, name, "filter");
   if (!found)
     return found.status();
@@ -61,6 +65,8 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
   for (Config value : config.children("except"))
     rule.except.push_back(value.real(0));
 
+  if (context.problems)
+    return {}; // nothing is read
   std::vector<int64_t> order;
   table.order(0, order);
   std::vector<bool> keeps(size_t(table.numbers())), seen(keeps.size());

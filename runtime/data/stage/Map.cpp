@@ -4,6 +4,9 @@
 #include "runtime/data/load/Meter.h"
 #include "runtime/data/transform/Transform.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gradc::runtime {
 
 namespace {
@@ -89,11 +92,19 @@ constexpr Kind kinds[] = {{"color_jitter", makeColorJitter},
                           {"resize", makeResize},
                           {"transpose", makeTranspose}};
 
-Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Field &before) {
-  for (const Kind &kind : kinds)
-    if (Config block = config.child(kind.name))
-      return kind.make(block, before);
-  return makeCast(config, before);
+/// The transform of a map block, for field `index` of the table or, at `noField`, for none: then
+/// the block alone is checked.
+Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Table &table,
+                                                       size_t index, const DataContext &context) {
+  auto fields = table.fields();
+  const Field *before = index == noField ? nullptr : &fields[index];
+  Config standardize = config.child("standardize");
+  const Kind *kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                  [&](const Kind &one) { return bool(config.child(one.name)); });
+  if (!standardize && kind == std::end(kinds))
+    return makeCast(config, before);
+  return standardize ? makeStandardize(standardize, table, index, context)
+                     : kind->make(config.child(kind->name), before);
 }
 
 } // namespace
@@ -104,19 +115,17 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   std::string_view name = config.string("field");
   auto fields = pipeline.table->fields();
   std::vector<std::string> names;
-  size_t index = fields.size();
+  size_t index = noField;
   for (size_t i = 0; i < fields.size(); ++i) {
     names.push_back(fields[i].name);
     if (fields[i].name == name)
       index = i;
   }
-  if (index == fields.size())
+  if (index == noField && !context.problems)
     return Status::invalid(text("map names field '", name,
                                 "', expected one that feeds the model: ", quotedList(names)));
-  Config standardize = config.child("standardize");
-  auto transform = standardize ? makeStandardize(standardize, *pipeline.table, index, context)
-                               : makeTransform(config, fields[index]);
-  if (!transform)
+  auto transform = makeTransform(config, *pipeline.table, index, context);
+  if (!transform || index == noField)
     return transform.status();
   auto before = withoutMeter(pipeline.table);
   if (auto last = dynamic_cast<const Map *>(before.get()))

@@ -4,6 +4,7 @@
 #include "runtime/data/transform/Transform.h"
 
 #include <cmath>
+#include <optional>
 
 namespace gradc::runtime {
 
@@ -46,31 +47,38 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field &before) {
-  gradc_dtype to = before.dtype;
-  if (Config cast = config.child("cast")) {
-    auto found = castType(config.string("cast"));
-    if (!found)
-      return Status::invalid(text("map of field '", before.name, "' casts to '",
-                                  config.string("cast"), "', expected F32, F64, I32 or I64"));
-    to = *found;
+Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *before) {
+  std::string_view name = config.string("field");
+  std::optional<gradc_dtype> to;
+  if (config.child("cast")) {
+    to = castType(config.string("cast"));
+    if (!to)
+      return Status::invalid(text("map of field '", name, "' casts to '", config.string("cast"),
+                                  "', expected F32, F64, I32 or I64"));
   }
-  Converter converter = findConverter(before.dtype, to);
-  if (!converter)
-    return Status::invalid(text("map of field '", before.name, "' cannot compute in ",
-                                findDataType(to)->name,
-                                ", expected a cast to F32, F64, I32 or I64"));
   double scale = config.real("scale", 1.0), offset = config.real("offset", 0.0);
+  for (auto [what, value] : {std::pair("scale", scale), std::pair("offset", offset)})
+    if (!std::isfinite(value))
+      return Status::invalid(
+          text("map of field '", name, "' has ", what, ' ', value, ", expected a finite number"));
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  gradc_dtype result = to.value_or(before->dtype);
+  Converter converter = findConverter(before->dtype, result);
+  if (!converter)
+    return Status::invalid(text("map of field '", name, "' cannot compute in ",
+                                findDataType(result)->name,
+                                ", expected a cast to F32, F64, I32 or I64"));
   if (offset == 0)
     offset = -0.0; // adding it changes no value, not even -0 itself
-  bool isInteger = to == GRADC_I32 || to == GRADC_I64;
+  bool isInteger = result == GRADC_I32 || result == GRADC_I64;
   for (auto [what, value] : {std::pair("scale", scale), std::pair("offset", offset)})
     if (isInteger && (std::trunc(value) != value || std::abs(value) > 0x1p31))
-      return Status::invalid(text("map of field '", before.name, "' has ", what, ' ', value,
+      return Status::invalid(text("map of field '", name, "' has ", what, ' ', value,
                                   ", expected a 32-bit integer for a field of type ",
-                                  findDataType(to)->name));
+                                  findDataType(result)->name));
   return std::unique_ptr<const Transform>(
-      std::make_unique<Cast>(before, to, converter, scale, offset));
+      std::make_unique<Cast>(*before, result, converter, scale, offset));
 }
 
 } // namespace gradc::runtime

@@ -43,18 +43,20 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field &before) {
+Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *before) {
   int64_t classes = config.integer("classes", 0);
   if (classes < 1 || classes > int64_t(1) << 20)
     return Status::invalid(
         text("one_hot { classes } is ", classes, ", expected 1 to ", int64_t(1) << 20));
-  if (findDataType(before.dtype)->floating || before.dtype == GRADC_BOOL)
-    return Status::invalid(text("one_hot of field '", before.name, "' expects integers, found ",
-                                findDataType(before.dtype)->name));
-  Field result = {before.name, GRADC_F32, before.shape};
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  if (findDataType(before->dtype)->floating || before->dtype == GRADC_BOOL)
+    return Status::invalid(text("one_hot of field '", before->name, "' expects integers, found ",
+                                findDataType(before->dtype)->name));
+  Field result = {before->name, GRADC_F32, before->shape};
   result.shape.push_back(classes);
   return std::unique_ptr<const Transform>(
-      std::make_unique<OneHot>(std::move(result), before.dtype, classes));
+      std::make_unique<OneHot>(std::move(result), before->dtype, classes));
 }
 
 } // namespace gradc::runtime

@@ -54,25 +54,31 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makePad(Config config, const Field &before) {
-  Field result = {before.name, before.dtype, {}};
+Result<std::unique_ptr<const Transform>> makePad(Config config, const Field *before) {
+  std::vector<int64_t> shape;
   for (Config dim : config.children("shape"))
-    result.shape.push_back(dim.integer(0));
-  bool fits = result.shape.size() == before.shape.size() && !result.shape.empty();
-  for (size_t i = 0; fits && i < result.shape.size(); ++i)
-    fits = result.shape[i] > 0 && result.shape[i] <= int64_t(1) << 30;
-  if (!fits)
-    return Status::invalid(text("pad { shape } is ", shapeText(result.shape), ", expected ",
-                                before.shape.size(), " dims above 0 for field '", before.name,
-                                "' of shape ", shapeText(before.shape)));
+    shape.push_back(dim.integer(0));
+  bool fits = !shape.empty();
+  for (int64_t dim : shape)
+    fits &= dim > 0 && dim <= int64_t(1) << 30;
+  if (!before && !fits)
+    return Status::invalid(
+        text("pad { shape } is ", shapeText(shape), ", expected dims above 0: shape: [128]"));
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  if (!fits || shape.size() != before->shape.size())
+    return Status::invalid(text("pad { shape } is ", shapeText(shape), ", expected ",
+                                before->shape.size(), " dims above 0 for field '", before->name,
+                                "' of shape ", shapeText(before->shape)));
+  Field result = {before->name, before->dtype, std::move(shape)};
   double wanted = config.real("value", 0);
-  std::vector<std::byte> value(before.elementBytes());
-  Converter converter = findConverter(GRADC_F64, before.dtype);
+  std::vector<std::byte> value(before->elementBytes());
+  Converter converter = findConverter(GRADC_F64, before->dtype);
   bool isZero = wanted == 0;
   if (!isZero && (!converter || converter(reinterpret_cast<const std::byte *>(&wanted),
                                           value.data(), 1, 1, -0.0) != 1))
     return Status::invalid(text("pad { value } is ", wanted, ", expected 0 for a field of type ",
-                                findDataType(before.dtype)->name));
+                                findDataType(before->dtype)->name));
   return std::unique_ptr<const Transform>(std::make_unique<Pad>(std::move(result), std::move(value),
                                                                 config.boolean("truncate", false)));
 }

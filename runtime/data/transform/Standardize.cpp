@@ -91,6 +91,11 @@ Result<std::vector<double>> fit(const Table &table, size_t field, const Places &
 
 Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
                                                          size_t field, const DataContext &context) {
+  double epsilon = config.real("epsilon", 1e-7);
+  if (!(epsilon >= 0))
+    return Status::invalid(text("standardize { epsilon } is ", epsilon, ", expected 0 or more"));
+  if (field == noField)
+    return std::unique_ptr<const Transform>();
   const Field &before = table.fields()[field];
   if (!before.isFixed() || !findConverter(before.dtype, GRADC_F64))
     return Status::invalid(text("standardize of field '", before.name, "' finds rows of type ",
@@ -115,6 +120,8 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
     if (fitted.size() != 2 * places.count)
       return Status::error(text("standardize of field '", before.name, "' has statistics of ",
                                 fitted.size() / 2, " places, expected ", places.count));
+  } else if (context.problems) {
+    fitted.resize(2 * places.count); // the values play no role
   } else {
     auto found = fit(table, field, places);
     if (!found)
@@ -123,7 +130,6 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
     if (context.state)
       context.state->emplace(key, fitted);
   }
-  double epsilon = config.real("epsilon", 1e-7);
   std::vector<double> means(places.count), scales(places.count);
   for (size_t i = 0; i < places.count; ++i) {
     means[i] = fitted[2 * i];

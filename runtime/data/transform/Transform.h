@@ -36,26 +36,27 @@ public:
   const Field result;
 };
 
-/// Makes a transform from its block, for a field of the type and shape `before`. Errors that only a
-/// run can find are left to `apply`; Status::invalid reports what can never work.
+/// Makes a transform from its block, for a field of the type and shape `before`; null where the
+/// field is not known yet: then the block alone is checked, and no transform made. What only the
+/// run can know about rows is an error of `apply`; Status::invalid says what can never work.
 using MakeTransform = Result<std::unique_ptr<const Transform>> (*)(Config config,
-                                                                   const Field &before);
+                                                                   const Field *before);
 
 /// From the fields `cast`, `scale` and `offset` of the map block itself.
-Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *before);
 
 // One per kind of map block.
-Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makePad(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makePad(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field *before);
 // For pictures, in data/image.
-Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field &before);
-Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field &before);
+Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before);
 
 } // namespace gradc::runtime
 

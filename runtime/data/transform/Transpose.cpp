@@ -60,22 +60,26 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field &before) {
+Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field *before) {
   std::vector<int64_t> wanted;
   for (Config dim : config.children("order"))
     wanted.push_back(dim.integer(-1));
+  if (wanted.empty())
+    return Status::invalid("transpose has no order: add order: [2, 0, 1]");
+  if (!before)
+    return std::unique_ptr<const Transform>();
   std::vector<int64_t> sorted = wanted;
   std::sort(sorted.begin(), sorted.end());
-  bool isOrder = sorted.size() == before.shape.size() && !sorted.empty();
+  bool isOrder = sorted.size() == before->shape.size();
   for (size_t i = 0; isOrder && i < sorted.size(); ++i)
     isOrder = sorted[i] == int64_t(i);
   if (!isOrder)
     return Status::invalid(text("transpose { order } is ", shapeText(wanted),
-                                ", expected each of the ", before.shape.size(), " dims of field '",
-                                before.name, "' once, from 0"));
-  Field result = {before.name, before.dtype, {}};
+                                ", expected each of the ", before->shape.size(), " dims of field '",
+                                before->name, "' once, from 0"));
+  Field result = {before->name, before->dtype, {}};
   for (int64_t dim : wanted)
-    result.shape.push_back(before.shape[size_t(dim)]);
+    result.shape.push_back(before->shape[size_t(dim)]);
   return std::unique_ptr<const Transform>(std::make_unique<Transpose>(
       std::move(result), std::vector<size_t>(wanted.begin(), wanted.end())));
 }

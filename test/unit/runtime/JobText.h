@@ -14,6 +14,9 @@ public:
 
   /// The tree; lives as long as this.
   Config root() const { return Config(values.data(), strings.data()); }
+  /// The same as the C interface takes it.
+  const gradc_artifact_value *tree() const { return values.data(); }
+  const char *text() const { return strings.data(); }
   /// Appends it to an artifact.
   gradc_range put(ArtifactBuilder &builder) const;
 

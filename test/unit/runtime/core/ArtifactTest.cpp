@@ -76,8 +76,9 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
   newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
-  EXPECT_EQ(errorOf(newer),
-            "expected an artifact of version 6, found 9: compile it again with this gradc");
+  EXPECT_EQ(
+      errorOf(newer),
+      "expected an artifact of version 6, found 9: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),

@@ -435,8 +435,9 @@ TEST(Schedule, OldArtifactsSayHowToRebuildThem) {
   Bytes blob = Writer().write({});
   uint32_t old = 5;
   std::memcpy(blob.data() + offsetof(gradc_artifact_header, version), &old, sizeof old);
-  EXPECT_EQ(Artifact::fromMemory(blob).status().message(),
-            "expected an artifact of version 6, found 5: compile it again with this gradc");
+  EXPECT_EQ(
+      Artifact::fromMemory(blob).status().message(),
+      "expected an artifact of version 6, found 5: compile it again, gradc compile SPEC -o FILE");
 }
 
 } // namespace

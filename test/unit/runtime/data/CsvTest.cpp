@@ -292,7 +292,7 @@ TEST_F(CsvSourceTest, Errors) {
   auto error = [&](std::string_view fields) { return buildError(block(fields), context); };
   EXPECT_EQ(error(R"(field { name: "x" column: "p*" })"),
             "model input 'y' is fed from field 'label', but the csv source has 'x'");
-  EXPECT_EQ(error(R"(field { name: "x" })"), "csv field 'x' names no column");
+  EXPECT_EQ(error(R"(field { name: "x" })"), "csv field 'x' names no column: add column: \"age\"");
   EXPECT_EQ(error(R"(field { column: "x" dtype: U8 })"),
             "csv field 'x' has dtype 'U8', expected F32, F64, I32 or I64");
   EXPECT_EQ(error(R"(field { column: "x" shape: 0 })"),

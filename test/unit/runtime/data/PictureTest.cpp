@@ -252,7 +252,7 @@ TEST_F(PictureTest, SpecErrors) {
             "normalize { mean } has 2 values, expected 1 or one for each of 3 channels"},
            {decoded + map("normalize { deviation: 0 }"),
             "normalize has max 255, mean 0 and deviation 0, expected finite numbers, max and "
-            "deviation not 0"}})
+            "deviation above 0"}})
     EXPECT_EQ(run(spec(c.maps)).error, c.message);
 }
 

@@ -210,11 +210,11 @@ TEST_F(TransformTest, StageErrors) {
   EXPECT_EQ(buildError(spec("", cast + "prefetch { }"), context),
             "data stage 'prefetch' comes before batch");
   EXPECT_EQ(buildError(spec("", cast + "batch { size: 0 }"), context),
-            "batch size is 0, expected 1 or more");
+            "batch { size } is 0, expected 1 or more");
   EXPECT_EQ(buildError(spec("", cast + "batch { size: 61 drop_remainder: true }"), context),
             "'" + path() + "' gives 60 rows, expected at least one batch of 61");
   EXPECT_EQ(buildError(spec("", cast + "batch { size: 4 } prefetch { depth: 1025 }"), context),
-            "prefetch { depth } is 1025, expected 0 (AUTOTUNE) to 1024");
+            "prefetch { depth } is 1025, expected 0 (found by measuring) to 1024");
 }
 
 template <typename From, typename To>

@@ -1,0 +1,275 @@
+// Takes a `data` block through its source and stages without reading a row.
+#include "runtime/data/Describe.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/data/image/Decode.h"
+#include "runtime/include/gradc/data.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gradc::runtime {
+
+namespace {
+
+class Described final : public Table {
+public:
+  Described(std::vector<Field> fields, int64_t rows, std::string origin)
+      : fieldList(std::move(fields)), count(rows), from(std::move(origin)) {}
+
+  std::span<const Field> fields() const override { return fieldList; }
+  int64_t rows() const override { return count; }
+  std::string origin() const override { return from; }
+  void order(uint64_t, std::vector<int64_t> &rows) const override {
+    rows.resize(size_t(count));
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+  Result<Value> view(size_t, RowRef, Scratch &) const override {
+    return Status::error("a described row cannot be read");
+  }
+
+private:
+  std::vector<Field> fieldList;
+  int64_t count;
+  std::string from;
+};
+
+struct Source {
+  std::string_view name;
+  Status (*describe)(Config, const DataContext &, Pipeline &);
+  std::string_view example; ///< of its path; "": each field has one
+};
+const Source sources[] = {{"npz", describeNpz, "data.npz"},
+                          {"npy", describeNpy, ""},
+                          {"csv", describeCsv, "data.csv"},
+                          {"idx", describeIdx, ""},
+                          {"tokens", describeTokens, "text.bin"},
+                          {"folder", describeFolder, "pictures"},
+                          {"tfrecord", describeTfRecord, "train.tfrecord"}};
+
+/// A block's description under way. What is wrong with a stage is told, and the next one sees what
+/// was there before it.
+class Describer final : private ProblemSink {
+public:
+  Describer(const char *folder, const gradc_data_listener &listener) : listener(listener) {
+    context.folders = {folder};
+    context.problems = this;
+  }
+
+  uint32_t describe(Config data);
+
+private:
+  void add(Config at, const std::string &message) override {
+    ++problems;
+    listener.problem(listener.self, at ? at.position() : 0, message.c_str());
+  }
+  /// Tells a failure that was not told with its own place. Without the rows' number nothing can be
+  /// said of it.
+  bool succeeds(Config at, uint32_t before, const Status &status) {
+    if (status.ok() || (!knowsRows() && status.code() == Code::error))
+      return status.ok();
+    if (problems == before)
+      add(at, status.message());
+    return false;
+  }
+  bool knowsRows() const { return pipeline.unknownRows.empty(); }
+
+  void describeSource(Config data);
+  std::vector<std::string> findFiles(Config kind);
+  Status describeFiles(const Source &source, Config kind, const std::vector<std::string> &files);
+  void describeStage(Config stage);
+  bool namesField(Config stage);
+  void describeModel(Config map);
+  template <typename Receiver> void tellShape(Receiver receiver);
+
+  const gradc_data_listener &listener;
+  DataContext context;
+  Pipeline pipeline;
+  std::string origin;
+  bool knowsFields = false;
+  int64_t batch = 0;
+  uint32_t problems = 0;
+};
+
+/// The files that a source's paths stand for; none where one is not there yet.
+std::vector<std::string> Describer::findFiles(Config kind) {
+  std::vector<Config> named = kind.children("path");
+  if (Config list = kind.child("list"))
+    named.push_back(list);
+  for (Config field : kind.children("field"))
+    if (Config path = field.child("path"))
+      named.push_back(path);
+  std::vector<std::string> files;
+  for (Config path : named) {
+    if (path.string().empty() || !expandPath(path.string(), context.folders, files).ok()) {
+      origin = path.string();
+      return {};
+    }
+    if (origin.empty())
+      origin = path.string();
+  }
+  return files;
+}
+
+Status Describer::describeFiles(const Source &source, Config kind,
+                                const std::vector<std::string> &files) {
+  // The block alone first: what is wrong with it is told once, not for each file.
+  context.hasFiles = false;
+  Status status = source.describe(kind, context, pipeline);
+  if (!status.ok() || files.empty())
+    return status;
+  context.hasFiles = true;
+  bool isEach = !source.example.empty() && source.name != "folder";
+  if (!isEach)
+    return source.describe(kind, context, pipeline);
+  std::vector<std::shared_ptr<const Table>> tables;
+  for (const std::string &file : files) {
+    context.file = file;
+    if (status = source.describe(kind, context, pipeline); !status.ok())
+      return status;
+    tables.push_back(pipeline.table);
+  }
+  context.file.clear();
+  auto table = makeInterleave(std::move(tables), kind.integer("interleave", 1));
+  if (table && files.size() > 1)
+    pipeline.table = std::move(*table);
+  return table.status();
+}
+
+void Describer::describeSource(Config data) {
+  Config kind;
+  for (Config child : data.child("source").children())
+    kind = child;
+  if (!kind)
+    return add(data, "data has no source: add source { npz { path: \"data.npz\" } }");
+  auto source = std::find_if(std::begin(sources), std::end(sources),
+                             [&](const Source &one) { return one.name == kind.name(); });
+  if (source == std::end(sources))
+    return add(kind, text("data source '", kind.name(), "' is unknown"));
+  if (!source->describe)
+    return add(kind, text("data source '", kind.name(), "': ", withoutDecoders));
+  if (!source->example.empty() && kind.string("path").empty())
+    add(kind, text(kind.name(), " has no path: add path: \"", source->example, '"'));
+
+  std::vector<std::string> files = findFiles(kind);
+  if (!source->example.empty() && kind.string("path").empty())
+    files.clear();
+  uint32_t before = problems;
+  bool isGood = succeeds(kind, before, describeFiles(*source, kind, files));
+  if (files.empty())
+    pipeline.unknownRows = text('\'', origin, "' is not there yet");
+  else if (!isGood)
+    pipeline.unknownRows = text('\'', origin, "' cannot be read");
+  knowsFields = isGood && pipeline.table;
+  if (!knowsFields)
+    pipeline.table = makeDescribed({}, 1, text('\'', origin, '\''));
+  before = problems;
+  if (Config rows = kind.child("rows"))
+    succeeds(rows, before, applyRows(rows, context, pipeline));
+}
+
+/// Whether a stage's field is one; where fields are not known, any may be.
+bool Describer::namesField(Config stage) {
+  std::string name(stage.string("field"));
+  std::vector<std::string> names;
+  for (const Field &field : pipeline.table->fields())
+    names.push_back(field.name);
+  if (name.empty() || !knowsFields || std::find(names.begin(), names.end(), name) != names.end())
+    return true;
+  std::string near = nearest(name, names);
+  add(stage, text("no field '", name, "' in '", origin, "'; it has ", quotedList(names),
+                  near.empty() ? "" : text("; did you mean '", near, "'?")));
+  return false;
+}
+
+template <typename Receiver> void Describer::tellShape(Receiver receiver) {
+  auto table = pipeline.table->fields();
+  std::vector<gradc_data_field> fields;
+  for (const Field &field : table)
+    fields.push_back(
+        {field.name.c_str(), field.dtype, uint32_t(field.shape.size()), field.shape.data()});
+  gradc_data_shape shape = {origin.c_str(),
+                            knowsFields,
+                            fields.data(),
+                            uint32_t(fields.size()),
+                            knowsRows() ? pipeline.table->rows() : -1,
+                            pipeline.unknownRows.c_str(),
+                            batch};
+  receiver(shape);
+}
+
+void Describer::describeModel(Config map) {
+  if (map.child("field"))
+    add(map, text("map by a model names field '", map.string("field"),
+                  "', expected them in the model's input and output"));
+  gradc_data_made made = {};
+  bool isGood = false;
+  if (listener.model)
+    tellShape([&](const gradc_data_shape &before) {
+      isGood = listener.model(listener.self, map.position(), &before, &made) != 0;
+    });
+  auto before = pipeline.table->fields();
+  std::vector<Field> fields(before.begin(), before.end());
+  for (const gradc_data_field &one : std::span(made.fields, made.field_count)) {
+    std::erase_if(fields, [&](const Field &field) { return field.name == one.name; });
+    fields.push_back({one.name, one.dtype, {one.shape, one.shape + one.rank}});
+  }
+  knowsFields &= isGood;
+  if (!knowsFields)
+    fields.clear();
+  pipeline.table =
+      makeDescribed(std::move(fields), pipeline.table->rows(), pipeline.table->origin());
+}
+
+void Describer::describeStage(Config stage) {
+  if (stage.name() == "map" && stage.child("model"))
+    return describeModel(stage);
+  bool reads = stage.name() == "map" || stage.name() == "filter";
+  if (reads && !stage.child("field"))
+    return add(stage, text(stage.name(), " has no field: add field: \"images\""));
+  if (reads && !namesField(stage) && stage.name() == "filter")
+    return;
+  uint32_t before = problems;
+  succeeds(stage, before, applyStage(stage, context, pipeline));
+  if (pipeline.rule && batch == 0)
+    batch = pipeline.rule->size;
+}
+
+uint32_t Describer::describe(Config data) {
+  BatchRule rule;
+  LoaderOptions options;
+  (void)readSettings(data, context, rule, options);
+  context.skips = rule.skips;
+  describeSource(data);
+  if (!pipeline.table) {
+    pipeline.table = makeDescribed({}, 1, "no source");
+    pipeline.unknownRows = "there is no source";
+  }
+  bool hasBatch = false;
+  for (Config child : data.children())
+    if (isStage(child)) {
+      describeStage(child);
+      hasBatch |= child.name() == "batch";
+    }
+  if (!hasBatch)
+    add(data, "data has no batch stage: add batch { size: 32 }");
+  if (rule.skips)
+    pipeline.unknownRows = "rows that cannot be read are skipped";
+  tellShape([&](const gradc_data_shape &shape) { listener.described(listener.self, &shape); });
+  return problems;
+}
+
+} // namespace
+
+std::shared_ptr<const Table> makeDescribed(std::vector<Field> fields, int64_t rows,
+                                           std::string origin) {
+  return std::make_shared<Described>(std::move(fields), rows, std::move(origin));
+}
+
+} // namespace gradc::runtime
+
+uint32_t gradc_data_describe(const gradc_artifact_value *values, const char *strings,
+                             const char *folder, const gradc_data_listener *listener) {
+  using namespace gradc::runtime;
+  return Describer(folder, *listener).describe(Config(values, strings));
+}

@@ -1,0 +1,28 @@
+// The header of .idx files, the format of the MNIST data.
+#ifndef RUNTIME_DATA_IDXHEADER_H
+#define RUNTIME_DATA_IDXHEADER_H
+
+#include "runtime/base/Status.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gradc::runtime {
+
+/// Two zero bytes, the type, the rank, and that many sizes of 32 bits, big-endian as all numbers.
+struct IdxHeader {
+  gradc_dtype dtype = GRADC_U8;
+  std::vector<int64_t> shape;
+  uint64_t headerBytes = 0, dataBytes = 0;
+};
+
+/// Of a file as it is, or compressed with gzip. `what` names it in messages.
+Result<IdxHeader> readIdxHeader(std::span<const std::byte> bytes, std::string_view what);
+
+} // namespace gradc::runtime
+
+#endif

@@ -1,0 +1,60 @@
+/* What a data set is, known without reading its rows. The compiler asks this while it compiles; it
+ * is no part of the promised ABI (gradc.h), and no artifact's library exports it. */
+#ifndef GRADC_DATA_H
+#define GRADC_DATA_H
+
+#include "runtime/include/gradc/artifact.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One row of a field. */
+typedef struct gradc_data_field {
+  const char *name;
+  gradc_dtype dtype;
+  uint32_t rank;
+  const int64_t *shape; /* -1: varies from row to row */
+} gradc_data_field;
+
+/* A data set, or what the stages up to some point make of it. */
+typedef struct gradc_data_shape {
+  const char *origin;             /* for messages: the source's path as the block has it */
+  int knows_fields;               /* 0: they are in files that are not there yet */
+  const gradc_data_field *fields; /* in the order in which the source has them */
+  uint32_t field_count;
+  int64_t rows;             /* that an epoch visits; -1: unknown */
+  const char *why_unknown;  /* the rows: "'x.csv' is not there yet" */
+  int64_t batch;            /* behind the batch stage its size, before it 0 */
+} gradc_data_shape;
+
+/* Fields that a model makes; all memory is the listener's until the call returns. */
+typedef struct gradc_data_made {
+  const gradc_data_field *fields;
+  uint32_t field_count;
+} gradc_data_made;
+
+/* Called while data are described. Values are indices of the block's tree. */
+typedef struct gradc_data_listener {
+  void *self;
+  /* Something is wrong with a value of the block. */
+  void (*problem)(void *self, uint32_t value, const char *message);
+  /* A map stage is a model, which is the listener's to know: says what fields it makes. Returns 0
+   * where it cannot be, which the listener has told by itself. Null: fields behind it are unknown. */
+  int (*model)(void *self, uint32_t map, const gradc_data_shape *before, gradc_data_made *made);
+  /* At the end: all that is known. */
+  void (*described)(void *self, const gradc_data_shape *shape);
+} gradc_data_listener;
+
+/* Describes the `data` block whose tree begins with values[0], as artifacts carry it. Relative paths
+ * begin in `folder`. Looks at headers of files and counts rows; reads no row, and leaves no file.
+ * Files that are not there yet are no problem. All problems are told, not only the first. Returns
+ * how many there were. */
+uint32_t gradc_data_describe(const gradc_artifact_value *values, const char *strings,
+                             const char *folder, const gradc_data_listener *listener);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
