@@ -131,7 +131,7 @@ private:
     return results;
   }
 
-  /// What the op itself rounds. Moved and integer values are exact.
+  /// Adds the op's own rounding error. Moved and integer values are exact.
   void addRounding() {
     auto loops = dyn_cast<LoopsOpInterface>(op);
     if (op->getNumOperands() && loops &&
@@ -147,8 +147,8 @@ private:
     }
   }
 
-  /// What the error of operand `i` does to the results: the op on operands moved up and down. A
-  /// comparison decides between two uncertain numbers: both may move.
+  /// Adds the effect of operand `i`'s error on the results: runs the op on operands moved up and
+  /// down. A comparison decides between two uncertain numbers: both may move.
   void addErrorOf(unsigned i) {
     bool isUnknown = llvm::any_of(operands[i].error, [](double e) { return std::isinf(e); });
     SmallVector<double> ways = {1, -1};

@@ -16,7 +16,7 @@ struct Bounded {
   double errorAt(int64_t i) const { return error.empty() ? 0 : error[i]; }
 };
 
-/// What evaluation is told beside the operands.
+/// Options of an evaluation.
 struct EvaluationOptions {
   /// Multiply-adds that one sum or contraction may take; of a larger one, elements are sampled.
   int64_t maxTerms = INT64_MAX;

@@ -39,7 +39,7 @@ private:
     return output < node.output_size() && read.contains(node.output(output));
   }
 
-  /// Outputs that exporters name and nobody reads. More than one of them means training up to
+  /// Drops unused outputs that exporters name. More than one of them means training up to
   /// opset 13.
   void dropUnreadOutputs(onnx::NodeProto &node) {
     while (node.output_size() > 1 && !isRead(node, node.output_size() - 1)) {

@@ -185,7 +185,7 @@ const google::protobuf::Message &gradc::optimizerRule(const spec::Optimizer &opt
       optimizer, optimizer.GetDescriptor()->FindFieldByName(optimizerName(optimizer)));
 }
 
-/// What a hyperparameter may be follows from its name, whichever optimizer has it.
+/// Checks a hyperparameter's range, which follows from its name, not from its optimizer.
 static void checkOptimizer(Checker &c, const spec::Optimizer &optimizer) {
   std::string kind = optimizerName(optimizer);
   if (kind.empty())

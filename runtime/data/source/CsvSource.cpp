@@ -91,6 +91,18 @@ Status readSpec(Config config, const DataContext &context, CsvSpec &spec) {
 
 } // namespace
 
+/// Makes the arrays of the file at `path` the pipeline's table.
+static Status setTable(Result<std::vector<SourceArray>> arrays, const std::string &path,
+                       Pipeline &pipeline) {
+  if (!arrays)
+    return arrays.status();
+  auto table = makeArraySource(std::move(*arrays), text('\'', path, '\''));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
 Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   CsvSpec spec;
   if (Status status = readSpec(config, context, spec); !status.ok() || !context.hasFiles)
@@ -103,13 +115,7 @@ Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline
                             [&](size_t field, const std::string &message) {
                               (void)context.wrong(blocks[field], message);
                             });
-  if (!arrays)
-    return arrays.status();
-  auto table = makeArraySource(std::move(*arrays), text('\'', opened->path, '\''));
-  if (!table)
-    return table.status();
-  pipeline.table = std::move(*table);
-  return {};
+  return setTable(std::move(arrays), opened->path, pipeline);
 }
 
 Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
@@ -131,13 +137,7 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   if (!opened)
     return opened.status();
   auto arrays = readCsv(opened->file->bytes(), opened->path, fields, spec.options);
-  if (!arrays)
-    return arrays.status();
-  auto table = makeArraySource(std::move(*arrays), text('\'', opened->path, '\''));
-  if (!table)
-    return table.status();
-  pipeline.table = std::move(*table);
-  return {};
+  return setTable(std::move(arrays), opened->path, pipeline);
 }
 
 } // namespace gradc::runtime
