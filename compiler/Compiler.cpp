@@ -4,6 +4,7 @@
 #include "compiler/Pipeline.h"
 #include "passes/Passes.h"
 
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -101,6 +102,13 @@ LogicalResult runPhase(ModuleOp module, StringRef name, PhaseBuilder build,
 
 FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOptions &options) {
   std::vector<std::string> names = options.levels;
+  if (auto level =
+          at->getAttrOfType<StringAttr>("exec.level")) { // a module that was planned for it
+    if (!names.empty() && names != std::vector{level.str()})
+      return at->emitError("expected the target that the module is planned for, ") << level,
+             failure();
+    names = {level.str()};
+  }
   if (names.empty()) {
     const exec::Level *native = exec::nativeLevel();
     if (!native)
@@ -122,6 +130,22 @@ auto mapFunctions(ModuleOp module) {
   });
 }
 
+bool isPlanned(ModuleOp module) { return !module.getOps<exec::EntryOp>().empty(); }
+
+FailureOr<Imported> importModule(MLIRContext &context, StringRef path) {
+  Imported imported;
+  imported.module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  if (!imported.module)
+    return failure();
+  ModuleOp module = *imported.module;
+  bool hasFunctions = !module.getOps<func::FuncOp>().empty();
+  if (isPlanned(module) == hasFunctions)
+    return module.emitError("expected functions of grad ops or planned exec.entry ops, found ")
+               << (hasFunctions ? "both" : "neither"),
+           failure();
+  return imported;
+}
+
 /// Map models run on CPUs, beside the step.
 void dropMapModels(ModuleOp level) {
   for (func::FuncOp function : llvm::make_early_inc_range(mapFunctions(level)))
@@ -141,21 +165,42 @@ std::unique_ptr<MLIRContext> createContext() {
   return context;
 }
 
+bool isModel(StringRef path) { return path.ends_with(".onnx") || path.ends_with(".mlir"); }
+
 FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
                                const CompileOptions &options) {
   PhaseTimer timer("import", options);
   ImportOptions import;
   import.shapes = options.shapes;
   import.inputs = options.inputs;
+  if (path.ends_with(".mlir"))
+    return importModule(context, path);
   return path.ends_with(".onnx") ? importModel(context, path, import)
                                  : importTraining(context, path, import);
+}
+
+/// The rest of the way for a module in planned form.
+static FailureOr<PlannedProgram> planKernels(PlannedProgram program, ArrayRef<std::string> levels,
+                                             const CompileOptions &options) {
+  for (const std::string &name : levels) {
+    OwningOpRef<ModuleOp> level = cast<ModuleOp>((*program.imported.module)->clone());
+    (*level)->setAttr("exec.level", StringAttr::get(level->getContext(), name));
+    if (failed(runPhase(*level, name, buildPlannedPhase, options)))
+      return failure();
+    program.levels.push_back(std::move(level));
+  }
+  return program;
 }
 
 FailureOr<PlannedProgram> planProgram(Imported imported, const CompileOptions &options) {
   PlannedProgram program{std::move(imported), {}};
   ModuleOp module = *program.imported.module;
   FailureOr<std::vector<std::string>> levels = chosenLevels(module, options);
-  if (failed(levels) || failed(runPhase(module, "graph", buildGraphPhase, options)))
+  if (failed(levels))
+    return failure();
+  if (isPlanned(module))
+    return planKernels(std::move(program), *levels, options);
+  if (failed(runPhase(module, "graph", buildGraphPhase, options)))
     return failure();
   auto isCuda = [](const std::string &name) { return exec::findLevel(name)->isCuda(); };
   if (!mapFunctions(module).empty() && llvm::all_of(*levels, isCuda))

@@ -18,7 +18,12 @@ struct PlannedProgram {
 /// A context with all dialects loaded; passes run in it one at a time.
 std::unique_ptr<mlir::MLIRContext> createContext();
 
-/// Reads an ONNX model (by its extension .onnx) or a training spec.
+/// Whether the compiler takes the file for a program by itself, by its extension: an ONNX model
+/// (.onnx) or a module of grad or exec IR (.mlir). Other files are training specs.
+bool isModel(llvm::StringRef path);
+
+/// Reads a model or a training spec. A module in planned form, with exec.entry, goes around the
+/// phases that lead there; kernels that have no schedule get one.
 mlir::FailureOr<Imported> importFile(mlir::MLIRContext &context, llvm::StringRef path,
                                      const CompileOptions &options);
 

@@ -70,6 +70,11 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createPlanMemory());
 }
 
+void gradc::buildPlannedPhase(OpPassManager &pm, const CompileOptions &) {
+  pm.addPass(createDecomposeComposites());
+  pm.addPass(createSchedule());
+}
+
 void gradc::registerPipelines() {
   static PassPipelineRegistration<> graph("gradc-graph-phase", "gradients, update, simplification",
                                           [](OpPassManager &pm) { buildGraphPhase(pm, {}); });

@@ -22,6 +22,8 @@ void buildGraphPhase(mlir::OpPassManager &pm, const CompileOptions &options);
 void buildKernelPhase(mlir::OpPassManager &pm, const CompileOptions &options);
 /// One level's module (attribute `exec.level`): layouts, schedules, memory plan -> planned form.
 void buildLevelPhase(mlir::OpPassManager &pm, const CompileOptions &options);
+/// One level's module that is in planned form already: schedules for its kernels.
+void buildPlannedPhase(mlir::OpPassManager &pm, const CompileOptions &options);
 
 } // namespace gradc
 

@@ -1,15 +1,12 @@
 // Reads the figures from a planned module.
 #include "compiler/Plan.h"
 
+#include "passes/support/Lifetimes.h"
+
 using namespace mlir;
 
 namespace gradc {
 namespace {
-
-std::string nodeOf(exec::DispatchOp op) {
-  auto nodes = op->getAttrOfType<ArrayAttr>("nodes");
-  return nodes ? exec::nodesText(nodes) : "";
-}
 
 /// The library or code that computes a kernel, if libraries are present.
 std::string computedBy(exec::KernelOp kernel) {
@@ -21,55 +18,175 @@ std::string computedBy(exec::KernelOp kernel) {
   return library.getRole() == exec::LibraryRole::matmul ? "cublasLt" : "cudnn";
 }
 
-/// Intervals of the arena in launch order: written at `first`, last read at `last`.
-struct Life {
-  exec::SliceAttr slice;
-  std::string node;
-  int64_t bytes;
-  size_t first, last;
+/// A tensor in the arena, of a node that writes it.
+struct ArenaTensor {
+  int64_t begin, end; ///< bytes, in all iterations
+  Operation *writer;
+  RankedTensorType type;
 };
 
-void findPeak(exec::EntryOp entry, MutableArrayRef<exec::DispatchOp> dispatches, EntryPlan &plan) {
-  std::vector<Life> lives;
-  llvm::DenseMap<int64_t, size_t> current; // arena offset -> the interval that occupies it now
-  for (auto [time, dispatch] : llvm::enumerate(dispatches)) {
-    for (auto slice : dispatch.getReads().getAsRange<exec::SliceAttr>())
-      if (slice.getSpace() == exec::Space::arena)
-        lives[current[slice.getOffset()]].last = time;
-    for (auto slice : dispatch.getWrites().getAsRange<exec::SliceAttr>())
-      if (slice.getSpace() == exec::Space::arena) {
-        current[slice.getOffset()] = lives.size();
-        lives.push_back(
-            {slice, nodeOf(dispatch), exec::layoutBytes(slice.getType(), nullptr), time, time});
+/// Finds the tensors of an entry's arena, when they are alive, and the peak.
+class ArenaPlan {
+public:
+  ArenaPlan(exec::EntryOp entry, SymbolTableCollection &tables) : entry(entry), tables(tables) {}
+
+  void find(EntryPlan &plan) {
+    follow(entry.getBody());
+    for (auto output : entry.getOutputs().getAsRange<DictionaryAttr>())
+      if (auto slice = output.getAs<exec::SliceAttr>("slice"))
+        if (slice.getSpace() == exec::Space::arena)
+          read({slice, nullptr, false}, {});
+    std::vector<Lifetime> lives = lifetimes.find();
+    for (int64_t time = 0; time < lifetimes.now(); ++time)
+      if (int64_t bytes = bytesAt(lives, time); bytes > plan.peakBytes) {
+        plan.peakBytes = bytes;
+        plan.peakNode = time;
       }
+    for (auto [tensor, life] : llvm::zip(tensors, lives))
+      if (life.covers(plan.peakNode)) {
+        std::string type;
+        llvm::raw_string_ostream(type) << tensor.type;
+        plan.alive.push_back(
+            {exec::nodesText(tensor.writer), type, exec::layoutBytes(tensor.type, nullptr)});
+      }
+    llvm::stable_sort(plan.alive,
+                      [](const LiveTensor &a, const LiveTensor &b) { return a.bytes > b.bytes; });
   }
-  for (auto output : entry.getOutputs().getAsRange<DictionaryAttr>())
-    if (auto slice = output.getAs<exec::SliceAttr>("slice"))
-      if (slice.getSpace() == exec::Space::arena && current.contains(slice.getOffset()))
-        lives[current[slice.getOffset()]].last = dispatches.size();
-  for (size_t time = 0; time < dispatches.size(); ++time) {
-    int64_t bytes = 0;
-    for (const Life &life : lives)
-      if (life.first <= time && time <= life.last)
-        bytes += life.bytes;
-    if (bytes > plan.peakBytes) {
-      plan.peakBytes = bytes;
-      plan.peakLaunch = time;
+
+private:
+  void follow(Region &region) {
+    if (region.empty())
+      return;
+    for (Operation &node : region.front()) {
+      SmallVector<exec::LoopOp> loops = exec::loopsAround(&node);
+      SmallVector<exec::Access> accesses = exec::accessesOf(&node, tables);
+      llvm::erase_if(accesses, [](const exec::Access &access) {
+        return access.slice.getSpace() != exec::Space::arena;
+      });
+      for (const exec::Access &access : accesses)
+        access.isWrite ? write(access, loops, &node) : read(access, loops);
+      lifetimes.advance();
+      for (Region &body : node.getRegions()) {
+        lifetimes.enter(isa<exec::LoopOp>(node));
+        follow(body);
+        lifetimes.leave();
+      }
     }
   }
-  for (const Life &life : lives)
-    if (life.first <= plan.peakLaunch && plan.peakLaunch <= life.last) {
-      std::string type;
-      llvm::raw_string_ostream(type) << life.slice.getType();
-      plan.alive.push_back({life.node, type, life.bytes});
+
+  static bool moves(const exec::Access &access) {
+    return llvm::any_of(access.slice.getStrides(), [](int64_t stride) { return stride != 0; });
+  }
+
+  void read(const exec::Access &access, ArrayRef<exec::LoopOp> loops) {
+    auto [begin, end] = access.getReach(loops);
+    for (auto [i, tensor] : llvm::enumerate(tensors))
+      if (current.contains(i) && tensor.begin < end && begin < tensor.end)
+        lifetimes.touch(i, /*isWrite=*/false, moves(access));
+  }
+
+  /// A write takes the place of what lay there, unless it is to memory that moves or that the same
+  /// node reads: then it is the same tensor that is changed.
+  void write(const exec::Access &access, ArrayRef<exec::LoopOp> loops, Operation *node) {
+    auto [begin, end] = access.getReach(loops);
+    for (auto [i, tensor] : llvm::enumerate(tensors)) {
+      if (!current.contains(i) || tensor.begin >= end || begin >= tensor.end)
+        continue;
+      if (tensor.begin == begin && tensor.end == end &&
+          (moves(access) || readsSame(access, node))) {
+        lifetimes.touch(i, /*isWrite=*/true, moves(access));
+        tensor.writer = node;
+        tensor.type = access.slice.getType();
+        return;
+      }
+      current.erase(i);
     }
-  llvm::stable_sort(plan.alive,
-                    [](const LiveTensor &a, const LiveTensor &b) { return a.bytes > b.bytes; });
+    current.insert(tensors.size());
+    lifetimes.touch(tensors.size(), /*isWrite=*/true, moves(access));
+    tensors.push_back({begin, end, node, access.slice.getType()});
+  }
+
+  bool readsSame(const exec::Access &write, Operation *node) {
+    return llvm::any_of(exec::accessesOf(node, tables), [&](const exec::Access &access) {
+      return !access.isWrite && access.slice.getSpace() == exec::Space::arena &&
+             access.slice.getOffset() == write.slice.getOffset();
+    });
+  }
+
+  /// Bytes that some tensor takes.
+  int64_t bytesAt(ArrayRef<Lifetime> lives, int64_t time) {
+    SmallVector<std::pair<int64_t, int64_t>> taken;
+    for (auto [tensor, life] : llvm::zip(tensors, lives))
+      if (life.covers(time))
+        taken.push_back({tensor.begin, tensor.end});
+    llvm::sort(taken);
+    int64_t bytes = 0, last = 0;
+    for (auto [begin, end] : taken) {
+      bytes += std::max<int64_t>(0, end - std::max(begin, last));
+      last = std::max(last, end);
+    }
+    return bytes;
+  }
+
+  exec::EntryOp entry;
+  SymbolTableCollection &tables;
+  Lifetimes lifetimes; ///< of the tensors
+  std::vector<ArenaTensor> tensors;
+  llvm::DenseSet<size_t> current; ///< tensors that nothing has been written over so far
+};
+
+PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollection &tables) {
+  PlannedNode node;
+  node.node = exec::nodesText(op);
+  for (Operation *body = op->getParentOp(); body != entry; body = body->getParentOp())
+    ++node.depth;
+  if (auto dispatch = dyn_cast<exec::DispatchOp>(op)) {
+    auto kernel = tables.lookupNearestSymbolFrom<exec::KernelOp>(op, dispatch.getKernelAttr());
+    node.what = dispatch.getKernel();
+    node.isKernel = true;
+    node.flops = int64_t(kernel.getFlops().value_or(0));
+    node.bytes = int64_t(kernel.getBytes().value_or(0));
+    node.units = exec::kernelUnits(kernel);
+    node.by = computedBy(kernel);
+  } else if (auto copy = dyn_cast<exec::CopyOp>(op)) {
+    node.what = "copy";
+    node.bytes = 2 * exec::layoutBytes(copy.getFrom().getType(), nullptr);
+  } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
+    node.what =
+        (loop.getCountAttr() ? "loop of at most " : "loop of ") + std::to_string(loop.getTrips());
+  } else {
+    node.what = "if";
+  }
+  return node;
+}
+
+/// The nodes of a body; their flops.
+int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
+                     SymbolTableCollection &tables) {
+  int64_t flops = 0;
+  if (region.empty())
+    return flops;
+  for (Operation &op : region.front()) {
+    size_t number = plan.nodes.size();
+    plan.nodes.push_back(describeNode(&op, entry, tables));
+    plan.launches += isa<exec::DispatchOp, exec::CopyOp>(op);
+    flops += plan.nodes.back().flops;
+    if (auto branch = dyn_cast<exec::IfOp>(op)) {
+      int64_t body = describeBody(branch.getBody(), plan, entry, tables);
+      if (!branch.getOtherwise().empty() && !branch.getOtherwise().front().empty())
+        plan.nodes[number].otherwise = int64_t(plan.nodes.size());
+      flops += std::max(body, describeBody(branch.getOtherwise(), plan, entry, tables));
+    } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
+      flops += int64_t(loop.getTrips()) * describeBody(loop.getBody(), plan, entry, tables);
+    }
+  }
+  return flops;
 }
 
 } // namespace
 
 ProgramPlan describePlan(ModuleOp level) {
+  SymbolTableCollection tables;
   ProgramPlan plan;
   plan.level = level->getAttrOfType<StringAttr>("exec.level").getValue().str();
   for (auto buffer : level.getOps<exec::BufferOp>())
@@ -80,14 +197,8 @@ ProgramPlan describePlan(ModuleOp level) {
     EntryPlan e;
     e.name = entry.getSymName().str();
     e.arenaBytes = entry.getArena();
-    auto dispatches = llvm::to_vector(entry.getBody().front().getOps<exec::DispatchOp>());
-    for (exec::DispatchOp dispatch : dispatches) {
-      auto kernel = level.lookupSymbol<exec::KernelOp>(dispatch.getKernel());
-      e.launches.push_back(
-          {dispatch.getKernel().str(), nodeOf(dispatch), int64_t(kernel.getFlops().value_or(0)),
-           int64_t(kernel.getBytes().value_or(0)), exec::kernelUnits(kernel), computedBy(kernel)});
-    }
-    findPeak(entry, dispatches, e);
+    e.flops = describeBody(entry.getBody(), e, entry, tables);
+    ArenaPlan(entry, tables).find(e);
     plan.entries.push_back(std::move(e));
   }
   return plan;

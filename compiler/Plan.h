@@ -6,10 +6,15 @@
 
 namespace gradc {
 
-struct PlannedLaunch {
-  std::string kernel, node;
-  int64_t flops, bytes, units;
-  std::string by; ///< runs it on a GPU: "cublasLt", "cudnn" or "generated"; empty on CPUs
+/// A node of an entry's schedule.
+struct PlannedNode {
+  std::string what; ///< the kernel, or "copy", "if", "loop of 4", "loop of at most 4"
+  std::string node;
+  unsigned depth = 0;     ///< bodies around it
+  int64_t otherwise = -1; ///< an if: the number of the first node of its else body, if it has one
+  bool isKernel = false;
+  int64_t flops = 0, bytes = 0, units = 0; ///< of one launch
+  std::string by = {}; ///< runs it on a GPU: "cublasLt", "cudnn" or "generated"; empty on CPUs
 };
 
 struct LiveTensor {
@@ -19,10 +24,13 @@ struct LiveTensor {
 
 struct EntryPlan {
   std::string name;
-  std::vector<PlannedLaunch> launches;
+  std::vector<PlannedNode> nodes;
+  int64_t launches = 0; ///< kernels and copies among the nodes
+  int64_t flops =
+      0; ///< of a run that takes the body of an if that has more, and loops as often as may be
   int64_t arenaBytes = 0;
-  /// The launch at which most of the arena is alive, and the tensors alive there.
-  size_t peakLaunch = 0;
+  /// The node at which most of the arena is alive, and the tensors alive there.
+  size_t peakNode = 0;
   int64_t peakBytes = 0;
   std::vector<LiveTensor> alive;
 };

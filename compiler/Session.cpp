@@ -156,6 +156,14 @@ llvm::Error CompiledSession::begin(uint32_t entry, ArrayRef<HostTensor> inputs) 
   return check(gradc_begin(session, entry, in.data(), in.size()));
 }
 
+llvm::Expected<uint32_t> CompiledSession::next() {
+  gradc_launch_path path{};
+  path.size = sizeof path;
+  if (auto error = check(gradc_next(session, &path)))
+    return error;
+  return path.launch;
+}
+
 llvm::Error CompiledSession::launch(uint32_t launch) {
   return check(gradc_launch(session, launch));
 }

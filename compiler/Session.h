@@ -57,6 +57,8 @@ public:
 
   /// Launch by launch.
   llvm::Error begin(uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
+  /// The number of the node that is launched next; GRADC_NONE at the end.
+  llvm::Expected<uint32_t> next();
   llvm::Error launch(uint32_t launch);
   llvm::Expected<std::vector<char>> readSlice(uint32_t entry, uint32_t launch, uint32_t slice);
 

@@ -3,6 +3,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/support/LaunchOrder.h"
+#include "passes/support/Lifetimes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -17,11 +18,10 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-/// One stretch of the arena: values that share memory, alive from their first definition to their
-/// last use.
+/// One stretch of the arena: values that share memory.
 struct Region {
-  int64_t bytes = 0, first = 0, last = 0, offset = -1;
-  bool overlaps(const Region &o) const { return first <= o.last && o.first <= last; }
+  int64_t bytes = 0, offset = -1;
+  Lifetime life = {0, 0};
 };
 
 class Planner {
@@ -48,7 +48,7 @@ private:
   }
 
   SliceAttr slice(Space space, int64_t index, int64_t offset, FlatSymbolRefAttr buffer, Type type) {
-    return SliceAttr::get(function.getContext(), space, index, offset, buffer,
+    return SliceAttr::get(function.getContext(), space, index, offset, /*strides=*/{}, buffer,
                           cast<RankedTensorType>(type));
   }
 
@@ -59,21 +59,27 @@ private:
     for (auto load : block.getOps<exec::LoadOp>())
       places[load.getResult()] = slice(Space::buffer, 0, 0, load.getBufferAttr(), load.getType());
     findOutputs();
-    for (auto [time, launch] : llvm::enumerate(launches)) {
-      for (Value v : launch.getOperands())
-        if (auto it = regionOf.find(storageRoot(v)); it != regionOf.end())
-          regions[it->second].last = time;
+    for (exec::LaunchOp launch : launches) {
+      touch(launch.getOperands(), /*isWrite=*/false);
       for (OpResult v : launch.getResults())
-        place(launch, v, time);
+        place(launch, v);
+      touch(launch.getResults(), /*isWrite=*/true);
+      lifetimes.advance();
     }
     // What is returned lives to the end.
-    for (Value v : block.getTerminator()->getOperands())
-      if (auto it = regionOf.find(storageRoot(v)); it != regionOf.end())
-        regions[it->second].last = launches.size();
+    touch(block.getTerminator()->getOperands(), /*isWrite=*/false);
+    for (auto [region, life] : llvm::zip(regions, lifetimes.find()))
+      region.life = life;
     for (Value v : block.getTerminator()->getOperands())
       if (!places.contains(storageRoot(v)) && !regionOf.contains(storageRoot(v)))
         return function.emitOpError("expected every result to have a place");
     return success();
+  }
+
+  void touch(ValueRange values, bool isWrite) {
+    for (Value v : values)
+      if (auto it = regionOf.find(storageRoot(v)); it != regionOf.end())
+        lifetimes.touch(it->second, isWrite);
   }
 
   /// Results of the entry that a launch computes lie in the output space, side by side, so that
@@ -89,7 +95,7 @@ private:
     }
   }
 
-  void place(exec::LaunchOp launch, OpResult v, int64_t time) {
+  void place(exec::LaunchOp launch, OpResult v) {
     if (SliceAttr output = outputs.lookup(v)) {
       places[v] = output;
       return;
@@ -109,12 +115,11 @@ private:
         continue;
       int64_t region = it->second;
       regionOf[v] = region;
-      regions[region].last = time;
       return;
     }
     exec::PanelAttr layout = kernel.getLayout(launch.getNumOperands() + r);
     regionOf[v] = regions.size();
-    regions.push_back({std::max<int64_t>(1, exec::layoutBytes(type, layout)), time, time, -1});
+    regions.push_back({std::max<int64_t>(1, exec::layoutBytes(type, layout))});
   }
 
   /// Whether `launch` is the last to use the memory behind `value`, and uses it once.
@@ -157,7 +162,7 @@ private:
       llvm::sort(done, [](Region *a, Region *b) { return a->offset < b->offset; });
       int64_t offset = 0;
       for (Region *o : done)
-        if (r->overlaps(*o) && o->offset < offset + r->bytes)
+        if (r->life.overlaps(o->life) && o->offset < offset + r->bytes)
           offset = std::max<int64_t>(offset, llvm::alignTo(o->offset + o->bytes, alignment));
       r->offset = offset;
       arena = std::max<int64_t>(arena, llvm::alignTo(offset + r->bytes, alignment));
@@ -209,10 +214,10 @@ private:
       entry->setAttr("batch", batch);
     builder.createBlock(&entry.getBody());
     for (exec::LaunchOp launch : launches) {
-      auto dispatch =
-          exec::DispatchOp::create(builder, launch.getLoc(), launch.getKernelAttr(),
-                                   placesOf(launch.getOperands()), placesOf(launch.getResults()));
-      dispatch->setAttr("nodes", launch->getAttr("exec.nodes"));
+      auto nodes = launch->getAttrOfType<ArrayAttr>("exec.nodes");
+      exec::DispatchOp::create(builder, launch.getLoc(), launch.getKernelAttr(),
+                               placesOf(launch.getOperands()), placesOf(launch.getResults()),
+                               nodes);
     }
     function.erase();
   }
@@ -225,6 +230,7 @@ private:
   llvm::DenseMap<Value, SliceAttr> places;
   llvm::MapVector<Value, int64_t> regionOf;
   std::vector<Region> regions;
+  Lifetimes lifetimes; ///< of the regions
   int64_t arena = 0;
 };
 

@@ -221,7 +221,9 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     if (!level)
       return signalPassFailure();
     for (auto kernel : getOperation().getOps<exec::KernelOp>())
-      if (level->isCuda())
+      if (kernel.getScheduleAttr() || kernel.getParts())
+        continue; // as it was given
+      else if (level->isCuda())
         scheduleBlocks(kernel, *level);
       else
         kernel.setScheduleAttr(Scheduler(kernel, *level).run());

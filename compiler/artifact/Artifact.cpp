@@ -12,6 +12,9 @@
 using namespace mlir;
 using namespace mlir::grad;
 
+static_assert(exec::maxDepth == GRADC_MAX_DEPTH && exec::maxLoops == GRADC_MAX_LOOPS &&
+              exec::maxIterations == GRADC_MAX_ITERATIONS);
+
 namespace gradc {
 namespace {
 
@@ -218,24 +221,47 @@ private:
     s.bytes = exec::layoutBytes(slice.getType(), layout);
     s.dtype = dtypeOf(slice.getType().getElementType());
     s.packed = bool(layout);
+    s.strides = blob.append(slice.getStrides());
     if (slice.getSpace() == exec::Space::buffer)
       s.index = bufferIndex.lookup(slice.getBuffer().getValue());
     return s;
   }
 
-  gradc_artifact_node writeLaunch(exec::DispatchOp op, ModuleOp module) {
-    auto kernel = module.lookupSymbol<exec::KernelOp>(op.getKernel());
-    gradc_artifact_node launch{};
-    launch.kind = GRADC_NODE_LAUNCH;
-    launch.as.launch.kernel = kernelIndex.lookup(op.getKernel());
-    launch.operands = op.getReads().size();
+  gradc_artifact_node writeNode(Operation *op) {
+    gradc_artifact_node node{};
     std::vector<gradc_artifact_slice> slices;
-    for (ArrayAttr list : {op.getReads(), op.getWrites()})
-      for (auto slice : list.getAsRange<exec::SliceAttr>())
-        slices.push_back(writeSlice(slice, kernel.getLayout(slices.size())));
-    launch.slices = blob.append(ArrayRef(slices));
-    launch.node = blob.intern(exec::nodesText(op->getAttrOfType<ArrayAttr>("nodes")));
-    return launch;
+    for (const exec::Access &access : exec::accessesOf(op, symbols)) {
+      node.operands += !access.isWrite;
+      slices.push_back(writeSlice(access.slice, access.layout));
+    }
+    node.slices = blob.append(ArrayRef(slices));
+    node.node = blob.intern(exec::nodesText(op));
+    if (auto dispatch = dyn_cast<exec::DispatchOp>(op)) {
+      node.kind = GRADC_NODE_LAUNCH;
+      node.as.launch.kernel = kernelIndex.lookup(dispatch.getKernel());
+    } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
+      node.kind = GRADC_NODE_LOOP;
+      node.as.loop.trips = int64_t(loop.getTrips());
+    } else {
+      node.kind = isa<exec::CopyOp>(op) ? GRADC_NODE_COPY : GRADC_NODE_IF;
+    }
+    return node;
+  }
+
+  /// In preorder: the nodes of its bodies follow a node.
+  void writeBody(Region &body, std::vector<gradc_artifact_node> &nodes) {
+    if (body.empty())
+      return;
+    for (Operation &op : body.front()) {
+      size_t index = nodes.size();
+      nodes.push_back(writeNode(&op));
+      for (Region &region : op.getRegions()) {
+        if (region.getRegionNumber() == 1)
+          nodes[index].as.branch.otherwise = nodes.size();
+        writeBody(region, nodes);
+      }
+      nodes[index].end = nodes.size();
+    }
   }
 
   gradc_artifact_port writePort(DictionaryAttr attributes) {
@@ -266,10 +292,7 @@ private:
     entry.inputs = writePorts(op.getInputs());
     entry.outputs = writePorts(op.getOutputs());
     std::vector<gradc_artifact_node> nodes;
-    for (auto dispatch : op.getBody().front().getOps<exec::DispatchOp>()) {
-      nodes.push_back(writeLaunch(dispatch, op->getParentOfType<ModuleOp>()));
-      nodes.back().end = nodes.size();
-    }
+    writeBody(op.getBody(), nodes);
     entry.nodes = blob.append(ArrayRef(nodes));
     entry.arena = op.getArena();
     return entry;
@@ -279,6 +302,7 @@ private:
   Blob blob;
   gradc_hasher modelHash = gradc_hash_begin();
   llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex;
+  SymbolTableCollection symbols;
 };
 
 } // namespace

@@ -59,6 +59,12 @@ public:
   }
 
   std::vector<KernelCheck> take() {
+    level.walk([&](exec::DispatchOp dispatch) {
+      KernelCheck notLaunched;
+      notLaunched.level = session.level();
+      notLaunched.kernel = dispatch.getKernel();
+      checks.insert({notLaunched.kernel, notLaunched});
+    });
     std::vector<KernelCheck> list;
     for (auto &[name, check] : checks)
       list.push_back(check);
@@ -70,15 +76,23 @@ private:
     return reference->lookupSymbol<exec::KernelOp>(dispatch.getKernel());
   }
 
+  static double launchesOf(exec::DispatchOp dispatch) {
+    double launches = 1;
+    for (exec::LoopOp loop : exec::loopsAround(dispatch))
+      launches *= double(loop.getTrips());
+    return launches;
+  }
+
   /// The finest that an estimate allows, so that the same program is always verified alike.
   void chooseEffort(double seconds) {
     auto estimate = [&] {
       double sum = 0;
       llvm::DenseSet<StringRef> seen;
-      for (auto entry : level.getOps<exec::EntryOp>())
-        for (auto dispatch : entry.getBody().front().getOps<exec::DispatchOp>())
-          if (seen.insert(dispatch.getKernel()).second || effort.everyLaunch)
-            sum += estimateSeconds(referenceOf(dispatch).getBlock(), effort.maxTerms);
+      level.walk([&](exec::DispatchOp dispatch) {
+        if (seen.insert(dispatch.getKernel()).second || effort.everyLaunch)
+          sum += launchesOf(dispatch) *
+                 estimateSeconds(referenceOf(dispatch).getBlock(), effort.maxTerms);
+      });
       return sum;
     };
     if (estimate() <= seconds)
@@ -117,10 +131,39 @@ private:
     auto inputs = randomTensors(session.inputs(*level.getContext(), *index), 1);
     if (auto error = session.begin(*index, inputs))
       return error;
-    uint32_t number = 0;
-    for (auto dispatch : entry.getBody().front().getOps<exec::DispatchOp>())
-      if (auto error = verifyLaunch(entry, dispatch, *index, number++))
+    SmallVector<Operation *> nodes = exec::nodesOf(entry);
+    for (;;) {
+      auto number = session.next();
+      if (!number)
+        return number.takeError();
+      if (*number == GRADC_NONE)
+        return llvm::Error::success();
+      auto dispatch = dyn_cast<exec::DispatchOp>(nodes[*number]);
+      if (auto error = dispatch ? verifyLaunch(entry, dispatch, *index, *number)
+                                : verifyCopy(entry, nodes[*number], *index, *number))
         return error;
+    }
+  }
+
+  /// A copy makes its second slice equal to its first.
+  llvm::Error verifyCopy(exec::EntryOp entry, Operation *copy, uint32_t index, uint32_t launch) {
+    auto before = session.readSlice(index, launch, 0);
+    if (!before)
+      return before.takeError();
+    if (auto error = session.launch(launch))
+      return error;
+    auto after = session.readSlice(index, launch, 1);
+    if (!after)
+      return after.takeError();
+    KernelCheck check;
+    check.level = session.level();
+    check.kernel = "copy";
+    check.entry = entry.getSymName();
+    check.node = exec::nodesText(copy);
+    check.compared = check.elements = int64_t(after->size());
+    check.ok = *before == *after;
+    check.error = check.ok ? 0 : INFINITY;
+    add(check);
     return llvm::Error::success();
   }
 
@@ -134,7 +177,7 @@ private:
 
   llvm::Error verifyLaunch(exec::EntryOp entry, exec::DispatchOp dispatch, uint32_t index,
                            uint32_t launch) {
-    if (!effort.everyLaunch && checks.contains(dispatch.getKernel()))
+    if (!effort.everyLaunch && checks.contains(dispatch.getKernel().str()))
       return session.launch(launch);
     exec::KernelOp kernel = referenceOf(dispatch);
     SmallVector<Bounded> operands;
@@ -151,7 +194,7 @@ private:
     check.level = session.level();
     check.kernel = dispatch.getKernel();
     check.entry = entry.getSymName();
-    auto nodes = dispatch->getAttrOfType<ArrayAttr>("nodes");
+    ArrayAttr nodes = dispatch.getNodesAttr();
     check.node = nodes && !nodes.empty() ? cast<StringAttr>(nodes[0]).str() : "";
     SmallVector<HostTensor> found;
     for (auto [i, value] : llvm::enumerate(kernel.getYielded())) {
@@ -228,8 +271,7 @@ private:
   }
 
   void add(const KernelCheck &check) {
-    auto [it, isNew] = checks.insert(
-        {StringRef(level.lookupSymbol<exec::KernelOp>(check.kernel).getSymName()), check});
+    auto [it, isNew] = checks.insert({check.kernel, check});
     KernelCheck &all = it->second;
     if (isNew)
       return;
@@ -246,7 +288,7 @@ private:
   OwningOpRef<ModuleOp> reference;
   CompiledSession &session;
   Effort effort;
-  llvm::MapVector<StringRef, KernelCheck> checks;
+  llvm::MapVector<std::string, KernelCheck, llvm::StringMap<unsigned>> checks; ///< by kernel
 };
 
 } // namespace

@@ -6,7 +6,8 @@
 
 namespace gradc {
 
-/// One kernel: its worst element over all of its launches, by error / limit.
+/// One kernel: its worst element over all of its launches, by error / limit. `entry` is empty where
+/// control flow led to none.
 struct KernelCheck {
   std::string level, kernel, entry, node;
   double error = 0; ///< |found - expected|

@@ -90,18 +90,6 @@ exec::KernelLaunches exec::launchesByKernel(ModuleOp module) {
   return launches;
 }
 
-std::string exec::nodesText(ArrayAttr nodes) {
-  constexpr size_t most = 6;
-  std::string text;
-  for (auto [i, node] : llvm::enumerate(nodes.getAsRange<StringAttr>())) {
-    text += i == 0 ? "" : " + ";
-    if (i == most && nodes.size() > most + 1)
-      return text + std::to_string(nodes.size() - most) + " more";
-    text += node.getValue();
-  }
-  return text;
-}
-
 PanelAttr KernelOp::getLayout(unsigned i) {
   return getLayouts() ? dyn_cast<PanelAttr>((*getLayouts())[i]) : PanelAttr();
 }
@@ -290,22 +278,13 @@ LogicalResult KernelOp::verify() {
   return getLibraryAttr() ? verifyLibrary(*this, getLibraryAttr()) : success();
 }
 
-static LogicalResult verifyKernelUse(Operation *op, FlatSymbolRefAttr kernel, size_t operands,
-                                     size_t results, SymbolTableCollection &tables) {
-  auto callee = tables.lookupNearestSymbolFrom<KernelOp>(op, kernel);
-  if (!callee)
-    return op->emitOpError("expected ") << kernel << " to be an exec.kernel";
-  if (callee.getBlock().getNumArguments() != operands || callee.getYielded().size() != results)
-    return op->emitOpError("expected ")
-           << callee.getBlock().getNumArguments() << " operands and " << callee.getYielded().size()
-           << " results, found " << operands << " and " << results;
-  return success();
-}
-
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyKernelUse(*this, getKernelAttr(), getOperands().size(), getNumResults(), tables);
-}
-
-LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyKernelUse(*this, getKernelAttr(), getReads().size(), getWrites().size(), tables);
+  auto kernel = tables.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("expected ") << getKernelAttr() << " to be an exec.kernel";
+  size_t operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
+  if (operands != getOperands().size() || results != getNumResults())
+    return emitOpError("expected ") << operands << " operands and " << results << " results, found "
+                                    << getOperands().size() << " and " << getNumResults();
+  return success();
 }

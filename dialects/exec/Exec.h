@@ -25,8 +25,33 @@ KernelLaunches launchesByKernel(ModuleOp module);
 /// Units of one launch of a scheduled kernel: tiles along its outermost loop; on a GPU, blocks.
 int64_t kernelUnits(KernelOp kernel);
 
-/// "fc1 + relu1 + 5 more": the source nodes of a launch, for people.
+/// What the runtime can walk through: bodies and loops around a node, iterations of nested loops.
+constexpr int64_t maxDepth = 16, maxLoops = 8, maxIterations = 0x7fffffff;
+
+/// The nodes of an entry in preorder: their indices are their numbers in the artifact.
+SmallVector<Operation *> nodesOf(EntryOp entry);
+/// The loops around a node, outermost first.
+SmallVector<LoopOp> loopsAround(Operation *node);
+
+/// Memory that a node reads or writes.
+struct Access {
+  SliceAttr slice;
+  PanelAttr layout; ///< of a kernel's operand or result; null: row-major
+  bool isWrite = false;
+
+  int64_t getBytes() const { return layoutBytes(slice.getType(), layout); }
+  /// [begin, end) of the bytes that the slice covers in all iterations of the loops around its
+  /// node.
+  std::pair<int64_t, int64_t> getReach(ArrayRef<LoopOp> loops) const;
+};
+
+/// Those of a node, reads first; of a dispatch, the kernel's operands and then its results.
+SmallVector<Access> accessesOf(Operation *node, SymbolTableCollection &tables);
+
+/// "fc1 + relu1 + 5 more": source nodes, for people; "" without any.
 std::string nodesText(ArrayAttr nodes);
+/// The same of a node of a schedule.
+std::string nodesText(Operation *node);
 } // namespace mlir::exec
 
 #endif

@@ -145,12 +145,16 @@ def Exec_Slice : Exec_Attr<"Slice", "slice"> {
   let summary = "bytes [offset, offset + size) of the arena, of a state's buffer, or of an entry input or output";
   let description = [{
     `index` is the input's or output's number, 0 otherwise; `buffer` the symbol of an exec.buffer
-    where space is `buffer`; `type` the logical tensor in it.
-    Example: `#exec.slice<arena 0 at 4096 : tensor<32x128xf32>>`
+    where space is `buffer`; `type` the logical tensor in it. `strides`: bytes that the slice moves per iteration of the
+    loops around its node, outermost first; it stays where it is in loops that have none.
+    Examples: `#exec.slice<arena 0 at 4096 : tensor<32x128xf32>>`, `#exec.slice<input 1 at 0 by [512] : tensor<128xf32>>`
   }];
   let parameters = (ins EnumParameter<Exec_SpaceEnum>:$space, "int64_t":$index, "int64_t":$offset,
-      OptionalParameter<"::mlir::FlatSymbolRefAttr">:$buffer, "::mlir::RankedTensorType":$type);
-  let assemblyFormat = "`<` $space $index `at` $offset (`of` $buffer^)? `:` $type `>`";
+      OptionalArrayRefParameter<"int64_t">:$strides, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$buffer,
+      "::mlir::RankedTensorType":$type);
+  let assemblyFormat = [{
+    `<` $space $index `at` $offset (`by` custom<Dims>($strides)^)? (`of` $buffer^)? `:` $type `>`
+  }];
 }
 
 // Ops ---------------------------------------------------------------------------------------------
@@ -239,11 +243,14 @@ def Exec_StoreOp : Exec_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$buffer `,` $value attr-dict `:` type($value)";
 }
 
-def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+// Planned form: a tree of nodes. Their numbers, in preorder, are those of the artifact's nodes.
+
+def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "planned form: what one call of the runtime does";
   let description = [{
     `inputs` and `outputs` are dictionaries with `name`, `type`, `role` and, for data, `field`.
-    An output is the slice that holds it after the last dispatch.
+    An output's `slice` holds it after the last node. Every slice lies within its space in every iteration.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, ArrayAttr:$inputs,
       ArrayAttr:$outputs);
@@ -253,11 +260,43 @@ def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, Si
   }];
 }
 
-def Exec_DispatchOp : Exec_Op<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    HasParent<"EntryOp">]> {
+class Exec_Node<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, traits # [ParentOneOf<["EntryOp", "IfOp", "LoopOp"]>]>;
+
+def Exec_DispatchOp : Exec_Node<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "planned form: run a kernel over slices, operands first, then results";
-  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$reads, ArrayAttr:$writes);
+  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$reads, ArrayAttr:$writes, OptionalAttr<ArrayAttr>:$nodes);
   let assemblyFormat = "$kernel $reads `->` $writes attr-dict";
+}
+
+def Exec_CopyOp : Exec_Node<"copy"> {
+  let summary = "planned form: copy a slice to another of the same type";
+  let arguments = (ins Exec_Slice:$from, Exec_Slice:$to, OptionalAttr<ArrayAttr>:$nodes);
+  let assemblyFormat = "$from `->` $to attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_IfOp : Exec_Node<"if", [NoTerminator, SingleBlock]> {
+  let summary = "planned form: run one of two bodies, by a bool in memory";
+  let description = [{
+    Example: `exec.if <arena 0 at 64 : tensor<i1>> { exec.dispatch ... } else { exec.copy ... }`
+  }];
+  let arguments = (ins Exec_Slice:$condition, OptionalAttr<ArrayAttr>:$nodes);
+  let regions = (region SizedRegion<1>:$body, MaxSizedRegion<1>:$otherwise);
+  let assemblyFormat = "$condition attr-dict-with-keyword $body (`else` $otherwise^)?";
+  let hasVerifier = 1;
+}
+
+def Exec_LoopOp : Exec_Node<"loop", [NoTerminator, SingleBlock]> {
+  let summary = "planned form: run a body again and again";
+  let description = [{
+    `trips` times or, with `count`, as often as an i32 or i64 in memory says when the loop begins: below 0 counts as 0,
+    above `trips` is an error of the run.
+    Examples: `exec.loop 4 { ... }`, `exec.loop 16 count <input 1 at 0 : tensor<i32>> { ... }`
+  }];
+  let arguments = (ins I64Attr:$trips, OptionalAttr<Exec_Slice>:$count, OptionalAttr<ArrayAttr>:$nodes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$trips (`count` $count^)? attr-dict-with-keyword $body";
 }
 
 #endif

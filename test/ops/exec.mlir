@@ -58,14 +58,42 @@ func.func @value_form(%x: tensor<8x16xf32>, %b: tensor<8x32xf32>) -> tensor<8x32
 
 // A dispatch names a slice of every space.
 
-// CHECK: exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}] outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<8x32xf32>>}] attributes {batch = 8 : i64} {
+// CHECK: exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}] outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<8x32xf32>>, type = tensor<9x32xf32>}] attributes {batch = 8 : i64} {
 // CHECK-NEXT: exec.dispatch @scheduled [#exec.slice<input 0 at 0 : tensor<8x16xf32>>, #exec.slice<buffer 0 at 0 of @w.primary : tensor<16x32xf32>>, #exec.slice<arena 0 at 0 : tensor<8x32xf32>>]
 // CHECK-SAME: -> [#exec.slice<output 0 at 64 : tensor<8x32xf32>>] {nodes = ["fc1"]}
 exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}]
-    outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<8x32xf32>>}] attributes {batch = 8 : i64} {
+    outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<8x32xf32>>, type = tensor<9x32xf32>}] attributes {batch = 8 : i64} {
   exec.dispatch @scheduled [#exec.slice<input 0 at 0 : tensor<8x16xf32>>,
       #exec.slice<buffer 0 at 0 of @w.primary : tensor<16x32xf32>>, #exec.slice<arena 0 at 0 : tensor<8x32xf32>>]
       -> [#exec.slice<output 0 at 64 : tensor<8x32xf32>>] {nodes = ["fc1"]}
+}
+
+// A schedule is a tree; bodies may be empty, and a slice may move back from its end.
+
+// CHECK-LABEL: exec.entry @tree
+// CHECK-NEXT: exec.loop 4 attributes {nodes = ["rows"]} {
+// CHECK-NEXT: exec.copy <input 0 at 0 by [64] : tensor<16xf32>> -> <output 0 at 192 by [-64] : tensor<16xf32>> {nodes = ["turn"]}
+// CHECK-NEXT: exec.loop 2 count <input 1 at 0 : tensor<1xi64>> {
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: exec.if <arena 0 at 0 : tensor<i1>> attributes {nodes = ["branch"]} {
+// CHECK-NEXT: exec.if <arena 0 at 0 : tensor<i1>> {
+// CHECK-NEXT: }
+// CHECK-NEXT: } else {
+// CHECK-NEXT: exec.copy <input 0 at 64 : tensor<16xf32>> -> <output 0 at 0 : tensor<16xf32>>
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+exec.entry @tree arena 64 inputs [{name = "x", type = tensor<4x16xf32>}, {name = "n", type = tensor<1xi64>}]
+    outputs [{name = "y", type = tensor<4x16xf32>}] {
+  exec.loop 4 attributes {nodes = ["rows"]} {
+    exec.copy <input 0 at 0 by [64] : tensor<16xf32>> -> <output 0 at 192 by [-64] : tensor<16xf32>> {nodes = ["turn"]}
+    exec.loop 2 count <input 1 at 0 : tensor<1xi64>> {}
+  }
+  exec.if <arena 0 at 0 : tensor<i1>> attributes {nodes = ["branch"]} {
+    exec.if <arena 0 at 0 : tensor<i1>> {}
+  } else {
+    exec.copy <input 0 at 64 : tensor<16xf32>> -> <output 0 at 0 : tensor<16xf32>>
+  }
 }
 
 // Parts stand in the place of a schedule.

@@ -16,7 +16,8 @@ struct CompileArguments {
   CompileOptions options;
 
   /// `what`: the files that the command takes.
-  void add(CLI::App &command, const char *what = "an ONNX model (.onnx) or a training spec");
+  void add(CLI::App &command,
+           const char *what = "an ONNX model (.onnx), a training spec or a module (.mlir)");
   /// Reads shapes and targets and makes the dump folder. Returns 0, or the exit code after it has
   /// printed the error.
   int finish();

@@ -37,6 +37,34 @@ void printPorts(const Artifact &artifact, const char *what, gradc_range range) {
   }
 }
 
+/// The nodes from `begin` to `end` and those of their bodies.
+void printNodes(const Artifact &artifact, const gradc_artifact_level &level,
+                std::span<const gradc_artifact_node> nodes, size_t begin, size_t end, int indent) {
+  auto kernels = artifact.elements<gradc_artifact_kernel>(level.kernels);
+  for (size_t i = begin; i < end; i = nodes[i].end) {
+    const gradc_artifact_node &node = nodes[i];
+    std::string what = "copy";
+    if (node.kind == GRADC_NODE_LAUNCH)
+      what = artifact.string(kernels[node.as.launch.kernel].title);
+    else if (node.kind == GRADC_NODE_LOOP)
+      what = fmt::format("loop of {}{}", node.operands ? "at most " : "", node.as.loop.trips);
+    else if (node.kind == GRADC_NODE_IF)
+      what = "if";
+    std::string_view name = artifact.string(node.node);
+    fmt::print("{:{}}{}{}{}\n", "", indent, what, name.empty() ? "" : ": ", name);
+    size_t otherwise = node.kind == GRADC_NODE_IF ? node.as.branch.otherwise : node.end;
+    printNodes(artifact, level, nodes, i + 1, otherwise, indent + 2);
+    if (otherwise < node.end) {
+      fmt::print("{:{}}else\n", "", indent);
+      printNodes(artifact, level, nodes, otherwise, node.end, indent + 2);
+    }
+  }
+}
+
+bool isLaunch(const gradc_artifact_node &node) {
+  return node.kind != GRADC_NODE_IF && node.kind != GRADC_NODE_LOOP;
+}
+
 void printLevel(const Artifact &artifact, const gradc_artifact_level &level) {
   fmt::print("level {}: {} kernels, {} of code\n", artifact.string(level.name), level.kernels.count,
              bytesText(int64_t(level.image.count)));
@@ -44,11 +72,15 @@ void printLevel(const Artifact &artifact, const gradc_artifact_level &level) {
     std::string_view name = artifact.string(entry.name);
     if (name.find(':') != name.npos) // pack and unpack are internal to the runtime
       continue;
+    auto nodes = artifact.elements<gradc_artifact_node>(entry.nodes);
+    auto launches = std::count_if(nodes.begin(), nodes.end(), isLaunch);
     fmt::print("  entry {}: {}{} launches, arena {}\n", name,
-               entry.batch ? fmt::format("batch {}, ", entry.batch) : "", entry.nodes.count,
+               entry.batch ? fmt::format("batch {}, ", entry.batch) : "", launches,
                bytesText(int64_t(entry.arena)));
     printPorts(artifact, "input", entry.inputs);
     printPorts(artifact, "output", entry.outputs);
+    if (size_t(launches) < nodes.size()) // gradc plan shows straight lists
+      printNodes(artifact, level, nodes, 0, nodes.size(), 4);
   }
 }
 

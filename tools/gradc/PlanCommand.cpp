@@ -7,28 +7,37 @@
 #include "tools/gradc/Compilation.h"
 
 #include <fmt/core.h>
+#include <set>
 
 namespace gradc {
 namespace {
 
+/// Nodes of a body are indented.
+std::string nodeText(const PlannedNode &node) {
+  return std::string(2 * node.depth, ' ') + node.what;
+}
+
 void print(const EntryPlan &entry) {
-  int64_t flops = 0;
-  for (const PlannedLaunch &launch : entry.launches)
-    flops += launch.flops;
-  fmt::print("\n{}: {} launches, {} flops, arena {}\n", entry.name, entry.launches.size(), flops,
+  fmt::print("\n{}: {} launches, {} flops, arena {}\n", entry.name, entry.launches, entry.flops,
              bytesText(entry.arenaBytes));
-  bool isGpu = !entry.launches.empty() && !entry.launches.front().by.empty();
+  bool isGpu = llvm::any_of(entry.nodes, [](const PlannedNode &n) { return !n.by.empty(); });
   auto by = [&](const std::string &who) { return isGpu ? fmt::format("  {:9}", who) : ""; };
   fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", "", "flops", "bytes", "units",
              by("by"), "kernel", "nodes");
-  for (size_t i = 0; i < entry.launches.size(); ++i) {
-    const PlannedLaunch &l = entry.launches[i];
-    fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", i, l.flops, bytesText(l.bytes),
-               l.units, by(l.by), l.kernel, l.node);
+  std::set<int64_t> elses; // first nodes of else bodies
+  for (auto [i, n] : llvm::enumerate(entry.nodes)) {
+    if (elses.count(int64_t(i)))
+      fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {}else\n", "", "", "", "", by(""),
+                 std::string(2 * (n.depth - 1), ' '));
+    if (n.otherwise >= 0)
+      elses.insert(n.otherwise);
+    fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", i,
+               n.isKernel ? std::to_string(n.flops) : "", n.bytes ? bytesText(n.bytes) : "",
+               n.isKernel ? std::to_string(n.units) : "", by(n.by), nodeText(n), n.node);
   }
   if (entry.alive.empty())
     return;
-  fmt::print("  peak {} during launch {}:\n", bytesText(entry.peakBytes), entry.peakLaunch);
+  fmt::print("  peak {} during launch {}:\n", bytesText(entry.peakBytes), entry.peakNode);
   for (const LiveTensor &tensor : entry.alive)
     fmt::print("  {:>10}  {:24}  {}\n", bytesText(tensor.bytes), tensor.type, tensor.node);
 }
@@ -40,18 +49,19 @@ void printGpu(const EntryPlan &entry, mlir::ModuleOp module,
   fmt::print("  {:>3}  {:>6}  {:>7}  {:>9}  {:>5}  {:>6}  {:>9}  {:>8}  {}\n", "", "blocks",
              "threads", "registers", "stack", "shared", "occupancy", "floor us", "kernel");
   double total = 0;
-  for (size_t i = 0; i < entry.launches.size(); ++i) {
-    const PlannedLaunch &l = entry.launches[i];
-    auto kernel = module.lookupSymbol<mlir::exec::KernelOp>(l.kernel);
+  for (auto [i, l] : llvm::enumerate(entry.nodes)) {
+    if (!l.isKernel)
+      continue;
+    auto kernel = module.lookupSymbol<mlir::exec::KernelOp>(l.what);
     int64_t threads = kernel.getThreads();
     cuda::KernelCode code = codes.lookup(kernelSymbol(kernel));
     double floor = CostModel(level).floor(l.flops, l.bytes) * 1e6;
     total += floor;
     fmt::print("  {:>3}  {:>6}  {:>7}  {:>9}  {:>5}  {:>6}  {:>8.0f}%  {:>8.2f}  {}\n", i, l.units,
                threads, code.registers, code.frameBytes, code.sharedBytes,
-               100 * cuda::occupancy(code, threads, *level.gpu), floor, l.kernel);
+               100 * cuda::occupancy(code, threads, *level.gpu), floor, l.what);
   }
-  fmt::print("  {} launches, floor {:.2f} us\n", entry.launches.size(), total);
+  fmt::print("  {} launches, floor {:.2f} us\n", entry.launches, total);
 }
 
 /// The machine code of a CUDA level; empty if there is no ptxas to make it.

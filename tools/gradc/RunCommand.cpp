@@ -16,7 +16,7 @@ namespace {
 struct Settings {
   CompileArguments compile;
   std::vector<std::string> inputs;
-  std::string outputFolder = ".";
+  std::string outputFolder = ".", entry = "forward";
   bool reference = false;
 };
 
@@ -38,7 +38,7 @@ int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
 
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
                 const NamedTensors &given) {
-  auto entry = session.find("forward");
+  auto entry = session.find(settings.entry);
   if (!entry)
     return fail(Code::error, llvm::toString(entry.takeError()));
   auto inputs = arrange(given, session.inputs(context, *entry));
@@ -80,11 +80,11 @@ int runModel(const Settings &settings) {
     return session ? runCompiled(settings, context, **session, *given)
                    : fail(Code::error, llvm::toString(session.takeError()));
   };
-  if (!llvm::StringRef(settings.compile.file).ends_with(".onnx")) {
-    if (settings.reference)
-      return fail(Code::usage, "--reference evaluates a model: expected a file ending in .onnx");
+  llvm::StringRef file = settings.compile.file;
+  if (settings.reference && !file.ends_with(".onnx"))
+    return fail(Code::usage, "--reference evaluates a model: expected a file ending in .onnx");
+  if (!isModel(file))
     return runIn(CompiledSession::openFile(settings.compile.file));
-  }
   if (int code = compilation.import())
     return code;
   dropBound(*given, compilation.imported());
@@ -100,7 +100,8 @@ int runModel(const Settings &settings) {
 void addRun(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
   CLI::App *command = app.add_subcommand("run", "one forward of a model or artifact");
-  settings->compile.add(*command, "an ONNX model (.onnx) or a compiled artifact");
+  settings->compile.add(*command, "an ONNX model (.onnx), a module (.mlir) or a compiled artifact");
+  command->add_option("--entry", settings->entry, "what to run")->capture_default_str();
   addInputs(*command, settings->inputs);
   command->add_option("--output-dir", settings->outputFolder,
                       "where NAME.npy goes for each output");

@@ -15,6 +15,10 @@ int print(llvm::ArrayRef<KernelCheck> kernels) {
   for (const KernelCheck &check : kernels) {
     if (check.level != level)
       fmt::print("level {}\n", level = check.level);
+    if (check.entry.empty()) {
+      fmt::print("kernel {:48} NOT LAUNCHED: no condition or count led to it\n", check.kernel);
+      continue;
+    }
     std::string sampled;
     if (check.compared < check.elements)
       sampled = fmt::format(", {} of {} elements", check.compared, check.elements);
@@ -79,7 +83,8 @@ int verify(const CompileArguments &arguments, double seconds, const std::string 
   if (!kernels)
     return fail(Code::error, llvm::toString(kernels.takeError()));
   int wrong = print(*kernels);
-  size_t checks = kernels->size();
+  size_t idle = llvm::count_if(*kernels, [](const KernelCheck &c) { return c.entry.empty(); });
+  size_t checks = kernels->size() - idle;
   if (trains && arguments.options.corruptKernel.empty()) {
     std::vector<KernelCheck> doubles;
     auto gradients = verifyGradients(forGradients, corruptGradient, seconds / 3, doubles);
@@ -89,7 +94,8 @@ int verify(const CompileArguments &arguments, double seconds, const std::string 
     wrong += print(doubles) + print(*gradients);
     checks += doubles.size() + gradients->size();
   }
-  fmt::print("{} checks, {} wrong{}\n", checks, wrong,
+  fmt::print("{} checks, {} wrong{}{}\n", checks, wrong,
+             idle ? fmt::format(", {} not launched", idle) : "",
              skipped.empty() ? "" : fmt::format("; skipped {}", fmt::join(skipped, ", ")));
   return exitCode(wrong ? Code::mismatch : Code::ok);
 }
