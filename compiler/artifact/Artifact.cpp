@@ -68,7 +68,7 @@ public:
       written.push_back(writeLevel(level));
     header.levels = blob.append(ArrayRef(written));
     if (imported.spec)
-      header.job = appendJob(blob, *imported.spec, directory);
+      header.job = appendJob(blob, imported, directory);
     header.model = blob.appendBytes(imported.modelBytes);
     return blob.finish(header);
   }

@@ -3,13 +3,13 @@
 #define COMPILER_ARTIFACT_JOB_H
 
 #include "compiler/artifact/Blob.h"
-#include "compiler/import/spec/training.pb.h"
+#include "compiler/import/Import.h"
 
 namespace gradc {
 
-/// Appends the job section: every set field, and every unset one that has a default. The root also
-/// has `directory`, where relative paths start.
-gradc_range appendJob(Blob &blob, const spec::Training &spec, llvm::StringRef directory);
+/// Appends the job section: the spec as a tree. The root also has `directory`, where
+/// relative paths start.
+gradc_range appendJob(Blob &blob, const Imported &imported, llvm::StringRef directory);
 
 } // namespace gradc
 

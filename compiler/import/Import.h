@@ -47,6 +47,8 @@ struct Imported {
   std::string modelBytes;
   std::vector<InitializerRange> ranges;
   std::optional<spec::Training> spec;
+  /// The entries of the spec's map models, in their order.
+  std::vector<std::string> mapEntries = {};
   /// One an initializer, in the model's order.
   std::vector<Verdict> verdicts;
   /// Data files of the spec that were not there to be compared with the model.

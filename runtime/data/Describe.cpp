@@ -252,7 +252,7 @@ uint32_t Describer::describe(Config data) {
       hasBatch |= child.name() == "batch";
     }
   if (!hasBatch)
-    add(data, "data has no batch stage: add batch { size: 32 }");
+    add(data, "data has no batch stage: add stage { batch { size: 32 } }");
   if (rule.skips)
     pipeline.unknownRows = "rows that cannot be read are skipped";
   tellShape([&](const gradc_data_shape &shape) { listener.described(listener.self, &shape); });

@@ -46,13 +46,14 @@ std::string inputWarning(const InputReport &report, double waitShare) {
     return {};
   bool isSource = dearest->name.starts_with("source");
   const char *advice =
-      report.workers == 0 && !report.prefetches ? "add prefetch { } behind batch"
+      report.workers == 0 && !report.prefetches ? "add stage { prefetch { } } behind batch"
       : report.bytes * 5 / 4 > report.budget    ? "raise memory_mb"
       : report.isFixed && report.workers < int(ThreadTeam::availableCpus())
-          ? "leave parallelism to AUTOTUNE"
-      : isSource ? "put cache { } behind the source, or the files on a faster disk"
-                 : "put cache { } behind it where nothing random comes before, do its work once "
-                   "before training, or give the run more CPUs";
+          ? "leave parallelism out: it is then found by measuring"
+      : isSource
+          ? "put stage { cache { } } behind the source, or the files on a faster disk"
+          : "put stage { cache { } } behind it where nothing random comes before, do its work once "
+            "before training, or give the run more CPUs";
   char cost[40];
   std::snprintf(cost, sizeof cost, "%.3g us", dearest->seconds * 1e6 / double(dearest->rows));
   return text("steps wait ", percent(waitShare), " of their time for input; ", dearest->name,

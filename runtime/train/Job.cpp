@@ -10,12 +10,9 @@
 
 namespace gradc::runtime {
 
-/// The defaults are those of training.proto.
 double optimizerRate(Config optimizer) {
-  for (Config kind : optimizer.children()) {
-    bool isAdam = kind.name() == "adam" || kind.name() == "adamw";
-    return kind.real("learning_rate", isAdam ? 0.001 : 0.01);
-  }
+  for (Config kind : optimizer.children())
+    return kind.real("learning_rate", 0);
   return 0;
 }
 

@@ -33,7 +33,8 @@ struct Job {
   static Result<Job> read(const Artifact &artifact, const TrainOptions &options);
 };
 
-/// The learning rate of the spec's optimizer block, or the default of its kind.
+/// The learning rate of the spec's optimizer block, which artifacts have even where it is a
+/// default.
 double optimizerRate(Config optimizer);
 
 } // namespace gradc::runtime

@@ -105,7 +105,7 @@ loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
 optimizer {{ adam {{}} }}
 data {{
   source {{ npy {{ field {{ name: "x"  path: "x.npy" }} field {{ name: "labels"  path: "labels.npy" }} }} }}
-  batch {{ size: {batch}  drop_remainder: true }}
+  stage {{ batch {{ size: {batch}  drop_remainder: true }} }}
 }}
 """)
     return spec

@@ -31,6 +31,6 @@ loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }
 optimizer { sgd { learning_rate: 0.1 } }
 data {
   source { npy { field { name: "x"  path: "x.npy" } field { name: "labels"  path: "labels.npy" } } }
-  batch { size: 8  drop_remainder: true }
+  stage { batch { size: 8  drop_remainder: true } }
 }
 """)

@@ -59,17 +59,17 @@ for name, make in (("scale", scale_model), ("noise", noise_model), ("mix", mix_m
     for kind, lead in (("row", []), ("one", [1]), ("open", ["N"])):
         make(lead).save(path(f"{name}-{kind}.onnx"))
 
-CAST = 'map { field: "images"  cast: F32  scale: 0.0625 }'
+CAST = 'stage { map { field: "images"  cast: F32  scale: 0.0625 } }'
 SPEC = """model: "mlp.onnx"
 feed {{ input: "x"  field: "images" }}
 loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
 optimizer {{ adam {{}} }}
 data {{
   source {{ npz {{ path: "digits.npz"  rows {{ every: 5  except: 0 }} }} }}
-  {rows} shuffle {{}} batch {{ size: 32 }} {behind} {more}
+  {rows} stage {{ shuffle {{}} }} stage {{ batch {{ size: 32 }} }} {behind} {more}
 }}
 evaluation {{ data {{
-  source {{ npz {{ path: "digits.npz"  rows {{ every: 5  only: 0 }} }} }} {rows} batch {{ size: 50 }} {behind}
+  source {{ npz {{ path: "digits.npz"  rows {{ every: 5  only: 0 }} }} }} {rows} stage {{ batch {{ size: 50 }} }} {behind}
 }} }}
 epochs: 2  seed: 7
 """
@@ -77,19 +77,19 @@ FIRST = 45  # steps of an epoch: 44 batches of 32 and one of 29
 
 
 def scale(kind):
-    return (f'map {{ model {{ file: "scale-{kind}.onnx"  input {{ field: "labels"  to: "classes" }}'
-            f'  output {{ name: "scaled"  field: "images" }} output {{ name: "same"  field: "labels" }} }} }}')
+    return (f'stage {{ map {{ model {{ file: "scale-{kind}.onnx"  input {{ field: "labels"  to: "classes" }}'
+            f'  output {{ name: "scaled"  field: "images" }} output {{ name: "same"  field: "labels" }} }} }} }}')
 
 
 def noise(kind):
-    return f'map {{ model {{ file: "noise-{kind}.onnx"  output {{ name: "noisy"  field: "images" }} }} }}'
+    return f'stage {{ map {{ model {{ file: "noise-{kind}.onnx"  output {{ name: "noisy"  field: "images" }} }} }} }}'
 
 
 def mix(kind):
-    return f'map {{ model {{ file: "mix-{kind}.onnx"  output {{ name: "out"  field: "images" }} }} }}'
+    return f'stage {{ map {{ model {{ file: "mix-{kind}.onnx"  output {{ name: "out"  field: "images" }} }} }} }}'
 
 
-def build(name, rows, behind="", more="prefetch {}"):
+def build(name, rows, behind="", more="stage { prefetch {} }"):
     with open(path(name + ".textproto"), "w") as file:
         file.write(SPEC.format(rows=rows, behind=behind, more=more))
     return compile_spec(path(name + ".textproto"), folder)
@@ -124,7 +124,7 @@ expect("a model on rows is as the built-in stage", train(build("row", scale("row
 expect("so is one with a first dim of 1", train(build("one", scale("one"))) == plain)
 expect("so is one with an open first dim", train(build("open", scale("open"))) == plain)
 expect("so is one behind batch", train(build("behind", "", scale("open"))) == plain)
-kept = 'filter { field: "labels"  most: 7 }'
+kept = 'stage { filter { field: "labels"  most: 7 } }'
 expect("a filter reads what a model has made",
        train(build("filtered", scale("row") + kept)) == train(build("kept", CAST + kept)))
 
@@ -143,13 +143,13 @@ for place, rows, behind in (("rows", CAST + noise("row"), ""), ("batches", CAST,
     expect(f"{place}: the step's threads do not matter", train(trainer, "--threads", "3") == noisy)
     expect(f"{place}: another seed gives other noise", train(trainer, "--seed", "8")[0] != noisy[0])
     for threads in (1, 2, 5):
-        other = build(f"noise-{place}-{threads}", rows, behind, f"prefetch {{ depth: 3 }} parallelism: {threads}")
+        other = build(f"noise-{place}-{threads}", rows, behind, f"stage {{ prefetch {{ depth: 3 }} }} parallelism: {threads}")
         expect(f"{place}: the same bits from {threads} threads", train(other) == noisy)
     train(trainer, "--steps", "20")
     losses, _, trained = train(trainer, "--resume", "latest", "--epochs", "2")
     expect(f"{place}: the same bits after a resume in the middle of an epoch", (losses, trained) == noisy[::2])
 noisy = train(path("noise-rows"))
-cached = train(build("cached", CAST + noise("row") + "cache {}"))
+cached = train(build("cached", CAST + noise("row") + "stage { cache {} }"))
 expect("a cache keeps the noise of the first epoch",
        cached[0][:FIRST] == noisy[0][:FIRST] and cached[0][FIRST + 1] != noisy[0][FIRST + 1])
 
@@ -161,15 +161,15 @@ write_npy(path("labels.npy"), labels, (100,))
 model = Model("double")
 model.output(model.node("Add", [model.input("x", FLOAT, ["N", 6])] * 2, ["y"], "twice"), FLOAT, ["N", 6])
 model.save(path("double.onnx"))
-MAP = 'map { model { file: "double.onnx"  output { name: "y"  field: "x" } } }'
+MAP = 'stage { map { model { file: "double.onnx"  output { name: "y"  field: "x" } } } }'
 with open(spec) as file:
     text = file.read()
-BATCH = "batch { size: 4  drop_remainder: true }"
+BATCH = "stage { batch { size: 4  drop_remainder: true } }"
 skipped = []
-for number, chain in enumerate(('map { field: "x"  scale: 2 } ' + BATCH, MAP + BATCH, BATCH + MAP)):
+for number, chain in enumerate(('stage { map { field: "x"  scale: 2 } } ' + BATCH, MAP + BATCH, BATCH + MAP)):
     for threads in (0, 1, 3):
         with open(path(f"skip{number}{threads}.textproto"), "w") as file:
-            chain_ = f"shuffle {{}} {chain} prefetch {{ depth: 3 }} on_error: SKIP parallelism: {threads}"
+            chain_ = f"stage {{ shuffle {{}} }} {chain} stage {{ prefetch {{ depth: 3 }} }} on_error: SKIP parallelism: {threads}"
             file.write(text.replace(BATCH, chain_) + "epochs: 3\n")
         skipped.append(train(compile_spec(path(f"skip{number}{threads}.textproto"), folder)))
 expect("bad rows are skipped", len(skipped[0][0]) == 3 * (86 // 4) and all(one == skipped[0] for one in skipped))

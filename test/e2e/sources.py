@@ -42,5 +42,5 @@ after = rest[rest.index("\n"):]
 for name, source in SOURCES.items():
     with open(path(name + ".textproto"), "w") as file:
         source = source.replace("ROWS", "rows { every: 4  except: 1 }")
-        cast = 'map { field: "labels"  cast: I64 }' if name == "idx" else ""
+        cast = 'stage { map { field: "labels"  cast: I64 } }' if name == "idx" else ""
         file.write(f"{before}source {{ {source} }} {cast}{after}")

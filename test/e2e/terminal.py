@@ -53,7 +53,7 @@ for columns in (300, 80, 60, 20):
 with open(spec) as file:
     text = file.read()
 with open(spec, "w") as file:
-    file.write(text.replace("batch {", 'map { field: "x"  scale: 0  offset: 3.4e38 }\n  batch {'))
+    file.write(text.replace("stage { batch", 'stage { map { field: "x"  scale: 0  offset: 3.4e38 } }\n  stage { batch'))
 result = subprocess.run([compile_spec(spec, folder)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 assert result.returncode == 1 and "f?1" in result.stdout and "\x1b" not in result.stdout, result.stdout
 print("terminal: lines fit")

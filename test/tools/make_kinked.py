@@ -57,6 +57,6 @@ loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
 optimizer {{ adam {{}} }}
 data {{
   source {{ npy {{ field {{ name: "x"  path: "x.npy" }} field {{ name: "labels"  path: "labels.npy" }} }} }}
-  batch {{ size: {BATCH}  drop_remainder: true }}
+  stage {{ batch {{ size: {BATCH}  drop_remainder: true }} }}
 }}
 """)

@@ -1,10 +1,13 @@
 // gradc inspect: the content of a file that gradc reads or writes.
 #include "tools/gradc/Inspect.h"
 
-#include "compiler/import/data/ArrayFile.h"
-#include "compiler/import/data/TableFile.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/spec/TrainingSpec.h"
+#include "runtime/base/DataType.h"
+#include "runtime/data/source/CsvReader.h"
+#include "runtime/data/source/IdxHeader.h"
+#include "runtime/data/source/NpyHeader.h"
+#include "runtime/data/source/ZipArchive.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Safetensors.h"
@@ -63,42 +66,64 @@ int inspectSpec(const std::string &path) {
   auto context = createContext();
   Console console(*context);
   auto spec = SpecFile::read(*context, path);
-  if (failed(spec))
+  if (failed(spec) || failed((*spec)->check()))
     return exitCode(Code::invalid);
   fmt::print("training spec of the model {}\n{}", (*spec)->resolve((*spec)->get().model()),
              (*spec)->get().DebugString());
   return exitCode(Code::ok);
 }
 
-int inspectArrays(const char *what, llvm::Expected<std::map<std::string, ArrayInfo>> arrays) {
-  if (!arrays)
-    return fail(Code::error, llvm::toString(arrays.takeError()));
+InspectedTensor inspected(std::string name, const runtime::NpyHeader &header) {
+  return {std::move(name), runtime::findDataType(header.dtype)->name, header.shape,
+          int64_t(header.dataBytes)};
+}
+
+int inspectNpy(const std::string &path, std::span<const std::byte> bytes) {
+  auto header = runtime::parseNpy(bytes, path);
+  if (!header)
+    return fail(header.status());
+  fmt::print(".npy array\n");
+  printTensors("arrays", inspected("array", *header));
+  return exitCode(Code::ok);
+}
+
+int inspectNpz(const std::string &path, std::span<const std::byte> bytes) {
+  auto members = runtime::listZip(bytes, path);
+  if (!members)
+    return fail(members.status());
   std::vector<InspectedTensor> tensors;
-  for (const auto &[name, info] : *arrays) {
-    int64_t bytes = 0; // numpy's dtype ends with the number of bytes per element
-    llvm::StringRef(info.dtype)
-        .drop_while([](char c) { return !llvm::isDigit(c); })
-        .getAsInteger(10, bytes);
-    for (int64_t size : info.shape)
-      bytes *= size;
-    tensors.push_back({name, info.dtype, info.shape, bytes});
+  for (const runtime::ZipMember &member : *members) {
+    auto start = runtime::startZip(bytes, member, path);
+    if (!start)
+      return fail(start.status());
+    auto header = runtime::parseNpy(start->bytes, path + ": " + member.name, member.size);
+    if (!header)
+      return fail(header.status());
+    llvm::StringRef name = member.name;
+    name.consume_back(".npy");
+    tensors.push_back(inspected(name.str(), *header));
   }
-  fmt::print("{}\n", what);
+  llvm::sort(tensors, [](const auto &a, const auto &b) { return a.name < b.name; });
+  fmt::print(".npz archive\n");
   printTensors("arrays", tensors);
   return exitCode(Code::ok);
 }
 
-/// A file of one array, which has no name.
-llvm::Expected<std::map<std::string, ArrayInfo>> only(llvm::Expected<ArrayInfo> info) {
-  if (!info)
-    return info.takeError();
-  return std::map<std::string, ArrayInfo>{{"array", *info}};
+int inspectIdx(const std::string &path, std::span<const std::byte> bytes) {
+  auto header = runtime::readIdxHeader(bytes, path);
+  if (!header)
+    return fail(header.status());
+  InspectedTensor array = {"array", runtime::findDataType(header->dtype)->name, header->shape,
+                           int64_t(header->dataBytes)};
+  fmt::print(".idx array\n");
+  printTensors("arrays", array);
+  return exitCode(Code::ok);
 }
 
-int inspectTable(const std::string &path) {
-  auto table = readCsv(path, ',');
+int inspectTable(const std::string &path, std::span<const std::byte> bytes) {
+  auto table = runtime::outlineCsv(bytes, path, {});
   if (!table)
-    return fail(Code::error, path + ": " + llvm::toString(table.takeError()));
+    return fail(table.status());
   fmt::print(".csv table of {} rows; columns, where they are separated by commas:\n  {}\n",
              table->rows, fmt::join(table->columns, "\n  "));
   return exitCode(Code::ok);
@@ -122,20 +147,21 @@ int inspect(const std::string &path) {
   if (!file)
     return fail(Code::error, "cannot read " + path + ": " + file.getError().message());
   llvm::StringRef bytes = (*file)->getBuffer(), name = path;
+  auto raw = std::as_bytes(std::span(bytes.data(), bytes.size()));
   if (isArtifact(path))
     return inspectArtifact(path);
   if (isCheckpoint(path))
     return inspectCheckpoint(path);
   if (bytes.starts_with("\x93NUMPY"))
-    return inspectArrays(".npy array", only(readNpy(path)));
+    return inspectNpy(path, raw);
   if (bytes.starts_with("PK"))
-    return inspectArrays(".npz archive", readNpz(path));
+    return inspectNpz(path, raw);
   if (name.ends_with(".csv"))
-    return inspectTable(path);
+    return inspectTable(path, raw);
   // MNIST's names: train-images-idx3-ubyte, possibly followed by .gz.
   if (name.contains("idx") &&
       (bytes.starts_with(llvm::StringRef("\0\0", 2)) || name.ends_with(".gz")))
-    return inspectArrays(".idx array", only(readIdx(path)));
+    return inspectIdx(path, raw);
   if (name.ends_with(".safetensors"))
     return inspectSafetensors(bytes, path);
   if (name.ends_with(".onnx"))

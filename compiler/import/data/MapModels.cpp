@@ -3,6 +3,7 @@
 
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/data/MapModels.h"
+#include "compiler/import/spec/SpecChecker.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -49,6 +50,23 @@ static bool takes(const onnx::TypeProto::Tensor &tensor, ArrayRef<int64_t> shape
     if (dim.has_dim_value() && dim.dim_value() != size)
       return false;
   return true;
+}
+
+/// What every block must say.
+LogicalResult MapModels::checkBlock(const spec::MapModel &block, ArrayRef<SpecFile::Step> place) {
+  Checker c{spec};
+  SmallVector<SpecFile::Step> at(place);
+  c.require(!block.file().empty(), at, "file", "file: \"augment.onnx\"");
+  at.push_back("");
+  for (auto [i, input] : llvm::enumerate(block.input())) {
+    at.back() = {"input", int(i)};
+    c.require(!input.field().empty(), at, "field", "input { field: \"image\" to: \"x\" }");
+  }
+  for (auto [i, output] : llvm::enumerate(block.output())) {
+    at.back() = {"output", int(i)};
+    c.require(!output.name().empty(), at, "name", "output { name: \"y\" field: \"image\" }");
+  }
+  return success(c.ok);
 }
 
 MapModels::Model *MapModels::open(const std::string &name, ArrayRef<SpecFile::Step> place) {
@@ -184,8 +202,8 @@ LogicalResult MapModels::checkTypes(const Stage &stage, int64_t batch, bool isBa
     if (ShapedType::isDynamicShape(row.shape))
       error << "; its rows must be of one size";
     else if (sameShape && wanted && (wanted.isF32() || wanted.isF64()))
-      error << "; add map { field: \"" << binding.field
-            << "\" cast: " << (wanted.isF32() ? "F32" : "F64") << " } before";
+      error << "; add stage { map { field: \"" << binding.field
+            << "\" cast: " << (wanted.isF32() ? "F32" : "F64") << " } } before";
   }
   return success(ok);
 }
@@ -239,19 +257,22 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
   return success(ok);
 }
 
-LogicalResult MapModels::add(DataSet &set, const spec::Data &data, int index, bool isBatched) {
-  const spec::MapModel &block = data.map(index).model();
-  SmallVector<SpecFile::Step> place(set.place);
-  place.append({{"map", index}, "model"});
+const std::map<std::string, FieldType> *MapModels::add(const DataSet &set, const spec::Data &data,
+                                                       const spec::MapModel &block,
+                                                       ArrayRef<SpecFile::Step> place,
+                                                       int64_t batchSize) {
+  if (failed(checkBlock(block, place)))
+    return nullptr;
   Model *model = open(block.file(), place);
   if (!model)
-    return failure();
-  Stage stage{*model, set, place};
+    return nullptr;
+  Stage stage{*model, set, SmallVector<SpecFile::Step>(place)};
   if (failed(bindInputs(stage, block)) || failed(bindOutputs(stage, block)))
-    return failure();
+    return nullptr;
 
-  int64_t batch = isBatched ? data.batch().size() : hasLeadingDim(stage) ? 1 : 0, rest = 0;
-  if (isBatched && set.rows != DataSet::unknown && !data.batch().drop_remainder() &&
+  bool isBatched = batchSize != 0;
+  int64_t batch = isBatched ? batchSize : hasLeadingDim(stage) ? 1 : 0, rest = 0;
+  if (isBatched && set.rows != DataSet::unknown && !SpecFile::batchOf(data).drop_remainder() &&
       data.on_error() != spec::SKIP)
     rest = set.rows % batch;
   std::string key;
@@ -267,34 +288,31 @@ LogicalResult MapModels::add(DataSet &set, const spec::Data &data, int index, bo
   std::string name = "map." + std::to_string(entries.size());
   auto [at, isNew] = entries.try_emplace(key, Entry{name, {}});
   Entry &entry = at->second;
-  if (isNew) {
-    Entry whole{name, {}};
-    if (failed(importEntry(stage, whole, name, batch, isBatched)))
+  if (isNew && failed(importEntries(stage, entry, batch, rest, isBatched)))
+    return nullptr;
+  if (entry.fields.empty())
+    return nullptr; // which was said
+  names.push_back(entry.name);
+  return &entry.fields;
+}
+
+/// The entry, and one for the smaller last batch.
+LogicalResult MapModels::importEntries(const Stage &stage, Entry &entry, int64_t batch,
+                                       int64_t rest, bool isBatched) {
+  Entry whole{entry.name, {}}, tail = whole;
+  if (failed(importEntry(stage, whole, entry.name, batch, isBatched)))
+    return failure();
+  if (rest) {
+    ScopedDiagnosticHandler explain(module.getContext(), [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
+                                << " rows; batch { drop_remainder: true } leaves it out";
       return failure();
-    if (rest) {
-      ScopedDiagnosticHandler explain(module.getContext(), [&](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-          diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
-                                  << " rows; batch { drop_remainder: true } leaves it out";
-        return failure();
-      });
-      Entry tail{name, {}};
-      if (failed(importEntry(stage, tail, name + ".tail", rest, isBatched)))
-        return failure();
-    }
-    entry = std::move(whole);
-  } else if (entry.fields.empty()) {
-    return failure(); // which was said
+    });
+    if (failed(importEntry(stage, tail, entry.name + ".tail", rest, isBatched)))
+      return failure();
   }
-  // The chain is read only, its place in the spec is not.
-  spec::Training &training = spec.edit();
-  spec::Data &chain = set.place.front().name == StringRef("data")
-                          ? *training.mutable_data()
-                          : *training.mutable_evaluation()->mutable_data();
-  chain.mutable_map(index)->mutable_model()->set_entry(entry.name);
-  if (set.known)
-    for (const auto &[field, type] : entry.fields)
-      set.fields[field] = type;
+  entry = std::move(whole);
   return success();
 }
 

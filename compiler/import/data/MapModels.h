@@ -7,15 +7,20 @@
 
 namespace gradc {
 
-/// Entries are called map.0, map.1 and so on, with a .tail for a smaller last batch; the block of
-/// the spec is told. What would be the same entry twice, in training and evaluation, is one.
+/// Entries are called map.0, map.1 and so on, with a .tail for a smaller last batch. What would be
+/// the same entry twice, in training and evaluation, is one.
 class MapModels {
 public:
-  MapModels(SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
+  MapModels(const SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
 
-  /// Imports the model of map block `index` of the set's chain, for its fields as they are before
-  /// it, and makes fields of its outputs. All problems are said.
-  mlir::LogicalResult add(DataSet &set, const spec::Data &data, int index, bool isBatched);
+  /// Imports the model of a map block, for the set's fields as they are before it. `batch`: the
+  /// size of the batches that it takes; 0: it takes rows. Gives the fields that it makes, or null:
+  /// all problems are said.
+  const std::map<std::string, FieldType> *add(const DataSet &set, const spec::Data &data,
+                                              const spec::MapModel &block,
+                                              llvm::ArrayRef<SpecFile::Step> place, int64_t batch);
+  /// The entry of each block that was added, in their order.
+  const std::vector<std::string> &entryNames() const { return names; }
   /// After all entries of the job: models are constants, and their entries come last.
   void finish();
 
@@ -37,7 +42,7 @@ private:
   /// A stage under way.
   struct Stage {
     Model &model;
-    DataSet &set;
+    const DataSet &set;
     llvm::SmallVector<SpecFile::Step> place;
     std::vector<Binding> bindings = {};
     std::vector<Output> outputs = {};
@@ -51,19 +56,23 @@ private:
     std::map<std::string, FieldType> fields; ///< of its outputs; empty: it failed
   };
 
+  mlir::LogicalResult checkBlock(const spec::MapModel &block, llvm::ArrayRef<SpecFile::Step> place);
   Model *open(const std::string &name, llvm::ArrayRef<SpecFile::Step> place);
   mlir::LogicalResult bindInputs(Stage &stage, const spec::MapModel &block);
   mlir::LogicalResult bindOutputs(Stage &stage, const spec::MapModel &block);
   bool hasLeadingDim(const Stage &stage) const;
   mlir::LogicalResult checkTypes(const Stage &stage, int64_t batch, bool isBatched);
+  mlir::LogicalResult importEntries(const Stage &stage, Entry &entry, int64_t batch, int64_t rest,
+                                    bool isBatched);
   mlir::LogicalResult importEntry(const Stage &stage, Entry &entry, llvm::StringRef name,
                                   int64_t batch, bool isBatched);
 
-  SpecFile &spec;
+  const SpecFile &spec;
   mlir::ModuleOp module;
   std::map<std::string, Model> models;  ///< by path
   std::map<std::string, Entry> entries; ///< by all that they are made of
   std::vector<mlir::func::FuncOp> functions;
+  std::vector<std::string> names;
 };
 
 } // namespace gradc

@@ -1,9 +1,8 @@
-// Follows a data set's fields and rows through its chain, as far as they can be known ahead of
-// time.
+// Asks the runtime what a data block is: what reads the rows knows their fields and their number.
 #include "dialects/Pch.h"
 
-#include "compiler/import/data/DataStages.h"
 #include "compiler/import/data/MapModels.h"
+#include "runtime/include/gradc/data.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -21,82 +20,118 @@ FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) cons
                           << llvm::join(names, ", ");
 }
 
-/// Follows the chain: what each stage makes of the fields, and of the number of rows.
-static LogicalResult followStages(DataSet &set, const SpecFile &spec, const spec::Data &data,
-                                  MapModels *models) {
-  bool ok = true, isBatched = false;
-  for (const SpecFile::Step &stage : SpecFile::stagesOf(data)) {
-    StringRef name = stage.name;
-    SmallVector<SpecFile::Step> place(set.place);
-    place.push_back(stage);
-    Location where = spec.at(place);
-    isBatched |= name == "batch";
-    if (name == "map" && data.map(stage.index).has_model()) {
-      ok &= models && succeeded(models->add(set, data, stage.index, isBatched));
-      continue;
-    }
-    if (name == "map") {
-      const spec::Map &map = data.map(stage.index);
-      FailureOr<const FieldType *> before = set.find(map.field(), where);
-      FailureOr<FieldType> after = failed(before) || !*before ? FailureOr<FieldType>(failure())
-                                                              : mapped(where, map, **before);
-      ok &= succeeded(before) && (!*before || succeeded(after));
-      if (succeeded(after))
-        set.fields[map.field()] = *after;
-      continue;
-    }
-    if (name == "filter") {
-      // Which rows it keeps is known once the run has read them.
-      if (failed(set.find(data.filter(stage.index).field(), where)))
-        ok = false;
-      set.rows = DataSet::unknown;
-      set.whyUnknown = "how many rows filter keeps is known when they are read";
-    }
-    if (set.rows == DataSet::unknown)
-      continue;
-    int64_t rows = set.rows;
-    if (name == "take")
-      set.rows = std::min(rows, data.take(stage.index).rows());
-    else if (name == "skip")
-      set.rows = std::max<int64_t>(rows - data.skip(stage.index).rows(), 0);
-    else if (name == "repeat")
-      set.rows *= data.repeat(stage.index).times();
-    else if (name == "shard") {
-      const spec::Shard &shard = data.shard(stage.index);
-      set.rows = (rows + shard.count() - 1 - shard.index()) / shard.count();
-    }
-    if (set.rows == 0) {
-      emitError(where) << "the data set is empty: " << name << " leaves none of " << rows
-                       << " rows";
+/// Its number in artifacts and in the runtime, which is ONNX's.
+static gradc_dtype dtypeOf(Type element) {
+  int number = GRADC_F32;
+  while (number < GRADC_BF16 && elementType(*element.getContext(), number) != element)
+    ++number;
+  return gradc_dtype(number);
+}
+
+namespace {
+/// One block under way: turns what the runtime tells into diagnostics and a data set.
+class Description {
+public:
+  Description(MLIRContext &context, const SpecFile &spec, const spec::Data &data,
+              ArrayRef<SpecFile::Step> place, MapModels *models)
+      : context(context), spec(spec), data(data), tree(data, "data", spec.placesIn(place)),
+        models(models) {
+    set.place = SmallVector<SpecFile::Step>(place);
+  }
+
+  FailureOr<DataSet> ask() {
+    gradc_data_listener listener = {};
+    listener.self = this;
+    listener.problem = [](void *self, uint32_t value, const char *message) {
+      auto *here = static_cast<Description *>(self);
+      emitError(here->locationOf(value)) << message;
+    };
+    if (models)
+      listener.model = [](void *self, uint32_t map, const gradc_data_shape *before,
+                          gradc_data_made *made) {
+        return int(static_cast<Description *>(self)->addModel(map, *before, *made));
+      };
+    listener.described = [](void *self, const gradc_data_shape *shape) {
+      static_cast<Description *>(self)->take(*shape);
+    };
+    uint32_t problems = gradc_data_describe(tree.values.data(), tree.strings.data(),
+                                            spec.resolve("").c_str(), &listener);
+    if (problems || !ok)
       return failure();
+    return set;
+  }
+
+private:
+  Location locationOf(uint32_t value) const {
+    auto [line, column] = tree.places[value];
+    return line < 0 ? spec.at(set.place) : spec.at(line, column);
+  }
+
+  void take(const gradc_data_shape &shape) {
+    set.file = shape.origin;
+    set.known = shape.knows_fields;
+    set.rows = shape.rows;
+    set.whyUnknown = shape.why_unknown;
+    set.fields.clear();
+    for (const gradc_data_field &field : ArrayRef(shape.fields, shape.field_count)) {
+      FieldType &type = set.fields[field.name];
+      type.element = elementType(context, field.dtype);
+      for (int64_t dim : ArrayRef(field.shape, field.rank))
+        type.shape.push_back(dim < 0 ? ShapedType::kDynamic : dim);
     }
   }
-  return success(ok);
-}
+
+  bool addModel(uint32_t map, const gradc_data_shape &before, gradc_data_made &made) {
+    take(before);
+    auto stage = llvm::find_if(data.stage(), [&](const spec::Stage &one) {
+      return one.has_map() && &one.map() == tree.messages[map];
+    });
+    SmallVector<SpecFile::Step> place(set.place);
+    place.append({{"stage", int(stage - data.stage().begin())}, "map", "model"});
+    const std::map<std::string, FieldType> *fields =
+        models->add(set, data, stage->map().model(), place, before.batch);
+    ok &= fields != nullptr;
+    if (!fields)
+      return false;
+    madeFields.clear();
+    for (const auto &[name, field] : *fields)
+      madeFields.push_back(
+          {name.c_str(), dtypeOf(field.element), uint32_t(field.shape.size()), field.shape.data()});
+    made = {madeFields.data(), uint32_t(madeFields.size())};
+    return true;
+  }
+
+  MLIRContext &context;
+  const SpecFile &spec;
+  const spec::Data &data;
+  SpecTree tree;
+  MapModels *models;
+  DataSet set;
+  std::vector<gradc_data_field> madeFields; ///< by the last model
+  bool ok = true;
+};
+} // namespace
 
 FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spec,
                                        const spec::Data &data, ArrayRef<SpecFile::Step> place,
                                        MapModels *models) {
-  DataSet set;
-  set.place = SmallVector<SpecFile::Step>(place);
-  SourceLook look{context, spec, set.place, set, data.on_error() == spec::SKIP};
-  look.place.push_back("source");
-  if (failed(describeSource(look, data.source())))
+  return Description(context, spec, data, place, models).ask();
+}
+
+FailureOr<std::vector<DataSet>>
+gradc::describeTrainingData(MLIRContext &context, const SpecFile &spec, MapModels *models) {
+  const spec::Training &training = spec.get();
+  std::vector<FailureOr<DataSet>> found;
+  if (training.has_data())
+    found.push_back(describeData(context, spec, training.data(), {"data"}, models));
+  if (training.has_evaluation())
+    found.push_back(
+        describeData(context, spec, training.evaluation().data(), {"evaluation", "data"}, models));
+  std::vector<DataSet> sets;
+  for (FailureOr<DataSet> &set : found)
+    if (succeeded(set))
+      sets.push_back(std::move(*set));
+  if (sets.size() != found.size())
     return failure();
-  if (set.rows != DataSet::unknown) {
-    int64_t all = set.rows;
-    set.rows = countRows(rowsOf(data.source()), all);
-    if (set.rows == 0)
-      return look.error() << "the data set is empty: none of the " << all << " rows of \""
-                          << set.file << "\" is selected";
-  } else if (set.whyUnknown.empty()) {
-    set.whyUnknown = "\"" + set.file + "\" is not there yet";
-  }
-  if (failed(followStages(set, spec, data, models)))
-    return failure();
-  if (look.skipsBadRows) {
-    set.rows = DataSet::unknown;
-    set.whyUnknown = "rows that cannot be read are skipped";
-  }
-  return set;
+  return sets;
 }

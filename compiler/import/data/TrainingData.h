@@ -23,7 +23,7 @@ struct DataSet {
   static constexpr int64_t unknown = -1;
   /// That an epoch visits.
   int64_t rows = unknown;
-  std::string whyUnknown; ///< the rows: "\"x.csv\" is not there yet"
+  std::string whyUnknown; ///< the rows: "'x.csv' is not there yet"
 
   /// The field, or null where the data set is not known. Fails (said) where it is known without it.
   mlir::FailureOr<const FieldType *> find(llvm::StringRef field, mlir::Location where) const;
@@ -31,11 +31,16 @@ struct DataSet {
 
 class MapModels;
 
-/// Looks at the headers of a chain's files. Files that are not there yet are left to the run; what
-/// is wrong with those that are is said. Map stages that are models go to `models`.
+/// Asks the runtime what the data block at `place` is, and says all that is wrong with it at its
+/// line of the spec. Files that are not there yet are left to the run. Map stages that are models
+/// go to `models`; null: fields behind them are not known.
 mlir::FailureOr<DataSet> describeData(mlir::MLIRContext &context, const SpecFile &spec,
                                       const spec::Data &data, llvm::ArrayRef<SpecFile::Step> place,
                                       MapModels *models = nullptr);
+
+/// The data to train on, then those to evaluate on where the spec has them.
+mlir::FailureOr<std::vector<DataSet>> describeTrainingData(mlir::MLIRContext &context,
+                                                           const SpecFile &spec, MapModels *models);
 
 } // namespace gradc
 

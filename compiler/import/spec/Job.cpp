@@ -168,7 +168,7 @@ Value JobImport::bindInput(EntryImport &entry, LossBuilder &loss, const onnx::Va
                                 << "\" to be " << describe(*type) << " for graph input \""
                                 << input.name() << "\", found " << describe(found);
   if (found.getShape() == type->getShape() && type->getElementType().isF32())
-    error << "; add map { field: \"" << field << "\" cast: F32 }";
+    error << "; add stage { map { field: \"" << field << "\" cast: F32 } }";
   return nullptr;
 }
 
@@ -197,21 +197,24 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
 /// An entry, and its smaller twin for the rows that are left over.
 LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const DataSet &set,
                                      bool training) {
-  int64_t batch = data.batch().size();
+  auto stage = llvm::find_if(*data.mutable_stage(),
+                             [](const spec::Stage &one) { return one.has_batch(); });
+  spec::Batch &block = *stage->mutable_batch();
+  int64_t batch = block.size();
   bool isCounted = set.rows != DataSet::unknown;
-  if (isCounted && data.batch().drop_remainder() && set.rows < batch)
+  if (isCounted && block.drop_remainder() && set.rows < batch)
     return emitError(spec.at(set.place))
            << "expected at least one batch of " << batch << " rows, \"" << set.file << "\" has "
            << set.rows << " and drop_remainder leaves an incomplete one out";
   if (failed(importStep(name, set, batch, training)))
     return failure();
-  if (data.batch().drop_remainder())
+  if (block.drop_remainder())
     return success();
   if (!isCounted) {
     emitRemark(spec.at(set.place)) << set.whyUnknown
                                    << ", so the size of the last batch is not known: an "
                                       "incomplete one is dropped";
-    data.mutable_batch()->set_drop_remainder(true);
+    block.set_drop_remainder(true);
     return success();
   }
   int64_t rest = set.rows % batch;
@@ -284,23 +287,19 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   // All errors of spec, names and data are reported before the first node is looked at.
   LogicalResult applied = applySpec();
   MapModels maps(spec, *import.module);
-  FailureOr<DataSet> data = describeData(context, spec, training.data(), {"data"}, &maps),
-                     evaluation = data;
-  if (training.has_evaluation())
-    evaluation =
-        describeData(context, spec, training.evaluation().data(), {"evaluation", "data"}, &maps);
-  if (failed(applied) || failed(data) || failed(evaluation))
+  FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps);
+  if (failed(applied) || failed(sets))
     return failure();
   // Entries use different parts of the graph: all are tried, so that everything is said at once.
   bool ok = sayingNews(context,
-                       [&] { return importSteps("train", *training.mutable_data(), *data, true); });
+                       [&] { return importSteps("train", *training.mutable_data(), sets->front(), true); });
   if (training.has_evaluation())
     ok &= sayingNews(context, [&] {
-      return importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), *evaluation,
+      return importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), sets->back(),
                          false);
     });
   ok &= sayingNews(context, [&] {
-    return import.importForward(training.data().batch().size(),
+    return import.importForward(SpecFile::batchOf(training.data()).size(),
                                 [&](StringRef input) { return fieldOf(input); });
   });
   if (!ok)
@@ -309,8 +308,9 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(imported))
     return failure();
   maps.finish();
+  imported->mapEntries = maps.entryNames();
   judgeReach(*imported);
-  for (const DataSet &set : {*data, *evaluation})
+  for (const DataSet &set : *sets)
     if (!set.known && !llvm::is_contained(imported->missingData, set.file))
       imported->missingData.push_back(set.file);
   for (const Verdict &verdict : imported->verdicts)
@@ -328,6 +328,11 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
   FailureOr<std::unique_ptr<SpecFile>> spec = SpecFile::read(context, specPath);
   if (failed(spec))
     return failure();
+  if (failed((*spec)->check())) {
+    // The problems of its data blocks are reported with the others.
+    (void)describeTrainingData(context, **spec, /*models=*/nullptr);
+    return failure();
+  }
   FailureOr<std::unique_ptr<OnnxModel>> model =
       OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
   if (failed(model) || failed(checkOptions(**model, options)))
@@ -337,7 +342,8 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
 
 bool Imported::decodesPictures() const {
   auto decodes = [](const spec::Data &data) {
-    return llvm::any_of(data.map(), [](const spec::Map &map) { return map.has_decode(); });
+    return llvm::any_of(data.stage(),
+                        [](const spec::Stage &stage) { return stage.map().has_decode(); });
   };
   return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
 }

@@ -4,7 +4,6 @@
 #include "compiler/import/States.h"
 #include "compiler/import/spec/SpecChecker.h"
 #include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -17,7 +16,7 @@ FailureOr<std::unique_ptr<SpecFile>> SpecFile::read(MLIRContext &context, String
     return emitError(FileLineColLoc::get(&context, path, 0, 0))
            << "cannot read the training spec \"" << path << "\": " << buffer.getError().message();
   std::unique_ptr<SpecFile> spec(new SpecFile(context, path));
-  if (failed(spec->parse((*buffer)->getBuffer())) || failed(spec->check()))
+  if (failed(spec->parse((*buffer)->getBuffer())))
     return failure();
   return spec;
 }
@@ -31,6 +30,16 @@ public:
   void AddError(int line, int column, const std::string &message) override {
     StringRef text = message;
     text.consume_back(".");
+    if (text.ends_with("got: AUTOTUNE")) {
+      report(line, column) << "expected a number, found AUTOTUNE; leave the field out: what is not "
+                              "given is found by measuring";
+      return;
+    }
+    if (text.contains("another member of oneof")) {
+      report(line, column) << "in the training spec: " << decapitalize(text)
+                           << "; a block like this holds one of them";
+      return;
+    }
     report(line, column) << "in the training spec: " << decapitalize(text);
   }
   void AddWarning(int line, int column, const std::string &message) override {
@@ -43,19 +52,34 @@ public:
             : spec::Training::descriptor()->file()->pool()->FindMessageTypeByName(parts[1].str());
     if (!type)
       return AddError(line, column, message);
-    std::vector<std::string> fields;
-    for (int i = 0; i < type->field_count(); ++i)
-      fields.push_back(type->field(i)->name());
+    // Blocks of before, whose stages stood beside each other.
+    bool isData = type == spec::Data::descriptor();
+    std::vector<std::string> fields = namesIn(type), stages = namesIn(spec::Stage::descriptor());
     auto error = report(line, column);
+    if (isData && llvm::is_contained(stages, parts[3])) {
+      error << parts[3]
+            << " is a stage, and each stage stands in a block of its own: write stage { "
+            << parts[3] << " { ... } }";
+      return;
+    }
     error << "unknown field \"" << parts[3] << "\" in " << type->name();
+    std::string stage = isData ? nearest(parts[3], stages) : "";
     if (std::string near = nearest(parts[3], fields); !near.empty())
       error << "; did you mean \"" << near << "\"?";
+    else if (!stage.empty())
+      error << "; did you mean stage { " << stage << " { ... } }?";
     else
       error << "; expected one of " << llvm::join(fields, ", ");
   }
   bool failed = false;
 
 private:
+  static std::vector<std::string> namesIn(const google::protobuf::Descriptor *type) {
+    std::vector<std::string> names;
+    for (int i = 0; i < type->field_count(); ++i)
+      names.push_back(type->field(i)->name());
+    return names;
+  }
   static std::string decapitalize(StringRef text) {
     std::string result = text.str();
     if (text.size() > 1 && !isupper(text[1]))
@@ -71,98 +95,51 @@ private:
 };
 } // namespace
 
-/// AUTOTUNE stands for the number 0.
-static std::string withoutNames(std::string text) {
-  google::protobuf::io::ArrayInputStream stream(text.data(), int(text.size()));
-  struct Silent : google::protobuf::io::ErrorCollector {
-    void AddError(int, int, const std::string &) override {} // the parser says it
-  } silent;
-  google::protobuf::io::Tokenizer tokens(&stream, &silent);
-  tokens.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
-  SmallVector<size_t> lines = {0};
-  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
-    lines.push_back(at + 1);
-  std::string result = text;
-  while (tokens.Next())
-    if (const auto &token = tokens.current(); token.text == "AUTOTUNE") {
-      size_t at = lines[token.line];
-      for (int column = 0; column < token.column; ++at)
-        column = text[at] == '\t' ? column / 8 * 8 + 8 : column + 1;
-      result.replace(at, 8, "0       ");
-    }
-  return result;
-}
-
-LogicalResult SpecFile::orderStages(spec::Data &data, ArrayRef<Step> place) {
-  if (data.chain_size())
-    return emitError(at(place)) << "chain is no field for specs: stages run in the order in which "
-                                   "they stand";
-  struct Stage {
-    std::pair<int, int> place;
-    const std::string *name;
-  };
-  std::vector<Stage> stages;
-  const auto *type = data.GetDescriptor();
-  for (int f = 0; f < type->field_count(); ++f) {
-    const auto *field = type->field(f);
-    if (!field->message_type() || field->name() == "source")
-      continue;
-    const auto *reflection = data.GetReflection();
-    int count = field->is_repeated() ? reflection->FieldSize(data, field)
-                                     : reflection->HasField(data, field);
-    for (int i = 0; i < count; ++i) {
-      SmallVector<Step> stage(place);
-      stage.push_back({field->name().c_str(), field->is_repeated() ? i : -1});
-      stages.push_back({placeOf(stage), &field->name()});
-    }
-  }
-  llvm::sort(stages, [](const Stage &a, const Stage &b) { return a.place < b.place; });
-  for (const Stage &stage : stages)
-    data.add_chain(*stage.name);
-  return success();
-}
-
 LogicalResult SpecFile::parse(StringRef text) {
   Collector collector(context, path);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.WriteLocationsTo(&places);
   parser.AllowUnknownField(true); // reports them all, and goes on
-  bool parsed = parser.ParseFromString(withoutNames(text.str()), &training);
-  if (!parsed || collector.failed)
-    return failure();
-  bool ok = true;
-  if (training.has_data())
-    ok &= succeeded(orderStages(*training.mutable_data(), {"data"}));
-  if (training.evaluation().has_data())
-    ok &= succeeded(
-        orderStages(*training.mutable_evaluation()->mutable_data(), {"evaluation", "data"}));
-  return success(ok);
+  return success(parser.ParseFromString(text.str(), &training) && !collector.failed);
 }
 
 Location SpecFile::at(ArrayRef<Step> steps) const {
-  auto [line, column] = placeOf(steps);
+  auto [line, column] = find(steps).first;
+  return at(line, column);
+}
+
+Location SpecFile::at(int line, int column) const {
   return FileLineColLoc::get(&context, path, line + 1, column + 1);
 }
 
-std::pair<int, int> SpecFile::placeOf(ArrayRef<Step> steps) const {
+const SpecTree::Places *SpecFile::placesIn(ArrayRef<Step> steps) const {
+  return find(steps).second;
+}
+
+std::pair<std::pair<int, int>, const SpecTree::Places *>
+SpecFile::find(ArrayRef<Step> steps) const {
   const google::protobuf::Descriptor *type = spec::Training::descriptor();
-  const google::protobuf::TextFormat::ParseInfoTree *tree = &places;
-  int line = -1, column = -1;
+  const SpecTree::Places *tree = &places;
+  std::pair<int, int> at = {-1, -1};
   for (const Step &step : steps) {
     const google::protobuf::FieldDescriptor *field = type->FindFieldByName(step.name);
     assert(field && "a field of training.proto");
     auto place = tree->GetLocation(field, step.index);
     if (place.line < 0)
-      break;
-    line = place.line;
-    column = place.column;
+      return {at, nullptr};
+    at = {place.line, place.column};
     type = field->message_type();
     tree = type ? tree->GetTreeForNested(field, step.index) : nullptr;
     if (!tree)
       break;
   }
-  return {line, column};
+  return {at, tree};
+}
+
+const spec::Batch &SpecFile::batchOf(const spec::Data &data) {
+  auto stage = llvm::find_if(data.stage(), [](const spec::Stage &s) { return s.has_batch(); });
+  return stage == data.stage().end() ? spec::Batch::default_instance() : stage->batch();
 }
 
 std::string SpecFile::resolve(StringRef name) const {
@@ -250,15 +227,20 @@ LogicalResult SpecFile::check() const {
   if (training.has_clip())
     c.expect(training.clip().global_norm() > 0, {"clip", "global_norm"}, "global_norm", "above 0",
              training.clip().global_norm());
-  if (!training.has_data())
-    c.require(false, {"data"}, "data",
-              "data { source { npz { path: \"data.npz\" } } batch { size: 32 } }");
-  else
-    c.ok &= succeeded(checkData(training.data(), {"data"}));
-  if (training.has_evaluation()) {
-    c.expect(training.evaluation().every_epochs() > 0, {"evaluation", "every_epochs"},
-             "every_epochs", "above 0", training.evaluation().every_epochs());
-    c.ok &= succeeded(checkData(training.evaluation().data(), {"evaluation", "data"}));
+  c.require(training.has_data(), {"data"}, "data",
+            "data { source { npz { path: \"data.npz\" } } stage { batch { size: 32 } } }");
+  const spec::Evaluation &evaluation = training.evaluation();
+  c.expect(!evaluation.has_every_epochs() || evaluation.every_epochs() > 0,
+           {"evaluation", "every_epochs"}, "every_epochs", "above 0", evaluation.every_epochs());
+  for (bool isEvaluation : {false, true}) {
+    const spec::Data &data = isEvaluation ? evaluation.data() : training.data();
+    for (auto [i, stage] : llvm::enumerate(data.stage())) {
+      SmallVector<Step> place = {"data", {"stage", int(i)}};
+      if (isEvaluation)
+        place.insert(place.begin(), Step("evaluation"));
+      c.require(stage.kind_case() != spec::Stage::KIND_NOT_SET, place, "the stage's kind",
+                "map { ... }, shuffle {} or batch { size: 32 }");
+    }
   }
   if (training.has_epochs())
     c.expect(training.epochs() > 0, {"epochs"}, "epochs", "above 0", training.epochs());

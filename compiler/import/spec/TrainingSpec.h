@@ -2,23 +2,23 @@
 #ifndef COMPILER_IMPORT_TRAININGSPEC_H
 #define COMPILER_IMPORT_TRAININGSPEC_H
 
-#include "compiler/import/spec/training.pb.h"
+#include "compiler/import/spec/SpecTree.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
-#include <google/protobuf/text_format.h>
 #include <memory>
 
 namespace gradc {
 
 class SpecFile {
 public:
-  /// Reads and checks a spec: syntax, unknown fields, missing fields, values out of range. All
-  /// problems are diagnostics at their line.
+  /// Reads a spec. Syntax errors and unknown fields are diagnostics, each at its line.
   static mlir::FailureOr<std::unique_ptr<SpecFile>> read(mlir::MLIRContext &context,
                                                          llvm::StringRef path);
+  /// Checks all that needs neither the model nor the data: missing fields and values out of range.
+  mlir::LogicalResult check() const;
 
   const spec::Training &get() const { return training; }
   spec::Training &edit() { return training; }
@@ -34,22 +34,23 @@ public:
   /// Where a field stands: `at({"data", "batch", "size"})`; where it is not set, the field around.
   mlir::Location at(llvm::ArrayRef<Step> steps) const;
 
-  /// The stages of a chain in their order; `index` is -1 where there can be one only.
-  static llvm::SmallVector<Step> stagesOf(const spec::Data &data);
+  mlir::Location at(int line, int column) const;
+  /// Where the fields of a message stand; null where it is not set.
+  const SpecTree::Places *placesIn(llvm::ArrayRef<Step> steps) const;
+
+  /// The batch stage of a data block, or an empty one.
+  static const spec::Batch &batchOf(const spec::Data &data);
 
 private:
   SpecFile(mlir::MLIRContext &context, llvm::StringRef path) : context(context), path(path.str()) {}
   mlir::LogicalResult parse(llvm::StringRef text);
-  mlir::LogicalResult orderStages(spec::Data &data, llvm::ArrayRef<Step> place);
-  /// Line and column, from 0.
-  std::pair<int, int> placeOf(llvm::ArrayRef<Step> steps) const;
-  mlir::LogicalResult check() const;
-  mlir::LogicalResult checkData(const spec::Data &data, llvm::ArrayRef<Step> place) const;
+  /// Line and column, from 0, and the places inside.
+  std::pair<std::pair<int, int>, const SpecTree::Places *> find(llvm::ArrayRef<Step> steps) const;
 
   mlir::MLIRContext &context;
   std::string path;
   spec::Training training;
-  google::protobuf::TextFormat::ParseInfoTree places;
+  SpecTree::Places places;
 };
 
 /// The field of `optimizer` that is set: "adam"; empty where none is.

@@ -114,7 +114,7 @@ Status checkDemand(const Demand &demand, const Field &field, const std::string &
   if (field.dtype != demand.dtype) {
     std::string advice;
     if (std::string_view cast = castName(demand.dtype); !cast.empty())
-      advice = text(" (add map { field: \"", field.name, "\" cast: ", cast, " })");
+      advice = text(" (add stage { map { field: \"", field.name, "\" cast: ", cast, " } })");
     return Status::error(text(where, " has type ", findDataType(field.dtype)->name,
                               ", but model input '", demand.input, "' expects ",
                               findDataType(demand.dtype)->name, advice));

@@ -103,6 +103,9 @@ Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Tabl
                                   [&](const Kind &one) { return bool(config.child(one.name)); });
   if (!standardize && kind == std::end(kinds))
     return makeCast(config, before);
+  if (config.child("cast") || config.child("scale") || config.child("offset"))
+    return Status::invalid("map has cast, scale or offset beside another thing to do, expected one "
+                           "of them: write two map stages");
   return standardize ? makeStandardize(standardize, table, index, context)
                      : kind->make(config.child(kind->name), before);
 }

@@ -149,7 +149,7 @@ loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
 optimizer {{ {rule["name"]} {{ {fields} }} }}
 {clip}data {{
   source {{ npz {{ path: "{workload.name}.npz" }} }}
-  batch {{ size: {workload.shape[0]}  drop_remainder: true }}
+  stage {{ batch {{ size: {workload.shape[0]}  drop_remainder: true }} }}
 }}
 """
 

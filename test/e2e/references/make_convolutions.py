@@ -84,8 +84,8 @@ loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
 optimizer {{ {optimizer} }}
 data {{
   source {{ npz {{ path: "{data}" }} }}
-  map {{ field: "images"  cast: F32  scale: {scale}  offset: {offset} }}
-  batch {{ size: {batch}  drop_remainder: true }}
+  stage {{ map {{ field: "images"  cast: F32  scale: {scale}  offset: {offset} }} }}
+  stage {{ batch {{ size: {batch}  drop_remainder: true }} }}
 }}
 steps: {steps}
 """

@@ -122,7 +122,7 @@ loss {{ softmax_cross_entropy {{ logits: "{output}"  labels: "labels" }} }}
 optimizer {{ {optimizer} }}
 {clip}data {{
   source {{ npz {{ path: "{data}.npz" }} }}
-{map}  batch {{ size: {batch}  drop_remainder: true }}
+{map}  stage {{ batch {{ size: {batch}  drop_remainder: true }} }}
 }}
 epochs: 1
 """
@@ -140,7 +140,7 @@ def write_case(name, mlp, data, field, batch, rule, clip=None):
             model=mlp.name, field=field, output="probabilities" if mlp.softmax else "logits",
             optimizer=f"{rule['name']} {{ {fields} }}", data=data, batch=batch,
             clip=f"clip {{ global_norm: {clip} }}\n" if clip else "",
-            map=f'  map {{ field: "{field}"  cast: F32  scale: 0.0625 }}\n' if x.dtype == np.uint8 else ""))
+            map=f'  stage {{ map {{ field: "{field}"  cast: F32  scale: 0.0625 }} }}\n' if x.dtype == np.uint8 else ""))
     clipped = sum(norm > clip for norm in norms) if clip else 0
     print(f"{name:16} loss {losses[0]:.5f} -> {losses[-1]:.5f}, clipped {clipped} of {STEPS}")
     return {"loss": losses, **({"grad_norm": norms} if clip else {})}

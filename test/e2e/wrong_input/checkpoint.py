@@ -3,7 +3,7 @@ import os
 import resource
 import subprocess
 
-from bar import write_mlp_job
+from bar import REFERENCES, write_mlp_job
 from case import ERROR, OK, Job, answer, case
 
 
@@ -36,6 +36,16 @@ def resume_with_another_seed(job):
     newest = job.checkpoint()
     job.edit("model:", "seed: 9\nmodel:")
     command = job.train("--resume", newest)
+    command.remove("--quiet")
+    return command
+
+
+@case(OK, "trained to step 6", "last loss 1.488")
+def resume_with_an_old_checkpoint(job):
+    """Step 3 of this job, saved when a data block listed its stages without `stage` and artifacts had version 5; that compiler's
+    trainer went on to a loss of 1.4885."""
+    job.edit("stage { batch", 'stage { map { field: "x"  standardize {} } } stage { batch')
+    command = job.train("--resume", os.path.join(REFERENCES, "standardized-mlp.ckpt"))
     command.remove("--quiet")
     return command
 

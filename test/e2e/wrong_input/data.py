@@ -85,12 +85,12 @@ def infinity_in_the_evaluation_data(job):
     with open(job.spec, "a") as file:
         file.write("""evaluation { data {
   source { npy { field { name: "x"  path: "x2.npy" } field { name: "labels"  path: "labels.npy" } } }
-  batch { size: 5 }
+  stage { batch { size: 5 } }
 } }""")
     return job.train()
 
 
 @case(ERROR, "fc1", "inf", "step 1")
 def overflow_in_a_node(job):
-    job.edit("batch {", 'map { field: "x"  scale: 0  offset: 3.4e38 }\n  batch {')
+    job.edit("stage { batch {", 'stage { map { field: "x"  scale: 0  offset: 3.4e38 } }\n  stage { batch {')
     return job.train()

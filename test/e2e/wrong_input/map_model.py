@@ -12,9 +12,8 @@ def with_map(job, block='output { name: "y"  field: "x" }', behind=False, dims=(
     model = Model()
     model.output(model.node(op, [model.input("x", dtype, list(dims))], ["y"], "only"), dtype, list(dims))
     model.save(job.path("map.onnx"))
-    stage = f'map {{ model {{ file: "{file}"  {block} }} }}'
-    job.edit("batch { size: 4  drop_remainder: true }",
-             f"batch {{ size: 4 }} {stage}" if behind else f"{stage} batch {{ size: 4 }}")
+    stage, batch = f'stage {{ map {{ model {{ file: "{file}"  {block} }} }} }}', "stage { batch { size: 4 } }"
+    job.edit("stage { batch { size: 4  drop_remainder: true } }", f"{batch} {stage}" if behind else f"{stage} {batch}")
     return job.check()
 
 
@@ -107,7 +106,7 @@ def map_model_that_drops_the_batch(job):
     value = model.node("ReduceMean", [model.input("x", FLOAT, ["N", 6])], ["y"], "mean", axes=[0], keepdims=0)
     model.output(value, FLOAT, [6])
     model.save(job.path("mean.onnx"))
-    job.edit("true }", 'true } map { model { file: "mean.onnx" } }')
+    job.edit("true } }", 'true } } stage { map { model { file: "mean.onnx" } } }')
     return job.check()
 
 
@@ -116,25 +115,25 @@ def map_model_without_inputs(job):
     model = Model()
     model.output(model.node("RandomUniform", [], ["x"], "noise", shape=[6]), FLOAT, [6])
     model.save(job.path("noise.onnx"))
-    job.edit("batch {", 'map { model { file: "noise.onnx" } } batch {')
+    job.edit("stage { batch {", 'stage { map { model { file: "noise.onnx" } } } stage { batch {')
     return job.check()
 
 
-@case(INVALID, "expected a model to name its fields in input and output")
+@case(INVALID, "names field 'x'", "in the model's input and output")
 def map_model_with_a_field_beside_it(job):
     with_map(job)
     job.edit("map {", 'map { field: "x" ')
     return job.check()
 
 
-@case(INVALID, "entry is no field for specs")
+@case(INVALID, 'unknown field "entry" in MapModel')
 def map_model_with_an_entry(job):
     return with_map(job, 'entry: "map.0"')
 
 
-@case(INVALID, "map stands behind batch", "only a map by a model takes batches")
+@case(INVALID, "data stage 'map' comes after batch", "only a map by a model is expected")
 def another_map_behind_batch(job):
-    job.edit("true }", 'true } map { field: "x"  scale: 2 }')
+    job.edit("true } }", 'true } } stage { map { field: "x"  scale: 2 } }')
     return job.check()
 
 
@@ -183,7 +182,7 @@ def label_out_of_range_from_a_map_model(job):
     one = model.initializer("one", INT64, [], [1])
     model.output(model.node("Mul", [model.input("labels", INT64, ["N"]), one], ["y"], "same"), INT64, ["N"])
     model.save(job.path("labels.onnx"))
-    job.edit("true }", 'true } map { model { file: "labels.onnx" } }')
+    job.edit("true } }", 'true } } stage { map { model { file: "labels.onnx" } } }')
     job.edit('labels: "labels"', 'labels: "y"')
     command = job.train()
     write_npy(job.path("labels.npy"), array.array("q", [0, 1, 9] + [1] * 21), (24,))

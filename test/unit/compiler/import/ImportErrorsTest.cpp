@@ -13,12 +13,12 @@ class ImportErrorsTest : public TrainingTesting {};
 TEST_F(ImportErrorsTest, ReportsEveryUnknownFieldWithItsLine) {
   EXPECT_TRUE(failed(training("modle: \"mlp.onnx\"\n"
                               "optimizer { adam { learning_rat: 1 } }\n"
-                              "data { batch { sise: 3 } }\n")));
+                              "data { stage { batch { sise: 3 } } }\n")));
   std::string path = modelPath("ReportsEveryUnknownFieldWithItsLine.textproto");
   expectSaid(
       {path + "\":1:6): unknown field \"modle\" in Training; did you mean \"model\"?",
        path + "\":2:32): unknown field \"learning_rat\" in Adam; did you mean \"learning_rate\"?",
-       path + "\":3:20): unknown field \"sise\" in Batch; did you mean \"size\"?"});
+       path + "\":3:28): unknown field \"sise\" in Batch; did you mean \"size\"?"});
 }
 
 TEST_F(ImportErrorsTest, ReportsSyntaxWithItsLine) {
@@ -35,15 +35,15 @@ TEST_F(ImportErrorsTest, ReportsEverythingThatIsMissing) {
 TEST_F(ImportErrorsTest, ReportsValuesOutOfRange) {
   Parts parts;
   parts.optimizer = "optimizer { adam { learning_rate: -1 beta1: 1 } }";
-  parts.batch = "batch { size: 0 }";
+  parts.batch = "stage { batch { size: 0 } }";
   parts.source = "source { npz { path: \"data.npz\" rows { every: 5 only: 5 } } }";
   parts.rest = "clip { global_norm: 0 } epochs: 0 checkpoint { directory: \"run\" keep: 0 }";
   EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"expected learning_rate above 0, found -1",
-              "expected beta1 from 0 to below 1, found 1", "expected batch.size above 0, found 0",
-              "expected only and except from 0 to below every, found 5",
-              "expected global_norm above 0, found 0", "expected epochs above 0, found 0",
-              "expected keep above 0, found 0"});
+  expectSaid(
+      {"expected learning_rate above 0, found -1", "expected beta1 from 0 to below 1, found 1",
+       "batch { size } is 0, expected 1 or more",
+       "rows { only } is 5, expected 0 to 4 (every is 5)", "expected global_norm above 0, found 0",
+       "expected epochs above 0, found 0", "expected keep above 0, found 0"});
 }
 
 struct BadJob {
@@ -98,51 +98,51 @@ const BadJob badJobs[] = {
      },
      {"no field \"label\" in \"data.npz\"; it has labels, x"}},
     {"mapped",
-     [](Parts &p) { p.map = "map { field: \"y\" cast: F32 }"; },
-     {"no field \"y\" in \"data.npz\"; it has labels, x"}},
+     [](Parts &p) { p.map = "stage { map { field: \"y\" cast: F32 } }"; },
+     {"no field 'y' in 'data.npz'; it has 'labels' and 'x'"}},
     {"doubles",
      [](Parts &p) { p.source = "source { npz { path: \"doubles.npz\" } }"; },
      {"expected field \"x\" of \"doubles.npz\" to be f32 [4, 4] for graph input \"x\", found f64 "
       "[4, "
-      "4]; add map { field: \"x\" cast: F32 }"}},
+      "4]; add stage { map { field: \"x\" cast: F32 } }"}},
     {"narrow",
      [](Parts &p) { p.source = "source { npz { path: \"narrow.npz\" } }"; },
      {"to be f32 [4, 4] for graph input \"x\", found f32 [4, 3]"}},
     {"uneven",
      [](Parts &p) { p.source = "source { npz { path: \"uneven.npz\" } }"; },
-     {"array \"x\" of \"uneven.npz\" has 10 rows, \"labels\" has 9"}},
+     {"uneven.npz' differ in their rows: 'labels' has 9, 'x' has 10"}},
     {"fortran",
      [](Parts &p) { p.source = "source { npz { path: \"fortran.npz\" } }"; },
-     {"array \"x\" of \"fortran.npz\" is in Fortran order"}},
+     {"fortran.npz' is in Fortran order, expected C order"}},
     {"endian",
      [](Parts &p) { p.source = "source { npz { path: \"big-endian.npz\" } }"; },
-     {"array \"x\" of \"big-endian.npz\" has dtype >f4, which is not supported"}},
+     {"big-endian.npz' has element type '>f4', expected little-endian"}},
     {"truncated",
      [](Parts &p) { p.source = "source { npz { path: \"truncated.npz\" } }"; },
-     {"expected a zip archive, found no directory (truncated?)"}},
+     {"truncated.npz' is not a zip archive or is truncated: no end record"}},
     {"empty",
      [](Parts &p) { p.source = "source { npz { path: \"empty.npz\" } }"; },
-     {"the data set is empty: none of the 0 rows of \"empty.npz\" is selected"}},
+     {"empty.npz' has no rows"}},
     {"csv-columns",
      [](Parts &p) {
        p.source = "source { csv { path: \"table.csv\" field { name: \"x\" column: \"p0\" column: "
                   "\"p9\" }\nfield { column: \"label\" } field { name: \"y\" column: \"p*\" } } }";
      },
-     {"no column \"p9\" in \"table.csv\"; did you mean \"p0\"?",
-      "no column \"label\" in \"table.csv\"; did you mean \"labels\"?",
-      "column \"p0\" is in field \"x\" and again in \"y\", expected one"}},
+     {"no column 'p9' for field 'x', did you mean 'p0'?",
+      "no column 'label' for field 'label', did you mean 'labels'?",
+      "column 'p0' is in field 'x' and again in 'y', expected one"}},
     {"csv-twice",
      [](Parts &p) {
        p.source = "source { csv { path: \"twice.csv\" field { name: \"x\" column: \"p0\" } } }";
      },
-     {"\"twice.csv\" has two columns \"p0\""}},
+     {"twice.csv:1:1: two columns have the name 'p0'"}},
     {"csv-shape",
      [](Parts &p) {
        p.source =
            "source { csv { path: \"table.csv\" field { name: \"x\" column: \"p*\" shape: 3 } "
            "field { column: \"labels\" dtype: I64 } } }";
      },
-     {"field \"x\" has 4 columns, but its shape asks for 3"}},
+     {"field 'x' has 4 columns, but shape [3] asks for 3"}},
     {"csv-dtype",
      [](Parts &p) {
        p.source =
@@ -151,55 +151,60 @@ const BadJob badJobs[] = {
      },
      {"expected field \"x\" of \"table.csv\" to be f32 [4, 4] for graph input \"x\", found f64 [4, "
       "4]; "
-      "add map { field: \"x\" cast: F32 }"}},
+      "add stage { map { field: \"x\" cast: F32 } }"}},
     {"csv-spec",
      [](Parts &p) {
        p.source = "source { csv { delimiter: \"e\" field { name: \"x\" shape: 0 } field { column: "
                   "\"y\" dtype: I32 missing: 0.5 } } }";
      },
-     {"missing path: add path: \"data.csv\"",
-      "expected delimiter to be one character that is no part of a number, found e",
-      "missing column: add column: \"age\"", "expected shape of dims above 0, found 0",
-      "expected missing to be a 32-bit integer, found 0.5"}},
+     {"csv has no path: add path: \"data.csv\"",
+      "csv { delimiter } is 'e', expected one character that is no part of a number",
+      "csv field 'x' names no column: add column: \"age\"",
+      "csv field 'x' has shape [0], expected dims of 1 or more",
+      "csv field 'y' has missing 0.5, expected a 32-bit integer"}},
     {"idx",
      [](Parts &p) { p.source = "source { idx { field { name: \"x\" path: \"short.idx\" } } }"; },
-     {"expected 10 bytes of data, found 9"}},
+     {"expected 10 bytes of data for shape [10], found 9"}},
     {"selection",
      [](Parts &p) { p.source = "source { npz { path: \"data.npz\" rows { begin: 10 } } }"; },
-     {"the data set is empty: none of the 10 rows of \"data.npz\" is selected"}},
+     {"the data set is empty: rows selects none of the 10 rows of '"}},
     {"no-picture",
-     [](Parts &p) { p.map = "map { field: \"x\" flip {} }"; },
-     {"expected pictures [height, width, channels] of u8 or f32, found 'f32' [4]"}},
+     [](Parts &p) { p.map = "stage { map { field: \"x\" flip {} } }"; },
+     {"flip of field 'x' expects pictures [height, width, channels] of type u8 or f32 with 1 to "
+      "4 channels, found f32 [4]"}},
     {"no-file",
-     [](Parts &p) { p.map = "map { field: \"x\" decode {} }"; },
-     {"expected files for decode, bytes of any number, found 'f32' of 1 dims"}},
+     [](Parts &p) { p.map = "stage { map { field: \"x\" decode {} } }"; },
+     {"decode of field 'x' expects files, u8 [varying], found f32 [4]"}},
     {"picture-steps",
      [](Parts &p) {
-       p.map = "map { field: \"x\" decode { channels: 2 min_height: 5 } } "
-               "map { field: \"x\" resize { height: 3 shorter: 2 } } "
-               "map { field: \"x\" crop { width: 40000 height: 1 } } "
-               "map { field: \"x\" random_crop { height: 1 width: 1 padding: -1 } } "
-               "map { field: \"x\" flip { horizontal: 2 } } "
-               "map { field: \"x\" color_jitter { hue: 1 } } "
-               "map { field: \"x\" normalize { deviation: 0 } }";
+       p.map = "stage { map { field: \"x\" decode { channels: 2 } } } "
+               "stage { map { field: \"x\" decode { min_height: 5 } } } "
+               "stage { map { field: \"x\" resize { height: 3 shorter: 2 } } } "
+               "stage { map { field: \"x\" crop { width: 40000 height: 1 } } } "
+               "stage { map { field: \"x\" random_crop { height: 1 width: 1 padding: -1 } } } "
+               "stage { map { field: \"x\" flip { horizontal: 2 } } } "
+               "stage { map { field: \"x\" color_jitter { hue: 1 } } } "
+               "stage { map { field: \"x\" normalize { deviation: 0 } } }";
      },
-     {"expected channels of 1, 3 or 4, found 2",
-      "expected decode with min_height and min_width, found one of them",
-      "expected resize with height and width, or with shorter, found both",
-      "expected width from 1 to 32768, found 40000", "expected padding from 0 to 32768, found -1",
-      "expected horizontal and vertical from 0 to 1, found 2",
-      "expected hue from 0 to 0.5, found 1", "expected deviation above 0, found 0"}},
+     {"decode { channels } is 2, expected 1, 3 or 4",
+      "decode has min_height or min_width, expected both or none",
+      "resize has shorter and height or width, expected one or the other",
+      "crop { width } is 40000, expected 1 to 32768",
+      "random_crop { padding } is -1, expected 0 to 32768",
+      "flip has probability 2, expected 0 to 1", "color_jitter { hue } is 1, expected 0 to 0.5",
+      "deviation 0, expected finite numbers, max and deviation above 0"}},
     {"no-folder",
      [](Parts &p) { p.source = "source { folder { list: \"list.txt\" } }"; },
-     {"missing path"}},
+     {"folder has no path: add path: \"pictures\""}},
     {"records",
      [](Parts &p) {
        p.source = "source { tfrecord { path: \"a\" feature { name: \"x\" shape: 0 } "
                   "feature { name: \"y\" field: \"x\" } feature { type: FLOAT } } }";
      },
-     {"expected shape of dims above 0, found 0", "field \"x\" is declared twice", "missing name"}},
+     {"tfrecord feature 'x' has shape [0], expected dims of 1 or more",
+      "field 'x' is declared twice", "tfrecord feature '' has no name: add name: "}},
     {"one-batch",
-     [](Parts &p) { p.batch = "batch { size: 11 drop_remainder: true }"; },
+     [](Parts &p) { p.batch = "stage { batch { size: 11 drop_remainder: true } }"; },
      {"expected at least one batch of 11 rows, \"data.npz\" has 10"}},
     {"label-shape",
      [](Parts &p) { p.source = "source { npz { path: \"odd-labels.npz\" } }"; },

@@ -18,7 +18,7 @@ TEST_F(ImportTrainingTest, MakesAllEntries) {
   Parts parts;
   parts.metric = "metric { accuracy { logits: \"logits\" labels: \"labels\" } }";
   parts.rest = "clip { global_norm: 0.5 } evaluation { data { source { npz { path: \"data.npz\" "
-               "rows { begin: 1 } } } batch { size: 7 } } }";
+               "rows { begin: 1 } } } stage { batch { size: 7 } } } }";
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_TRUE(said.empty()) << everything();
@@ -56,7 +56,8 @@ TEST_F(ImportTrainingTest, MakesAllEntries) {
 TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
   Parts parts;
   parts.model = "model: \"normalized.onnx\"";
-  parts.rest = "evaluation { data { source { npz { path: \"data.npz\" } } batch { size: 5 } } }";
+  parts.rest =
+      "evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_EQ(trained(*imported),
@@ -135,7 +136,7 @@ TEST_F(ImportTrainingTest, RefusesStatisticsMergedWithParameters) {
 TEST_F(ImportTrainingTest, RefusesABatchOfOneElementAChannel) {
   Parts parts;
   parts.model = "model: \"normalized.onnx\"";
-  parts.batch = "batch { size: 3 }";
+  parts.batch = "stage { batch { size: 3 } }";
   EXPECT_TRUE(failed(training(parts)));
   expectSaid({"expected more than one element a channel in training, found operand 0 (\"x\", f32 "
               "[1, 4])\n  note: for the last batch, which has 1 of 3 rows"});
@@ -157,7 +158,8 @@ TEST_F(ImportTrainingTest, TrainsConvolutionalNetworks) {
 TEST_F(ImportTrainingTest, SaysWhatIsWrongInAllEntries) {
   Parts parts;
   parts.model = "model: \"two-heads.onnx\"";
-  parts.rest = "evaluation { data { source { npz { path: \"narrow.npz\" } } batch { size: 7 } } }";
+  parts.rest =
+      "evaluation { data { source { npz { path: \"narrow.npz\" } } stage { batch { size: 7 } } } }";
   EXPECT_TRUE(failed(training(parts)));
   expectSaid({"of \"narrow.npz\" to be f32 [7, 4]", "LSTM", "GridSample"});
 }
@@ -223,7 +225,7 @@ TEST_F(ImportTrainingTest, SaysWhereGradientsStop) {
   parts.model = "model: \"kinds.onnx\"";
   parts.loss = "loss { softmax_cross_entropy { logits: \"out\" labels: \"labels\" } }";
   parts.source = "source { npz { path: \"later.npz\" } }";
-  parts.batch = "batch { size: 4 drop_remainder: true }";
+  parts.batch = "stage { batch { size: 4 drop_remainder: true } }";
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_EQ(trained(*imported), std::vector<std::string>{"scale"});
@@ -236,7 +238,8 @@ TEST_F(ImportTrainingTest, SaysWhereGradientsStop) {
 TEST_F(ImportTrainingTest, DropsOutInTrainingAlone) {
   Parts parts;
   parts.model = "model: \"dropout.onnx\"";
-  parts.rest = "evaluation { data { source { npz { path: \"data.npz\" } } batch { size: 10 } } }";
+  parts.rest =
+      "evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 10 } } } }";
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_EQ(count<DropoutOp>(function(*imported, "train")), 1);
@@ -290,7 +293,7 @@ TEST_F(ImportTrainingTest, TiesWhatTheModelKeepsTwice) {
 TEST_F(ImportTrainingTest, ComputesTheLoss) {
   Parts parts;
   parts.metric = "metric { accuracy { logits: \"logits\" labels: \"labels\" } }";
-  parts.batch = "batch { size: 10 }";
+  parts.batch = "stage { batch { size: 10 } }";
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
   func::FuncOp train = function(*imported, "train");

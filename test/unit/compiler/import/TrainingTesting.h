@@ -16,7 +16,7 @@ struct Parts {
   std::string optimizer = "optimizer { adam {} }";
   std::string source = "source { npz { path: \"data.npz\" } }";
   std::string map;
-  std::string batch = "batch { size: 4 }";
+  std::string batch = "stage { batch { size: 4 } }";
   std::string rest;
 
   operator std::string() const {

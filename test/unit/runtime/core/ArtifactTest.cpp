@@ -78,7 +78,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 6, found 9: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 7, found 9: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),

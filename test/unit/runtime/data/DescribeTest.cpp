@@ -122,7 +122,7 @@ TEST_F(DescribeTest, TellsAllProblemsAtTheirValues) {
   EXPECT_EQ(describe("").problems,
             (std::vector<std::string>{
                 "training: data has no source: add source { npz { path: \"data.npz\" } }",
-                "training: data has no batch stage: add batch { size: 32 }"}));
+                "training: data has no batch stage: add stage { batch { size: 32 } }"}));
   // Blocks are checked without their data, too.
   EXPECT_EQ(describe(R"(source { npz { path: "later.npz" } } map { field: "x" flip { vertical: 2 } }
                         map { field: "x" normalize { deviation: 0 } } )" +

@@ -166,8 +166,8 @@ TEST_F(TransformTest, ValueThatAnIntegerCannotHold) {
 TEST_F(TransformTest, FeedErrors) {
   EXPECT_EQ(buildError(spec("", "batch { size: 4 }"), context),
             "field 'images' of '" + path() +
-                "' has type u8, but model input 'x' expects f32 (add map { field: \"images\" "
-                "cast: F32 })");
+                "' has type u8, but model input 'x' expects f32 (add stage { map { field: "
+                "\"images\" cast: F32 } })");
   context.demands[0].shape = {4};
   EXPECT_EQ(buildError(spec("", "map { field: \"images\" cast: F32 } batch { size: 4 }"), context),
             "field 'images' of '" + path() +

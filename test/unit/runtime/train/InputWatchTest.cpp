@@ -22,7 +22,7 @@ TEST(InputWatchTest, TheWarningNamesTheDearestStage) {
   EXPECT_EQ(
       inputWarning(report(), 0.43),
       "steps wait 43% of their time for input; decode 'image' takes 80% of its work (800 us a "
-      "row, 2 threads, 4 batches ahead, 30.0 of 256 MB): put cache { } behind it where "
+      "row, 2 threads, 4 batches ahead, 30.0 of 256 MB): put stage { cache { } } behind it where "
       "nothing random comes before, do its work once before training, or give the run more "
       "CPUs");
   EXPECT_EQ(inputWarning(report(), 0.03), "");
@@ -36,14 +36,14 @@ TEST(InputWatchTest, TheAdviceFitsTheCase) {
   InputReport found = report();
   found.workers = 0;
   found.prefetches = false;
-  EXPECT_TRUE(advises(found, ": add prefetch { } behind batch"));
+  EXPECT_TRUE(advises(found, ": add stage { prefetch { } } behind batch"));
   found = report();
   found.bytes = size_t(250) << 20;
   EXPECT_TRUE(advises(found, ": raise memory_mb"));
   found = report();
   found.stages[0].seconds = 2;
   EXPECT_TRUE(advises(found, "source npz takes 69%"));
-  EXPECT_TRUE(advises(found, ": put cache { } behind the source"));
+  EXPECT_TRUE(advises(found, ": put stage { cache { } } behind the source"));
 }
 
 /// Returns the reports that it is given.

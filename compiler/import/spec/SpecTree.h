@@ -1,0 +1,54 @@
+// A part of the spec as a tree of named values, which is how artifacts carry it.
+#ifndef COMPILER_IMPORT_SPECTREE_H
+#define COMPILER_IMPORT_SPECTREE_H
+
+#include "compiler/import/spec/training.pb.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <google/protobuf/text_format.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gradc {
+
+/// Has each field that the spec sets or that training.proto gives a default; other defaults are the
+/// reader's. A stage is written as the one thing that it holds; one that holds nothing is left out.
+class SpecTree {
+public:
+  using Places = google::protobuf::TextFormat::ParseInfoTree;
+
+  /// `text` tells where the message's fields stand, unless it is null. `entries` are those of the
+  /// map models, in their order; where they are not known yet, none.
+  SpecTree(const google::protobuf::Message &message, llvm::StringRef name, const Places *text,
+           llvm::ArrayRef<std::string> entries = {});
+
+  /// One more value of the root.
+  void addString(llvm::StringRef name, llvm::StringRef text);
+
+  /// [0] is the root; names and strings are offsets into `strings`.
+  std::vector<gradc_artifact_value> values;
+  std::string strings;
+  /// Line and column of each value, from 0; -1 where the text has none.
+  std::vector<std::pair<int, int>> places;
+  /// The messages that groups are made of; null for other values.
+  std::vector<const google::protobuf::Message *> messages;
+
+private:
+  uint32_t add(llvm::StringRef name, gradc_value_kind kind);
+  uint32_t addText(llvm::StringRef name, llvm::StringRef text);
+  uint32_t addGroup(llvm::StringRef name, const google::protobuf::Message &message,
+                    const Places *text);
+  uint32_t addField(const google::protobuf::Message &m,
+                    const google::protobuf::FieldDescriptor *field, int i, const Places *text);
+  uint32_t intern(llvm::StringRef text);
+
+  llvm::ArrayRef<std::string> entries;
+  uint32_t lastOfRoot = GRADC_NONE;
+};
+
+} // namespace gradc
+
+#endif
