@@ -2,43 +2,17 @@
 #ifndef COMPILER_IMPORT_IMPORT_H
 #define COMPILER_IMPORT_IMPORT_H
 
+#include "compiler/import/onnx/ImportTypes.h"
 #include "compiler/import/spec/training.pb.h"
-#include "dialects/grad/HostTensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace gradc {
-
-struct ImportOptions {
-  /// Whole shapes by graph input: `--shape x=32x3x224x224`.
-  std::map<std::string, std::vector<int64_t>> shapes = {};
-  /// Sizes by symbolic dim.
-  std::map<std::string, int64_t> dims = {};
-  /// Tensors given for graph inputs, `--input x=FILE`: they bind the shapes that `shapes` leaves
-  /// open, and are the values of operands that must be known at compile time.
-  std::map<std::string, mlir::grad::HostTensor> inputs = {};
-};
-
-/// Where the bytes of a state's initializer lie in Imported::modelBytes.
-struct InitializerRange {
-  std::string state;
-  uint64_t offset, bytes;
-  bool transposed = false; ///< tied to the state that is its transpose
-};
-
-/// The role of an initializer, and the reason.
-struct Verdict {
-  std::string initializer;
-  std::string type; ///< "f32 [64, 128]"
-  bool trains;
-  std::string reason;
-};
 
 struct Imported {
   mlir::OwningOpRef<mlir::ModuleOp> module;

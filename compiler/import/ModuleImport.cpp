@@ -3,6 +3,7 @@
 
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/onnx/EvaluationForm.h"
+#include "compiler/import/support/Names.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -50,17 +51,6 @@ FailureOr<Imported> ModuleImport::finish() {
   }
   imported.module = std::move(module);
   return std::move(imported);
-}
-
-InFlightDiagnostic gradc::unknownName(Location where, StringRef what, StringRef name,
-                                      ArrayRef<std::string> known) {
-  auto error = emitError(where);
-  error << what << " \"" << name << "\" is not in the model";
-  if (std::string near = nearest(name, known); !near.empty())
-    error << "; did you mean \"" << near << "\"?";
-  else
-    error << "; it has " << llvm::join(known, ", ");
-  return error;
 }
 
 LogicalResult gradc::checkOptions(const OnnxModel &model, const ImportOptions &options) {

@@ -25,9 +25,6 @@ public:
   Imported imported;
 };
 
-/// An unknown name, with the one that was probably meant.
-mlir::InFlightDiagnostic unknownName(mlir::Location where, llvm::StringRef what,
-                                     llvm::StringRef name, llvm::ArrayRef<std::string> known);
 /// Names on the command line that the model does not have.
 mlir::LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &options);
 void loadGradDialects(mlir::MLIRContext &context);

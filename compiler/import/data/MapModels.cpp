@@ -1,9 +1,9 @@
 // Binds fields to the inputs of map models, and imports each as an entry over rows or batches.
 #include "dialects/Pch.h"
 
-#include "compiler/import/ModuleImport.h"
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/spec/SpecChecker.h"
+#include "compiler/import/support/Names.h"
 
 using namespace mlir;
 using namespace mlir::grad;

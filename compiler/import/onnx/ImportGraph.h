@@ -2,8 +2,8 @@
 #ifndef COMPILER_IMPORT_IMPORTGRAPH_H
 #define COMPILER_IMPORT_IMPORTGRAPH_H
 
-#include "compiler/import/States.h"
 #include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/States.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/include/gradc/artifact.h"
 

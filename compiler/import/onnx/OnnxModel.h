@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNXMODEL_H
 #define COMPILER_IMPORT_ONNXMODEL_H
 
-#include "compiler/import/Import.h"
+#include "compiler/import/onnx/ImportTypes.h"
 #include "compiler/import/onnx/onnx.pb.h"
 #include "dialects/grad/HostTensor.h"
 #include "llvm/ADT/StringMap.h"

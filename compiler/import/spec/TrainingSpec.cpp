@@ -1,8 +1,8 @@
 // Parses the training spec's text and checks all that needs neither the model nor the data.
 #include "dialects/Pch.h"
 
-#include "compiler/import/States.h"
 #include "compiler/import/spec/SpecChecker.h"
+#include "compiler/import/support/Names.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

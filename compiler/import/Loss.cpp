@@ -1,7 +1,7 @@
 // Builds the loss and the metrics behind the model's outputs.
 #include "dialects/Pch.h"
 
-#include "compiler/import/spec/Loss.h"
+#include "compiler/import/Loss.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -1,7 +1,8 @@
 // Decides the role of each initializer, and keeps the module's states.
 #include "dialects/Pch.h"
 
-#include "compiler/import/States.h"
+#include "compiler/import/onnx/States.h"
+#include "compiler/import/support/Names.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -10,19 +11,6 @@ using namespace gradc;
 
 /// Constants above this size in bytes are states: code contains none of them.
 static constexpr int64_t smallBytes = 1024;
-
-std::string gradc::nearest(StringRef name, ArrayRef<std::string> candidates) {
-  std::string best;
-  unsigned bestDistance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const std::string &candidate : candidates) {
-    unsigned distance = name.edit_distance(candidate, /*AllowReplacements=*/true, bestDistance);
-    if (distance < bestDistance) {
-      bestDistance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
 
 /// The initializers that patterns name; a pattern that names none is an error.
 static LogicalResult select(const OnnxModel &model, ArrayRef<std::string> patterns, StringRef field,

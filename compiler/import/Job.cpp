@@ -1,9 +1,10 @@
 // A training job: its spec applied to the model, and the entries that it asks for.
 #include "dialects/Pch.h"
 
+#include "compiler/import/Loss.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/data/MapModels.h"
-#include "compiler/import/spec/Loss.h"
+#include "compiler/import/support/Names.h"
 #include "passes/support/Reach.h"
 
 using namespace mlir;
@@ -197,8 +198,8 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
 /// An entry, and its smaller twin for the rows that are left over.
 LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const DataSet &set,
                                      bool training) {
-  auto stage = llvm::find_if(*data.mutable_stage(),
-                             [](const spec::Stage &one) { return one.has_batch(); });
+  auto stage =
+      llvm::find_if(*data.mutable_stage(), [](const spec::Stage &one) { return one.has_batch(); });
   spec::Batch &block = *stage->mutable_batch();
   int64_t batch = block.size();
   bool isCounted = set.rows != DataSet::unknown;
@@ -291,8 +292,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(applied) || failed(sets))
     return failure();
   // Entries use different parts of the graph: all are tried, so that everything is said at once.
-  bool ok = sayingNews(context,
-                       [&] { return importSteps("train", *training.mutable_data(), sets->front(), true); });
+  bool ok = sayingNews(
+      context, [&] { return importSteps("train", *training.mutable_data(), sets->front(), true); });
   if (training.has_evaluation())
     ok &= sayingNews(context, [&] {
       return importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), sets->back(),

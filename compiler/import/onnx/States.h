@@ -61,9 +61,6 @@ private:
 std::string nodeName(mlir::Location location);
 std::string nodeName(mlir::Operation *op);
 
-/// The closest of `candidates` to `name`, or "" if none is close.
-std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
-
 } // namespace gradc
 
 #endif

@@ -1,0 +1,21 @@
+// Names that a file or an option has wrong: what was probably meant.
+#ifndef COMPILER_IMPORT_NAMES_H
+#define COMPILER_IMPORT_NAMES_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+
+namespace gradc {
+
+/// The closest of `candidates` to `name`, or "" if none is close.
+std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
+
+/// A name that the model does not have, with the one that was probably meant.
+mlir::InFlightDiagnostic unknownName(mlir::Location where, llvm::StringRef what,
+                                     llvm::StringRef name, llvm::ArrayRef<std::string> known);
+
+} // namespace gradc
+
+#endif
