@@ -54,6 +54,9 @@ public:
   virtual void letGo() const {}
 };
 
+/// The field of that name; the failure says who reads it.
+Result<size_t> findField(const Table &table, std::string_view name, std::string_view reader);
+
 /// A stage over another table; derived classes override their changes.
 class TableStage : public Table {
 public:
@@ -114,6 +117,13 @@ private:
   };
   std::vector<std::unique_ptr<std::byte[], Free>> buffers;
   size_t totalBytes = 0;
+};
+
+/// How a table's rows are put into batches.
+struct BatchRule {
+  int64_t size = 1;
+  bool dropRemainder = false;
+  bool skips = false; ///< rows that cannot be read; then the remainder is dropped
 };
 
 /// Work on a batch once it has all its rows. Immutable: any thread may apply it, each with a

@@ -4,7 +4,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/data/Field.h"
-#include "runtime/data/load/Meter.h"
+#include "runtime/data/Meter.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Default implementations of tables.
+// Default implementations of tables, and the search for a field.
 #include "runtime/base/Text.h"
 #include "runtime/data/Dataset.h"
 
@@ -27,5 +27,14 @@ std::string Table::describe(size_t field) const {
 }
 
 std::string Table::describeRow(int64_t row) const { return text("row ", row, " of ", origin()); }
+
+Result<size_t> findField(const Table &table, std::string_view name, std::string_view reader) {
+  auto fields = table.fields();
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].name == name)
+      return i;
+  return Status::invalid(
+      text(reader, " reads field '", name, "', which ", table.origin(), " does not give"));
+}
 
 } // namespace gradc::runtime

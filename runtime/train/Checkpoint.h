@@ -4,7 +4,7 @@
 
 #include "runtime/core/Session.h"
 #include "runtime/data/Dataset.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/Pipeline.h"
 #include "runtime/data/source/MappedFile.h"
 
 namespace gradc::runtime {

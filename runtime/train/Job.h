@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_JOB_H
 
 #include "runtime/core/Config.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/chain/Chain.h"
 #include "runtime/train/Trainer.h"
 
 #include <limits>

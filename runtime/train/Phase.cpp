@@ -3,7 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/core/NonFinite.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/chain/Chain.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/train/PhaseWalk.h"
 

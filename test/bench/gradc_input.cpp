@@ -3,7 +3,7 @@
 //
 //   gradc-input ARTIFACT DATA_DIR [--epochs 3] [--dump FILE --batches 2]     the dump is of field 0
 #include "runtime/core/Session.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/chain/Chain.h"
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Job.h"
 

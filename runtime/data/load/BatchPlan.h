@@ -8,13 +8,6 @@
 
 namespace gradc::runtime {
 
-/// How a table's rows are put into batches.
-struct BatchRule {
-  int64_t size = 1;
-  bool dropRemainder = false;
-  bool skips = false; ///< rows that cannot be read; then the remainder is dropped
-};
-
 struct BatchPlan {
   std::vector<int64_t> rows;
   Position begin, after;

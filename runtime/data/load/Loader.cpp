@@ -7,8 +7,8 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadSlice.h"
+#include "runtime/data/Meter.h"
 #include "runtime/data/load/BatchRing.h"
-#include "runtime/data/load/Meter.h"
 #include "runtime/data/load/TuningPeriod.h"
 #include "runtime/data/source/MappedFile.h"
 

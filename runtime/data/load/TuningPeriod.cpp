@@ -1,7 +1,7 @@
 // After this number of batches, or this time, there is enough to decide on.
 #include "runtime/data/load/TuningPeriod.h"
 
-#include "runtime/data/load/Meter.h"
+#include "runtime/data/Meter.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,8 +2,7 @@
 #ifndef RUNTIME_DATA_ARRAYSOURCE_H
 #define RUNTIME_DATA_ARRAYSOURCE_H
 
-#include "runtime/data/Stages.h"
-#include "runtime/data/source/MappedFile.h"
+#include "runtime/data/source/Sources.h"
 
 namespace gradc::runtime {
 

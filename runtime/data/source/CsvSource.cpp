@@ -1,6 +1,5 @@
 // Fields from the columns of a CSV file.
 #include "runtime/base/Text.h"
-#include "runtime/data/Describe.h"
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/transform/Convert.h"
 

@@ -1,6 +1,5 @@
 // Pictures in a folder, as files, and their classes.
 #include "runtime/base/Text.h"
-#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/FolderListing.h"
 
@@ -82,21 +81,24 @@ private:
 
 } // namespace
 
+/// A picture file's bytes and its label.
+static std::vector<Field> readFields(Config config) {
+  return {{std::string(config.string("image", "image")), GRADC_U8, {Field::varying}},
+          {std::string(config.string("label", "label")), GRADC_I64, {}}};
+}
+
 Status describeFolder(Config config, const DataContext &context, Pipeline &pipeline) {
   if (context.hasFiles)
     return applyFolder(config, context, pipeline);
-  std::vector<Field> fields = {
-      {std::string(config.string("image", "image")), GRADC_U8, {Field::varying}},
-      {std::string(config.string("label", "label")), GRADC_I64, {}}};
-  pipeline.table = makeDescribed(std::move(fields), 1, text('\'', config.string("path"), '\''));
+  pipeline.table = makeDescribed(readFields(config), 1, text('\'', config.string("path"), '\''));
   return {};
 }
 
 Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline) {
-  std::string_view image = config.string("image", "image"), label = config.string("label", "label");
-  std::vector<std::string> names = {std::string(image), std::string(label)};
+  std::vector<Field> fields = readFields(config);
+  std::vector<std::string> names = {fields[0].name, fields[1].name};
   for (const FieldUse &use : context.uses)
-    if (use.field != image && use.field != label)
+    if (use.field != names[0] && use.field != names[1])
       return missingField(use, "the folder source", names);
   auto folder = context.file.empty() ? findFile(config.string("path"), context.folders)
                                      : Result(context.file);
@@ -113,11 +115,7 @@ Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline
   }
   if (!listing)
     return listing.status();
-  std::vector<Field> fields;
-  if (isDemanded(image, context))
-    fields.push_back({names[0], GRADC_U8, {Field::varying}});
-  if (isDemanded(label, context))
-    fields.push_back({names[1], GRADC_I64, {}});
+  std::erase_if(fields, [&](const Field &field) { return !isDemanded(field.name, context); });
   pipeline.table = std::make_shared<FolderSource>(std::move(*folder), std::move(*listing),
                                                   std::move(fields), pipeline.newSlots(1));
   return {};

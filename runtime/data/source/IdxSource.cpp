@@ -1,6 +1,5 @@
 // Fields from .idx files, the format of the MNIST data, one array each; gzip files are inflated.
 #include "runtime/base/Text.h"
-#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/IdxHeader.h"
 #include "runtime/data/source/Inflate.h"

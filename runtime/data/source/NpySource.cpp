@@ -1,5 +1,4 @@
 // Fields from .npy files, one array each.
-#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/MappedFile.h"
 

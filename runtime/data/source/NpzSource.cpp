@@ -1,6 +1,5 @@
 // Fields from the arrays of a .npz archive.
 #include "runtime/base/Text.h"
-#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/ZipArchive.h"
 

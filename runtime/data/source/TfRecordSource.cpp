@@ -1,6 +1,5 @@
 // Features of tf.train.Examples in a TFRecord file.
 #include "runtime/base/Text.h"
-#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/Example.h"
 #include "runtime/data/source/TfRecord.h"

@@ -1,6 +1,5 @@
 // Windows over a long sequence of tokens: the source for language models.
 #include "runtime/base/Text.h"
-#include "runtime/data/Describe.h"
 #include "runtime/data/source/ArraySource.h"
 
 #include <cstring>

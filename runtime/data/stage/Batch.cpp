@@ -1,5 +1,5 @@
 // Batches as a data set, and the stages that configure them.
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 
 #include "runtime/base/Text.h"
 

@@ -1,7 +1,7 @@
 // Keeps the rows made by the stages before it in memory.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
 #include "runtime/data/stage/CacheFile.h"
+#include "runtime/data/stage/Stages.h"
 
 #include <algorithm>
 #include <atomic>

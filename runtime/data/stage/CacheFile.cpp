@@ -4,6 +4,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
+#include "runtime/data/source/MappedFile.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <cstring>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DATA_CACHEFILE_H
 #define RUNTIME_DATA_CACHEFILE_H
 
-#include "runtime/data/Stages.h"
+#include "runtime/data/Pipeline.h"
 
 namespace gradc::runtime {
 

@@ -1,6 +1,6 @@
 // Keeps the rows whose field has one of some values.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/Convert.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Several tables as one: rows are taken from each in turn.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 
 #include <algorithm>
 
@@ -86,8 +86,9 @@ std::string fieldText(std::span<const Field> fields) {
 
 } // namespace
 
-Result<std::shared_ptr<const Table>>
-makeInterleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block) {
+Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> tables,
+                       Pipeline &pipeline) {
+  int64_t block = source.integer("interleave", 1);
   if (block < 1)
     return Status::invalid(text("interleave is ", block, ", expected 1 or more"));
   std::string first = fieldText(tables.front()->fields());
@@ -95,7 +96,11 @@ makeInterleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block) 
     if (std::string found = fieldText(table->fields()); found != first)
       return Status::error(text(table->origin(), " has ", found, ", expected the fields of ",
                                 tables.front()->origin(), ": ", first));
-  return std::shared_ptr<const Table>(std::make_shared<Interleave>(std::move(tables), block));
+  if (tables.size() == 1)
+    pipeline.table = std::move(tables.front());
+  else
+    pipeline.table = std::make_shared<Interleave>(std::move(tables), block);
+  return {};
 }
 
 } // namespace gradc::runtime

@@ -1,7 +1,7 @@
 // Applies a transform to one field of every row.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
-#include "runtime/data/load/Meter.h"
+#include "runtime/data/Meter.h"
+#include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/Transform.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DATA_MODELBATCHES_H
 #define RUNTIME_DATA_MODELBATCHES_H
 
-#include "runtime/data/Stages.h"
+#include "runtime/data/Pipeline.h"
 #include "runtime/data/transform/MapModel.h"
 
 namespace gradc::runtime {

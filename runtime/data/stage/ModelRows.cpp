@@ -1,6 +1,6 @@
 // map { model { } } before batch: runs a model on every row.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/MapModel.h"
 
 #include <algorithm>

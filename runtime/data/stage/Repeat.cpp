@@ -1,7 +1,7 @@
 // An epoch that visits its rows several times, each time in another order and with other random
 // numbers.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 
 namespace gradc::runtime {
 

@@ -1,6 +1,6 @@
 // Selects rows by their numbers: a range, and within it a residue.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 
 #include <algorithm>
 

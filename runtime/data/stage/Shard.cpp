@@ -1,6 +1,6 @@
 // Every count-th row of an epoch's order.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 
 namespace gradc::runtime {
 

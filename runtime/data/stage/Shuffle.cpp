@@ -1,7 +1,7 @@
 // Visits rows in random order, a new one in each epoch.
 #include "runtime/base/Text.h"
 #include "runtime/data/Random.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // The first rows of an epoch's order, or the rows after them.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
+#include "runtime/data/stage/Stages.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 // map { standardize { } }: each value's distance from the mean of the training rows, in standard
 // deviations.
 #include "runtime/base/Text.h"
-#include "runtime/data/Stages.h"
 #include "runtime/data/transform/Convert.h"
 #include "runtime/data/transform/Transform.h"
 

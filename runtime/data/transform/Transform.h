@@ -2,9 +2,8 @@
 #ifndef RUNTIME_DATA_TRANSFORM_H
 #define RUNTIME_DATA_TRANSFORM_H
 
-#include "runtime/core/Config.h"
+#include "runtime/data/Pipeline.h"
 #include "runtime/data/Random.h"
-#include "runtime/data/Row.h"
 
 namespace gradc::runtime {
 
@@ -45,7 +44,13 @@ using MakeTransform = Result<std::unique_ptr<const Transform>> (*)(Config config
 /// From the fields `cast`, `scale` and `offset` of the map block itself.
 Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *before);
 
-// One per kind of map block.
+/// Knows the whole data set: finds its statistics in a pass over the rows, unless `context.state`
+/// has them, and puts them there. At `noField` the block alone is checked.
+constexpr size_t noField = SIZE_MAX;
+Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
+                                                         size_t field, const DataContext &context);
+
+// One per other kind of map block.
 Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makePad(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field *before);

@@ -2,7 +2,7 @@
 #ifndef TEST_UNIT_RUNTIME_DATA_DATATESTING_H
 #define TEST_UNIT_RUNTIME_DATA_DATATESTING_H
 
-#include "runtime/data/Stages.h"
+#include "runtime/data/chain/Chain.h"
 #include "test/unit/runtime/JobText.h"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,8 @@
 #include "test/unit/runtime/TestModel.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
+#include "runtime/core/Session.h"
+
 #include <cstring>
 
 using namespace gradc::runtime;

@@ -1,6 +1,6 @@
 // Prefetch: batches are made while the caller is busy with the one it has.
-#include "runtime/data/Stages.h"
 #include "runtime/data/load/Loader.h"
+#include "runtime/data/stage/Stages.h"
 
 #include <chrono>
 #include <condition_variable>

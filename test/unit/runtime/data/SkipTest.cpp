@@ -2,6 +2,7 @@
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/stage/Stages.h"
 
 #include <algorithm>
 #include <cstring>

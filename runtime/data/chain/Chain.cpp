@@ -1,11 +1,12 @@
 // Builds a data set by applying the stages of a `data` block in their order.
-#include "runtime/data/Stages.h"
+#include "runtime/data/chain/Chain.h"
 
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/data/Meter.h"
 #include "runtime/data/image/Decode.h"
-#include "runtime/data/load/Meter.h"
 #include "runtime/data/source/ArraySource.h"
+#include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/MapModel.h"
 
 #include <algorithm>
@@ -22,9 +23,9 @@ struct Stage {
 
 // The runtime is a static library, where a registration that nothing refers to would be dropped:
 // so the table is written out.
-const Stage sources[] = {
-    {"npz", applyNpz},       {"npy", applyNpy},       {"csv", applyCsv},          {"idx", applyIdx},
-    {"tokens", applyTokens}, {"folder", applyFolder}, {"tfrecord", applyTfRecord}};
+#define GRADC_SOURCE(NAME, FUNCTION, EXAMPLE) {#NAME, apply##FUNCTION},
+const Stage sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
+#undef GRADC_SOURCE
 constexpr Stage rowStages[] = {
     {"map", applyMap},   {"shuffle", applyShuffle}, {"filter", applyFilter}, {"cache", applyCache},
     {"take", applyTake}, {"skip", applySkip},       {"repeat", applyRepeat}, {"shard", applyShard}};
@@ -56,11 +57,7 @@ Status applyEach(const Stage &stage, Config kind, const DataContext &context, Pi
       return status;
     tables.push_back(pipeline.table);
   }
-  auto table = makeInterleave(std::move(tables), kind.integer("interleave", 1));
-  if (!table)
-    return table.status();
-  pipeline.table = std::move(*table);
-  return {};
+  return applyInterleave(kind, std::move(tables), pipeline);
 }
 
 Status applySource(Config source, const DataContext &context, Pipeline &pipeline) {
@@ -176,25 +173,6 @@ bool hasModels(Config data) {
     if (map.child("model"))
       return true;
   return false;
-}
-
-Result<size_t> findField(const Table &table, std::string_view name, std::string_view reader) {
-  auto fields = table.fields();
-  for (size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].name == name)
-      return i;
-  return Status::invalid(
-      text(reader, " reads field '", name, "', which ", table.origin(), " does not give"));
-}
-
-Result<OpenFile> openFile(std::string_view name, const DataContext &context) {
-  auto path = context.file.empty() ? findFile(name, context.folders) : Result(context.file);
-  if (!path)
-    return path.status();
-  auto file = MappedFile::open(*path);
-  if (!file)
-    return file.status();
-  return OpenFile{std::move(*path), std::move(*file)};
 }
 
 Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context) {

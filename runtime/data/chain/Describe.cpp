@@ -1,51 +1,29 @@
 // Takes a `data` block through its source and stages without reading a row.
-#include "runtime/data/Describe.h"
-
+//
+// The compiler asks this (include/gradc/data.h). The answer comes from the sources and stages that
+// a run builds its data set of; only a source that would read its rows has a function of its own
+// for it, which looks at headers alone.
 #include "runtime/base/Text.h"
+#include "runtime/data/chain/Chain.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/data/source/Sources.h"
+#include "runtime/data/stage/Stages.h"
 #include "runtime/include/gradc/data.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace gradc::runtime {
 
 namespace {
-
-class Described final : public Table {
-public:
-  Described(std::vector<Field> fields, int64_t rows, std::string origin)
-      : fieldList(std::move(fields)), count(rows), from(std::move(origin)) {}
-
-  std::span<const Field> fields() const override { return fieldList; }
-  int64_t rows() const override { return count; }
-  std::string origin() const override { return from; }
-  void order(uint64_t, std::vector<int64_t> &rows) const override {
-    rows.resize(size_t(count));
-    std::iota(rows.begin(), rows.end(), 0);
-  }
-  Result<Value> view(size_t, RowRef, Scratch &) const override {
-    return Status::error("a described row cannot be read");
-  }
-
-private:
-  std::vector<Field> fieldList;
-  int64_t count;
-  std::string from;
-};
 
 struct Source {
   std::string_view name;
   Status (*describe)(Config, const DataContext &, Pipeline &);
   std::string_view example; ///< of its path; "": each field has one
 };
-const Source sources[] = {{"npz", describeNpz, "data.npz"},
-                          {"npy", describeNpy, ""},
-                          {"csv", describeCsv, "data.csv"},
-                          {"idx", describeIdx, ""},
-                          {"tokens", describeTokens, "text.bin"},
-                          {"folder", describeFolder, "pictures"},
-                          {"tfrecord", describeTfRecord, "train.tfrecord"}};
+#define GRADC_SOURCE(NAME, FUNCTION, EXAMPLE) {#NAME, describe##FUNCTION, EXAMPLE},
+const Source sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
+#undef GRADC_SOURCE
 
 /// A block's description under way. What is wrong with a stage is told, and the next one sees what
 /// was there before it.
@@ -130,10 +108,7 @@ Status Describer::describeFiles(const Source &source, Config kind,
     tables.push_back(pipeline.table);
   }
   context.file.clear();
-  auto table = makeInterleave(std::move(tables), kind.integer("interleave", 1));
-  if (table && files.size() > 1)
-    pipeline.table = std::move(*table);
-  return table.status();
+  return applyInterleave(kind, std::move(tables), pipeline);
 }
 
 void Describer::describeSource(Config data) {
@@ -260,11 +235,6 @@ uint32_t Describer::describe(Config data) {
 }
 
 } // namespace
-
-std::shared_ptr<const Table> makeDescribed(std::vector<Field> fields, int64_t rows,
-                                           std::string origin) {
-  return std::make_shared<Described>(std::move(fields), rows, std::move(origin));
-}
 
 } // namespace gradc::runtime
 

@@ -1,0 +1,108 @@
+// What sources, stages and transforms are built for, and what those before them have made.
+#ifndef RUNTIME_DATA_PIPELINE_H
+#define RUNTIME_DATA_PIPELINE_H
+
+#include "runtime/core/Config.h"
+#include "runtime/data/Dataset.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradc::runtime {
+
+class MappedFile;
+class Session;
+
+/// An array with its first dimension, the rows, split off.
+struct SourceArray {
+  Field field;
+  int64_t rows = 0;
+  const std::byte *data = nullptr;
+  std::shared_ptr<const void> owner;                ///< keeps `data` alive; null: the caller does
+  std::shared_ptr<const MappedFile> file = nullptr; ///< that it was read from, if any
+};
+
+/// A field that the source has to give, and for whom: "model input 'x' is fed from", "filter
+/// reads".
+struct FieldUse {
+  std::string field;
+  std::string user;
+};
+
+/// What a run knows of its data beside the files: what stages have found out in a pass over the
+/// training rows, by the stage's name. It goes into checkpoints.
+using DataState = std::map<std::string, std::vector<double>>;
+
+/// Is told what is wrong with a `data` block, value by value of its tree.
+class ProblemSink {
+public:
+  virtual ~ProblemSink() = default;
+  virtual void add(Config at, const std::string &message) = 0;
+};
+
+/// Of several failures the first is returned.
+inline void keepFirst(Status &first, Status next) {
+  if (first.ok())
+    first = std::move(next);
+}
+
+/// What the stages are built for.
+struct DataContext {
+  /// A status that says what is wrong with a value of the block. It need not end the search for
+  /// more: a description lists all problems.
+  Status wrong(Config at, std::string message) const {
+    if (problems)
+      problems->add(at, message);
+    return Status::invalid(std::move(message));
+  }
+
+  std::vector<std::string> folders; ///< where relative paths are looked up, in this order
+  std::vector<Demand> demands;      ///< of the model's data inputs, in their order
+  uint64_t seed = 0;
+  bool tailAllowed = true; ///< the model takes a smaller last batch
+  /// The demands' fields and those that stages read besides; makeDataset fills it in.
+  std::vector<FieldUse> uses;
+  size_t memory = 0;                ///< for all buffers together; makeDataset fills it in
+  std::vector<SourceArray> arrays;  ///< in place of the source's files; none: those
+  std::string file;                 ///< one of several that a source is built for; "": all
+  std::shared_ptr<DataState> state; ///< null: none is kept
+  std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
+  int heldBatches = 1;             ///< that whoever asks for batches has at a time
+  const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
+  std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
+  /// The data are only described (gradc/data.h): stages read no row and leave no file. Null in a
+  /// run.
+  ProblemSink *problems = nullptr;
+  bool hasFiles = true; ///< what describes a source may open its files; else they are not there yet
+  bool skips = false;   ///< rows that cannot be read; makeDataset fills it in
+};
+
+/// What the stages so far have made: a table, and how it will be read.
+struct Pipeline {
+  std::shared_ptr<const Table> table;
+  std::optional<BatchRule> rule;   ///< from the batch stage on
+  std::optional<int> prefetch;     ///< depth; 0: to be found
+  bool cached = false;             ///< a cache holds most of the memory
+  std::vector<std::string> stages; ///< names of those that are metered
+  bool joined = false;             ///< the last map became a part of the one before it
+  bool rowByRow = false;           ///< all fields of a row are made before those of the next one
+  std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
+  /// Why the data's description cannot know how many rows there are; "": it can.
+  std::string unknownRows;
+
+  /// The number of the first of `count` scratch slots that are the caller's alone.
+  size_t newSlots(size_t count) {
+    slots += count;
+    return slots - count;
+  }
+
+private:
+  size_t slots = 0;
+};
+
+} // namespace gradc::runtime
+
+#endif

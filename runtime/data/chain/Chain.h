@@ -1,0 +1,26 @@
+// A `data` block becomes a data set: its source, and its stages in their order.
+#ifndef RUNTIME_DATA_CHAIN_H
+#define RUNTIME_DATA_CHAIN_H
+
+#include "runtime/data/Pipeline.h"
+#include "runtime/data/load/Loader.h"
+
+namespace gradc::runtime {
+
+/// Builds the data set of a `data` block. Its fields are the demands, in their order.
+Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext context);
+
+/// Whether stages of a `data` block are models, which a session has to run.
+bool hasModels(Config data);
+
+/// Applies one stage of a `data` block; what it must not follow is an error.
+Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline);
+/// What is said about the chain as a whole.
+Status readSettings(Config data, const DataContext &context, BatchRule &rule,
+                    LoaderOptions &options);
+/// Whether a child of a `data` block is a stage: neither the source nor a setting.
+bool isStage(Config child);
+
+} // namespace gradc::runtime
+
+#endif

@@ -1,0 +1,50 @@
+// The sources that a spec's `data` block may name, and how they open their files.
+#ifndef RUNTIME_DATA_SOURCES_H
+#define RUNTIME_DATA_SOURCES_H
+
+#include "runtime/data/Pipeline.h"
+#include "runtime/data/source/MappedFile.h"
+
+namespace gradc::runtime {
+
+/// Each source by its name in specs and in functions, with an example of its path; "": each of its
+/// fields has a path of its own.
+#define GRADC_DATA_SOURCES(SOURCE)                                                                 \
+  SOURCE(npz, Npz, "data.npz")                                                                     \
+  SOURCE(npy, Npy, "")                                                                             \
+  SOURCE(csv, Csv, "data.csv")                                                                     \
+  SOURCE(idx, Idx, "")                                                                             \
+  SOURCE(tokens, Tokens, "text.bin")                                                               \
+  SOURCE(folder, Folder, "pictures")                                                               \
+  SOURCE(tfrecord, TfRecord, "train.tfrecord")
+
+// apply...: makes the table of a source's rows, as a run reads them.
+// describe...: makes a table whose rows are never read, none (null) where the fields are in files
+// that are not there yet. A trainer calls none of these, and its linker drops them: so there are
+// two functions per source instead of one, and two tables that each use one of them.
+#define GRADC_DECLARE_SOURCE(NAME, FUNCTION, EXAMPLE)                                              \
+  Status apply##FUNCTION(Config config, const DataContext &context, Pipeline &pipeline);           \
+  Status describe##FUNCTION(Config config, const DataContext &context, Pipeline &pipeline);
+GRADC_DATA_SOURCES(GRADC_DECLARE_SOURCE)
+#undef GRADC_DECLARE_SOURCE
+
+// Null in a program without decoders.
+__attribute__((weak)) Status applyFolder(Config config, const DataContext &context,
+                                         Pipeline &pipeline);
+__attribute__((weak)) Status describeFolder(Config config, const DataContext &context,
+                                            Pipeline &pipeline);
+
+/// A data file of a source's block, found and mapped.
+struct OpenFile {
+  std::string path;
+  std::shared_ptr<const MappedFile> file;
+};
+Result<OpenFile> openFile(std::string_view path, const DataContext &context);
+
+/// A table of which only fields, rows and origin are known.
+std::shared_ptr<const Table> makeDescribed(std::vector<Field> fields, int64_t rows,
+                                           std::string origin);
+
+} // namespace gradc::runtime
+
+#endif

@@ -1,0 +1,39 @@
+// The stages that a spec's `data` block may name: each changes what those before it have made.
+#ifndef RUNTIME_DATA_STAGES_H
+#define RUNTIME_DATA_STAGES_H
+
+#include "runtime/data/Pipeline.h"
+#include "runtime/data/load/Loader.h"
+
+namespace gradc::runtime {
+
+// Of rows.
+Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyCache(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyTake(Config config, const DataContext &context, Pipeline &pipeline);
+Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyShard(Config config, const DataContext &context, Pipeline &pipeline);
+// Of batches.
+Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
+
+// Parts of other stages: a map that is a model, the choice of rows that a source may have, and the
+// fields of a batch.
+Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
+Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch);
+
+/// The rows of a source's several files, some from each in turn, as its block says.
+Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> tables,
+                       Pipeline &pipeline);
+
+/// Sets the limits that follow from the budget.
+Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
+                                                   const BatchRule &rule, LoaderOptions options);
+
+} // namespace gradc::runtime
+
+#endif
