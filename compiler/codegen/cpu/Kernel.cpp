@@ -260,6 +260,29 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
   return success();
 }
 
+/// The first unit computes the results that have loops of their own.
+void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Memory>> apart,
+               Value begin, Value end) {
+  auto compare = [&](arith::CmpIPredicate how, Value x, Value y) {
+    return arith::CmpIOp::create(nest.builder, nest.location, how, x, y).getResult();
+  };
+  Value first = arith::AndIOp::create(nest.builder, nest.location,
+                                      compare(arith::CmpIPredicate::eq, begin, nest.constant(0)),
+                                      compare(arith::CmpIPredicate::slt, begin, end));
+  nest.when(first, [&] {
+    for (auto &[result, memory] : apart) {
+      auto space = cast<RankedTensorType>(result.getType());
+      SmallVector<int64_t> tile(space.getRank(), 1);
+      if (!tile.empty())
+        tile.back() = nest.lanes;
+      auto order = llvm::to_vector(llvm::seq<int64_t>(0, space.getRank()));
+      SpaceEmitter own(nest, tiles, space, tile, order);
+      own.add(result, memory);
+      own.emit();
+    }
+  });
+}
+
 } // namespace
 
 LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &level,
@@ -321,25 +344,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   }
   root.emitUnits(begin, end);
 
-  if (!apart.empty()) {
-    auto equal = [&](arith::CmpIPredicate how, Value x, Value y) {
-      return arith::CmpIOp::create(b, location, how, x, y).getResult();
-    };
-    Value first =
-        arith::AndIOp::create(b, location, equal(arith::CmpIPredicate::eq, begin, nest.constant(0)),
-                              equal(arith::CmpIPredicate::slt, begin, end));
-    nest.when(first, [&] {
-      for (auto &[result, memory] : apart) {
-        auto space = cast<RankedTensorType>(result.getType());
-        SmallVector<int64_t> tile(space.getRank(), 1);
-        if (!tile.empty())
-          tile.back() = nest.lanes;
-        auto order = llvm::to_vector(llvm::seq<int64_t>(0, space.getRank()));
-        SpaceEmitter own(nest, tiles, space, tile, order);
-        own.add(result, memory);
-        own.emit();
-      }
-    });
-  }
+  if (!apart.empty())
+    emitApart(nest, tiles, apart, begin, end);
   return finish(success());
 }

@@ -175,6 +175,19 @@ Value TileEmitter::pullOperand(const WindowReads &windows, linalg::GenericOp op,
   return at ? pull(operand.get(), *at) : Value();
 }
 
+void TileEmitter::prepareSteps(linalg::GenericOp op, const WindowReads *windows,
+                               ArrayRef<Step> steps) {
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (windows && windows->has(*input))
+      continue;
+    SmallVector<Point> wanted;
+    for (const Step &step : steps)
+      if (auto at = operandPoint(op, *input, step.domain, step.valid))
+        wanted.push_back(*at);
+    prepare(input->get(), wanted);
+  }
+}
+
 void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   SmallVector<unsigned> dims = reducedDims(op);
   auto ranges = op.getStaticLoopRanges();
@@ -191,18 +204,13 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
   // Steps of the innermost dim, done together so that strided loads can be transposed.
   auto steps = [&](LinearExpr first, int64_t count, ValueRange carried) {
     unsigned inner = dims.back();
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      if (windows.has(*input))
-        continue;
-      SmallVector<Point> wanted;
-      for (int64_t s = 0; s < count; ++s)
-        for (auto [p, domain] : llvm::zip(points, domains)) {
-          domain[inner] = first + LinearExpr(s);
-          if (auto at = operandPoint(op, *input, domain, p.valid))
-            wanted.push_back(*at);
-        }
-      prepare(input->get(), wanted);
-    }
+    SmallVector<Step> together;
+    for (int64_t s = 0; s < count; ++s)
+      for (auto [p, domain] : llvm::zip(points, domains)) {
+        domain[inner] = first + LinearExpr(s);
+        together.push_back({domain, p.valid});
+      }
+    prepareSteps(op, &windows, together);
     SmallVector<Value> values(carried);
     for (int64_t s = 0; s < count; ++s)
       for (auto [i, p] : llvm::enumerate(points)) {
@@ -279,15 +287,12 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
 
   auto step = [&](LinearExpr first, int64_t chain, int64_t valid, SmallVector<Value> &values) {
     first.lane = 1;
-    for (auto &domain : domains)
+    SmallVector<Step> together;
+    for (auto &domain : domains) {
       domain[dim] = first;
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      SmallVector<Point> wanted;
-      for (auto &domain : domains)
-        if (auto at = operandPoint(op, *input, domain, valid))
-          wanted.push_back(*at);
-      prepare(input->get(), wanted);
+      together.push_back({domain, valid});
     }
+    prepareSteps(op, /*windows=*/nullptr, together);
     for (size_t i = 0; i < points.size(); ++i) {
       Value &acc = values[i * chains + chain];
       auto next = emitBody(op, domains[i], valid, /*fuse=*/true, [&](OpOperand &o) -> Value {
@@ -339,17 +344,21 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
   // The chains in a tree, then the halves of the vector: a fixed order.
   for (auto [i, p] : llvm::enumerate(points)) {
     SmallVector<Value> parts(ArrayRef(values).slice(i * chains, chains));
-    while (parts.size() > 1) {
-      SmallVector<Value> pairs;
-      for (size_t j = 0; j + 1 < parts.size(); j += 2)
-        pairs.push_back(combine(op, combined, parts[j], parts[j + 1]));
-      if (parts.size() % 2)
-        pairs.push_back(parts.back());
-      parts = pairs;
-    }
-    Value scalar = combineLanes(op, combined, parts[0]);
+    Value scalar = combineLanes(op, combined, combineTree(op, combined, std::move(parts)));
     nest.known(result, p) = scalar;
   }
+}
+
+Value TileEmitter::combineTree(linalg::GenericOp op, Value combined, SmallVector<Value> parts) {
+  while (parts.size() > 1) {
+    SmallVector<Value> pairs;
+    for (size_t j = 0; j + 1 < parts.size(); j += 2)
+      pairs.push_back(combine(op, combined, parts[j], parts[j + 1]));
+    if (parts.size() % 2)
+      pairs.push_back(parts.back());
+    parts = pairs;
+  }
+  return parts[0];
 }
 
 /// The halves of a vector, again and again.

@@ -13,6 +13,16 @@ struct Steps {
   std::optional<unsigned> vector; // a dim whose steps are whole vectors
   int64_t total = 1;
 
+  /// All steps of the shared dims; those of `vector`, a dim of whole vectors, come last.
+  Steps(ArrayRef<unsigned> shared, ArrayRef<int64_t> ranges, std::optional<unsigned> vector,
+        int64_t lanes)
+      : vector(vector) {
+    for (unsigned d : shared)
+      if (d != vector)
+        add(d, ranges[d]);
+    if (vector)
+      add(*vector, ranges[*vector] / lanes);
+  }
   void add(unsigned dim, int64_t count) {
     dims.push_back(dim);
     counts.push_back(count);
@@ -53,18 +63,14 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
   SmallVector<unsigned> walked, shared;
   for (unsigned d : reducedDims(op))
     (windows.walks(d) ? walked : shared).push_back(d);
-  Steps steps;
+  std::optional<unsigned> vector;
   bool isVector = points[0].hasLanes();
   if (!isVector && walked.empty() && nest.lanes > 1)
-    steps.vector = dimToVectorize(op, result, points[0]);
-  if (steps.vector && ranges[*steps.vector] % nest.lanes != 0)
-    steps.vector.reset();
-  isVector |= steps.vector.has_value();
-  for (unsigned d : shared)
-    if (d != steps.vector)
-      steps.add(d, ranges[d]);
-  if (steps.vector)
-    steps.add(*steps.vector, ranges[*steps.vector] / nest.lanes);
+    vector = dimToVectorize(op, result, points[0]);
+  if (vector && ranges[*vector] % nest.lanes != 0)
+    vector.reset();
+  isVector |= vector.has_value();
+  Steps steps(shared, ranges, vector, nest.lanes);
   if (steps.total < 2)
     return false;
 

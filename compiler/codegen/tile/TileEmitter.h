@@ -111,6 +111,14 @@ private:
   mlir::Value pullOperand(const WindowReads &windows, mlir::linalg::GenericOp op,
                           mlir::OpOperand &operand, llvm::ArrayRef<LinearExpr> domain,
                           int64_t valid);
+  /// A step of a reduction: where in the op's domain, and the lanes that count there.
+  struct Step {
+    llvm::SmallVector<LinearExpr> domain;
+    int64_t valid;
+  };
+  /// Loads what several steps read together, apart from operands read through windows.
+  void prepareSteps(mlir::linalg::GenericOp op, const WindowReads *windows,
+                    llvm::ArrayRef<Step> steps);
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);
@@ -121,6 +129,9 @@ private:
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   bool reduceByTeam(mlir::linalg::GenericOp op, mlir::OpResult result,
                     llvm::ArrayRef<Point> points);
+  /// Partial results, in pairs, until one is left: a fixed order.
+  mlir::Value combineTree(mlir::linalg::GenericOp op, mlir::Value combined,
+                          llvm::SmallVector<mlir::Value> parts);
   mlir::Value combineLanes(mlir::linalg::GenericOp op, mlir::Value combined, mlir::Value vector);
   std::optional<unsigned> dimToVectorize(mlir::linalg::GenericOp op, mlir::OpResult result,
                                          const Point &point);
