@@ -201,6 +201,17 @@ llvm::Error CompiledSession::setState(StringRef name, ArrayRef<char> value) {
   return check(gradc_state_set(session, state, value.data(), value.size()));
 }
 
+/// Scales the numbers of each row, so that their sum is 1.
+static void makeDistributions(HostTensor &value, int64_t classes) {
+  for (int64_t row = 0; row < value.size(); row += classes) {
+    double sum = 0;
+    for (int64_t i = row; i < row + classes; ++i)
+      sum += value.getFloat(i);
+    for (int64_t i = row; i < row + classes; ++i)
+      value.setFloat(i, value.getFloat(i) / sum);
+  }
+}
+
 std::vector<HostTensor> randomTensors(ArrayRef<Port> inputs, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<HostTensor> values;
@@ -217,6 +228,8 @@ std::vector<HostTensor> randomTensors(ArrayRef<Port> inputs, uint32_t seed) {
       else
         value.setInt(i, random() % std::max<int64_t>(2, port.classes));
     }
+    if (isFloat && port.role == GRADC_ROLE_DATA && port.classes > 1)
+      makeDistributions(value, port.classes);
     values.push_back(value);
   }
   return values;

@@ -132,6 +132,8 @@ FailureOr<Value> LossBuilder::softmaxCrossEntropy(const spec::SoftmaxCrossEntrop
   Expr x = expr(scores), y = expr(*target);
   int64_t classes = x.shape().back(), rows = x.type().getNumElements() / classes;
   bool distribution = isa<FloatType>(y.type().getElementType());
+  if (distribution)
+    entry.setClasses(arguments[loss.labels()], classes);
   y = distribution ? y.reshape({rows, classes}) : y.reshape({rows});
   x = x.reshape({rows, classes});
   return mean(entry.getBuilder().createOrFold<SoftmaxCrossEntropyOp>(x.getLoc(), x, y));
@@ -153,6 +155,9 @@ FailureOr<Value> LossBuilder::regression(StringRef prediction, StringRef target,
     return emitError(where) << "expected as many targets as \"" << prediction << "\", "
                             << describe(type) << ", has elements, found field \"" << target
                             << "\", " << describe(found);
+  // Probabilities are a class each, 0 to 1; whole numbers are one of two.
+  if (logits)
+    entry.setClasses(*argument, isa<FloatType>(found.getElementType()) ? 1 : 2);
   Expr x = expr(predicted);
   Expr y = expr(*argument).cast(type.getElementType()).reshape(type.getShape());
   OpBuilder &b = entry.getBuilder();

@@ -1,6 +1,8 @@
 // The C interface: models, sessions, entries and states.
 #include "runtime/core/CApi.h"
+#include "runtime/base/DataType.h"
 #include "runtime/base/OwnFile.h"
+#include "runtime/base/Targets.h"
 #include "runtime/core/Config.h"
 
 #include <new>
@@ -15,21 +17,6 @@ gradc_status gradc::runtime::recordStatus(const Status &status) {
   return gradc_status(status.code());
 }
 
-template <typename Int>
-static Status checkLabels(std::string_view port, const void *values, size_t bytes,
-                          int64_t classes) {
-  auto raw = static_cast<const std::byte *>(values);
-  for (size_t i = 0; i < bytes / sizeof(Int); ++i) {
-    Int value;
-    std::memcpy(&value, raw + i * sizeof value, sizeof value);
-    // A value that wraps becomes negative.
-    if (int64_t(value) < 0 || int64_t(value) >= classes)
-      return Status::error(text("input '", port, "': element ", i, " is ", value,
-                                ", expected a label in [0, ", classes, ")"));
-  }
-  return {};
-}
-
 Status gradc::runtime::checkInputs(const Artifact &artifact, const gradc_artifact_entry &entry,
                                    std::span<const void *const> inputs) {
   auto ports = artifact.elements<gradc_artifact_port>(entry.inputs);
@@ -40,15 +27,12 @@ Status gradc::runtime::checkInputs(const Artifact &artifact, const gradc_artifac
       return usage(text("input '", name, "' is null"));
     if (ports[i].classes <= 0)
       continue;
-    Status labels;
-    if (tensor.dtype == GRADC_I64)
-      labels = checkLabels<int64_t>(name, inputs[i], tensor.bytes, ports[i].classes);
-    else if (tensor.dtype == GRADC_I32)
-      labels = checkLabels<int32_t>(name, inputs[i], tensor.bytes, ports[i].classes);
-    else if (tensor.dtype == GRADC_U8)
-      labels = checkLabels<uint8_t>(name, inputs[i], tensor.bytes, ports[i].classes);
-    if (!labels.ok())
-      return labels;
+    auto dtype = gradc_dtype(tensor.dtype);
+    size_t count = tensor.bytes / findDataType(dtype)->bytes;
+    if (auto wrong = findWrongTarget(dtype, static_cast<const std::byte *>(inputs[i]), count,
+                                     ports[i].classes))
+      return Status::error(text("input '", name, "': ", wrong->found, " in element ",
+                                wrong->element, ", expected ", wrong->expected));
   }
   return {};
 }

@@ -43,7 +43,8 @@ struct Demand {
   std::string input;
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape; ///< of one row
-  int64_t classes = 0;        ///< labels: valid values are [0, classes); 0: not labels
+  /// Targets of a loss, which are checked (base/Targets.h); 0: any value.
+  int64_t classes = 0;
 };
 
 } // namespace gradc::runtime

@@ -34,7 +34,8 @@ public:
   /// The scalar argument of that role (seed, counter), named and typed by it, made on first use.
   mlir::Value scalarArgument(gradc_role role);
 
-  /// The argument is a label: its values are [0, classes).
+  /// The argument is a target of a loss: labels in [0, classes), or distributions over so many
+  /// classes; over one, numbers from 0 to 1.
   void setClasses(mlir::Value argument, int64_t classes);
 
   /// Sets the value of a graph input; returns null after reporting an error.

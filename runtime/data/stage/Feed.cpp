@@ -1,43 +1,12 @@
 // Matches fields to the model's inputs, and checks labels as batches are made.
+#include "runtime/base/Targets.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/ModelBatches.h"
 #include "runtime/data/transform/Convert.h"
 
-#include <cstring>
-
 namespace gradc::runtime {
 
 namespace {
-
-template <typename T>
-size_t firstOutside(const std::byte *values, size_t count, int64_t classes, int64_t &found) {
-  for (size_t i = 0; i < count; ++i) {
-    T value;
-    std::memcpy(&value, values + i * sizeof value, sizeof value);
-    // As unsigned, a negative label is huge.
-    if (uint64_t(value) >= uint64_t(classes)) {
-      found = int64_t(value);
-      return i;
-    }
-  }
-  return count;
-}
-
-/// Index of the first label outside [0, classes), or `count`. Labels of other types are not
-/// checked.
-size_t firstOutside(gradc_dtype dtype, const std::byte *values, size_t count, int64_t classes,
-                    int64_t &found) {
-  switch (dtype) {
-  case GRADC_I64:
-    return firstOutside<int64_t>(values, count, classes, found);
-  case GRADC_I32:
-    return firstOutside<int32_t>(values, count, classes, found);
-  case GRADC_U8:
-    return firstOutside<uint8_t>(values, count, classes, found);
-  default:
-    return count;
-  }
-}
 
 /// Rows in the form that batches have.
 class Feed final : public TableStage {
@@ -79,19 +48,17 @@ public:
   }
 
 private:
-  /// Labels must be classes of the model.
+  /// Targets must mean something to the loss.
   Status check(size_t field, std::span<const int64_t> rows, const std::byte *out) const {
     if (field >= demands.size() || demands[field].classes == 0)
       return {};
     const Demand &demand = demands[field];
-    size_t perRow = fieldList[field].elements(), count = perRow * rows.size();
-    int64_t found = 0;
-    size_t bad = firstOutside(demand.dtype, out, count, demand.classes, found);
-    if (bad == count)
+    size_t perRow = fieldList[field].elements();
+    auto wrong = findWrongTarget(demand.dtype, out, perRow * rows.size(), demand.classes);
+    if (!wrong)
       return {};
-    return Status::error(text("label ", found, " in ", describeRow(rows[bad / perRow]), ", field '",
-                              demand.field, "', is out of range, expected 0 to ",
-                              demand.classes - 1));
+    return Status::error(text(wrong->found, " in ", describeRow(rows[wrong->element / perRow]),
+                              ", field '", demand.field, "', expected ", wrong->expected));
   }
 
   std::vector<Demand> demands;

@@ -161,7 +161,7 @@ typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;
   uint32_t role;            /* gradc_role */
   gradc_string field;       /* data inputs: the data set's field */
-  int64_t classes;          /* label inputs: valid values are [0, classes); 0: not labels */
+  int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value */
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
 

@@ -133,7 +133,8 @@ typedef struct gradc_port_info {
   uint64_t bytes;
   gradc_role role;
   const char *field; /* data inputs: the data set's field, else "" */
-  int64_t classes;   /* labels: values lie in [0, classes); 0: not labels */
+  int64_t classes;   /* integers: labels, which lie in [0, classes); floats: distributions over so
+                        many classes, or with one class numbers from 0 to 1; 0: any value */
 } gradc_port_info;
 
 GRADC_API gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry,

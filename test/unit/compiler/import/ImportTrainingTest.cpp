@@ -187,6 +187,7 @@ TEST_F(ImportTrainingTest, RewritesAFinalSigmoid) {
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_EQ(count<SigmoidOp>(function(*imported, "train")), 0);
   EXPECT_EQ(count<BinaryCrossEntropyOp>(function(*imported, "train")), 1);
+  EXPECT_TRUE(function(*imported, "train").getArgAttr(1, "grad.classes")); // labels, whole or not
   EXPECT_EQ(count<SigmoidOp>(function(*imported, "forward")), 1);
 }
 
@@ -197,7 +198,8 @@ TEST_F(ImportTrainingTest, TakesDistributionsAsLabels) {
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_EQ(count<ArgmaxOp>(function(*imported, "train")), 2);
-  EXPECT_FALSE(function(*imported, "train").getArgAttr(1, "grad.classes"));
+  EXPECT_EQ(function(*imported, "train").getArgAttrOfType<IntegerAttr>(1, "grad.classes").getInt(),
+            3);
 }
 
 TEST_F(ImportTrainingTest, TakesMeanSquaredErrorAgainstTheInput) {

@@ -184,7 +184,7 @@ TEST_F(CApi, RefusesLabelsOutOfRange) {
   EXPECT_EQ(gradc_run(run, classify, inputs, 1, nullptr, 0), GRADC_OK);
   labels[7] = 10;
   EXPECT_EQ(gradc_run(run, classify, inputs, 1, nullptr, 0), GRADC_ERROR);
-  EXPECT_STREQ(gradc_last_error(), "input 'labels': element 7 is 10, expected a label in [0, 10)");
+  EXPECT_STREQ(gradc_last_error(), "input 'labels': label 10 in element 7, expected 0 to 9");
   labels[7] = -1;
   EXPECT_EQ(gradc_begin(run, classify, inputs, 1), GRADC_ERROR);
   gradc_session_free(run);

@@ -190,8 +190,7 @@ TEST_F(TransformTest, LabelOutOfRange) {
     EXPECT_TRUE(iterator->next(batch).ok());
     EXPECT_EQ(iterator->next(batch).message(), "label " + std::to_string(label) +
                                                    " in row 17 of '" + path() +
-                                                   "', field 'labels', is out of range, expected "
-                                                   "0 to 9");
+                                                   "', field 'labels', expected 0 to 9");
   }
 }
 
