@@ -14,6 +14,12 @@ using namespace mlir;
 namespace gradc {
 
 llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable) {
+  // Renaming over a device or a pipe would take its place.
+  llvm::sys::fs::file_status there;
+  if (!llvm::sys::fs::status(path, there) &&
+      there.type() != llvm::sys::fs::file_type::regular_file &&
+      there.type() != llvm::sys::fs::file_type::directory_file)
+    return llvm::createStringError(std::errc::invalid_argument, "not a regular file");
   unsigned mode = llvm::sys::fs::all_read | llvm::sys::fs::owner_write;
   if (executable)
     mode |= llvm::sys::fs::all_exe;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gradc::runtime {
@@ -15,6 +16,12 @@ static constexpr size_t bufferBytes = size_t(1) << 18;
 
 AtomicFile::AtomicFile(std::string path)
     : path(std::move(path)), temporary(text(this->path, suffix)) {
+  // Renaming over a device or a pipe would take its place.
+  struct stat there;
+  if (!stat(this->path.c_str(), &there) && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    failure = Status::error(text("cannot write '", this->path, "': not a regular file"));
+    return;
+  }
   descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
     fail(errno);

@@ -3,7 +3,9 @@
 
 #include "runtime/include/gradc/artifact.h"
 #include "runtime/train/Checkpoint.h"
+#include "tools/gradc/Files.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -83,8 +85,42 @@ int CompileArguments::finish() {
   return 0;
 }
 
+/// What the run would find out once code has been generated: the batch of the step, and the one
+/// that is made meanwhile, must fit into `budget` bytes.
+static int expectFit(func::FuncOp entry, int64_t budget) {
+  int64_t bytes = 0, rows = 0;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto role = entry.getArgAttrOfType<StringAttr>(i, "grad.role");
+    auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
+    if (!role || role.getValue() != "data" || !type || type.getRank() == 0)
+      continue;
+    bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    rows = type.getDimSize(0);
+  }
+  if (2 * bytes <= budget)
+    return 0;
+  return fail(Code::doesNotFit, "data { memory_mb: " + llvm::Twine(budget >> 20) +
+                                    " } is too small: expected at least " +
+                                    llvm::Twine((2 * bytes >> 20) + 1) + ", for 2 batches of " +
+                                    llvm::Twine(rows) + " rows in entry " + entry.getName());
+}
+
+static int expectFit(const Imported &imported) {
+  if (!imported.spec)
+    return 0;
+  ModuleOp module = imported.module.get();
+  for (auto [name, data] : {std::pair("train", &imported.spec->data()),
+                            std::pair("evaluate", &imported.spec->evaluation().data())})
+    if (auto entry = module.lookupSymbol<func::FuncOp>(name))
+      if (int code = expectFit(entry, (data->has_memory_mb() ? data->memory_mb() : 256) << 20))
+        return code;
+  return 0;
+}
+
 int Compilation::import() {
   if (int code = arguments.finish())
+    return code;
+  if (int code = expectFile(arguments.file))
     return code;
   if (isArtifact(arguments.file))
     return fail(Code::usage, "expected an ONNX model or a training spec, found the artifact " +
@@ -93,7 +129,7 @@ int Compilation::import() {
   if (failed(result))
     return exitCode(Code::invalid);
   theImported = std::move(*result);
-  return 0;
+  return expectFit(*theImported);
 }
 
 int Compilation::plan() {
@@ -120,6 +156,8 @@ int Compilation::compile(llvm::StringRef directory) {
 
 /// The file's bytes; null if it cannot be read.
 static std::unique_ptr<llvm::MemoryBuffer> readBytes(llvm::StringRef path) {
+  if (!llvm::sys::fs::is_regular_file(path))
+    return nullptr;
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   return buffer ? std::move(*buffer) : nullptr;

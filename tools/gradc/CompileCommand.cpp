@@ -2,6 +2,7 @@
 #include "runtime/data/image/Decode.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/Files.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -58,8 +59,14 @@ int writeText(Compilation &compilation, const Settings &settings) {
 int compile(const Settings &settings) {
   auto begin = std::chrono::steady_clock::now();
   Compilation compilation(settings.compile);
+  int code = compilation.import();
+  if (!code)
+    code = expectNoneOf(settings.output,
+                        inputFiles(settings.compile.file, compilation.imported().spec));
+  if (code)
+    return code;
   bool runs = settings.emit == "exe" || settings.emit == "so";
-  int code = runs ? writeProgram(compilation, settings) : writeText(compilation, settings);
+  code = runs ? writeProgram(compilation, settings) : writeText(compilation, settings);
   std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - begin;
   if (settings.compile.options.timing)
     fmt::print(stderr, "{:9.1f} ms  in all\n", ms.count());

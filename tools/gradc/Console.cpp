@@ -1,6 +1,9 @@
 // Errors for a person holding an ONNX file: the node or file first, then the problem.
 #include "tools/gradc/Console.h"
 
+#include "compiler/Session.h"
+#include "runtime/train/Progress.h"
+
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/core.h>
 
@@ -46,7 +49,9 @@ static void print(Diagnostic &diagnostic) {
     break;
   }
   std::string where = describe(diagnostic.getLocation());
-  llvm::errs() << (where.empty() ? "gradc" : where) << ": " << kind << ": " << diagnostic << "\n";
+  llvm::errs() << runtime::printable((where.empty() ? "gradc" : where) + ": " + kind + ": " +
+                                     diagnostic.str())
+               << "\n";
   for (Diagnostic &note : diagnostic.getNotes())
     print(note);
 }
@@ -62,11 +67,20 @@ Console::Console(MLIRContext &context) : context(context) {
 Console::~Console() { context.getDiagEngine().eraseHandler(handler); }
 
 int fail(Code code, const llvm::Twine &message) {
-  llvm::errs() << "gradc: error: " << message << "\n";
+  llvm::errs() << "gradc: error: " << runtime::printable(message.str()) << "\n";
   return exitCode(code);
 }
 
 int fail(const Status &status) { return fail(status.code(), status.message()); }
+
+int fail(llvm::Error error) {
+  Code code = Code::error;
+  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &info) {
+    if (info.isA<RuntimeError>())
+      code = Code(static_cast<const RuntimeError &>(info).code);
+  });
+  return fail(code, llvm::toString(std::move(error)));
+}
 
 int failToWrite(llvm::StringRef file, llvm::Error error) {
   return fail(Code::error, "cannot write " + file + ": " + llvm::toString(std::move(error)));

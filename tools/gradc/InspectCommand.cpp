@@ -10,6 +10,7 @@
 #include "runtime/data/source/ZipArchive.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/Files.h"
 #include "tools/gradc/Safetensors.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -143,6 +144,8 @@ int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
 
 /// By the beginning or end of the file, then by its name; any other file is read as a spec.
 int inspect(const std::string &path) {
+  if (int code = expectFile(path))
+    return code;
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
     return fail(Code::error, "cannot read " + path + ": " + file.getError().message());

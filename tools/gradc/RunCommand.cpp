@@ -2,6 +2,7 @@
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Files.h"
 #include "tools/gradc/Inputs.h"
 #include "tools/gradc/TensorFile.h"
 
@@ -30,6 +31,9 @@ int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
     std::replace(file.begin(), file.end(), '/', '_');
     llvm::SmallString<128> path(settings.outputFolder);
     llvm::sys::path::append(path, file + ".npy");
+    for (llvm::StringRef input : settings.inputs)
+      if (int code = expectNoneOf(path, input.split('=').second.str()))
+        return code;
     if (Status status = writeTensor(value, path.str().str()); !status.ok())
       return fail(status);
   }
@@ -40,13 +44,13 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
                 const NamedTensors &given) {
   auto entry = session.find(settings.entry);
   if (!entry)
-    return fail(Code::error, llvm::toString(entry.takeError()));
+    return fail(entry.takeError());
   auto inputs = arrange(given, session.inputs(context, *entry));
   if (!inputs)
     return fail(inputs.status());
   auto results = session.run(context, *entry, *inputs);
   if (!results)
-    return fail(Code::error, llvm::toString(results.takeError()));
+    return fail(results.takeError());
   std::vector<std::string> names;
   for (const auto &port : session.outputs(context, *entry))
     names.push_back(port.name);
@@ -77,14 +81,16 @@ int runModel(const Settings &settings) {
   if (!given)
     return fail(given.status());
   auto runIn = [&](llvm::Expected<std::unique_ptr<CompiledSession>> session) {
-    return session ? runCompiled(settings, context, **session, *given)
-                   : fail(Code::error, llvm::toString(session.takeError()));
+    return session ? runCompiled(settings, context, **session, *given) : fail(session.takeError());
   };
   llvm::StringRef file = settings.compile.file;
   if (settings.reference && !file.ends_with(".onnx"))
     return fail(Code::usage, "--reference evaluates a model: expected a file ending in .onnx");
-  if (!isModel(file))
+  if (!isModel(file)) {
+    if (int code = expectFile(settings.compile.file))
+      return code;
     return runIn(CompiledSession::openFile(settings.compile.file));
+  }
   if (int code = compilation.import())
     return code;
   dropBound(*given, compilation.imported());

@@ -2,6 +2,7 @@
 #include "runtime/train/Trainer.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/Files.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,6 +26,8 @@ int runTrain(int argc, char **argv) {
   rest.push_back(nullptr);
   int count = int(rest.size()) - 1;
 
+  if (int code = expectFile(file))
+    return code;
   if (isArtifact(file)) {
     auto artifact = Artifact::open(file);
     return artifact ? trainerMain(count, rest.data(), *artifact) : fail(artifact.status());

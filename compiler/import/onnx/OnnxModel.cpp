@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/WireFormat.h"
 #include "google/protobuf/unknown_field_set.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -17,6 +18,10 @@ OnnxModel::OnnxModel(MLIRContext &context, StringRef path)
 
 FailureOr<std::unique_ptr<OnnxModel>> OnnxModel::read(MLIRContext &context, StringRef path) {
   std::unique_ptr<OnnxModel> model(new OnnxModel(context, path));
+  // What has no end, such as /dev/zero, or no beginning, such as a pipe, is not read.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return emitError(model->location)
+           << "cannot read the ONNX model \"" << path << "\": not a regular file";
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)

@@ -4,7 +4,7 @@ import subprocess
 
 from bar import compile_spec, program, scratch, write_mlp_job
 
-OK, ERROR, USAGE, INVALID = 0, 1, 2, 3
+OK, ERROR, USAGE, INVALID, DOES_NOT_FIT = 0, 1, 2, 3, 5
 ANSWERS = {}  # by name: a function that returns None, or the fault of the answer
 
 
@@ -29,7 +29,7 @@ def run_case(function, code, phrases):
     """None, or the fault of the answer."""
     job = Job()
     command = function(job)
-    result = subprocess.run(command, cwd=job.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    result = subprocess.run(command, cwd=job.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     missing = [phrase for phrase in phrases if phrase not in result.stdout]
     if result.returncode == code and not missing:
         return None

@@ -2,14 +2,28 @@
 import os
 
 from bar import program
-from case import INVALID, OK, case
-from onnx_writer import FLOAT, Model, message
+from case import DOES_NOT_FIT, ERROR, INVALID, OK, case
+from onnx_writer import FLOAT, INT64, Model, message
 
 
 @case(INVALID, "mlp.onnx", "No such file")
 def missing_model(job):
     os.remove(job.path("mlp.onnx"))
     return job.check()
+
+
+@case(INVALID, "mlp.onnx", "not a regular file")
+def model_without_an_end(job):
+    os.remove(job.path("mlp.onnx"))
+    os.symlink("/dev/zero", job.path("mlp.onnx"))
+    return job.check()
+
+
+@case(ERROR, "cannot read", "mlp.onnx", "not a regular file")
+def model_alone_without_an_end(job):
+    os.remove(job.path("mlp.onnx"))
+    os.symlink("/dev/zero", job.path("mlp.onnx"))
+    return [program("gradc"), "check", job.path("mlp.onnx")]
 
 
 @case(INVALID, "mlp.onnx", "truncated")
@@ -100,3 +114,15 @@ def external_data_absolute(job):
 def external_data_behind_a_link(job):
     os.symlink("/etc/hostname", job.path("weights.bin"))
     return with_external(job, "weights.bin")
+
+
+@case(DOES_NOT_FIT, "memory")
+def constant_beyond_memory(job):
+    model = Model()
+    x = model.input("x", FLOAT, ["N", 6])
+    shape = model.initializer("shape", INT64, [2], [1 << 30, 1 << 8])
+    zeros = model.node("ConstantOfShape", [shape], ["zeros"], "constant")
+    total = model.node("ReduceSum", [zeros], ["total"], "total", keepdims=0)
+    model.output(model.node("Add", [x, total], ["logits"], "add"), FLOAT, ["N", 6])
+    model.save(job.path("mlp.onnx"))
+    return [program("gradc"), "run", job.path("mlp.onnx"), "--input", f"x={job.path('x.npy')}"]

@@ -1,0 +1,70 @@
+// Finds the files of a job in its spec, field by field.
+#include "tools/gradc/Files.h"
+
+#include "runtime/data/source/MappedFile.h"
+#include "tools/gradc/Compilation.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+namespace gradc {
+using namespace runtime;
+
+int expectFile(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (auto failed = llvm::sys::fs::status(path, status))
+    return fail(Code::error, "cannot read " + path + ": " + failed.message());
+  if (status.type() == llvm::sys::fs::file_type::directory_file)
+    return fail(Code::error, "cannot read " + path + ": Is a directory");
+  if (status.type() != llvm::sys::fs::file_type::regular_file)
+    return fail(Code::error, "cannot read " + path + ": not a regular file");
+  return 0;
+}
+
+int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs) {
+  for (llvm::StringRef input : inputs)
+    if (bool same = false; !llvm::sys::fs::equivalent(output, input, same) && same)
+      return fail(Code::usage, "cannot write " + output + " over " + input +
+                                   ", which is read: name another file");
+  return 0;
+}
+
+/// The files that a message of the spec names, as far as they are there.
+static void addFiles(const google::protobuf::Message &message, llvm::ArrayRef<std::string> folder,
+                     std::vector<std::string> &files) {
+  const auto *reflection = message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor *> fields;
+  reflection->ListFields(message, &fields);
+  auto add = [&](const auto *field, const std::string &path) {
+    if (llvm::is_contained({"path", "list", "file", "model"}, llvm::StringRef(field->name())))
+      (void)expandPath(path, {folder.data(), folder.size()}, files);
+  };
+  for (const auto *field : fields) {
+    bool isText = field->type() == field->TYPE_STRING,
+         isBlock = field->type() == field->TYPE_MESSAGE;
+    int count = field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+    for (int i = 0; i < count && (isText || isBlock); ++i) {
+      if (isText)
+        add(field, field->is_repeated() ? reflection->GetRepeatedString(message, field, i)
+                                        : reflection->GetString(message, field));
+      else
+        addFiles(field->is_repeated() ? reflection->GetRepeatedMessage(message, field, i)
+                                      : reflection->GetMessage(message, field),
+                 folder, files);
+    }
+  }
+}
+
+std::vector<std::string> inputFiles(llvm::StringRef file,
+                                    const std::optional<spec::Training> &spec) {
+  std::vector<std::string> files = {file.str()};
+  const std::string folder[] = {folderOf(file)};
+  if (spec)
+    addFiles(*spec, folder, files);
+  return files;
+}
+
+} // namespace gradc
