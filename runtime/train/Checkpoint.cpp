@@ -36,7 +36,11 @@ struct Record {
 
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-bool isSaved(const gradc_artifact_state &state) { return state.kind != GRADC_STATE_CONSTANT; }
+/// All that training changes, and what else the model has among its initializers: a checkpoint has
+/// all weights.
+bool isSaved(const gradc_artifact_state &state) {
+  return state.kind != GRADC_STATE_CONSTANT || state.places.count;
+}
 
 class Writer {
 public:
@@ -121,6 +125,10 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
     writer.add(values.data(), values.size() * sizeof(double));
   }
   return writer.finish();
+}
+
+bool Checkpoint::State::isWeight() const {
+  return kind != GRADC_STATE_SLOT && !name.starts_with(dataPrefix);
 }
 
 Result<Checkpoint> Checkpoint::open(const std::string &path) {
@@ -211,7 +219,7 @@ Status Checkpoint::restore(Session &session) const {
   std::vector<const State *> found(artifact.states().size());
   for (size_t i = 0; i < found.size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
-    if (!isSaved(state))
+    if (state.kind == GRADC_STATE_CONSTANT) // the artifact's own stay
       continue;
     std::string_view name = artifact.string(state.tensor.name);
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
@@ -226,7 +234,8 @@ Status Checkpoint::restore(Session &session) const {
     found[i] = &*saved;
   }
   for (const State &state : theStates)
-    if (!state.name.starts_with(dataPrefix) && std::ranges::find(found, &state) == found.end())
+    if (!state.name.starts_with(dataPrefix) && state.kind != GRADC_STATE_CONSTANT &&
+        std::ranges::find(found, &state) == found.end())
       return otherModel(": this artifact has no state '", state.name, "'");
   for (uint32_t i = 0; i < found.size(); ++i)
     if (found[i])

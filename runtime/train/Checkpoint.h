@@ -30,6 +30,9 @@ public:
     gradc_state_kind kind;
     std::span<const int64_t> shape;
     std::span<const std::byte> bytes; ///< row-major
+
+    /// A tensor of the model; else the optimizer's, or what the data's stages have found out.
+    bool isWeight() const;
   };
 
   /// The beginning of a checkpoint file.

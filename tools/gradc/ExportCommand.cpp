@@ -3,11 +3,14 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/Progress.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/Files.h"
 #include "tools/gradc/Safetensors.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace gradc {
 using namespace runtime;
@@ -49,11 +52,11 @@ Status writeWeights(Session &session, const std::string &output) {
   return writeSafetensors(output, arrays);
 }
 
-/// The same from a checkpoint alone, which holds only states that training changes.
+/// The same from a checkpoint alone.
 Status writeWeights(const Checkpoint &checkpoint, const std::string &output) {
   std::vector<NamedArray> arrays;
   for (const Checkpoint::State &state : checkpoint.states())
-    if (state.kind == GRADC_STATE_PARAMETER || state.kind == GRADC_STATE_STATISTIC)
+    if (state.isWeight())
       arrays.push_back({std::string(state.name),
                         state.dtype,
                         {state.shape.begin(), state.shape.end()},
@@ -75,7 +78,14 @@ Status exportArtifact(const Settings &settings, bool onnx) {
     if (Status restored = checkpoint->restore(**session); !restored.ok())
       return restored;
   }
-  return onnx ? exportOnnx(**session, settings.output) : writeWeights(**session, settings.output);
+  if (!onnx)
+    return writeWeights(**session, settings.output);
+  Status exported = exportOnnx(**session, settings.output);
+  Config job = Config::job(**artifact), evaluation = job.child("evaluation").child("data");
+  std::string inputs = exportedInputs(**session, evaluation ? evaluation : job.child("data"));
+  if (exported.ok() && !inputs.empty())
+    llvm::outs() << printable(inputs) << "\n";
+  return exported;
 }
 
 Status exportModel(const Settings &settings) {
@@ -111,6 +121,8 @@ void addExport(CLI::App &app, Runner &run) {
       ->required();
   command->callback([=, &run] {
     run = [=] {
+      if (int code = expectNoneOf(settings->output, {settings->file, settings->checkpoint}))
+        return code;
       Status status = exportModel(*settings);
       return status.ok() ? 0 : fail(status);
     };
