@@ -121,8 +121,14 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
 
   Phase phase(options, "link");
   llvm::Expected<std::string> image = cpu::link(parts, options.emit == EmitKind::object);
-  if (!image)
+  if (!image) {
+    llvm::Error error = image.takeError();
+    // The machine's fault, not the model's: the program that compiles ends as on any such error.
+    if (error.isA<llvm::FileError>())
+      llvm::report_fatal_error(llvm::Twine(llvm::toString(std::move(error))),
+                               /*gen_crash_diag=*/false);
     return module.emitError("compiler bug: kernels do not link: ")
-           << llvm::toString(image.takeError());
+           << llvm::toString(std::move(error));
+  }
   return std::move(*image);
 }

@@ -7,9 +7,14 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
 
+#include <charconv>
+#include <csignal>
 #include <cstring>
+#include <unistd.h>
 
 using namespace gradc;
 using namespace gradc::runtime;
@@ -50,7 +55,7 @@ static std::string explain(const CLI::App &command, const CLI::ParseError &error
   if (dynamic_cast<const CLI::ExtrasError *>(&error))
     return explainExtra(command);
   if (dynamic_cast<const CLI::RequiredError *>(&error))
-    return explainRequired(command);
+    return command.remaining().empty() ? explainRequired(command) : explainExtra(command);
   std::string message = error.what();
   size_t colon = message.find(':');
   if (dynamic_cast<const CLI::ArgumentMismatch *>(&error) && colon != std::string::npos)
@@ -62,8 +67,43 @@ static std::string explain(const CLI::App &command, const CLI::ParseError &error
   return message;
 }
 
+/// Ends the process from where nothing may be allocated any more.
+[[noreturn]] static void leave(Code code, std::initializer_list<llvm::StringRef> message) {
+  for (llvm::StringRef part : message)
+    if (write(2, part.data(), part.size()) < 0)
+      break;
+  _exit(exitCode(code));
+}
+
+/// In place of LLVM's, which ask for a bug report and abort.
+static void installErrorHandlers() {
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) {
+    char megabytes[24];
+    auto most = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) >> 20;
+    char *end = std::to_chars(megabytes, megabytes + sizeof megabytes, most).ptr;
+    leave(Code::doesNotFit,
+          {"gradc: error: out of memory: what was asked for takes more than the ",
+           llvm::StringRef(megabytes, size_t(end - megabytes)), " MB of this machine\n"});
+  });
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    leave(Code::error, {"gradc: error: ", reason, "\n"});
+  });
+}
+
+/// A report that nobody got is no success.
+static int finishOutput(int code) {
+  llvm::outs().flush();
+  bool failed = llvm::outs().has_error() || std::ferror(stdout);
+  llvm::outs().clear_error(); // or the stream ends the process
+  if (std::fflush(stdout) || failed)
+    return fail(Code::error, text("cannot write to standard output: ", std::strerror(errno)));
+  return code;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  installErrorHandlers();
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is one that cannot be written
   if (argc > 1 && std::strcmp(argv[1], "train") == 0)
     return runTrain(argc - 1, argv + 1);
 
@@ -96,5 +136,5 @@ int main(int argc, char **argv) {
     return fail(Code::usage, explain(command, error) + "; see gradc " +
                                  (chosen.empty() ? "" : command.get_name() + " ") + "--help");
   }
-  return run();
+  return finishOutput(run());
 }

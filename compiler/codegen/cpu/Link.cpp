@@ -17,8 +17,10 @@ static llvm::Error write(llvm::StringRef path, llvm::StringRef bytes) {
     return llvm::createFileError(path, error);
   file << bytes;
   file.close();
-  if (file.has_error())
-    return llvm::createFileError(path, file.error());
+  if (std::error_code failed = file.error()) {
+    file.clear_error(); // or the stream ends the process
+    return llvm::createFileError(path, failed);
+  }
   return llvm::Error::success();
 }
 

@@ -4,8 +4,11 @@
 #include "compiler/import/spec/SpecChecker.h"
 #include "compiler/import/support/Names.h"
 #include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace gradc;
@@ -71,6 +74,10 @@ public:
     else
       error << "; expected one of " << llvm::join(fields, ", ");
   }
+  InFlightDiagnostic report(int line, int column) {
+    failed = true;
+    return emitError(FileLineColLoc::get(&context, path, line + 1, column + 1));
+  }
   bool failed = false;
 
 private:
@@ -86,17 +93,39 @@ private:
       result[0] = char(tolower(result[0]));
     return result;
   }
-  InFlightDiagnostic report(int line, int column) {
-    failed = true;
-    return emitError(FileLineColLoc::get(&context, path, line + 1, column + 1));
-  }
   MLIRContext &context;
   StringRef path;
 };
 } // namespace
 
+/// Where blocks nest deeper than any spec's do, and than the parser's stack would last; else
+/// nothing.
+static std::optional<std::pair<int, int>> tooDeep(StringRef text) {
+  constexpr int deepest = 64;
+  google::protobuf::io::ArrayInputStream stream(text.data(), int(text.size()));
+  struct Silent : google::protobuf::io::ErrorCollector {
+    void AddError(int, int, const std::string &) override {} // the parser says it
+  } silent;
+  google::protobuf::io::Tokenizer tokens(&stream, &silent);
+  tokens.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
+  int depth = 0;
+  while (tokens.Next()) {
+    StringRef token = tokens.current().text;
+    depth += (token == "{" || token == "<" || token == "[") -
+             (token == "}" || token == ">" || token == "]");
+    if (depth > deepest)
+      return std::pair(tokens.current().line, tokens.current().column);
+  }
+  return std::nullopt;
+}
+
 LogicalResult SpecFile::parse(StringRef text) {
   Collector collector(context, path);
+  text.consume_front("\xef\xbb\xbf"); // the byte order mark that some editors write
+  if (auto place = tooDeep(text)) {
+    collector.report(place->first, place->second) << "expected blocks nested at most 64 deep";
+    return failure();
+  }
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.WriteLocationsTo(&places);
@@ -179,9 +208,9 @@ static void checkOptimizer(Checker &c, const spec::Optimizer &optimizer) {
       c.expect(holds, {"optimizer", kind.c_str(), name.c_str()}, name.c_str(), range, value);
     };
     if (name == "learning_rate" || name == "epsilon")
-      expect(value > 0, "above 0");
+      expect(value > 0 && std::isfinite(value), "above 0 and finite");
     else if (name == "l2" || name == "weight_decay")
-      expect(value >= 0, "of 0 or more");
+      expect(value >= 0 && std::isfinite(value), "of 0 or more and finite");
     else // a share of what was: momentum, beta, alpha
       expect(value >= 0 && value < 1, "from 0 to below 1");
   }

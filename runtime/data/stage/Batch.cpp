@@ -75,10 +75,10 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
   size_t batches = options.budget / std::max<size_t>(bytes, 1);
   size_t least = size_t(options.heldBatches) + (rule.skips ? 2 : 1);
   if (batches < least)
-    return Status::invalid(text("data { memory_mb } allows ", options.budget >> 20,
-                                " MB, expected at least ", ((least * bytes) >> 20) + 1, ": ", least,
-                                " batches of ", rule.size, " rows of ", bytes / size_t(rule.size),
-                                " bytes"));
+    return Status(Code::doesNotFit, text("data { memory_mb } allows ", options.budget >> 20,
+                                         " MB, expected at least ", ((least * bytes) >> 20) + 1,
+                                         ": ", least, " batches of ", rule.size, " rows of ",
+                                         bytes / size_t(rule.size), " bytes"));
   Autotune::Limits &limits = options.limits;
   limits.maxDepth = int(std::min<size_t>(batches - size_t(options.heldBatches), 64));
   limits.depth = std::min(limits.depth, limits.maxDepth);

@@ -1,5 +1,25 @@
 """What can be wrong with where something is written: over what is read, or nowhere."""
-from case import ERROR, case
+import os
+import resource
+import subprocess
+
+from bar import compile_spec, program
+from case import ERROR, INVALID, USAGE, Job, answer, case
+
+
+@case(USAGE, "cannot write", "mlp.textproto over", "mlp.textproto, which is read")
+def compile_over_the_spec(job):
+    return [program("gradc"), "compile", job.spec, "-o", job.spec]
+
+
+@case(USAGE, "mlp.onnx, which is read")
+def compile_over_the_model(job):
+    return [program("gradc"), "compile", job.spec, "-o", job.path("mlp.onnx")]
+
+
+@case(USAGE, "x.npy, which is read")
+def compile_over_the_data(job):
+    return [program("gradc"), "compile", job.spec, "-o", job.path("x.npy")]
 
 
 @case(ERROR, "would be written over", "x.npy', which the run reads")
@@ -22,3 +42,70 @@ def export_over_the_model(job):
 def export_over_the_trainer(job):
     command = job.train()
     return [*command, "--export", command[0]]
+
+
+@case(USAGE, "which is read")
+def weights_over_the_checkpoint(job):
+    checkpoint = job.checkpoint()
+    os.rename(checkpoint, job.path("kept.safetensors"))
+    return [program("gradc"), "export", job.path("kept.safetensors"), "-o", job.path("kept.safetensors")]
+
+
+@case(USAGE, "which is read")
+def results_over_an_input(job):
+    os.rename(job.path("x.npy"), job.path("logits.npy"))
+    return [program("gradc"), "run", job.path("mlp.onnx"), "--input", f"x={job.path('logits.npy')}"]
+
+
+@answer
+def report_that_nobody_gets():
+    """A report on a full disk is no success."""
+    job = Job()
+    for command in (["check", job.spec], ["check", job.spec, "--json"], ["inspect", job.path("mlp.onnx")], ["doctor"]):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([program("gradc"), *command], stdout=full, stderr=subprocess.PIPE, text=True)
+        if result.returncode != ERROR or "cannot write to standard output" not in result.stderr:
+            return f"{command}: exit code {result.returncode}\n{result.stderr}"
+    return None
+
+
+@answer
+def full_temporary_folder():
+    """What links kernels there says so, and leaves nothing."""
+    job = Job()
+    os.mkdir(job.path("tmp"))
+    result = subprocess.run([program("gradc"), "train", job.spec], stderr=subprocess.PIPE, text=True, restore_signals=False,
+                            env=dict(os.environ, TMPDIR=job.path("tmp")),
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+    if result.returncode == ERROR and "File too large" in result.stderr and "LLVM" not in result.stderr:
+        left = os.listdir(job.path("tmp"))
+        return f"leaves {left}" if left else None
+    return f"exit code {result.returncode}\n{result.stderr}"
+
+
+@case(ERROR, "cannot write", "pipe.onnx", "not a regular file")
+def export_to_a_pipe(job):
+    os.mkfifo(job.path("pipe.onnx"))
+    return [*job.train(), "--export", job.path("pipe.onnx")]
+
+
+@case(ERROR, "cannot write", "pipe", "not a regular file")
+def compile_to_a_pipe(job):
+    os.mkfifo(job.path("pipe"))
+    return [program("gradc"), "compile", job.spec, "-o", job.path("pipe")]
+
+
+@answer
+def damaged_artifact():
+    """The same exit code for every command."""
+    job = Job()
+    trainer = compile_spec(job.spec, job.folder)
+    with open(trainer, "r+b") as file:
+        file.seek(-3000, os.SEEK_END)
+        file.write(bytes(64))
+    for command in (["run", trainer, "--input", f"x={job.path('x.npy')}"], ["train", trainer], ["inspect", trainer],
+                    ["bench", trainer], ["export", trainer, "-o", job.path("out.onnx")]):
+        result = subprocess.run([program("gradc"), *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if result.returncode != INVALID:
+            return f"{command}: exit code {result.returncode}\n{result.stdout}"
+    return None

@@ -1,7 +1,8 @@
 """Faults of training specs."""
 import os
 
-from case import INVALID, case
+from bar import program
+from case import DOES_NOT_FIT, ERROR, INVALID, OK, case
 
 
 @case(INVALID, "mlp.textproto:5:", "shufle")
@@ -16,7 +17,46 @@ def wrong_parameter_name(job):
     return job.check()
 
 
-@case(INVALID, "mlp.textproto")
+@case(ERROR, "cannot read", "mlp.textproto", "No such file")
 def missing_spec(job):
     os.remove(job.spec)
     return job.check()
+
+
+@case(ERROR, "cannot read", "mlp.textproto", "No such file")
+def missing_spec_to_train(job):
+    os.remove(job.spec)
+    return [program("gradc"), "train", job.spec]
+
+
+@case(ERROR, "cannot read", "pipe.textproto", "not a regular file")
+def spec_that_is_a_pipe(job):
+    os.mkfifo(job.path("pipe.textproto"))
+    return [program("gradc"), "check", job.path("pipe.textproto")]
+
+
+@case(INVALID, "mlp.textproto:8:130: error: expected blocks nested at most 64 deep")
+def blocks_nested_too_deep(job):
+    with open(job.spec, "a") as file:
+        file.write("x{" * 100000)
+    return job.check()
+
+
+@case(OK, "all ops are supported")
+def byte_order_mark(job):
+    with open(job.spec, "rb") as file:
+        text = file.read()
+    job.write("mlp.textproto", b"\xef\xbb\xbf" + text)
+    return job.check()
+
+
+@case(INVALID, "expected learning_rate above 0 and finite, found INF")
+def infinite_rate(job):
+    job.edit("adam {}", "adam { learning_rate: inf }")
+    return job.check()
+
+
+@case(DOES_NOT_FIT, "memory_mb: 256 } is too small", "2 batches of 1000000000 rows")
+def batch_beyond_the_budget(job):
+    job.edit("size: 4  drop_remainder: true", "size: 1000000000")
+    return [program("gradc"), "train", job.spec]
