@@ -99,15 +99,18 @@ LogicalResult OnnxModel::checkFields() {
 }
 
 LogicalResult OnnxModel::checkOpset() {
+  bool hasVersion = false;
   for (const onnx::OperatorSetIdProto &set : proto->opset_import())
-    if (set.domain().empty() || set.domain() == "ai.onnx")
+    if (set.domain().empty() || set.domain() == "ai.onnx") {
       opsetVersion = set.version();
+      hasVersion = true;
+    }
   if (proto->opset_import().empty())
     return emitError(location)
            << "expected an ONNX model, found a protobuf without an operator set "
               "(opset_import)";
   // A model with other domains only: its nodes are reported one by one.
-  if (!opsetVersion)
+  if (!hasVersion)
     opsetVersion = newestOpset;
   if (opsetVersion < oldestOpset || opsetVersion > newestOpset)
     return emitError(location) << "expected an operator set from " << oldestOpset << " to "

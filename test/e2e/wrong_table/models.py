@@ -1,0 +1,121 @@
+"""Models that are wrong, by the names that the tables use. All take x [N, 6] and give logits [N, 3], where they give any."""
+from onnx_writer import BOOL, DOUBLE, FLOAT, INT64, STRING, Model, attribute, message, node, tensor, value_info
+
+WEIGHTS = [0.5] * 18
+
+
+def classifier(opset=17, ir_version=8, weights=(6, 3), dtype=FLOAT, values=WEIGHTS, batch="N", op="MatMul", **attributes):
+    model = Model("wrong", opset, ir_version)
+    x = model.input("x", dtype, [batch, 6])
+    weight = model.initializer("weight", dtype, list(weights), values)
+    model.output(model.node(op, [x, weight], ["logits"], "fc", **attributes), dtype, [batch, 3])
+    return model
+
+
+def with_op(op, operands, outputs=("y",), opset=17, shape=(6,), **attributes):
+    """x through one node, then a product."""
+    model = Model("wrong", opset)
+    x = model.input("x", FLOAT, ["N", *shape])
+    operands = [x if operand == "x" else model.initializer(f"{op}.{i}", *operand) if operand else ""
+                for i, operand in enumerate(operands)]
+    y = model.node(op, operands, list(outputs), op.lower(), **attributes)
+    weight = model.initializer("weight", FLOAT, [6, 3], WEIGHTS)
+    model.output(model.node("MatMul", [y, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
+def edited(change):
+    model = classifier()
+    change(model)
+    return model
+
+
+def cycle(model):
+    model.nodes = [node("Add", ["b", "x"], ["a"], "first"), node("Add", ["a", "x"], ["b"], "second"),
+                   node("MatMul", ["b", "weight"], ["logits"], "fc")]
+
+
+def huge(elements):
+    model = Model("wrong")
+    x = model.input("x", FLOAT, ["N", 6])
+    zeros = model.node("ConstantOfShape", [model.initializer("shape", INT64, [2], [elements >> 8, 256])], ["zeros"], "fill")
+    total = model.node("ReduceSum", [zeros], ["total"], "total", keepdims=0)
+    sum_ = model.node("Add", [x, total], ["sum"], "add")
+    weight = model.initializer("weight", FLOAT, [6, 3], WEIGHTS)
+    model.output(model.node("MatMul", [sum_, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
+def reshaped(target):
+    return with_op("Reshape", ["x", (INT64, [len(target)], target)])
+
+
+def raw(*fields):
+    return message(*fields)
+
+
+MODELS = {
+    "opset-0": lambda: classifier(opset=0),
+    "opset-6": lambda: classifier(opset=6),
+    "opset-99": lambda: classifier(opset=99),
+    "ir-99": lambda: classifier(ir_version=99),
+    "no-graph": lambda: raw((1, 8), (2, "gradc-test"), (8, message((1, ""), (2, 17)))),
+    "no-opset": lambda: raw((1, 8), (7, message((2, "empty")))),
+    "other-domain": lambda: with_op("Fancy", ["x"], domain="my.domain"),
+    "no-outputs": lambda: edited(lambda m: m.outputs.clear()),
+    "no-nodes": lambda: edited(lambda m: m.nodes.clear()),
+    "no-inputs": lambda: edited(lambda m: m.inputs.clear()),
+    "input-twice": lambda: edited(lambda m: m.inputs.append(m.inputs[0])),
+    "initializer-twice": lambda: edited(lambda m: m.initializers.append(m.initializers[0])),
+    "result-twice": lambda: edited(lambda m: m.nodes.append(m.nodes[0])),
+    "cycle": lambda: edited(cycle),
+    "undefined-operand": lambda: edited(lambda m: m.nodes.__setitem__(0, node("MatMul", ["x", "wieght"], ["logits"], "fc"))),
+    "nameless-initializer": lambda: edited(lambda m: m.initializers.append(tensor("", FLOAT, [1], [1.0]))),
+    "negative-dim": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", FLOAT, [-6, 3], WEIGHTS))),
+    "absurd-dims": lambda: edited(
+        lambda m: m.initializers.__setitem__(0, tensor("weight", FLOAT, [1 << 40, 1 << 40], WEIGHTS))),
+    "too-few-numbers": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", FLOAT, [6, 3], WEIGHTS[:5]))),
+    "string-weight": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", STRING, [6, 3], data=b""))),
+    "unknown-type": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", 77, [6, 3], data=b""))),
+    "wrong-shape": lambda: classifier(weights=(5, 3), values=WEIGHTS[:15]),
+    "mixed-types": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", DOUBLE, [6, 3], WEIGHTS))),
+    "fixed-batch": lambda: classifier(batch=5),
+    "no-shape": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", FLOAT, None))),
+    "two-symbols": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", FLOAT, ["N", "width"]))),
+    "string-input": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", STRING, ["N", 6]))),
+    "unknown-op": lambda: with_op("Frobnicate", ["x"]),
+    "no-operands": lambda: with_op("Relu", []),
+    "too-many-operands": lambda: with_op("Relu", ["x", "x"]),
+    "empty-operand": lambda: with_op("Relu", [""]),
+    "attribute-of-the-wrong-type": lambda: with_op("LeakyRelu", ["x"], alpha="steep"),
+    "unknown-attribute": lambda: with_op("Relu", ["x"], slope=0.5),
+    "axis-out-of-range": lambda: with_op("Softmax", ["x"], axis=5),
+    "reshape-to-another-size": lambda: reshaped([4, 7]),
+    "reshape-with-two-unknowns": lambda: reshaped([-1, -1]),
+    "gemm-of-rank-3": lambda: with_op("Gemm", ["x", (FLOAT, [6, 6, 1], [0.0] * 36)]),
+    "conv-of-rank-2": lambda: with_op("Conv", ["x", (FLOAT, [6, 6, 1], [0.0] * 36)]),
+    "conv-without-weights": lambda: with_op("Conv", ["x"]),
+    "conv-groups": lambda: with_op("Conv", ["x", (FLOAT, [4, 3, 1], [0.0] * 12)], shape=(6, 6), group=4),
+    "pool-without-a-kernel": lambda: with_op("MaxPool", ["x"], shape=(6, 6)),
+    "pool-beyond-the-picture": lambda: with_op("MaxPool", ["x"], shape=(6, 6), kernel_shape=[9]),
+    "transpose-of-wrong-rank": lambda: with_op("Transpose", ["x"], perm=[0, 1, 2]),
+    "transpose-twice-the-same": lambda: with_op("Transpose", ["x"], perm=[1, 1]),
+    "concat-without-an-axis": lambda: with_op("Concat", ["x", "x"]),
+    "concat-of-other-shapes": lambda: with_op("Concat", ["x", (FLOAT, [5, 7], [0.0] * 35)], axis=1),
+    "cast-to-nothing": lambda: with_op("Cast", ["x"], to=0),
+    "cast-to-a-string": lambda: with_op("Cast", ["x"], to=STRING),
+    "gather-beyond": lambda: with_op("Gather", ["x", (INT64, [6], [0, 1, 2, 3, 4, 9])], axis=1),
+    "clip-without-order": lambda: with_op("Clip", ["x", (FLOAT, [], [2.0]), (FLOAT, [], [1.0])]),
+    "dropout-of-all": lambda: with_op("Dropout", ["x", (FLOAT, [], [1.5])]),
+    "not-of-a-float": lambda: with_op("Not", ["x"]),
+    "batch-norm-of-wrong-size": lambda: with_op("BatchNormalization", ["x"] + [(FLOAT, [5], [1.0] * 5)] * 4),
+    "range-without-a-step": lambda: with_op("Range", [(FLOAT, [], [0.0]), (FLOAT, [], [6.0]), (FLOAT, [], [0.0])]),
+    "expand-to-less": lambda: with_op("Expand", ["x", (INT64, [2], [1, 4])]),
+    "pad-negative-beyond": lambda: with_op("Pad", ["x", (INT64, [4], [0, -4, 0, -4])]),
+    "split-that-does-not-add-up": lambda: with_op("Split", ["x", (INT64, [2], [2, 2])], outputs=("y", "z"), axis=1),
+    "onehot-of-negative-depth": lambda: with_op("OneHot", ["x", (INT64, [], [-3]), (FLOAT, [2], [0.0, 1.0])]),
+    "topk-of-too-many": lambda: with_op("TopK", ["x", (INT64, [1], [9])], outputs=("y", "z")),
+    "constant-2^33": lambda: huge(1 << 33),
+    "constant-2^38": lambda: huge(1 << 38),
+    "constant-2^60": lambda: huge(1 << 60),
+}
