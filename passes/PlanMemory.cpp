@@ -212,6 +212,11 @@ private:
                                        builder.getArrayAttr(inputs), builder.getArrayAttr(outputs));
     if (auto batch = function->getAttr("grad.batch"))
       entry->setAttr("batch", batch);
+    if (function->hasAttr("grad.rows"))
+      entry->setAttr("any_rows", builder.getUnitAttr());
+    for (StringRef name : {"least_rows", "least_rows_node"})
+      if (auto value = function->getAttr(("grad." + name).str()))
+        entry->setAttr(name, value);
     builder.createBlock(&entry.getBody());
     for (exec::LaunchOp launch : launches) {
       auto nodes = launch->getAttrOfType<ArrayAttr>("exec.nodes");

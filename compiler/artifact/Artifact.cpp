@@ -173,6 +173,11 @@ private:
     kernel.flops = op.getFlops().value_or(0);
     kernel.bytes = op.getBytes().value_or(0);
     kernel.units = exec::kernelUnits(op);
+    if (op.getRows() && !op.getScheduleAttr().getOrder().empty()) {
+      int64_t dim = op.getScheduleAttr().getOrder().front();
+      kernel.rows = op.getRowsOf(dim);
+      kernel.tile = op.getScheduleAttr().getTile()[dim];
+    }
     kernel.grain = op.getParts() ? 1 : op.getScheduleAttr().getGrain();
     kernel.threads = op.getThreads();
     if (op.getLibraryAttr()) {
@@ -264,7 +269,7 @@ private:
     }
   }
 
-  gradc_artifact_port writePort(DictionaryAttr attributes) {
+  gradc_artifact_port writePort(DictionaryAttr attributes, bool anyRows) {
     gradc_artifact_port port{};
     auto type = cast<RankedTensorType>(attributes.getAs<TypeAttr>("type").getValue());
     port.tensor = tensor(stringOf(attributes, "name"), type);
@@ -272,15 +277,16 @@ private:
     port.field = blob.intern(stringOf(attributes, "field"));
     if (auto classes = attributes.getAs<IntegerAttr>("classes"))
       port.classes = classes.getInt();
+    port.batched = anyRows && attributes.contains("batched");
     if (auto slice = attributes.getAs<exec::SliceAttr>("slice"))
       port.slice = writeSlice(slice, nullptr);
     return port;
   }
 
-  gradc_range writePorts(ArrayAttr list) {
+  gradc_range writePorts(ArrayAttr list, bool anyRows) {
     std::vector<gradc_artifact_port> ports;
     for (auto attributes : list.getAsRange<DictionaryAttr>())
-      ports.push_back(writePort(attributes));
+      ports.push_back(writePort(attributes, anyRows));
     return blob.append(ArrayRef(ports));
   }
 
@@ -289,8 +295,15 @@ private:
     entry.name = blob.intern(op.getSymName());
     if (auto batch = op->getAttrOfType<IntegerAttr>("batch"))
       entry.batch = batch.getInt();
-    entry.inputs = writePorts(op.getInputs());
-    entry.outputs = writePorts(op.getOutputs());
+    if (op->hasAttr("any_rows")) {
+      auto least = op->getAttrOfType<IntegerAttr>("least_rows");
+      entry.any_rows = 1;
+      entry.least_rows = least ? least.getInt() : 0;
+      if (auto node = op->getAttrOfType<StringAttr>("least_rows_node"))
+        entry.least_rows_node = blob.intern(node.getValue());
+    }
+    entry.inputs = writePorts(op.getInputs(), entry.any_rows);
+    entry.outputs = writePorts(op.getOutputs(), entry.any_rows);
     std::vector<gradc_artifact_node> nodes;
     writeBody(op.getBody(), nodes);
     entry.nodes = blob.append(ArrayRef(nodes));

@@ -14,6 +14,8 @@ using namespace gradc::runtime;
 
 namespace {
 
+constexpr int64_t maxRows = int64_t(1) << 31; // squared, it still fits
+
 class Checker : BlobView {
 public:
   using BlobView::BlobView;
@@ -35,6 +37,7 @@ private:
   bool checkKernel(const gradc_artifact_kernel &kernel);
   bool checkCallForm(const char *symbol, const gradc_artifact_call &call);
   bool checkPort(const gradc_artifact_port &port);
+  bool checkRows(const CheckedEntry &entry);
   bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
   bool checkPackEntries(const Level &level);
 
@@ -203,6 +206,9 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
   if (kernel.units < 0 || kernel.units > maxUnits || kernel.grain < 0)
     return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, " or grain ",
                 kernel.grain);
+  if (kernel.rows < 0 || kernel.rows > maxRows || (kernel.rows > 0 && kernel.tile < 1))
+    return fail("kernel ", string(kernel.symbol), ": impossible rows ", kernel.rows, " or tile ",
+                kernel.tile);
   std::span<const gradc_artifact_call> calls;
   if (!view(kernel.call, "library calls", calls))
     return false;
@@ -253,6 +259,21 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
   return true;
 }
 
+bool Checker::checkRows(const CheckedEntry &entry) {
+  const gradc_artifact_entry &raw = entry.entry;
+  if (!checkString(raw.least_rows_node, "node"))
+    return false;
+  if (raw.batch < 0 || raw.batch > maxRows || raw.least_rows < 0 || raw.least_rows > raw.batch ||
+      (raw.any_rows && raw.batch == 0))
+    return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows);
+  for (auto list : {entry.inputs, entry.outputs})
+    for (const gradc_artifact_port &port : list)
+      if (port.batched && (!raw.any_rows || port.tensor.bytes % uint64_t(raw.batch) != 0))
+        return fail("expected ", string(port.tensor.name), " to be a batch of ", raw.batch,
+                    " rows, found ", port.tensor.bytes, " bytes");
+  return true;
+}
+
 bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
   CheckedEntry entry{raw, level.buffers, level.kernels, {}, {}};
   if (!view(raw.inputs, "inputs", entry.inputs) || !view(raw.outputs, "outputs", entry.outputs))
@@ -266,7 +287,7 @@ bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
     if (port.slice.bytes != port.tensor.bytes)
       return failCount("an output slice", port.tensor.bytes, port.slice.bytes);
   }
-  return checkSchedule(*this, entry);
+  return checkRows(entry) && checkSchedule(*this, entry);
 }
 
 /// States that are not kept row-major, or are kept twice, need entries that convert them.

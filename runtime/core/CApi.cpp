@@ -18,17 +18,18 @@ gradc_status gradc::runtime::recordStatus(const Status &status) {
 }
 
 Status gradc::runtime::checkInputs(const Artifact &artifact, const gradc_artifact_entry &entry,
-                                   std::span<const void *const> inputs) {
+                                   std::span<const void *const> inputs, int64_t rows) {
   auto ports = artifact.elements<gradc_artifact_port>(entry.inputs);
   for (size_t i = 0; i < std::min(ports.size(), inputs.size()); ++i) {
     const gradc_artifact_tensor &tensor = ports[i].tensor;
     std::string_view name = artifact.string(tensor.name);
-    if (!inputs[i])
+    uint64_t bytes = bytesOfRows(entry, ports[i], rows);
+    if (!inputs[i] && ports[i].role != GRADC_ROLE_ROWS && (bytes || !ports[i].batched))
       return usage(text("input '", name, "' is null"));
     if (ports[i].classes <= 0)
       continue;
     auto dtype = gradc_dtype(tensor.dtype);
-    size_t count = tensor.bytes / findDataType(dtype)->bytes;
+    size_t count = bytes / findDataType(dtype)->bytes;
     if (auto wrong = findWrongTarget(dtype, static_cast<const std::byte *>(inputs[i]), count,
                                      ports[i].classes))
       return Status::error(text("input '", name, "': ", wrong->found, " in element ",
@@ -134,7 +135,13 @@ uint32_t gradc_entry_count(const gradc_session *session) {
 
 gradc_status gradc_entry_find(const gradc_session *session, const char *name, uint32_t *entry) {
   return cCall([&]() -> Status {
-    const gradc_artifact_entry *found = session->session->findEntry(orEmpty(name));
+    std::string_view wanted = orEmpty(name), suffix = ".tail";
+    const gradc_artifact_entry *found = session->session->findEntry(wanted);
+    // The entry of a smaller last batch, in older artifacts, is the entry itself if it takes one.
+    if (!found && wanted.ends_with(suffix)) {
+      found = session->session->findEntry(wanted.substr(0, wanted.size() - suffix.size()));
+      found = found && found->any_rows ? found : nullptr;
+    }
     if (!found)
       return usage(text("no entry '", orEmpty(name), "'"));
     *entry = uint32_t(found - session->entries.data());
@@ -148,7 +155,7 @@ gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
       return deliver({0, session->artifact->string(e.name).data(), e.batch,
                       uint32_t(e.inputs.count), uint32_t(e.outputs.count), uint32_t(e.nodes.count),
-                      e.arena},
+                      e.arena, e.any_rows, e.least_rows},
                      info);
     });
   });
@@ -164,7 +171,7 @@ static Status describePort(const gradc_session &session, gradc_range range, cons
   auto shape = artifact.elements<int64_t>(port.tensor.shape);
   return deliver({0, artifact.string(port.tensor.name).data(), gradc_dtype(port.tensor.dtype),
                   uint32_t(shape.size()), shape.data(), port.tensor.bytes, gradc_role(port.role),
-                  artifact.string(port.field).data(), port.classes},
+                  artifact.string(port.field).data(), port.classes, port.batched},
                  info);
 }
 
@@ -189,9 +196,20 @@ gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry,
 gradc_status gradc_run(gradc_session *session, uint32_t entry, const void *const *inputs,
                        uint32_t input_count, void *const *outputs, uint32_t output_count) {
   return cCall([&] {
-    return withInputs(*session, entry, inputs, input_count, [&](auto &found, auto given) {
+    return withInputs(*session, entry, {}, inputs, input_count, [&](auto &found, auto given) {
       session->begun = nullptr;
       return session->session->run(found, given, {outputs, output_count});
+    });
+  });
+}
+
+gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
+                            const void *const *inputs, uint32_t input_count, void *const *outputs,
+                            uint32_t output_count) {
+  return cCall([&] {
+    return withInputs(*session, entry, rows, inputs, input_count, [&](auto &found, auto given) {
+      session->begun = nullptr;
+      return session->session->run(found, given, {outputs, output_count}, rows);
     });
   });
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 struct gradc_model {
   std::shared_ptr<const gradc::runtime::Artifact> artifact;
@@ -65,9 +66,9 @@ template <typename T> Result<T> acceptOptions(const T *options) {
 
 inline const char *orEmpty(const char *text) { return text ? text : ""; }
 
-/// Fails when an input is null or a label out of range.
+/// Fails if an input is null or a label in the run's rows is out of range.
 Status checkInputs(const Artifact &artifact, const gradc_artifact_entry &entry,
-                   std::span<const void *const> inputs);
+                   std::span<const void *const> inputs, int64_t rows);
 
 // Every index that comes from a caller passes through a lookup such as this one.
 inline Result<const gradc_artifact_entry *> entryOf(const gradc_session &session, uint32_t entry) {
@@ -82,13 +83,17 @@ Status with(const Result<const Found *> &found, Body &&body) {
   return found ? body(**found) : found.status();
 }
 
-/// Calls the body with an entry and inputs that were checked for it.
+/// Calls the body with an entry, and its inputs of `rows` rows, which were checked for it; nothing:
+/// the largest batch.
 template <typename Body>
-Status withInputs(const gradc_session &session, uint32_t entry, const void *const *inputs,
-                  uint32_t count, Body &&body) {
+Status withInputs(const gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
+                  const void *const *inputs, uint32_t count, Body &&body) {
   return with(entryOf(session, entry), [&](const gradc_artifact_entry &found) {
     std::span<const void *const> given(inputs, count);
-    Status checked = checkInputs(*session.artifact, found, given);
+    int64_t number = rows.value_or(found.batch);
+    Status checked = checkRows(*session.artifact, found, number);
+    if (checked.ok())
+      checked = checkInputs(*session.artifact, found, given, number);
     return checked.ok() ? body(found, given) : checked;
   });
 }

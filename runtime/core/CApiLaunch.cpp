@@ -119,7 +119,7 @@ gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry, 
 gradc_status gradc_begin(gradc_session *session, uint32_t entry, const void *const *inputs,
                          uint32_t input_count) {
   return cCall([&] {
-    return withInputs(*session, entry, inputs, input_count, [&](auto &found, auto given) {
+    return withInputs(*session, entry, {}, inputs, input_count, [&](auto &found, auto given) {
       Status begun = session->session->begin(found, given);
       session->begun = begun.ok() ? &found : nullptr;
       return begun;
@@ -168,7 +168,7 @@ gradc_status gradc_find_non_finite(gradc_session *session, uint32_t entry,
                                    const void *const *inputs, uint32_t input_count,
                                    gradc_non_finite *found) {
   return cCall([&] {
-    return withInputs(*session, entry, inputs, input_count, [&](auto &replayed, auto given) {
+    return withInputs(*session, entry, {}, inputs, input_count, [&](auto &replayed, auto given) {
       session->begun = nullptr;
       auto result = findNonFinite(*session->session, replayed, given);
       if (!result)

@@ -29,14 +29,14 @@ Status InputCopies::allocate(uint32_t input, Copy &copy) {
   return copy.memory.data() ? Status() : noMemory(bytes);
 }
 
-Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host,
+Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host, uint64_t bytes,
                                             PrefetchedInputs prefetched) {
   if (isSmall(input)) {
     if (!smallCopy.data())
       smallCopy = DeviceMemory(device, smallOnes.size());
     if (!smallCopy.data())
       return noMemory(smallOnes.size());
-    std::memcpy(&smallOnes[offsets[input]], host, ports[input].tensor.bytes);
+    std::memcpy(&smallOnes[offsets[input]], host, bytes);
     return static_cast<const std::byte *>(smallCopy.data() + offsets[input]);
   }
   Copy &current = now[input], &ahead = next[input];
@@ -46,7 +46,7 @@ Result<const std::byte *> InputCopies::copy(uint32_t input, const void *host,
   } else {
     Status status = allocate(input, current);
     if (status.ok())
-      status = device.copyIn(current.memory.data(), host, ports[input].tensor.bytes);
+      status = device.copyIn(current.memory.data(), host, bytes);
     if (!status.ok())
       return status;
   }
@@ -58,13 +58,14 @@ Status InputCopies::copySmall() {
                           : Status();
 }
 
-Status InputCopies::copyAhead(uint32_t input, const void *host, PrefetchedInputs prefetched) {
+Status InputCopies::copyAhead(uint32_t input, const void *host, uint64_t bytes,
+                              PrefetchedInputs prefetched) {
   if (isSmall(input))
     return {};
   Copy &ahead = next[input];
   Status status = allocate(input, ahead);
   if (status.ok())
-    status = device.copyInBeside(ahead.memory.data(), host, ports[input].tensor.bytes);
+    status = device.copyInBeside(ahead.memory.data(), host, bytes);
   ahead.prefetched = status.ok() ? prefetched : PrefetchedInputs();
   return status;
 }

@@ -17,11 +17,13 @@ public:
   /// Where an input lies on the device for the run that begins: copied now, unless `copyAhead` has
   /// done it as a part of `prefetched`. Whatever was copied ahead of this run serves no later one.
   /// A small one is there once `copySmall` has been called behind the last.
-  Result<const std::byte *> copy(uint32_t input, const void *host, PrefetchedInputs prefetched);
+  /// `bytes`: of the input in this run, from its beginning.
+  Result<const std::byte *> copy(uint32_t input, const void *host, uint64_t bytes,
+                                 PrefetchedInputs prefetched);
   Status copySmall();
   /// For the next run, beside the one under way; not small ones. `host` stays as it is until the
   /// device has synchronized.
-  Status copyAhead(uint32_t input, const void *host, PrefetchedInputs prefetched);
+  Status copyAhead(uint32_t input, const void *host, uint64_t bytes, PrefetchedInputs prefetched);
 
 private:
   static constexpr uint64_t small = 64; // bytes, and what each begins at a multiple of

@@ -48,8 +48,8 @@ std::optional<BadElement> gradc::runtime::firstNonFinite(std::span<const std::by
 }
 
 Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_artifact_entry &entry,
-                                                std::span<const void *const> inputs) {
-  if (Status begun = session.begin(entry, inputs); !begun.ok())
+                                                std::span<const void *const> inputs, int64_t rows) {
+  if (Status begun = session.begin(entry, inputs, rows); !begun.ok())
     return begun;
   const Artifact &from = session.artifact();
   auto kernels = from.elements<gradc_artifact_kernel>(session.level().kernels);
@@ -58,7 +58,10 @@ Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_ar
   for (size_t i = 0; i < inputs.size(); ++i) {
     const gradc_artifact_tensor &tensor = ports[i].tensor;
     auto bytes = static_cast<const std::byte *>(inputs[i]);
-    if (auto bad = firstNonFinite({bytes, size_t(tensor.bytes)}, tensor.dtype))
+    if (ports[i].role == GRADC_ROLE_ROWS)
+      continue;
+    if (auto bad =
+            firstNonFinite({bytes, size_t(bytesOfRows(entry, ports[i], rows))}, tensor.dtype))
       return NonFinite{std::string(from.string(tensor.name)), "input", bad->index, bad->value};
   }
   for (;;) {

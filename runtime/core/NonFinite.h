@@ -35,7 +35,11 @@ struct NonFinite {
 /// Replays an entry and finds the first launch with a non-finite float among its results, or the
 /// first non-finite input. Updates must be predicated off, or the states saved before.
 Result<NonFinite> findNonFinite(Session &session, const gradc_artifact_entry &entry,
-                                std::span<const void *const> inputs);
+                                std::span<const void *const> inputs, int64_t rows);
+inline Result<NonFinite> findNonFinite(Session &session, const gradc_artifact_entry &entry,
+                                       std::span<const void *const> inputs) {
+  return findNonFinite(session, entry, inputs, entry.batch);
+}
 
 } // namespace gradc::runtime
 

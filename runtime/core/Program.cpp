@@ -13,13 +13,17 @@ constexpr uint64_t absent = UINT64_MAX; // the offset of an output that lies els
 
 constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+int64_t sharesOf(const gradc_artifact_kernel &kernel, int64_t units) {
+  return std::max<int64_t>(kernel.grain > 0 ? units / kernel.grain : units, 1);
+}
+
 } // namespace
 
 Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
     : device(device), spaces(spaces), artifact(artifact),
       kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
-      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)) {
+      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch) {
   inputs.resize(entry.inputs.count);
   allocateOutputs(artifact.elements<gradc_artifact_port>(entry.outputs));
 
@@ -92,6 +96,7 @@ void Program::addLaunch(uint32_t index) {
   launch.node = index;
   launch.slices = slices.data() + slices.size();
   launch.sliceCount = node.slices.count;
+  launch.rows = rows;
   addSlices(node);
   if (node.kind == GRADC_NODE_COPY) {
     constexpr int64_t bytesPerShare = 1 << 16;
@@ -106,8 +111,9 @@ void Program::addLaunch(uint32_t index) {
     launch.kind = launch.call ? Launch::Kind::call : Launch::Kind::kernel;
     launch.threads = kernel.threads;
     launch.units = kernel.units;
-    launch.shares =
-        std::max<int64_t>(kernel.grain > 0 ? kernel.units / kernel.grain : kernel.units, 1);
+    launch.shares = sharesOf(kernel, kernel.units);
+    if (kernel.rows > 0)
+      rowUnits.push_back({launchList.size(), &kernel});
   }
   launchList.push_back(launch);
 }
@@ -151,6 +157,20 @@ const Launch *Program::findLaunch(uint32_t node) const {
   auto found = std::lower_bound(launchList.begin(), launchList.end(), node,
                                 [](const Launch &launch, uint32_t n) { return launch.node < n; });
   return found != launchList.end() && found->node == node ? &*found : nullptr;
+}
+
+/// Waits stay those of the largest batch: enough for fewer rows, whose launches are split less.
+void Program::setRows(int64_t count) {
+  if (rows == count)
+    return;
+  rows = count;
+  for (Launch &launch : launchList)
+    launch.rows = rows;
+  for (auto [launch, kernel] : rowUnits) {
+    int64_t units = (kernel->rows * rows + kernel->tile - 1) / kernel->tile;
+    launchList[launch].units = std::max<int64_t>(units, 1);
+    launchList[launch].shares = sharesOf(*kernel, launchList[launch].units);
+  }
 }
 
 void Program::bindInput(uint32_t input, const void *address) {

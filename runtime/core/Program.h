@@ -32,6 +32,8 @@ public:
   Schedule schedule() const { return {steps, launchList, slices, movingSlices}; }
   /// The launch of a node of the entry's schedule; null: that is no launch.
   const Launch *findLaunch(uint32_t node) const;
+  /// The rows of the next runs; at first the entry's largest batch.
+  void setRows(int64_t rows);
   /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
   /// Where a slice is in the first iteration of the loops around it.
@@ -45,6 +47,12 @@ private:
     uint32_t input;
     uint32_t slice; ///< index into slices
     uint64_t offset;
+  };
+
+  /// A launch whose units depend on the rows.
+  struct RowUnits {
+    size_t launch;
+    const gradc_artifact_kernel *kernel;
   };
 
   static bool isLaunch(const gradc_artifact_node &node) {
@@ -71,6 +79,8 @@ private:
   std::vector<MovingSlice> movingSlices;
   std::vector<Launch> launchList;
   std::vector<Step> steps;
+  std::vector<RowUnits> rowUnits;
+  int64_t rows = 0;
 };
 
 } // namespace gradc::runtime

@@ -8,6 +8,7 @@
 #include "runtime/device/Device.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 using namespace gradc::runtime;
@@ -31,11 +32,11 @@ public:
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-               std::span<void *const> outputs, PrefetchedInputs prefetched) override;
+               std::span<void *const> outputs, int64_t rows, PrefetchedInputs prefetched) override;
   Status finish() override { return device->synchronize(); }
   bool runsBeside() const override { return !device->sharesHostMemory(); }
   Result<PrefetchedInputs> prefetch(const gradc_artifact_entry &entry,
-                                    std::span<const void *const> inputs) override;
+                                    std::span<const void *const> inputs, int64_t rows) override;
   bool hasEnded() override { return device->isIdle(); }
   std::shared_ptr<HostMemory> hostMemory() override { return device->hostMemory(); }
   void profile(bool on) override {
@@ -52,7 +53,9 @@ public:
   }
   Status resetStates() override { return states.reset(/*onlyConstants=*/false); }
 
-  Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) override;
+  using Session::begin;
+  Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+               int64_t rows) override;
   Result<std::optional<LaunchPath>> next() override;
   Status runLaunch(uint32_t node) override;
   std::span<std::byte> slice(const gradc_artifact_slice &slice) override;
@@ -68,6 +71,8 @@ private:
   /// An entry that runs launch by launch.
   struct Replay {
     Program *program = nullptr;
+    const gradc_artifact_entry *entry = nullptr;
+    bool isPartial = false; ///< of fewer rows than the entry's batch
     ScheduleWalk walk;
     std::vector<void *> slices;  ///< of the walk
     const Step *piece = nullptr; ///< where it stands
@@ -78,13 +83,15 @@ private:
   Status prepareCalls(uint64_t maxWorkspace);
   Status allocateArena();
   Status copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
-                     std::span<void *const> outputs);
+                     std::span<void *const> outputs, int64_t rows);
+  void clearResults(const Launch &launch);
   Result<Bound *> bind(const gradc_artifact_entry &entry);
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                    std::span<const void *const> inputs, PrefetchedInputs prefetched, bool inPlace);
+                    std::span<const void *const> inputs, int64_t rows, PrefetchedInputs prefetched,
+                    bool inPlace);
   std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
   std::span<const gradc_artifact_entry> entries() const {
     return theArtifact->elements<gradc_artifact_entry>(theLevel.entries);
@@ -110,6 +117,7 @@ private:
   std::vector<std::byte> sliceCopy;
   bool profiled = false;
   Profile profiledRun;
+  alignas(64) float rowCount = 0;          // the input of role ROWS
   std::unique_ptr<DeviceSession> hostSide; // by onHost
 };
 
@@ -229,18 +237,23 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
 }
 
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                                 std::span<const void *const> inputs, PrefetchedInputs prefetched,
-                                 bool inPlace) {
+                                 std::span<const void *const> inputs, int64_t rows,
+                                 PrefetchedInputs prefetched, bool inPlace) {
+  if (Status fits = checkRows(*theArtifact, entry, rows); !fits.ok())
+    return fits;
   auto expected = ports(entry.inputs);
   if (inputs.size() != expected.size())
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", expected.size(),
                                     " inputs, found ", inputs.size()));
+  bound.program.setRows(rows);
+  rowCount = float(std::max<int64_t>(rows, 1));
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    if (inPlace && reinterpret_cast<uintptr_t>(inputs[i]) % 64 == 0) {
-      bound.program.bindInput(i, inputs[i]);
+    const void *input = expected[i].role == GRADC_ROLE_ROWS ? &rowCount : inputs[i];
+    if (inPlace && reinterpret_cast<uintptr_t>(input) % 64 == 0) {
+      bound.program.bindInput(i, input);
       continue;
     }
-    auto copy = bound.inputs.copy(i, inputs[i], prefetched);
+    auto copy = bound.inputs.copy(i, input, bytesOfRows(entry, expected[i], rows), prefetched);
     if (!copy)
       return copy.status();
     bound.program.bindInput(i, *copy);
@@ -249,22 +262,28 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
 }
 
 Result<PrefetchedInputs> DeviceSession::prefetch(const gradc_artifact_entry &entry,
-                                                 std::span<const void *const> inputs) {
+                                                 std::span<const void *const> inputs,
+                                                 int64_t rows) {
   if (device->sharesHostMemory())
     return PrefetchedInputs();
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
+  if (Status fits = checkRows(*theArtifact, entry, rows); !fits.ok())
+    return fits;
   PrefetchedInputs prefetched{++prefetches};
   for (uint32_t i = 0; i < inputs.size(); ++i)
     if (inputs[i])
-      if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i], prefetched); !copied.ok())
-        return copied;
+      if (uint64_t bytes = bytesOfRows(entry, ports(entry.inputs)[i], rows))
+        if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i], bytes, prefetched);
+            !copied.ok())
+          return copied;
   return prefetched;
 }
 
 Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                            std::span<void *const> outputs, PrefetchedInputs prefetched) {
+                            std::span<void *const> outputs, int64_t rows,
+                            PrefetchedInputs prefetched) {
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
@@ -273,20 +292,20 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results.size(),
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
-  if (Status s = bindInputs(entry, **bound, inputs, prefetched, device->sharesHostMemory());
+  if (Status s = bindInputs(entry, **bound, inputs, rows, prefetched, device->sharesHostMemory());
       !s.ok())
     return s;
   profiledRun.clear();
   if (Status s = device->launch(program.schedule(), profiled ? &profiledRun : nullptr); !s.ok())
     return s;
-  Status copied = copyOutputs(entry, **bound, outputs);
+  Status copied = copyOutputs(entry, **bound, outputs, rows);
   if (!copied.ok())
     (void)device->synchronize(); // no copy under way finds its output gone
   return copied;
 }
 
 Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
-                                  std::span<void *const> outputs) {
+                                  std::span<void *const> outputs, int64_t rows) {
   std::vector<Device::Piece> &pieces = bound.results;
   std::span<std::byte> block = bound.program.outputBlock();
   pieces.clear();
@@ -295,9 +314,10 @@ Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &boun
     if (!outputs[i])
       continue;
     const std::byte *from = bound.program.resolve(port.slice);
+    uint64_t bytes = bytesOfRows(entry, port, rows);
     if (port.slice.space == GRADC_SPACE_OUTPUT)
-      pieces.push_back({outputs[i], uint64_t(from - block.data()), port.tensor.bytes});
-    else if (Status s = device->copyOut(outputs[i], from, port.tensor.bytes); !s.ok())
+      pieces.push_back({outputs[i], uint64_t(from - block.data()), bytes});
+    else if (Status s = device->copyOut(outputs[i], from, bytes); !s.ok())
       return s;
   }
   return pieces.empty() ? Status() : device->copyPiecesOut(pieces, block.data(), block.size());
@@ -311,15 +331,17 @@ Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
   return status;
 }
 
-Status DeviceSession::begin(const gradc_artifact_entry &entry,
-                            std::span<const void *const> inputs) {
+Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                            int64_t rows) {
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
   // Copied, so that the caller's inputs need not stay until the last launch.
-  if (Status s = bindInputs(entry, **bound, inputs, {}, /*inPlace=*/false); !s.ok())
+  if (Status s = bindInputs(entry, **bound, inputs, rows, {}, /*inPlace=*/false); !s.ok())
     return s;
   replay.program = &(*bound)->program;
+  replay.entry = &entry;
+  replay.isPartial = rows < entry.batch;
   replay.walk = ScheduleWalk(replay.program->schedule(), replay.slices);
   replay.piece = nullptr;
   return {};
@@ -346,12 +368,24 @@ Result<std::optional<LaunchPath>> DeviceSession::next() {
   return std::optional(replay.walk.path(replay.piece->launches[replay.launch++]));
 }
 
+/// Behind the rows of the run a result's slice would show what another tensor left there.
+void DeviceSession::clearResults(const Launch &launch) {
+  const auto &node = theArtifact->elements<gradc_artifact_node>(replay.entry->nodes)[launch.node];
+  auto records = theArtifact->elements<gradc_artifact_slice>(node.slices);
+  std::span<void *const> all(launch.slices, launch.sliceCount), read = all.first(node.operands);
+  for (size_t i = node.operands; i < all.size(); ++i)
+    if (device->sharesHostMemory() && std::find(read.begin(), read.end(), all[i]) == read.end())
+      std::memset(all[i], 0, records[i].bytes);
+}
+
 Status DeviceSession::runLaunch(uint32_t node) {
   const Launch *found = replay.program ? replay.program->findLaunch(node) : nullptr;
   if (!found)
     return Status(Code::usage, text("launch ", node, " is not of a begun entry"));
   Launch launch = *found;
   launch.slices = replay.walk.slices(launch);
+  if (replay.isPartial)
+    clearResults(launch);
   if (Status s = device->launch(launch); !s.ok())
     return s;
   return device->synchronize();
@@ -371,6 +405,23 @@ std::span<std::byte> DeviceSession::slice(const gradc_artifact_slice &slice) {
 }
 
 } // namespace
+
+Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_entry &entry,
+                                 int64_t rows) {
+  int64_t least = entry.any_rows ? entry.least_rows : entry.batch;
+  if (rows >= least && rows <= entry.batch)
+    return {};
+  std::string message = text("entry '", artifact.string(entry.name), "' takes ");
+  if (entry.any_rows)
+    appendText(message, text(least, " to "));
+  appendText(message, text(entry.batch, " rows, found ", rows));
+  if (entry.any_rows && rows > entry.batch)
+    appendText(message, ": compile it for a larger batch");
+  if (rows >= 0 && rows < entry.least_rows)
+    appendText(message, text(": node \"", artifact.string(entry.least_rows_node),
+                             "\" divides by one less than it counts"));
+  return Status(Code::usage, std::move(message));
+}
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact,
                                                  const SessionOptions &options) {

@@ -27,6 +27,16 @@ struct SessionOptions {
   std::string level; ///< empty: a GPU's level where there is one, else the CPUs' highest
 };
 
+/// The bytes of a port in a run of `rows` rows.
+inline uint64_t bytesOfRows(const gradc_artifact_entry &entry, const gradc_artifact_port &port,
+                            int64_t rows) {
+  return port.batched ? port.tensor.bytes / uint64_t(entry.batch) * uint64_t(rows)
+                      : port.tensor.bytes;
+}
+
+/// Fails unless the entry runs on that number of rows.
+Status checkRows(const Artifact &artifact, const gradc_artifact_entry &entry, int64_t rows);
+
 /// One model's state on one device. Not thread-safe: one caller at a time.
 class Session {
 public:
@@ -41,19 +51,25 @@ public:
   /// The entry of that name, or null.
   virtual const gradc_artifact_entry *findEntry(std::string_view name) const = 0;
 
-  /// Runs an entry. `inputs` and `outputs` point to one row-major host buffer a port, in the
-  /// entry's order; an output may be null. Inputs aligned to 64 bytes are read in place, others are
-  /// copied.
+  /// Runs an entry on `rows` rows, at most its batch. `inputs` and `outputs` point to one row-major
+  /// host buffer per port, in the entry's order; a batched port's buffer holds these rows only. An
+  /// output may be null, and so may the input of role ROWS, which the session sets. Inputs aligned
+  /// to 64 bytes are read in place, others are copied.
+  Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+             std::span<void *const> outputs, int64_t rows) {
+    Status started = start(entry, inputs, outputs, rows, {});
+    return started.ok() ? finish() : started;
+  }
   Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
              std::span<void *const> outputs) {
-    Status started = start(entry, inputs, outputs, {});
-    return started.ok() ? finish() : started;
+    return run(entry, inputs, outputs, entry.batch);
   }
   /// The two halves of `run`. Inputs stay as they are until `finish` has returned, which is when
   /// outputs are there. On the host's CPUs the first half is all of it. What was `prefetched` takes
   /// the place of the inputs that it was made of, unless the entry has run since.
   virtual Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                       std::span<void *const> outputs, PrefetchedInputs prefetched) = 0;
+                       std::span<void *const> outputs, int64_t rows,
+                       PrefetchedInputs prefetched) = 0;
   virtual Status finish() = 0;
 
   /// Whether it computes in memory of its own, beside the host.
@@ -62,7 +78,7 @@ public:
   /// null and small ones (of 64 bytes at most) come with that run, which is passed all of them all
   /// the same. They stay as they are until `finish` has returned. Does nothing on the host's CPUs.
   virtual Result<PrefetchedInputs> prefetch(const gradc_artifact_entry &entry,
-                                            std::span<const void *const> inputs) = 0;
+                                            std::span<const void *const> inputs, int64_t rows) = 0;
   /// Whether `finish` would not have to wait.
   virtual bool hasEnded() = 0;
   /// Memory that inputs are best kept in. The session outlives it.
@@ -92,7 +108,11 @@ public:
   /// inputs; then `next` tells which launch comes, by the conditions and counts that earlier ones
   /// have computed, until there is none, and `runLaunch` runs it. Slices may be looked at in
   /// between, but nothing else of the session be called: the arena is one.
-  virtual Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) = 0;
+  virtual Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                       int64_t rows) = 0;
+  Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs) {
+    return begin(entry, inputs, entry.batch);
+  }
   virtual Result<std::optional<LaunchPath>> next() = 0;
   /// Runs the launch of a node, in the iteration where the replay stands.
   virtual Status runLaunch(uint32_t node) = 0;

@@ -14,7 +14,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end);
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows);
 
 struct HostLevel {
   const char *name;
@@ -59,7 +59,7 @@ void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end)
     std::memcpy(static_cast<std::byte *>(slices[1]) + begin,
                 static_cast<const std::byte *>(slices[0]) + begin, size_t(end - begin));
   else
-    reinterpret_cast<Kernel>(launch.kernel)(slices, begin, end);
+    reinterpret_cast<Kernel>(launch.kernel)(slices, begin, end, launch.rows);
 }
 
 int64_t now() {

@@ -32,6 +32,7 @@ struct Launch {
   size_t sliceCount = 0;
   int64_t units = 0;  ///< independent pieces of work
   int64_t shares = 1; ///< how many workers it is worth to split them over
+  int64_t rows = 0;   ///< of the run: the kernel's last argument on a CPU
   uint32_t node = 0;  ///< its index in the entry's schedule
 };
 

@@ -23,6 +23,8 @@ static Result<const gradc_artifact_entry *> findTrainEntry(const gradc_session &
       continue;
     if (samples == 0 || entry->batch == samples)
       return entry;
+    if (Status fits = checkRows(*session.artifact, *entry, samples); entry->any_rows)
+      return fits.ok() ? Result<const gradc_artifact_entry *>(entry) : fits;
     sizes += text(sizes.empty() ? "" : " or ", entry->batch);
   }
   if (sizes.empty())
@@ -38,6 +40,8 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
       return entry.status();
     const Artifact &artifact = *session->artifact;
     int64_t step = session->step + 1;
+    if (samples == 0)
+      samples = (*entry)->batch;
 
     // 1. The caller's data, and the scalars kept by this session.
     float stepNumber = float(step);
@@ -60,6 +64,9 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
       case GRADC_ROLE_SEED:
         inputs.push_back(&seed);
         break;
+      case GRADC_ROLE_ROWS:
+        inputs.push_back(nullptr);
+        break;
       default:
         inputs.push_back(used < data_count ? data[used] : nullptr);
         ++used;
@@ -67,7 +74,7 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
     }
     if (used != data_count)
       return usage(text("expected ", used, " data inputs, found ", data_count));
-    if (Status checked = checkInputs(artifact, **entry, inputs); !checked.ok())
+    if (Status checked = checkInputs(artifact, **entry, inputs, samples); !checked.ok())
       return checked;
 
     // 2. The results that a caller may ask for.
@@ -80,7 +87,7 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
                         : port.role == GRADC_ROLE_PROCEED       ? static_cast<void *>(&proceed)
                                                                 : nullptr);
     session->begun = nullptr;
-    if (Status ran = session->session->run(**entry, inputs, outputs); !ran.ok())
+    if (Status ran = session->session->run(**entry, inputs, outputs, samples); !ran.ok())
       return ran;
     if (proceed)
       session->step = step;

@@ -98,13 +98,14 @@ Status EntryCall::start(const Batch &batch, const StepScalars &values,
       break;
     }
   }
-  return session.start(entry, inputs, outputs, prefetched);
+  rows = batch.rows;
+  return session.start(entry, inputs, outputs, rows, prefetched);
 }
 
 Result<PrefetchedInputs> EntryCall::prefetch(const Batch &next) {
   for (const DataInput &input : dataInputs)
     nextInputs[input.port] = next.field(input.field);
-  return session.prefetch(entry, nextInputs);
+  return session.prefetch(entry, nextInputs, next.rows);
 }
 
 Status EntryCall::finish() {

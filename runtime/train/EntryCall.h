@@ -52,7 +52,7 @@ public:
   Result<PrefetchedInputs> prefetch(const Batch &next);
   /// Replays the last run.
   Result<NonFinite> findNonFinite() {
-    return gradc::runtime::findNonFinite(session, entry, inputs);
+    return gradc::runtime::findNonFinite(session, entry, inputs, rows);
   }
 
   float loss() const { return theLoss; }
@@ -81,6 +81,7 @@ private:
   Session &session;
   const gradc_artifact_entry &entry;
   std::vector<const void *> inputs, nextInputs;
+  int64_t rows = 0; ///< of the last run
   std::vector<void *> outputs;
   std::vector<DataInput> dataInputs;
   std::deque<Scalar> scalars; // which never moves its elements

@@ -22,7 +22,7 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
   context.state = job.dataState;
   if (name == "train")
     context.arrays = job.fields;
-  context.tailAllowed = tailEntry != nullptr;
+  context.tailAllowed = entry->any_rows || tailEntry;
   context.hostMemory = session.hostMemory();
   context.heldBatches = session.runsBeside() ? 2 : 1; // the next batch is copied while a step runs
   if (hasModels(data)) {
@@ -43,11 +43,17 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
                               " rows, but the data gives ", found,
                               ": compile it again with this data"));
   };
-  if (phase.dataset->batchSize() != entry->batch)
-    return mismatch("batches", entry->batch, phase.dataset->batchSize());
-  int64_t tailSize = phase.dataset->tailSize();
-  if (tailSize && tailSize != tailEntry->batch)
+  int64_t batchSize = phase.dataset->batchSize(), tailSize = phase.dataset->tailSize();
+  if (entry->any_rows) {
+    for (int64_t rows : {batchSize, tailSize ? tailSize : batchSize})
+      if (Status fits = checkRows(session.artifact(), *entry, rows); !fits.ok())
+        return Status::error(fits.message());
+    tailSize = 0;
+  } else if (batchSize != entry->batch) {
+    return mismatch("batches", entry->batch, batchSize);
+  } else if (tailSize && tailSize != tailEntry->batch) {
     return mismatch("last batches", tailEntry->batch, tailSize);
+  }
 
   auto whole = EntryCall::bind(session, *entry, context.demands);
   if (!whole)

@@ -1,5 +1,5 @@
-// Training or evaluation: a data set, the entry for its batches, and the entry for its last,
-// smaller batch.
+// Training or evaluation: a data set, the entry for its batches and, if that takes no smaller ones,
+// the entry for the last batch.
 #ifndef RUNTIME_TRAIN_PHASE_H
 #define RUNTIME_TRAIN_PHASE_H
 
@@ -16,7 +16,7 @@ struct Phase {
   /// `name` is "train" or "evaluate".
   static Result<Phase> make(Session &session, std::string_view name, Config data, const Job &job);
   EntryCall &callFor(const Batch &batch) const {
-    return batch.rows == whole->batchSize() ? *whole : *tail;
+    return tail && batch.rows != whole->batchSize() ? *tail : *whole;
   }
 };
 

@@ -20,9 +20,10 @@ struct Output {
 
 class SpaceEmitter {
 public:
-  SpaceEmitter(LoopNest &nest, TileEmitter &tiles, RankedTensorType space, ArrayRef<int64_t> tile,
-               ArrayRef<int64_t> order)
-      : nest(nest), tiles(tiles), shape(space.getShape()), tile(tile), order(order),
+  /// `rows`: elements per row of the run along each dim of the space; 0: all of the dim.
+  SpaceEmitter(LoopNest &nest, TileEmitter &tiles, RankedTensorType space, ArrayRef<int64_t> rows,
+               ArrayRef<int64_t> tile, ArrayRef<int64_t> order)
+      : nest(nest), tiles(tiles), shape(space.getShape()), rows(rows), tile(tile), order(order),
         coordinates(shape.size()), extents(shape.size(), 1) {}
 
   /// False if the result's elements are not those of the outermost loops.
@@ -36,6 +37,8 @@ private:
   void emitFrom(size_t depth);
   /// Opens the loop over a dim's tiles: full ones, then the remainder.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);
+  /// The rows behind the full tiles.
+  void forLastRows(int64_t dim, Value size, Value fullTiles, llvm::function_ref<void()> inside);
   int64_t unitsTogether() const;
   void emitTile(ArrayRef<Output *> outputs);
   void storeStrided(const Memory &memory, ArrayRef<Point> points, ArrayRef<Value> values);
@@ -43,7 +46,7 @@ private:
 
   LoopNest &nest;
   TileEmitter &tiles;
-  ArrayRef<int64_t> shape, tile, order;
+  ArrayRef<int64_t> shape, rows, tile, order;
   std::vector<Output> outputs;
   SmallVector<LinearExpr> coordinates;
   SmallVector<int64_t> extents;
@@ -57,6 +60,9 @@ bool SpaceEmitter::add(Value value, const Memory &memory) {
   llvm::SmallBitVector used(shape.size());
   for (auto [i, size] : llvm::enumerate(own)) {
     if (size != shape[i] && size != 1)
+      return false;
+    // A value with all of a dim is larger than a space with the rows of a run.
+    if (size == shape[i] && tiles.perRow(value, i) != rows[i] && !tiles.isFree(value, i))
       return false;
     output.dims.push_back(size == shape[i] ? int64_t(i) : -1);
     if (size == shape[i])
@@ -79,14 +85,19 @@ void SpaceEmitter::emitUnits(Value begin, Value end) {
   }
   int64_t size = shape[order[0]], step = tile[order[0]], full = size / step;
   Value last = nest.constant(full);
+  Value extent = nest.extent(size, rows[order[0]]);
+  if (rows[order[0]])
+    last = arith::DivUIOp::create(b, nest.location, extent, nest.constant(step));
   if (full > 0)
     emitFullUnits(begin, arith::MinSIOp::create(b, nest.location, end, last));
-  if (size % step != 0) {
+  if (size % step != 0 || (rows[order[0]] && step > 1)) {
     Value reached = arith::AndIOp::create(
         b, nest.location,
         arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sle, begin, last),
         arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, last));
     nest.when(reached, [&] {
+      if (rows[order[0]])
+        return forLastRows(order[0], extent, last, [&] { emitFrom(1); });
       coordinates[order[0]] = LinearExpr(full * step);
       extents[order[0]] = size % step;
       emitFrom(1);
@@ -142,17 +153,52 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
   bool isRow =
       dim + 1 == int64_t(shape.size()) && size <= nest.level.rowVectors * nest.lanes &&
       llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
-  nest.loop(0, full, isRow, {}, [&](LinearExpr i, ValueRange) {
+  auto tileAt = [&](LinearExpr i, ValueRange) {
     coordinates[dim] = i * step;
     extents[dim] = step;
     inside();
     return SmallVector<Value>();
-  });
+  };
+  if (rows[dim]) {
+    Value extent = nest.extent(size, rows[dim]);
+    Value tiles = arith::DivUIOp::create(nest.builder, nest.location, extent, nest.constant(step));
+    if (full > 0)
+      nest.loop(nest.constant(0), tiles, {}, tileAt);
+    if (step > 1)
+      forLastRows(dim, extent, tiles, inside);
+    return;
+  }
+  nest.loop(0, full, isRow, {}, tileAt);
   if (size % step != 0) {
     coordinates[dim] = LinearExpr(full * step);
     extents[dim] = size % step;
     inside();
   }
+}
+
+/// The largest run's remainder is one smaller tile, as for a constant size; other remainders go row
+/// by row. Both compute an element alike, so its bits do not depend on the number of rows.
+void SpaceEmitter::forLastRows(int64_t dim, Value size, Value fullTiles,
+                               llvm::function_ref<void()> inside) {
+  OpBuilder &b = nest.builder;
+  int64_t step = tile[dim], rest = shape[dim] % step;
+  Value first = arith::MulIOp::create(b, nest.location, fullTiles, nest.constant(step));
+  if (rest > 1) {
+    Value isLargest = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::eq, size,
+                                            nest.constant(shape[dim]));
+    nest.when(isLargest, [&] {
+      coordinates[dim] = LinearExpr(shape[dim] - rest);
+      extents[dim] = rest;
+      inside();
+    });
+    first = arith::SelectOp::create(b, nest.location, isLargest, size, first);
+  }
+  nest.loop(first, size, {}, [&](LinearExpr i, ValueRange) {
+    coordinates[dim] = i;
+    extents[dim] = 1;
+    inside();
+    return SmallVector<Value>();
+  });
 }
 
 SmallVector<Point> SpaceEmitter::pointsOf(const Output &output) const {
@@ -218,6 +264,27 @@ int64_t SpaceEmitter::unitsTogether() const {
   return depth == 0 ? 1 : std::clamp<int64_t>(nest.level.cachedBytes() / panel, 1, 8);
 }
 
+/// The elements per row of the run along each dim of the root; 0: all of the dim.
+SmallVector<int64_t> rootRows(exec::KernelOp kernel) {
+  SmallVector<int64_t> rows(kernel.getRoot().getRank(), 0);
+  if (kernel.getRows())
+    llvm::copy(*kernel.getRows(), rows.begin());
+  return rows;
+}
+
+/// Tells nest and tiles which sizes follow from `rows`, the run's; returns the root's.
+FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                                         Value rows) {
+  if (kernel.getRows()) {
+    FailureOr<gradc::ExtentAnalysis> extents = gradc::analyzeKernel(kernel);
+    if (failed(extents))
+      return failure();
+    nest.rows = rows;
+    tiles.setExtents(std::move(*extents));
+  }
+  return rootRows(kernel);
+}
+
 /// A contraction in blocks of its first reduced dims: zeros first, then all tiles for each block.
 LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                          const Memory &memory, Value begin, Value end) {
@@ -232,8 +299,10 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
     return kernel.emitOpError("expected one contraction of ")
            << block.size() << " or more reduced dims to walk in blocks";
 
+  SmallVector<int64_t> rows = rootRows(kernel);
   auto space = [&](Value value) {
-    SpaceEmitter emitter(nest, tiles, kernel.getRoot(), schedule.getTile(), schedule.getOrder());
+    SpaceEmitter emitter(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
+                         schedule.getOrder());
     if (emitter.add(value, memory))
       emitter.emitUnits(begin, end);
   };
@@ -246,11 +315,15 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
       return space(result);
     }
     int64_t size = ranges[dims[at.size()]], step = block[at.size()];
-    nest.again(llvm::divideCeil(size, step), [&](LinearExpr i) {
+    int64_t each = tiles.perRow(op, dims[at.size()]);
+    Value end = nest.extent(size, each), steps = nest.constant(llvm::divideCeil(size, step));
+    if (each)
+      steps = arith::CeilDivSIOp::create(nest.builder, nest.location, end, nest.constant(step));
+    nest.again(steps, [&](LinearExpr i) {
       LinearExpr from = i * step, to = from + LinearExpr(step);
-      if (size % step != 0)
-        to = nest.variable(arith::MinSIOp::create(nest.builder, nest.location, nest.index(to),
-                                                  nest.constant(size)));
+      if (size % step != 0 || (each && step > 1))
+        to =
+            nest.variable(arith::MinSIOp::create(nest.builder, nest.location, nest.index(to), end));
       at.push_back({from, to});
       self(self);
       at.pop_back();
@@ -276,7 +349,10 @@ void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Mem
       if (!tile.empty())
         tile.back() = nest.lanes;
       auto order = llvm::to_vector(llvm::seq<int64_t>(0, space.getRank()));
-      SpaceEmitter own(nest, tiles, space, tile, order);
+      SmallVector<int64_t> rows;
+      for (int64_t d : order)
+        rows.push_back(tiles.perRow(result, d));
+      SpaceEmitter own(nest, tiles, space, rows, tile, order);
       own.add(result, memory);
       own.emit();
     }
@@ -293,8 +369,9 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   Location location = kernel.getLoc();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                          {pointer, b.getI64Type(), b.getI64Type()});
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                  {pointer, b.getI64Type(), b.getI64Type(), b.getI64Type()});
   auto function = LLVM::LLVMFuncOp::create(b, location, symbol, type);
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
@@ -310,6 +387,9 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   };
   LoopNest nest(b, location, level, schedule.getLanes());
   TileEmitter tiles(nest, module);
+  FailureOr<SmallVector<int64_t>> rows = takeRows(kernel, nest, tiles, entry->getArgument(3));
+  if (failed(rows))
+    return failure();
   unsigned slot = 0;
   for (BlockArgument argument : kernel.getBlock().getArguments())
     tiles.bind(argument, slice(slot++, argument));
@@ -335,7 +415,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     Memory result = slice(slot, kernel.getYielded().front());
     return finish(emitBlocks(kernel, nest, tiles, result, begin, end));
   }
-  SpaceEmitter root(nest, tiles, kernel.getRoot(), schedule.getTile(), schedule.getOrder());
+  SpaceEmitter root(nest, tiles, kernel.getRoot(), *rows, schedule.getTile(), schedule.getOrder());
   SmallVector<std::pair<Value, Memory>> apart;
   for (Value result : kernel.getYielded()) {
     Memory memory = slice(slot++, result);

@@ -34,10 +34,9 @@ public:
     ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
     nest.loop(begin, end, {}, [&](LinearExpr row, ValueRange) {
       forAll(nest, shape[1] / (outputs * block.columns), [&](LinearExpr column) {
-        forAll(nest, shape[2] / block.batch, [&](LinearExpr picture) {
+        forBlocks(nest, shape[2], tiles.perRow(op.getResult(0), 2), block, [&] {
           block.row = row;
           block.column = column * block.columns;
-          block.picture = picture * block.batch;
           emitBlock();
         });
       });
@@ -48,7 +47,7 @@ public:
 private:
   static WindowBlock blockOf(exec::KernelOp kernel) {
     ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
-    return {tile[1] / outputs, tile[2], {}, {}, {}};
+    return {tile[1] / outputs, tile[2], {}, {}, {}, {}};
   }
   int64_t rows() const { return block.columns * block.batch; }
 
@@ -56,7 +55,7 @@ private:
     transformPatches(nest, tiles, picture, block, LinearExpr(0), patches, reversed);
     multiply();
     forAll(nest, block.columns, [&](LinearExpr c) {
-      forAll(nest, block.batch, [&](LinearExpr n) {
+      forPictures(nest, block, [&](LinearExpr n) {
         forAll(nest, filters / nest.lanes, [&](LinearExpr o) { transformBack(c, n, o); });
       });
     });

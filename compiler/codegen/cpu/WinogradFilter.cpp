@@ -98,7 +98,7 @@ public:
       : nest(nest), tiles(tiles), picture(picture), gradient(op.getDpsInputOperand(1)->get()),
         result(result), shape(cast<RankedTensorType>(gradient.getType()).getShape()),
         channels(schedule.getTile()[2]), filters(schedule.getTile()[3]),
-        block{schedule.getBlock()[1] / outputs, schedule.getBlock()[2], {}, {}, {}},
+        block{schedule.getBlock()[1] / outputs, schedule.getBlock()[2], {}, {}, {}, {}},
         patches(nest, rows(), channels), gradients(nest, rows(), filters),
         sums(nest, channels, filters), half(halves(nest)) {}
 
@@ -110,10 +110,9 @@ public:
         clearSums();
         forAll(nest, shape[0] / outputs, [&](LinearExpr row) {
           forAll(nest, shape[1] / (outputs * block.columns), [&](LinearExpr column) {
-            forAll(nest, shape[2] / block.batch, [&](LinearExpr batch) {
+            forBlocks(nest, shape[2], tiles.perRow(gradient, 2), block, [&] {
               block.row = row;
               block.column = column * block.columns;
-              block.picture = batch * block.batch;
               transformPatches(nest, tiles, picture, block, firstChannel, patches,
                                /*reversed=*/false);
               transformGradients();
@@ -154,7 +153,7 @@ private:
       return {y0, add(nest, y0, y1), subtract(nest, y0, y1), negative};
     };
     forAll(nest, block.columns, [&](LinearExpr c) {
-      forAll(nest, block.batch, [&](LinearExpr n) {
+      forPictures(nest, block, [&](LinearExpr n) {
         forAll(nest, filters / nest.lanes, [&](LinearExpr o) {
           std::array<Line, outputs> lines;
           for (int64_t i = 0; i < outputs; ++i) {
@@ -195,6 +194,17 @@ private:
     });
   }
 
+  /// Loops over the windows of the block's pictures in this run.
+  SmallVector<Value> loopOverRows(ValueRange carried, LoopNest::LoopBody body) {
+    if (!block.pictures)
+      return nest.loop(0, rows(), false, carried, body);
+    return nest.loop(0, block.columns, false, carried, [&](LinearExpr c, ValueRange outer) {
+      return nest.loop(
+          nest.constant(0), block.pictures, outer,
+          [&](LinearExpr n, ValueRange inner) { return body(c * block.batch + n, inner); });
+    });
+  }
+
   void addTile(const LinearExpr &slot, const LinearExpr &channel, int64_t height,
                const LinearExpr &filter, int64_t width) {
     auto sumAt = [&](int64_t k, int64_t v) {
@@ -204,7 +214,7 @@ private:
     for (int64_t k = 0; k < height; ++k)
       for (int64_t v = 0; v < width; ++v)
         values.push_back(sums.memory.load(nest, sumAt(k, v)));
-    values = nest.loop(0, rows(), false, values, [&](LinearExpr row, ValueRange carried) {
+    values = loopOverRows(values, [&](LinearExpr row, ValueRange carried) {
       SmallVector<Value> columns, next;
       for (int64_t v = 0; v < width; ++v)
         columns.push_back(gradients.memory.load(

@@ -17,6 +17,40 @@ int64_t winograd::slotOf(int64_t i, int64_t j, bool reversed) {
   return turned(i) * patch + turned(j);
 }
 
+void winograd::forAll(LoopNest &nest, Value count, llvm::function_ref<void(LinearExpr)> body) {
+  nest.loop(nest.constant(0), count, {}, [&](LinearExpr i, ValueRange) {
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
+Value WindowBlock::picturesOf(LoopNest &nest, Value all) const {
+  Value left = arith::SubIOp::create(nest.builder, nest.location, all, nest.index(picture));
+  return arith::MinSIOp::create(nest.builder, nest.location, left, nest.constant(batch));
+}
+
+void winograd::forBlocks(LoopNest &nest, int64_t size, int64_t perRow, WindowBlock &block,
+                         llvm::function_ref<void()> body) {
+  auto each = [&](LinearExpr i) {
+    block.picture = i * block.batch;
+    if (perRow)
+      block.pictures = block.picturesOf(nest, nest.extent(size, perRow));
+    body();
+  };
+  if (!perRow)
+    return forAll(nest, size / block.batch, each);
+  Value all = nest.extent(size, perRow), batch = nest.constant(block.batch);
+  forAll(nest, arith::CeilDivSIOp::create(nest.builder, nest.location, all, batch), each);
+}
+
+void winograd::forPictures(LoopNest &nest, const WindowBlock &block,
+                           llvm::function_ref<void(LinearExpr)> body) {
+  if (block.pictures)
+    forAll(nest, block.pictures, body);
+  else
+    forAll(nest, block.batch, body);
+}
+
 void winograd::forAll(LoopNest &nest, int64_t count, llvm::function_ref<void(LinearExpr)> body) {
   nest.loop(0, count, false, {}, [&](LinearExpr i, ValueRange) {
     body(i);
@@ -119,7 +153,7 @@ void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Pictur
   forAll(nest, block.columns, [&](LinearExpr c) {
     LinearExpr y = block.row * outputs, x = (block.column + c) * outputs;
     auto patches = [&](bool padded) {
-      forAll(nest, block.batch, [&](LinearExpr n) {
+      forPictures(nest, block, [&](LinearExpr n) {
         forAll(nest, to.channels / nest.lanes, [&](LinearExpr k) {
           Square d;
           for (int64_t i = 0; i < patch; ++i)

@@ -21,6 +21,8 @@ int64_t slotOf(int64_t i, int64_t j, bool reversed = false);
 
 /// for (i = 0; i < count; i++), without carried values.
 void forAll(tile::LoopNest &nest, int64_t count, llvm::function_ref<void(tile::LinearExpr)> body);
+void forAll(tile::LoopNest &nest, mlir::Value count,
+            llvm::function_ref<void(tile::LinearExpr)> body);
 mlir::Value add(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
 mlir::Value subtract(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
 /// One register of channels from `first` on.
@@ -54,7 +56,18 @@ int64_t tileRows(const tile::LoopNest &nest, int64_t vectors);
 struct WindowBlock {
   int64_t columns, batch;
   tile::LinearExpr row, column, picture;
+  mlir::Value pictures = {}; // of `batch`, in this run; null: all
+
+  /// How many of `all` pictures it holds.
+  mlir::Value picturesOf(tile::LoopNest &nest, mlir::Value all) const;
 };
+
+/// Visits the blocks of `size` pictures; if `perRow` is not 0, of that many per row of the run.
+void forBlocks(tile::LoopNest &nest, int64_t size, int64_t perRow, WindowBlock &block,
+               llvm::function_ref<void()> body);
+/// for (n = 0; n < the block's pictures; n++).
+void forPictures(tile::LoopNest &nest, const WindowBlock &block,
+                 llvm::function_ref<void(tile::LinearExpr)> body);
 
 /// Transforms the patches of a block's windows for channels [first, first + those of `to`): row
 /// (column * batch + picture) of `to`. Patches within the picture are read directly, those across

@@ -29,28 +29,34 @@ static std::optional<unsigned> summedDim(linalg::GenericOp op) {
   return dims[0];
 }
 
+bool TileEmitter::arePairs(linalg::GenericOp op, OpResult result, unsigned dim,
+                           ArrayRef<Point> points) {
+  OpOperand &lhs = op->getOpOperand(0), &rhs = op->getOpOperand(1);
+  const Memory &memory = memories.find(rhs.get())->second;
+  for (const Point &p : points) {
+    auto domain = *domainOf(result, p), next = domain;
+    next[dim] = LinearExpr(1);
+    auto row = operandPoint(op, lhs, domain, p.valid);
+    auto column = operandPoint(op, rhs, domain, p.valid),
+         neighbour = operandPoint(op, rhs, next, p.valid);
+    if (!row || row->hasLanes() || !column || !neighbour)
+      return false;
+    auto first = memory.pairsOffset(nest, *column), second = memory.pairsOffset(nest, *neighbour);
+    if (!first || !second || !(*second == *first + LinearExpr(1)))
+      return false;
+  }
+  return true;
+}
+
 bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   std::optional<unsigned> dim = summedDim(op);
   OpOperand &lhs = op->getOpOperand(0), &rhs = op->getOpOperand(1);
   auto left = memories.find(lhs.get()), right = memories.find(rhs.get());
   if (!dim || nest.lanes != dotLanes || left == memories.end() || right == memories.end())
     return false;
-  // The pairs are along the summed dim, lanes run along the columns, and rows belong to the lhs
-  // alone.
-  for (const Point &p : points) {
-    auto domain = *domainOf(result, p), next = domain;
-    next[*dim] = LinearExpr(1);
-    auto row = operandPoint(op, lhs, domain, p.valid);
-    auto column = operandPoint(op, rhs, domain, p.valid),
-         neighbour = operandPoint(op, rhs, next, p.valid);
-    if (!row || row->hasLanes() || !column || !neighbour)
-      return false;
-    auto first = right->second.pairsOffset(nest, *column),
-         second = right->second.pairsOffset(nest, *neighbour);
-    if (!first || !second || !(*second == *first + LinearExpr(1)))
-      return false;
-  }
-
+  const int64_t each = perRow(op, *dim);
+  if (!arePairs(op, result, *dim, points))
+    return false;
   OpBuilder &b = nest.builder;
   Location at = nest.location;
   auto bits = b.getI32Type();
@@ -73,6 +79,7 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
     Value sixteen = arith::ConstantIntOp::create(b, at, 16, 32);
     return arith::OrIOp::create(b, at, low, arith::ShLIOp::create(b, at, high, sixteen));
   };
+  Value lowHalf = each ? arith::ConstantIntOp::create(b, at, 0xffff, 32) : Value();
   auto step = [&](LinearExpr k, bool both, ValueRange carried) {
     std::map<Point, Value> rows, columns;
     SmallVector<Value> values;
@@ -86,8 +93,12 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
       }
       Point place = *operandPoint(op, rhs, domain, p.valid);
       Value &column = columns[place];
-      if (!column)
-        column = asBf16(right->second.loadPairs(nest, place));
+      if (!column) {
+        Value pairs = right->second.loadPairs(nest, place);
+        if (!both && each) // the pair's other half lies behind the rows of the run
+          pairs = arith::AndIOp::create(b, at, pairs, nest.splat(lowHalf));
+        column = asBf16(pairs);
+      }
       auto dot = LLVM::CallIntrinsicOp::create(b, at, acc.getType(), b.getStringAttr(dotName),
                                                ValueRange{acc, row, column});
       values.push_back(dot.getResults());
@@ -99,10 +110,18 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
   for (const Point &p : points)
     sums.push_back(initial(op, 0, p));
   int64_t steps = op.getStaticLoopRanges()[*dim];
-  sums = nest.loop(0, steps / 2, /*unroll=*/false, sums,
-                   [&](LinearExpr i, ValueRange values) { return step(i * 2, true, values); });
-  if (steps % 2) // the rhs is padded with a 0
-    sums = step(LinearExpr(steps - 1), false, sums);
+  auto both = [&](LinearExpr i, ValueRange values) { return step(i * 2, true, values); };
+  auto one = [&](LinearExpr k, ValueRange values) { return step(k, false, values); };
+  if (each) {
+    Value size = nest.extent(steps, each), two = nest.constant(2);
+    Value pairs = arith::DivUIOp::create(b, at, size, two);
+    sums = nest.loop(nest.constant(0), pairs, sums, both);
+    sums = nest.loop(arith::MulIOp::create(b, at, pairs, two), size, sums, one);
+  } else {
+    sums = nest.loop(0, steps / 2, /*unroll=*/false, sums, both);
+    if (steps % 2) // the rhs is padded with a 0
+      sums = step(LinearExpr(steps - 1), false, sums);
+  }
   for (auto [p, sum] : llvm::zip(points, sums))
     nest.known(result, p) = sum;
   return true;

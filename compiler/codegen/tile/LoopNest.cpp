@@ -35,7 +35,11 @@ SmallVector<Value> LoopNest::loop(int64_t lower, int64_t upper, bool unroll, Val
 }
 
 void LoopNest::again(int64_t count, llvm::function_ref<void(LinearExpr)> body) {
-  loop(constant(0), constant(count), {}, [&](LinearExpr i, ValueRange) {
+  again(constant(count), body);
+}
+
+void LoopNest::again(Value count, llvm::function_ref<void(LinearExpr)> body) {
+  loop(constant(0), count, {}, [&](LinearExpr i, ValueRange) {
     llvm::SaveAndRestore keep(floor, unsigned(scopes.size() - 1));
     body(i);
     return SmallVector<Value>();
@@ -139,6 +143,13 @@ std::pair<LinearExpr, LinearExpr> LoopNest::divide(const LinearExpr &e, int64_t 
 
 Value LoopNest::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, location, value, 64);
+}
+
+Value LoopNest::extent(int64_t size, int64_t perRow) {
+  if (perRow <= 0)
+    return constant(size);
+  return perRow == 1 ? rows
+                     : Value(arith::MulIOp::create(builder, location, rows, constant(perRow)));
 }
 
 VectorType LoopNest::vectorOf(Type element) const { return VectorType::get({lanes}, element); }

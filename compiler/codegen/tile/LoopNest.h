@@ -20,6 +20,8 @@ public:
   mlir::Location location;
   const mlir::exec::Level &level;
   const int64_t lanes;
+  /// The rows of the run; null where no size depends on them.
+  mlir::Value rows;
 
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr, mlir::ValueRange)>;
   /// for (i = lower; i < upper; i++) with carried values; `body` gets i and returns the next
@@ -31,6 +33,7 @@ public:
                                       mlir::ValueRange carried, LoopBody body);
   /// for (i = 0; i < count; i++). Nothing is hoisted out of it.
   void again(int64_t count, llvm::function_ref<void(LinearExpr)> body);
+  void again(mlir::Value count, llvm::function_ref<void(LinearExpr)> body);
   /// if (condition). Nothing is hoisted out of it.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
 
@@ -55,6 +58,8 @@ public:
   std::pair<LinearExpr, LinearExpr> divide(const LinearExpr &e, int64_t divisor);
 
   mlir::Value constant(int64_t value);
+  /// The number of a dim's elements in this run: `perRow` for each row or, where that is 0, `size`.
+  mlir::Value extent(int64_t size, int64_t perRow);
   mlir::VectorType vectorOf(mlir::Type element) const;
   /// The scalar in every lane; vectors stay.
   mlir::Value splat(mlir::Value scalar);

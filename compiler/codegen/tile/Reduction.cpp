@@ -188,6 +188,34 @@ void TileEmitter::prepareSteps(linalg::GenericOp op, const WindowReads *windows,
   }
 }
 
+using Steps = llvm::function_ref<SmallVector<Value>(LinearExpr, int64_t, ValueRange)>;
+
+/// A loop to `size` that takes `together` steps at a time, then the remainder one by one.
+static SmallVector<Value> loopTogether(LoopNest &nest, int64_t size, int64_t together,
+                                       ValueRange carried, Steps steps) {
+  int64_t blocks = size / together;
+  SmallVector<Value> values =
+      nest.loop(0, blocks, false, carried, [&](LinearExpr i, ValueRange values) {
+        return steps(i * together, together, values);
+      });
+  for (int64_t rest = blocks * together; rest < size; ++rest)
+    values = steps(LinearExpr(rest), 1, values);
+  return values;
+}
+static SmallVector<Value> loopTogether(LoopNest &nest, Value size, int64_t together,
+                                       ValueRange carried, LoopNest::LoopBody one, Steps several) {
+  if (together == 1)
+    return nest.loop(nest.constant(0), size, carried, one);
+  OpBuilder &b = nest.builder;
+  Value step = nest.constant(together);
+  Value blocks = arith::DivUIOp::create(b, nest.location, size, step);
+  SmallVector<Value> values =
+      nest.loop(nest.constant(0), blocks, carried, [&](LinearExpr i, ValueRange values) {
+        return several(i * together, together, values);
+      });
+  return nest.loop(arith::MulIOp::create(b, nest.location, blocks, step), size, values, one);
+}
+
 void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   SmallVector<unsigned> dims = reducedDims(op);
   auto ranges = op.getStaticLoopRanges();
@@ -252,16 +280,12 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
       });
     if (isBlock)
       return nest.loop(nest.index(range.first), nest.index(range.second), carried, inside);
+    if (int64_t each = perRow(op, dim))
+      return loopTogether(nest, nest.extent(ranges[dim], each), isLast ? together : 1, carried,
+                          inside, steps);
     if (!isLast || together == 1)
       return nest.loop(0, ranges[dim], isLast && ranges[dim] <= unrolledSteps, carried, inside);
-    int64_t blocks = ranges[dim] / together;
-    SmallVector<Value> values =
-        nest.loop(0, blocks, false, carried, [&](LinearExpr i, ValueRange values) {
-          return steps(i * together, together, values);
-        });
-    for (int64_t rest = blocks * together; rest < ranges[dim]; ++rest)
-      values = steps(LinearExpr(rest), 1, values);
-    return values;
+    return loopTogether(nest, ranges[dim], together, carried, steps);
   };
   SmallVector<Value> values = loops(loops, 0, start);
   for (auto [i, p] : llvm::enumerate(points))
@@ -269,10 +293,60 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
       nest.known(r, p) = values[i * results + r.getResultNumber()];
 }
 
+/// Sums `size` elements by vectors: groups with one vector per chain, then the remaining vectors
+/// and elements in the first chain.
+SmallVector<Value> TileEmitter::reduceRows(Value size, int64_t chains, SmallVector<Value> values,
+                                           ReduceStep step) {
+  OpBuilder &b = nest.builder;
+  Location at = nest.location;
+  auto below = [&](int64_t multiple) -> Value {
+    Value unit = nest.constant(multiple);
+    return arith::DivUIOp::create(b, at, size, unit);
+  };
+  int64_t group = chains * nest.lanes;
+  Value groups = below(group), vectors = below(nest.lanes);
+  values = nest.loop(nest.constant(0), groups, values, [&](LinearExpr i, ValueRange inner) {
+    SmallVector<Value> next(inner);
+    for (int64_t c = 0; c < chains; ++c)
+      step(i * group + LinearExpr(c * nest.lanes), c, nest.lanes, next);
+    return next;
+  });
+  auto rest = [&](Value from, Value to, int64_t width) {
+    values = nest.loop(from, to, values, [&](LinearExpr i, ValueRange inner) {
+      SmallVector<Value> next(inner);
+      step(i * width, 0, width, next);
+      return next;
+    });
+  };
+  rest(arith::MulIOp::create(b, at, groups, nest.constant(chains)), vectors, nest.lanes);
+  if (nest.lanes > 1)
+    rest(arith::MulIOp::create(b, at, vectors, nest.constant(nest.lanes)), size, 1);
+  return values;
+}
+
+/// The same for a constant size, whose remaining vectors are spread over the chains.
+SmallVector<Value> TileEmitter::reduceVectors(int64_t size, int64_t chains,
+                                              SmallVector<Value> values, ReduceStep step) {
+  int64_t vectors = llvm::divideCeil(size, nest.lanes), full = size / nest.lanes, done = 0;
+  if (vectors > nest.level.rowVectors) {
+    values = nest.loop(0, full / chains, false, values, [&](LinearExpr i, ValueRange inner) {
+      SmallVector<Value> next(inner);
+      for (int64_t c = 0; c < chains; ++c)
+        step(i * (chains * nest.lanes) + LinearExpr(c * nest.lanes), c, nest.lanes, next);
+      return next;
+    });
+    done = full / chains * chains;
+  }
+  for (int64_t v = done; v < vectors; ++v)
+    step(LinearExpr(v * nest.lanes), v % chains, std::min(nest.lanes, size - v * nest.lanes),
+         values);
+  return values;
+}
+
 void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<Point> points,
                                unsigned dim, Value combined) {
   auto ranges = op.getStaticLoopRanges();
-  int64_t vectors = llvm::divideCeil(ranges[dim], nest.lanes), full = ranges[dim] / nest.lanes;
+  int64_t vectors = llvm::divideCeil(ranges[dim], nest.lanes);
   int64_t chains = std::min(vectors, nest.level.chains);
   size_t group = std::max<int64_t>(1, nest.level.rowVectors / chains);
   for (; points.size() > group; points = points.drop_front(group))
@@ -311,31 +385,23 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
   };
   auto row = [&](ValueRange carried) {
     SmallVector<Value> values(carried);
-    int64_t done = 0;
-    if (vectors > nest.level.rowVectors) {
-      values = nest.loop(0, full / chains, false, values, [&](LinearExpr i, ValueRange inner) {
-        SmallVector<Value> next(inner);
-        for (int64_t c = 0; c < chains; ++c)
-          step(i * (chains * nest.lanes) + LinearExpr(c * nest.lanes), c, nest.lanes, next);
-        return next;
-      });
-      done = full / chains * chains;
-    }
-    for (int64_t v = done; v < vectors; ++v)
-      step(LinearExpr(v * nest.lanes), v % chains,
-           std::min(nest.lanes, ranges[dim] - v * nest.lanes), values);
-    return values;
+    if (int64_t each = perRow(op, dim))
+      return reduceRows(nest.extent(ranges[dim], each), chains, values, step);
+    return reduceVectors(ranges[dim], chains, values, step);
   };
   SmallVector<unsigned> dims = reducedDims(op);
   llvm::erase(dims, dim);
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == dims.size())
       return row(carried);
-    return nest.loop(0, ranges[dims[depth]], false, carried, [&](LinearExpr i, ValueRange values) {
+    auto inside = [&](LinearExpr i, ValueRange values) {
       for (auto &domain : domains)
         domain[dims[depth]] = i;
       return self(self, depth + 1, values);
-    });
+    };
+    if (int64_t each = perRow(op, dims[depth]))
+      return nest.loop(nest.constant(0), nest.extent(0, each), carried, inside);
+    return nest.loop(0, ranges[dims[depth]], false, carried, inside);
   };
   SmallVector<Value> values = loops(loops, 0, start);
   if (failed)

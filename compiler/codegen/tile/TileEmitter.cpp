@@ -13,6 +13,21 @@ void TileEmitter::fail(Operation *op, const Twine &why) {
   failed = true;
 }
 
+int64_t TileEmitter::perRow(Value value, int64_t dim) const {
+  const Extents *known = extents ? extents->find(value) : nullptr;
+  return known ? std::max<int64_t>((*known)[dim], 0) : 0;
+}
+
+bool TileEmitter::isFree(Value value, int64_t dim) const {
+  const Extents *known = extents ? extents->find(value) : nullptr;
+  return known && (*known)[dim] == extent::free;
+}
+
+int64_t TileEmitter::perRow(linalg::GenericOp op, unsigned loop) {
+  FailureOr<Extents> loops = extents ? extents->loopsOf(op) : FailureOr<Extents>(failure());
+  return succeeded(loops) ? std::max<int64_t>((*loops)[loop], 0) : 0;
+}
+
 Value TileEmitter::pull(Value value, const Point &point) {
   Value &known = nest.known(value, point);
   if (!known)

@@ -4,6 +4,7 @@
 #define COMPILER_CODEGEN_TILE_TILEEMITTER_H
 
 #include "compiler/codegen/tile/Window.h"
+#include "passes/support/Extents.h"
 
 #include <set>
 
@@ -44,6 +45,14 @@ class TileEmitter {
 public:
   /// Constants with several elements become globals of `module`.
   TileEmitter(LoopNest &nest, mlir::ModuleOp module) : nest(nest), module(module) {}
+
+  /// Sizes that depend on the rows of the run; without them all are those of the types.
+  void setExtents(ExtentAnalysis analysis) { extents = std::move(analysis); }
+  /// The elements per row along a dim of the value, or in a loop of the op; 0: all of them, always.
+  int64_t perRow(mlir::Value value, int64_t dim) const;
+  int64_t perRow(mlir::linalg::GenericOp op, unsigned loop);
+  /// Whether the value repeats along the dim, so it is as long as its reader wants.
+  bool isFree(mlir::Value value, int64_t dim) const;
 
   /// Sets the memory of a value of the region.
   void bind(mlir::Value tensor, Memory memory) { memories[tensor] = memory; }
@@ -127,6 +136,18 @@ private:
   /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for
   /// other reductions.
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
+  /// Whether the rhs' pairs are along the summed dim, lanes run along the columns, and rows belong
+  /// to the lhs alone.
+  bool arePairs(mlir::linalg::GenericOp op, mlir::OpResult result, unsigned dim,
+                llvm::ArrayRef<Point> points);
+  /// One step of a sum by vectors: `valid` lanes at `first`, into a chain.
+  using ReduceStep = llvm::function_ref<void(LinearExpr first, int64_t chain, int64_t valid,
+                                             llvm::SmallVector<mlir::Value> &values)>;
+  llvm::SmallVector<mlir::Value> reduceRows(mlir::Value size, int64_t chains,
+                                            llvm::SmallVector<mlir::Value> values, ReduceStep step);
+  llvm::SmallVector<mlir::Value> reduceVectors(int64_t size, int64_t chains,
+                                               llvm::SmallVector<mlir::Value> values,
+                                               ReduceStep step);
   bool reduceByTeam(mlir::linalg::GenericOp op, mlir::OpResult result,
                     llvm::ArrayRef<Point> points);
   /// Partial results, in pairs, until one is left: a fixed order.
@@ -145,6 +166,7 @@ private:
   LoopNest &nest;
   mlir::ModuleOp module;
   llvm::DenseMap<mlir::Value, Memory> memories;
+  std::optional<ExtentAnalysis> extents;
   struct Accumulation {
     mlir::linalg::GenericOp op;
     Memory memory;

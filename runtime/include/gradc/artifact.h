@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 7u
+#define GRADC_ARTIFACT_VERSION 8u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -116,7 +116,8 @@ typedef struct gradc_artifact_call {
   int64_t low[2], high[2], stride[2], dilation[2]; /* of the forward convolution, [y, x] */
 } gradc_artifact_call;
 
-/* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end): runs units [begin, end).
+/* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end, int64_t rows): runs units
+ * [begin, end) in a run of that many rows of the batch; strides are those of the largest batch.
  * On GPUs void kernel(void *slice, ...): units are blocks of `threads` threads. */
 typedef struct gradc_artifact_kernel {
   gradc_string symbol; /* in the level's image */
@@ -124,6 +125,7 @@ typedef struct gradc_artifact_kernel {
   gradc_range nodes;   /* gradc_string: the source nodes */
   uint64_t flops, bytes;
   int64_t units;       /* independent pieces of one launch; any split gives the same bits */
+  int64_t rows, tile;  /* rows > 0: in a run of n rows units are ceil(rows * n / tile), at least 1 */
   int64_t grain;       /* pieces below which splitting does not pay */
   uint32_t threads;    /* of a block on a GPU; 0 on CPUs */
   uint32_t reserved;
@@ -162,17 +164,22 @@ typedef struct gradc_artifact_port {
   uint32_t role;            /* gradc_role */
   gradc_string field;       /* data inputs: the data set's field */
   int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value */
+  uint32_t batched;         /* 1: a run of n rows has n / batch of its bytes, the first ones */
+  uint32_t reserved;
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
 
-/* What one call does. Names: "train", "train.tail" (the last, smaller batch), "evaluate",
- * "evaluate.tail", "forward", "map.N" and "map.N.tail" (models of map stages; CPU levels only), and
- * "pack:STATE" / "unpack:STATE" for packed states (one input, or one output, named "value",
- * row-major). */
+/* What one call does. Names: "train", "evaluate", "forward", "map.N" (models of map stages; CPU levels
+ * only); where these take one number of rows only, "train.tail", "evaluate.tail" and "map.N.tail" for
+ * the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
+ * output, named "value", row-major). */
 typedef struct gradc_artifact_entry {
   gradc_string name;
   uint32_t reserved;
   int64_t batch; /* samples a call; 0: not batched */
+  uint32_t any_rows;            /* 1: it takes fewer samples, too */
+  gradc_string least_rows_node; /* the node that needs `least_rows` of them */
+  int64_t least_rows;
   gradc_range inputs, outputs; /* gradc_artifact_port */
   gradc_range nodes;           /* gradc_artifact_node: its schedule */
   uint64_t arena;              /* bytes */

@@ -102,9 +102,10 @@ GRADC_API const char *gradc_session_level(const gradc_session *session);
 
 /* Entries ---------------------------------------------------------------------------------------*/
 
-/* An entry is something that a model can do in one call: "train" (one step), "train.tail" (a step on
- * the last, smaller batch), "evaluate", "evaluate.tail", "forward". The inputs of one are numbered
- * from 0, and so are its outputs. */
+/* An entry is something that a model can do in one call: "train" (one step), "evaluate", "forward".
+ * Its inputs are numbered from 0, and so are its outputs. An entry without any_rows may have a second
+ * one for the last, smaller batch: "train.tail", "evaluate.tail". With any_rows the entry itself is
+ * found by that name, too; the names go with the next release. */
 
 GRADC_API uint32_t gradc_entry_count(const gradc_session *session);
 
@@ -119,6 +120,8 @@ typedef struct gradc_entry_info {
   uint32_t inputs, outputs;
   uint32_t launches;    /* nodes of its schedule: kernels that a call runs; with control flow, ifs and loops, too */
   uint64_t arena_bytes; /* planned memory for intermediate tensors */
+  uint32_t any_rows;    /* 1: gradc_run_rows takes fewer samples than `batch`, too */
+  int64_t least_rows;   /* the fewest that it takes */
 } gradc_entry_info;
 
 GRADC_API gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
@@ -135,6 +138,7 @@ typedef struct gradc_port_info {
   const char *field; /* data inputs: the data set's field, else "" */
   int64_t classes;   /* integers: labels, which lie in [0, classes); floats: distributions over so
                         many classes, or with one class numbers from 0 to 1; 0: any value */
+  uint32_t batched;  /* 1: a run of n rows has n / batch of `bytes`, the first rows of the shape */
 } gradc_port_info;
 
 GRADC_API gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry,
@@ -148,6 +152,13 @@ GRADC_API gradc_status gradc_output_describe(const gradc_session *session, uint3
 GRADC_API gradc_status gradc_run(gradc_session *session, uint32_t entry,
                                  const void *const *inputs, uint32_t input_count,
                                  void *const *outputs, uint32_t output_count);
+
+/* gradc_run on `rows` samples, from 0 (or the entry's least_rows) to its batch: buffers of batched inputs and outputs hold
+ * that many rows. Results and states are those of an entry compiled for this many. More rows are refused, and fewer, too,
+ * where the entry has no `any_rows`. An input of GRADC_ROLE_ROWS may be NULL. */
+GRADC_API gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
+                                      const void *const *inputs, uint32_t input_count,
+                                      void *const *outputs, uint32_t output_count);
 
 /* States ----------------------------------------------------------------------------------------*/
 
@@ -190,8 +201,9 @@ typedef struct gradc_step_result {
 } gradc_step_result;
 
 /* One optimizer step on one batch: `data` has one pointer for each data input of "train", in their
- * order (or of "train.tail", when `samples` is that entry's batch; 0: the whole batch). Step number,
- * counter and seed are kept by the session. A `learning_rate` that is not positive means the
+ * order, of `samples` rows: 1 to the batch where "train" has any_rows, else that batch or the one of
+ * "train.tail"; 0: the largest. Step number, counter and seed are kept by the session. A `learning_rate`
+ * that is not positive means the
  * job's. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,

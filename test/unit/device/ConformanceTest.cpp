@@ -267,11 +267,11 @@ TEST_P(Conformance, PrefetchedInputsAreThoseOfTheNextRun) {
     std::vector<void *> outputs;
     for (const auto &port : artifact->elements<gradc_artifact_port>(entry->outputs))
       outputs.push_back(results.emplace_back(port.tensor.bytes / 4 + 1).data());
-    ASSERT_TRUE(session->start(*entry, inputs, outputs, prefetched).ok());
+    ASSERT_TRUE(session->start(*entry, inputs, outputs, entry->batch, prefetched).ok());
     inputs = fill(step + 1);
     prefetched = {};
     if (step != 3) { // one comes with its run
-      auto brought = session->prefetch(*entry, inputs);
+      auto brought = session->prefetch(*entry, inputs, entry->batch);
       ASSERT_TRUE(brought) << brought.status().message();
       prefetched = *brought;
     }
@@ -306,8 +306,9 @@ TEST_P(Conformance, PrefetchedInputsServeOneRunThatIsToldOfThem) {
       std::memcpy(buffers[i].data(), given[i].data(), given[i].size());
     // The second run is not told of its inputs, the third is told of inputs that the second
     // dropped.
-    ASSERT_TRUE(session->start(*entry, inputs, outputs, step == 3 ? first : none).ok());
-    auto prefetched = session->prefetch(*entry, inputs);
+    ASSERT_TRUE(
+        session->start(*entry, inputs, outputs, entry->batch, step == 3 ? first : none).ok());
+    auto prefetched = session->prefetch(*entry, inputs, entry->batch);
     ASSERT_TRUE(prefetched) << prefetched.status().message();
     if (step == 1)
       first = *prefetched;

@@ -16,7 +16,9 @@ enum Kernel {
   unpackWeight,
   weighAll,
   reciprocal,
-  denormal
+  denormal,
+  doubleSome,
+  meanRows
 };
 enum Buffer { total, weightPacked, weightMirror };
 
@@ -100,6 +102,8 @@ private:
         k.call = put(std::vector<gradc_artifact_call>{*options.call});
       return k;
     };
+    gradc_artifact_kernel doubleSome = kernel("double_some", "double", 64);
+    doubleSome.rows = doubleSome.tile = 1;
     return {kernel("double_rows", "double", 64),
             kernel("accumulate_rows", "add", 64),
             kernel("sum_all", "sum", 1),
@@ -107,7 +111,9 @@ private:
             kernel("unpack_weight", "unpack", 1),
             kernel("weigh", "weigh", 1),
             kernel("reciprocal", "reciprocal", 64),
-            kernel("denormal", "denormal", 64)};
+            kernel("denormal", "denormal", 64),
+            doubleSome,
+            kernel("mean_rows", "mean", 1)};
   }
 
   gradc_artifact_port port(const char *name, std::vector<int64_t> shape, gradc_role role,
@@ -185,6 +191,17 @@ private:
           {launch(packWeight, {value}, {packed, mirror}, "pack")});
     entry("unpack:weight", {}, {port("value", {6, 4}, GRADC_ROLE_OUTPUT, unpacked)},
           {launch(unpackWeight, {packed}, {unpacked}, "unpack")});
+    if (options.anyRows) {
+      gradc_artifact_port some = input(), doubledRows = result(out);
+      some.batched = doubledRows.batched = 1;
+      auto count = slice(GRADC_SPACE_INPUT, 1, 0, 4), mean = slice(GRADC_SPACE_OUTPUT, 1, 0, 4);
+      entry("some", {some, port("rows", {}, GRADC_ROLE_ROWS)},
+            {doubledRows, port("loss", {}, GRADC_ROLE_LOSS, mean)},
+            {launch(doubleSome, {x}, {out}, "n7"), launch(meanRows, {out, count}, {mean}, "n8")});
+      all.back().any_rows = 1;
+      all.back().least_rows = options.leastRows;
+      all.back().least_rows_node = text("bn");
+    }
     if (options.labels) {
       gradc_artifact_port labels = {};
       labels.tensor = tensor("labels", GRADC_I32, {64});

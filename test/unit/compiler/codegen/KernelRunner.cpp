@@ -50,7 +50,14 @@ KernelRunner::KernelRunner(const std::string &text, const exec::Level *native)
 }
 KernelRunner::~KernelRunner() = default;
 
-int64_t KernelRunner::units() { return exec::kernelUnits(op); }
+int64_t KernelRunner::units(int64_t rows) {
+  if (!op.getRows() || op.getScheduleAttr().getOrder().empty())
+    return exec::kernelUnits(op);
+  int64_t dim = op.getScheduleAttr().getOrder().front(), each = op.getRowsOf(dim);
+  return each ? std::max<int64_t>(
+                    llvm::divideCeil(each * rows, op.getScheduleAttr().getTile()[dim]), 1)
+              : exec::kernelUnits(op);
+}
 
 std::vector<HostTensor> KernelRunner::randomOperands(unsigned seed) {
   return test::randomOperands(op, seed);
@@ -151,7 +158,8 @@ struct Buffer {
 } // namespace
 
 std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operands,
-                                          const std::vector<std::pair<int64_t, int64_t>> &ranges) {
+                                          const std::vector<std::pair<int64_t, int64_t>> &ranges,
+                                          int64_t rows) {
   std::vector<Buffer> buffers;
   std::vector<void *> slices;
   for (auto [i, operand] : llvm::enumerate(operands)) {
@@ -171,7 +179,7 @@ std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operand
     slices.push_back(buffers[shared].bytes.get());
   }
   for (auto [begin, end] : ranges)
-    kernel(slices.data(), begin, end);
+    kernel(slices.data(), begin, end, rows);
   std::vector<HostTensor> results;
   for (size_t b : resultBuffers)
     results.push_back(buffers[b].unpack());

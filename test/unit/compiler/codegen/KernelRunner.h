@@ -10,7 +10,7 @@
 
 namespace gradc::test {
 
-using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end);
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows);
 using mlir::grad::HostTensor;
 
 /// Opens an image and keeps it open.
@@ -34,13 +34,15 @@ public:
   ~KernelRunner();
 
   bool isReady() const { return kernel != nullptr; }
-  int64_t units();
+  /// Of a run of so many rows, where the kernel takes them.
+  int64_t units(int64_t rows = 0);
   std::vector<HostTensor> randomOperands(unsigned seed);
   /// Operand 0's type with these bytes.
   HostTensor operand(const void *bytes, size_t size);
   /// Runs the units range by range. Fails the test when bytes outside the results change.
   std::vector<HostTensor> run(const std::vector<HostTensor> &operands,
-                              const std::vector<std::pair<int64_t, int64_t>> &ranges);
+                              const std::vector<std::pair<int64_t, int64_t>> &ranges,
+                              int64_t rows = 0);
   /// The region, op by op, through the ops' own evaluate.
   std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
 

@@ -78,7 +78,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   newer[offsetof(gradc_artifact_header, version)] = std::byte{9};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 7, found 9: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 8, found 9: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged),
@@ -291,6 +291,10 @@ TEST(Artifact, ChecksBuffersAndKernels) {
   };
   EXPECT_EQ(kernel([](auto &k) { k.units = -1; }),
             prefix + "kernel double_rows: impossible units -1 or grain 4");
+  EXPECT_EQ(kernel([](auto &k) { k.rows = -1; }),
+            prefix + "kernel double_rows: impossible rows -1 or tile 0");
+  EXPECT_EQ(kernel([](auto &k) { k.rows = 1; }),
+            prefix + "kernel double_rows: impossible rows 1 or tile 0");
   EXPECT_EQ(kernel([](auto &k) { k.symbol = 1 << 30; }),
             prefix + "kernel symbol lies outside the strings");
 }
@@ -298,7 +302,7 @@ TEST(Artifact, ChecksBuffersAndKernels) {
 TEST(Artifact, ChecksEntries) {
   const std::string prefix = "corrupt artifact: level x86-64-v3: entry train: ";
   EXPECT_EQ(errorInLaunch([](auto &l) { l.as.launch.kernel = 99; }),
-            prefix + "a launch of kernel 99 of 8");
+            prefix + "a launch of kernel 99 of 10");
   EXPECT_EQ(errorInLaunch([](auto &l) { l.operands = 4; }),
             prefix + "expected operands at most of 3, found 4");
   EXPECT_EQ(errorInSlice(0, [](auto &s) { s.offset = 128; }),
@@ -315,6 +319,8 @@ TEST(Artifact, ChecksEntries) {
   EXPECT_EQ(errorInOutput([](auto &p) { p.role = 77; }), prefix + "unknown role 77");
   EXPECT_EQ(errorInOutput([](auto &p) { p.role = GRADC_ROLE_PROCEED; }),
             prefix + "expected loss to be one bool");
+  EXPECT_EQ(errorInOutput([](auto &p) { p.batched = 1; }),
+            prefix + "expected loss to be a batch of 64 rows, found 4 bytes");
   EXPECT_EQ(errorInOutput([](auto &p) { p.slice.bytes = 8; }),
             prefix + "expected an output slice of 4, found 8");
 }

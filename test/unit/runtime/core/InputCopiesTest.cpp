@@ -47,7 +47,7 @@ protected:
   /// The value read by a run that is told of `prefetched`, with `value` in the caller's buffer.
   int read(int value, PrefetchedInputs prefetched) {
     buffer[0] = value;
-    auto copy = copies.copy(0, buffer, prefetched);
+    auto copy = copies.copy(0, buffer, sizeof buffer, prefetched);
     EXPECT_TRUE(copy) << copy.status().message();
     int found = 0;
     std::memcpy(&found, *copy, sizeof found);
@@ -55,7 +55,7 @@ protected:
   }
   void copyAhead(int value, PrefetchedInputs prefetched) {
     buffer[0] = value;
-    EXPECT_TRUE(copies.copyAhead(0, buffer, prefetched).ok());
+    EXPECT_TRUE(copies.copyAhead(0, buffer, sizeof buffer, prefetched).ok());
   }
 
   static std::array<gradc_artifact_port, 3> makePorts() {
@@ -109,7 +109,7 @@ TEST_F(InputCopiesTest, TheLastOneCopiedAheadCounts) {
 
 TEST_F(InputCopiesTest, ARunReadsOnWhileTheNextIsCopied) {
   copyAhead(1, {1});
-  auto reading = copies.copy(0, buffer, {1});
+  auto reading = copies.copy(0, buffer, sizeof buffer, {1});
   ASSERT_TRUE(reading);
   copyAhead(2, {2});
   int found = 0;
@@ -123,9 +123,10 @@ TEST_F(InputCopiesTest, SmallOnesComeInOneCopy) {
   int64_t step = 7;
   for (int run = 1; run <= 2; ++run) {
     // Copied ahead, too, which does nothing for them: they come with their run.
-    EXPECT_TRUE(copies.copyAhead(2, &step, {1}).ok());
+    EXPECT_TRUE(copies.copyAhead(2, &step, sizeof step, {1}).ok());
     ++step;
-    auto rateCopy = copies.copy(1, &rate, {1}), stepCopy = copies.copy(2, &step, {1});
+    auto rateCopy = copies.copy(1, &rate, sizeof rate, {1}),
+         stepCopy = copies.copy(2, &step, sizeof step, {1});
     ASSERT_TRUE(rateCopy && stepCopy);
     ASSERT_TRUE(copies.copySmall().ok());
     EXPECT_EQ(std::memcmp(*rateCopy, &rate, sizeof rate), 0);

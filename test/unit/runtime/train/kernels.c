@@ -36,13 +36,13 @@ static void train(void *const *slices, int64_t rows) {
     updated[j] = proceed ? w[j] - rate * gradient[j] + noise : w[j];
 }
 
-void train_8(void *const *slices, int64_t begin, int64_t end) { train(slices, 8); }
-void train_3(void *const *slices, int64_t begin, int64_t end) { train(slices, 3); }
+void train_8(void *const *slices, int64_t begin, int64_t end, int64_t rows) { train(slices, 8); }
+void train_3(void *const *slices, int64_t begin, int64_t end, int64_t rows) { train(slices, 3); }
 
 /* x, y, w -> loss, accuracy */
-void evaluate_8(void *const *slices, int64_t begin, int64_t end) {
+void evaluate_8(void *const *slices, int64_t begin, int64_t end, int64_t rows) {
   forward(slices[0], slices[1], slices[2], 8, slices[3], slices[4], 0);
 }
-void evaluate_1(void *const *slices, int64_t begin, int64_t end) {
+void evaluate_1(void *const *slices, int64_t begin, int64_t end, int64_t rows) {
   forward(slices[0], slices[1], slices[2], 1, slices[3], slices[4], 0);
 }

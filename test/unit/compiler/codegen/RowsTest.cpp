@@ -1,0 +1,225 @@
+// Kernels of a largest batch, run on fewer rows: what is behind them is neither read nor written.
+#include "test/unit/compiler/codegen/KernelRunner.h"
+
+#include "gtest/gtest.h"
+
+#include <regex>
+
+using namespace gradc::test;
+using namespace mlir;
+
+namespace {
+
+/// "@3@" becomes 3 * rows, "@rows@" the attributes of a kernel that takes its rows.
+std::string sized(std::string text, int64_t rows, const std::string &attributes) {
+  text = std::regex_replace(text, std::regex("@rows@"), attributes);
+  for (int64_t each = 1; each <= 8; ++each)
+    text = std::regex_replace(text, std::regex("@" + std::to_string(each) + "@"),
+                              std::to_string(each * rows));
+  return text;
+}
+
+/// Calls with the position of every element of `few` there and in `many`, whose dims are as large
+/// or larger.
+void forEachShared(const HostTensor &few, const HostTensor &many,
+                   llvm::function_ref<void(int64_t, int64_t)> body) {
+  int64_t position = 0;
+  grad::forEachIndex(few.getShape(), [&](ArrayRef<int64_t> index) {
+    body(position++, grad::linearize(index, many.getShape()));
+  });
+}
+
+/// The rows of `few` in a tensor of type `type`, with `filler` in every byte behind them.
+HostTensor spread(const HostTensor &few, RankedTensorType type, char filler) {
+  HostTensor many(type);
+  llvm::fill(many.mutableBytes(), filler);
+  int64_t width = grad::elementBytes(type.getElementType());
+  forEachShared(few, many, [&](int64_t from, int64_t to) {
+    std::copy_n(few.bytes().data() + from * width, width, many.mutableBytes().data() + to * width);
+  });
+  return many;
+}
+
+/// Runs the kernel that was compiled for `largest` rows on fewer, compares with the meaning of the
+/// kernel of that size, and looks at what is behind the rows.
+void expectRows(const std::string &text, const std::string &attributes, int64_t largest,
+                std::vector<int64_t> counts, double tolerance = 2e-5) {
+  KernelRunner many(sized(text, largest, attributes));
+  ASSERT_TRUE(many.isReady()) << text;
+  std::vector<HostTensor> wide = many.randomOperands(1);
+  for (int64_t rows : counts) {
+    SCOPED_TRACE(std::to_string(rows) + " rows");
+    KernelRunner few(sized(text, rows, ""));
+    ASSERT_TRUE(few.isReady());
+    std::vector<HostTensor> operands = few.randomOperands(unsigned(rows)), withNans, withOthers;
+    for (auto [operand, type] : llvm::zip_equal(operands, wide)) {
+      withNans.push_back(spread(operand, type.getType(), char(0xff))); // a NaN in every float
+      withOthers.push_back(spread(operand, type.getType(), 0x11));
+    }
+    int64_t units = many.units(rows);
+    std::vector<std::pair<int64_t, int64_t>> backwards;
+    for (int64_t u = units - 1; u >= 0; --u)
+      backwards.push_back({u, u + 1});
+    auto results = many.run(withNans, {{0, units}}, rows);
+    auto again = many.run(withOthers, backwards, rows);
+    auto expected = few.evaluate(operands);
+    for (size_t r = 0; r < results.size(); ++r) {
+      std::vector<bool> isRow(results[r].size());
+      int64_t width = grad::elementBytes(results[r].getElementType());
+      forEachShared(expected[r], results[r], [&](int64_t from, int64_t to) {
+        isRow[to] = true;
+        double e = expected[r].getFloat(from), found = results[r].getFloat(to);
+        ASSERT_NEAR(found, e, tolerance * std::max(1.0, std::abs(e))) << "element " << from;
+        ASSERT_EQ(std::memcmp(results[r].bytes().data() + to * width,
+                              again[r].bytes().data() + to * width, width),
+                  0)
+            << "what is behind the rows, or who computes a unit, changes element " << from;
+      });
+      for (int64_t i = 0; i < results[r].size(); ++i)
+        ASSERT_TRUE(isRow[i] || results[r].bytes()[i * width] == char(0xcd))
+            << "element " << i << " behind the rows was written";
+    }
+  }
+}
+
+const char *const schedule = "schedule = #exec.schedule<lanes = 8, ";
+
+TEST(Rows, PointwiseOutermost) {
+  expectRows(
+      std::string("exec.kernel @k(%a: tensor<@1@x37xf32>, %b: tensor<37xf32>) attributes {") +
+          schedule + R"(tile = [4, 16], order = [0, 1], grain = 1> @rows@} {
+      %s = grad.broadcast %b dims [1] : tensor<37xf32> -> tensor<@1@x37xf32>
+      %m = grad.mul %a, %s : tensor<@1@x37xf32>
+      %e = grad.tanh %m : tensor<@1@x37xf32>
+      exec.yield %e : tensor<@1@x37xf32> })",
+      ", extents = [array<i64: 1, 0>, array<i64: 0>], rows = array<i64: 1, 0>", 11,
+      {1, 2, 4, 7, 8, 10, 11});
+}
+
+TEST(Rows, PointwiseInLanes) {
+  expectRows(
+      std::string("exec.kernel @k(%a: tensor<5x@2@xf32>, %b: tensor<@2@xf32>) attributes {") +
+          schedule + R"(tile = [1, 16], order = [0, 1], grain = 1> @rows@} {
+      %s = grad.broadcast %b dims [1] : tensor<@2@xf32> -> tensor<5x@2@xf32>
+      %m = grad.add %a, %s : tensor<5x@2@xf32>
+      exec.yield %m : tensor<5x@2@xf32> })",
+      ", extents = [array<i64: 0, 2>, array<i64: 2>], rows = array<i64: 0, 2>", 13,
+      {1, 3, 8, 9, 13});
+}
+
+TEST(Rows, Contraction) {
+  for (const char *order : {"0, 1", "1, 0"})
+    expectRows(
+        std::string("exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<19x40xf32>) attributes {") +
+            schedule + "tile = [6, 16], order = [" + order + R"(], grain = 1> @rows@} {
+      %y = grad.matmul %a, %b : tensor<@1@x19xf32>, tensor<19x40xf32>
+      %z = grad.relu %y : tensor<@1@x40xf32>
+      exec.yield %z : tensor<@1@x40xf32> })",
+        ", extents = [array<i64: 1, 0>, array<i64: 0, 0>], rows = array<i64: 1, 0>", 16,
+        {1, 5, 6, 7, 12, 15, 16});
+}
+
+TEST(Rows, WeightGradientSumsOverRows) {
+  expectRows(
+      std::string("exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<@1@x40xf32>) attributes {") +
+          schedule + R"(tile = [6, 16], order = [0, 1], grain = 1> @rows@} {
+      %y = grad.matmul %a, %b transpose_lhs : tensor<@1@x19xf32>, tensor<@1@x40xf32>
+      exec.yield %y : tensor<19x40xf32> })",
+      ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 0, 0>", 16,
+      {1, 2, 9, 15, 16});
+}
+
+/// An odd number of rows ends within a pair, whose other half is not there.
+TEST(Rows, PairsOfRows) {
+  expectRows(R"(exec.kernel @k(%a: tensor<@1@x19xbf16>, %b: tensor<@1@x40xbf16>) attributes {
+      layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
+      schedule = #exec.schedule<lanes = 16, tile = [8, 32], order = [1, 0], grain = 1> @rows@} {
+      %y = grad.matmul %a, %b transpose_lhs : tensor<@1@x19xbf16>, tensor<@1@x40xbf16>
+      exec.yield %y : tensor<19x40xbf16> })",
+             ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 0, 0>", 16,
+             {1, 2, 9, 15, 16}, 2e-2);
+}
+
+TEST(Rows, SumsOfColumnsAndOfAll) {
+  expectRows(std::string("exec.kernel @k(%a: tensor<@3@x21xf32>) attributes {") + schedule +
+                 R"(tile = [8], order = [0], grain = 1> @rows@} {
+      %y = grad.reduce_sum %a dims [0] : tensor<@3@x21xf32>
+      exec.yield %y : tensor<21xf32> })",
+             ", extents = [array<i64: 3, 0>], rows = array<i64: 0>", 9, {1, 2, 5, 9});
+  expectRows(std::string("exec.kernel @k(%a: tensor<@1@xf32>, %n: tensor<f32>) attributes {") +
+                 schedule +
+                 R"(tile = [], order = [], grain = 1> @rows@} {
+      %y = grad.reduce_sum %a dims [0] : tensor<@1@xf32>
+      %m = grad.mul %y, %n : tensor<f32>
+      exec.yield %m : tensor<f32> })",
+             ", extents = [array<i64: 1>, array<i64>], rows = array<i64>", 100,
+             {1, 7, 8, 31, 32, 64, 99, 100});
+}
+
+TEST(Rows, StatisticsBesideRows) {
+  // The row's maximum and sum stay in registers; the sum over rows is a result apart.
+  expectRows(std::string("exec.kernel @k(%a: tensor<@1@x10xf32>) attributes {") + schedule +
+                 R"(tile = [4, 16], order = [0, 1], grain = 1> @rows@} {
+      %m = grad.reduce_max %a dims [1] : tensor<@1@x10xf32>
+      %b = grad.broadcast %m dims [0] : tensor<@1@xf32> -> tensor<@1@x10xf32>
+      %d = grad.sub %a, %b : tensor<@1@x10xf32>
+      %e = grad.exp %d : tensor<@1@x10xf32>
+      %s = grad.reduce_sum %e dims [0, 1] : tensor<@1@x10xf32>
+      exec.yield %e, %s : tensor<@1@x10xf32>, tensor<f32> })",
+             ", extents = [array<i64: 1, 0>], rows = array<i64: 1, 0>", 10, {1, 3, 4, 6, 10});
+}
+
+TEST(Rows, NoRowsSumToZero) {
+  KernelRunner runner(std::string("exec.kernel @k(%a: tensor<8x21xf32>) attributes {") + schedule +
+                      R"(tile = [8], order = [0], grain = 1>,
+        extents = [array<i64: 1, 0>], rows = array<i64: 0>} {
+      %y = grad.reduce_sum %a dims [0] : tensor<8x21xf32>
+      exec.yield %y : tensor<21xf32> })");
+  ASSERT_TRUE(runner.isReady());
+  std::vector<HostTensor> results =
+      runner.run(runner.randomOperands(1), {{0, runner.units(0)}}, /*rows=*/0);
+  for (int64_t i = 0; i < results[0].size(); ++i)
+    EXPECT_EQ(results[0].getFloat(i), 0);
+}
+
+std::string convolution(const char *lhs, const char *rhs, const char *dims, const char *window,
+                        const char *result, const char *tiles, const char *more = "") {
+  return std::string("exec.kernel @k(%x: tensor<") + lhs + ">, %w: tensor<" + rhs +
+         ">) attributes {" + schedule + tiles + ", grain = 1" + more + R"( @rows@} {
+      %y = grad.convolution %x, %w dims ")" +
+         dims + "\" window <" + window + "> : tensor<" + lhs + ">, tensor<" + rhs +
+         ">\n exec.yield %y : tensor<" + result + "> }";
+}
+
+TEST(Rows, Convolution) {
+  const char *pixels = "tile = [1, 1, 6, 16], order = [0, 1, 3, 2]";
+  expectRows(
+      convolution("5x7x@1@x13xf32", "3x3x13x20xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]",
+                  "5x7x@1@x20xf32", pixels, ">"),
+      ", extents = [array<i64: 0, 0, 1, 0>, array<i64: 0, 0, 0, 0>], rows = array<i64: 0, 0, 1, 0>",
+      8, {1, 3, 6, 7, 8});
+  expectRows(
+      convolution("8x7x@1@x13xf32", "8x7x@1@x20xf32", "nc,no->co", "[8, 7] low [1, 1] high [1, 1]",
+                  "3x3x13x20xf32", "tile = [1, 1, 6, 16], order = [3, 0, 1, 2]",
+                  ", block = [1, 4]>"),
+      ", extents = [array<i64: 0, 0, 1, 0>, array<i64: 0, 0, 1, 0>], rows = array<i64: 0, 0, 0, 0>",
+      5, {1, 4, 5});
+}
+
+TEST(Rows, WinogradOfBlocksOfPictures) {
+  const char *pictures = "array<i64: 0, 0, 1, 0>";
+  std::string both = std::string(", extents = [") + pictures + ", ";
+  expectRows(convolution("8x8x@1@x32xf32", "3x3x32x32xf32", "nc,co->no",
+                         "[3, 3] low [1, 1] high [1, 1]", "8x8x@1@x32xf32",
+                         "tile = [2, 4, 3, 16], order = [0, 1, 2, 3]",
+                         " winograd = true>, layouts = [unit, #exec.panel<dim = 3, width = 16 "
+                         "winograd = true>, unit]"),
+             both + "array<i64: 0, 0, 0, 0>], rows = " + pictures, 6, {1, 2, 3, 5, 6}, 2e-4);
+  expectRows(convolution("8x8x@1@x32xf32", "8x8x@1@x32xf32", "nc,no->co",
+                         "[8, 8] low [1, 1] high [1, 1]", "3x3x32x32xf32",
+                         "tile = [3, 3, 16, 32], order = [2, 3, 0, 1]",
+                         ", block = [2, 4, 3] winograd = true>"),
+             both + pictures + "], rows = array<i64: 0, 0, 0, 0>", 6, {1, 2, 3, 5, 6}, 2e-4);
+}
+
+} // namespace
