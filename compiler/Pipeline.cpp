@@ -28,7 +28,16 @@ static void simplify(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+/// Whether entries run on their largest batch only: kernels of GPUs do not take the rows of a run,
+/// and an f64 module has no f32 inputs.
+static bool isExact(const gradc::CompileOptions &options) {
+  return options.retypeF64 ||
+         llvm::any_of(options.levels, [](auto &level) { return exec::findLevel(level)->isCuda(); });
+}
+
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
+  // Counts are resolved after each pass that makes them, so that they block no simplification.
+  pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
   simplify(pm);
   // Before gradients exist: transposes removed from the forward do not appear in the backward.
   pm.addPass(createMoveTransposes());
@@ -40,6 +49,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   if (options.retypeF64)
     pm.addPass(createRetypeF64());
   pm.addPass(createDifferentiate());
+  pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
   simplify(pm);
   pm.addPass(createMoveTransposes());
 }
@@ -51,9 +61,12 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   bool forCuda = !options.levels.empty() && llvm::all_of(options.levels, isCuda);
   bool asksLibraries = forCuda && options.libraries != "never";
   pm.addPass(createDecomposeComposites({asksLibraries}));
+  pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
   simplify(pm);
   pm.addPass(createReassociateSums({forCuda}));
   pm.addPass(createCSEPass());
+  // The last look at single ops: FindExtents tells kernels what it finds.
+  pm.addPass(createBindRows({/*judge=*/true, isExact(options)}));
   pm.addPass(createFormKernels({forCuda}));
 }
 
@@ -64,6 +77,7 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createChooseLibraries({options.libraries}));
   // Kernels without a library call, and each call's fallback, are generated from primitives.
   pm.addPass(createDecomposeComposites());
+  pm.addPass(createFindExtents());
   pm.addPass(createSchedule());
   // A kernel of a group has its schedule; the memory plan knows the groups.
   pm.addPass(createGroupLaunches());

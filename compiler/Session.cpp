@@ -106,8 +106,9 @@ static std::vector<Port> describePorts(MLIRContext &context, const gradc_session
     gradc_port_info info{};
     info.size = sizeof info;
     describe(session, entry, i, &info);
-    ports.push_back({info.name, tensorType(context, info.dtype, ArrayRef(info.shape, info.rank)),
-                     info.role, info.classes});
+    if (info.role != GRADC_ROLE_ROWS)
+      ports.push_back({info.name, tensorType(context, info.dtype, ArrayRef(info.shape, info.rank)),
+                       info.role, info.classes, info.batched != 0});
   }
   return ports;
 }
@@ -129,30 +130,66 @@ std::vector<Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry)
                        gradc_output_describe);
 }
 
-/// A tensor always has an address, even without elements.
-static SmallVector<const void *> pointers(ArrayRef<HostTensor> tensors) {
+int64_t CompiledSession::batch(uint32_t entry) const { return describeEntry(session, entry).batch; }
+
+std::vector<Port> portsOfRows(std::vector<Port> ports, int64_t batch, int64_t rows) {
+  for (Port &port : ports) {
+    if (!port.batched || rows == batch)
+      continue;
+    SmallVector<int64_t> shape(port.type.getShape());
+    for (int64_t &size : shape)
+      if (size > 1) {
+        size = size / batch * rows;
+        break;
+      }
+    port.type = port.type.clone(shape);
+  }
+  return ports;
+}
+
+/// In the entry's order; null for the number of rows. A tensor always has an address, even without
+/// elements.
+SmallVector<const void *> CompiledSession::pointers(uint32_t entry,
+                                                    ArrayRef<HostTensor> tensors) const {
   static constexpr char nothing = 0;
-  return llvm::map_to_vector(tensors, [](const HostTensor &t) -> const void * {
-    return t.size() ? t.bytes().data() : &nothing;
-  });
+  SmallVector<const void *> all;
+  for (uint32_t i = 0; i < describeEntry(session, entry).inputs; ++i) {
+    gradc_port_info info{};
+    info.size = sizeof info;
+    gradc_input_describe(session, entry, i, &info);
+    if (info.role == GRADC_ROLE_ROWS) {
+      all.push_back(nullptr);
+    } else if (!tensors.empty()) {
+      all.push_back(tensors[0].size() ? tensors[0].bytes().data() : &nothing);
+      tensors = tensors.drop_front();
+    }
+  }
+  return all;
 }
 
 llvm::Expected<std::vector<HostTensor>> CompiledSession::run(MLIRContext &context, uint32_t entry,
                                                              ArrayRef<HostTensor> inputs) {
+  return run(context, entry, inputs, batch(entry));
+}
+
+llvm::Expected<std::vector<HostTensor>> CompiledSession::run(MLIRContext &context, uint32_t entry,
+                                                             ArrayRef<HostTensor> inputs,
+                                                             int64_t rows) {
+  auto in = pointers(entry, inputs);
   std::vector<HostTensor> results;
   SmallVector<void *> out;
-  for (const Port &port : outputs(context, entry))
+  for (const Port &port : portsOfRows(outputs(context, entry), batch(entry), rows))
     results.emplace_back(port.type);
   for (HostTensor &result : results)
     out.push_back(result.mutableBytes().data());
-  auto in = pointers(inputs);
-  if (auto error = check(gradc_run(session, entry, in.data(), in.size(), out.data(), out.size())))
+  if (auto error =
+          check(gradc_run_rows(session, entry, rows, in.data(), in.size(), out.data(), out.size())))
     return error;
   return results;
 }
 
 llvm::Error CompiledSession::begin(uint32_t entry, ArrayRef<HostTensor> inputs) {
-  auto in = pointers(inputs);
+  auto in = pointers(entry, inputs);
   return check(gradc_begin(session, entry, in.data(), in.size()));
 }
 

@@ -32,7 +32,11 @@ struct Port {
   mlir::RankedTensorType type;
   gradc_role role;
   int64_t classes;
+  bool batched = false; ///< a run of n rows has the first n of its rows
 };
+
+/// The ports of a run of `rows` rows of an entry of `batch`.
+std::vector<Port> portsOfRows(std::vector<Port> ports, int64_t batch, int64_t rows);
 
 /// Values for an entry's inputs: numbers in [0, 1), labels among their classes.
 std::vector<mlir::grad::HostTensor> randomTensors(llvm::ArrayRef<Port> inputs, uint32_t seed);
@@ -49,11 +53,18 @@ public:
   /// The chosen level.
   llvm::StringRef level() const { return gradc_session_level(session); }
   llvm::Expected<uint32_t> find(llvm::StringRef entry);
+  /// The rows of the largest batch.
+  int64_t batch(uint32_t entry) const;
+  /// Without the number of rows, which the runtime sets.
   std::vector<Port> inputs(mlir::MLIRContext &context, uint32_t entry);
   std::vector<Port> outputs(mlir::MLIRContext &context, uint32_t entry);
 
   llvm::Expected<std::vector<mlir::grad::HostTensor>>
   run(mlir::MLIRContext &context, uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
+  /// On `rows` rows: batched inputs and results have that many.
+  llvm::Expected<std::vector<mlir::grad::HostTensor>>
+  run(mlir::MLIRContext &context, uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs,
+      int64_t rows);
 
   /// Launch by launch.
   llvm::Error begin(uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
@@ -68,6 +79,8 @@ public:
 private:
   CompiledSession() = default;
   llvm::Error start(const std::string &level = "");
+  llvm::SmallVector<const void *> pointers(uint32_t entry,
+                                           llvm::ArrayRef<mlir::grad::HostTensor> inputs) const;
 
   std::string artifact;
   gradc_model *model = nullptr;

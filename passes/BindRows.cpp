@@ -3,6 +3,8 @@
 #include "passes/Passes.h"
 #include "passes/support/Extents.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -12,7 +14,16 @@ namespace gradc {
 
 namespace {
 
-constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows";
+constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said";
+
+/// Says at `op` why an entry runs on its largest batch only. Its smaller twin for a last batch
+/// would say the same.
+void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
+  if (!function.getSymName().ends_with(".tail"))
+    op->emitRemark("entry \"") << function.getSymName() << "\" takes no other number of rows than "
+                               << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
+                               << ": " << reason;
+}
 
 /// One entry whose data inputs are batches.
 class Entry {
@@ -104,12 +115,8 @@ private:
 
   LogicalResult makeExact(Operation *op, StringRef reason) {
     function->setAttr(exactName, StringAttr::get(function.getContext(), reason));
-    // The smaller twin for a last batch has the same to say.
-    if (!function.getSymName().ends_with(".tail"))
-      op->emitRemark("entry \"") << function.getSymName()
-                                 << "\" takes no other number of rows than "
-                                 << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
-                                 << ": " << reason;
+    function->setAttr(saidName, UnitAttr::get(function.getContext()));
+    remarkExact(function, op, reason);
     return failure();
   }
 
@@ -173,16 +180,19 @@ struct BindRows : impl::BindRowsBase<BindRows> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     tails.clear();
+    said.clear();
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
       if (llvm::is_contained(tails, function))
         continue;
       std::optional<Entry> entry = Entry::of(function);
+      if (entry && exact)
+        function->setAttr(exactName, UnitAttr::get(&getContext()));
       if (!entry)
         resolveConstants(function);
-      else if (!judge)
+      else
         entry->resolveCounts();
-      else if (!exact)
-        judgeEntry(module, function, *entry);
+      if (entry && judge)
+        judgeEntry(module, function);
     }
     for (func::FuncOp tail : tails)
       tail.erase();
@@ -201,15 +211,23 @@ private:
   }
 
   /// An entry that takes any number of rows needs no second one for the last batch.
-  void judgeEntry(ModuleOp module, func::FuncOp function, Entry &entry) {
-    if (failed(entry.analyze()))
-      return;
+  void judgeEntry(ModuleOp module, func::FuncOp function) {
+    if (failed(Entry::of(function)->analyze()))
+      return sayWhy(function);
     function->setAttr(rowsName, UnitAttr::get(&getContext()));
     if (auto tail = module.lookupSymbol<func::FuncOp>((function.getSymName() + ".tail").str()))
       tails.push_back(tail);
   }
 
+  /// A reason that was known before, from the file of the model.
+  void sayWhy(func::FuncOp function) {
+    auto reason = function->getAttrOfType<StringAttr>(exactName);
+    if (reason && !function->hasAttr(saidName) && said.insert(reason.getValue()).second)
+      remarkExact(function, function, reason.getValue());
+  }
+
   SmallVector<func::FuncOp> tails;
+  llvm::StringSet<> said;
 };
 
 } // namespace

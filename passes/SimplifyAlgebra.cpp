@@ -159,6 +159,11 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
     auto integer = dyn_cast<IntegerType>(type.getElementType());
     if (count == 0 || (integer && !llvm::isUIntN(integer.getWidth() - 1, count)))
       return failure();
+    SmallVector<int64_t> repeated;
+    llvm::copy_if(op.getDims(), std::back_inserter(repeated),
+                  [&](int64_t d) { return !llvm::is_contained(dims, d); });
+    if (integer && mayHoldBatch(rewriter, type, repeated))
+      return failure();
     SmallVector<int64_t> left = otherDims(type.getRank(), op.getDims());
     for (auto [i, d] : llvm::enumerate(dims)) {
       auto at = llvm::find(left, d);
@@ -171,7 +176,14 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
       return failure();
     Expr x(rewriter, op.getLoc(), broadcast.getOperand());
     Expr sum = x.sum(summed);
-    rewriter.replaceOp(op, (sum * double(count)).broadcast(op.getType(), kept).get());
+    // If the repeated dims may hold the batch, their count is a number of the run.
+    Expr product = sum * double(count);
+    if (mayHoldBatch(rewriter, type, repeated)) {
+      Expr counted =
+          sum.with(CountOp::create(rewriter, op.getLoc(), broadcast, repeated, IntegerAttr()));
+      product = sum * counted.cast(type.getElementType()).broadcastScalar(sum.type());
+    }
+    rewriter.replaceOp(op, product.broadcast(op.getType(), kept).get());
     return success();
   }
 };

@@ -162,8 +162,10 @@ Value JobImport::bindInput(EntryImport &entry, LossBuilder &loss, const onnx::Va
   FailureOr<Value> argument = loss.field(field, *type, input.name(), where);
   if (failed(argument))
     return nullptr;
-  if ((*argument).getType() == *type)
+  if ((*argument).getType() == *type) {
+    entry.markBatch(input, *argument);
     return *argument;
+  }
   auto found = cast<RankedTensorType>((*argument).getType());
   auto error = emitError(where) << "expected field \"" << field << "\" of \"" << set.file
                                 << "\" to be " << describe(*type) << " for graph input \""

@@ -73,6 +73,8 @@ FailureOr<Value> LossBuilder::field(StringRef name, RankedTensorType otherwise,
   Builder &b = entry.getBuilder();
   argument = entry.addArgument(type, argumentName, GRADC_ROLE_DATA,
                                b.getNamedAttr("grad.field", b.getStringAttr(name)));
+  if (type.getRank() > 0 && type.getDimSize(0) == entry.batchSize())
+    entry.markBatch(argument);
   return argument;
 }
 

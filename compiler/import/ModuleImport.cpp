@@ -25,7 +25,9 @@ LogicalResult ModuleImport::importForward(int64_t batch,
     SmallVector<NamedAttribute> more;
     if (std::string field = fieldOf(input.name()); !field.empty())
       more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
-    return entry.addArgument(*type, input.name(), GRADC_ROLE_DATA, more);
+    Value argument = entry.addArgument(*type, input.name(), GRADC_ROLE_DATA, more);
+    entry.markBatch(input, argument);
+    return argument;
   };
   if (failed(entry.importNodes(outputs, bind)))
     return failure();

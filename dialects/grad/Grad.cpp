@@ -1,6 +1,7 @@
 // The dialect itself: registration, constants, and folding by evaluation.
 #include "dialects/grad/Grad.h"
 
+#include "dialects/grad/Build.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
 
@@ -72,6 +73,17 @@ static bool onlyMoves(Operation *op) {
          (loops.getLoopKind() == LoopKind::movement || loops.getLoopKind() == LoopKind::view);
 }
 
+/// Whether a reduction of a constant may depend on how many rows the batch has: what is repeated
+/// for each of them is a splat.
+static bool dependsOnRows(Operation *op) {
+  auto reduction = dyn_cast<ReductionOpInterface>(op);
+  if (!reduction || !op->getBlock())
+    return false;
+  OpBuilder builder(op);
+  return mayHoldBatch(builder, cast<RankedTensorType>(op->getOperand(0).getType()),
+                      reduction.getReducedDims());
+}
+
 LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
                                      SmallVectorImpl<OpFoldResult> &results) {
   if (operands.empty() || !llvm::all_of(operands, [](Attribute a) {
@@ -84,6 +96,8 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
   });
   if (splats && op->hasTrait<grad::Pointwise>())
     return foldSplats(op, operands, results);
+  if (splats && dependsOnRows(op))
+    return failure();
   auto type = cast<ShapedType>(op->getResult(0).getType());
   if (splats && onlyMoves(op) && type.getNumElements() > 0) {
     results.push_back(Attribute(cast<DenseElementsAttr>(operands[0]).resizeSplat(type)));

@@ -1,5 +1,6 @@
 // Softmax and log-softmax as shifted exponentials over their sum, and normalization to mean 0 and
 // variance 1.
+#include "dialects/grad/Count.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Reduction.h"
 
@@ -145,9 +146,9 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   RankedTensorType type = x.type();
   if (type.getNumElements() == 0)
     return success();
-  double share = oneOverCount(*this);
   SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
-  auto mean = [&](Expr e) { return (e.sum(getDims()) * share).broadcast(type, kept); };
+  auto shared = [&](Expr e, double factor = 1) { return overCount(e, x, getDims(), factor); };
+  auto mean = [&](Expr e) { return shared(e.sum(getDims())).broadcast(type, kept); };
   Value dx;
   auto add = [&](Expr part) { dx = dx ? (x.with(dx) + part).get() : part.get(); };
   if (Value g = resultGradients[0]) {
@@ -156,10 +157,10 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
     add(rstd.broadcast(type, kept) * (dy - mean(dy) - y * mean(dy * y)));
   }
   if (Value g = resultGradients[1])
-    add((x.with(g) * share).broadcast(type, kept));
+    add(shared(x.with(g)).broadcast(type, kept));
   if (Value g = resultGradients[2]) {
     Expr centred = x - x.with(getMean()).broadcast(type, kept);
-    add((x.with(g) * (2 * share)).broadcast(type, kept) * centred);
+    add(shared(x.with(g), 2).broadcast(type, kept) * centred);
   }
   operandGradients[0] = dx;
   return success();
@@ -197,11 +198,10 @@ void NormalizeOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
 SmallVector<Value> NormalizeOp::decompose(OpBuilder &b) {
   Expr x(b, getLoc(), getOperand());
   RankedTensorType type = x.type();
-  double share = oneOverCount(*this);
   SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
-  Expr mean = x.sum(getDims()) * share;
+  Expr mean = overCount(x.sum(getDims()), x, getDims());
   Expr centred = x - mean.broadcast(type, kept);
-  Expr variance = (centred * centred).sum(getDims()) * share;
+  Expr variance = overCount((centred * centred).sum(getDims()), x, getDims());
   Expr rstd = (variance + getEpsilon().convertToDouble()).apply<RsqrtOp>();
   return {centred * rstd.broadcast(type, kept), mean, variance};
 }

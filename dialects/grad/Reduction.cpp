@@ -1,5 +1,6 @@
 // Reductions: one shape rule, one evaluator and one loop builder for all; each op adds its formula.
 #include "dialects/grad/Reduction.h"
+#include "dialects/grad/Count.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Sampling.h"
 
@@ -256,7 +257,7 @@ LogicalResult ReduceMeanOp::buildGradient(OpBuilder &b, ValueRange resultGradien
                                           SmallVectorImpl<Value> &operandGradients) {
   RankedTensorType type = operandType(*this);
   Expr g(b, getLoc(), resultGradients[0]);
-  operandGradients[0] = spread(g * (1.0 / countReduced(type, getDims())), type, getDims());
+  operandGradients[0] = spread(overCount(g, getOperand(), getDims()), type, getDims());
   return success();
 }
 
@@ -361,7 +362,7 @@ SmallVector<Value> ReduceMinOp::lowerToLoops(OpBuilder &b, ValueRange operands) 
 
 SmallVector<Value> ReduceMeanOp::decompose(OpBuilder &b) {
   Expr x(b, getLoc(), getOperand());
-  return {x.sum(getDims()) * (1.0 / countReduced(operandType(*this), getDims()))};
+  return {overCount(x.sum(getDims()), x, getDims())};
 }
 
 LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,

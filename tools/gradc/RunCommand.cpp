@@ -40,15 +40,27 @@ int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
   return exitCode(Code::ok);
 }
 
+/// The rows of the inputs, where these may be fewer than the largest batch.
+int64_t rowsOf(const NamedTensors &given, llvm::ArrayRef<Port> ports, int64_t batch) {
+  for (const Port &port : ports)
+    if (auto found = given.find(port.name); port.batched && found != given.end())
+      if (auto type = found->second.getType(); type.getRank() == port.type.getRank())
+        return type.getDimSize(0);
+  return batch;
+}
+
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
                 const NamedTensors &given) {
   auto entry = session.find(settings.entry);
   if (!entry)
     return fail(entry.takeError());
-  auto inputs = arrange(given, session.inputs(context, *entry));
+  std::vector<Port> ports = session.inputs(context, *entry);
+  int64_t batch = session.batch(*entry), rows = rowsOf(given, ports, batch);
+  // More rows than the largest batch are the session's to refuse.
+  auto inputs = arrange(given, portsOfRows(ports, batch, rows));
   if (!inputs)
     return fail(inputs.status());
-  auto results = session.run(context, *entry, *inputs);
+  auto results = session.run(context, *entry, *inputs, rows);
   if (!results)
     return fail(results.takeError());
   std::vector<std::string> names;

@@ -93,6 +93,20 @@ static LogicalResult expectOwn(Node &n, unsigned i) {
   return success();
 }
 
+/// count / (count - 1) times the biased variance. The count may be a number of the run, which is
+/// checked before the run starts.
+static Expr unbiased(Node &n, const BatchNorm &norm, Expr variance) {
+  OpBuilder &b = n.builder();
+  if (!mayHoldBatch(b, norm.x.type(), norm.dims())) {
+    auto samples = double(norm.samples());
+    return variance * (samples / (samples - 1));
+  }
+  Expr count =
+      norm.x.with(CountOp::create(b, n.loc(), norm.x, norm.dims(), b.getI64IntegerAttr(2)));
+  Expr factor = (count / (count - 1.0)).cast(variance.type().getElementType());
+  return variance * factor.broadcastScalar(variance.type());
+}
+
 /// As in PyTorch, the running variance is unbiased, so it does not exist for one sample per
 /// channel.
 static LogicalResult updateRunning(Node &n, const BatchNorm &norm, Expr batchMean,
@@ -100,7 +114,6 @@ static LogicalResult updateRunning(Node &n, const BatchNorm &norm, Expr batchMea
   if (norm.samples() < 2)
     return n.error() << "expected more than one element a channel in training, found "
                      << n.describeOperand(input);
-  double samples = double(norm.samples());
   EntryImport &entry = n.getEntry();
   auto update = [&](Expr running, Expr batch) {
     auto state = running.get().getDefiningOp<ReadOp>();
@@ -108,7 +121,7 @@ static LogicalResult updateRunning(Node &n, const BatchNorm &norm, Expr batchMea
     entry.setStatistic(state, mix(norm, latest, batch), n.loc());
   };
   update(norm.mean, batchMean);
-  update(norm.variance, batchVariance * (samples / (samples - 1)));
+  update(norm.variance, unbiased(n, norm, batchVariance));
   return success();
 }
 

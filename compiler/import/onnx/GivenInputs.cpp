@@ -20,6 +20,9 @@ const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
   return fits ? &given->second : nullptr;
 }
 
+/// Names the op: a count is known without its operand.
+static bool readsTypesOnly(Operation *op) { return isa<CountOp>(op); }
+
 std::optional<HostTensor> EntryImport::known(Value value) {
   if (ElementsAttr attribute = states.known(value))
     return HostTensor(attribute);
@@ -46,12 +49,14 @@ std::optional<HostTensor> EntryImport::known(Value value) {
         return std::nullopt;
       if (!llvm::is_contained(ops, op))
         ops.push_back(op);
-      needed.insert(op->operand_begin(), op->operand_end());
+      if (!readsTypesOnly(op))
+        needed.insert(op->operand_begin(), op->operand_end());
     }
   }
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : ops) {
-    auto operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return values.at(v); });
+    auto operands =
+        llvm::map_to_vector(op->getOperands(), [&](Value v) { return values.lookup(v); });
     for (auto [result, known] : llvm::zip(op->getResults(), evaluateOp(op, operands)))
       values[result] = std::move(known);
     foldedNodes.insert(nodeName(op->getLoc()));

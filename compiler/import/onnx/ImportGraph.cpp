@@ -125,6 +125,39 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
   return RankedTensorType::get(shape, element);
 }
 
+/// The rows of an input are its first dim, unless the file fixes that, or it is another dim, too.
+void EntryImport::markBatch(const onnx::ValueInfoProto &input, Value argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  const onnx::TensorShapeProto &shape = input.type().tensor_type().shape();
+  if (shape.dim_size() == 0 || type.getDimSize(0) < 2)
+    return;
+  StringRef symbol = shape.dim(0).dim_param();
+  if (batch == 0) {
+    // Without a training spec, the first symbol of all inputs is the batch.
+    int64_t known = function->getAttrOfType<IntegerAttr>("grad.batch").getInt();
+    if (shape.dim(0).has_dim_value() || symbol != batchSymbol() ||
+        (known && known != type.getDimSize(0)))
+      return;
+    function->setAttr("grad.batch", builder.getI64IntegerAttr(type.getDimSize(0)));
+  } else if (type.getDimSize(0) != batch) {
+    return;
+  }
+  std::string why;
+  if (shape.dim(0).has_dim_value())
+    why = "graph input \"" + input.name() + "\" has a fixed first dim";
+  for (int d = 1; d < shape.dim_size(); ++d)
+    if (!symbol.empty() && shape.dim(d).dim_param() == symbol)
+      why = "graph input \"" + input.name() + "\" has the batch in dims 0 and " + std::to_string(d);
+  if (!why.empty())
+    function->setAttr("grad.exact", builder.getStringAttr(why));
+  markBatch(argument);
+}
+
+void EntryImport::markBatch(Value argument) {
+  argumentAttributes[cast<BlockArgument>(argument).getArgNumber()].set("grad.batched",
+                                                                       builder.getUnitAttr());
+}
+
 StringRef EntryImport::batchSymbol() const {
   for (const onnx::ValueInfoProto &input : model.graph().input())
     if (!model.initializer(input.name()) && input.type().tensor_type().shape().dim_size())

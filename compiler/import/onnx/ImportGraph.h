@@ -34,6 +34,10 @@ public:
   /// The scalar argument of that role (seed, counter), named and typed by it, made on first use.
   mlir::Value scalarArgument(gradc_role role);
 
+  /// Marks an argument whose first dim is the batch; of a graph input, if it is.
+  void markBatch(mlir::Value argument);
+  void markBatch(const onnx::ValueInfoProto &input, mlir::Value argument);
+
   /// The argument is a target of a loss: labels in [0, classes), or distributions over so many
   /// classes; over one, numbers from 0 to 1.
   void setClasses(mlir::Value argument, int64_t classes);

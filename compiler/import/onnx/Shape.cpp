@@ -263,15 +263,34 @@ static LogicalResult importTile(Node &n) {
   return n.set(n.expr(0u).broadcast(n.type(0).clone(wide), dims).reshape(shape));
 }
 
+/// The number of elements in `dims`, for arithmetic: the batch's size is a number of the run. As a
+/// shape it is known all the same.
+static Value countOf(Node &n, ArrayRef<int64_t> dims, bool scalar) {
+  constexpr int64_t maxCount = 1 << 24; // counts are f32
+  int64_t size = 1;
+  for (int64_t d : dims)
+    size *= n.shape(0)[d];
+  if (size > maxCount || !mayHoldBatch(n.builder(), n.type(0), dims))
+    return n.constantInts({size}, scalar);
+  Expr count = n.expr(CountOp::create(n.builder(), n.loc(), n.operand(0), dims, IntegerAttr()));
+  count = count.cast(n.builder().getI64Type());
+  return scalar ? count : count.reshape({1});
+}
+
 static LogicalResult importShape(Node &n) {
   int64_t rank = n.rank(0), start = n.integer("start", 0), end = n.integer("end", rank);
   start = std::clamp<int64_t>(start < 0 ? start + rank : start, 0, rank);
   end = std::clamp<int64_t>(end < 0 ? end + rank : end, start, rank);
-  return n.set(n.constantInts(n.shape(0).slice(start, end - start)));
+  SmallVector<Value> sizes;
+  for (int64_t d = start; d < end; ++d)
+    sizes.push_back(countOf(n, {d}, /*scalar=*/false));
+  if (llvm::all_of(sizes, [](Value size) { return matchPattern(size, m_Constant()); }))
+    return n.set(n.constantInts(n.shape(0).slice(start, end - start)));
+  return n.set(n.builder().createOrFold<ConcatenateOp>(n.loc(), sizes, 0));
 }
 
 static LogicalResult importSize(Node &n) {
-  return n.set(n.constantInts({n.type(0).getNumElements()}, /*scalar=*/true));
+  return n.set(countOf(n, llvm::to_vector(llvm::seq(n.rank(0))), /*scalar=*/true));
 }
 
 /// Channels to squares of pixels, and back: a transposition of a reshape.

@@ -1,0 +1,277 @@
+"""Artifacts compiled for batches of 64, on fewer rows: against artifacts compiled for just these, with NaN in all memory
+behind them, through the C interface, with data that has a row more or fewer, and by `gradc run`.
+
+    rows.py
+"""
+import array
+import ctypes
+import os
+import random
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
+from bar import compile_spec, events, gradc, program, run, scratch, write_npy
+from onnx_writer import FLOAT, INT64, Model
+
+BATCH, CLASSES = 64, 10
+folder = scratch()
+numbers = random.Random(11)
+checks = 0
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def expect(what, holds):
+    global checks
+    if not holds:
+        sys.exit("WRONG: " + what)
+    checks += 1
+
+
+def weight(model, name, *dims):
+    size = 1
+    for dim in dims:
+        size *= dim
+    scale = 1 if len(dims) == 1 else (2 * dims[0] / size) ** 0.5
+    return model.initializer(name, FLOAT, dims, [numbers.gauss(0, scale) for _ in range(size)])
+
+
+def constant(model, name, dims, value):
+    size = 1
+    for dim in dims:
+        size *= dim
+    return model.initializer(name, FLOAT, dims, [value] * size)
+
+
+def mlp(model):
+    """Layer normalization, and a width that fills no vector."""
+    h = model.node("Gemm", [model.input("x", FLOAT, ["N", 20]), weight(model, "w1", 20, 37), weight(model, "b1", 37)],
+                   ["h"], "fc1")
+    h = model.node("LayerNormalization", [h, constant(model, "g", [37], 1.0), constant(model, "s", [37], 0.1)], ["n"],
+                   "norm")
+    h = model.node("Relu", [h], ["r"], "relu")
+    model.output(model.node("Gemm", [h, weight(model, "w2", 37, CLASSES), weight(model, "b2", CLASSES)], ["logits"],
+                            "fc2"), FLOAT, ["N", CLASSES])
+    return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
+def convolutions(model):
+    """Batch statistics, pools, and channels that Winograd's transform takes."""
+    h = model.input("x", FLOAT, ["N", 3, 8, 8])
+    for i, (before, after) in enumerate(((3, 32), (32, 32)), 1):
+        h = model.node("Conv", [h, weight(model, f"w{i}", after, before, 3, 3)], [f"c{i}"], f"conv{i}",
+                       pads=[1, 1, 1, 1])
+        h = model.node("BatchNormalization", [h, constant(model, f"g{i}", [after], 1.0 + i),
+                                              constant(model, f"s{i}", [after], 0.1 + i),
+                                              constant(model, f"m{i}", [after], 0.2 * i),
+                                              constant(model, f"v{i}", [after], 1.0 * i)], [f"n{i}"], f"bn{i}")
+        h = model.node("Relu", [h], [f"r{i}"], f"relu{i}")
+    h = model.node("MaxPool", [h], ["p"], "pool", kernel_shape=[2, 2], strides=[2, 2])
+    h = model.node("AveragePool", [h], ["q"], "mean", kernel_shape=[4, 4])
+    h = model.node("Flatten", [h], ["f"], "flat")
+    model.output(model.node("Gemm", [h, weight(model, "w3", 32, CLASSES), weight(model, "b3", CLASSES)], ["logits"],
+                            "fc"), FLOAT, ["N", CLASSES])
+    return [3, 8, 8], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
+def batch_norm(model):
+    """One number per row and channel: of one row there is no variance."""
+    h = model.node("Gemm", [model.input("x", FLOAT, ["N", 20]), weight(model, "w1", 20, CLASSES),
+                            weight(model, "b1", CLASSES)], ["h"], "fc")
+    statistics = [constant(model, name, [CLASSES], value) for name, value in (("g", 1.5), ("s", 0.1), ("m", 0.2),
+                                                                              ("v", 2.0))]
+    model.output(model.node("BatchNormalization", [h] + statistics, ["logits"], "bn"), FLOAT, ["N", CLASSES])
+    return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
+def mean_by_shape(model):
+    """The exporter divides by the size of the batch, which it asks of a shape."""
+    x = model.input("x", FLOAT, ["N", 20])
+    y = model.node("MatMul", [x, weight(model, "w1", 20, CLASSES)], ["y"], "fc")
+    one = model.initializer("one", INT64, [1], [0])
+    n = model.node("Gather", [model.node("Shape", [x], ["shape"], "shape"), one], ["n"], "rows")
+    n = model.node("Cast", [n], ["count"], "float", to=FLOAT)
+    total = model.node("ReduceSum", [model.node("Mul", [y, y], ["squares"], "square")], ["total"], "sum", keepdims=0)
+    loss = model.node("Div", [total, n], ["ratio"], "divide")
+    scalar = model.initializer("scalar", INT64, [0], [])
+    model.output(model.node("Reshape", [loss, scalar], ["loss"], "reshape"), FLOAT, [])
+    model.output("y", FLOAT, ["N", CLASSES])
+    return [20], 'loss { scalar: "loss" }'
+
+
+def write_data(name, rows, shape):
+    size = 1
+    for dim in shape:
+        size *= dim
+    x = array.array("f", (numbers.gauss(0, 1) for _ in range(rows * size)))
+    labels = array.array("q", (numbers.randrange(CLASSES) for _ in range(rows)))
+    os.makedirs(path(name), exist_ok=True)
+    write_npy(os.path.join(path(name), "x.npy"), x, [rows] + shape)
+    write_npy(os.path.join(path(name), "labels.npy"), labels, [rows])
+    return x, labels
+
+
+def build(name, batch, loss, emit="so"):
+    spec = path(f"{name}-{batch}.textproto")
+    with open(spec, "w") as file:
+        file.write(f"""model: "{name}.onnx"
+{loss}
+optimizer {{ adam {{ learning_rate: 0.01 }} }}
+clip {{ global_norm: 1.0 }}
+data {{
+  source {{ npy {{ field {{ name: "x"  path: "{name}/x.npy" }} field {{ name: "labels"  path: "{name}/labels.npy" }} }} }}
+  stage {{ batch {{ size: {batch} }} }}
+}}
+epochs: 1
+""")
+    return compile_spec(spec, folder, emit)
+
+
+class StepResult(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("step", ctypes.c_int64), ("loss", ctypes.c_float),
+                ("gradient_norm", ctypes.c_float), ("updated", ctypes.c_uint32)]
+
+
+class StateInfo(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_uint32),
+                ("shape", ctypes.c_void_p), ("bytes", ctypes.c_uint64), ("kind", ctypes.c_int)]
+
+
+class Session:
+    def __init__(self, file):
+        self.lib = ctypes.CDLL(file)
+        self.lib.gradc_last_error.restype = ctypes.c_char_p
+        self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("open", None, ctypes.byref(self.model))
+        self.call("session_create", self.model, None, ctypes.byref(self.session))
+
+    def call(self, name, *arguments, fails=False):
+        status = getattr(self.lib, "gradc_" + name)(*arguments)
+        message = self.lib.gradc_last_error().decode()
+        if bool(status) != fails:
+            sys.exit(f"WRONG: {name}: status {status}: {message}")
+        return message
+
+    def entry(self, name):
+        number = ctypes.c_uint32()
+        self.call("entry_find", self.session, name.encode(), ctypes.byref(number))
+        return number
+
+    def step(self, inputs, rows, fails=False):
+        """Loss and gradient norm of a step, or its message. Behind the rows of the inputs lie NaN."""
+        pointers = (ctypes.c_void_p * len(inputs))(*[one.buffer_info()[0] for one in inputs])
+        result = StepResult(ctypes.sizeof(StepResult))
+        message = self.call("train_step", self.session, pointers, len(inputs), ctypes.c_int64(rows), ctypes.c_float(0),
+                            ctypes.byref(result), fails=fails)
+        return message if fails else (result.loss, result.gradient_norm, result.updated)
+
+    def run(self, entry, inputs, outputs, rows, fails=False):
+        given = (ctypes.c_void_p * (len(inputs) + 1))(*[one.buffer_info()[0] for one in inputs], None)
+        taken = (ctypes.c_void_p * len(outputs))(*[one and one.buffer_info()[0] for one in outputs])
+        return self.call("run_rows", self.session, self.entry(entry), ctypes.c_int64(rows), given, len(inputs), taken,
+                         len(outputs), fails=fails)
+
+    def states(self):
+        values = []
+        for state in range(self.lib.gradc_state_count(self.session)):
+            info = StateInfo(ctypes.sizeof(StateInfo))
+            self.call("state_describe", self.session, state, ctypes.byref(info))
+            value = array.array("f", bytes(info.bytes))
+            self.call("state_get", self.session, state, ctypes.c_void_p(value.buffer_info()[0]), ctypes.c_uint64(info.bytes))
+            values.append(value)
+        return values
+
+
+def rows_of(values, rows, width, filler):
+    """The first rows, then filler up to a row more than the largest batch."""
+    return values[:rows * width] + array.array(values.typecode, [filler] * ((BATCH + 1 - rows) * width))
+
+
+def close(a, b):
+    return all(abs(x - y) <= 2e-4 * max(1, abs(x)) for x, y in zip(a, b, strict=True))
+
+
+nan = float("nan")
+
+
+def check(name, make, counts):
+    model = Model(name)
+    shape, loss = make(model)
+    model.save(path(name + ".onnx"))
+    x, labels = write_data(name, 3 * BATCH + 6, shape)
+    width = len(x) // len(labels)
+    has_labels = "labels" in loss
+    largest = build(name, BATCH, loss)
+
+    def inputs(rows, filler=nan, label=1 << 40):
+        return [rows_of(x, rows, width, filler)] + [rows_of(labels, rows, 1, label)] * has_labels
+
+    for rows in counts:
+        some = Session(largest)
+        first = some.step(inputs(rows), rows)
+        after = some.states()
+        exact = Session(largest if rows == BATCH else build(name, rows, loss))
+        expected = exact.step(inputs(rows), rows)
+        expect(f"{name}: {rows} rows: {first}, expected {expected}", first[2] == 1 and close(first, expected))
+        for found, state in zip(after, exact.states(), strict=True):
+            expect(f"{name}: states after {rows} rows", close(found, state))
+        # A whole batch of NaN leaves NaN in all memory but the states.
+        dirty = Session(largest)
+        spoiled = dirty.step([array.array("f", [nan] * len(inputs(BATCH)[0]))] + inputs(BATCH)[1:], BATCH)
+        expect(f"{name}: NaN are not taken for numbers", spoiled[2] == 0)
+        again = dirty.step(inputs(rows), rows)
+        expect(f"{name}: {rows} rows before NaN: {again}, expected {first}", again[:2] == first[:2])
+        expect(f"{name}: states after {rows} rows before NaN",
+               [s.tobytes() for s in dirty.states()] == [s.tobytes() for s in after])
+    print(f"{name.replace('_', ' ')}: {', '.join(map(str, counts[:-1]))} and {counts[-1]} rows")
+    return Session(largest), x, labels, width
+
+
+# 1. Steps on fewer rows.
+some, x, labels, width = check("mlp", mlp, (1, 7, 63, 64))
+check("convolutions", convolutions, (1, 7, 63, 64))
+check("batch_norm", batch_norm, (2, 7, 63, 64))
+check("mean_by_shape", mean_by_shape, (1, 7, 63, 64))
+
+# 2. What a row gives in inference depends on no other row, nor on how many there are.
+whole = array.array("f", [0.0] * BATCH * CLASSES)
+some.run("forward", [x[:BATCH * width]], [whole], BATCH)
+for rows in (1, 7, 64):
+    few = array.array("f", [-7.0] * BATCH * CLASSES)
+    some.run("forward", [rows_of(x, rows, width, nan)], [few], rows)
+    expect(f"{rows} rows are as in a whole batch",
+           few[:rows * CLASSES].tobytes() == whole[:rows * CLASSES].tobytes())
+    expect("nothing is written behind them", set(few[rows * CLASSES:]) <= {-7.0})
+
+# 3. What is refused, and by which name.
+for name in "forward", "train":
+    message = some.run("forward", [x], [whole], BATCH + 1, fails=True) if name == "forward" else \
+        some.step([x, labels], BATCH + 1, fails=True)
+    expect(message, message == f"entry '{name}' takes 0 to 64 rows, found 65: compile it for a larger batch")
+expect("the name of before", some.entry("train.tail").value == some.entry("train").value)
+message = Session(path("batch_norm-64.so")).step([x[:width], labels[:1]], 1, fails=True)
+expect(message, message == "entry 'train' takes 2 to 64 rows, found 1: node \"bn\" divides by one less than it counts")
+
+# 4. Data with a row more or fewer, or none left for a last batch, than at compile time.
+trainer = build("mlp", BATCH, 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }', "exe")
+for rows, steps in ((3 * BATCH + 4, 4), (3 * BATCH + 6, 4), (3 * BATCH, 3), (2 * BATCH + 1, 3)):
+    write_data("mlp", rows, [20])
+    run(trainer, "--data-dir", folder, "--log", path("log.jsonl"), "--quiet")
+    expect(f"{rows} rows are {steps} steps", len(events(path("log.jsonl"), "step")) == steps)
+
+# 5. gradc run takes the rows of its inputs.
+write_npy(path("seven.npy"), x[:7 * width], [7, 20])
+gradc("run", path("mlp-64.so"), "--input", "x=" + path("seven.npy"), "--output-dir", path("out"))
+with open(path("out/logits.npy"), "rb") as file:
+    data = file.read()
+expect(f"gradc run writes seven rows: {data[:128]}", b"(7, 10, )" in data[:128])
+expect("they are those of a whole batch", data[-280:] == whole[:70].tobytes())
+write_npy(path("many.npy"), x[:65 * width], [65, 20])
+failed = subprocess.run([program("gradc"), "run", path("mlp-64.so"), "--input", "x=" + path("many.npy")],
+                        capture_output=True, text=True)
+expect(failed.stderr, failed.returncode and "entry 'forward' takes 0 to 64 rows, found 65" in failed.stderr)
+print(f"all: {checks} checks")
