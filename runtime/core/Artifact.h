@@ -6,12 +6,21 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace gradc::runtime {
+
+/// The initial states of a level in a device's memory, which the sessions that do not write them
+/// share. Whoever makes or leaves one holds the mutex.
+struct SharedStates {
+  std::mutex mutex;
+  std::map<const gradc_artifact_level *, std::weak_ptr<std::byte>> blocks;
+};
 
 /// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when
 /// it is opened (magic, version, bounds of every range, hash), so that access needs no checks.
@@ -35,6 +44,7 @@ public:
   std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
   std::span<const gradc_artifact_state> states() const;
   std::span<const gradc_artifact_level> levels() const;
+  SharedStates &sharedStates() const { return shared; }
 
 private:
   Artifact() = default;
@@ -42,6 +52,7 @@ private:
   size_t size = 0;
   void *mapping = nullptr; // of the whole file, when a file was opened
   size_t mappingBytes = 0;
+  mutable SharedStates shared;
 };
 
 /// What a node of a schedule computes: its kernel's title, or what kind of node it is.

@@ -21,9 +21,10 @@ int64_t sharesOf(const gradc_artifact_kernel &kernel, int64_t units) {
 
 Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
-    : device(device), spaces(spaces), artifact(artifact),
-      kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
+    : device(device), buffers(spaces.buffers.begin(), spaces.buffers.end()), spaces(spaces),
+      artifact(artifact), kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
       nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch) {
+  this->spaces.buffers = buffers;
   inputs.resize(entry.inputs.count);
   allocateOutputs(artifact.elements<gradc_artifact_port>(entry.outputs));
 
@@ -143,7 +144,10 @@ void Program::addControl(uint32_t index) {
 }
 
 void Program::addSlices(const gradc_artifact_node &node) {
-  for (const auto &slice : artifact.elements<gradc_artifact_slice>(node.slices)) {
+  auto all = artifact.elements<gradc_artifact_slice>(node.slices);
+  for (const auto &slice : all.subspan(node.operands))
+    writesBuffers |= slice.space == GRADC_SPACE_BUFFER;
+  for (const auto &slice : all) {
     bool isInput = slice.space == GRADC_SPACE_INPUT;
     if (isInput)
       inputSlices.push_back({slice.index, uint32_t(slices.size()), slice.offset});

@@ -34,6 +34,8 @@ public:
   const Launch *findLaunch(uint32_t node) const;
   /// The rows of the next runs; at first the entry's largest batch.
   void setRows(int64_t rows);
+  /// Whether it writes the buffers of states.
+  bool writesStates() const { return writesBuffers; }
   /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
   /// Where a slice is in the first iteration of the loops around it.
@@ -66,13 +68,15 @@ private:
   void addSlices(const gradc_artifact_node &node);
 
   Device &device;
+  std::vector<std::byte *> buffers; ///< of states, as they were when the entry was bound
   Spaces spaces;
   const Artifact &artifact;
   std::span<const gradc_artifact_kernel> kernels; ///< of the level
   std::span<const gradc_artifact_node> nodes;     ///< of the entry
   std::vector<std::byte *> inputs;
   bool hasMemory = true; ///< for the outputs
-  DeviceMemory outputs;  ///< of slices in the output space
+  bool writesBuffers = false;
+  DeviceMemory outputs; ///< of slices in the output space
   std::vector<uint64_t> outputOffsets;
   std::vector<void *> slices; ///< of all nodes
   std::vector<InputSlice> inputSlices;

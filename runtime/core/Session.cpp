@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 
 using namespace gradc::runtime;
@@ -49,9 +50,13 @@ public:
                                       std::byte *arena) const override;
   Status readState(uint32_t state, void *out) override { return states.read(state, out); }
   Status writeState(uint32_t state, const void *value) override {
-    return states.write(state, value);
+    Status owned = ownStates();
+    return owned.ok() ? states.write(state, value) : owned;
   }
-  Status resetStates() override { return states.reset(/*onlyConstants=*/false); }
+  Status resetStates() override {
+    Status owned = ownStates();
+    return owned.ok() ? states.reset() : owned;
+  }
 
   using Session::begin;
   Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
@@ -86,6 +91,9 @@ private:
                      std::span<void *const> outputs, int64_t rows);
   void clearResults(const Launch &launch);
   Result<Bound *> bind(const gradc_artifact_entry &entry);
+  /// `bind` for a run: states that the entry writes become this session's own.
+  Result<Bound *> bindToRun(const gradc_artifact_entry &entry);
+  Status ownStates();
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
@@ -119,6 +127,9 @@ private:
   Profile profiledRun;
   alignas(64) float rowCount = 0;          // the input of role ROWS
   std::unique_ptr<DeviceSession> hostSide; // by onHost
+  mutable std::mutex besideMutex;          // of moving the states, and of binding to them
+  mutable bool boundBeside = false;
+  std::shared_ptr<std::byte> besideStates; // what `bindBeside` bound to, where they have moved
 };
 
 std::string DeviceSession::placement() const {
@@ -136,7 +147,21 @@ Status DeviceSession::prepare(bool onlyConstants) {
     return allocated;
   if (Status allocated = allocateArena(); !allocated.ok())
     return allocated;
-  return states.reset(onlyConstants);
+  return states.fill(onlyConstants);
+}
+
+Status DeviceSession::ownStates() {
+  std::lock_guard lock(besideMutex);
+  auto former = states.own();
+  if (!former)
+    return former.status();
+  if (*former) { // what is bound is so to memory that others have
+    replay = {};
+    programs.clear();
+    if (boundBeside)
+      besideStates = std::move(*former);
+  }
+  return {};
 }
 
 Result<const Session *> DeviceSession::onHost() {
@@ -156,6 +181,8 @@ Result<const Session *> DeviceSession::onHost() {
 
 std::unique_ptr<Program> DeviceSession::bindBeside(const gradc_artifact_entry &entry,
                                                    std::byte *arena) const {
+  std::lock_guard lock(besideMutex);
+  boundBeside = true;
   auto program = std::make_unique<Program>(*theArtifact, theLevel, entry,
                                            Spaces{arena, states.buffers(), kernels}, *device);
   return program->ok() ? std::move(program) : nullptr;
@@ -236,6 +263,14 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
   return &found->second;
 }
 
+Result<DeviceSession::Bound *> DeviceSession::bindToRun(const gradc_artifact_entry &entry) {
+  auto bound = bind(entry);
+  if (!bound || !(*bound)->program.writesStates())
+    return bound;
+  Status owned = ownStates();
+  return owned.ok() ? bind(entry) : owned;
+}
+
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
                                  std::span<const void *const> inputs, int64_t rows,
                                  PrefetchedInputs prefetched, bool inPlace) {
@@ -284,7 +319,7 @@ Result<PrefetchedInputs> DeviceSession::prefetch(const gradc_artifact_entry &ent
 Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                             std::span<void *const> outputs, int64_t rows,
                             PrefetchedInputs prefetched) {
-  auto bound = bind(entry);
+  auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();
   auto results = ports(entry.outputs);
@@ -333,7 +368,7 @@ Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
 
 Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                             int64_t rows) {
-  auto bound = bind(entry);
+  auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();
   // Copied, so that the caller's inputs need not stay until the last launch.

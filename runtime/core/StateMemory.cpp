@@ -1,5 +1,5 @@
-// All states lie in one block; where a layout is packed, the compiler has made entries that
-// convert.
+// All states lie in one block, which is that of other sessions until it is written; where a layout
+// is packed, the compiler has made entries that convert.
 #include "runtime/core/StateMemory.h"
 
 #include "runtime/base/Text.h"
@@ -16,48 +16,104 @@ const gradc_artifact_entry *StateMemory::findEntry(const char *what, uint32_t st
   return nullptr;
 }
 
-Status StateMemory::allocate() {
+StateMemory::~StateMemory() { (void)device.synchronize(); } // what is launched may use the memory
+
+/// One block holds every buffer, and states that no entry of this level uses.
+void StateMemory::layOut() {
   auto records = artifact.elements<gradc_artifact_buffer>(level.buffers);
   auto states = artifact.states();
   storage.resize(states.size());
-
-  // 1. One block holds every buffer, and states that no entry of this level uses.
   std::vector<bool> stored(states.size());
-  std::vector<uint64_t> offsets;
-  uint64_t bytes = 0;
   auto place = [&](uint64_t size) {
-    offsets.push_back(bytes);
+    uint64_t offset = bytes;
     bytes += (size + 63) / 64 * 64;
+    return offset;
   };
   for (const gradc_artifact_buffer &record : records) {
-    place(record.bytes);
+    offsets.push_back(place(record.bytes));
     stored[record.state] = true;
-  }
-  for (size_t state = 0; state < states.size(); ++state)
-    if (!stored[state])
-      place(states[state].tensor.bytes);
-  memory = DeviceMemory(device, bytes);
-  if (!memory.data())
-    return Status(Code::doesNotFit,
-                  text("no memory for parameters and optimizer state (", bytes, " bytes)"));
-
-  // 2. The addresses of the buffers, and how each state is read and written.
-  for (size_t i = 0; i < records.size(); ++i) {
-    const gradc_artifact_buffer &record = records[i];
-    addresses.push_back(memory.data() + offsets[i]);
     Storage &kept = storage[record.state];
     if (!record.mirror)
-      kept.primary = addresses[i];
+      kept.offset = offsets.back();
     if (record.packed || record.mirror)
       kept.pack = findEntry("pack", record.state);
     if (record.packed && !record.mirror)
       kept.unpack = findEntry("unpack", record.state);
   }
-  size_t next = records.size();
   for (size_t state = 0; state < states.size(); ++state)
     if (!stored[state])
-      storage[state].primary = memory.data() + offsets[next++];
+      storage[state].offset = place(states[state].tensor.bytes);
+}
+
+void StateMemory::bind(std::shared_ptr<std::byte> block) {
+  memory = std::move(block);
+  addresses.clear();
+  for (uint64_t offset : offsets)
+    addresses.push_back(memory.get() + offset);
+  for (Storage &kept : storage)
+    kept.primary = memory.get() + kept.offset;
+}
+
+Status StateMemory::allocate() {
+  layOut();
+  SharedStates &shared = artifact.sharedStates();
+  filling = std::unique_lock(shared.mutex);
+  std::shared_ptr<std::byte> block = shared.blocks[&level].lock();
+  isShared = bool(block);
+  if (!block)
+    block = device.allocateShared(bytes);
+  if (!block)
+    return Status(Code::doesNotFit,
+                  text("no memory for parameters and optimizer state (", bytes, " bytes)"));
+  bind(std::move(block));
   return {};
+}
+
+Status StateMemory::fill(bool onlyConstants) {
+  std::unique_lock<std::mutex> lock = std::move(filling);
+  if (isShared)
+    return {};
+  Status filled = writeInitial(onlyConstants);
+  if (filled.ok())
+    filled = device.synchronize(); // others read it on their own
+  if (filled.ok() && !onlyConstants) {
+    artifact.sharedStates().blocks[&level] = memory;
+    isShared = true;
+  }
+  return filled;
+}
+
+Result<std::shared_ptr<std::byte>> StateMemory::own() {
+  std::shared_ptr<std::byte> former;
+  if (!isShared)
+    return former;
+  SharedStates &shared = artifact.sharedStates();
+  std::lock_guard lock(shared.mutex);
+  if (memory.use_count() == 1) {
+    shared.blocks.erase(&level);
+    isShared = false;
+    return former;
+  }
+  std::shared_ptr<std::byte> block = device.allocateShared(bytes);
+  if (!block)
+    return Status(Code::doesNotFit,
+                  text("no memory for parameters and optimizer state of a session's own (", bytes,
+                       " bytes)"));
+  void *slices[] = {memory.get(), block.get()};
+  Launch copy;
+  copy.kind = Launch::Kind::copy;
+  copy.slices = slices;
+  copy.sliceCount = 2;
+  copy.units = int64_t(bytes);
+  Status copied = device.launch(copy);
+  if (copied.ok())
+    copied = device.synchronize();
+  if (!copied.ok())
+    return copied;
+  former = memory;
+  bind(std::move(block));
+  isShared = false;
+  return former;
 }
 
 Status StateMemory::read(uint32_t state, void *out) {
@@ -76,7 +132,7 @@ Status StateMemory::write(uint32_t state, const void *value) {
   return device.copyIn(kept.primary, value, artifact.states()[state].tensor.bytes);
 }
 
-Status StateMemory::reset(bool onlyConstants) {
+Status StateMemory::writeInitial(bool onlyConstants) {
   constexpr uint64_t releasedBytes = 1 << 20; // a value above is not kept twice
   std::vector<std::byte> filled;
   auto states = artifact.states();

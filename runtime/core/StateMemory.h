@@ -11,7 +11,8 @@
 namespace gradc::runtime {
 
 /// Values are row-major outside; inside, a state lies as the level's kernels want it, and entries
-/// of the level pack and unpack it.
+/// of the level pack and unpack it. Sessions of an artifact share the memory of their states until
+/// one writes them.
 class StateMemory {
 public:
   using RunEntry =
@@ -23,33 +24,49 @@ public:
               RunEntry run)
       : artifact(artifact), level(level), device(device), run(std::move(run)) {}
 
-  /// Before all else. The failure: the device has no memory for them.
+  ~StateMemory();
+
+  /// Before all else. The failure: the device has no memory for them. Until `fill` has returned,
+  /// no other session of the artifact gets further than this.
   Status allocate();
+  /// The artifact's initial values, or only those of constants; what is not written is never
+  /// touched, and so takes no memory.
+  Status fill(bool onlyConstants);
   /// The addresses of the level's buffers, in its order.
   std::span<std::byte *const> buffers() const { return addresses; }
+  /// Must precede every write but those of `fill`: from now on no other session sees the memory.
+  /// If the buffers had to move, the memory that they were in; else null.
+  Result<std::shared_ptr<std::byte>> own();
 
   /// Of one state; `out` and `value` have tensor.bytes of it.
   Status read(uint32_t state, void *out);
   Status write(uint32_t state, const void *value);
-  /// Writes the artifact's initial values. The memory of others than constants is never touched
-  /// where only those are wanted, and so is not there.
-  Status reset(bool onlyConstants);
+  /// All of them to the artifact's initial values.
+  Status reset() { return writeInitial(/*onlyConstants=*/false); }
 
 private:
   /// How a state is kept.
   struct Storage {
     std::byte *primary = nullptr;
+    uint64_t offset = 0;                          // of the primary in the memory
     const gradc_artifact_entry *pack = nullptr;   // when packed or mirrored
     const gradc_artifact_entry *unpack = nullptr; // when packed
   };
 
   const gradc_artifact_entry *findEntry(const char *what, uint32_t state) const;
+  void layOut();
+  void bind(std::shared_ptr<std::byte> block);
+  Status writeInitial(bool onlyConstants);
 
   const Artifact &artifact;
   const gradc_artifact_level &level;
   Device &device;
   const RunEntry run;
-  DeviceMemory memory;
+  std::shared_ptr<std::byte> memory;
+  uint64_t bytes = 0;
+  bool isShared = false;                // others may have it, too
+  std::unique_lock<std::mutex> filling; // between `allocate` and `fill`
+  std::vector<uint64_t> offsets;        // of the level's buffers
   std::vector<std::byte *> addresses;
   std::vector<Storage> storage; // one a state
 };

@@ -62,6 +62,9 @@ public:
   /// Zeroed memory, aligned to 64 bytes; null if memory is exhausted.
   virtual void *allocate(uint64_t bytes) = 0;
   virtual void release(void *memory, uint64_t bytes) = 0;
+  /// The same, but it may outlive the device, and others of its kind may use it. Released when
+  /// nothing that is launched uses it any more.
+  virtual std::shared_ptr<std::byte> allocateShared(uint64_t bytes) = 0;
   /// Copies follow earlier launches and precede later ones. `host` of `copyIn` may change as soon
   /// as it returns; `host` of `copyOut` holds the bytes when `synchronize` has returned.
   virtual Status copyIn(void *device, const void *host, uint64_t bytes) = 0;

@@ -89,6 +89,12 @@ public:
   void release(void *memory, uint64_t bytes) override {
     munmap(memory, std::max<uint64_t>(bytes, 1));
   }
+  std::shared_ptr<std::byte> allocateShared(uint64_t bytes) override {
+    auto *memory = static_cast<std::byte *>(allocate(bytes));
+    if (!memory)
+      return nullptr;
+    return {memory, [bytes](std::byte *memory) { munmap(memory, std::max<uint64_t>(bytes, 1)); }};
+  }
   Status copyIn(void *device, const void *host, uint64_t bytes) override {
     std::memcpy(device, host, bytes);
     return {};

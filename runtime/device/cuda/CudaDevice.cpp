@@ -61,6 +61,7 @@ public:
 
   void *allocate(uint64_t bytes) override;
   void release(void *memory, uint64_t bytes) override;
+  std::shared_ptr<std::byte> allocateShared(uint64_t bytes) override;
   Status copyIn(void *device, const void *host, uint64_t bytes) override;
   Status copyOut(void *host, const void *device, uint64_t bytes) override;
   Status copyPiecesOut(std::span<const Piece> pieces, const std::byte *device,
@@ -217,6 +218,16 @@ void CudaDevice::release(void *memory, uint64_t) {
   for (Handle one : {copies, stream})
     driver->streamSynchronize(one);
   driver->memFree(addressOf(memory));
+}
+
+std::shared_ptr<std::byte> CudaDevice::allocateShared(uint64_t bytes) {
+  auto *memory = static_cast<std::byte *>(allocate(bytes));
+  if (!memory)
+    return nullptr;
+  return {memory, [context = context](std::byte *memory) {
+            auto scope = context->enter();
+            context->driver->memFree(addressOf(memory));
+          }};
 }
 
 /// Room in a pinned buffer, once the last copy from it has ended.

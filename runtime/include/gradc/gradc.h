@@ -88,8 +88,9 @@ typedef struct gradc_session_options {
 
 /* A session with all states at their initial values. `options` may be NULL. Where the artifact has
  * code for both, it runs on a GPU that is there and has the memory, else on the CPUs:
- * gradc_session_level tells. Fails when the machine executes no level of the artifact, or memory is
- * short. */
+ * gradc_session_level tells. Sessions of a model share the memory of its states until one of them
+ * writes its own: many that only infer take one model and an arena each. Fails when the machine
+ * executes no level of the artifact, or memory is short. */
 GRADC_API gradc_status gradc_session_create(const gradc_model *model,
                                             const gradc_session_options *options,
                                             gradc_session **session);

@@ -17,6 +17,7 @@ public:
   bool sharesHostMemory() const override { return false; }
   void *allocate(uint64_t bytes) override { return host.allocate(bytes); }
   void release(void *memory, uint64_t) override { host.release(memory); }
+  std::shared_ptr<std::byte> allocateShared(uint64_t) override { return nullptr; }
   Status copyIn(void *device, const void *host, uint64_t bytes) override {
     ++copies;
     copiedBytes += bytes;
