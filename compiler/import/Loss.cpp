@@ -236,7 +236,7 @@ LogicalResult LossBuilder::build() {
     FailureOr<Value> share = accuracy(metric.accuracy(), spec.at({{"metric", int(i)}}));
     ok &= succeeded(share);
     if (succeeded(share))
-      entry.addResult(*share, "accuracy", GRADC_ROLE_METRIC);
+      entry.addResult(*share, metricName(metric), GRADC_ROLE_METRIC);
   }
   return success(ok);
 }

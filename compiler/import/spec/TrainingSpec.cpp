@@ -5,6 +5,7 @@
 #include "compiler/import/support/Names.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -239,19 +240,41 @@ static void checkLoss(Checker &c, const spec::Loss &loss) {
   }
 }
 
+std::string gradc::metricName(const spec::Metric &metric) {
+  return metric.has_name() ? metric.name() : "accuracy"; // the one kind
+}
+
+static void checkMetrics(Checker &c, const spec::Training &training) {
+  // What a log's lines say besides metrics.
+  llvm::StringSet<> own = {
+      "event",     "step", "epoch",     "epochs", "epoch_step", "epoch_steps", "loss",
+      "last_loss", "lr",   "grad_norm", "ms",     "input_ms",   "seconds",     "samples_per_second",
+      "reason"};
+  llvm::StringSet<> names;
+  for (auto [i, metric] : llvm::enumerate(training.metric())) {
+    SpecFile::Step place = {"metric", int(i)};
+    if (metric.has_accuracy())
+      checkPair(c, {place, "accuracy"}, "accuracy", "logits", metric.accuracy().logits(), "labels",
+                metric.accuracy().labels());
+    else
+      c.require(false, {place}, "the metric's kind", "accuracy { ... }");
+    std::string name = metricName(metric);
+    if (name.empty() || own.contains(name))
+      c.error({place}) << "expected a name of the metric's own, found \"" << name
+                       << "\", which logs use for something else";
+    else if (!names.insert(name).second)
+      c.error({place}) << "two metrics are called \"" << name
+                       << "\": tell them apart, metric { name: \"...\" accuracy { ... } }";
+  }
+}
+
 LogicalResult SpecFile::check() const {
   Checker c{*this};
   c.require(!training.model().empty(), {"model"}, "model", "model: \"model.onnx\"");
   for (auto [i, feed] : llvm::enumerate(training.feed()))
     checkPair(c, {{"feed", int(i)}}, "feed", "input", feed.input(), "field", feed.field());
   checkLoss(c, training.loss());
-  for (auto [i, metric] : llvm::enumerate(training.metric())) {
-    if (metric.has_accuracy())
-      checkPair(c, {{"metric", int(i)}, "accuracy"}, "accuracy", "logits",
-                metric.accuracy().logits(), "labels", metric.accuracy().labels());
-    else
-      c.require(false, {{"metric", int(i)}}, "the metric's kind", "accuracy { ... }");
-  }
+  checkMetrics(c, training);
   checkOptimizer(c, training.optimizer());
   if (training.has_clip())
     c.expect(training.clip().global_norm() > 0, {"clip", "global_norm"}, "global_norm", "above 0",

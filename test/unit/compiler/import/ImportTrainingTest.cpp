@@ -202,6 +202,30 @@ TEST_F(ImportTrainingTest, TakesDistributionsAsLabels) {
             3);
 }
 
+TEST_F(ImportTrainingTest, MetricsHaveNamesOfTheirOwn) {
+  Parts parts;
+  const std::string accuracy = "accuracy { logits: \"logits\" labels: \"labels\" } }";
+  parts.metric = "metric { " + accuracy + " metric { name: \"again\" " + accuracy;
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  std::string train = signature(function(*imported, "train"));
+  EXPECT_NE(train.find("accuracy f32"), train.npos) << train;
+  EXPECT_NE(train.find("again f32"), train.npos) << train;
+
+  parts.metric = "metric { " + accuracy + " metric { " + accuracy;
+  EXPECT_TRUE(failed(training(parts)));
+  EXPECT_NE(everything().find("two metrics are called \"accuracy\": tell them apart, "
+                              "metric { name: \"...\" accuracy { ... } }"),
+            std::string::npos)
+      << everything();
+  parts.metric = "metric { name: \"loss\" " + accuracy;
+  EXPECT_TRUE(failed(training(parts)));
+  EXPECT_NE(everything().find("expected a name of the metric's own, found \"loss\", which logs use "
+                              "for something else"),
+            std::string::npos)
+      << everything();
+}
+
 TEST_F(ImportTrainingTest, TakesMeanSquaredErrorAgainstTheInput) {
   Parts parts;
   parts.model = "model: \"tied.onnx\"";
