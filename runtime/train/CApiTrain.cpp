@@ -44,33 +44,18 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
       samples = (*entry)->batch;
 
     // 1. The caller's data, and the scalars kept by this session.
-    float stepNumber = float(step);
-    int32_t counter = int32_t(step), seed = randomSeed(session->seed);
     if (!(learning_rate > 0))
       learning_rate = float(optimizerRate(Config::job(artifact).child("optimizer")));
+    StepPorts ports;
+    ports.set({learning_rate, step, session->seed});
     std::vector<const void *> inputs;
     uint32_t used = 0;
     for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->inputs)) {
-      switch (port.role) {
-      case GRADC_ROLE_LEARNING_RATE:
-        inputs.push_back(&learning_rate);
-        break;
-      case GRADC_ROLE_STEP:
-        inputs.push_back(&stepNumber);
-        break;
-      case GRADC_ROLE_COUNTER:
-        inputs.push_back(&counter);
-        break;
-      case GRADC_ROLE_SEED:
-        inputs.push_back(&seed);
-        break;
-      case GRADC_ROLE_ROWS:
-        inputs.push_back(nullptr);
-        break;
-      default:
-        inputs.push_back(used < data_count ? data[used] : nullptr);
-        ++used;
-      }
+      inputs.push_back(ports.input(port.role));
+      if (port.role != GRADC_ROLE_DATA)
+        continue;
+      inputs.back() = used < data_count ? data[used] : nullptr;
+      ++used;
     }
     if (used != data_count)
       return usage(text("expected ", used, " data inputs, found ", data_count));
@@ -78,20 +63,16 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
       return checked;
 
     // 2. The results that a caller may ask for.
-    float loss = 0, norm = missing;
-    uint8_t proceed = 1;
     std::vector<void *> outputs;
     for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->outputs))
-      outputs.push_back(port.role == GRADC_ROLE_LOSS            ? static_cast<void *>(&loss)
-                        : port.role == GRADC_ROLE_GRADIENT_NORM ? static_cast<void *>(&norm)
-                        : port.role == GRADC_ROLE_PROCEED       ? static_cast<void *>(&proceed)
-                                                                : nullptr);
+      outputs.push_back(ports.output(port.role));
     session->begun = nullptr;
     if (Status ran = session->session->run(**entry, inputs, outputs, samples); !ran.ok())
       return ran;
-    if (proceed)
+    if (ports.proceed)
       session->step = step;
-    return result ? deliver({0, step, loss, norm, proceed}, result) : Status();
+    float norm = ports.gradientNorm().value_or(missing);
+    return result ? deliver({0, step, ports.loss, norm, ports.proceed}, result) : Status();
   });
 }
 

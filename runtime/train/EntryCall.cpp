@@ -3,8 +3,6 @@
 
 #include "runtime/base/Text.h"
 
-#include <cmath>
-
 namespace gradc::runtime {
 
 static std::span<const gradc_artifact_port> portsOf(const Artifact &artifact, gradc_range range) {
@@ -39,11 +37,9 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   call->inputs.resize(inputs.size());
   call->nextInputs.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].role != GRADC_ROLE_DATA) {
-      call->scalars.push_back({inputs[i].role, {}});
-      call->inputs[i] = &call->scalars.back().real;
+    call->inputs[i] = call->ports.input(inputs[i].role);
+    if (inputs[i].role != GRADC_ROLE_DATA)
       continue;
-    }
     size_t field = 0;
     while (field < demands.size() && demands[field].field != artifact.string(inputs[i].field))
       ++field;
@@ -58,21 +54,10 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   call->outputs.resize(outputs.size());
   call->metricValues.reserve(outputs.size()); // the addresses of its elements are bound below
   for (size_t i = 0; i < outputs.size(); ++i) {
-    switch (outputs[i].role) {
-    case GRADC_ROLE_LOSS:
-      call->outputs[i] = &call->theLoss;
-      break;
-    case GRADC_ROLE_GRADIENT_NORM:
-      call->outputs[i] = &call->theNorm;
-      call->hasNorm = true;
-      break;
-    case GRADC_ROLE_PROCEED:
-      call->outputs[i] = &call->proceed;
-      break;
-    case GRADC_ROLE_METRIC:
+    call->outputs[i] = call->ports.output(outputs[i].role);
+    if (outputs[i].role == GRADC_ROLE_METRIC) {
       call->outputs[i] = &call->metricValues.emplace_back();
       call->theMetrics.push_back({std::string(artifact.string(outputs[i].tensor.name)), 0});
-      break;
     }
   }
   return call;
@@ -82,22 +67,7 @@ Status EntryCall::start(const Batch &batch, const StepScalars &values,
                         PrefetchedInputs prefetched) {
   for (const DataInput &input : dataInputs)
     inputs[input.port] = batch.field(input.field);
-  for (Scalar &scalar : scalars) {
-    switch (scalar.role) {
-    case GRADC_ROLE_LEARNING_RATE:
-      scalar.real = values.learningRate;
-      break;
-    case GRADC_ROLE_STEP:
-      scalar.real = float(values.step);
-      break;
-    case GRADC_ROLE_COUNTER:
-      scalar.integer = int32_t(values.step);
-      break;
-    case GRADC_ROLE_SEED:
-      scalar.integer = randomSeed(values.seed);
-      break;
-    }
-  }
+  ports.set(values);
   rows = batch.rows;
   return session.start(entry, inputs, outputs, rows, prefetched);
 }

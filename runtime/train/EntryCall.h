@@ -5,28 +5,10 @@
 #include "runtime/core/NonFinite.h"
 #include "runtime/core/Session.h"
 #include "runtime/data/Dataset.h"
+#include "runtime/train/StepPorts.h"
 #include "runtime/train/Trainer.h"
 
-#include <cmath>
-#include <deque>
-
 namespace gradc::runtime {
-
-/// The step's inputs besides data.
-struct StepScalars {
-  float learningRate = 0;
-  int64_t step = 0; ///< from 1
-  uint64_t seed = 0;
-};
-
-/// The 32 bits that random ops take as their seed. Seeds 2^32 apart give different ones, and seeds
-/// below 2^32 themselves: the upper half is mixed in, 0 as 0 (MurmurHash3's last step).
-constexpr int32_t randomSeed(uint64_t seed) {
-  uint32_t upper = uint32_t(seed >> 32);
-  upper = (upper ^ upper >> 16) * 0x85ebca6b;
-  upper = (upper ^ upper >> 13) * 0xc2b2ae35;
-  return int32_t(uint32_t(seed) ^ upper ^ upper >> 16);
-}
 
 /// The entry's demands on the data set, one per data input.
 std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_entry &entry);
@@ -55,25 +37,15 @@ public:
     return gradc::runtime::findNonFinite(session, entry, inputs, rows);
   }
 
-  float loss() const { return theLoss; }
-  std::optional<float> gradientNorm() const {
-    return hasNorm ? std::optional(theNorm) : std::nullopt;
-  }
+  float loss() const { return ports.loss; }
+  std::optional<float> gradientNorm() const { return ports.gradientNorm(); }
   std::span<const Metric> metrics() const { return theMetrics; }
   /// False if the loss or gradient is not finite, so that the update was left out.
-  bool proceeded() const { return proceed && std::isfinite(theLoss) && std::isfinite(theNorm); }
+  bool proceeded() const { return ports.proceeded(); }
 
 private:
   EntryCall(Session &session, const gradc_artifact_entry &entry) : session(session), entry(entry) {}
 
-  /// In a cache line of its own, since a session reads inputs in place.
-  struct alignas(64) Scalar {
-    uint32_t role;
-    union alignas(64) {
-      float real;
-      int32_t integer;
-    };
-  };
   struct DataInput {
     size_t port, field;
   };
@@ -84,11 +56,7 @@ private:
   int64_t rows = 0; ///< of the last run
   std::vector<void *> outputs;
   std::vector<DataInput> dataInputs;
-  std::deque<Scalar> scalars; // which never moves its elements
-
-  float theLoss = 0, theNorm = 0;
-  bool hasNorm = false;
-  uint8_t proceed = 1;
+  StepPorts ports;
   std::vector<float> metricValues;
   std::vector<Metric> theMetrics;
 };

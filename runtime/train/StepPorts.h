@@ -1,0 +1,88 @@
+// What a step takes and gives besides its data, by the roles of an entry's ports.
+#ifndef RUNTIME_TRAIN_STEPPORTS_H
+#define RUNTIME_TRAIN_STEPPORTS_H
+
+#include "runtime/include/gradc/roles.h"
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+namespace gradc::runtime {
+
+/// The step's inputs besides data.
+struct StepScalars {
+  float learningRate = 0;
+  int64_t step = 0; ///< from 1
+  uint64_t seed = 0;
+};
+
+/// The 32 bits that random ops take as their seed. Seeds 2^32 apart give different ones, and seeds
+/// below 2^32 themselves: the upper half is mixed in, 0 as 0 (MurmurHash3's last step).
+constexpr int32_t randomSeed(uint64_t seed) {
+  uint32_t upper = uint32_t(seed >> 32);
+  upper = (upper ^ upper >> 16) * 0x85ebca6b;
+  upper = (upper ^ upper >> 13) * 0xc2b2ae35;
+  return int32_t(uint32_t(seed) ^ upper ^ upper >> 16);
+}
+
+/// The places that ports of the step's roles are bound to.
+class StepPorts {
+public:
+  void set(const StepScalars &scalars) {
+    learningRate.value = scalars.learningRate;
+    step.value = float(scalars.step);
+    counter.value = int32_t(scalars.step);
+    seed.value = randomSeed(scalars.seed);
+  }
+  /// Null: it is not the step's, but data or the session's.
+  const void *input(uint32_t role) const {
+    switch (role) {
+    case GRADC_ROLE_LEARNING_RATE:
+      return &learningRate;
+    case GRADC_ROLE_STEP:
+      return &step;
+    case GRADC_ROLE_COUNTER:
+      return &counter;
+    case GRADC_ROLE_SEED:
+      return &seed;
+    default:
+      return nullptr;
+    }
+  }
+  /// Null: the port is no result of the step itself.
+  void *output(uint32_t role) {
+    switch (role) {
+    case GRADC_ROLE_LOSS:
+      return &loss;
+    case GRADC_ROLE_GRADIENT_NORM:
+      hasNorm = true;
+      return &norm;
+    case GRADC_ROLE_PROCEED:
+      return &proceed;
+    default:
+      return nullptr;
+    }
+  }
+  /// False if the loss or a gradient is not finite, so that the update was left out.
+  bool proceeded() const { return proceed && std::isfinite(loss) && std::isfinite(norm); }
+  /// Nothing where no port asks for it.
+  std::optional<float> gradientNorm() const { return hasNorm ? std::optional(norm) : std::nullopt; }
+
+  float loss = 0;
+  uint8_t proceed = 1;
+
+private:
+  /// In a cache line of its own, since a session reads aligned inputs in place.
+  template <typename T> struct alignas(64) Aligned {
+    T value = 0;
+  };
+  Aligned<float> learningRate, step;
+  Aligned<int32_t> counter, seed;
+  float norm = 0;
+  bool hasNorm = false;
+};
+
+} // namespace gradc::runtime
+
+#endif
