@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include <set>
 
 using namespace mlir;
@@ -195,4 +196,30 @@ TEST_F(Contract, ConvolutionsKnowWhatTheyCompute) {
   EXPECT_EQ(partOf(context, "no,co->nc", "<[3, 3] stride [2, 2] reversed>", "tensor<8x8x2x4xf64>",
                    "tensor<3x3x3x4xf64>"),
             std::nullopt);
+}
+
+// A multiply-add counts two; of a window's taps those count that lie inside the data.
+TEST_F(Contract, CountsFlops) {
+  auto module = parseSourceString<ModuleOp>(R"(
+    func.func @f(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>, %c: tensor<2x16x4xf32>, %d: tensor<2x5x16xf32>,
+                 %x: tensor<4x5x2x3xf32>, %w: tensor<3x3x3x7xf32>) {
+      %0 = grad.matmul %a, %b {test.flops = 8192} : tensor<8x16xf32>, tensor<16x32xf32>
+      %1 = grad.matmul %c, %d transpose_lhs transpose_rhs {test.flops = 1280} : tensor<2x16x4xf32>, tensor<2x5x16xf32>
+      %2 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> {test.flops = 10920}
+          : tensor<4x5x2x3xf32>, tensor<3x3x3x7xf32>
+      %3 = grad.window_sum %x window <[2, 2] stride [2, 2]> {test.flops = 96} : tensor<4x5x2x3xf32>
+      %4 = grad.reduce_sum %x dims [0, 1] {test.flops = 120} : tensor<4x5x2x3xf32>
+      %5 = grad.exp %a {test.flops = 128} : tensor<8x16xf32>
+      return
+    })",
+                                            &context);
+  ASSERT_TRUE(module);
+  int64_t ops = 0;
+  module->walk([&](CostOpInterface op) {
+    auto expected = op->getAttrOfType<IntegerAttr>("test.flops");
+    ASSERT_TRUE(expected);
+    EXPECT_EQ(op.getFlops(), expected.getInt()) << op->getName().getStringRef().str();
+    ++ops;
+  });
+  EXPECT_EQ(ops, 6);
 }

@@ -169,8 +169,12 @@ std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operand
   }
   std::vector<size_t> resultBuffers;
   for (auto [r, result] : llvm::enumerate(op.getYielded())) {
-    int64_t shared = op.getInplace() ? (*op.getInplace())[r] : -1;
-    if (shared < 0) {
+    // Over the first operand that it may take the memory of, as the memory plan would.
+    size_t shared = 0;
+    while (shared < operands.size() &&
+           (!op.mayOverwrite(shared, r) || llvm::is_contained(resultBuffers, shared)))
+      ++shared;
+    if (shared == operands.size()) {
       shared = buffers.size();
       buffers.emplace_back(cast<RankedTensorType>(result.getType()),
                            op.getLayout(operands.size() + r), 0xcd);
@@ -203,12 +207,14 @@ std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &op
   return results;
 }
 
-void gradc::test::expectRight(const std::string &text, double tolerance,
-                              const exec::Level *native) {
+void gradc::test::expectRight(const std::string &text, double tolerance, const exec::Level *native,
+                              const std::function<void(std::vector<HostTensor> &)> &prepare) {
   KernelRunner runner(text, native);
   ASSERT_TRUE(runner.isReady()) << text;
   int64_t units = runner.units();
   std::vector<HostTensor> operands = runner.randomOperands(1);
+  if (prepare)
+    prepare(operands);
   std::vector<HostTensor> whole = runner.run(operands, {{0, units}});
 
   std::vector<HostTensor> expected = runner.evaluate(operands);

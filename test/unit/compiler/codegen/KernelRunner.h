@@ -5,6 +5,7 @@
 #include "compiler/codegen/Codegen.h"
 #include "dialects/grad/Grad.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,10 @@ private:
 };
 
 /// All units at once, cut in two at every place, and one by one backwards: the same bits. And close
-/// to the region's meaning.
+/// to the region's meaning. `prepare` changes the random operands.
 void expectRight(const std::string &text, double tolerance = 2e-5,
-                 const mlir::exec::Level *native = nullptr);
+                 const mlir::exec::Level *native = nullptr,
+                 const std::function<void(std::vector<HostTensor> &)> &prepare = {});
 
 } // namespace gradc::test
 

@@ -232,17 +232,26 @@ TEST(Contraction, SoftmaxOverItsRows) {
 
 TEST(Contraction, UpdateInItsEpilogueInPlace) {
   for (const char *element : {"f32", "f64"})
-    expectRight(
-        formatv(
-            R"(exec.kernel @k(%x: {0}, %dy: {1}, %w: {2}, %m: {2}, %v: {2}, %lr: {3}, %step: {3},
+    for (bool proceeds : {true, false})
+      expectRight(
+          formatv(
+              R"(exec.kernel @k(%x: {0}, %dy: {1}, %w: {2}, %m: {2}, %v: {2}, %lr: {3}, %step: {3},
                               %go: tensor<i1>) attributes {{ inplace = array<i64: 2, 3, 4>,
           layouts = [unit, unit, {4}, {4}, {4}, unit, unit, unit, {4}, {4}, {4}], {5}} {{
       %g = grad.matmul %x, %dy transpose_lhs : {0}, {1}
       %r:3 = grad.adam %w, %g, %m, %v, %lr, %step, %go {{beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8, weight_decay = 0.01} : {2}, {3}
       exec.yield %r#0, %r#1, %r#2 : {2}, {2}, {2} })",
-            tensor({9, 20}, element), tensor({9, 37}, element), tensor({20, 37}, element),
-            tensor({}, element), "#exec.panel<dim = 1, width = 16>", schedule(8, "6, 16", "1, 0")),
-        1e-4);
+              tensor({9, 20}, element), tensor({9, 37}, element), tensor({20, 37}, element),
+              tensor({}, element), "#exec.panel<dim = 1, width = 16>",
+              schedule(8, "6, 16", "1, 0")),
+          1e-4, nullptr, [&](std::vector<HostTensor> &operands) {
+            HostTensor &second = operands[4]; // a mean of squares
+            for (int64_t i = 0; i < second.size(); ++i)
+              second.setFloat(i, std::abs(second.getFloat(i)));
+            operands[5].setFloat(0, 1e-2);
+            operands[6].setFloat(0, 3);
+            operands[7].setInt(0, proceeds);
+          });
 }
 
 /// Convolutions and pools read taps through what is spread out, or nothing.
