@@ -61,6 +61,7 @@ public:
 
   std::string write(ArrayRef<CompiledLevel> levels, StringRef directory) {
     gradc_artifact_header header{};
+    header.model = model = blob.appendBytes(imported.modelBytes);
     header.states = writeStates(levels.front().module);
     header.model_hash = gradc_hash_end(&modelHash);
     std::vector<gradc_artifact_level> written;
@@ -69,7 +70,6 @@ public:
     header.levels = blob.append(ArrayRef(written));
     if (imported.spec)
       header.job = appendJob(blob, imported, directory);
-    header.model = blob.appendBytes(imported.modelBytes);
     return blob.finish(header);
   }
 
@@ -121,10 +121,20 @@ private:
       state.splat = 1;
       state.initial = blob.appendBytes(HostTensor(ElementsAttr(dense.resizeSplat(one))).bytes());
     } else if (auto resource = dyn_cast<DenseResourceElementsAttr>(op.getInitial())) {
-      state.initial = blob.appendBytes(resource.getData().take_front(state.tensor.bytes));
+      state.initial = place(op, resource.getData().take_front(state.tensor.bytes));
     } else {
-      state.initial = blob.appendBytes(HostTensor(op.getInitial()).bytes());
+      state.initial = place(op, HostTensor(op.getInitial()).bytes());
     }
+  }
+
+  /// Where the model holds these values of a state, they are not written once more.
+  gradc_range place(StateOp op, ArrayRef<char> values) {
+    StringRef bytes(values.data(), values.size());
+    for (const InitializerRange &range : imported.ranges)
+      if (range.state == op.getSymName() && !range.transposed &&
+          StringRef(imported.modelBytes).substr(range.offset, range.bytes) == bytes)
+        return {model.offset + range.offset, range.bytes};
+    return blob.appendBytes(values);
   }
 
   gradc_artifact_level writeLevel(const CompiledLevel &compiled) {
@@ -313,6 +323,7 @@ private:
 
   const Imported &imported;
   Blob blob;
+  gradc_range model = {};
   gradc_hasher modelHash = gradc_hash_begin();
   llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex;
   SymbolTableCollection symbols;

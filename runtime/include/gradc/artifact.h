@@ -46,7 +46,7 @@ typedef struct gradc_artifact_state {
   gradc_artifact_tensor tensor;
   uint32_t kind;            /* gradc_state_kind */
   uint32_t splat;           /* 1: `initial` is one element that fills the tensor */
-  gradc_range initial;      /* raw bytes, row-major */
+  gradc_range initial;      /* raw bytes, row-major, at any address: those in the model where it has them */
   gradc_range places;       /* gradc_artifact_place: empty where it is no initializer of the model */
 } gradc_artifact_state;
 
