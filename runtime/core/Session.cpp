@@ -4,11 +4,11 @@
 #include "runtime/core/InputCopies.h"
 #include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
+#include "runtime/core/Replay.h"
 #include "runtime/core/StateMemory.h"
 #include "runtime/device/Device.h"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -61,9 +61,11 @@ public:
   using Session::begin;
   Status begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                int64_t rows) override;
-  Result<std::optional<LaunchPath>> next() override;
-  Status runLaunch(uint32_t node) override;
-  std::span<std::byte> slice(const gradc_artifact_slice &slice) override;
+  Result<std::optional<LaunchPath>> next() override { return replay.next(); }
+  Status runLaunch(uint32_t node) override { return replay.run(node); }
+  std::span<std::byte> slice(const gradc_artifact_slice &slice) override {
+    return replay.slice(slice);
+  }
 
 private:
   /// An entry bound to memory.
@@ -73,23 +75,11 @@ private:
     std::vector<Device::Piece> results = {}; ///< of a run, in its output block
   };
 
-  /// An entry that runs launch by launch.
-  struct Replay {
-    Program *program = nullptr;
-    const gradc_artifact_entry *entry = nullptr;
-    bool isPartial = false; ///< of fewer rows than the entry's batch
-    ScheduleWalk walk;
-    std::vector<void *> slices;  ///< of the walk
-    const Step *piece = nullptr; ///< where it stands
-    size_t launch = 0;           ///< the next of the piece
-  };
-
   Status loadKernels();
   Status prepareCalls(uint64_t maxWorkspace);
   Status allocateArena();
   Status copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
                      std::span<void *const> outputs, int64_t rows);
-  void clearResults(const Launch &launch);
   Result<Bound *> bind(const gradc_artifact_entry &entry);
   /// `bind` for a run: states that the entry writes become this session's own.
   Result<Bound *> bindToRun(const gradc_artifact_entry &entry);
@@ -122,7 +112,6 @@ private:
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
   uint64_t prefetches = 0;                                          // so far
   Replay replay;
-  std::vector<std::byte> sliceCopy;
   bool profiled = false;
   Profile profiledRun;
   alignas(64) float rowCount = 0;          // the input of role ROWS
@@ -156,7 +145,7 @@ Status DeviceSession::ownStates() {
   if (!former)
     return former.status();
   if (*former) { // what is bound is so to memory that others have
-    replay = {};
+    replay.end();
     programs.clear();
     if (boundBeside)
       besideStates = std::move(*former);
@@ -361,7 +350,7 @@ Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &boun
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
                               std::span<const void *const> inputs, std::span<void *const> outputs) {
   Status status = run(entry, inputs, outputs);
-  replay = {}; // perhaps of this one
+  replay.end(); // perhaps of this one
   programs.erase(&entry);
   return status;
 }
@@ -374,69 +363,8 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const v
   // Copied, so that the caller's inputs need not stay until the last launch.
   if (Status s = bindInputs(entry, **bound, inputs, rows, {}, /*inPlace=*/false); !s.ok())
     return s;
-  replay.program = &(*bound)->program;
-  replay.entry = &entry;
-  replay.isPartial = rows < entry.batch;
-  replay.walk = ScheduleWalk(replay.program->schedule(), replay.slices);
-  replay.piece = nullptr;
+  replay.begin(*theArtifact, entry, (*bound)->program, *device, rows < entry.batch);
   return {};
-}
-
-Result<std::optional<LaunchPath>> DeviceSession::next() {
-  if (!replay.program)
-    return Status(Code::usage, "no entry is begun");
-  if (!replay.piece || replay.launch == replay.piece->launches.size()) {
-    auto read = [&](const void *address, uint32_t size) {
-      int64_t bytes = 0;
-      Status fetched = device->fetch(&bytes, address, size);
-      if (!fetched.ok())
-        replay.walk.fail(fetched);
-      return numberIn(&bytes, size);
-    };
-    replay.piece = replay.walk.next(read, [](const Step &) {});
-    replay.launch = 0;
-    if (!replay.walk.status().ok())
-      return replay.walk.status();
-    if (!replay.piece)
-      return std::optional<LaunchPath>();
-  }
-  return std::optional(replay.walk.path(replay.piece->launches[replay.launch++]));
-}
-
-/// Behind the rows of the run a result's slice would show what another tensor left there.
-void DeviceSession::clearResults(const Launch &launch) {
-  const auto &node = theArtifact->elements<gradc_artifact_node>(replay.entry->nodes)[launch.node];
-  auto records = theArtifact->elements<gradc_artifact_slice>(node.slices);
-  std::span<void *const> all(launch.slices, launch.sliceCount), read = all.first(node.operands);
-  for (size_t i = node.operands; i < all.size(); ++i)
-    if (device->sharesHostMemory() && std::find(read.begin(), read.end(), all[i]) == read.end())
-      std::memset(all[i], 0, records[i].bytes);
-}
-
-Status DeviceSession::runLaunch(uint32_t node) {
-  const Launch *found = replay.program ? replay.program->findLaunch(node) : nullptr;
-  if (!found)
-    return Status(Code::usage, text("launch ", node, " is not of a begun entry"));
-  Launch launch = *found;
-  launch.slices = replay.walk.slices(launch);
-  if (replay.isPartial)
-    clearResults(launch);
-  if (Status s = device->launch(launch); !s.ok())
-    return s;
-  return device->synchronize();
-}
-
-std::span<std::byte> DeviceSession::slice(const gradc_artifact_slice &slice) {
-  if (!replay.program)
-    return {};
-  std::byte *bytes = replay.program->resolve(slice) +
-                     replay.walk.offset(theArtifact->elements<int64_t>(slice.strides));
-  if (device->sharesHostMemory())
-    return {bytes, size_t(slice.bytes)};
-  sliceCopy.resize(slice.bytes);
-  if (!device->fetch(sliceCopy.data(), bytes, slice.bytes).ok())
-    return {};
-  return sliceCopy;
 }
 
 } // namespace
