@@ -140,6 +140,8 @@ Status DeviceSession::prepare(bool onlyConstants) {
 }
 
 Status DeviceSession::ownStates() {
+  if (!states.isShared())
+    return {};
   std::lock_guard lock(besideMutex);
   auto former = states.own();
   if (!former)

@@ -56,10 +56,10 @@ void StateMemory::bind(std::shared_ptr<std::byte> block) {
 
 Status StateMemory::allocate() {
   layOut();
-  SharedStates &shared = artifact.sharedStates();
-  filling = std::unique_lock(shared.mutex);
-  std::shared_ptr<std::byte> block = shared.blocks[&level].lock();
-  isShared = bool(block);
+  SharedStates &states = artifact.sharedStates();
+  filling = std::unique_lock(states.mutex);
+  std::shared_ptr<std::byte> block = states.blocks[&level].lock();
+  shared = bool(block);
   if (!block)
     block = device.allocateShared(bytes);
   if (!block)
@@ -71,27 +71,27 @@ Status StateMemory::allocate() {
 
 Status StateMemory::fill(bool onlyConstants) {
   std::unique_lock<std::mutex> lock = std::move(filling);
-  if (isShared)
+  if (shared)
     return {};
   Status filled = writeInitial(onlyConstants);
   if (filled.ok())
     filled = device.synchronize(); // others read it on their own
   if (filled.ok() && !onlyConstants) {
     artifact.sharedStates().blocks[&level] = memory;
-    isShared = true;
+    shared = true;
   }
   return filled;
 }
 
 Result<std::shared_ptr<std::byte>> StateMemory::own() {
   std::shared_ptr<std::byte> former;
-  if (!isShared)
+  if (!shared)
     return former;
-  SharedStates &shared = artifact.sharedStates();
-  std::lock_guard lock(shared.mutex);
+  SharedStates &states = artifact.sharedStates();
+  std::lock_guard lock(states.mutex);
   if (memory.use_count() == 1) {
-    shared.blocks.erase(&level);
-    isShared = false;
+    states.blocks.erase(&level);
+    shared = false;
     return former;
   }
   std::shared_ptr<std::byte> block = device.allocateShared(bytes);
@@ -112,7 +112,7 @@ Result<std::shared_ptr<std::byte>> StateMemory::own() {
     return copied;
   former = memory;
   bind(std::move(block));
-  isShared = false;
+  shared = false;
   return former;
 }
 

@@ -34,6 +34,8 @@ public:
   Status fill(bool onlyConstants);
   /// The addresses of the level's buffers, in its order.
   std::span<std::byte *const> buffers() const { return addresses; }
+  /// Whether other sessions may have the memory, too.
+  bool isShared() const { return shared; }
   /// Must precede every write but those of `fill`: from now on no other session sees the memory.
   /// If the buffers had to move, the memory that they were in; else null.
   Result<std::shared_ptr<std::byte>> own();
@@ -64,7 +66,7 @@ private:
   const RunEntry run;
   std::shared_ptr<std::byte> memory;
   uint64_t bytes = 0;
-  bool isShared = false;                // others may have it, too
+  bool shared = false;                  // others may have it, too
   std::unique_lock<std::mutex> filling; // between `allocate` and `fill`
   std::vector<uint64_t> offsets;        // of the level's buffers
   std::vector<std::byte *> addresses;
