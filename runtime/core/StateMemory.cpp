@@ -50,8 +50,6 @@ void StateMemory::bind(std::shared_ptr<std::byte> block) {
   addresses.clear();
   for (uint64_t offset : offsets)
     addresses.push_back(memory.get() + offset);
-  for (Storage &kept : storage)
-    kept.primary = memory.get() + kept.offset;
 }
 
 Status StateMemory::allocate() {
@@ -120,7 +118,7 @@ Status StateMemory::read(uint32_t state, void *out) {
   const Storage &kept = storage[state];
   if (kept.unpack)
     return run(*kept.unpack, {}, {&out, 1});
-  return device.fetch(out, kept.primary, artifact.states()[state].tensor.bytes);
+  return device.fetch(out, memory.get() + kept.offset, artifact.states()[state].tensor.bytes);
 }
 
 Status StateMemory::write(uint32_t state, const void *value) {
@@ -129,7 +127,7 @@ Status StateMemory::write(uint32_t state, const void *value) {
     std::vector<void *> ignored(kept.pack->outputs.count);
     return run(*kept.pack, {&value, 1}, ignored);
   }
-  return device.copyIn(kept.primary, value, artifact.states()[state].tensor.bytes);
+  return device.copyIn(memory.get() + kept.offset, value, artifact.states()[state].tensor.bytes);
 }
 
 Status StateMemory::writeInitial(bool onlyConstants) {

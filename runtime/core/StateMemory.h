@@ -49,7 +49,6 @@ public:
 private:
   /// How a state is kept.
   struct Storage {
-    std::byte *primary = nullptr;
     uint64_t offset = 0;                          // of the primary in the memory
     const gradc_artifact_entry *pack = nullptr;   // when packed or mirrored
     const gradc_artifact_entry *unpack = nullptr; // when packed
