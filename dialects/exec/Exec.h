@@ -25,7 +25,7 @@ KernelLaunches launchesByKernel(ModuleOp module);
 /// Units of one launch of a scheduled kernel: tiles along its outermost loop; on a GPU, blocks.
 int64_t kernelUnits(KernelOp kernel);
 
-/// What the runtime can walk through: bodies and loops around a node, iterations of nested loops.
+/// The runtime's limits: bodies and loops around a node, iterations of nested loops.
 constexpr int64_t maxDepth = 16, maxLoops = 8, maxIterations = 0x7fffffff;
 
 /// The nodes of an entry in preorder: their indices are their numbers in the artifact.

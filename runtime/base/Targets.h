@@ -1,4 +1,4 @@
-// What a loss compares with: labels of classes, probabilities, and distributions over classes.
+// The targets of a loss: labels of classes, probabilities, and distributions over classes.
 #ifndef RUNTIME_BASE_TARGETS_H
 #define RUNTIME_BASE_TARGETS_H
 
@@ -16,8 +16,8 @@ struct WrongTarget {
 };
 
 /// The first of `count` values for which the loss has no meaning. Integers are labels in
-/// [0, classes). Floats are distributions over so many classes along the last dim; over one class,
-/// numbers from 0 to 1. 16-bit floats are not checked.
+/// [0, classes). Floats are distributions over `classes` classes along the last dim; over one
+/// class, numbers from 0 to 1. 16-bit floats are not checked.
 std::optional<WrongTarget> findWrongTarget(gradc_dtype dtype, const std::byte *values, size_t count,
                                            int64_t classes);
 

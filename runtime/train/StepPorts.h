@@ -1,4 +1,4 @@
-// What a step takes and gives besides its data, by the roles of an entry's ports.
+// A step's scalar inputs and its results, by the roles of an entry's ports.
 #ifndef RUNTIME_TRAIN_STEPPORTS_H
 #define RUNTIME_TRAIN_STEPPORTS_H
 

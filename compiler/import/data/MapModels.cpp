@@ -52,7 +52,7 @@ static bool takes(const onnx::TypeProto::Tensor &tensor, ArrayRef<int64_t> shape
   return true;
 }
 
-/// What every block must say.
+/// Checks the fields that every block needs.
 LogicalResult MapModels::checkBlock(const spec::MapModel &block, ArrayRef<SpecFile::Step> place) {
   Checker c{spec};
   SmallVector<SpecFile::Step> at(place);

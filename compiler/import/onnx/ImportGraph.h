@@ -38,7 +38,7 @@ public:
   void markBatch(mlir::Value argument);
   void markBatch(const onnx::ValueInfoProto &input, mlir::Value argument);
 
-  /// The argument is a target of a loss: labels in [0, classes), or distributions over so many
+  /// The argument is a target of a loss: labels in [0, classes), or distributions over as many
   /// classes; over one, numbers from 0 to 1.
   void setClasses(mlir::Value argument, int64_t classes);
 

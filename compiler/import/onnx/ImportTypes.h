@@ -1,4 +1,4 @@
-// What an import is given beside the model, and what it says of initializers: plain data.
+// The options of an import, and its verdicts on initializers: plain data.
 #ifndef COMPILER_IMPORT_IMPORTTYPES_H
 #define COMPILER_IMPORT_IMPORTTYPES_H
 

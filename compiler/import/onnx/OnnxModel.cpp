@@ -18,7 +18,7 @@ OnnxModel::OnnxModel(MLIRContext &context, StringRef path)
 
 FailureOr<std::unique_ptr<OnnxModel>> OnnxModel::read(MLIRContext &context, StringRef path) {
   std::unique_ptr<OnnxModel> model(new OnnxModel(context, path));
-  // What has no end, such as /dev/zero, or no beginning, such as a pipe, is not read.
+  // Only regular files are read: a device such as /dev/zero never ends, a pipe may never begin.
   if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
     return emitError(model->location)
            << "cannot read the ONNX model \"" << path << "\": not a regular file";

@@ -245,7 +245,7 @@ std::string gradc::metricName(const spec::Metric &metric) {
 }
 
 static void checkMetrics(Checker &c, const spec::Training &training) {
-  // What a log's lines say besides metrics.
+  // The log's other keys.
   llvm::StringSet<> own = {
       "event",     "step", "epoch",     "epochs", "epoch_step", "epoch_steps", "loss",
       "last_loss", "lr",   "grad_norm", "ms",     "input_ms",   "seconds",     "samples_per_second",

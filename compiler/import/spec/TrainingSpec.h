@@ -58,7 +58,7 @@ std::string optimizerName(const spec::Optimizer &optimizer);
 /// The message in it, which has the hyperparameters.
 const google::protobuf::Message &optimizerRule(const spec::Optimizer &optimizer);
 
-/// What logs and summaries call a metric: its own name, or else its kind's.
+/// A metric's name in logs and summaries: its own, or else its kind's.
 std::string metricName(const spec::Metric &metric);
 
 } // namespace gradc
