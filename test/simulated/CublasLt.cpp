@@ -1,5 +1,5 @@
-// A cuBLASLt that multiplies f32 matrices on the host, in plain loops, and refuses arguments that
-// NVIDIA's header does not allow.
+// A cuBLASLt that multiplies and transposes f32 matrices on the host, in plain loops, and refuses
+// arguments that NVIDIA's header does not allow.
 #include "test/simulated/Execution.h"
 #include "test/simulated/LibrarySettings.h"
 #include "test/simulated/Stream.h"
@@ -179,6 +179,23 @@ std::string Product::run() const {
   return "";
 }
 
+struct Transform {
+  int32_t transposed;
+  Layout source, target;
+  const float *from;
+  float *to;
+
+  std::string run() const {
+    if (!isDeviceMemory(from, source.bytes()) || !isDeviceMemory(to, target.bytes()))
+      return "cublasLtMatrixTransform: a matrix lies outside device memory";
+    for (uint64_t j = 0; j < target.columns; ++j)
+      for (uint64_t i = 0; i < target.rows; ++i)
+        to[i + j * uint64_t(target.leading)] =
+            from[transposed ? j + i * uint64_t(source.leading) : i + j * uint64_t(source.leading)];
+    return "";
+  }
+};
+
 } // namespace
 
 // The names and parameters are cublasLt.h's.
@@ -322,5 +339,32 @@ int cublasLtMatmul(void *, void *desc, const float *alpha, const float *a, void 
   if (!isTheirs || *alpha != 1 || *beta != 0 || c != d || workspaceBytes < algorithm->workspace)
     return invalidValue;
   return enqueue(stream, [product] { return product.run(); });
+}
+
+int cublasLtMatrixTransformDescCreate(void **desc, int scale) {
+  if (scale != typeF32)
+    return notSupported;
+  *desc = new int32_t(0);
+  return success;
+}
+int cublasLtMatrixTransformDescDestroy(void *desc) {
+  delete static_cast<int32_t *>(desc);
+  return success;
+}
+int cublasLtMatrixTransformDescSetAttribute(void *desc, int attribute, const void *value,
+                                            size_t bytes) {
+  return attribute == 2 ? assign(*static_cast<int32_t *>(desc), value, bytes) : int(invalidValue);
+}
+int cublasLtMatrixTransform(void *, void *desc, const float *alpha, const float *a, void *aLayout,
+                            const float *beta, const float *b, void *, float *c, void *cLayout,
+                            void *stream) {
+  Transform transform{*static_cast<int32_t *>(desc), *static_cast<Layout *>(aLayout),
+                      *static_cast<Layout *>(cLayout), a, c};
+  const Layout &from = transform.source, &to = transform.target;
+  if (rowsOf(from, transform.transposed) != to.rows ||
+      columnsOf(from, transform.transposed) != to.columns || from.batch != 1 || to.batch != 1 ||
+      *alpha != 1 || *beta != 0 || b)
+    return invalidValue;
+  return enqueue(stream, [transform] { return transform.run(); });
 }
 }

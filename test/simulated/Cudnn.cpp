@@ -1,5 +1,6 @@
 // A cuDNN that convolves f32 tensors on the host, in plain loops. As the real one does, it proposes
-// an engine that rounds to TF32 first, whose results differ visibly.
+// engines whose results differ visibly first: one that rounds to TF32 and says so, and one that
+// transforms the tensors and does not.
 #include "test/simulated/CudnnObject.h"
 #include "test/simulated/Execution.h"
 #include "test/simulated/LibrarySettings.h"
@@ -14,7 +15,8 @@ using namespace gradc::simulated;
 namespace {
 
 enum Kind { engineKind = 2, configKind = 3, heuristicKind = 4, planKind = 5, graphKind = 15 };
-enum Engine { tf32 = 0, plain = 1 };
+enum Engine { tf32 = 0, plain = 1, transforming = 2 };
+constexpr uint64_t transformBytes = 256 << 20;
 constexpr int fallbackMode = 2;
 
 struct Handle {
@@ -144,6 +146,7 @@ void propose(const CudnnObject &heuristic, std::vector<CudnnObject> &configs) {
     return add(tf32, 0);
   if (heuristic.value<int>(200) != fallbackMode) {
     add(tf32, 0);
+    add(transforming, transformBytes);
     add(plain, settings.workspace);
   } else if (!settings.hungry) {
     add(plain, 0);
@@ -214,7 +217,7 @@ int cudnnBackendGetAttribute(void *object, int attribute, int type, int64_t want
     return success;
   }
   if (o.kind == engineKind && attribute == 1303)
-    return give(o.engine == plain ? 9 : 0, wanted, count, values);
+    return give(o.engine == tf32 ? 0 : 9, wanted, count, values);
   if (o.kind == planKind && attribute == 402)
     return give(o.workspace, wanted, count, values);
   return badParameter;

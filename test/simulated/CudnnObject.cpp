@@ -11,7 +11,7 @@ enum Type {
   dataType = 1,
   boolean = 2,
   int64 = 3,
-  real = 5,
+  real = 4, // a double, 5, is accepted by the library, but its low half read: refused here
   pointer = 6,
   convolutionMode = 7,
   heuristicMode = 8,
@@ -46,7 +46,7 @@ constexpr Rule rules[] = {
 size_t bytesOf(int type) {
   bool isEnum =
       type == dataType || type == convolutionMode || type == heuristicMode || type == pointwiseMode;
-  return type == boolean ? 1 : isEnum ? 4 : 8;
+  return type == boolean ? 1 : isEnum || type == real ? 4 : 8;
 }
 
 bool isComplete(const CudnnObject &o) {
@@ -88,7 +88,13 @@ int checkWindow(const CudnnObject &o) {
 int checkOperation(const CudnnObject &o) {
   CudnnConvolution c(o);
   int first = o.attributes.begin()->first;
-  if (o.value<double>(first) != 1 || o.value<double>(first + 1) != 0)
+  if (o.value<float>(first) != 1 || o.value<float>(first + 1) != 0)
+    return notSupported;
+  // The library takes no other strides of a filter than of [out, y, x, in] (or [out, in, y, x]),
+  // and computes nonsense rather than saying so.
+  const int64_t *sizes = c.filter.sizes, *strides = c.filter.strides;
+  if (strides[0] != sizes[1] * sizes[2] * sizes[3] || strides[1] != 1 ||
+      strides[2] != sizes[3] * sizes[1] || strides[3] != sizes[1])
     return notSupported;
   bool agree = c.data.sizes[0] == c.forward.sizes[0] && c.data.sizes[1] == c.filter.sizes[1] &&
                c.forward.sizes[1] == c.filter.sizes[0];

@@ -161,6 +161,34 @@ Status MatmulCall::enqueue(void *const *slices, void *workspace, void *stream) c
 
 } // namespace
 
+Transposition::~Transposition() {
+  for (lt::Object layout : {source, target})
+    if (layout)
+      lt.layoutDestroy(layout);
+  if (desc)
+    lt.transformDestroy(desc);
+}
+
+Status Transposition::prepare(uint64_t rows, uint64_t columns) {
+  int32_t transposed = lt::transposed;
+  int failed = lt.transformCreate(&desc, lt::typeF32);
+  if (!failed)
+    failed = lt.transformSet(desc, lt::transformA, &transposed, sizeof transposed);
+  if (!failed)
+    failed = lt.layoutCreate(&source, lt::typeF32, columns, rows, int64_t(columns));
+  if (!failed)
+    failed = lt.layoutCreate(&target, lt::typeF32, rows, columns, int64_t(rows));
+  return failed ? refused("a transposition", failed) : Status();
+}
+
+Status Transposition::enqueue(const void *from, void *to, void *stream) const {
+  float one = 1, zero = 0;
+  int failed = lt.transform(lt.handle, desc, &one, from, source, &zero, nullptr, nullptr, to,
+                            target, stream);
+  return failed ? Status::error(text("cuBLASLt cannot run a transposition (error ", failed, ')'))
+                : Status();
+}
+
 static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
 // The oldest version with these calls: 12.0.

@@ -1,4 +1,4 @@
-// The part of cuBLASLt that a matrix product needs, found at run time.
+// The part of cuBLASLt that a matrix product and a transposition need, found at run time.
 #ifndef RUNTIME_DEVICE_CUDA_CUBLASLT_H
 #define RUNTIME_DEVICE_CUDA_CUBLASLT_H
 
@@ -23,6 +23,7 @@ enum DescAttribute {
   keptLeading = 12,
   keptBatchStride = 13
 };
+enum TransformAttribute { transformA = 2 };
 enum LayoutAttribute { batchCount = 5, batchStride = 6 };
 enum PreferenceAttribute {
   maxWorkspace = 1,
@@ -67,7 +68,15 @@ struct Heuristic {
        (lt::Handle handle, lt::Object desc, const void *alpha, const void *a, lt::Object aLayout,  \
         const void *b, lt::Object bLayout, const void *beta, const void *c, lt::Object cLayout,    \
         void *d, lt::Object dLayout, const lt::Algorithm *algorithm, void *workspace,              \
-        size_t workspaceBytes, void *stream))
+        size_t workspaceBytes, void *stream))                                                      \
+  CALL(transformCreate, "cublasLtMatrixTransformDescCreate", (lt::Object * desc, int scale))       \
+  CALL(transformDestroy, "cublasLtMatrixTransformDescDestroy", (lt::Object desc))                  \
+  CALL(transformSet, "cublasLtMatrixTransformDescSetAttribute",                                    \
+       (lt::Object desc, int attribute, const void *value, size_t bytes))                          \
+  CALL(transform, "cublasLtMatrixTransform",                                                       \
+       (lt::Handle handle, lt::Object desc, const void *alpha, const void *a, lt::Object aLayout,  \
+        const void *beta, const void *b, lt::Object bLayout, void *c, lt::Object cLayout,          \
+        void *stream))
 
 class CublasLt final : public Library {
 public:
@@ -81,6 +90,21 @@ public:
 
 private:
   std::vector<Symbol> symbols() override;
+};
+
+/// The transposition of f32 matrices of one size.
+class Transposition {
+public:
+  explicit Transposition(const CublasLt &lt) : lt(lt) {}
+  Transposition(const Transposition &) = delete;
+  ~Transposition();
+  /// From a row-major [rows, columns] to a row-major [columns, rows].
+  Status prepare(uint64_t rows, uint64_t columns);
+  Status enqueue(const void *from, void *to, void *stream) const;
+
+private:
+  const CublasLt &lt;
+  lt::Object desc = nullptr, source = nullptr, target = nullptr;
 };
 
 } // namespace gradc::runtime::cuda

@@ -1,19 +1,28 @@
 // A convolution, with its bias and ReLU, as a graph of operations. Of the plans that the library
 // proposes, takes the first that computes in plain f32 and gives the same bits every time.
+//
+// Pictures may lie in any order, but of filters the library takes two alone, whatever the strides
+// say. Ours, [y, x, in, out], passes through the workspace as [out, y, x, in].
 #include "runtime/device/cuda/Cudnn.h"
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace gradc::runtime::cuda {
 namespace {
+
+/// In bytes: no transform of interest fits.
+constexpr uint64_t smallWorkspace = 64 << 10;
 
 /// Identifiers of the tensors.
 enum : int64_t { lhsId = 1, rhsId = 2, resultId = 3, biasId = 4, sumId = 5, biasedId = 6 };
 
 class ConvolutionCall final : public LibraryCall {
 public:
-  ConvolutionCall(const Cudnn &dnn, const gradc_artifact_call &call) : dnn(dnn), call(call) {}
+  ConvolutionCall(const Cudnn &dnn, const gradc_artifact_call &call) : dnn(dnn), call(call) {
+    changesFilter = call.role == GRADC_LIBRARY_FILTER_GRADIENT;
+  }
   ~ConvolutionCall() override;
   Status prepare(uint64_t maxWorkspace);
   Status enqueue(void *const *slices, void *workspace, void *stream) const override;
@@ -27,6 +36,7 @@ private:
   }
   void finalize(dnn::Object object);
 
+  Status reorderFilter();
   dnn::Object makeTensor(const gradc_library_tensor &tensor, int64_t id);
   dnn::Object makeWindow();
   dnn::Object makeConvolution(dnn::Object result);
@@ -39,6 +49,9 @@ private:
 
   const Cudnn &dnn;
   gradc_artifact_call call;
+  bool changesFilter; ///< rather than reads it
+  std::optional<Transposition> reorder;
+  uint64_t filterAt = 0, filterBytes = 0; ///< the filter in the library's order, in the workspace
   std::vector<dnn::Object> objects;
   dnn::Object device = nullptr, graph = nullptr, plan = nullptr;
   int failed = 0;
@@ -114,9 +127,10 @@ dnn::Object ConvolutionCall::makeConvolution(dnn::Object result) {
     first = dnn::filterAlpha;
   }
   dnn::Object operation = make(kind);
-  double alpha = 1, beta = 0;
-  set(operation, first, dnn::typeDouble, 1, &alpha);
-  set(operation, first + 1, dnn::typeDouble, 1, &beta);
+  // Of the type that sums have: of a double, f32 engines read the low half, which is 0 for 1.
+  float alpha = 1, beta = 0;
+  set(operation, first, dnn::typeFloat, 1, &alpha);
+  set(operation, first + 1, dnn::typeFloat, 1, &beta);
   setObject(operation, first + 2, makeWindow());
   setObject(operation, first + 3, filter);
   setObject(operation, first + 4, data);
@@ -195,6 +209,11 @@ bool ConvolutionCall::isPlain(dnn::Object config) {
   return std::all_of(notes, notes + count, [](int note) { return note > dnn::lastInexactNote; });
 }
 
+/// In bytes, of tensors of f32.
+uint64_t bytesOf(const gradc_library_tensor &t) {
+  return uint64_t(t.sizes[0] * t.sizes[1] * t.sizes[2] * t.sizes[3]) * sizeof(float);
+}
+
 /// Makes the plan; false if the engine does not support the tensors or needs too much memory.
 bool ConvolutionCall::choose(dnn::Object config, uint64_t maxWorkspace) {
   dnn::Object made = make(dnn::executionPlan);
@@ -202,15 +221,41 @@ bool ConvolutionCall::choose(dnn::Object config, uint64_t maxWorkspace) {
   setDevice(made, dnn::planHandle, dnn::planDevice);
   int64_t bytes = 0, count = 0;
   if (failed || dnn.finalize(made) ||
-      dnn.get(made, dnn::planWorkspace, dnn::typeInt64, 1, &count, &bytes) ||
-      uint64_t(bytes) > maxWorkspace)
+      dnn.get(made, dnn::planWorkspace, dnn::typeInt64, 1, &count, &bytes))
     return false;
+  // Plain engines copy the tensors into another order; what needs more transforms them (Winograd,
+  // FFT), and some such engines lack the note that they lose eight bits by it (cuDNN 9.19).
+  uint64_t copies = bytesOf(call.lhs) + bytesOf(call.rhs) + bytesOf(call.result);
+  if (uint64_t(bytes) > copies + copies / 4 + smallWorkspace)
+    return false;
+  constexpr uint64_t alignment = 256;
+  filterAt = (uint64_t(bytes) + alignment - 1) / alignment * alignment;
+  workspaceBytes = filterAt + filterBytes;
   plan = made;
-  workspaceBytes = uint64_t(bytes);
-  return true;
+  return workspaceBytes <= maxWorkspace;
+}
+
+/// Gives the filter the library's strides.
+Status ConvolutionCall::reorderFilter() {
+  gradc_library_tensor &filter = changesFilter ? call.result : call.rhs;
+  auto [out, in, height, width] = filter.sizes;
+  const int64_t ours[] = {1, out, width * in * out, in * out},
+                theirs[] = {height * width * in, 1, width * in, in};
+  if (!std::equal(ours, ours + 4, filter.strides))
+    return Status::error("cuDNN takes no filter in this order, expected [y, x, in, out]");
+  std::copy(theirs, theirs + 4, filter.strides);
+  uint64_t taps = uint64_t(height * width * in);
+  filterBytes = taps * uint64_t(out) * sizeof(float);
+  if (!dnn.transposer)
+    return {}; // it can be planned but not run
+  reorder.emplace(*dnn.transposer);
+  return changesFilter ? reorder->prepare(uint64_t(out), taps)
+                       : reorder->prepare(taps, uint64_t(out));
 }
 
 Status ConvolutionCall::prepare(uint64_t maxWorkspace) {
+  if (Status reordered = reorderFilter(); !reordered.ok())
+    return reordered;
   if (!dnn.description.empty()) {
     device = make(dnn::deviceProperties);
     set(device, dnn::deviceJson, dnn::typeChar, int64_t(dnn.description.size()),
@@ -239,6 +284,11 @@ Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stre
   int64_t ids[] = {lhsId, rhsId, resultId, biasId}, count = call.bias == GRADC_NONE ? 3 : 4;
   void *pointers[] = {slices[call.lhs.slice], slices[call.rhs.slice], slices[call.result.slice],
                       count == 4 ? slices[call.bias] : nullptr};
+  void *&filter = pointers[changesFilter ? 2 : 1], *ours = filter;
+  filter = static_cast<std::byte *>(workspace) + filterAt;
+  if (!changesFilter)
+    if (Status s = reorder->enqueue(ours, filter, stream); !s.ok())
+      return s;
   int error = dnn.createObject(dnn::variantPack, &pack);
   if (!error)
     error = dnn.set(pack, dnn::packIds, dnn::typeInt64, count, ids);
@@ -254,8 +304,9 @@ Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stre
     error = dnn.execute(dnn.handle, plan, pack);
   if (pack)
     dnn.destroyObject(pack);
-  return error ? Status::error(text("cuDNN cannot run a convolution (error ", error, ')'))
-               : Status();
+  if (error)
+    return Status::error(text("cuDNN cannot run a convolution (error ", error, ')'));
+  return changesFilter ? reorder->enqueue(filter, ours, stream) : Status();
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DEVICE_CUDA_CUDNN_H
 #define RUNTIME_DEVICE_CUDA_CUDNN_H
 
-#include "runtime/device/cuda/Library.h"
+#include "runtime/device/cuda/CublasLt.h"
 
 #include <span>
 #include <string_view>
@@ -20,7 +20,7 @@ enum Type : int {
   typeDataType = 1,
   typeBool = 2,
   typeInt64 = 3,
-  typeDouble = 5,
+  typeFloat = 4,
   typePointer = 6,
   typeConvolutionMode = 7,
   typeHeuristicMode = 8,
@@ -112,6 +112,8 @@ public:
   /// Prepares it for an absent device that a text describes: plans can be made but not
   /// run.
   void startWithout(std::string_view deviceDescription) { description = deviceDescription; }
+  /// The library that brings filters into cuDNN's order and back. Outlives the calls.
+  void setTransposer(const CublasLt &library) { transposer = &library; }
   Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                  std::unique_ptr<LibraryCall> &prepared) override;
 
@@ -119,6 +121,7 @@ public:
   GRADC_CUDNN_CALLS(GRADC_CUDNN_MEMBER)
 #undef GRADC_CUDNN_MEMBER
   std::string description; ///< of an absent device
+  const CublasLt *transposer = nullptr;
 
 private:
   std::vector<Symbol> symbols() override;

@@ -1,8 +1,6 @@
 // Asks the libraries for each call, counts refusals, and reports them in one line.
 #include "runtime/device/cuda/Libraries.h"
 #include "runtime/base/Text.h"
-#include "runtime/device/cuda/CublasLt.h"
-#include "runtime/device/cuda/Cudnn.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,12 +9,11 @@ namespace gradc::runtime::cuda {
 
 void Libraries::close() {
   calls.clear();
-  cublasLt.reset();
   cudnn.reset();
+  cublasLt.reset();
 }
 
-/// Opens libraries that are not open yet.
-template <typename T> static Status openAndStart(std::unique_ptr<Library> &library) {
+template <typename T> static Status openAndStart(std::unique_ptr<T> &library) {
   if (library)
     return {};
   auto opened = std::make_unique<T>();
@@ -24,6 +21,18 @@ template <typename T> static Status openAndStart(std::unique_ptr<Library> &libra
   if (status.ok())
     library = std::move(opened);
   return status;
+}
+
+/// Opens what is not open yet.
+Status Libraries::open(bool convolutions) {
+  Status opened = openAndStart(cublasLt);
+  if (!convolutions)
+    return opened;
+  if (Status alone = openAndStart(cudnn); !alone.ok())
+    return alone;
+  if (opened.ok())
+    cudnn->setTransposer(*cublasLt);
+  return opened.ok() ? opened : Status::error("it needs cuBLASLt: " + opened.message());
 }
 
 Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *const> wanted,
@@ -44,8 +53,10 @@ Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *con
     size_t count = std::count_if(wanted.begin(), wanted.end(), isOurs), made = 0;
     if (count == 0)
       continue;
-    std::unique_ptr<Library> &library = convolutions ? cudnn : cublasLt;
-    Status status = convolutions ? openAndStart<Cudnn>(library) : openAndStart<CublasLt>(library);
+    Status status = open(convolutions);
+    Library *library = !status.ok()   ? nullptr
+                       : convolutions ? static_cast<Library *>(cudnn.get())
+                                      : cublasLt.get();
     std::string problem = status.message();
     for (size_t i = 0; i < wanted.size() && library; ++i) {
       if (!isOurs(wanted[i]))

@@ -3,7 +3,7 @@
 #define RUNTIME_DEVICE_CUDA_LIBRARIES_H
 
 #include "runtime/device/Device.h"
-#include "runtime/device/cuda/Library.h"
+#include "runtime/device/cuda/Cudnn.h"
 
 namespace gradc::runtime::cuda {
 
@@ -19,7 +19,10 @@ public:
   void close();
 
 private:
-  std::unique_ptr<Library> cublasLt, cudnn; ///< once they have started
+  Status open(bool convolutions);
+
+  std::unique_ptr<CublasLt> cublasLt; ///< once it has started
+  std::unique_ptr<Cudnn> cudnn;       ///< likewise
   std::vector<std::unique_ptr<LibraryCall>> calls;
 };
 

@@ -78,12 +78,22 @@ TEST_F(CudnnPlan, TakesBiasAndReluWithTheConvolution) {
   }
 }
 
-TEST_F(CudnnPlan, HasEnginesThatNeedNoWorkspace) {
+TEST_F(CudnnPlan, HasEnginesThatNeedRoomForTheFilterAlone) {
+  constexpr uint64_t filterBytes = 3 * 3 * 16 * 32 * sizeof(float);
   for (uint32_t role : roles) {
-    Status prepared = dnn.prepare(convolution(role, 1), 0, call);
+    Status prepared = dnn.prepare(convolution(role, 1), filterBytes, call);
     ASSERT_TRUE(prepared.ok()) << role << ": " << prepared.message();
-    EXPECT_EQ(call->workspaceBytes, 0u);
+    EXPECT_EQ(call->workspaceBytes, filterBytes);
+    EXPECT_EQ(dnn.prepare(convolution(role, 1), filterBytes - 1, call).message(),
+              "cuDNN has no plain f32 engine for the convolution within 18431 bytes of workspace");
   }
+}
+
+TEST_F(CudnnPlan, RefusesAFilterInAnotherOrder) {
+  gradc_artifact_call turned = convolution(GRADC_LIBRARY_CONVOLUTION, 1);
+  std::swap(turned.rhs.strides[2], turned.rhs.strides[3]);
+  EXPECT_EQ(dnn.prepare(turned, 1 << 20, call).message(),
+            "cuDNN takes no filter in this order, expected [y, x, in, out]");
 }
 
 TEST_F(CudnnPlan, RefusesSizesThatDoNotFitTogether) {
