@@ -25,13 +25,14 @@ bool pays(Operation *contraction, exec::LibraryRole role, RankedTensorType cut,
   CostModel model(level);
   double cost = cut ? model.copy(cut) : 0;
   // cuDNN's f32 engines bring what they read and write into another order, and back: the workspace
-  // that they ask for has just these copies (cuDNN 9.19, asked for sm_90).
-  if (role != exec::LibraryRole::matmul) {
+  // that they ask for has just these copies (cuDNN 9.19 on sm_90).
+  bool isConvolution = role != exec::LibraryRole::matmul;
+  if (isConvolution) {
     for (Type type : contraction->getOperandTypes())
       cost += model.copy(type);
     cost += model.copy(contraction->getResult(0).getType());
   }
-  return model.savedByLibrary(contraction) > cost;
+  return model.savedByLibrary(contraction, isConvolution) > cost;
 }
 
 /// Whether a result takes the place of a state that the launch reads: no call may write over what

@@ -54,6 +54,8 @@ static constexpr Gpu a100 = {
     .maxGroupedBytes = 64 * MB,
     .generatedShare = 0.25,
     .libraryShare = 0.75,
+    .convolutionShare = 0.25, // as measured on an H100, with the next
+    .callSeconds = 2e-6,
     .sumSeconds = 0.5e-6,
 };
 
@@ -77,6 +79,8 @@ static constexpr Gpu h200 = {
     .maxGroupedBytes = 64 * MB,
     .generatedShare = 0.25,
     .libraryShare = 0.75,
+    .convolutionShare = 0.25, // H100, cuDNN 9.19, cuBLASLt 13.1: `gradc bench --libraries=always`
+    .callSeconds = 2e-6,
     .sumSeconds = 0.5e-6,
 };
 
