@@ -15,6 +15,7 @@ import time
 from onnx_export import write_job
 from workloads import ROOT
 
+TARGET = ["--target=cuda:sm_90"] if os.environ.get("PEERS_DEVICE") == "cuda" else []
 BIN = os.environ.get("GRADC_BIN", os.path.join(ROOT, "build/release/bin"))
 
 
@@ -30,7 +31,7 @@ def compile_job(workload, folder):
     executable = os.path.join(folder, workload.name)
     spec = write_job(workload, folder)
     began = time.perf_counter()
-    run(os.path.join(BIN, "gradc"), "compile", spec, "-o", executable)
+    run(os.path.join(BIN, "gradc"), "compile", spec, "-o", executable, *TARGET)
     return executable, time.perf_counter() - began
 
 

@@ -1,4 +1,7 @@
-"""PyTorch: `torch` (eager), `torch_compile` (inductor), `_cl` channels-last, `_bf16` autocast, `_max` max-autotune."""
+"""PyTorch: `torch` (eager), `torch_compile` (inductor), `_cl` channels-last, `_bf16` autocast, `_max` max-autotune.
+
+On a GPU f32 is f32 (no TF32), inductor uses CUDA graphs ("reduce-overhead"), and `torch_graph` captures the whole eager step as one graph.
+"""
 import os
 import tempfile
 
@@ -9,6 +12,8 @@ import torch.nn.functional as F
 
 from steps import Steps, mean_square
 from workloads import BATCHES
+
+DEVICE = os.environ.get("PEERS_DEVICE", "cpu")
 
 
 class Operations:
@@ -67,19 +72,20 @@ class Module(torch.nn.Module):
         return self.workload.forward(Operations, self._parameters, self._buffers, x, self.training)
 
 
-def make_optimizer(rule, parameters):
+def make_optimizer(rule, parameters, capturable=False):
     if rule["name"] == "momentum":
         return torch.optim.SGD(parameters, lr=rule["learning_rate"], momentum=rule["momentum"], weight_decay=rule["l2"],
                                fused=True)
-    shared = {"lr": rule["learning_rate"], "betas": (rule["beta1"], rule["beta2"]), "eps": rule["epsilon"], "fused": True}
+    shared = {"lr": rule["learning_rate"], "betas": (rule["beta1"], rule["beta2"]), "eps": rule["epsilon"], "fused": True,
+              "capturable": capturable}
     if rule["name"] == "adamw":
         return torch.optim.AdamW(parameters, weight_decay=rule["weight_decay"], **shared)
     return torch.optim.Adam(parameters, **shared)
 
 
-def make_step(workload, module, x, labels, autocast, compiled):
+def make_step(workload, module, x, labels, autocast, compiled, capturable=False):
     parameters = list(module.train().parameters())
-    optimizer = make_optimizer(workload.optimizer, parameters)
+    optimizer = make_optimizer(workload.optimizer, parameters, capturable)
 
     def loss(x, labels):
         with autocast:
@@ -95,9 +101,39 @@ def make_step(workload, module, x, labels, autocast, compiled):
         if workload.clip:
             torch.nn.utils.clip_grad_norm_(parameters, workload.clip, foreach=True)
         optimizer.step()
-        return value.detach()
+        return value.detach().clone()  # a captured graph writes the next one to the same place
 
-    return step
+    return step, optimizer
+
+
+def capture(make, module, x, labels):
+    """The step as one CUDA graph over a place for the batch. `make(x, labels)` -> step(i); what warming up has trained is undone."""
+    batch, wanted = torch.empty_like(x[0]).copy_(x[0]), torch.empty_like(labels[0]).copy_(labels[0])
+    initial = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    step, optimizer = make([batch] * BATCHES, [wanted] * BATCHES)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step(0)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(0)
+    with torch.no_grad():
+        module.load_state_dict(initial)
+        for slots in optimizer.state.values():
+            for slot in slots.values():
+                if isinstance(slot, torch.Tensor):
+                    slot.zero_()
+
+    def replay(i):
+        batch.copy_(x[i % BATCHES])
+        wanted.copy_(labels[i % BATCHES])
+        graph.replay()
+        return loss.clone()
+
+    return replay
 
 
 def configure_compiler(peer, cache, inference):
@@ -106,26 +142,33 @@ def configure_compiler(peer, cache, inference):
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{cache}/inductor" if cache else tempfile.mkdtemp(prefix="gradc-inductor-")
     inductor.fx_graph_cache = inductor.autotune_local_cache = bool(cache)
     inductor.freezing = inference
-    mode = "max-autotune-no-cudagraphs" if "_max" in peer else None
+    mode = "max-autotune-no-cudagraphs" if "_max" in peer else "reduce-overhead" if DEVICE == "cuda" else None
     return lambda function: torch.compile(function, mode=mode, dynamic=False)
 
 
 def setup(peer, workload, threads, cache):
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    module = Module(workload)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = DEVICE == "cuda"
+    module = Module(workload).to(DEVICE)
     x, labels = workload.batches()
-    x = [torch.from_numpy(batch) for batch in x]
+    x = [torch.from_numpy(batch).to(DEVICE) for batch in x]
     if workload.data == "tokens":
         x = [batch.long() for batch in x]
     if "_cl" in peer:
         module = module.to(memory_format=torch.channels_last)
         x = [batch.contiguous(memory_format=torch.channels_last) for batch in x]
     compiled = configure_compiler(peer, cache, not workload.training) if "compile" in peer else lambda function: function
-    autocast = torch.autocast("cpu", torch.bfloat16, enabled="_bf16" in peer)
+    autocast = torch.autocast(DEVICE, torch.bfloat16, enabled="_bf16" in peer)
+    wait = (lambda handle: torch.cuda.synchronize()) if DEVICE == "cuda" else (lambda handle: None)
     if workload.training:
-        labels = [torch.from_numpy(batch.astype(np.int64)) for batch in labels]
-        return Steps(make_step(workload, module, x, labels, autocast, compiled), lambda loss: [float(loss)])
+        labels = [torch.from_numpy(batch.astype(np.int64)).to(DEVICE) for batch in labels]
+        if peer == "torch_graph":
+            step = capture(lambda x, labels: make_step(workload, module, x, labels, autocast, compiled, True), module, x, labels)
+        else:
+            step, _ = make_step(workload, module, x, labels, autocast, compiled)
+        return Steps(step, lambda loss: [float(loss)], wait)
 
     infer = compiled(module.eval().requires_grad_(False))
 
@@ -133,4 +176,4 @@ def setup(peer, workload, threads, cache):
         with torch.no_grad() if "compile" in peer else torch.inference_mode(), autocast:
             return infer(x[i % BATCHES])
 
-    return Steps(call, lambda y: mean_square(y.float().numpy()))
+    return Steps(call, lambda y: mean_square(y.float().cpu().numpy()), wait)

@@ -1,6 +1,6 @@
-"""One measurement, one JSON line:  run.py --peer jax_scan --workload T1 [--threads 1] [--seconds 4] [--cache DIR]
+"""One measurement, one JSON line:  run.py --peer jax_scan --workload T1 [--threads 1] [--seconds 4] [--cache DIR] [--device cuda]
 
-One thread: the process is bound to one CPU, and the libraries are told so.
+One thread: the process is bound to one CPU, and the libraries are told so. On a GPU nothing is bound.
 """
 import argparse
 import importlib
@@ -11,7 +11,7 @@ import sys
 from steps import measure
 
 # The first part of a peer's name is its module.
-PEERS = ("torch torch_compile torch_cl torch_compile_cl torch_bf16 torch_compile_bf16 torch_compile_max jax jax_scan tf tf_xla "
+PEERS = ("torch torch_graph torch_compile torch_cl torch_compile_cl torch_bf16 torch_compile_bf16 torch_compile_max jax jax_scan tf tf_xla "
          "ort iree orttrain gradc").split()
 
 
@@ -22,12 +22,16 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--cache", default="", help="folder of a compile cache that outlives the process; none without it")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     a = parser.parse_args()
-    if a.threads == 1:
+    os.environ["PEERS_DEVICE"] = a.device
+    if a.threads == 1 and a.device == "cpu":
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(a.threads)
-    os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="", JAX_PLATFORMS="cpu")
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    if a.device == "cpu":
+        os.environ.update(CUDA_VISIBLE_DEVICES="", JAX_PLATFORMS="cpu")
 
     from workloads import WORKLOADS  # after the variables, which NumPy reads
 
