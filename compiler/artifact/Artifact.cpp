@@ -7,6 +7,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/support/LibraryForm.h"
+#include "passes/support/Winograd.h"
 #include "runtime/include/gradc/hash.h"
 
 using namespace mlir;
@@ -140,7 +141,8 @@ private:
   gradc_artifact_level writeLevel(const CompiledLevel &compiled) {
     ModuleOp module = compiled.module;
     gradc_artifact_level level{};
-    level.name = blob.intern(module->getAttrOfType<StringAttr>("exec.level").getValue());
+    StringRef name = module->getAttrOfType<StringAttr>("exec.level").getValue();
+    level.name = blob.intern(name);
     level.image = blob.appendBytes(compiled.image);
 
     bufferIndex.clear();
@@ -154,7 +156,9 @@ private:
           {stateIndex.lookup(op.getState()), op.getMirror(), packed, 0, uint64_t(op.getBytes())});
     }
     std::vector<gradc_artifact_kernel> kernels;
+    const exec::Level &row = *exec::findLevel(name);
     for (auto op : module.getOps<exec::KernelOp>()) {
+      level.scratch = std::max(level.scratch, uint64_t(winogradScratch(op, row)));
       kernelIndex[op.getSymName()] = kernels.size();
       kernels.push_back(writeKernel(op));
     }

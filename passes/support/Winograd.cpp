@@ -64,3 +64,30 @@ bool gradc::suitsWinogradGradient(ContractionOpInterface op, const exec::Level &
          shape[2] % winogradGradientChannels == 0 &&
          hasChannels(shape[2], shape[3], level, elementOf(op));
 }
+
+int64_t gradc::winogradSlotElements(int64_t rows, int64_t channels, const exec::Level &level) {
+  return rows * channels + level.lineBytes / int64_t(sizeof(float));
+}
+
+int64_t gradc::winogradScratch(exec::KernelOp kernel, const exec::Level &level) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule || !schedule.getWinograd())
+    return 0;
+  ArrayRef<int64_t> tile = schedule.getTile(), block = schedule.getBlock();
+  int64_t elements = 0;
+  auto add = [&](int64_t rows, int64_t channels) {
+    elements += winogradSlots * winogradSlotElements(rows, channels, level);
+  };
+  if (!block.empty()) { // a filter's gradient: windows of both pictures, and the sums
+    int64_t rows = block[1] / 2 * block[2];
+    add(rows, tile[2]);
+    add(rows, tile[3]);
+    add(tile[2], tile[3]);
+  } else {
+    ContractionOpInterface op = *kernel.getBlock().getOps<ContractionOpInterface>().begin();
+    int64_t rows = tile[1] / 2 * tile[2];
+    add(rows, shapeOf(op->getOperand(0)).back());
+    add(rows, shapeOf(op->getResult(0)).back());
+  }
+  return elements * int64_t(sizeof(float));
+}

@@ -21,6 +21,13 @@ bool suitsWinograd(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 /// The same of the gradient of a 3x3 filter.
 bool suitsWinogradGradient(mlir::grad::ContractionOpInterface op, const mlir::exec::Level &level);
 
+/// Elements of one slot of transformed windows, [rows][channels]. Slots are a cache line further
+/// apart than that, so that they do not fall into the same sets of a cache.
+int64_t winogradSlotElements(int64_t rows, int64_t channels, const mlir::exec::Level &level);
+/// Bytes of transformed windows that a thread of a scheduled kernel works in; 0 where it transforms
+/// none.
+int64_t winogradScratch(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
+
 } // namespace gradc
 
 #endif

@@ -162,6 +162,9 @@ bool Checker::checkLevel(const gradc_artifact_level &raw) {
   if (!view(raw.image, "image bytes", image) || !view(raw.buffers, "buffers", level.buffers) ||
       !view(raw.kernels, "kernels", level.kernels) || !view(raw.entries, "entries", entries))
     return false;
+  constexpr uint64_t maxScratch = uint64_t(1) << 40; // times any number of threads, it still fits
+  if (raw.scratch > maxScratch || raw.scratch % 64 != 0)
+    return fail("impossible scratch of ", raw.scratch, " bytes");
   if (!checkBuffers(level))
     return false;
   for (const gradc_artifact_kernel &kernel : level.kernels)

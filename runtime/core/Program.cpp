@@ -23,6 +23,7 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
     : device(device), buffers(spaces.buffers.begin(), spaces.buffers.end()), spaces(spaces),
       artifact(artifact), kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
+      scratchBytes(level.scratch),
       nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch) {
   this->spaces.buffers = buffers;
   inputs.resize(entry.inputs.count);
@@ -108,6 +109,8 @@ void Program::addLaunch(uint32_t index) {
     uint32_t number = node.as.launch.kernel;
     const gradc_artifact_kernel &kernel = kernels[number];
     launch.kernel = spaces.kernels[number];
+    launch.scratch = spaces.scratch;
+    launch.scratchBytes = scratchBytes;
     launch.call = spaces.calls.empty() ? nullptr : spaces.calls[number];
     launch.kind = launch.call ? Launch::Kind::call : Launch::Kind::kernel;
     launch.threads = kernel.threads;

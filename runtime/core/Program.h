@@ -13,6 +13,7 @@ struct Spaces {
   std::span<std::byte *const> buffers;
   std::span<void *const> kernels;
   std::span<const void *const> calls = {}; ///< in place of kernels; null: the kernel
+  std::byte *scratch = nullptr;            ///< the level's bytes of it for each thread
 };
 
 /// Slices become addresses once; only those of inputs change from run to run.
@@ -72,6 +73,7 @@ private:
   Spaces spaces;
   const Artifact &artifact;
   std::span<const gradc_artifact_kernel> kernels; ///< of the level
+  uint64_t scratchBytes;                          ///< of the level, for each thread
   std::span<const gradc_artifact_node> nodes;     ///< of the entry
   std::vector<std::byte *> inputs;
   bool hasMemory = true; ///< for the outputs

@@ -48,6 +48,7 @@ public:
   Result<const Session *> onHost() override;
   std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                       std::byte *arena) const override;
+  uint64_t arenaBeside(const gradc_artifact_entry &entry) const override;
   Status readState(uint32_t state, void *out) override { return states.read(state, out); }
   Status writeState(uint32_t state, const void *value) override {
     Status owned = ownStates();
@@ -109,6 +110,7 @@ private:
   bool librariesAreMissing = false;
   StateMemory states;
   DeviceMemory arena;
+  uint64_t scratchAt = 0; ///< in the arena
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
   uint64_t prefetches = 0;                                          // so far
   Replay replay;
@@ -170,12 +172,23 @@ Result<const Session *> DeviceSession::onHost() {
   return hostSide.get();
 }
 
+/// In an arena, behind an entry's tensors.
+static uint64_t scratchOffset(const gradc_artifact_entry &entry) {
+  constexpr uint64_t line = 64;
+  return (entry.arena + line - 1) / line * line;
+}
+
+uint64_t DeviceSession::arenaBeside(const gradc_artifact_entry &entry) const {
+  return scratchOffset(entry) + theLevel.scratch;
+}
+
 std::unique_ptr<Program> DeviceSession::bindBeside(const gradc_artifact_entry &entry,
                                                    std::byte *arena) const {
   std::lock_guard lock(besideMutex);
   boundBeside = true;
   auto program = std::make_unique<Program>(*theArtifact, theLevel, entry,
-                                           Spaces{arena, states.buffers(), kernels}, *device);
+                                           Spaces{arena, states.buffers(), kernels, {}, arena + scratchOffset(entry)},
+                                           *device);
   return program->ok() ? std::move(program) : nullptr;
 }
 
@@ -208,12 +221,12 @@ Status DeviceSession::prepareCalls(uint64_t maxWorkspace) {
   return prepared.status();
 }
 
-/// One arena for all entries: they run one at a time. Behind it, where libraries work.
+/// One arena for all entries: they run one at a time. Behind it, where threads and libraries work.
 Status DeviceSession::allocateArena() {
   constexpr uint64_t workspaceAlignment = 256;
-  uint64_t bytes = 0;
   for (const gradc_artifact_entry &entry : entries())
-    bytes = std::max(bytes, entry.arena);
+    scratchAt = std::max(scratchAt, scratchOffset(entry));
+  uint64_t bytes = scratchAt + device->threads() * theLevel.scratch;
   uint64_t begin = (bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
   if (libraries.workspace) {
     arena = DeviceMemory(*device, begin + libraries.workspace);
@@ -244,7 +257,8 @@ Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &e
   auto found = programs.find(&entry);
   if (found == programs.end()) {
     Program program(*theArtifact, theLevel, entry,
-                    {arena.data(), states.buffers(), kernels, libraries.calls}, *device);
+                    {arena.data(), states.buffers(), kernels, libraries.calls, arena.data() + scratchAt},
+                    *device);
     if (!program.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the outputs of entry ", string(entry.name)));

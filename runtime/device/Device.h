@@ -58,6 +58,8 @@ public:
   virtual std::string describe() const = 0;
   /// Whether kernels and the host see the same memory.
   virtual bool sharesHostMemory() const = 0;
+  /// Threads that run kernels, each in scratch memory of its own; 0 where kernels have none.
+  virtual unsigned threads() const { return 0; }
 
   /// Zeroed memory, aligned to 64 bytes; null if memory is exhausted.
   virtual void *allocate(uint64_t bytes) = 0;

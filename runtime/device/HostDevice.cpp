@@ -14,7 +14,8 @@ using namespace gradc::runtime;
 
 namespace {
 
-using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows);
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows,
+                        void *scratch);
 
 struct HostLevel {
   const char *name;
@@ -53,13 +54,15 @@ private:
   unsigned saved;
 };
 
-/// Runs units [begin, end) of a launch on `slices`.
-void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end) {
+/// Runs units [begin, end) of a launch on `slices`, on that thread of the team.
+void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end,
+          unsigned thread) {
   if (launch.kind == Launch::Kind::copy)
     std::memcpy(static_cast<std::byte *>(slices[1]) + begin,
                 static_cast<const std::byte *>(slices[0]) + begin, size_t(end - begin));
   else
-    reinterpret_cast<Kernel>(launch.kernel)(slices, begin, end, launch.rows);
+    reinterpret_cast<Kernel>(launch.kernel)(slices, begin, end, launch.rows,
+                                             launch.scratch + thread * launch.scratchBytes);
 }
 
 int64_t now() {
@@ -72,7 +75,7 @@ template <typename Note> Status runHere(ScheduleWalk &walk, Note &&note) {
   while (const Step *piece = walk.next(numberIn, [](const Step &) {}))
     for (const Launch &launch : piece->launches) {
       note(launch);
-      call(launch, walk.slices(launch), 0, launch.units);
+      call(launch, walk.slices(launch), 0, launch.units, 0);
     }
   return walk.status();
 }
@@ -84,6 +87,7 @@ public:
   bool executes(std::string_view level) const override;
   std::string describe() const override;
   bool sharesHostMemory() const override { return true; }
+  unsigned threads() const override { return unsigned(team->size()); }
 
   void *allocate(uint64_t bytes) override;
   void release(void *memory, uint64_t bytes) override {
@@ -231,7 +235,7 @@ Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profil
       if (count > 1 && thread < count)
         runShare(launch, slices, {&shares[indexOf(launch) * team->size()], size_t(count)}, thread);
       else if (thread == 0)
-        call(launch, slices, 0, launch.units);
+        call(launch, slices, 0, launch.units, thread);
     }
   return walk.status();
 }
@@ -241,10 +245,10 @@ void HostDevice::runShare(const Launch &launch, void *const *slices, std::span<W
                           unsigned thread) {
   auto least = uint32_t(launch.units / launch.shares);
   while (auto own = row[thread].takeFront(least))
-    call(launch, slices, own->begin, own->end);
+    call(launch, slices, own->begin, own->end, thread);
   for (size_t i = 1; i < row.size(); ++i)
     while (auto left = row[(thread + i) % row.size()].takeBack(least))
-      call(launch, slices, left->begin, left->end);
+      call(launch, slices, left->begin, left->end, thread);
 }
 
 } // namespace

@@ -32,7 +32,9 @@ struct Launch {
   size_t sliceCount = 0;
   int64_t units = 0;  ///< independent pieces of work
   int64_t shares = 1; ///< how many workers it is worth to split them over
-  int64_t rows = 0;   ///< of the run: the kernel's last argument on a CPU
+  int64_t rows = 0;   ///< of the run, for kernels
+  std::byte *scratch = nullptr; ///< of all threads of a CPU
+  uint64_t scratchBytes = 0;    ///< of one thread
   uint32_t node = 0;  ///< its index in the entry's schedule
 };
 

@@ -18,7 +18,8 @@
 using namespace mlir;
 using namespace gradc::bench;
 
-using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows);
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows,
+                        void *scratch);
 
 static Kernel load(StringRef image, const std::string &symbol) {
   int file = memfd_create("kernel", MFD_CLOEXEC);
@@ -78,7 +79,9 @@ bool gradc::bench::measure(const exec::Level &level, const std::string &name,
   // and the best time of the peak's loop, which runs between the rounds.
   bool isWide = level.vectorBytes == 64;
   int64_t units = exec::kernelUnits(op), piece = llvm::divideCeil(units, 16);
-  kernel(slices.data(), 0, units, 0);
+  std::vector<char> room(size_t(gradc::winogradScratch(op, level)) + 64);
+  void *scratch = reinterpret_cast<void *>(llvm::alignTo(uint64_t(room.data()), 64));
+  kernel(slices.data(), 0, units, 0, scratch);
   std::vector<double> pieces(llvm::divideCeil(units, piece), INFINITY);
   double peakTime = INFINITY, began = seconds();
   for (int round = 0; round < 60 && (round < 5 || seconds() - began < 3); ++round) {
@@ -86,7 +89,7 @@ bool gradc::bench::measure(const exec::Level &level, const std::string &name,
       peakTime = std::min(peakTime, timeOf(isWide ? peakOf512 : peakOf256));
     for (auto [i, best] : llvm::enumerate(pieces)) {
       int64_t begin = int64_t(i) * piece, end = std::min(units, begin + piece);
-      best = std::min(best, timeOf([&] { kernel(slices.data(), begin, end, 0); }));
+      best = std::min(best, timeOf([&] { kernel(slices.data(), begin, end, 0, scratch); }));
     }
   }
   double time = std::accumulate(pieces.begin(), pieces.end(), 0.0);

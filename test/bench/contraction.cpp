@@ -19,7 +19,8 @@
 using namespace mlir;
 using namespace gradc::bench;
 
-using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows);
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows,
+                        void *scratch);
 
 static Kernel compile(const exec::Level &level, bool bf16, int64_t m, int64_t n, int64_t k,
                       int64_t &units) {
@@ -80,7 +81,7 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
     return false;
   Buffer a(m * k, bf16), b(llvm::alignTo(n, width) * k, bf16), c(m * n, bf16);
   void *slices[] = {a.data.get(), b.data.get(), c.data.get()};
-  kernel(slices, 0, units, 0);
+  kernel(slices, 0, units, 0, nullptr);
   int64_t together = bf16 ? 2 : 1;
   double worst = 0;
   for (int64_t i = 0; i < m; i += 37)
@@ -108,7 +109,7 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
       peakTime = std::min(peakTime, timeOf(isWide ? peakOf512 : peakOf256));
     for (auto [i, best] : llvm::enumerate(pieces)) {
       int64_t begin = int64_t(i) * piece, end = std::min(units, begin + piece);
-      best = std::min(best, timeOf([&] { kernel(slices, begin, end, 0); }));
+      best = std::min(best, timeOf([&] { kernel(slices, begin, end, 0, nullptr); }));
     }
   }
   double time = std::accumulate(pieces.begin(), pieces.end(), 0.0);

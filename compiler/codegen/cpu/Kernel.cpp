@@ -371,11 +371,12 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                  {pointer, b.getI64Type(), b.getI64Type(), b.getI64Type()});
+                                  {pointer, b.getI64Type(), b.getI64Type(), b.getI64Type(), pointer});
   auto function = LLVM::LLVMFuncOp::create(b, location, symbol, type);
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   Value begin = entry->getArgument(1), end = entry->getArgument(2);
+  Value scratch = entry->getArgument(4);
 
   auto base = [&](unsigned i) -> Value {
     Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, entry->getArgument(0),
@@ -406,11 +407,12 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     SmallVector<Memory> results;
     for (Value result : kernel.getYielded())
       results.push_back(slice(slot++, result));
-    return finish(emitWinograd(kernel, nest, tiles, base(*filter), results, begin, end));
+    return finish(emitWinograd(kernel, nest, tiles, base(*filter), results, begin, end, scratch));
   }
   if (schedule.getWinograd())
     return finish(emitWinogradGradient(kernel, nest, tiles,
-                                       slice(slot, kernel.getYielded().front()), begin, end));
+                                       slice(slot, kernel.getYielded().front()), begin, end,
+                                       scratch));
   if (!schedule.getBlock().empty()) {
     Memory result = slice(slot, kernel.getYielded().front());
     return finish(emitBlocks(kernel, nest, tiles, result, begin, end));

@@ -7,8 +7,8 @@
 
 namespace gradc::cpu {
 
-/// Builds `void SYMBOL(void *const *slices, int64_t begin, int64_t end, int64_t rows)` into
-/// `module`. The kernel's region is linalg on tensors.
+/// Builds `void SYMBOL(void *const *slices, int64_t begin, int64_t end, int64_t rows, void
+/// *scratch)` into `module`. The kernel's region is linalg on tensors.
 llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, const mlir::exec::Level &level,
                                mlir::ModuleOp module, llvm::StringRef symbol);
 

@@ -17,7 +17,7 @@ namespace {
 class Convolution {
 public:
   Convolution(LoopNest &nest, TileEmitter &tiles, linalg::GenericOp op, const Picture &picture,
-              exec::KernelOp kernel, Value filter, ArrayRef<Memory> results)
+              exec::KernelOp kernel, Value filter, ArrayRef<Memory> results, ScratchMemory scratch)
       : nest(nest), tiles(tiles), op(op), picture(picture), kernel(kernel), results(results),
         channels(cast<RankedTensorType>(picture.inside.getType()).getShape().back()),
         filters(cast<RankedTensorType>(op.getResult(0).getType()).getShape().back()),
@@ -28,7 +28,7 @@ public:
                RankedTensorType::get({filters / panel, slots, channels, panel},
                                      nest.builder.getF32Type()),
                {}),
-        patches(nest, rows(), channels), products(nest, rows(), filters) {}
+        patches(nest, scratch, rows(), channels), products(nest, scratch, rows(), filters) {}
 
   void emit(Value begin, Value end) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
@@ -163,12 +163,12 @@ std::optional<unsigned> gradc::cpu::transformedFilter(exec::KernelOp kernel) {
 
 LogicalResult gradc::cpu::emitWinograd(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                                        Value filter, ArrayRef<Memory> results, Value begin,
-                                       Value end) {
+                                       Value end, Value scratch) {
   linalg::GenericOp op = convolutionOf(kernel);
   std::optional<Picture> picture = op ? pictureOf(op) : std::nullopt;
   if (!picture)
     return kernel.emitOpError(
         "expected one convolution over two dims to read its filter transformed");
-  Convolution(nest, tiles, op, *picture, kernel, filter, results).emit(begin, end);
+  Convolution(nest, tiles, op, *picture, kernel, filter, results, {scratch}).emit(begin, end);
   return success();
 }

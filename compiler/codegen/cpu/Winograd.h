@@ -11,17 +11,17 @@ std::optional<unsigned> transformedFilter(mlir::exec::KernelOp kernel);
 
 /// The convolution of a kernel with such an operand, starting at `filter`, and the ops after it,
 /// for the units [begin, end). The schedule's tile says how many windows go through the three steps
-/// (transform, multiply, transform back) together.
+/// (transform, multiply, transform back) together; they lie in `scratch` meanwhile.
 mlir::LogicalResult emitWinograd(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                  tile::TileEmitter &tiles, mlir::Value filter,
                                  llvm::ArrayRef<tile::Memory> results, mlir::Value begin,
-                                 mlir::Value end);
+                                 mlir::Value end, mlir::Value scratch);
 
 /// A kernel that computes the gradient of a 3x3 filter, for the units [begin, end) of its input
 /// channels. The schedule's block says how many windows go through the steps together.
 mlir::LogicalResult emitWinogradGradient(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                          tile::TileEmitter &tiles, const tile::Memory &result,
-                                         mlir::Value begin, mlir::Value end);
+                                         mlir::Value begin, mlir::Value end, mlir::Value scratch);
 
 /// A kernel whose only result is such a filter, at `transformed`.
 bool transformsFilter(mlir::exec::KernelOp kernel);

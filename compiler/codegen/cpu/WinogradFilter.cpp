@@ -94,13 +94,13 @@ private:
 class FilterGradient {
 public:
   FilterGradient(LoopNest &nest, TileEmitter &tiles, linalg::GenericOp op, const Picture &picture,
-                 exec::ScheduleAttr schedule, const Memory &result)
+                 exec::ScheduleAttr schedule, const Memory &result, ScratchMemory scratch)
       : nest(nest), tiles(tiles), picture(picture), gradient(op.getDpsInputOperand(1)->get()),
         result(result), shape(cast<RankedTensorType>(gradient.getType()).getShape()),
         channels(schedule.getTile()[2]), filters(schedule.getTile()[3]),
         block{schedule.getBlock()[1] / outputs, schedule.getBlock()[2], {}, {}, {}, {}},
-        patches(nest, rows(), channels), gradients(nest, rows(), filters),
-        sums(nest, channels, filters), half(halves(nest)) {}
+        patches(nest, scratch, rows(), channels), gradients(nest, scratch, rows(), filters),
+        sums(nest, scratch, channels, filters), half(halves(nest)) {}
 
   void emit(Value begin, Value end) {
     nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
@@ -286,12 +286,12 @@ void gradc::cpu::emitFilterTransform(exec::KernelOp kernel, LoopNest &nest, Tile
 
 LogicalResult gradc::cpu::emitWinogradGradient(exec::KernelOp kernel, LoopNest &nest,
                                                TileEmitter &tiles, const Memory &result,
-                                               Value begin, Value end) {
+                                               Value begin, Value end, Value scratch) {
   linalg::GenericOp op = convolutionOf(kernel);
   std::optional<Picture> picture = op ? pictureOf(op) : std::nullopt;
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   if (!picture || kernel.getYielded().front() != op.getResult(0) || schedule.getBlock().size() != 3)
     return kernel.emitOpError("expected the gradient of a 3x3 filter over two dims, in blocks");
-  FilterGradient(nest, tiles, op, *picture, schedule, result).emit(begin, end);
+  FilterGradient(nest, tiles, op, *picture, schedule, result, {scratch}).emit(begin, end);
   return success();
 }

@@ -1,6 +1,8 @@
 // Patches inside a picture and across its edge use two copies of the same loops.
 #include "compiler/codegen/cpu/WinogradPatches.h"
 
+#include "passes/support/Winograd.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -71,14 +73,14 @@ LinearExpr winograd::lanesFrom(LinearExpr first) {
   return first;
 }
 
-Scratch::Scratch(LoopNest &nest, int64_t rows, int64_t channels)
+Scratch::Scratch(LoopNest &nest, ScratchMemory &from, int64_t rows, int64_t channels)
     : channels(channels), lanes(nest.lanes) {
-  int64_t lineBytes = nest.level.lineBytes;
   OpBuilder &b = nest.builder;
-  auto type = RankedTensorType::get({slots, rows * channels + lineBytes / 4}, b.getF32Type());
-  Value base =
-      LLVM::AllocaOp::create(b, nest.location, LLVM::LLVMPointerType::get(b.getContext()),
-                             b.getF32Type(), nest.constant(type.getNumElements()), lineBytes);
+  auto type = RankedTensorType::get({slots, winogradSlotElements(rows, channels, nest.level)},
+                                    b.getF32Type());
+  Value base = LLVM::GEPOp::create(b, nest.location, from.base.getType(), b.getI8Type(), from.base,
+                                   ArrayRef<LLVM::GEPArg>{int32_t(from.used)});
+  from.used += type.getNumElements() * int64_t(sizeof(float));
   memory = Memory(base, type, {});
 }
 

@@ -8,6 +8,12 @@
 
 namespace gradc::cpu::winograd {
 
+/// The memory that a thread works in, given out piece by piece.
+struct ScratchMemory {
+  mlir::Value base;
+  int64_t used = 0; ///< bytes
+};
+
 /// A patch of `patch` by `patch` elements serves `outputs` by `outputs` windows: one window block.
 constexpr int64_t patch = 4, outputs = 2, slots = patch * patch;
 
@@ -28,10 +34,9 @@ mlir::Value subtract(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
 /// One register of channels from `first` on.
 tile::LinearExpr lanesFrom(tile::LinearExpr first);
 
-/// [slots][rows][channels] on the stack, with one more cache line per slot, so that slots do not
-/// fall into the same sets of a cache.
+/// [slots][rows][channels], slots as far apart as `winogradSlotElements` says.
 struct Scratch {
-  Scratch(tile::LoopNest &nest, int64_t rows, int64_t channels);
+  Scratch(tile::LoopNest &nest, ScratchMemory &from, int64_t rows, int64_t channels);
   tile::Point at(const tile::LinearExpr &slot, const tile::LinearExpr &row,
                  const tile::LinearExpr &channel) const;
 

@@ -62,7 +62,7 @@ Status MapModel::check(size_t input, const Field &field, const std::string &wher
 
 Result<ModelRun *> ModelRun::of(const MapModel &model, ScratchSlot &slot) {
   if (!slot.object) {
-    size_t arena = whole(model.entry->arena), bytes = arena + 2 * line;
+    size_t arena = whole(model.session->arenaBeside(*model.entry)), bytes = arena + 2 * line;
     for (size_t i = 0; i < model.inputs.size(); ++i)
       bytes += model.bytesOf(i);
     std::byte *memory = slot.reserve(bytes);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 8u
+#define GRADC_ARTIFACT_VERSION 9u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -116,8 +116,9 @@ typedef struct gradc_artifact_call {
   int64_t low[2], high[2], stride[2], dilation[2]; /* of the forward convolution, [y, x] */
 } gradc_artifact_call;
 
-/* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end, int64_t rows): runs units
- * [begin, end) in a run of that many rows of the batch; strides are those of the largest batch.
+/* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end, int64_t rows, void *scratch):
+ * runs units [begin, end) in a run of that many rows of the batch; strides are those of the largest
+ * batch; what lies in `scratch` (the level's bytes of it, a thread's own) is lost.
  * On GPUs void kernel(void *slice, ...): units are blocks of `threads` threads. */
 typedef struct gradc_artifact_kernel {
   gradc_string symbol; /* in the level's image */
@@ -189,6 +190,7 @@ typedef struct gradc_artifact_entry {
 typedef struct gradc_artifact_level {
   gradc_string name;   /* "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "cuda:sm_90" */
   uint32_t reserved;
+  uint64_t scratch;    /* bytes that a thread of a CPU works in beside the slices, at a multiple of 64; 0 on GPUs */
   gradc_range image;   /* an ELF shared object; for CUDA what cuModuleLoadData takes */
   gradc_range buffers, kernels, entries;
 } gradc_artifact_level;

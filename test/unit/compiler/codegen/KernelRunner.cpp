@@ -2,6 +2,7 @@
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "compiler/Interpreter.h"
+#include "passes/support/Winograd.h"
 #include "mlir/Parser/Parser.h"
 #include "test/unit/compiler/codegen/KernelTesting.h"
 #include "gtest/gtest.h"
@@ -47,6 +48,7 @@ KernelRunner::KernelRunner(const std::string &text, const exec::Level *native)
     return;
   image = std::make_unique<Image>(*bytes);
   kernel = image->find(kernelSymbol(op));
+  scratchBytes = size_t(winogradScratch(op, *level));
 }
 KernelRunner::~KernelRunner() = default;
 
@@ -182,8 +184,13 @@ std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operand
     resultBuffers.push_back(shared);
     slices.push_back(buffers[shared].bytes.get());
   }
+  std::unique_ptr<char[], decltype(&std::free)> scratch(
+      static_cast<char *>(std::aligned_alloc(64, scratchBytes + Buffer::guard)), &std::free);
+  std::memset(scratch.get() + scratchBytes, 0x5a, Buffer::guard);
   for (auto [begin, end] : ranges)
-    kernel(slices.data(), begin, end, rows);
+    kernel(slices.data(), begin, end, rows, scratch.get());
+  for (size_t i = 0; i < Buffer::guard; ++i)
+    EXPECT_EQ(scratch[scratchBytes + i], 0x5a) << "written " << i << " bytes behind the scratch";
   std::vector<HostTensor> results;
   for (size_t b : resultBuffers)
     results.push_back(buffers[b].unpack());

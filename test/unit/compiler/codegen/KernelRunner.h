@@ -11,7 +11,8 @@
 
 namespace gradc::test {
 
-using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows);
+using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t rows,
+                        void *scratch);
 using mlir::grad::HostTensor;
 
 /// Opens an image and keeps it open.
@@ -53,6 +54,7 @@ private:
   mlir::exec::KernelOp op;
   std::unique_ptr<Image> image;
   Kernel kernel = nullptr;
+  size_t scratchBytes = 0; ///< of the kernel
 };
 
 /// All units at once, cut in two at every place, and one by one backwards: the same bits. And close

@@ -412,7 +412,7 @@ TEST_F(SharedSessions, AreNotSeenToWriteAState) {
 TEST_F(SharedSessions, BindBesideToMemoryThatStays) {
   auto a = create(), b = create();
   const gradc_artifact_entry &entry = *a->findEntry("weigh");
-  void *arena = std::aligned_alloc(64, (entry.arena + 127) / 64 * 64);
+  void *arena = std::aligned_alloc(64, a->arenaBeside(entry) + 64);
   auto program = a->bindBeside(entry, static_cast<std::byte *>(arena));
   ASSERT_TRUE(program);
   float sum = weigh(*b);
