@@ -550,3 +550,22 @@ func.func @argmax_of_columns(%x: tensor<64x512xf32>) -> tensor<512xi64> {
   %3 = grad.argmax %2 dim 0 : tensor<64x512xf32>
   return %3 : tensor<512xi64>
 }
+
+// -----
+
+// The loss and its gradient both divide by the rows of the run, and wait for each other no more than without it.
+
+// CHECK-LABEL: func.func @mean
+// CHECK-NEXT: %[[LOSS:.*]] = exec.launch @div_reduce_sum_mul(%arg1, %arg0)
+// CHECK-NEXT: %[[GRADIENT:.*]] = exec.launch @div_mul(%arg1, %arg0)
+// CHECK-NEXT: return %[[LOSS]], %[[GRADIENT]]
+func.func @mean(%x: tensor<64x512xf32>, %rows: tensor<f32> {grad.role = "rows"})
+    -> (tensor<f32>, tensor<64x512xf32>) {
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.div %one, %rows : tensor<f32>
+  %1 = grad.reduce_sum %x dims [0, 1] : tensor<64x512xf32>
+  %2 = grad.mul %1, %0 : tensor<f32>
+  %3 = grad.broadcast %0 dims [] : tensor<f32> -> tensor<64x512xf32>
+  %4 = grad.mul %x, %3 : tensor<64x512xf32>
+  return %2, %4 : tensor<f32>, tensor<64x512xf32>
+}
