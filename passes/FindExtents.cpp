@@ -69,14 +69,9 @@ private:
     FailureOr<ExtentAnalysis> inside = analyzeKernel(kernel, operands);
     if (failed(inside))
       return failure();
-    Extents rows(kernel.getRoot().getRank(), 0);
-    for (auto [result, value] : llvm::zip_equal(launch.getResults(), kernel.getYielded())) {
-      const Extents &extents = *inside->find(value);
-      analysis.set(result, extents);
-      if (result.getType() == kernel.getRoot())
-        for (auto [row, extent] : llvm::zip(rows, extents))
-          row = std::max(row, extent);
-    }
+    for (auto [result, value] : llvm::zip_equal(launch.getResults(), kernel.getYielded()))
+      analysis.set(result, *inside->find(value));
+    Extents rows = rowsOf(kernel.getRoot(), kernel.getYielded(), *inside);
     launch.setKernelAttr(
         variantOf(kernel, isBatched ? ArrayAttr::get(&getContext(), lists) : ArrayAttr(), rows));
     return success();

@@ -5,6 +5,7 @@
 #include "passes/support/Clusters.h"
 #include "passes/support/CostModel.h"
 #include "passes/support/CutSums.h"
+#include "passes/support/Extents.h"
 #include "passes/support/KernelTable.h"
 #include "passes/support/LaunchOrder.h"
 #include "passes/support/ModuleLevel.h"
@@ -116,7 +117,8 @@ private:
             exec::layoutBytes(cast<RankedTensorType>(root.getType()), /*layout=*/nullptr);
     }
     // What a group keeps in the arena its launches, each at its time, would have freed.
-    bool fits = with.pointers <= size_t(level.gpu->parameterBytes) / sizeof(void *) &&
+    // Besides its pointers, a kernel takes the rows of the run.
+    bool fits = with.pointers < size_t(level.gpu->parameterBytes) / sizeof(void *) &&
                 with.keptBytes <= level.gpu->maxGroupedBytes;
     if (fits || group.members.empty())
       group = std::move(with);
@@ -208,10 +210,13 @@ private:
     OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBlock());
     SmallVector<Value> results;
     SmallVector<Attribute> parts;
+    SmallVector<Extents> extents;
     int64_t flops = 0, bytes = 0, first = 0;
     for (LaunchOp member : members) {
       exec::KernelOp from = kernelOf(member);
       append(builder, from, first, results);
+      for (unsigned i = 0; i < member.getNumOperands(); ++i)
+        extents.push_back(from.getExtentsOf(i));
       exec::BlocksAttr blocks = from.getBlocksAttr();
       blocks = exec::BlocksAttr::get(builder.getContext(), threads, blocks.getTeam(),
                                      blocks.getAdjacent(), blocks.getRows());
@@ -226,6 +231,9 @@ private:
     kernel.setInplace(findInplace(members));
     kernel.setFlops(flops);
     kernel.setBytes(bytes);
+    LogicalResult set = setExtents(kernel, extents);
+    assert(succeeded(set) && "every member has extents of its own");
+    (void)set;
     return kernel;
   }
 

@@ -4,7 +4,7 @@
 #include "compiler/artifact/Blob.h"
 #include "compiler/artifact/Job.h"
 #include "compiler/codegen/Codegen.h"
-#include "dialects/exec/Exec.h"
+#include "dialects/exec/Blocks.h"
 #include "dialects/grad/Grad.h"
 #include "passes/support/LibraryForm.h"
 #include "passes/support/Winograd.h"
@@ -187,11 +187,7 @@ private:
     kernel.flops = op.getFlops().value_or(0);
     kernel.bytes = op.getBytes().value_or(0);
     kernel.units = exec::kernelUnits(op);
-    if (op.getRows() && !op.getScheduleAttr().getOrder().empty()) {
-      int64_t dim = op.getScheduleAttr().getOrder().front();
-      kernel.rows = op.getRowsOf(dim);
-      kernel.tile = op.getScheduleAttr().getTile()[dim];
-    }
+    writeUnitsOfRows(op, kernel);
     kernel.grain = op.getParts() ? 1 : op.getScheduleAttr().getGrain();
     kernel.threads = op.getThreads();
     if (op.getLibraryAttr()) {
@@ -199,6 +195,21 @@ private:
       kernel.call = blob.append(ArrayRef(call));
     }
     return kernel;
+  }
+
+  static void writeUnitsOfRows(exec::KernelOp op, gradc_artifact_kernel &kernel) {
+    kernel.times = kernel.per = 1;
+    if (op.getThreads() > 0) {
+      exec::BlocksOfRows blocks = exec::blocksOfRows(op);
+      kernel.rows = blocks.rows;
+      kernel.tile = blocks.tile;
+      kernel.times = blocks.times;
+      kernel.per = blocks.per;
+    } else if (op.getRows() && !op.getScheduleAttr().getOrder().empty()) {
+      int64_t dim = op.getScheduleAttr().getOrder().front();
+      kernel.rows = op.getRowsOf(dim);
+      kernel.tile = op.getScheduleAttr().getTile()[dim];
+    }
   }
 
   static gradc_library_tensor writeTensor(const LibraryTensor &tensor, int64_t slice) {
@@ -225,6 +236,8 @@ private:
     call.lhs = writeTensor(geometry.lhs, library.getOperands()[0]);
     call.rhs = writeTensor(geometry.rhs, library.getOperands()[1]);
     call.result = writeTensor(geometry.result, results + (library.getKept() == 0));
+    for (auto [summed, rows] : llvm::zip_equal(call.summed, geometry.summed))
+      summed = {rows.row, rows.pieces};
     llvm::copy(geometry.low, call.low);
     llvm::copy(geometry.high, call.high);
     llvm::copy(geometry.stride, call.stride);

@@ -37,6 +37,30 @@ int64_t KernelPart::blockCount() const {
   return llvm::divideCeil(units, blocks.getUnits());
 }
 
+BlocksOfRows exec::blocksOfRows(KernelOp kernel) {
+  BlocksOfRows result;
+  if (!kernel.getRows() || kernel.getParts() || kernel.getBlocksAttr().getRows() == 0 ||
+      kernel.getRowsOf(0) == 0)
+    return result;
+  ArrayRef<int64_t> shape = kernel.getRoot().getShape();
+  result.rows = kernel.getRowsOf(0);
+  if (!kernel.getScheduleAttr().getBlock().empty()) {
+    for (int64_t size : shape.drop_front().drop_back())
+      result.rows *= size;
+    auto [rows, columns] = blockTile(kernel);
+    result.tile = rows;
+    result.times = llvm::divideCeil(shape.back(), columns);
+    return result;
+  }
+  exec::BlocksAttr blocks = kernel.getBlocksAttr();
+  ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
+  result.tile = tile[0];
+  for (int64_t d = 1; d < blocks.getRows(); ++d)
+    result.times *= llvm::divideCeil(shape[d], tile[d]);
+  result.per = blocks.getUnits();
+  return result;
+}
+
 SmallVector<KernelPart> exec::partsOf(KernelOp kernel) {
   OperandRange results = kernel.getBlock().getTerminator()->getOperands();
   Block::BlockArgListType operands = kernel.getBlock().getArguments();

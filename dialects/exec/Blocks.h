@@ -29,6 +29,14 @@ bool isSameCode(const KernelPart &a, const KernelPart &b);
 /// The type of the largest of some tensors.
 RankedTensorType largestOf(ValueRange tensors);
 
+/// How the blocks of a GPU's kernel follow from the rows of a run: in a run of n rows
+/// ceil(ceil(rows * n / tile) * times / per) of them, at least one. `rows` is 0 where all blocks
+/// run in every run: the batch is not the outermost dim, or parts have blocks of their own.
+struct BlocksOfRows {
+  int64_t rows = 0, tile = 1, times = 1, per = 1;
+};
+BlocksOfRows blocksOfRows(KernelOp kernel);
+
 /// Rows and columns of the root space, taken as a matrix, that one block computes. The schedule has
 /// a contraction through shared memory.
 std::pair<int64_t, int64_t> blockTile(KernelOp kernel);

@@ -270,10 +270,11 @@ LogicalResult KernelOp::verify() {
              << getBlock().getNumArguments() << ", found " << operand;
   if (getYielded().empty())
     return emitOpError("expected at least one result");
+  if (failed(verifyExtents(*this)))
+    return failure();
   if (getParts())
     return verifyParts(*this);
-  if (failed(verifySchedule(*this, getScheduleAttr(), getBlocksAttr(), getRoot())) ||
-      failed(verifyExtents(*this)))
+  if (failed(verifySchedule(*this, getScheduleAttr(), getBlocksAttr(), getRoot())))
     return failure();
   return getLibraryAttr() ? verifyLibrary(*this, getLibraryAttr()) : success();
 }

@@ -1,6 +1,7 @@
 // Follows results back to the cuts, and outlines what lies between.
 #include "passes/support/CutKernel.h"
 
+#include "passes/support/Extents.h"
 #include "passes/support/Outline.h"
 
 using namespace mlir;
@@ -32,6 +33,7 @@ public:
       kernels.push_back(outlineKernel(piece.ops, piece.operands, piece.results));
       symbols.insert(kernels.back());
     }
+    keepExtents();
     return kernels;
   }
 
@@ -52,6 +54,21 @@ public:
   }
 
 private:
+  /// A cut through a kernel that takes the rows of a run.
+  void keepExtents() {
+    if (!kernel.getExtentsAttr())
+      return;
+    FailureOr<ExtentAnalysis> analysis = analyzeKernel(kernel);
+    assert(succeeded(analysis) && "the kernel's extents have been found before");
+    for (auto [piece, part] : llvm::zip(pieces, kernels)) {
+      auto operands =
+          llvm::map_to_vector(piece.operands, [&](Value v) { return *analysis->find(v); });
+      LogicalResult set = setExtents(part, operands);
+      assert(succeeded(set) && "a piece has the extents of the whole");
+      (void)set;
+    }
+  }
+
   Piece pieceOf(ValueRange results) {
     llvm::SetVector<Value> values(results.begin(), results.end());
     auto isOperand = [&](Value v) {

@@ -265,3 +265,31 @@ FailureOr<ExtentAnalysis> gradc::analyzeKernel(exec::KernelOp kernel) {
     operands.push_back(kernel.getExtentsOf(argument.getArgNumber()));
   return analyzeKernel(kernel, operands);
 }
+
+Extents gradc::rowsOf(RankedTensorType root, ValueRange results, const ExtentAnalysis &analysis) {
+  Extents rows(root.getRank(), 0);
+  for (Value result : results)
+    if (result.getType() == root)
+      for (auto [row, extent] : llvm::zip_equal(rows, *analysis.find(result)))
+        row = std::max(row, extent);
+  return rows;
+}
+
+LogicalResult gradc::setExtents(exec::KernelOp kernel, ArrayRef<Extents> operands) {
+  kernel.removeExtentsAttr();
+  kernel.removeRowsAttr();
+  auto hasRows = [](const Extents &extents) {
+    return llvm::any_of(extents, [](int64_t e) { return e > 0; });
+  };
+  if (llvm::none_of(operands, hasRows))
+    return success();
+  FailureOr<ExtentAnalysis> analysis = analyzeKernel(kernel, operands);
+  if (failed(analysis))
+    return failure();
+  auto lists = llvm::map_to_vector(operands, [&](const Extents &extents) -> Attribute {
+    return DenseI64ArrayAttr::get(kernel.getContext(), extents);
+  });
+  kernel.setExtentsAttr(ArrayAttr::get(kernel.getContext(), lists));
+  kernel.setRows(rowsOf(kernel.getRoot(), kernel.getYielded(), *analysis));
+  return success();
+}

@@ -60,6 +60,15 @@ mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel,
 /// The same from `extents` of the kernel, where all are whole without it.
 mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel);
 
+/// The elements per row of the run along each dim of `root`, the type of the largest of some
+/// results; 0: all of the dim.
+Extents rowsOf(mlir::RankedTensorType root, mlir::ValueRange results,
+               const ExtentAnalysis &analysis);
+
+/// Sets the extents of a kernel's operands and the rows of its root, or neither where no operand
+/// holds rows.
+mlir::LogicalResult setExtents(mlir::exec::KernelOp kernel, llvm::ArrayRef<Extents> operands);
+
 } // namespace gradc
 
 #endif

@@ -6,8 +6,9 @@ using namespace mlir;
 using namespace gradc;
 
 static size_t hashOf(exec::KernelOp kernel) {
-  llvm::hash_code hash = llvm::hash_combine(kernel.getLayoutsAttr(), kernel.getPartsAttr(),
-                                            kernel.getScheduleAttr(), kernel.getLibraryAttr());
+  llvm::hash_code hash =
+      llvm::hash_combine(kernel.getLayoutsAttr(), kernel.getPartsAttr(), kernel.getScheduleAttr(),
+                         kernel.getLibraryAttr(), kernel.getExtentsAttr());
   for (BlockArgument argument : kernel.getBlock().getArguments())
     hash = llvm::hash_combine(hash, argument.getType());
   for (Operation &op : kernel.getBlock())
@@ -24,7 +25,8 @@ static bool isSame(exec::KernelOp a, exec::KernelOp b) {
   };
   return a.getLayoutsAttr() == b.getLayoutsAttr() && a.getPartsAttr() == b.getPartsAttr() &&
          a.getScheduleAttr() == b.getScheduleAttr() && a.getBlocksAttr() == b.getBlocksAttr() &&
-         a.getLibraryAttr() == b.getLibraryAttr() && inplace(a) == inplace(b) &&
+         a.getLibraryAttr() == b.getLibraryAttr() && a.getExtentsAttr() == b.getExtentsAttr() &&
+         inplace(a) == inplace(b) &&
          OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                     OperationEquivalence::IgnoreLocations);
 }

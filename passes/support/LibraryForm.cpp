@@ -289,10 +289,29 @@ LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
   return {call.build(), contraction, call.getSum().getDefiningOp()};
 }
 
+/// Along a summed dim with rows of the run, if `factor` has one.
+static SummedRows findSummedRows(exec::KernelOp kernel, Value factor,
+                                 const ContractionLetters &letters, StringRef own) {
+  ArrayRef<int64_t> shape = typeOf(factor).getShape();
+  SmallVector<int64_t> extents = kernel.getExtentsOf(cast<BlockArgument>(factor).getArgNumber());
+  for (char letter : own) {
+    int64_t dim = letters.dimOf(own, letter);
+    if (extents[dim] > 0 && letters.isSummed(letter))
+      return {extents[dim] * llvm::product_of(shape.drop_front(dim + 1)),
+              llvm::product_of(shape.take_front(dim))};
+  }
+  return {};
+}
+
 LibraryGeometry libraryGeometry(exec::KernelOp kernel) {
   auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
   assert(!contractions.empty() && "a library call computes a contraction");
-  return geometryOf(*contractions.begin(), kernel.getLibraryAttr().getRole());
+  ContractionOpInterface op = *contractions.begin();
+  LibraryGeometry geometry = geometryOf(op, kernel.getLibraryAttr().getRole());
+  ContractionLetters letters = op.getLetters();
+  geometry.summed[0] = findSummedRows(kernel, op->getOperand(0), letters, letters.lhs);
+  geometry.summed[1] = findSummedRows(kernel, op->getOperand(1), letters, letters.rhs);
+  return geometry;
 }
 
 } // namespace gradc

@@ -13,9 +13,16 @@ struct LibraryTensor {
   llvm::SmallVector<int64_t, 4> sizes, strides;
 };
 
+/// The rows of the run in a factor that are summed over: `pieces` equal pieces of it hold them all,
+/// `row` elements each. A `row` of 0: none are.
+struct SummedRows {
+  int64_t row = 0, pieces = 1;
+};
+
 /// The numbers of a call. A convolution slides over [y, x].
 struct LibraryGeometry {
   LibraryTensor lhs, rhs, result;
+  SummedRows summed[2]; // of lhs and rhs
   llvm::SmallVector<int64_t, 2> low, high, stride, dilation;
 };
 

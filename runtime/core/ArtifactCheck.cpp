@@ -212,6 +212,10 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
   if (kernel.rows < 0 || kernel.rows > maxRows || (kernel.rows > 0 && kernel.tile < 1))
     return fail("kernel ", string(kernel.symbol), ": impossible rows ", kernel.rows, " or tile ",
                 kernel.tile);
+  if (kernel.rows > 0 &&
+      (kernel.times < 1 || kernel.times > maxRows / kernel.rows || kernel.per < 1))
+    return fail("kernel ", string(kernel.symbol), ": impossible units of rows: ", kernel.times,
+                " times, ", kernel.per, " together");
   std::span<const gradc_artifact_call> calls;
   if (!view(kernel.call, "library calls", calls))
     return false;
@@ -230,6 +234,10 @@ bool Checker::checkCallForm(const char *symbol, const gradc_artifact_call &call)
   if (call.epilogue > GRADC_EPILOGUE_BIAS_RELU && (convolves || !(hasGelu || hasGeluGrad)))
     return fail("kernel ", symbol, ": unknown epilogue ", call.epilogue, " of library call ",
                 call.role);
+  for (const gradc_summed_rows &summed : call.summed)
+    if (summed.row < 0 || (summed.row > 0 && summed.pieces < 1))
+      return fail("kernel ", symbol, ": a library call with impossible rows ", summed.row, " in ",
+                  summed.pieces, " pieces");
   bool hasBias = call.epilogue & GRADC_EPILOGUE_BIAS;
   if (hasBias != (call.bias != GRADC_NONE))
     return fail("kernel ", symbol, ": a library call of epilogue ", call.epilogue,

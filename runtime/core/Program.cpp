@@ -174,7 +174,8 @@ void Program::setRows(int64_t count) {
   for (Launch &launch : launchList)
     launch.rows = rows;
   for (auto [launch, kernel] : rowUnits) {
-    int64_t units = (kernel->rows * rows + kernel->tile - 1) / kernel->tile;
+    int64_t tiles = (kernel->rows * rows + kernel->tile - 1) / kernel->tile;
+    int64_t units = (tiles * kernel->times + kernel->per - 1) / kernel->per;
     launchList[launch].units = std::max<int64_t>(units, 1);
     launchList[launch].shares = sharesOf(*kernel, launchList[launch].units);
   }

@@ -98,6 +98,7 @@ uint64_t allocated = 0;
 std::string lastFailure;
 std::vector<Stream *> streams;
 std::set<Graph *> executables;
+int captures = 0;
 thread_local std::vector<void *> contexts; // the last one is current
 
 Stream *streamOf(void *handle) { return static_cast<Stream *>(handle); }
@@ -292,6 +293,18 @@ int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t count, void *stream)
     return ok;
   });
 }
+int cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned word, size_t words, size_t lines,
+                       void *stream) {
+  if (contexts.empty())
+    return noContext;
+  if (to % sizeof word || (lines > 1 && (pitch % sizeof word || pitch < words * sizeof word)))
+    return invalidValue;
+  return streamOf(stream)->add([=] {
+    for (size_t line = 0; line < lines; ++line)
+      std::fill_n(reinterpret_cast<unsigned *>(to + line * pitch), words, word);
+    return ok;
+  });
+}
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   if (contexts.empty())
     return noContext;
@@ -342,8 +355,11 @@ int cuStreamEndCapture(void *stream, void **graph) {
   if (!settings().captures)
     return captureUnsupported;
   *graph = captured.release();
+  ++captures;
   return ok;
 }
+/// How often a stream has been captured: only tests ask.
+int gradcSimulatedCaptures() { return captures; }
 int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
   *executable = *executables.insert(new Graph(*static_cast<Graph *>(graph))).first;
   return ok;

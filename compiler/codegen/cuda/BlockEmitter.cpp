@@ -1,5 +1,6 @@
 // A thread finds its unit from its number, the team walks the unit, and every value is computed
-// where it is stored.
+// where it is stored. Values behind the rows of a run may be computed where a tile holds them, but
+// are not stored.
 #include "compiler/codegen/cuda/BlockEmitter.h"
 
 using namespace mlir;
@@ -13,7 +14,9 @@ void BlockEmitter::add(Value value, const Memory &memory) {
   bool fits = int64_t(own.size()) <= rank();
   llvm::SmallBitVector used(rank());
   for (size_t i = 0; fits && i < own.size(); ++i) {
-    fits = own[i] == shape[i] || own[i] == 1;
+    // A value with all of a dim is larger than a space with the rows of a run.
+    fits = own[i] == 1 ||
+           (own[i] == shape[i] && (tiles.perRow(value, i) == rows[i] || tiles.isFree(value, i)));
     output.dims.push_back(own[i] == shape[i] ? int64_t(i) : -1);
     if (fits && own[i] == shape[i])
       used.set(i);
@@ -36,19 +39,25 @@ void BlockEmitter::emit(Value block) {
   for (int64_t d = 0; d < blocks.getRows(); ++d)
     count *= tilesOf(d);
   LinearExpr unit = nest.variable(block, /*uniform=*/true) * blocks.getUnits() + team.unit();
-  if (count % blocks.getUnits() == 0) {
-    emitUnit(unit, {});
-  } else if (team.size() == 1 || team.isWarp()) {
-    Value inside = compare(arith::CmpIPredicate::slt, nest.index(unit), nest.constant(count));
-    nest.when(inside, [&] { emitUnit(unit, {}); });
-  } else {
+  // Threads of a unit agree; those of a block do only if it has no other unit.
+  bool mayDiverge = team.size() == 1 || team.isWarp() || blocks.getUnits() == 1;
+  Value active;
+  if (count % blocks.getUnits() != 0) {
+    Value number = nest.index(unit);
+    active = compare(arith::CmpIPredicate::slt, number, nest.constant(count));
     // All threads of the block meet at its barriers, so threads beyond the last unit compute it,
     // too.
-    Value number = nest.index(unit);
-    Value active = compare(arith::CmpIPredicate::slt, number, nest.constant(count));
-    number = arith::MinSIOp::create(b, nest.location, number, nest.constant(count - 1));
-    emitUnit(nest.variable(number, /*uniform=*/true), active);
+    if (!mayDiverge)
+      unit =
+          nest.variable(arith::MinSIOp::create(b, nest.location, number, nest.constant(count - 1)),
+                        /*uniform=*/true);
   }
+  enterTile(unit, 0, blocks.getRows());
+  active = both(active, isPresent());
+  if (active && mayDiverge)
+    nest.when(active, [&] { emitUnit({}); });
+  else
+    emitUnit(active);
   if (apart.empty())
     return;
   tiles.share(nullptr);
@@ -66,10 +75,70 @@ bool BlockEmitter::emitShared(SharedMemoryContraction &contraction) {
       values.push_back(tiles.pull(o.value, point));
     nest.when(contraction.holds(row), [&, &point = point] {
       for (auto [o, value] : llvm::zip(whole, values))
-        o.memory.store(nest, point, value);
+        store(o, point, value);
     });
   }
   return apart.empty() && statistics.empty();
+}
+
+/// Whether the unit's first element lies within the rows of the run; null where each unit's does.
+Value BlockEmitter::isPresent() {
+  Value all;
+  for (int64_t d = 0; d < blocks.getRows(); ++d)
+    if (rows[d])
+      all = both(all, compare(arith::CmpIPredicate::slt, nest.index(coordinates[d]),
+                              nest.extent(shape[d], rows[d])));
+  return all;
+}
+
+/// Whether the rows of a run may end within a tile, or before one that is computed.
+bool BlockEmitter::mayEndWithin(int64_t dim) const {
+  return rows[dim] && (dim >= blocks.getRows() || isStaged || rows[dim] % tileSizes[dim] != 0);
+}
+
+/// Stores what of an element, or of a vector, lies within the rows of the run.
+void BlockEmitter::store(const Output &output, const Point &point, Value value) {
+  Value inside, end; // of a dim along the lanes
+  const LinearExpr *lanes = nullptr;
+  for (auto [d, at] : llvm::zip(output.dims, point.coordinates)) {
+    if (d < 0 || !mayEndWithin(d))
+      continue;
+    Value size = nest.extent(shape[d], rows[d]);
+    if (at.lane == 0) {
+      inside = both(inside, compare(arith::CmpIPredicate::slt, nest.index(at), size));
+      continue;
+    }
+    lanes = &at;
+    end = size;
+  }
+  auto inRows = [&] {
+    if (lanes)
+      return storeLanes(output, point, value, *lanes, end);
+    output.memory.store(nest, point, value);
+  };
+  if (inside)
+    return nest.when(inside, inRows);
+  inRows();
+}
+
+/// A vector from `first` on in a dim that ends at `end`: whole, or its first elements.
+void BlockEmitter::storeLanes(const Output &output, const Point &point, Value value,
+                              const LinearExpr &first, Value end) {
+  auto isBefore = [&](int64_t lane) {
+    return compare(arith::CmpIPredicate::slt, nest.index(first.inLane(lane)), end);
+  };
+  Value isWhole = isBefore(point.valid - 1);
+  nest.when(isWhole, [&] { output.memory.store(nest, point, value); });
+  Value all = nest.splat(value);
+  for (int64_t l = 0; l + 1 < point.valid; ++l) {
+    Value isPart = arith::XOrIOp::create(
+        nest.builder, nest.location, isWhole,
+        arith::ConstantIntOp::create(nest.builder, nest.location, 1, /*width=*/1));
+    nest.when(both(isPart, isBefore(l)), [&] {
+      output.memory.store(nest, point.inLane(l),
+                          vector::ExtractOp::create(nest.builder, nest.location, all, l));
+    });
+  }
 }
 
 /// Coordinates of the tile with that number, in dims [begin, end).
@@ -83,8 +152,7 @@ void BlockEmitter::enterTile(LinearExpr at, int64_t begin, int64_t end) {
   }
 }
 
-void BlockEmitter::emitUnit(LinearExpr unit, Value active) {
-  enterTile(unit, 0, blocks.getRows());
+void BlockEmitter::emitUnit(Value active) {
   if (blocks.getRows() < rank())
     return emitRow(active);
   if (team.size() == 1)
@@ -132,19 +200,29 @@ void BlockEmitter::emitTile(ArrayRef<const Output *> outputs, Value active) {
   for (auto [o, at] : llvm::zip(outputs, points))
     values.push_back(
         llvm::map_to_vector(at, [&, o = o](const Point &p) { return tiles.pull(o->value, p); }));
-  auto store = [&] {
+  auto storeAll = [&] {
     for (auto [o, at, computed] : llvm::zip(outputs, points, values))
       for (auto [p, value] : llvm::zip(at, computed))
-        o->memory.store(nest, p, value);
+        store(*o, p, value);
   };
   bool isShared = team.size() > 1 && blocks.getRows() == rank();
   if (!isShared)
-    return store();
+    return storeAll();
   team.fence(nest);
-  Value writes = team.isFirst(nest);
-  if (active)
-    writes = arith::AndIOp::create(nest.builder, nest.location, writes, active);
-  nest.when(writes, store);
+  nest.when(both(team.isFirst(nest), active), storeAll);
+}
+
+/// The tiles that a team walks in one unit.
+Value BlockEmitter::tilesOfUnit() {
+  OpBuilder &b = nest.builder;
+  int64_t first = blocks.getRows(), inner = 1;
+  for (int64_t d = first + 1; d < rank(); ++d)
+    inner *= tilesOf(d);
+  if (rows[first] == 0)
+    return nest.constant(tilesOf(first) * inner);
+  Value outer = arith::CeilDivUIOp::create(b, nest.location, nest.extent(shape[first], rows[first]),
+                                           nest.constant(tileSizes[first]));
+  return arith::MulIOp::create(b, nest.location, outer, nest.constant(inner));
 }
 
 /// The team computes the row's statistics together; then each member takes every size()-th tile.
@@ -156,11 +234,9 @@ void BlockEmitter::emitRow(Value active) {
     tiles.prepare(o.value, {p});
     stored.push_back({p, tiles.pull(o.value, p)});
   }
-  int64_t count = 1;
-  for (int64_t d = blocks.getRows(); d < rank(); ++d)
-    count *= tilesOf(d);
-  Value mine = arith::SubIOp::create(b, nest.location, nest.constant(count + team.size() - 1),
-                                     nest.index(team.member()));
+  Value mine =
+      arith::AddIOp::create(b, nest.location, tilesOfUnit(), nest.constant(team.size() - 1));
+  mine = arith::SubIOp::create(b, nest.location, mine, nest.index(team.member()));
   mine = arith::DivUIOp::create(b, nest.location, mine, nest.constant(team.size()));
   if (!whole.empty())
     nest.loop(nest.constant(0), mine, {}, [&](LinearExpr i, ValueRange) {
@@ -172,7 +248,7 @@ void BlockEmitter::emitRow(Value active) {
   if (!stored.empty())
     nest.when(team.isFirst(nest), [&] {
       for (auto [o, at] : llvm::zip(statistics, stored))
-        o.memory.store(nest, at.first, at.second);
+        store(o, at.first, at.second);
     });
 }
 
@@ -186,12 +262,16 @@ void BlockEmitter::emitApart(const Output &output, Value first) {
         tiles.prepare(output.value, {p});
         return output.memory.store(nest, p, tiles.pull(output.value, p));
       }
-      nest.loop(0, own[d], /*unroll=*/false, {}, [&](LinearExpr i, ValueRange) {
+      auto inside = [&](LinearExpr i, ValueRange) {
         p.coordinates.push_back(i);
         self(self, d + 1);
         p.coordinates.pop_back();
         return SmallVector<Value>();
-      });
+      };
+      if (int64_t each = tiles.perRow(output.value, int64_t(d)))
+        nest.loop(nest.constant(0), nest.extent(own[d], each), {}, inside);
+      else
+        nest.loop(0, own[d], /*unroll=*/false, {}, inside);
     };
     loops(loops, 0);
   });

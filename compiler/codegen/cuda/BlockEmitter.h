@@ -13,7 +13,9 @@ public:
   BlockEmitter(const mlir::exec::KernelPart &part, tile::LoopNest &nest, tile::TileEmitter &tiles,
                BlockTeam &team)
       : nest(nest), tiles(tiles), team(team), blocks(part.blocks), shape(part.getRoot().getShape()),
-        tileSizes(part.schedule.getTile()), coordinates(shape.size()), extents(shape.size(), 1) {}
+        tileSizes(part.schedule.getTile()), isStaged(!part.schedule.getBlock().empty()),
+        rows(tiles.rowsOf(part.getRoot(), part.results)), coordinates(shape.size()),
+        extents(shape.size(), 1) {}
 
   void add(mlir::Value value, const tile::Memory &memory);
   /// `block`: the number of this thread's block within the part, an i64.
@@ -36,8 +38,18 @@ private:
     return mlir::arith::CmpIOp::create(nest.builder, nest.location, how, x, y);
   }
 
-  void emitUnit(tile::LinearExpr unit, mlir::Value active);
+  mlir::Value both(mlir::Value x, mlir::Value y) {
+    return x && y ? mlir::arith::AndIOp::create(nest.builder, nest.location, x, y) : x ? x : y;
+  }
+
+  mlir::Value isPresent();
+  bool mayEndWithin(int64_t dim) const;
+  void store(const Output &output, const tile::Point &point, mlir::Value value);
+  void storeLanes(const Output &output, const tile::Point &point, mlir::Value value,
+                  const tile::LinearExpr &first, mlir::Value end);
+  void emitUnit(mlir::Value active);
   void enterTile(tile::LinearExpr at, int64_t begin, int64_t end);
+  mlir::Value tilesOfUnit();
   void emitTails(int64_t dim);
   void emitTile(llvm::ArrayRef<const Output *> outputs, mlir::Value active);
   void emitRow(mlir::Value active);
@@ -49,6 +61,9 @@ private:
   BlockTeam &team;
   mlir::exec::BlocksAttr blocks;
   llvm::ArrayRef<int64_t> shape, tileSizes;
+  bool isStaged; // operands pass through shared memory
+  /// Elements per row of the run along each dim of the root; 0: all of the dim.
+  llvm::SmallVector<int64_t> rows;
   // Results with every dim of the root, statistics of its rows, and all others.
   std::vector<Output> whole, statistics, apart;
   llvm::SmallVector<tile::LinearExpr> coordinates;

@@ -21,11 +21,13 @@ bool isWritten(exec::KernelOp kernel, unsigned operand) {
 }
 
 /// The function with the attributes of its arguments: pointers to the operands, then to the
-/// results; for a kernel with parts, one table of them.
+/// results, or one table of them for a kernel with parts; then the rows of the run.
 LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   unsigned operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
-  SmallVector<Type> types(kernel.getParts() ? 1 : operands + results, pointer);
+  unsigned pointers = kernel.getParts() ? 1 : operands + results;
+  SmallVector<Type> types(pointers, pointer);
+  types.push_back(b.getI64Type());
   auto function = LLVM::LLVMFuncOp::create(
       b, kernel.getLoc(), symbol,
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types));
@@ -38,7 +40,7 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef s
     function.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(8));
     return function;
   }
-  for (unsigned i = 0; i < types.size(); ++i) {
+  for (unsigned i = 0; i < pointers; ++i) {
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
     // Operands that alias no result are loaded through the read-only cache.
     if (i < operands && !isWritten(kernel, i)) {
@@ -64,6 +66,12 @@ public:
     };
     thread = wide(NVVM::ThreadIdXOp::create(b, location, b.getI32Type()));
     Value block = wide(NVVM::BlockIdXOp::create(b, location, b.getI32Type()));
+    if (kernel.getExtentsAttr()) {
+      FailureOr<ExtentAnalysis> analysis = analyzeKernel(kernel);
+      if (failed(analysis))
+        return failure();
+      extents = std::move(*analysis);
+    }
     if (failed(emitParts(sameParts(), block)))
       return failure();
     LLVM::ReturnOp::create(b, location, ValueRange());
@@ -86,7 +94,7 @@ private:
     unsigned result = 0;
     for (const exec::KernelPart &part : exec::partsOf(kernel)) {
       if (!all.empty() && exec::isSameCode(all.back().first, part) &&
-          areWrittenAlike(all.back().first, part))
+          areTakenAlike(all.back().first, part))
         ++all.back().count;
       else
         all.push_back({part, result, 1});
@@ -95,10 +103,13 @@ private:
     return all;
   }
 
-  bool areWrittenAlike(const exec::KernelPart &a, const exec::KernelPart &b) {
+  /// Whether operands in the same place are both written over or not, and hold rows alike.
+  bool areTakenAlike(const exec::KernelPart &a, const exec::KernelPart &b) {
     return llvm::all_of(llvm::zip(a.operands, b.operands), [&](auto operands) {
-      auto [own, other] = operands;
-      return isWritten(kernel, own.getArgNumber()) == isWritten(kernel, other.getArgNumber());
+      unsigned own = std::get<0>(operands).getArgNumber();
+      unsigned other = std::get<1>(operands).getArgNumber();
+      return isWritten(kernel, own) == isWritten(kernel, other) &&
+             kernel.getExtentsOf(own) == kernel.getExtentsOf(other);
     });
   }
 
@@ -158,6 +169,10 @@ private:
     TileEmitter tiles(nest, module);
     if (team.size() > 1)
       tiles.share(&team);
+    if (extents) {
+      nest.rows = function.getArguments().back();
+      tiles.setExtents(*extents);
+    }
     unsigned operands = kernel.getBlock().getNumArguments();
     auto slice = [&](Value tensor, unsigned i, int64_t step) {
       Value base =
@@ -194,7 +209,8 @@ private:
   OpBuilder b;
   SharedMemory shared;
   LLVM::LLVMFuncOp function;
-  Value thread; // its number in its block, an i64
+  std::optional<ExtentAnalysis> extents; // of a kernel that takes rows
+  Value thread;                          // its number in its block, an i64
 };
 
 } // namespace
@@ -202,7 +218,7 @@ private:
 LogicalResult cuda::emitKernel(exec::KernelOp kernel, const exec::Level &level, ModuleOp module,
                                StringRef symbol) {
   // A kernel has at most 4352 bytes of parameters: more would need drivers for CUDA 12.1.
-  constexpr size_t maxTensors = 544;
+  constexpr size_t maxTensors = 543; // and the rows of the run
   if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
       tensors > maxTensors)
     return kernel.emitError() << tensors << " tensors are read and written by one kernel, expected "

@@ -7,8 +7,9 @@
 
 namespace gradc::cuda {
 
-/// Builds `kernel SYMBOL(void *slice0, void *slice1, ...)` into `module`, for a grid of
-/// exec::kernelUnits blocks. The kernel's region is linalg on tensors.
+/// Builds `kernel SYMBOL(void *slice0, void *slice1, ..., int64_t rows)` into `module`, for a grid
+/// of exec::kernelUnits blocks or, in a run of fewer rows, of exec::blocksOfRows. The kernel's
+/// region is linalg on tensors.
 llvm::LogicalResult emitKernel(mlir::exec::KernelOp kernel, const mlir::exec::Level &level,
                                mlir::ModuleOp module, llvm::StringRef symbol);
 

@@ -62,6 +62,10 @@ LogicalResult SharedMemoryContraction::findOperands() {
       rowDims.push_back(dim.getPosition());
   }
   reducedDims = gradc::tile::reducedDims(op);
+  // Rows of the run come first, so that they are the first steps of the sum.
+  auto first = llvm::find_if(reducedDims, [&](unsigned d) { return tiles.perRow(op, d) > 0; });
+  if (first != reducedDims.end())
+    std::rotate(reducedDims.begin(), first, first + 1);
   for (unsigned d : rowDims)
     rows *= ranges[d];
   for (unsigned d : reducedDims)
@@ -78,9 +82,9 @@ SharedMemoryContraction::Expr SharedMemoryContraction::limited(Expr position, in
       arith::MinSIOp::create(nest.builder, nest.location, nest.index(position), last));
 }
 
-Value SharedMemoryContraction::below(Expr position, int64_t size) {
+Value SharedMemoryContraction::below(Expr position, Value end) {
   return arith::CmpIOp::create(nest.builder, nest.location, arith::CmpIPredicate::slt,
-                               nest.index(position), nest.constant(size));
+                               nest.index(position), end);
 }
 
 /// A position in the combined range of dims, as one coordinate per dim; the last dim is fastest.
@@ -120,7 +124,8 @@ void SharedMemoryContraction::enterTile(Value block, Value thread) {
 }
 
 Value SharedMemoryContraction::holds(size_t r) {
-  Value inRows = below(row + Expr(int64_t(r)), rows), inColumns = below(column, columns);
+  Value inRows = below(row + Expr(int64_t(r)), nest.constant(rows)),
+        inColumns = below(column, nest.constant(columns));
   return arith::AndIOp::create(nest.builder, nest.location, inRows, inColumns);
 }
 
@@ -130,32 +135,49 @@ Value SharedMemoryContraction::zeroUnless(Value condition, Value value) {
   return arith::SelectOp::create(nest.builder, nest.location, condition, value, zero);
 }
 
+/// The coordinates of a step of the sum; one behind the end of a partial slab is the last one's.
+SmallVector<LinearExpr> SharedMemoryContraction::enterStep(Expr step, bool isPartial) {
+  SmallVector<Expr> domain(ranges.size());
+  for (auto [d, e] :
+       llvm::zip(reducedDims, split(isPartial ? limited(step, depth) : step, reducedDims)))
+    domain[d] = e;
+  return domain;
+}
+
+/// The value, or 0 where no such step is in the sum: behind its end, or behind the rows of the run
+/// in a dim that is not the first.
+Value SharedMemoryContraction::inSum(Expr step, bool isPartial, ArrayRef<Expr> domain,
+                                     Value value) {
+  if (isPartial)
+    value = zeroUnless(below(step, end), value);
+  for (unsigned d : ArrayRef(reducedDims).drop_front())
+    if (int64_t each = tiles.perRow(op, d))
+      value = zeroUnless(below(domain[d], nest.extent(ranges[d], each)), value);
+  return value;
+}
+
 /// The slab of rows, [step][row]: scalars; neighbouring threads access neighbouring elements.
-void SharedMemoryContraction::loadRows(Expr first, Value thread) {
+void SharedMemoryContraction::loadRows(Expr first, Value thread, bool isPartial) {
   int64_t threads = kernel.getBlocksAttr().getThreads();
   for (int64_t i = 0; i < blockRows * slabDepth / threads; ++i) {
     Expr number = nest.variable(thread) + Expr(i * threads);
     auto [high, low] = nest.divide(number, rowsAreContiguous ? blockRows : slabDepth);
     Expr k = rowsAreContiguous ? high : low, r = rowsAreContiguous ? low : high;
     Expr step = first + k, position = blockRow + r;
-    SmallVector<Expr> domain(ranges.size());
-    for (auto [d, e] : llvm::zip(
-             reducedDims, split(depth % slabDepth ? limited(step, depth) : step, reducedDims)))
-      domain[d] = e;
+    SmallVector<Expr> domain = enterStep(step, isPartial);
     for (auto [d, e] :
          llvm::zip(rowDims, split(rows % blockRows ? limited(position, rows) : position, rowDims)))
       domain[d] = e;
     OpOperand *operand = op.getDpsInputOperand(0);
     Value value =
         tiles.pull(operand->get(), *evaluate(op.getMatchingIndexingMap(operand), domain, 0));
-    if (depth % slabDepth)
-      value = zeroUnless(below(step, depth), value);
+    value = inSum(step, isPartial, domain, value);
     shared.store(nest, value, nest.index(k * rowStride(blockRows) + r));
   }
 }
 
 /// The slab of columns, [step][column]: one vector per thread.
-void SharedMemoryContraction::loadColumns(Expr first, Value thread) {
+void SharedMemoryContraction::loadColumns(Expr first, Value thread, bool isPartial) {
   int64_t threads = kernel.getBlocksAttr().getThreads(), vectors = blockColumns / tileColumns;
   for (int64_t i = 0; i * threads < slabDepth * vectors; ++i) {
     auto [k, v] = nest.divide(nest.variable(thread) + Expr(i * threads), vectors);
@@ -165,40 +187,31 @@ void SharedMemoryContraction::loadColumns(Expr first, Value thread) {
         position = nest.divide(limited(position, columns - tileColumns + 1), tileColumns).first *
                    tileColumns;
       position.lane = 1;
-      SmallVector<Expr> domain(ranges.size());
-      for (auto [d, e] : llvm::zip(
-               reducedDims, split(depth % slabDepth ? limited(step, depth) : step, reducedDims)))
-        domain[d] = e;
+      SmallVector<Expr> domain = enterStep(step, isPartial);
       domain[columnDim] = position;
       OpOperand *operand = op.getDpsInputOperand(1);
       Value value = nest.splat(tiles.pull(
           operand->get(), *evaluate(op.getMatchingIndexingMap(operand), domain, tileColumns)));
-      if (depth % slabDepth)
-        value = zeroUnless(below(step, depth), value);
+      value = inSum(step, isPartial, domain, value);
       Expr slot = k * vectors + v + Expr(slabDepth * rowStride(blockRows) / tileColumns);
       shared.store(nest, value, nest.index(slot));
     };
     if ((i + 1) * threads <= slabDepth * vectors)
       load();
     else
-      nest.when(below(k, slabDepth), load);
+      nest.when(below(k, nest.constant(slabDepth)), load);
   }
 }
 
-LogicalResult SharedMemoryContraction::emit(Value block, Value thread) {
-  if (failed(findOperands()))
-    return failure();
-  enterTile(block, thread);
+/// Adds the slabs [from, to) to the sums.
+SmallVector<Value> SharedMemoryContraction::addSlabs(Value from, Value to, Value thread,
+                                                     bool isPartial, ValueRange sums) {
   OpBuilder &b = nest.builder;
   Type element = kernel.getRoot().getElementType();
   VectorType vector = nest.vectorOf(element);
-  shared.reserve(element, slabDepth * (rowStride(blockRows) + blockColumns));
-  Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(vector));
-  SmallVector<Value> sums(tileRows, zero);
-  Value slabs = nest.constant(llvm::divideCeil(depth, slabDepth));
-  sums = nest.loop(nest.constant(0), slabs, sums, [&](LinearExpr s, ValueRange carried) {
-    loadRows(s * slabDepth, thread);
-    loadColumns(s * slabDepth, thread);
+  return nest.loop(from, to, sums, [&](LinearExpr s, ValueRange carried) {
+    loadRows(s * slabDepth, thread, isPartial);
+    loadColumns(s * slabDepth, thread, isPartial);
     NVVM::Barrier0Op::create(b, nest.location);
     auto next = nest.loop(
         nest.constant(0), nest.constant(slabDepth), carried, [&](LinearExpr k, ValueRange acc) {
@@ -220,6 +233,37 @@ LogicalResult SharedMemoryContraction::emit(Value block, Value thread) {
     NVVM::Barrier0Op::create(b, nest.location); // the next slab is written there
     return next;
   });
+}
+
+/// Adds all slabs. Where the sum is over the rows of the run, whole slabs need no look at its end,
+/// so a largest batch of them costs what it costs without rows.
+SmallVector<Value> SharedMemoryContraction::addAll(Value thread, ValueRange sums) {
+  OpBuilder &b = nest.builder;
+  int64_t first = tiles.perRow(op, reducedDims.front());
+  end = nest.constant(depth);
+  if (first == 0)
+    return addSlabs(nest.constant(0), nest.constant(llvm::divideCeil(depth, slabDepth)), thread,
+                    depth % slabDepth != 0, sums);
+  int64_t each = first * (depth / ranges[reducedDims.front()]);
+  end = nest.extent(depth, each);
+  Value slab = nest.constant(slabDepth);
+  Value whole = arith::DivUIOp::create(b, nest.location, end, slab);
+  SmallVector<Value> result = addSlabs(nest.constant(0), whole, thread, /*isPartial=*/false, sums);
+  if (each % slabDepth == 0)
+    return result;
+  Value all = arith::CeilDivUIOp::create(b, nest.location, end, slab);
+  return addSlabs(whole, all, thread, /*isPartial=*/true, result);
+}
+
+LogicalResult SharedMemoryContraction::emit(Value block, Value thread) {
+  if (failed(findOperands()))
+    return failure();
+  enterTile(block, thread);
+  Type element = kernel.getRoot().getElementType();
+  shared.reserve(element, slabDepth * (rowStride(blockRows) + blockColumns));
+  Value zero = arith::ConstantOp::create(nest.builder, nest.location,
+                                         nest.builder.getZeroAttr(nest.vectorOf(element)));
+  SmallVector<Value> sums = addAll(thread, SmallVector<Value>(tileRows, zero));
   for (auto [p, sum] : llvm::zip(tilePoints, sums))
     nest.known(op.getResult(0), p) = sum;
   return success(!tiles.hasFailed());

@@ -27,10 +27,16 @@ private:
   llvm::LogicalResult findOperands();
   llvm::SmallVector<Expr> split(Expr position, llvm::ArrayRef<unsigned> dims);
   Expr limited(Expr position, int64_t size);
-  mlir::Value below(Expr position, int64_t size);
+  mlir::Value below(Expr position, mlir::Value end);
   void enterTile(mlir::Value block, mlir::Value thread);
-  void loadRows(Expr first, mlir::Value thread);
-  void loadColumns(Expr first, mlir::Value thread);
+  // `isPartial`: the sum may end within the slab.
+  llvm::SmallVector<Expr> enterStep(Expr step, bool isPartial);
+  mlir::Value inSum(Expr step, bool isPartial, llvm::ArrayRef<Expr> domain, mlir::Value value);
+  void loadRows(Expr first, mlir::Value thread, bool isPartial);
+  void loadColumns(Expr first, mlir::Value thread, bool isPartial);
+  llvm::SmallVector<mlir::Value> addSlabs(mlir::Value from, mlir::Value to, mlir::Value thread,
+                                          bool isPartial, mlir::ValueRange sums);
+  llvm::SmallVector<mlir::Value> addAll(mlir::Value thread, mlir::ValueRange sums);
   mlir::Value zeroUnless(mlir::Value condition, mlir::Value value);
 
   mlir::exec::KernelOp kernel;
@@ -42,6 +48,7 @@ private:
   llvm::SmallVector<unsigned> rowDims, reducedDims; // of the op's domain, in order
   unsigned columnDim = 0;
   int64_t rows = 1, columns = 1, depth = 1; // of the whole contraction
+  mlir::Value end;                          // of the sum in this run: `depth` or less
   int64_t tileRows, tileColumns, blockRows, blockColumns, slabDepth;
   bool rowsAreContiguous = false; // in the first operand
   Expr row, column;               // first ones of this thread's tile

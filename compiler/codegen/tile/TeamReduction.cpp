@@ -6,12 +6,13 @@ using namespace gradc::tile;
 
 namespace {
 
-/// The steps of a reduction's dims as one range, the last dim fastest.
+/// The steps of a reduction's dims as one range, the last dim fastest. Only the first dim may hold
+/// rows of the run: then the range ends with them.
 struct Steps {
   SmallVector<unsigned> dims;
   SmallVector<int64_t> counts;
   std::optional<unsigned> vector; // a dim whose steps are whole vectors
-  int64_t total = 1;
+  int64_t total = 1;              // of the largest run
 
   /// All steps of the shared dims; those of `vector`, a dim of whole vectors, come last.
   Steps(ArrayRef<unsigned> shared, ArrayRef<int64_t> ranges, std::optional<unsigned> vector,
@@ -27,6 +28,14 @@ struct Steps {
     dims.push_back(dim);
     counts.push_back(count);
     total *= count;
+  }
+  /// The number of steps in this run; `perRow`: elements per row of the run along the first dim.
+  Value count(LoopNest &nest, int64_t perRow) const {
+    if (perRow == 0)
+      return nest.constant(total);
+    // A step of a dim of vectors is several elements.
+    int64_t width = dims.front() == vector ? nest.lanes : 1;
+    return nest.extent(total, perRow / width * (total / counts.front()));
   }
   /// Sets the coordinates of step `at` in every domain.
   void enter(LoopNest &nest, LinearExpr at,
@@ -63,11 +72,19 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
   SmallVector<unsigned> walked, shared;
   for (unsigned d : reducedDims(op))
     (windows.walks(d) ? walked : shared).push_back(d);
+  auto holdsRows = [&](unsigned d) { return perRow(op, d) > 0; };
+  if (llvm::count_if(shared, holdsRows) > 1)
+    return false;
+  if (auto first = llvm::find_if(shared, holdsRows); first != shared.end())
+    std::rotate(shared.begin(), first, first + 1);
   std::optional<unsigned> vector;
   bool isVector = points[0].hasLanes();
   if (!isVector && walked.empty() && nest.lanes > 1)
     vector = dimToVectorize(op, result, points[0]);
   if (vector && ranges[*vector] % nest.lanes != 0)
+    vector.reset();
+  // Vectors of rows must end where rows do, and come last only where they are all there is.
+  if (vector && holdsRows(*vector) && (perRow(op, *vector) % nest.lanes != 0 || shared.size() > 1))
     vector.reset();
   isVector |= vector.has_value();
   Steps steps(shared, ranges, vector, nest.lanes);
@@ -95,8 +112,10 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
   OpBuilder &b = nest.builder;
   int64_t size = team->size();
   Value member = nest.index(team->member());
+  int64_t each = steps.dims.empty() ? 0 : perRow(op, steps.dims.front());
   Value count =
-      arith::SubIOp::create(b, nest.location, nest.constant(steps.total + size - 1), member);
+      arith::AddIOp::create(b, nest.location, steps.count(nest, each), nest.constant(size - 1));
+  count = arith::SubIOp::create(b, nest.location, count, member);
   count = arith::DivUIOp::create(b, nest.location, count, nest.constant(size));
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == walked.size())

@@ -18,6 +18,10 @@ int64_t TileEmitter::perRow(Value value, int64_t dim) const {
   return known ? std::max<int64_t>((*known)[dim], 0) : 0;
 }
 
+SmallVector<int64_t> TileEmitter::rowsOf(RankedTensorType root, ValueRange results) const {
+  return extents ? gradc::rowsOf(root, results, *extents) : Extents(root.getRank(), 0);
+}
+
 bool TileEmitter::isFree(Value value, int64_t dim) const {
   const Extents *known = extents ? extents->find(value) : nullptr;
   return known && (*known)[dim] == extent::free;

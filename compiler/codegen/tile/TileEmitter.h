@@ -51,6 +51,8 @@ public:
   /// The elements per row along a dim of the value, or in a loop of the op; 0: all of them, always.
   int64_t perRow(mlir::Value value, int64_t dim) const;
   int64_t perRow(mlir::linalg::GenericOp op, unsigned loop);
+  /// The elements per row along each dim of `root`, the type of the largest of some results.
+  llvm::SmallVector<int64_t> rowsOf(mlir::RankedTensorType root, mlir::ValueRange results) const;
   /// Whether the value repeats along the dim, so it is as long as its reader wants.
   bool isFree(mlir::Value value, int64_t dim) const;
 

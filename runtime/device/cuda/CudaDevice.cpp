@@ -93,6 +93,7 @@ private:
   Status land(std::span<const Piece> pieces, const void *from, uint64_t bytes);
   Status copyBuffered(void *device, const void *host, uint64_t bytes, Handle along);
   Status enqueue(const Launch &launch, void *const *slices);
+  Status enqueueCall(const cuda::LibraryCall &call, int64_t rows, void *const *slices);
   int64_t readNumber(const void *from, uint32_t bytes, ScheduleWalk &walk);
   Status startPiece(const Step &piece, const ScheduleWalk &walk);
   Status startTimed(const Step &piece, const ScheduleWalk &walk, Profile &profile);
@@ -109,7 +110,8 @@ private:
   size_t landedBytes = 0;
   std::vector<Piece> pending; ///< of what has landed
   cuda::Graphs graphs;
-  std::vector<void *> sliceCopy; ///< of a schedule in which some move
+  std::vector<void *> sliceCopy;    ///< of a schedule in which some move
+  std::vector<uint64_t> parameters; ///< of the kernel that is being launched
   cuda::Events events;
   cuda::Libraries libraries;
   void *workspace = nullptr; ///< of library calls
@@ -340,7 +342,7 @@ Result<std::unique_ptr<Image>> CudaDevice::load(std::span<const std::byte> code)
 Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
   switch (launch.kind) {
   case Launch::Kind::call:
-    return static_cast<const cuda::LibraryCall *>(launch.call)->enqueue(slices, workspace, stream);
+    return enqueueCall(*static_cast<const cuda::LibraryCall *>(launch.call), launch.rows, slices);
   case Launch::Kind::copy:
     return driver->check(
         driver->copyAlong(addressOf(slices[1]), addressOf(slices[0]), size_t(launch.units), stream),
@@ -348,13 +350,34 @@ Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
   case Launch::Kind::kernel:
     break;
   }
-  // The bytes of all parameters, which may be pointers or one table of pointers.
-  size_t bytes = launch.sliceCount * sizeof(void *);
-  void *extra[] = {cuda::parameterBuffer, const_cast<void **>(slices), cuda::parameterBytes, &bytes,
+  // All parameters have 8 bytes, as has each pointer where they are one table: no gaps.
+  parameters.clear();
+  for (size_t i = 0; i < launch.sliceCount; ++i)
+    parameters.push_back(addressOf(slices[i]));
+  parameters.push_back(uint64_t(launch.rows));
+  size_t bytes = parameters.size() * sizeof(uint64_t);
+  void *extra[] = {cuda::parameterBuffer, parameters.data(), cuda::parameterBytes, &bytes,
                    cuda::parametersEnd};
   return driver->check(driver->launchKernel(launch.kernel, unsigned(launch.units), 1, 1,
                                             launch.threads, 1, 1, 0, stream, nullptr, extra),
                        "cannot launch a kernel");
+}
+
+/// A call computes the largest batch, so its sums over rows find zeros behind those of the run.
+Status CudaDevice::enqueueCall(const cuda::LibraryCall &call, int64_t rows, void *const *slices) {
+  for (const cuda::LibraryCall::Padding &padding : call.paddings) {
+    int64_t used = rows * padding.row;
+    if (used >= padding.pitch)
+      continue;
+    if (Status s = driver->check(driver->memset2D(addressOf(slices[padding.slice]) + uint64_t(used),
+                                                  size_t(padding.pitch), 0,
+                                                  size_t(padding.pitch - used) / sizeof(float),
+                                                  padding.pieces, stream),
+                                 "cannot write zeros on the GPU");
+        !s.ok())
+      return s;
+  }
+  return call.enqueue(slices, workspace, stream);
 }
 
 /// One graph per piece; the host reads conditions and counts back between pieces. (Conditional

@@ -53,6 +53,8 @@ constexpr int oldestDriver = 12000;
   CALL(memAllocHost, "cuMemAllocHost_v2", (void **memory, size_t bytes))                           \
   CALL(memFreeHost, "cuMemFreeHost", (void *memory))                                               \
   CALL(memset, "cuMemsetD8Async", (Address to, unsigned char byte, size_t count, Handle stream))   \
+  CALL(memset2D, "cuMemsetD2D32Async",                                                             \
+       (Address to, size_t pitch, unsigned word, size_t words, size_t lines, Handle stream))       \
   CALL(copyIn, "cuMemcpyHtoDAsync_v2",                                                             \
        (Address to, const void *from, size_t bytes, Handle stream))                                \
   CALL(copyOut, "cuMemcpyDtoHAsync_v2", (void *to, Address from, size_t bytes, Handle stream))     \

@@ -13,6 +13,22 @@ void Libraries::close() {
   cublasLt.reset();
 }
 
+/// Behind the rows of a run, in both factors: 0 * NaN is NaN.
+static std::vector<LibraryCall::Padding> paddingsOf(const gradc_artifact_call &call) {
+  std::vector<LibraryCall::Padding> paddings;
+  const gradc_library_tensor *factors[] = {&call.lhs, &call.rhs};
+  for (size_t i = 0; i < std::size(factors); ++i) {
+    const gradc_summed_rows &summed = call.summed[i];
+    int64_t bytes = sizeof(float);
+    for (int64_t size : factors[i]->sizes)
+      bytes *= size;
+    if (summed.row)
+      paddings.push_back({factors[i]->slice, uint64_t(summed.pieces), bytes / summed.pieces,
+                          summed.row * int64_t(sizeof(float))});
+  }
+  return paddings;
+}
+
 template <typename T> static Status openAndStart(std::unique_ptr<T> &library) {
   if (library)
     return {};
@@ -67,6 +83,7 @@ Result<LibraryCalls> Libraries::prepare(std::span<const gradc_artifact_call *con
         problem = status.message();
         continue;
       }
+      call->paddings = paddingsOf(*wanted[i]);
       prepared.workspace = std::max(prepared.workspace, call->workspaceBytes);
       prepared.calls[i] = call.get();
       calls.push_back(std::move(call));

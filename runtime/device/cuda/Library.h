@@ -23,6 +23,15 @@ public:
   virtual Status enqueue(void *const *slices, void *workspace, void *stream) const = 0;
 
   uint64_t workspaceBytes = 0;
+
+  /// Memory that holds zeros behind the rows of a run: `pieces` of a slice, each of all rows of the
+  /// largest batch.
+  struct Padding {
+    uint32_t slice;
+    uint64_t pieces;
+    int64_t pitch, row; ///< bytes of a piece and of a row in it
+  };
+  std::vector<Padding> paddings;
 };
 
 /// Flags for dlopen: state that CUDA's libraries keep for each thread and for the end of the

@@ -105,6 +105,13 @@ typedef struct gradc_library_tensor {
   int64_t sizes[4], strides[4];
 } gradc_library_tensor;
 
+/* A library always computes the largest batch. A factor whose rows it sums over therefore holds zeros behind those of
+ * the run, written before the call. The factor is `pieces` equal pieces, each with all rows of the batch, `row`
+ * elements a row. */
+typedef struct gradc_summed_rows {
+  int64_t row, pieces; /* row 0: no sum is over its rows */
+} gradc_summed_rows;
+
 /* The library call that computes what a GPU kernel does: it runs in the kernel's place where the library is. */
 typedef struct gradc_artifact_call {
   uint32_t role;     /* gradc_library_role */
@@ -113,20 +120,22 @@ typedef struct gradc_artifact_call {
   uint32_t kept;     /* slice that lies as the result does: what GELU is applied to. GELU writes it, or GRADC_NONE; its
                       * gradient reads it */
   gradc_library_tensor lhs, rhs, result;
+  gradc_summed_rows summed[2]; /* of lhs and rhs */
   int64_t low[2], high[2], stride[2], dilation[2]; /* of the forward convolution, [y, x] */
 } gradc_artifact_call;
 
 /* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end, int64_t rows, void *scratch):
  * runs units [begin, end) in a run of that many rows of the batch; strides are those of the largest
  * batch; what lies in `scratch` (the level's bytes of it, a thread's own) is lost.
- * On GPUs void kernel(void *slice, ...): units are blocks of `threads` threads. */
+ * On GPUs void kernel(void *slice, ..., int64_t rows): units are blocks of `threads` threads. */
 typedef struct gradc_artifact_kernel {
   gradc_string symbol; /* in the level's image */
   gradc_string title;  /* for people: what it computes */
   gradc_range nodes;   /* gradc_string: the source nodes */
   uint64_t flops, bytes;
   int64_t units;       /* independent pieces of one launch; any split gives the same bits */
-  int64_t rows, tile;  /* rows > 0: in a run of n rows units are ceil(rows * n / tile), at least 1 */
+  int64_t rows, tile;  /* rows > 0: in a run of n rows units are ceil(ceil(rows * n / tile) * times / per), */
+  int64_t times, per;  /* at least 1 */
   int64_t grain;       /* pieces below which splitting does not pay */
   uint32_t threads;    /* of a block on a GPU; 0 on CPUs */
   uint32_t reserved;

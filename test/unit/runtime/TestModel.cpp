@@ -103,7 +103,7 @@ private:
       return k;
     };
     gradc_artifact_kernel doubleSome = kernel("double_some", "double", 64);
-    doubleSome.rows = doubleSome.tile = 1;
+    doubleSome.rows = doubleSome.tile = doubleSome.times = doubleSome.per = 1;
     return {kernel("double_rows", "double", 64),
             kernel("accumulate_rows", "add", 64),
             kernel("sum_all", "sum", 1),

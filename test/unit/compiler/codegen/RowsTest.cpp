@@ -1,44 +1,13 @@
 // Kernels of a largest batch, run on fewer rows: what is behind them is neither read nor written.
 #include "test/unit/compiler/codegen/KernelRunner.h"
+#include "test/unit/compiler/codegen/RowsTesting.h"
 
 #include "gtest/gtest.h"
-
-#include <regex>
 
 using namespace gradc::test;
 using namespace mlir;
 
 namespace {
-
-/// "@3@" becomes 3 * rows, "@rows@" the attributes of a kernel that takes its rows.
-std::string sized(std::string text, int64_t rows, const std::string &attributes) {
-  text = std::regex_replace(text, std::regex("@rows@"), attributes);
-  for (int64_t each = 1; each <= 8; ++each)
-    text = std::regex_replace(text, std::regex("@" + std::to_string(each) + "@"),
-                              std::to_string(each * rows));
-  return text;
-}
-
-/// Calls with the position of every element of `few` there and in `many`, whose dims are as large
-/// or larger.
-void forEachShared(const HostTensor &few, const HostTensor &many,
-                   llvm::function_ref<void(int64_t, int64_t)> body) {
-  int64_t position = 0;
-  grad::forEachIndex(few.getShape(), [&](ArrayRef<int64_t> index) {
-    body(position++, grad::linearize(index, many.getShape()));
-  });
-}
-
-/// The rows of `few` in a tensor of type `type`, with `filler` in every byte behind them.
-HostTensor spread(const HostTensor &few, RankedTensorType type, char filler) {
-  HostTensor many(type);
-  llvm::fill(many.mutableBytes(), filler);
-  int64_t width = grad::elementBytes(type.getElementType());
-  forEachShared(few, many, [&](int64_t from, int64_t to) {
-    std::copy_n(few.bytes().data() + from * width, width, many.mutableBytes().data() + to * width);
-  });
-  return many;
-}
 
 /// Runs the kernel that was compiled for `largest` rows on fewer, compares with the meaning of the
 /// kernel of that size, and looks at what is behind the rows.

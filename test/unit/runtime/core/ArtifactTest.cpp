@@ -295,6 +295,12 @@ TEST(Artifact, ChecksBuffersAndKernels) {
             prefix + "kernel double_rows: impossible rows -1 or tile 0");
   EXPECT_EQ(kernel([](auto &k) { k.rows = 1; }),
             prefix + "kernel double_rows: impossible rows 1 or tile 0");
+  EXPECT_EQ(kernel([](auto &k) { k.rows = k.tile = k.per = 1; }),
+            prefix + "kernel double_rows: impossible units of rows: 0 times, 1 together");
+  EXPECT_EQ(kernel([](auto &k) { k.rows = k.tile = k.per = 2, k.times = int64_t(1) << 31; }),
+            prefix + "kernel double_rows: impossible units of rows: 2147483648 times, 2 together");
+  EXPECT_EQ(kernel([](auto &k) { k.rows = k.tile = k.times = 1; }),
+            prefix + "kernel double_rows: impossible units of rows: 1 times, 0 together");
   EXPECT_EQ(kernel([](auto &k) { k.symbol = 1 << 30; }),
             prefix + "kernel symbol lies outside the strings");
 }
@@ -349,6 +355,10 @@ TEST(Artifact, ChecksLibraryCalls) {
   EXPECT_EQ(error([](auto &c) { c.rhs.sizes[3] = int64_t(1) << 62; }), outside);
   EXPECT_EQ(error([](auto &c) { c.result.strides[2] = -1; }), outside);
   const std::string kernel = level + "kernel accumulate_rows: ";
+  EXPECT_EQ(error([](auto &c) { c.summed[0] = {-1, 1}; }),
+            kernel + "a library call with impossible rows -1 in 1 pieces");
+  EXPECT_EQ(error([](auto &c) { c.summed[1] = {8, 0}; }),
+            kernel + "a library call with impossible rows 8 in 0 pieces");
   EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_BIAS; }),
             kernel + "a library call of epilogue 1 without a bias");
   EXPECT_EQ(error([](auto &c) { c.bias = 1; }),

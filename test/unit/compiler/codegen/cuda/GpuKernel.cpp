@@ -2,6 +2,7 @@
 #include "test/unit/compiler/codegen/cuda/GpuKernel.h"
 
 #include "compiler/Interpreter.h"
+#include "dialects/exec/Blocks.h"
 #include "passes/Passes.h"
 #include "test/unit/compiler/codegen/KernelTesting.h"
 
@@ -79,7 +80,7 @@ std::vector<HostTensor> GpuKernel::randomOperands(unsigned seed) {
 }
 
 runtime::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTensor> &operands,
-                                                        const char *order) {
+                                                        const char *order, int64_t rows) {
   setenv("GRADC_SIMULATED", (std::string("order=") + order).c_str(), 1);
   std::vector<runtime::DeviceMemory> memory;
   std::vector<void *> slices;
@@ -104,7 +105,8 @@ runtime::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTe
   launch.kernel = image->findKernel(kernelSymbol(op).c_str());
   launch.slices = slices.data();
   launch.sliceCount = slices.size();
-  launch.units = exec::kernelUnits(op);
+  launch.units = blocks(rows);
+  launch.rows = rows;
   if (runtime::Status launched = device->launch(launch); !launched.ok())
     return launched;
   for (auto [i, result] : llvm::enumerate(results))
@@ -115,6 +117,14 @@ runtime::Result<std::vector<HostTensor>> GpuKernel::run(const std::vector<HostTe
   if (runtime::Status ended = device->synchronize(); !ended.ok())
     return ended;
   return results;
+}
+
+int64_t GpuKernel::blocks(int64_t rows) {
+  exec::BlocksOfRows of = exec::blocksOfRows(op);
+  if (rows < 0 || of.rows == 0)
+    return exec::kernelUnits(op);
+  int64_t tiles = llvm::divideCeil(of.rows * rows, of.tile);
+  return std::max<int64_t>(llvm::divideCeil(tiles * of.times, of.per), 1);
 }
 
 std::vector<HostTensor> GpuKernel::evaluate(const std::vector<HostTensor> &operands) {

@@ -29,9 +29,12 @@ public:
   mlir::exec::KernelOp kernel() const { return op; }
   /// Numbers in [-2, 2), integers below 7.
   std::vector<HostTensor> randomOperands(unsigned seed);
-  /// Each operand and result in device memory of its own. The failure is the device's.
+  /// Each operand and result in device memory of its own; results begin as zeros. `rows`: of the
+  /// run; -1: the largest. The failure is the device's.
   runtime::Result<std::vector<HostTensor>> run(const std::vector<HostTensor> &operands,
-                                               const char *order = "forward");
+                                               const char *order = "forward", int64_t rows = -1);
+  /// Blocks of a launch.
+  int64_t blocks(int64_t rows);
   /// The region, op by op, through the ops' own evaluate.
   std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
 
