@@ -10,10 +10,10 @@ Status Graphs::start(std::span<const Launch> launches, Handle stream) {
     return startOneByOne(launches);
   auto piece = std::find_if(pieces.begin(), pieces.end(),
                             [&](const Piece &p) { return p.launches == launches.data(); });
-  if (piece == pieces.end()) {
-    pieces.push_back({launches.data()});
+  if (piece == pieces.end())
+    piece = pieces.insert(pieces.end(), {launches.data()});
+  if (!noteRows(*piece, launches.front().rows))
     return startOneByOne(launches);
-  }
   if (piece->captures) {
     auto graph = graphOf(*piece, launches, stream);
     if (graph)
@@ -22,6 +22,18 @@ Status Graphs::start(std::span<const Launch> launches, Handle stream) {
     whyNot = graph.status().message();
   }
   return startOneByOne(launches);
+}
+
+/// False: no run of late had these rows.
+bool Graphs::noteRows(Piece &piece, int64_t rows) {
+  auto known = std::find(piece.rows.begin(), piece.rows.end(), rows);
+  bool isKnown = known != piece.rows.end();
+  if (isKnown)
+    piece.rows.erase(known);
+  else if (piece.rows.size() == maxRows)
+    piece.rows.pop_front();
+  piece.rows.push_back(rows);
+  return isKnown;
 }
 
 Status Graphs::startOneByOne(std::span<const Launch> launches) {
@@ -36,17 +48,20 @@ Result<Handle> Graphs::graphOf(Piece &piece, std::span<const Launch> launches, H
   for (const Launch &launch : launches)
     count += launch.sliceCount;
   std::span<void *const> slices(launches.front().slices, count); // of all launches, concatenated
-  for (const Captured &graph : piece.graphs)
-    if (std::equal(slices.begin(), slices.end(), graph.slices.begin()))
-      return graph.executable;
+  int64_t rows = launches.front().rows;
+  for (auto graph = piece.graphs.begin(); graph != piece.graphs.end(); ++graph)
+    if (graph->rows == rows && std::equal(slices.begin(), slices.end(), graph->slices.begin())) {
+      piece.graphs.splice(piece.graphs.end(), piece.graphs, graph);
+      return graph->executable;
+    }
   auto executable = capture(launches, stream);
   if (!executable)
     return executable;
-  if (piece.graphs.size() == 2) {
+  if (piece.graphs.size() == maxGraphs) {
     driver.graphExecDestroy(piece.graphs.front().executable);
     piece.graphs.pop_front();
   }
-  piece.graphs.push_back({{slices.begin(), slices.end()}, *executable});
+  piece.graphs.push_back({rows, {slices.begin(), slices.end()}, *executable});
   return executable;
 }
 

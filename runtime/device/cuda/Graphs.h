@@ -10,7 +10,8 @@
 
 namespace gradc::runtime::cuda {
 
-/// The launches of pieces, captured with their slices. To be called in the current context.
+/// The launches of pieces, captured with their slices for a number of rows. To be called in the
+/// current context.
 class Graphs {
 public:
   /// `enqueue` puts one launch on its slices into a stream.
@@ -19,7 +20,8 @@ public:
   Graphs(const Graphs &) = delete;
 
   /// Starts a piece's launches in order: one by one the first time, when libraries initialize
-  /// themselves, captured from then on. Launches that cannot be captured continue one by one.
+  /// themselves, and the first time with other rows, which may never come again; captured from then
+  /// on. Launches that cannot be captured continue one by one.
   Status start(std::span<const Launch> launches, Handle stream);
   /// Releases the graphs of these launches, which are about to be destroyed.
   void forget(std::span<const Launch> launches);
@@ -29,17 +31,23 @@ public:
 
 private:
   struct Captured {
+    int64_t rows;
     std::vector<const void *> slices;
     Handle executable;
   };
   struct Piece {
     const Launch *launches;
     bool captures = true;
-    /// Oldest first. Inputs have two copies, for the current step and for the next.
-    std::list<Captured> graphs = {};
+    std::list<int64_t> rows = {};    ///< of the latest runs, each once, the latest last
+    std::list<Captured> graphs = {}; ///< the latest used last
   };
 
+  /// Inputs have two copies, for the current step and for the next; rows are those of a whole batch
+  /// and of a last one in training, and any number in inference.
+  static constexpr size_t maxGraphs = 8, maxRows = maxGraphs / 2;
+
   void release(const Piece &piece);
+  static bool noteRows(Piece &piece, int64_t rows);
   Status startOneByOne(std::span<const Launch> launches);
   Result<Handle> graphOf(Piece &piece, std::span<const Launch> launches, Handle stream);
   Result<Handle> capture(std::span<const Launch> launches, Handle stream);
