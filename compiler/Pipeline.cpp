@@ -28,12 +28,9 @@ static void simplify(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-/// Whether entries run on their largest batch only: kernels of GPUs do not take the rows of a run,
-/// and an f64 module has no f32 inputs.
-static bool isExact(const gradc::CompileOptions &options) {
-  return options.retypeF64 ||
-         llvm::any_of(options.levels, [](auto &level) { return exec::findLevel(level)->isCuda(); });
-}
+/// Whether entries run on their largest batch only: an f64 module has no f32 input for the number
+/// of rows.
+static bool isExact(const gradc::CompileOptions &options) { return options.retypeF64; }
 
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Counts are resolved after each pass that makes them, so that they block no simplification.

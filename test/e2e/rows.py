@@ -1,7 +1,7 @@
 """Artifacts compiled for batches of 64, on fewer rows: against artifacts compiled for just these, with NaN in all memory
 behind them, through the C interface, with data that has a row more or fewer, and by `gradc run`.
 
-    rows.py
+    rows.py [kernels|libraries]    on the simulated GPU, with generated kernels alone or with library calls
 """
 import array
 import ctypes
@@ -12,10 +12,17 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import compile_spec, events, gradc, program, run, scratch, write_npy
+from bar import BIN, events, gradc, program, run, scratch, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 BATCH, CLASSES = 64, 10
+MODE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
+TARGET = {"cpu": [], "kernels": ["--target=cpu,cuda:sm_90", "--llvm-image", "--libraries=never"],
+          "libraries": ["--target=cpu,cuda:sm_90", "--llvm-image", "--libraries=always"]}[MODE]
+if MODE != "cpu":
+    for name, file in ("CUDA", "cuda"), ("CUBLASLT", "cublaslt"), ("CUDNN", "cudnn"):
+        os.environ["GRADC_LIB" + name] = os.path.abspath(os.path.join(BIN, f"../test/gradc-simulated-{file}.so"))
+    os.environ["GRADC_LIBRARIES"] = "required"
 folder = scratch()
 numbers = random.Random(11)
 checks = 0
@@ -60,9 +67,10 @@ def mlp(model):
 
 
 def convolutions(model):
-    """Batch statistics, pools, and channels that Winograd's transform takes."""
-    h = model.input("x", FLOAT, ["N", 3, 8, 8])
-    for i, (before, after) in enumerate(((3, 32), (32, 32)), 1):
+    """Batch statistics, pools, and channels that Winograd's transform takes. The simulated GPU is slow."""
+    size, channels = (8, 32) if MODE == "cpu" else (4, 8)
+    h = model.input("x", FLOAT, ["N", 3, size, size])
+    for i, (before, after) in enumerate(((3, channels), (channels, channels)), 1):
         h = model.node("Conv", [h, weight(model, f"w{i}", after, before, 3, 3)], [f"c{i}"], f"conv{i}",
                        pads=[1, 1, 1, 1])
         h = model.node("BatchNormalization", [h, constant(model, f"g{i}", [after], 1.0 + i),
@@ -71,11 +79,11 @@ def convolutions(model):
                                               constant(model, f"v{i}", [after], 1.0 * i)], [f"n{i}"], f"bn{i}")
         h = model.node("Relu", [h], [f"r{i}"], f"relu{i}")
     h = model.node("MaxPool", [h], ["p"], "pool", kernel_shape=[2, 2], strides=[2, 2])
-    h = model.node("AveragePool", [h], ["q"], "mean", kernel_shape=[4, 4])
+    h = model.node("AveragePool", [h], ["q"], "mean", kernel_shape=[size // 2, size // 2])
     h = model.node("Flatten", [h], ["f"], "flat")
-    model.output(model.node("Gemm", [h, weight(model, "w3", 32, CLASSES), weight(model, "b3", CLASSES)], ["logits"],
-                            "fc"), FLOAT, ["N", CLASSES])
-    return [3, 8, 8], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+    model.output(model.node("Gemm", [h, weight(model, "w3", channels, CLASSES), weight(model, "b3", CLASSES)],
+                            ["logits"], "fc"), FLOAT, ["N", CLASSES])
+    return [3, size, size], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
 
 
 def batch_norm(model):
@@ -115,12 +123,17 @@ def write_data(name, rows, shape):
     return x, labels
 
 
-def build(name, batch, loss, emit="so"):
-    spec = path(f"{name}-{batch}.textproto")
+# Of a gradient that is rounding alone, as a bias before a norm has, Adam would make a whole step.
+OPTIMIZERS = {"batch_norm": "sgd { learning_rate: 0.1 }"}
+
+
+def build(name, batch, loss, emit="so", target=TARGET):
+    stem = f"{name}-{batch}" if target == TARGET else f"{name}-{batch}-cpu"
+    spec = path(stem + ".textproto")
     with open(spec, "w") as file:
         file.write(f"""model: "{name}.onnx"
 {loss}
-optimizer {{ adam {{ learning_rate: 0.01 }} }}
+optimizer {{ {OPTIMIZERS.get(name, "adam { learning_rate: 0.01 }")} }}
 clip {{ global_norm: 1.0 }}
 data {{
   source {{ npy {{ field {{ name: "x"  path: "{name}/x.npy" }} field {{ name: "labels"  path: "{name}/labels.npy" }} }} }}
@@ -128,7 +141,9 @@ data {{
 }}
 epochs: 1
 """)
-    return compile_spec(spec, folder, emit)
+    output = path(stem + (".so" if emit == "so" else ""))
+    gradc("compile", spec, "-o", output, f"--emit={emit}", *target)
+    return output
 
 
 class StepResult(ctypes.Structure):
@@ -148,6 +163,8 @@ class Session:
         self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("open", None, ctypes.byref(self.model))
         self.call("session_create", self.model, None, ctypes.byref(self.session))
+        self.lib.gradc_session_level.restype = ctypes.c_char_p
+        self.level = self.lib.gradc_session_level(self.session).decode()
 
     def call(self, name, *arguments, fails=False):
         status = getattr(self.lib, "gradc_" + name)(*arguments)
@@ -212,9 +229,10 @@ def check(name, make, counts):
 
     for rows in counts:
         some = Session(largest)
+        expect(f"{name} runs at level {some.level}", some.level.startswith("cuda") == bool(TARGET))
         first = some.step(inputs(rows), rows)
         after = some.states()
-        exact = Session(largest if rows == BATCH else build(name, rows, loss))
+        exact = Session(largest if rows == BATCH and not TARGET else build(name, rows, loss, target=[]))
         expected = exact.step(inputs(rows), rows)
         expect(f"{name}: {rows} rows: {first}, expected {expected}", first[2] == 1 and close(first, expected))
         for found, state in zip(after, exact.states(), strict=True):

@@ -323,6 +323,40 @@ TEST_P(Conformance, TheSameBitsEveryTime) {
   EXPECT_EQ(run(*session, "train", 1), first);
 }
 
+/// A last, smaller batch after whole ones, epoch after epoch: each size has its graphs.
+TEST_P(Conformance, BatchesOfOtherSizesAreCapturedOnce) {
+  auto host = open("");
+  int64_t batch = session->findEntry("train")->batch;
+  int (*captures)() = nullptr;
+  if (*GetParam().driver) {
+    void *driver = dlopen(GetParam().driver, RTLD_NOW);
+    captures = reinterpret_cast<int (*)()>(dlsym(driver, "gradcSimulatedCaptures"));
+    ASSERT_TRUE(captures);
+  }
+  auto loss = [&](Session &on, int64_t rows, int seed) {
+    const gradc_artifact_entry *entry = on.findEntry("train");
+    auto given = inputsOf(*entry, seed);
+    std::vector<const void *> inputs;
+    for (auto &bytes : given)
+      inputs.push_back(bytes.data());
+    std::vector<void *> outputs(entry->outputs.count);
+    float result = 0;
+    outputs[0] = &result;
+    EXPECT_TRUE(on.start(*entry, inputs, outputs, rows, {}).ok());
+    EXPECT_TRUE(on.finish().ok());
+    return result;
+  };
+  int before = 0;
+  for (int step = 0; step < 12; ++step) {
+    int64_t rows = step % 3 == 2 ? 3 : batch;
+    expectNear({loss(*session, rows, step)}, {loss(*host, rows, step)});
+    if (captures && step == 5)
+      before = captures();
+  }
+  if (captures)
+    EXPECT_EQ(captures(), before);
+}
+
 TEST_P(Conformance, StatesAreReadAsTheyWereWritten) {
   for (uint32_t i = 0; i < artifact->states().size(); ++i) {
     std::vector<float> values(artifact->states()[i].tensor.bytes / 4);
