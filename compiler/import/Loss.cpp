@@ -109,6 +109,12 @@ FailureOr<Value> LossBuilder::labels(StringRef name, Value scores, Location wher
                             << describe(found);
   if (distribution)
     return expr(*argument).cast(type.getElementType()).get();
+  auto known = data.fields.find(name.str());
+  if (known != data.fields.end() && known->second.classes > type.getShape().back())
+    return emitError(where) << "expected labels of " << type.getShape().back()
+                            << " classes for scores " << describe(type) << ", found "
+                            << known->second.classes << " classes in field \"" << name << "\" of \""
+                            << data.file << "\"";
   entry.setClasses(*argument, type.getShape().back());
   return *argument;
 }

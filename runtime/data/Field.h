@@ -19,6 +19,8 @@ struct Field {
   std::string name;
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape;
+  /// Above 0: labels of so many classes, each of which some row has.
+  int64_t classes = 0;
 
   /// Whether all rows have the same size; if not, `elements` and `bytes` are meaningless.
   bool isFixed() const {

@@ -43,6 +43,17 @@ public:
   virtual void add(Config at, const std::string &message) = 0;
 };
 
+class Transform;
+
+/// Is told what the maps of a `data` block do.
+class MapSink {
+public:
+  virtual void add(Config map, const Field &before, const Transform &transform) = 0;
+
+protected:
+  ~MapSink() = default;
+};
+
 /// Of several failures the first is returned.
 inline void keepFirst(Status &first, Status next) {
   if (first.ok())
@@ -76,6 +87,7 @@ struct DataContext {
   /// The data are only described (gradc/data.h): stages read no row and leave no file. Null in a
   /// run.
   ProblemSink *problems = nullptr;
+  MapSink *maps = nullptr; ///< null: nobody wants to know
   bool hasFiles = true; ///< what describes a source may open its files; else they are not there yet
   bool skips = false;   ///< rows that cannot be read; makeDataset fills it in
 };

@@ -2,7 +2,6 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/MapModels.h"
-#include "runtime/include/gradc/data.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -20,8 +19,7 @@ FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) cons
                           << llvm::join(names, ", ");
 }
 
-/// Its number in artifacts and in the runtime, which is ONNX's.
-static gradc_dtype dtypeOf(Type element) {
+gradc_dtype gradc::dtypeOf(Type element) {
   int number = GRADC_F32;
   while (number < GRADC_BF16 && elementType(*element.getContext(), number) != element)
     ++number;
@@ -51,6 +49,10 @@ public:
                           gradc_data_made *made) {
         return int(static_cast<Description *>(self)->addModel(map, *before, *made));
       };
+    listener.step = [](void *self, uint32_t map, const gradc_data_field *before,
+                       const gradc_data_step *step) {
+      static_cast<Description *>(self)->addStep(map, *before, *step);
+    };
     listener.described = [](void *self, const gradc_data_shape *shape) {
       static_cast<Description *>(self)->take(*shape);
     };
@@ -73,12 +75,55 @@ private:
     set.rows = shape.rows;
     set.whyUnknown = shape.why_unknown;
     set.fields.clear();
-    for (const gradc_data_field &field : ArrayRef(shape.fields, shape.field_count)) {
-      FieldType &type = set.fields[field.name];
-      type.element = elementType(context, field.dtype);
-      for (int64_t dim : ArrayRef(field.shape, field.rank))
-        type.shape.push_back(dim < 0 ? ShapedType::kDynamic : dim);
-    }
+    for (const gradc_data_field &field : ArrayRef(shape.fields, shape.field_count))
+      set.fields[field.name] = typeOf(field);
+  }
+
+  FieldType typeOf(const gradc_data_field &field) const {
+    FieldType type{elementType(context, field.dtype), {}, field.classes};
+    for (int64_t dim : ArrayRef(field.shape, field.rank))
+      type.shape.push_back(dim < 0 ? ShapedType::kDynamic : dim);
+    return type;
+  }
+
+  /// A map as the spec has it, without the field: "resize { height: 32 width: 32 }".
+  std::string textOf(uint32_t map) const {
+    spec::Map copy(static_cast<const spec::Map &>(*tree.messages[map]));
+    copy.clear_field();
+    google::protobuf::TextFormat::Printer printer;
+    printer.SetSingleLineMode(true);
+    std::string text;
+    printer.PrintToString(copy, &text);
+    return StringRef(text).rtrim().str();
+  }
+
+  void addStep(uint32_t map, const gradc_data_field &before, const gradc_data_step &step) {
+    FieldSteps &field = set.steps[before.name];
+    bool isNew = field.map != map;
+    field.map = map;
+    if (step.op == GRADC_DATA_RANDOM)
+      return field.random.push_back(textOf(map));
+    if (isNew && field.steps.empty())
+      field.input = typeOf(before);
+    if (isNew)
+      field.maps.push_back(textOf(map));
+    if (step.op == GRADC_DATA_OTHER)
+      return beginBehind(field);
+    auto list = [&](const auto *values, int64_t count) {
+      return std::vector(values, values + (values ? count : 0));
+    };
+    int64_t from = step.weights ? before.shape[step.axis] : 0;
+    field.steps.push_back({step.op, step.dtype, step.axis, step.count,
+                           list(step.factors, step.count), list(step.offsets, step.count),
+                           list(step.indices, step.count), list(step.weights, step.count * from),
+                           step.key ? step.key : "", step.epsilon});
+  }
+
+  /// What the maps so far have done is not for a model to do.
+  static void beginBehind(FieldSteps &field) {
+    llvm::append_range(field.before, field.maps);
+    field.maps.clear();
+    field.steps.clear();
   }
 
   bool addModel(uint32_t map, const gradc_data_shape &before, gradc_data_made &made) {
@@ -94,9 +139,13 @@ private:
     if (!fields)
       return false;
     madeFields.clear();
-    for (const auto &[name, field] : *fields)
-      madeFields.push_back(
-          {name.c_str(), dtypeOf(field.element), uint32_t(field.shape.size()), field.shape.data()});
+    for (const auto &[name, field] : *fields) {
+      FieldSteps &steps = set.steps[name];
+      steps.maps.push_back("model { file: \"" + stage->map().model().file() + "\" }");
+      beginBehind(steps);
+      madeFields.push_back({name.c_str(), dtypeOf(field.element), uint32_t(field.shape.size()),
+                            field.shape.data(), 0});
+    }
     made = {madeFields.data(), uint32_t(madeFields.size())};
     return true;
   }

@@ -4,7 +4,9 @@
 
 #include "compiler/import/spec/TrainingSpec.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/include/gradc/data.h"
 #include <map>
+#include <optional>
 
 namespace gradc {
 
@@ -12,6 +14,30 @@ namespace gradc {
 struct FieldType {
   mlir::Type element;
   llvm::SmallVector<int64_t> shape;
+  /// Above 0: labels of so many classes, each of which some row has.
+  int64_t classes = 0;
+};
+
+/// A step that maps take a field through (gradc/data.h), with its numbers.
+struct FieldStep {
+  gradc_data_op op;
+  gradc_dtype dtype;
+  int64_t axis, count;
+  std::vector<double> factors, offsets;
+  std::vector<int64_t> indices;
+  std::vector<float> weights;
+  std::string key;
+  double epsilon;
+};
+
+/// What the maps do to a field. Steps begin behind the last map that is no operation on tensors.
+struct FieldSteps {
+  FieldType input; ///< before the first step
+  std::vector<FieldStep> steps;
+  /// The maps as the spec has them: "cast: F32 scale: 0.0625".
+  std::vector<std::string> before, maps, random;
+
+  std::optional<uint32_t> map; ///< the last one told
 };
 
 struct DataSet {
@@ -20,6 +46,7 @@ struct DataSet {
   std::string file;   ///< for messages
   bool known = false; ///< the file was there to be looked at
   std::map<std::string, FieldType> fields;
+  std::map<std::string, FieldSteps> steps; ///< of fields that maps change
   static constexpr int64_t unknown = -1;
   /// That an epoch visits.
   int64_t rows = unknown;
@@ -28,6 +55,9 @@ struct DataSet {
   /// The field, or null where the data set is not known. Fails (said) where it is known without it.
   mlir::FailureOr<const FieldType *> find(llvm::StringRef field, mlir::Location where) const;
 };
+
+/// Its number in artifacts and in the runtime, which is ONNX's.
+gradc_dtype dtypeOf(mlir::Type element);
 
 class MapModels;
 

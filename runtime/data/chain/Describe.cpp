@@ -5,6 +5,7 @@
 // for it, which looks at headers alone.
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
+#include "runtime/data/chain/StepTeller.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/source/Sources.h"
 #include "runtime/data/stage/Stages.h"
@@ -27,11 +28,12 @@ const Source sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 
 /// A block's description under way. What is wrong with a stage is told, and the next one sees what
 /// was there before it.
-class Describer final : private ProblemSink {
+class Describer final : private ProblemSink, private MapSink {
 public:
   Describer(const char *folder, const gradc_data_listener &listener) : listener(listener) {
     context.folders = {folder};
     context.problems = this;
+    context.maps = this;
   }
 
   uint32_t describe(Config data);
@@ -40,6 +42,10 @@ private:
   void add(Config at, const std::string &message) override {
     ++problems;
     listener.problem(listener.self, at ? at.position() : 0, message.c_str());
+  }
+  void add(Config map, const Field &before, const Transform &transform) override {
+    if (listener.step)
+      StepTeller(listener, map.position(), before, transform.result).tell(transform);
   }
   /// Tells a failure that was not told with its own place. Without the rows' number nothing can be
   /// said of it.
@@ -56,6 +62,7 @@ private:
   std::vector<std::string> findFiles(Config kind);
   Status describeFiles(const Source &source, Config kind, const std::vector<std::string> &files);
   void describeStage(Config stage);
+  void forgetClasses();
   bool namesField(Config stage);
   void describeModel(Config map);
   template <typename Receiver> void tellShape(Receiver receiver);
@@ -139,8 +146,20 @@ void Describer::describeSource(Config data) {
   if (!knowsFields)
     pipeline.table = makeDescribed({}, 1, text('\'', origin, '\''));
   before = problems;
-  if (Config rows = kind.child("rows"))
+  if (Config rows = kind.child("rows")) {
     succeeds(rows, before, applyRows(rows, context, pipeline));
+    forgetClasses();
+  }
+}
+
+/// Where rows are left out, so may be all of a class.
+void Describer::forgetClasses() {
+  auto before = pipeline.table->fields();
+  std::vector<Field> fields(before.begin(), before.end());
+  for (Field &field : fields)
+    field.classes = 0;
+  pipeline.table =
+      makeDescribed(std::move(fields), pipeline.table->rows(), pipeline.table->origin());
 }
 
 /// Whether a stage's field is one; where fields are not known, any may be.
@@ -161,8 +180,8 @@ template <typename Receiver> void Describer::tellShape(Receiver receiver) {
   auto table = pipeline.table->fields();
   std::vector<gradc_data_field> fields;
   for (const Field &field : table)
-    fields.push_back(
-        {field.name.c_str(), field.dtype, uint32_t(field.shape.size()), field.shape.data()});
+    fields.push_back({field.name.c_str(), field.dtype, uint32_t(field.shape.size()),
+                      field.shape.data(), field.classes});
   gradc_data_shape shape = {origin.c_str(),
                             knowsFields,
                             fields.data(),
@@ -187,7 +206,7 @@ void Describer::describeModel(Config map) {
   std::vector<Field> fields(before.begin(), before.end());
   for (const gradc_data_field &one : std::span(made.fields, made.field_count)) {
     std::erase_if(fields, [&](const Field &field) { return field.name == one.name; });
-    fields.push_back({one.name, one.dtype, {one.shape, one.shape + one.rank}});
+    fields.push_back({one.name, one.dtype, {one.shape, one.shape + one.rank}, one.classes});
   }
   knowsFields &= isGood;
   if (!knowsFields)
@@ -206,6 +225,16 @@ void Describer::describeStage(Config stage) {
     return;
   uint32_t before = problems;
   succeeds(stage, before, applyStage(stage, context, pipeline));
+  if (stage.name() == "map" && !knowsFields && listener.step) {
+    std::string name(stage.string("field"));
+    gradc_data_field field = {name.c_str(), GRADC_F32, 0, nullptr, 0};
+    gradc_data_step step = {};
+    step.op = GRADC_DATA_OTHER;
+    listener.step(listener.self, stage.position(), &field, &step);
+  }
+  for (std::string_view selects : {"filter", "take", "skip", "shard"})
+    if (stage.name() == selects)
+      forgetClasses();
   if (pipeline.rule && batch == 0)
     batch = pipeline.rule->size;
 }

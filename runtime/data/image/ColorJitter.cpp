@@ -36,6 +36,8 @@ public:
     return {};
   }
 
+  void tell(const Field &, TensorSteps &steps) const override { steps.random(); }
+
 private:
   JitterReach reach;
   float limit;

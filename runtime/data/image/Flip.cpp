@@ -19,10 +19,12 @@ public:
       plan.rows.flip();
     return {};
   }
-  bool isRandom() const override { return true; }
+  bool isRandom() const override { return !isCertain(horizontal) || !isCertain(vertical); }
   PixelStage leaves() const override { return PixelStage::selected; }
 
 private:
+  static bool isCertain(float chance) { return chance == 0 || chance == 1; }
+
   float horizontal, vertical;
 };
 

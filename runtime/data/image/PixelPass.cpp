@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <array>
 
 namespace gradc::runtime {
 
@@ -63,6 +64,36 @@ public:
     Steps all = steps;
     all.insert(all.end(), pass->steps.begin(), pass->steps.end());
     return std::make_unique<PixelPass>(from, pass->result, std::move(all), pass->channelsFirst);
+  }
+
+  void tell(const Field &before, TensorSteps &out) const override {
+    if (isRandom)
+      return out.random();
+    if (!before.isFixed())
+      return out.other();
+    PixelPlan plan = {Taps::identity(before.shape[0]), Taps::identity(before.shape[1]), 0, {}};
+    Random random(0, 0, 0, 0);
+    for (const auto &step : steps)
+      if (!step->plan(plan, random).ok())
+        return out.other();
+    bool scales = plan.scale != PixelScale();
+    bool computes = scales || !plan.rows.isSelection() || !plan.columns.isSelection();
+    if (computes)
+      out.cast(GRADC_F32);
+    out.resample(0, plan.rows);
+    out.resample(1, plan.columns);
+    if (scales) {
+      auto channels = size_t(before.shape[2]);
+      std::vector<double> factors(plan.scale.scale.begin(), plan.scale.scale.begin() + channels),
+          offsets(plan.scale.shift.begin(), plan.scale.shift.begin() + channels);
+      out.scale(2, factors, offsets);
+    }
+    if (result.dtype == GRADC_F32)
+      out.cast(GRADC_F32);
+    else if (computes)
+      out.round();
+    if (channelsFirst)
+      out.transpose(std::array<int64_t, 3>{2, 0, 1});
   }
 
 private:

@@ -12,6 +12,7 @@ namespace gradc::runtime {
 /// The change of each value: value * scale + shift, per channel.
 struct PixelScale {
   std::array<float, maxChannels> scale = {1, 1, 1, 1}, shift = {0, 0, 0, 0};
+  bool operator==(const PixelScale &) const = default;
 };
 
 /// The destination of the result: u8 (rounded to nearest, limited to 0..255) or f32.

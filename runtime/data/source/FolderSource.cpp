@@ -83,8 +83,8 @@ private:
 
 /// A picture file's bytes and its label.
 static std::vector<Field> readFields(Config config) {
-  return {{std::string(config.string("image", "image")), GRADC_U8, {Field::varying}},
-          {std::string(config.string("label", "label")), GRADC_I64, {}}};
+  return {{std::string(config.string("image", "image")), GRADC_U8, {Field::varying}, 0},
+          {std::string(config.string("label", "label")), GRADC_I64, {}, 0}};
 }
 
 Status describeFolder(Config config, const DataContext &context, Pipeline &pipeline) {
@@ -115,6 +115,7 @@ Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline
   }
   if (!listing)
     return listing.status();
+  fields[1].classes = listing->classes;
   std::erase_if(fields, [&](const Field &field) { return !isDemanded(field.name, context); });
   pipeline.table = std::make_shared<FolderSource>(std::move(*folder), std::move(*listing),
                                                   std::move(fields), pipeline.newSlots(1));

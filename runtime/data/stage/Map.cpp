@@ -130,6 +130,8 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   auto transform = makeTransform(config, *pipeline.table, index, context);
   if (!transform || index == noField)
     return transform.status();
+  if (context.maps)
+    context.maps->add(config, fields[index], **transform);
   auto before = withoutMeter(pipeline.table);
   if (auto last = dynamic_cast<const Map *>(before.get()))
     if (auto both = last->followedBy(index, **transform)) {

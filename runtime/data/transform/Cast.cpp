@@ -38,6 +38,11 @@ public:
     return rows.size();
   }
 
+  void tell(const Field &, TensorSteps &steps) const override {
+    steps.cast(result.dtype);
+    steps.scale(0, {&scale, 1}, {&offset, 1});
+  }
+
 private:
   gradc_dtype from;
   Converter converter;

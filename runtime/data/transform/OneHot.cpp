@@ -35,6 +35,8 @@ public:
     return {};
   }
 
+  void tell(const Field &, TensorSteps &steps) const override { steps.oneHot(classes); }
+
 private:
   gradc_dtype from;
   int64_t classes;
@@ -53,6 +55,9 @@ Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *
   if (findDataType(before->dtype)->floating || before->dtype == GRADC_BOOL)
     return Status::invalid(text("one_hot of field '", before->name, "' expects integers, found ",
                                 findDataType(before->dtype)->name));
+  if (before->classes > classes)
+    return Status::invalid(text("one_hot { classes } is ", classes, ", expected at least ",
+                                before->classes, " for the classes of field '", before->name, "'"));
   Field result = {before->name, GRADC_F32, before->shape};
   result.shape.push_back(classes);
   return std::unique_ptr<const Transform>(

@@ -13,35 +13,44 @@ namespace {
 /// Which mean belongs to which element: element i of a row has the mean i / inner % count.
 struct Places {
   size_t count = 1, inner = 1;
+  int64_t axis = 0;
 };
 
 class Standardize final : public Transform {
 public:
-  Standardize(const Field &before, Places places, std::vector<double> means,
-              std::vector<double> scales)
+  Standardize(const Field &before, Places places, const std::vector<double> &fitted,
+              std::string key, double epsilon)
       : Transform({before.name, GRADC_F32, before.shape}), width(before.elementBytes()),
-        toNumber(findConverter(before.dtype, GRADC_F64)), places(places), means(std::move(means)),
-        scales(std::move(scales)) {}
+        toNumber(findConverter(before.dtype, GRADC_F64)), places(places), key(std::move(key)),
+        epsilon(epsilon), numbers(standardization(fitted, epsilon)) {}
 
   Status apply(const Value &in, Random &, ScratchSlot &own, Output &out) const override {
     auto room = out.room(in.shape);
     if (!room)
       return room.status();
     size_t elements = in.bytes / width;
-    auto *numbers = reinterpret_cast<double *>(own.reserve(elements * sizeof(double) + 1));
-    toNumber(in.data, reinterpret_cast<std::byte *>(numbers), elements, 1, -0.0);
+    auto *values = reinterpret_cast<double *>(own.reserve(elements * sizeof(double) + 1));
+    toNumber(in.data, reinterpret_cast<std::byte *>(values), elements, 1, -0.0);
     auto *to = reinterpret_cast<float *>(*room);
     for (size_t i = 0, place = 0; i < elements; place = place + 1 == places.count ? 0 : place + 1)
       for (size_t end = i + places.inner; i < end; ++i)
-        to[i] = float((numbers[i] - means[place]) * scales[place]);
+        to[i] = float((values[i] - numbers.means[place]) * numbers.scales[place]);
     return {};
+  }
+
+  void tell(const Field &, TensorSteps &steps) const override {
+    steps.cast(GRADC_F64);
+    steps.standardize(places.axis, int64_t(places.count), key, epsilon);
+    steps.cast(GRADC_F32);
   }
 
 private:
   size_t width;
   Converter toNumber;
   Places places;
-  std::vector<double> means, scales;
+  std::string key;
+  double epsilon;
+  Standardization numbers;
 };
 
 /// Mean and sum of squared distances for each of them, over all rows of an epoch, each row once, in
@@ -106,6 +115,7 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
   Places places;
   if (rank) {
     axis = axis < 0 ? rank - 1 : axis;
+    places.axis = axis;
     places.count = size_t(before.shape[size_t(axis)]);
     for (int64_t i = axis + 1; i < rank; ++i)
       places.inner *= size_t(before.shape[size_t(i)]);
@@ -129,14 +139,18 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
     if (context.state)
       context.state->emplace(key, fitted);
   }
-  std::vector<double> means(places.count), scales(places.count);
-  for (size_t i = 0; i < places.count; ++i) {
-    means[i] = fitted[2 * i];
-    double deviation = fitted[2 * i + 1] + epsilon;
-    scales[i] = deviation > 0 ? 1 / deviation : 0;
-  }
   return std::unique_ptr<const Transform>(
-      std::make_unique<Standardize>(before, places, std::move(means), std::move(scales)));
+      std::make_unique<Standardize>(before, places, fitted, std::move(key), epsilon));
+}
+
+Standardization standardization(std::span<const double> fitted, double epsilon) {
+  Standardization numbers;
+  for (size_t i = 0; i + 1 < fitted.size(); i += 2) {
+    double deviation = fitted[i + 1] + epsilon;
+    numbers.means.push_back(fitted[i]);
+    numbers.scales.push_back(deviation > 0 ? 1 / deviation : 0);
+  }
+  return numbers;
 }
 
 } // namespace gradc::runtime

@@ -4,6 +4,7 @@
 
 #include "runtime/data/Pipeline.h"
 #include "runtime/data/Random.h"
+#include "runtime/data/transform/TensorSteps.h"
 
 namespace gradc::runtime {
 
@@ -32,6 +33,9 @@ public:
     return nullptr;
   }
 
+  /// Tells what it does to rows of the type and shape `before`.
+  virtual void tell(const Field &before, TensorSteps &steps) const { steps.other(); }
+
   const Field result;
 };
 
@@ -43,6 +47,13 @@ using MakeTransform = Result<std::unique_ptr<const Transform>> (*)(Config config
 
 /// From the fields `cast`, `scale` and `offset` of the map block itself.
 Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *before);
+
+/// What standardize computes with: (value - mean) * scale, one of each per place.
+struct Standardization {
+  std::vector<double> means, scales;
+};
+/// From what it has found: mean and deviation of each place in turn.
+Standardization standardization(std::span<const double> fitted, double epsilon);
 
 /// Knows the whole data set: finds its statistics in a pass over the rows, unless `context.state`
 /// has them, and puts them there. At `noField` the block alone is checked.

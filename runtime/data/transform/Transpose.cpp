@@ -34,6 +34,11 @@ public:
     return {};
   }
 
+  void tell(const Field &, TensorSteps &steps) const override {
+    std::vector<int64_t> dims(order.begin(), order.end());
+    steps.transpose(dims);
+  }
+
 private:
   /// Writes the block at `in` for which the first `depth` result dims are chosen; returns its end.
   std::byte *copy(const std::byte *in, std::byte *out, size_t depth,

@@ -15,6 +15,7 @@ typedef struct gradc_data_field {
   gradc_dtype dtype;
   uint32_t rank;
   const int64_t *shape; /* -1: varies from row to row */
+  int64_t classes;      /* > 0: its numbers are labels, each from 0 to below this one in some row */
 } gradc_data_field;
 
 /* A data set, or what the stages up to some point make of it. */
@@ -34,6 +35,33 @@ typedef struct gradc_data_made {
   uint32_t field_count;
 } gradc_data_made;
 
+/* What a map stage does to a field, as operations on whole tensors. Dims and axes are a row's. */
+typedef enum gradc_data_op {
+  GRADC_DATA_CAST,        /* to `dtype` */
+  GRADC_DATA_SCALE,       /* value * factors[i] + offsets[i], in the field's type */
+  GRADC_DATA_STANDARDIZE, /* (value - mean[i]) * scale[i] in f64, of numbers that the run finds and keeps as `key` */
+  GRADC_DATA_ONE_HOT,     /* one more dim, of `count`: f32 1 at the value's place, else 0 */
+  GRADC_DATA_TRANSPOSE,   /* dim i of the result is dim indices[i] */
+  GRADC_DATA_PICK,        /* place i of the result along `axis` is place indices[i] */
+  GRADC_DATA_WEIGH,       /* place i of the result along `axis` is the sum of the places there, weighted by row i of `weights` */
+  GRADC_DATA_ROUND,       /* to the nearest u8 */
+  GRADC_DATA_RANDOM,      /* something random that leaves type and shape as they are */
+  GRADC_DATA_OTHER        /* nothing of this: decoding, rows that vary in size, fields that are not known yet */
+} gradc_data_op;
+
+/* Of factors, offsets and the run's numbers there is one for each place i along `axis`, `count` in all. A count of 1 is
+ * one for all values. */
+typedef struct gradc_data_step {
+  gradc_data_op op;
+  gradc_dtype dtype;
+  int64_t axis, count;
+  const double *factors, *offsets;
+  const int64_t *indices;
+  const float *weights; /* count x the dim `axis` of the field before the stage */
+  const char *key;
+  double epsilon; /* scale[i] is 1 / (deviation[i] + epsilon), or 0 where that is no number above 0 */
+} gradc_data_step;
+
 /* Called while data are described. Values are indices of the block's tree. */
 typedef struct gradc_data_listener {
   void *self;
@@ -42,6 +70,9 @@ typedef struct gradc_data_listener {
   /* A map stage is a model, which is the listener's to know: says what fields it makes. Returns 0
    * where it cannot be, which the listener has told by itself. Null: fields behind it are unknown. */
   int (*model)(void *self, uint32_t map, const gradc_data_shape *before, gradc_data_made *made);
+  /* One of the steps, in their order, of a map stage over a field, which is `before` the stage of this type and shape; none
+   * for a stage that changes nothing. Null: nobody wants to know. */
+  void (*step)(void *self, uint32_t map, const gradc_data_field *before, const gradc_data_step *step);
   /* At the end: all that is known. */
   void (*described)(void *self, const gradc_data_shape *shape);
 } gradc_data_listener;

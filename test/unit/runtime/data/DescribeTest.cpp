@@ -19,7 +19,45 @@ struct Told {
   const char *strings = nullptr;
   std::string before; ///< what a model stage was given
   bool makesField = true;
+  std::vector<std::string> steps; ///< "images u8 [2, 2]: cast f32"
 };
+
+template <typename T> std::string listText(const T *values, int64_t count) {
+  std::string out;
+  for (int64_t i = 0; i < count; ++i)
+    out += text(' ', values[i]);
+  return out;
+}
+
+std::string stepText(const gradc_data_field &before, const gradc_data_step &step) {
+  std::string out = text(before.name, ' ', findDataType(before.dtype)->name, ' ',
+                         shapeText({before.shape, before.rank}), ": ");
+  switch (step.op) {
+  case GRADC_DATA_CAST:
+    return text(out, "cast ", findDataType(step.dtype)->name);
+  case GRADC_DATA_SCALE:
+    return text(out, "scale", listText(step.factors, step.count), " +",
+                listText(step.offsets, step.count), " along ", step.axis);
+  case GRADC_DATA_STANDARDIZE:
+    return text(out, step.key, ", ", step.count, " along ", step.axis);
+  case GRADC_DATA_ONE_HOT:
+    return text(out, "one_hot ", step.count);
+  case GRADC_DATA_TRANSPOSE:
+    return text(out, "transpose", listText(step.indices, step.count));
+  case GRADC_DATA_PICK:
+    return text(out, "pick", listText(step.indices, step.count), " along ", step.axis);
+  case GRADC_DATA_WEIGH:
+    return text(out, "weigh", listText(step.weights, step.count * before.shape[step.axis]),
+                " along ", step.axis);
+  case GRADC_DATA_ROUND:
+    return out + "round";
+  case GRADC_DATA_RANDOM:
+    return out + "random";
+  case GRADC_DATA_OTHER:
+    return out + "other";
+  }
+  return out;
+}
 
 std::string shapeOf(const gradc_data_shape &shape) {
   std::string out = shape.knows_fields ? "" : "?";
@@ -59,6 +97,10 @@ protected:
         *made = {&field, 1};
         return int(told.makesField);
       };
+    listener.step = [](void *self, uint32_t, const gradc_data_field *before,
+                       const gradc_data_step *step) {
+      static_cast<Told *>(self)->steps.push_back(stepText(*before, *step));
+    };
     listener.described = [](void *self, const gradc_data_shape *shape) {
       static_cast<Told *>(self)->shape = shapeOf(*shape);
       static_cast<Told *>(self)->why = shape->why_unknown;
@@ -72,6 +114,49 @@ protected:
   const std::string source = "source { npz { path: \"digits.npz\" } } ",
                     batch = "batch { size: 8 }";
 };
+
+TEST_F(DescribeTest, TellsWhatMapsDo) {
+  // Labels 0 to 9, images u8 [2, 2].
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(describe(source + R"(map { field: "images" cast: F32 scale: 0.5 }
+      map { field: "images" transpose { order: 1 order: 0 } } map { field: "images" standardize { axis: 0 } }
+      map { field: "labels" one_hot { classes: 10 } } )" +
+                     batch)
+                .steps,
+            (Lines{"images u8 [2, 2]: cast f32", "images u8 [2, 2]: scale 0.5 + -0 along 0",
+                   "images f32 [2, 2]: transpose 1 0", "images f32 [2, 2]: cast f64",
+                   "images f32 [2, 2]: standardize images, 2 along 0",
+                   "images f32 [2, 2]: cast f32", "labels i64 []: one_hot 10"}));
+  EXPECT_EQ(
+      describe(source + R"(map { field: "images" pad { shape: 3 shape: 2 } } )" + batch).steps,
+      Lines{"images u8 [2, 2]: other"});
+
+  writeFile(folder / "p.npy", npy("|u1", "(8, 2, 4, 1)", bytesOf(std::vector<uint8_t>(64))));
+  auto picture = [&](std::string_view maps) {
+    return describe(text(R"(source { npy { field { name: "p" path: "p.npy" } } } )", maps, batch))
+        .steps;
+  };
+  EXPECT_EQ(picture(R"(map { field: "p" crop { height: 2 width: 2 } } map { field: "p" flip { } }
+      map { field: "p" resize { height: 1 width: 2 round: true } } )"),
+            (Lines{"p u8 [2, 4, 1]: pick 1 2 along 1", "p u8 [2, 2, 1]: random",
+                   "p u8 [2, 2, 1]: cast f32", "p u8 [2, 2, 1]: weigh 0.5 0.5 along 0",
+                   "p u8 [2, 2, 1]: weigh 1 0 0 1 along 1", "p u8 [2, 2, 1]: round"}));
+  EXPECT_EQ(
+      picture(
+          R"(map { field: "p" flip { horizontal: 1 } } map { field: "p" normalize { max: 2 mean: 1 } } )"),
+      (Lines{"p u8 [2, 4, 1]: pick 3 2 1 0 along 1", "p u8 [2, 4, 1]: cast f32",
+             "p u8 [2, 4, 1]: scale 0.5 + -1 along 2", "p u8 [2, 4, 1]: cast f32",
+             "p u8 [2, 4, 1]: transpose 2 0 1"}));
+  EXPECT_EQ(
+      describe(R"(source { npz { path: "later.npz" } } map { field: "x" cast: F32 } )" + batch)
+          .steps,
+      Lines{"x f32 []: other"});
+  // What is random and changes a picture's size is not to be left out.
+  EXPECT_EQ(picture(R"(map { field: "p" random_crop { height: 2 width: 2 } } )"),
+            Lines{"p u8 [2, 4, 1]: other"});
+  EXPECT_EQ(picture(R"(map { field: "p" random_crop { height: 2 width: 4 padding: 1 } } )"),
+            Lines{"p u8 [2, 4, 1]: random"});
+}
 
 TEST_F(DescribeTest, FollowsFieldsAndRows) {
   Told told = describe(source + R"(map { field: "images" cast: F32 } map { field: "labels" one_hot
