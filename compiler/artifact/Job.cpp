@@ -8,6 +8,17 @@ using namespace gradc;
 gradc_range gradc::appendJob(Blob &blob, const Imported &imported, llvm::StringRef directory) {
   SpecTree tree(*imported.spec, "training", /*text=*/nullptr, imported.mapEntries);
   tree.addString("directory", directory);
+  if (!imported.exportedInputs.empty())
+    tree.addString("exported_inputs", imported.exportedInputs);
+  for (const std::string &file : imported.externalFiles)
+    tree.addString("external_data", file);
+  for (const FittedNumbers &fitted : imported.fitted) {
+    uint32_t group = tree.addGroup("fitted");
+    tree.addString("key", fitted.key, group);
+    tree.addString("means", fitted.means, group);
+    tree.addString("scales", fitted.scales, group);
+    tree.addReal("epsilon", fitted.epsilon, group);
+  }
   for (gradc_artifact_value &value : tree.values) {
     value.name = blob.intern(tree.strings.data() + value.name);
     if (value.kind == GRADC_VALUE_STRING)

@@ -4,6 +4,7 @@
 #include "compiler/import/Loss.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/data/MapModels.h"
+#include "compiler/import/data/Preprocessing.h"
 #include "compiler/import/support/Names.h"
 #include "passes/support/Reach.h"
 
@@ -28,6 +29,8 @@ private:
   Value bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
                   const DataSet &set);
   bool sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry);
+  std::vector<FedInput> fedInputs(const DataSet &set) const;
+  LogicalResult prepareExport(const DataSet &set);
   void judgeReach(Imported &imported);
   std::string fieldOf(StringRef input) const;
   DictionaryAttr optimizer(Builder &b) const;
@@ -35,7 +38,8 @@ private:
   SpecFile &spec;
   OnnxModel &model;
   ModuleImport import;
-  llvm::StringSet<> said; ///< problems, by place
+  llvm::StringSet<> said;                            ///< problems, by place
+  std::map<std::string, std::string> exportedFields; ///< by graph input of the exported model
 };
 } // namespace
 
@@ -45,6 +49,41 @@ std::string JobImport::fieldOf(StringRef input) const {
     if (feed.input() == input)
       return feed.field();
   return input.str();
+}
+
+std::vector<FedInput> JobImport::fedInputs(const DataSet &set) const {
+  std::vector<FedInput> inputs;
+  for (const std::string &input : model.inputNames()) {
+    std::string field = fieldOf(input);
+    auto steps = set.steps.find(field);
+    inputs.push_back({input, field, steps == set.steps.end() ? nullptr : &steps->second});
+  }
+  return inputs;
+}
+
+/// From here on the model is the exported one. `set`: what evaluation computes with.
+LogicalResult JobImport::prepareExport(const DataSet &set) {
+  bool prepares = spec.get().export_().preprocessing();
+  if (prepares && !set.known)
+    return emitError(spec.at({"export", "preprocessing"}))
+           << "an export with preprocessing needs the types of the data's fields, but "
+           << set.whyUnknown;
+  std::vector<FedInput> inputs = fedInputs(set);
+  for (const FedInput &fed : inputs)
+    exportedFields[fed.input] = fed.field;
+  if (llvm::all_of(inputs, [](const FedInput &fed) { return !fed.steps; }))
+    return success();
+  model.edit([&](onnx::ModelProto &proto) {
+    Preprocessing preprocessing;
+    if (prepares)
+      preprocessing = addPreprocessing(proto, inputs);
+    import.imported.exportedInputs =
+        describeInputs(proto, inputs, prepares ? &preprocessing : nullptr);
+    import.imported.fitted = preprocessing.fitted;
+    for (const auto &[input, field] : preprocessing.fields)
+      exportedFields[input] = field;
+  });
+  return success();
 }
 
 /// Every name of the spec that should be in the model.
@@ -302,11 +341,16 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
                          false);
     });
   ok &= sayingNews(context, [&] {
+    if (failed(prepareExport(sets->back())))
+      return failure();
     return import.importForward(SpecFile::batchOf(training.data()).size(),
-                                [&](StringRef input) { return fieldOf(input); });
+                                [&](StringRef input) { return exportedFields[input.str()]; });
   });
   if (!ok)
     return failure();
+  for (FittedNumbers &fitted : import.imported.fitted)
+    for (std::string *name : {&fitted.means, &fitted.scales})
+      *name = import.states.symbol(*name).str();
   FailureOr<Imported> imported = import.finish();
   if (failed(imported))
     return failure();

@@ -128,7 +128,8 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
 }
 
 bool Checkpoint::State::isWeight() const {
-  return kind != GRADC_STATE_SLOT && !name.starts_with(dataPrefix);
+  return kind != GRADC_STATE_SLOT && !name.starts_with(dataPrefix) &&
+         !name.starts_with(GRADC_FITTED_PREFIX);
 }
 
 Result<Checkpoint> Checkpoint::open(const std::string &path) {

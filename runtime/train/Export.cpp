@@ -5,10 +5,11 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
+#include "runtime/data/transform/Transform.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace gradc::runtime {
 
@@ -20,11 +21,38 @@ static void transpose(const std::byte *in, std::byte *out, size_t rows, size_t c
       std::memcpy(out + (j * rows + i) * width, in + (i * columns + j) * width, width);
 }
 
+/// The state of f64 numbers of that name, if the artifact has it.
+static std::optional<uint32_t> findNumbers(const Artifact &artifact, std::string_view name) {
+  for (uint32_t i = 0; i < artifact.states().size(); ++i)
+    if (const gradc_artifact_tensor &tensor = artifact.states()[i].tensor;
+        artifact.string(tensor.name) == name && tensor.dtype == GRADC_F64)
+      return i;
+  return std::nullopt;
+}
+
+/// The stages whose numbers the session does not have yet: all their scales are 0 as compiled.
+static std::string missingFitted(Session &session) {
+  const Artifact &artifact = session.artifact();
+  std::string all;
+  for (Config fitted : Config::job(artifact).children("fitted")) {
+    auto state = findNumbers(artifact, fitted.string("scales"));
+    std::vector<double> scales(state ? artifact.states()[*state].tensor.bytes / sizeof(double) : 0);
+    bool isRead = state && session.readState(*state, scales.data()).ok();
+    if (!isRead || std::all_of(scales.begin(), scales.end(), [](double x) { return x == 0; }))
+      all += text(all.empty() ? "" : ", ", fitted.string("key"));
+  }
+  return all;
+}
+
 Status exportOnnx(Session &session, const std::string &path) {
   const Artifact &artifact = session.artifact();
   std::span<const std::byte> original = artifact.bytes(artifact.header().model);
   if (original.empty())
     return Status::error(text("cannot export '", path, "': the artifact carries no ONNX model"));
+  if (std::string missing = missingFitted(session); !missing.empty())
+    return Status::error(text("cannot export '", path, "': the model computes with what training ",
+                              "finds in the data (", missing,
+                              "); train first, or take a checkpoint"));
   std::vector<std::byte> model(original.begin(), original.end());
   std::vector<std::byte> value;
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
@@ -47,43 +75,29 @@ Status exportOnnx(Session &session, const std::string &path) {
   return file.commit();
 }
 
-/// A field of a map as the spec has it: "scale: 0.0625", "resize { height: 32 width: 32 }". Empty
-/// for defaults.
-static std::string fieldText(Config block, Config field) {
-  std::string name(field.name());
-  if (!field.string().empty())
-    return text(name, ": ", field.string());
-  if (double value = field.real(NAN); !std::isnan(value)) {
-    bool isDefault = (name == "scale" && value == 1) || (name == "offset" && value == 0);
-    return isDefault ? "" : text(name, ": ", value);
-  }
-  if (!block.boolean(name, true))
-    return {};
-  std::string inside;
-  for (Config child : field.children())
-    inside += text(inside.empty() ? "" : " ", fieldText(field, child));
-  return inside.empty() ? name : text(name, " { ", inside, " }");
+std::string_view exportedInputs(const Artifact &artifact) {
+  return Config::job(artifact).string("exported_inputs");
 }
 
-std::string exportedInputs(const Session &session, Config data) {
-  constexpr std::string_view left[] = {"field", "random_crop", "flip", "color_jitter"};
-  const Artifact &artifact = session.artifact();
-  const gradc_artifact_entry *entry = session.findEntry("forward");
-  std::string all;
-  for (const auto &port :
-       artifact.elements<gradc_artifact_port>(entry ? entry->inputs : gradc_range{})) {
-    std::string_view field = artifact.string(port.field);
-    std::string maps;
-    for (Config map : data.children("map"))
-      for (Config part : map.string("field") == field ? map.children() : std::vector<Config>())
-        if (std::find(std::begin(left), std::end(left), part.name()) == std::end(left))
-          if (std::string one = fieldText(map, part); !one.empty())
-            maps += text(maps.empty() ? "" : ", ", one);
-    if (!maps.empty())
-      all += text(all.empty() ? "" : "; ", artifact.string(port.tensor.name), " takes field '",
-                  field, "' after ", maps);
+Status writeFitted(Session &session, const DataState &found) {
+  for (Config fitted : Config::job(session.artifact()).children("fitted")) {
+    auto numbers = found.find(std::string(fitted.string("key")));
+    if (numbers == found.end())
+      return Status::invalid(text("the exported model computes with '", fitted.string("key"),
+                                  "', which no stage of the data has found"));
+    Standardization values = standardization(numbers->second, fitted.real("epsilon", 0));
+    for (auto [name, list] :
+         {std::pair("means", &values.means), std::pair("scales", &values.scales)}) {
+      auto state = findNumbers(session.artifact(), fitted.string(name));
+      if (!state ||
+          session.artifact().states()[*state].tensor.bytes != list->size() * sizeof(double))
+        return Status::invalid(
+            text("the artifact has no room for the ", name, " of '", fitted.string("key"), '\''));
+      if (Status status = session.writeState(*state, list->data()); !status.ok())
+        return status;
+    }
   }
-  return all;
+  return {};
 }
 
 } // namespace gradc::runtime

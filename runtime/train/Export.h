@@ -4,17 +4,21 @@
 
 #include "runtime/core/Config.h"
 #include "runtime/core/Session.h"
+#include "runtime/data/Pipeline.h"
 
 namespace gradc::runtime {
 
 /// Writes the ONNX model that was compiled, with its initializers replaced by the session's states.
-/// Atomic.
+/// Atomic. An error where the model computes with what the data's stages find, and none has been
+/// written.
 Status exportOnnx(Session &session, const std::string &path);
 
-/// What the exported model takes, where the data's maps change a field before it does: "x takes
-/// field 'images' after cast: F32, scale: 0.0625". Random maps are left out. Empty: fields as they
-/// are.
-std::string exportedInputs(const Session &session, Config data);
+/// What the exported model's inputs are made of: "x takes field 'images' after cast: F32 scale:
+/// 0.0625". Empty: fields as they are.
+std::string_view exportedInputs(const Artifact &artifact);
+
+/// Writes what the data's stages have found into the states that the exported model computes with.
+Status writeFitted(Session &session, const DataState &found);
 
 } // namespace gradc::runtime
 

@@ -81,6 +81,8 @@ Status Loop::prepare(const Checkpoint *resume) {
       return evaluated.status();
     evaluation = std::move(*evaluated);
   }
+  if (Status status = writeFitted(session, *job.dataState); !status.ok())
+    return status;
   if (!job.exportPath.empty())
     if (Status status = AtomicFile::check(job.exportPath); !status.ok())
       return status;
@@ -272,8 +274,7 @@ Status Loop::finish() {
     if (Status status = traced("export", write); !status.ok())
       return status;
     log.line("export").string("path", job.exportPath);
-    std::string inputs =
-        exportedInputs(session, job.evaluationData ? job.evaluationData : job.data);
+    std::string_view inputs = exportedInputs(session.artifact());
     progress->print(text("exported '", job.exportPath, '\'', inputs.empty() ? "" : "; ", inputs));
   }
 

@@ -38,16 +38,16 @@ Status writeWeights(Session &session, const std::string &output) {
   std::vector<NamedArray> arrays;
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
-    if (state.places.count == 0) // not an initializer of the model
+    std::string name(artifact.string(state.tensor.name));
+    // No initializer of the model, or one that its preprocessing has brought along.
+    if (state.places.count == 0 || llvm::StringRef(name).starts_with(GRADC_FITTED_PREFIX))
       continue;
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
     std::vector<std::byte> &value = values.emplace_back(state.tensor.bytes);
     if (Status read = session.readState(i, value.data()); !read.ok())
       return read;
-    arrays.push_back({std::string(artifact.string(state.tensor.name)),
-                      gradc_dtype(state.tensor.dtype),
-                      {shape.begin(), shape.end()},
-                      value});
+    arrays.push_back(
+        {std::move(name), gradc_dtype(state.tensor.dtype), {shape.begin(), shape.end()}, value});
   }
   return writeSafetensors(output, arrays);
 }
@@ -81,8 +81,7 @@ Status exportArtifact(const Settings &settings, bool onnx) {
   if (!onnx)
     return writeWeights(**session, settings.output);
   Status exported = exportOnnx(**session, settings.output);
-  Config job = Config::job(**artifact), evaluation = job.child("evaluation").child("data");
-  std::string inputs = exportedInputs(**session, evaluation ? evaluation : job.child("data"));
+  std::string inputs(exportedInputs(**artifact));
   if (exported.ok() && !inputs.empty())
     llvm::outs() << printable(inputs) << "\n";
   return exported;

@@ -27,6 +27,13 @@ struct InitializerRange {
   bool transposed = false; ///< tied to the state that is its transpose
 };
 
+/// Numbers that a run finds in its data, and the initializers that hold them.
+struct FittedNumbers {
+  std::string key; ///< what the run keeps them as
+  std::string means, scales;
+  double epsilon;
+};
+
 /// The role of an initializer, and the reason.
 struct Verdict {
   std::string initializer;

@@ -251,6 +251,18 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
   return success();
 }
 
+void OnnxModel::edit(llvm::function_ref<void(onnx::ModelProto &)> change) {
+  change(*proto);
+  for (const onnx::TensorProto &tensor : proto->graph().initializer())
+    initializers[tensor.name()] = &tensor;
+  if (original.empty())
+    return;
+  onnx::ModelProto whole;
+  whole.ParseFromString(original);
+  change(whole);
+  original = whole.SerializeAsString();
+}
+
 OnnxModel::Tied OnnxModel::tiedTo(StringRef name) const {
   Tied tied{name, false};
   for (auto found = ties.find(name); found != ties.end(); found = ties.find(tied.initializer))

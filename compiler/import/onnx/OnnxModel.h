@@ -43,6 +43,9 @@ public:
   mlir::FailureOr<mlir::ElementsAttr> value(const onnx::TensorProto &tensor,
                                             mlir::Location where) const;
 
+  /// Changes the model for what is imported from now on, and for `bytes`. Initializers stay.
+  void edit(llvm::function_ref<void(onnx::ModelProto &)> change);
+
   /// The initializer that this name was tied to, at the end of a chain; or the name itself.
   struct Tied {
     llvm::StringRef initializer;

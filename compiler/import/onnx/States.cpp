@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/support/Names.h"
+#include "runtime/include/gradc/artifact.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -49,6 +50,9 @@ LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
   return success(succeeded(first) && succeeded(second));
 }
 
+/// Whether the run finds its values in the data.
+static bool isFitted(StringRef initializer) { return initializer.starts_with(GRADC_FITTED_PREFIX); }
+
 StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Location location) {
   std::string symbol = (prefix + name).str();
   for (int i = 1; module.lookupSymbol(symbol); ++i)
@@ -81,7 +85,9 @@ Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {
     return ConstantOp::create(builder, location, type, value);
   StateOp &state = states[initializer.name()];
   if (!state)
-    state = create(initializer.name(), StateKind::parameter, value, location);
+    state = create(initializer.name(),
+                   isFitted(initializer.name()) ? StateKind::statistic : StateKind::parameter,
+                   value, location);
   return ReadOp::create(builder, location, type, state.getSymName());
 }
 
@@ -182,6 +188,8 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
     });
   if (reads.empty())
     return no(state ? "only its shape or value at compile time is used" : "not used");
+  if (isFitted(name))
+    return no("what standardize has found in the data");
   if (frozen.contains(name))
     return no("frozen by the training spec");
   if (auto owner = statistics.find(state.getSymName()); owner != statistics.end())

@@ -12,14 +12,25 @@ SpecTree::SpecTree(const Message &message, llvm::StringRef name, const Places *t
                    llvm::ArrayRef<std::string> entries)
     : strings(1, '\0'), entries(entries) {
   addGroup(name, message, text);
-  for (uint32_t i = values[0].first_child; i != GRADC_NONE; i = values[i].next_sibling)
-    lastOfRoot = i;
 }
 
-void SpecTree::addString(llvm::StringRef name, llvm::StringRef text) {
-  uint32_t child = addText(name, text);
-  (lastOfRoot == GRADC_NONE ? values[0].first_child : values[lastOfRoot].next_sibling) = child;
-  lastOfRoot = child;
+uint32_t SpecTree::link(uint32_t parent, uint32_t child) {
+  uint32_t *place = &values[parent].first_child;
+  while (*place != GRADC_NONE)
+    place = &values[*place].next_sibling;
+  return *place = child;
+}
+
+uint32_t SpecTree::addGroup(llvm::StringRef name, uint32_t parent) {
+  return link(parent, add(name, GRADC_VALUE_GROUP));
+}
+
+void SpecTree::addString(llvm::StringRef name, llvm::StringRef text, uint32_t parent) {
+  link(parent, addText(name, text));
+}
+
+void SpecTree::addReal(llvm::StringRef name, double value, uint32_t parent) {
+  values[link(parent, add(name, GRADC_VALUE_FLOAT))].as.real = value;
 }
 
 uint32_t SpecTree::intern(llvm::StringRef text) {

@@ -25,8 +25,10 @@ public:
   SpecTree(const google::protobuf::Message &message, llvm::StringRef name, const Places *text,
            llvm::ArrayRef<std::string> entries = {});
 
-  /// One more value of the root.
-  void addString(llvm::StringRef name, llvm::StringRef text);
+  /// One more value of the root (0) or of a group that was added to it.
+  uint32_t addGroup(llvm::StringRef name, uint32_t parent = 0);
+  void addString(llvm::StringRef name, llvm::StringRef text, uint32_t parent = 0);
+  void addReal(llvm::StringRef name, double value, uint32_t parent = 0);
 
   /// [0] is the root; names and strings are offsets into `strings`.
   std::vector<gradc_artifact_value> values;
@@ -44,9 +46,9 @@ private:
   uint32_t addField(const google::protobuf::Message &m,
                     const google::protobuf::FieldDescriptor *field, int i, const Places *text);
   uint32_t intern(llvm::StringRef text);
+  uint32_t link(uint32_t parent, uint32_t child);
 
   llvm::ArrayRef<std::string> entries;
-  uint32_t lastOfRoot = GRADC_NONE;
 };
 
 } // namespace gradc

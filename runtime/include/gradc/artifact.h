@@ -37,6 +37,9 @@ typedef struct gradc_artifact_tensor {
   uint64_t bytes;
 } gradc_artifact_tensor;
 
+/* How names of states begin that hold what the run finds in its data, where the model computes with it. */
+#define GRADC_FITTED_PREFIX "gradc.data/"
+
 typedef enum gradc_state_kind {
   GRADC_STATE_PARAMETER, GRADC_STATE_SLOT, GRADC_STATE_STATISTIC, GRADC_STATE_CONSTANT
 } gradc_state_kind;

@@ -79,6 +79,26 @@ TEST_F(ImportDataTest, FollowsPicturesThroughTheirSteps) {
               "found f32 [4, 1, 4, 1]"});
 }
 
+/// Pictures of any size are resized by the caller; what is left is before the model.
+TEST_F(ImportDataTest, ExportsWhatFollowsVaryingSizes) {
+  Parts parts;
+  parts.model = "model: \"pictures.onnx\"";
+  parts.source = "source { tfrecord { path: \"later.tfrecord\" feature { name: \"x\" } feature { "
+                 "name: \"labels\" type: INT64 } } }";
+  parts.map = "stage { map { field: \"x\" decode {} } } stage { map { field: \"x\" resize { "
+              "height: 2 width: 2 } } } stage { map { field: \"x\" flip {} } } "
+              "stage { map { field: \"x\" normalize { mean: 0.5 } } }";
+  parts.rest = "export { onnx: \"out.onnx\" preprocessing: true }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(signature(function(*imported, "train")),
+            "x f32 [4, 3, 2, 2] data x; labels i64 [4] data labels; learning_rate f32 [] "
+            "learning_rate -; step f32 [] step -");
+  EXPECT_EQ(signature(function(*imported, "forward")), "x_raw f32 [4, 2, 2, 3] data x");
+  EXPECT_EQ(imported->exportedInputs, "x_raw takes field 'x' after decode { }, resize { height: 2 "
+                                      "width: 2 }, without flip { }");
+}
+
 /// Headers of TFRecords: the length and its checksum.
 const std::string lengthOf3("\3\0\0\0\0\0\0\0\xb0\x99I\x0e", 12);
 const std::string lengthOf0("\0\0\0\0\0\0\0\0)\x03\x98\x07", 12);

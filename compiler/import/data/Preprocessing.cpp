@@ -1,0 +1,366 @@
+// One function per step makes its nodes; dims of a field are one less than those of its batch.
+#include "dialects/Pch.h"
+
+#include "compiler/import/data/Preprocessing.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace gradc;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+namespace {
+/// The value that a field has become so far.
+struct Batched {
+  std::string name;
+  int32_t dtype;
+  std::vector<int64_t> row; ///< its shape without the first dim
+};
+
+/// Grows the nodes that come before a model's own.
+class Prelude {
+public:
+  explicit Prelude(onnx::ModelProto &model) : graph(*model.mutable_graph()) {
+    for (const onnx::OperatorSetIdProto &set : model.opset_import())
+      if (set.domain().empty() || set.domain() == "ai.onnx")
+        opset = set.version();
+    for (const auto *values : {&graph.input(), &graph.output()})
+      for (const onnx::ValueInfoProto &value : *values)
+        taken.insert(value.name());
+    for (const onnx::TensorProto &tensor : graph.initializer())
+      taken.insert(tensor.name());
+    for (const onnx::NodeProto &node : graph.node())
+      for (const std::string &output : node.output())
+        taken.insert(output);
+  }
+
+  void add(const FedInput &fed);
+  Preprocessing finish();
+
+private:
+  void apply(const FieldStep &step, Batched &value);
+  void scale(const FieldStep &step, Batched &value);
+  void standardize(const FieldStep &step, Batched &value);
+  void oneHot(const FieldStep &step, Batched &value);
+  void weigh(const FieldStep &step, Batched &value);
+  void round(Batched &value);
+  void cast(int32_t dtype, Batched &value);
+
+  std::string unique(const std::string &name);
+  onnx::ValueInfoProto newInput(const FedInput &fed, const onnx::ValueInfoProto &old);
+  onnx::NodeProto &node(const char *op, std::vector<std::string> operands, std::string &result);
+  std::string constant(int32_t dtype, ArrayRef<int64_t> shape, std::string bytes);
+  std::string integers(ArrayRef<int64_t> values);
+  std::string numbers(const Batched &value, int64_t axis, ArrayRef<double> numbers);
+  std::string fittedNumbers(const FieldStep &step, ArrayRef<int64_t> shape, const char *what);
+
+  onnx::GraphProto &graph;
+  int64_t opset = 0;
+  std::vector<onnx::NodeProto> nodes;
+  llvm::StringSet<> taken;
+  std::string place;                         ///< where the names of values begin
+  std::map<std::string, std::string> inputs; ///< by the field that the input is
+  Preprocessing result;
+};
+} // namespace
+
+static void setInteger(onnx::NodeProto &node, const char *name, int64_t value) {
+  onnx::AttributeProto &attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(2); // INT
+  attribute.set_i(value);
+}
+
+template <typename T, typename From> static std::string bytesOf(ArrayRef<From> values) {
+  std::vector<T> converted(values.begin(), values.end());
+  return {reinterpret_cast<const char *>(converted.data()), converted.size() * sizeof(T)};
+}
+
+/// The numbers as elements of one of the types that maps compute in.
+static std::string bytesOf(int32_t dtype, ArrayRef<double> values) {
+  switch (dtype) {
+  case GRADC_F64:
+    return bytesOf<double>(values);
+  case GRADC_I32:
+    return bytesOf<int32_t>(values);
+  case GRADC_I64:
+    return bytesOf<int64_t>(values);
+  default:
+    assert(dtype == GRADC_F32 && "maps compute in f32, f64, i32 and i64");
+    return bytesOf<float>(values);
+  }
+}
+
+std::string Prelude::unique(const std::string &name) {
+  std::string free = name;
+  for (int i = 1; !taken.insert(free).second; ++i)
+    free = name + "_" + std::to_string(i);
+  return free;
+}
+
+/// Appends a node and gives its result a name.
+onnx::NodeProto &Prelude::node(const char *op, std::vector<std::string> operands,
+                               std::string &result) {
+  onnx::NodeProto &node = nodes.emplace_back();
+  node.set_op_type(op);
+  for (std::string &operand : operands)
+    node.add_input(std::move(operand));
+  result = unique(place + op);
+  node.set_name(result);
+  node.add_output(result);
+  return node;
+}
+
+std::string Prelude::constant(int32_t dtype, ArrayRef<int64_t> shape, std::string bytes) {
+  std::string name;
+  onnx::AttributeProto &attribute = *node("Constant", {}, name).add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(4); // TENSOR
+  onnx::TensorProto &tensor = *attribute.mutable_t();
+  tensor.set_data_type(dtype);
+  for (int64_t dim : shape)
+    tensor.add_dims(dim);
+  tensor.set_raw_data(std::move(bytes));
+  return name;
+}
+
+std::string Prelude::integers(ArrayRef<int64_t> values) {
+  return constant(GRADC_I64, {int64_t(values.size())}, bytesOf<int64_t>(values));
+}
+
+/// [count, 1, 1]: one number for each place along the axis.
+static std::vector<int64_t> alongAxis(const Batched &value, int64_t axis, int64_t count) {
+  std::vector<int64_t> shape = {count};
+  if (count > 1)
+    shape.resize(value.row.size() - axis, 1);
+  return shape;
+}
+
+std::string Prelude::numbers(const Batched &value, int64_t axis, ArrayRef<double> numbers) {
+  return constant(value.dtype, alongAxis(value, axis, numbers.size()),
+                  bytesOf(value.dtype, numbers));
+}
+
+void Prelude::cast(int32_t dtype, Batched &value) {
+  if (value.dtype == dtype)
+    return;
+  setInteger(node("Cast", {value.name}, value.name), "to", dtype);
+  value.dtype = dtype;
+}
+
+void Prelude::scale(const FieldStep &step, Batched &value) {
+  auto isAll = [](ArrayRef<double> values, double neutral) {
+    return llvm::all_of(values, [&](double one) { return one == neutral; });
+  };
+  if (!isAll(step.factors, 1))
+    node("Mul", {value.name, numbers(value, step.axis, step.factors)}, value.name);
+  if (!isAll(step.offsets, 0))
+    node("Add", {value.name, numbers(value, step.axis, step.offsets)}, value.name);
+}
+
+/// Zeros, until the run has found the numbers.
+std::string Prelude::fittedNumbers(const FieldStep &step, ArrayRef<int64_t> shape,
+                                   const char *what) {
+  std::string name = unique(GRADC_FITTED_PREFIX + step.key + "/" + what);
+  onnx::TensorProto &tensor = *graph.add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(GRADC_F64);
+  for (int64_t dim : shape)
+    tensor.add_dims(dim);
+  tensor.set_raw_data(bytesOf(GRADC_F64, std::vector<double>(step.count)));
+  return name;
+}
+
+void Prelude::standardize(const FieldStep &step, Batched &value) {
+  std::vector<int64_t> shape = alongAxis(value, step.axis, step.count);
+  FittedNumbers fitted{step.key, fittedNumbers(step, shape, "mean"),
+                       fittedNumbers(step, shape, "scale"), step.epsilon};
+  node("Sub", {value.name, fitted.means}, value.name);
+  node("Mul", {value.name, fitted.scales}, value.name);
+  result.fitted.push_back(std::move(fitted));
+}
+
+/// Equal to the numbers of the classes, which every operator set has.
+void Prelude::oneHot(const FieldStep &step, Batched &value) {
+  cast(GRADC_I64, value);
+  std::vector<int64_t> shape(value.row.size() + 1); // zeros keep dims
+  shape.push_back(1);
+  node("Reshape", {value.name, integers(shape)}, value.name);
+  node("Equal", {value.name, integers(llvm::to_vector(llvm::seq<int64_t>(0, step.count)))},
+       value.name);
+  value.dtype = GRADC_BOOL;
+  cast(GRADC_F32, value);
+  value.row.push_back(step.count);
+}
+
+/// The weights times a matrix of the axis and all dims behind it.
+void Prelude::weigh(const FieldStep &step, Batched &value) {
+  int64_t from = value.row[step.axis];
+  ArrayRef<int64_t> behind = ArrayRef(value.row).drop_front(step.axis + 1);
+  std::vector<int64_t> shape(step.axis + 1); // zeros keep dims
+  shape.insert(shape.end(), {from, -1});
+  if (behind.size() != 1)
+    node("Reshape", {value.name, integers(shape)}, value.name);
+  std::string weights =
+      constant(GRADC_F32, {step.count, from}, bytesOf<float>(ArrayRef(step.weights)));
+  node("MatMul", {weights, value.name}, value.name);
+  value.row[step.axis] = step.count;
+  if (behind.size() == 1)
+    return;
+  shape.back() = step.count;
+  shape.erase(shape.end() - 2);
+  shape.insert(shape.end(), behind.begin(), behind.end());
+  node("Reshape", {value.name, integers(shape)}, value.name);
+}
+
+void Prelude::round(Batched &value) {
+  auto number = [&](float x) { return constant(GRADC_F32, {}, bytesOf<float>(ArrayRef(x))); };
+  if (opset >= 11) {
+    node("Clip", {value.name, number(0), number(255)}, value.name);
+  } else {
+    onnx::NodeProto &clip = node("Clip", {value.name}, value.name);
+    for (auto [name, limit] : {std::pair("min", 0.f), std::pair("max", 255.f)}) {
+      onnx::AttributeProto &attribute = *clip.add_attribute();
+      attribute.set_name(name);
+      attribute.set_type(1); // FLOAT
+      attribute.set_f(limit);
+    }
+  }
+  node("Add", {value.name, number(0.5f)}, value.name);
+  cast(GRADC_U8, value);
+}
+
+void Prelude::apply(const FieldStep &step, Batched &value) {
+  switch (step.op) {
+  case GRADC_DATA_CAST:
+    return cast(step.dtype, value);
+  case GRADC_DATA_SCALE:
+    return scale(step, value);
+  case GRADC_DATA_STANDARDIZE:
+    return standardize(step, value);
+  case GRADC_DATA_ONE_HOT:
+    return oneHot(step, value);
+  case GRADC_DATA_TRANSPOSE: {
+    onnx::NodeProto &transpose = node("Transpose", {value.name}, value.name);
+    onnx::AttributeProto &order = *transpose.add_attribute();
+    order.set_name("perm");
+    order.set_type(7); // INTS
+    order.add_ints(0);
+    std::vector<int64_t> row;
+    for (int64_t dim : step.indices) {
+      order.add_ints(dim + 1);
+      row.push_back(value.row[dim]);
+    }
+    value.row = row;
+    return;
+  }
+  case GRADC_DATA_PICK:
+    setInteger(node("Gather", {value.name, integers(step.indices)}, value.name), "axis",
+               step.axis + 1);
+    value.row[step.axis] = step.count;
+    return;
+  case GRADC_DATA_WEIGH:
+    return weigh(step, value);
+  case GRADC_DATA_ROUND:
+    return round(value);
+  case GRADC_DATA_RANDOM:
+  case GRADC_DATA_OTHER:
+    break; // neither is among a field's steps
+  }
+}
+
+/// The graph input that is the field as it is, with the batch of the one that it stands for.
+onnx::ValueInfoProto Prelude::newInput(const FedInput &fed, const onnx::ValueInfoProto &old) {
+  const FieldType &type = fed.steps->input;
+  onnx::ValueInfoProto input;
+  input.set_name(unique(taken.contains(fed.field) ? fed.field + "_raw" : fed.field));
+  onnx::TypeProto::Tensor &tensor = *input.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(dtypeOf(type.element));
+  onnx::TensorShapeProto &shape = *tensor.mutable_shape();
+  auto *batch = shape.add_dim();
+  if (const auto &before = old.type().tensor_type().shape(); before.dim_size())
+    *batch = before.dim(0);
+  for (int64_t dim : type.shape)
+    shape.add_dim()->set_dim_value(dim);
+  result.fields[input.name()] = fed.field;
+  return input;
+}
+
+void Prelude::add(const FedInput &fed) {
+  if (!fed.steps || fed.steps->steps.empty())
+    return;
+  auto *list = graph.mutable_input();
+  auto old = llvm::find_if(*list, [&](auto &input) { return input.name() == fed.input; });
+  int index = int(old - list->begin());
+  std::string &input = inputs[fed.field];
+  if (input.empty()) {
+    *list->Mutable(index) = newInput(fed, list->Get(index));
+    input = list->Get(index).name();
+  } else {
+    list->DeleteSubrange(index, 1);
+  }
+  place = "data/" + fed.field + "/";
+  const FieldType &type = fed.steps->input;
+  Batched value{input, dtypeOf(type.element), {type.shape.begin(), type.shape.end()}};
+  for (const FieldStep &step : fed.steps->steps)
+    apply(step, value);
+  if (value.name == input) // steps that change nothing
+    node("Identity", {input}, value.name);
+  nodes.back().set_output(0, fed.input);
+}
+
+Preprocessing Prelude::finish() {
+  auto *list = graph.mutable_node();
+  int own = list->size();
+  for (onnx::NodeProto &node : nodes)
+    list->Add(std::move(node));
+  std::rotate(list->pointer_begin(), list->pointer_begin() + own, list->pointer_end());
+  return std::move(result);
+}
+
+Preprocessing gradc::addPreprocessing(onnx::ModelProto &model, ArrayRef<FedInput> inputs) {
+  Prelude prelude(model);
+  for (const FedInput &fed : inputs)
+    prelude.add(fed);
+  return prelude.finish();
+}
+
+static void setMetadata(onnx::ModelProto &model, const std::string &key, const std::string &text) {
+  for (onnx::StringStringEntryProto &entry : *model.mutable_metadata_props())
+    if (entry.key() == key)
+      return entry.set_value(text);
+  onnx::StringStringEntryProto &entry = *model.add_metadata_props();
+  entry.set_key(key);
+  entry.set_value(text);
+}
+
+std::string gradc::describeInputs(onnx::ModelProto &model, ArrayRef<FedInput> inputs,
+                                  const Preprocessing *preprocessing) {
+  // What an earlier export has said of its own inputs.
+  auto *entries = model.mutable_metadata_props();
+  for (int i = entries->size() - 1; i >= 0; --i)
+    if (StringRef(entries->Get(i).key()).starts_with("gradc.input."))
+      entries->DeleteSubrange(i, 1);
+  std::string all;
+  for (const FedInput &fed : inputs) {
+    if (!fed.steps)
+      continue;
+    std::string name = fed.input;
+    if (preprocessing)
+      for (const auto &[input, field] : preprocessing->fields)
+        if (field == fed.field)
+          name = input;
+    std::vector<std::string> after = fed.steps->before;
+    if (!preprocessing)
+      llvm::append_range(after, fed.steps->maps);
+    std::string text = "field '" + fed.field + "'";
+    if (after.empty())
+      text += " as the data have it";
+    else
+      text += " after " + llvm::join(after, ", ");
+    if (!fed.steps->random.empty())
+      text += ", without " + llvm::join(fed.steps->random, ", ");
+    setMetadata(model, "gradc.input." + name, text);
+    all += (all.empty() ? "" : "; ") + name + " takes " + text;
+  }
+  return all;
+}
