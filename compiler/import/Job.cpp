@@ -3,6 +3,7 @@
 
 #include "compiler/import/Loss.h"
 #include "compiler/import/ModuleImport.h"
+#include "compiler/import/ParameterChecks.h"
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/data/Preprocessing.h"
 #include "compiler/import/support/Names.h"
@@ -357,6 +358,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   maps.finish();
   imported->mapEntries = maps.entryNames();
   judgeReach(*imported);
+  if (failed(checkParameters(*imported, import.states, model)))
+    return failure();
   for (const DataSet &set : *sets)
     if (!set.known && !llvm::is_contained(imported->missingData, set.file))
       imported->missingData.push_back(set.file);

@@ -73,6 +73,21 @@ def left_in_training():
     return model
 
 
+def layers_of_one_bias(applied_again=False, dtype=FLOAT):
+    """x [N, 4] -> fc1 -> fc2 -> logits [N, 4], both with the same bias of zeros; with the same weight, too, where a layer is
+    applied again."""
+    model = Model("one_bias")
+    value = model.input("x", dtype, ["N", 4])
+    bias = model.initializer("bias", dtype, [4], [0.0] * 4)
+    weight = None
+    for layer in 1, 2:
+        if weight is None or not applied_again:
+            weight = model.initializer(f"fc{layer}.weight", dtype, [4, 4], [0.1 * i for i in range(16)])
+        value = model.node("Gemm", [value, weight, bias], ["logits" if layer == 2 else "hidden"], f"fc{layer}")
+    model.output("logits", dtype, ["N", 4])
+    return model
+
+
 def convnet():
     """image [N, 1, 4, 4] -> convolution -> batch normalization -> relu -> max pool -> logits [N, 3]."""
     model = Model("convnet")
@@ -106,6 +121,9 @@ def good():
     yield "sigmoid", mlp(last="Sigmoid", classes=1)
     yield "dropout", mlp(dropout=True)
     yield "left-in-training", left_in_training()
+    yield "merged-biases", layers_of_one_bias()
+    yield "applied-again", layers_of_one_bias(applied_again=True)
+    yield "in-f64", layers_of_one_bias(applied_again=True, dtype=DOUBLE)
 
     # Shape arithmetic as PyTorch exports x.view(x.size(0), -1).
     model = Model("view")

@@ -28,6 +28,9 @@ public:
   /// The value of a constant or of an initializer, null for anything else.
   mlir::ElementsAttr known(mlir::Value value);
 
+  /// Whether `trainable` of the spec names the initializer.
+  bool isNamed(llvm::StringRef initializer) const { return trainable.contains(initializer); }
+
   /// Marks the state that is read as a statistic of the node at `node`: entries update it, no
   /// optimizer does. False if no state is read.
   bool makeStatistic(mlir::Value read, mlir::Location node);

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/support/Names.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -28,4 +29,10 @@ InFlightDiagnostic gradc::unknownName(Location where, StringRef what, StringRef 
   else
     error << "; it has " << llvm::join(known, ", ");
   return error;
+}
+
+std::string gradc::numberText(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9g", number);
+  return text;
 }

@@ -1,4 +1,4 @@
-// Names that a file or an option has wrong: what was probably meant.
+// Names and numbers that a file or an option has wrong, in messages.
 #ifndef COMPILER_IMPORT_NAMES_H
 #define COMPILER_IMPORT_NAMES_H
 
@@ -15,6 +15,9 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
 /// A name that the model does not have, with the one that was probably meant.
 mlir::InFlightDiagnostic unknownName(mlir::Location where, llvm::StringRef what,
                                      llvm::StringRef name, llvm::ArrayRef<std::string> known);
+
+/// "0.001", "-1", "inf": as short as nine digits allow.
+std::string numberText(double number);
 
 } // namespace gradc
 

@@ -133,6 +133,32 @@ TEST_F(ImportTrainingTest, RefusesStatisticsMergedWithParameters) {
               "merging equal initializers"});
 }
 
+TEST_F(ImportTrainingTest, RefusesParametersOfAFreshModelThatWereMerged) {
+  Parts parts;
+  parts.model = "model: \"merged-biases.onnx\"";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"initializer \"bias\" is 0 everywhere and serves 2 nodes (fc1, fc2)"});
+  parts.rest = "trainable: \"bias\"";
+  EXPECT_TRUE(succeeded(training(parts))) << everything();
+}
+
+TEST_F(ImportTrainingTest, TrainsALayerThatIsAppliedAgain) {
+  Parts parts;
+  parts.model = "model: \"applied-again.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"bias", "fc1.weight"}));
+}
+
+TEST_F(ImportTrainingTest, RefusesParametersInF64) {
+  Parts parts;
+  parts.model = "model: \"in-f64.onnx\"";
+  parts.map = "stage { map { field: \"x\" cast: F64 } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"expected parameters in f32, in which training computes, found initializer \"bias\" "
+              "in f64 and 1 more; export the model in f32"});
+}
+
 TEST_F(ImportTrainingTest, RefusesABatchOfOneElementAChannel) {
   Parts parts;
   parts.model = "model: \"normalized.onnx\"";

@@ -1,0 +1,88 @@
+// Compares the nodes that use each parameter.
+#include "dialects/Pch.h"
+
+#include "compiler/import/ParameterChecks.h"
+#include "compiler/import/support/Names.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+struct Uses {
+  std::set<std::string> nodes;
+  std::optional<double> value; ///< of all its elements
+};
+} // namespace
+
+static std::optional<double> commonValue(ElementsAttr initial) {
+  HostTensor values(initial);
+  for (int64_t i = 1; i < values.size(); ++i)
+    if (values.getFloat(i) != values.getFloat(0))
+      return std::nullopt;
+  return values.size() > 1 ? std::optional(values.getFloat(0)) : std::nullopt;
+}
+
+static LogicalResult refuseF64(const Imported &imported, const OnnxModel &model) {
+  std::vector<std::string> names;
+  for (const Verdict &verdict : imported.verdicts)
+    if (verdict.trains && StringRef(verdict.type).starts_with("f64"))
+      names.push_back(verdict.initializer);
+  if (names.empty())
+    return success();
+  auto error = emitError(model.nameLoc(names.front()))
+               << "expected parameters in f32, in which training computes, found initializer \""
+               << names.front() << "\" in f64";
+  if (names.size() > 1)
+    error << " and " << names.size() - 1 << " more";
+  return error << "; export the model in f32: call model.float() before torch.onnx.export, "
+                  "keras.config.set_floatx(\"float32\") or "
+                  "jax.config.update(\"jax_enable_x64\", False)";
+}
+
+static LogicalResult refuseMerged(const Imported &imported, const States &states,
+                                  const OnnxModel &model) {
+  ModuleOp module = imported.module.get();
+  std::map<std::string, Uses> uses; // by symbol
+  module.lookupSymbol<func::FuncOp>("train").walk([&](ReadOp read) {
+    for (Operation *user : read->getUsers())
+      uses[read.getState().str()].nodes.insert(nodeName(user));
+  });
+  for (auto &[symbol, use] : uses)
+    if (use.nodes.size() > 1)
+      use.value = commonValue(module.lookupSymbol<StateOp>(symbol).getInitial());
+
+  bool ok = true;
+  for (const Verdict &verdict : imported.verdicts) {
+    if (!verdict.trains || states.isNamed(verdict.initializer))
+      continue;
+    const Uses &own = uses[states.symbol(verdict.initializer).str()];
+    bool isAppliedAgain = llvm::any_of(uses, [&](const auto &other) {
+      return other.second.nodes.size() > 1 && !other.second.value &&
+             llvm::includes(other.second.nodes, own.nodes);
+    });
+    if (own.nodes.size() < 2 || !own.value || isAppliedAgain)
+      continue;
+    std::vector<std::string> names(own.nodes.begin(), own.nodes.end());
+    auto error = emitError(model.nameLoc(verdict.initializer))
+                 << "initializer \"" << verdict.initializer << "\" is " << numberText(*own.value)
+                 << " everywhere and serves " << names.size() << " nodes (";
+    if (names.size() > 3)
+      names.resize(3), names.push_back("...");
+    error
+        << llvm::join(names, ", ")
+        << "): it looks like several parameters of a fresh model that the exporter has merged, and "
+           "they would train as one; export with torch.onnx.export(..., optimize=False), or "
+           "training=TrainingMode.TRAINING where dynamo is False; if it is one parameter, name it "
+           "in the spec: trainable: \""
+        << verdict.initializer << "\"";
+    ok = false;
+  }
+  return success(ok);
+}
+
+LogicalResult gradc::checkParameters(const Imported &imported, const States &states,
+                                     const OnnxModel &model) {
+  LogicalResult f32 = refuseF64(imported, model), own = refuseMerged(imported, states, model);
+  return success(succeeded(f32) && succeeded(own));
+}
