@@ -25,6 +25,33 @@ def varint(value):
     return bytes(out + bytes([value]))
 
 
+def fields(data):
+    """The (number, value) pairs of a message's bytes: an int, or the bytes of whatever has a length."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = number()
+        value = number()
+        if tag & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield tag >> 3, value
+
+
+def metadata(model):
+    """A model's metadata_props."""
+    entries = [dict(fields(entry)) for number, entry in fields(model) if number == 14]
+    return {entry[1].decode(): entry[2].decode() for entry in entries}
+
+
 def field(number, value):
     """One field: an int as a varint, a float as 32 bits, text or bytes or a message with its length."""
     if isinstance(value, (bool, int)):

@@ -44,6 +44,7 @@ FailureOr<Imported> ModuleImport::finish() {
   // The ops' own constraints are the last safety net under the importer's checks.
   if (failed(verify(*module)))
     return failure();
+  imported.externalFiles.assign(model.externalFiles().begin(), model.externalFiles().end());
   imported.modelBytes = evaluationForm(model.bytes(), model.graph());
   for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
     OnnxModel::Tied tied = model.tiedTo(range.state);

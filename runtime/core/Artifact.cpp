@@ -34,8 +34,7 @@ Result<std::span<const std::byte>> findBlob(std::span<const std::byte> file) {
   if (file.size() >= sizeof trailer)
     std::memcpy(&trailer, chars + file.size() - sizeof trailer, sizeof trailer);
   if (!hasMagic(trailer.magic))
-    return Status::invalid("not a gradc artifact: neither does it begin with one, nor is one "
-                           "appended to it");
+    return Status::invalid("not a gradc artifact, nor a program that carries one");
   uint64_t room = file.size() - sizeof trailer;
   if (trailer.blob_bytes > room)
     return Status::invalid(text("truncated artifact: expected ", trailer.blob_bytes,

@@ -81,7 +81,7 @@ bool Checker::checkHeader() {
     return failCount("a size", header->total_bytes, blob.size());
   std::span<const std::byte> body = blob.subspan(sizeof *header);
   if (header->hash != gradc_hash(body.data(), body.size()))
-    return fail("its bytes do not have the hash that its header promises");
+    return fail("its bytes do not match the hash in its header");
   if (!view(header->strings, "strings", strings) || !view(header->states, "states", states) ||
       !view(header->model, "model bytes", model))
     return false;

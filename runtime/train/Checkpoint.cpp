@@ -151,7 +151,7 @@ Status Checkpoint::parse() {
   // 1. The file's kind, version and size.
   std::span<const std::byte> bytes = mapped->bytes();
   if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()))
-    return failed("is not a checkpoint");
+    return Status::error(text('\'', path, "' is not a checkpoint"));
   FileHeader header;
   if (bytes.size() < sizeof header + sizeof(uint64_t))
     return failed("is truncated: found ", bytes.size(), " bytes");

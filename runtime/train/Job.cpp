@@ -44,23 +44,31 @@ static bool isSameFile(const std::string &a, const std::string &b) {
          x.st_ino == y.st_ino;
 }
 
-/// What a run writes must not be what it reads.
-static Status checkOutputs(const Job &job, Config spec, const TrainOptions &options) {
-  std::vector<std::string> inputs = {"/proc/self/exe"};
-  if (job.fields.empty())
-    addFiles(job.data, job.dataFolders, inputs);
-  addFiles(job.evaluationData, job.dataFolders, inputs);
+std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> dataFolders) {
+  std::vector<std::string> files;
+  addFiles(spec.child("data"), dataFolders, files);
+  addFiles(spec.child("evaluation").child("data"), dataFolders, files);
   std::string folders[] = {std::string(spec.string("directory"))};
   if (std::string_view model = spec.string("model"); !model.empty())
-    (void)expandPath(model, folders, inputs);
+    (void)expandPath(model, folders, files);
+  for (Config file : spec.children("external_data"))
+    files.emplace_back(file.string());
+  return files;
+}
+
+/// What a run writes must not be what it reads.
+static Status checkOutputs(const Job &job, Config spec, const TrainOptions &options) {
+  std::vector<std::string> inputs = filesOfJob(spec, job.dataFolders);
+  inputs.insert(inputs.begin(), "/proc/self/exe");
   for (const std::string *output : {&job.exportPath, &options.log, &options.trace})
     for (const std::string &input : inputs)
       if (isSameFile(*output, input))
-        return Status::error(text("'", *output, "' would be written over ",
-                                  input == inputs.front()
-                                      ? std::string("this program")
-                                      : text("'", input, "', which the run reads"),
-                                  ": name another file"));
+        return Status::error(text("cannot write '", *output, "': ",
+                                  input == inputs.front() ? std::string("it is this program")
+                                  : input == *output
+                                      ? std::string("the run reads it")
+                                      : text("it is '", input, "', which the run reads"),
+                                  "; name another file"));
   return {};
 }
 

@@ -33,6 +33,10 @@ struct Job {
   static Result<Job> read(const Artifact &artifact, const TrainOptions &options);
 };
 
+/// The files that a job reads, as far as they are there: data, model, and what the model's tensors
+/// were read from.
+std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> dataFolders);
+
 /// The learning rate of the spec's optimizer block, which artifacts have even where it is a
 /// default.
 double optimizerRate(Config optimizer);

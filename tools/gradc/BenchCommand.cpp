@@ -1,8 +1,10 @@
 // gradc bench: the time of a step, its distribution over kernels, and each kernel's distance from
 // the roofline.
+#include "runtime/train/Job.h"
 #include "tools/gradc/Bench.h"
 #include "tools/gradc/BenchInput.h"
 #include "tools/gradc/Command.h"
+#include "tools/gradc/Files.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -174,6 +176,22 @@ int benchInput(Settings &settings) {
   return exitCode(Code::ok);
 }
 
+/// The trace must not be written over what is read.
+int expectTraceIsNew(const Settings &settings, Compilation &compilation) {
+  const std::string &file = settings.compile.file;
+  std::vector<std::string> read = {file};
+  for (llvm::StringRef input : settings.inputs)
+    read.push_back(input.split('=').second.str());
+  if (!isArtifact(file)) {
+    llvm::append_range(read, inputFiles(file, compilation.program().imported));
+  } else if (auto artifact = Artifact::open(file)) {
+    Config spec = Config::job(**artifact);
+    std::string folders[] = {std::string(spec.string("directory"))};
+    llvm::append_range(read, filesOfJob(spec, folders));
+  }
+  return expectNoneOf(settings.bench.trace, read);
+}
+
 int bench(Settings &settings) {
   if (settings.compile.file.empty()) {
     if (settings.inputs.size() != 1 || settings.inputs[0].find('=') != std::string::npos)
@@ -196,6 +214,8 @@ int bench(Settings &settings) {
     dropBound(settings.bench.inputs, compilation.program().imported);
     open = [&] { return Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact()))); };
   }
+  if (int code = expectTraceIsNew(settings, compilation))
+    return code;
   auto result = measure(compilation.context(), open, settings.bench);
   if (!result)
     return fail(result.status());

@@ -1,6 +1,7 @@
 // gradc check: unsupported ops, missing gradients, and which states train and why.
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/Files.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,8 @@ void printTable(const Imported &imported) {
 int check(const CompileArguments &arguments, bool json) {
   Compilation compilation(arguments);
   if (int code = compilation.import())
+    return code;
+  if (int code = expectExport(arguments.file, compilation.imported()))
     return code;
   // The graph phase asks every op on the way for its gradient.
   bool trains = compilation.imported().spec.has_value();

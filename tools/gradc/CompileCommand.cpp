@@ -61,8 +61,7 @@ int compile(const Settings &settings) {
   Compilation compilation(settings.compile);
   int code = compilation.import();
   if (!code)
-    code = expectNoneOf(settings.output,
-                        inputFiles(settings.compile.file, compilation.imported().spec));
+    code = expectNoneOf(settings.output, inputFiles(settings.compile.file, compilation.imported()));
   if (code)
     return code;
   bool runs = settings.emit == "exe" || settings.emit == "so";

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -27,8 +28,9 @@ int expectFile(llvm::StringRef path) {
 int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs) {
   for (llvm::StringRef input : inputs)
     if (bool same = false; !llvm::sys::fs::equivalent(output, input, same) && same)
-      return fail(Code::usage, "cannot write " + output + " over " + input +
-                                   ", which is read: name another file");
+      return fail(Code::usage, "cannot write " + output + ": it is " +
+                                   (output == input ? "an input" : "the input " + input) +
+                                   "; name another file");
   return 0;
 }
 
@@ -58,12 +60,32 @@ static void addFiles(const google::protobuf::Message &message, llvm::ArrayRef<st
   }
 }
 
-std::vector<std::string> inputFiles(llvm::StringRef file,
-                                    const std::optional<spec::Training> &spec) {
+int expectExport(llvm::StringRef file, const Imported &imported) {
+  if (!imported.spec || !imported.spec->has_export_())
+    return 0;
+  const std::string &name = imported.spec->export_().onnx();
+  auto wrong = [&](const llvm::Twine &why) {
+    return fail(Code::invalid, file + ": export { onnx: \"" + name + "\" } " + why);
+  };
+  llvm::SmallString<128> path(folderOf(file));
+  if (llvm::sys::path::is_absolute(name))
+    path.clear();
+  llvm::sys::path::append(path, name);
+  for (const std::string &input : inputFiles(file, imported))
+    if (bool same = false; !llvm::sys::fs::equivalent(path, input, same) && same)
+      return wrong("would be written over what the run reads; name another file");
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  return llvm::sys::fs::is_directory(folder)
+             ? 0
+             : wrong("cannot be written: there is no folder " + folder);
+}
+
+std::vector<std::string> inputFiles(llvm::StringRef file, const Imported &imported) {
   std::vector<std::string> files = {file.str()};
   const std::string folder[] = {folderOf(file)};
-  if (spec)
-    addFiles(*spec, folder, files);
+  if (imported.spec)
+    addFiles(*imported.spec, folder, files);
+  llvm::append_range(files, imported.externalFiles);
   return files;
 }
 

@@ -2,10 +2,9 @@
 #ifndef TOOLS_GRADC_FILES_H
 #define TOOLS_GRADC_FILES_H
 
-#include "compiler/import/spec/training.pb.h"
+#include "compiler/import/Import.h"
 #include "llvm/ADT/ArrayRef.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,12 @@ int expectFile(llvm::StringRef path);
 /// 0.
 int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs);
 
+/// Refuses a spec's export that the run could not write, or only over what it reads: the exit code,
+/// said on stderr, or 0.
+int expectExport(llvm::StringRef file, const Imported &imported);
+
 /// What a compilation of `file` read, and what its job will: the model and the data of the spec.
-std::vector<std::string> inputFiles(llvm::StringRef file,
-                                    const std::optional<spec::Training> &spec);
+std::vector<std::string> inputFiles(llvm::StringRef file, const Imported &imported);
 
 } // namespace gradc
 

@@ -35,7 +35,7 @@ static LogicalResult importMatMul(Node &n) {
   int64_t rows = lhs[lhs.size() - 2], depth = lhs.back(), columns = rhs.back();
   if (depth != rhs[rhs.size() - 2])
     return shapesDoNotFit(n, "the last dim of lhs", depth,
-                          n.rank(1) == 1 ? "the dim of rhs" : "the last but one dim of rhs",
+                          n.rank(1) == 1 ? "the dim of rhs" : "the second-to-last dim of rhs",
                           rhs[rhs.size() - 2]);
   ArrayRef<int64_t> lhsBatch = ArrayRef(lhs).drop_back(2), rhsBatch = ArrayRef(rhs).drop_back(2);
   auto batch = broadcastShape(lhsBatch, rhsBatch);

@@ -336,7 +336,8 @@ LogicalResult EntryImport::importNode(unsigned index) {
                             : op.maxOperands == OnnxOp::any
                                 ? std::string(" or more")
                                 : " to " + std::to_string(op.maxOperands))
-                        << " operands, found " << operands.size();
+                        << (op.maxOperands == 1 ? " operand" : " operands") << ", found "
+                        << operands.size();
   for (unsigned i = 0; i < op.minOperands; ++i)
     if (!operands[i])
       return node.error() << "operand " << i << " is missing";

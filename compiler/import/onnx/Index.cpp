@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Pick.h"
+#include "compiler/import/support/Names.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -21,22 +22,23 @@ static LogicalResult importConstant(Node &n) {
   Builder &b = n.builder();
   auto storeFloat = [](HostTensor &t, int64_t i, float v) { t.setFloat(i, v); };
   auto storeInt = [](HostTensor &t, int64_t i, int64_t v) { t.setInt(i, v); };
-  if (const onnx::AttributeProto *a = n.attribute("value"); a && a->has_t()) {
+  if (const onnx::AttributeProto *a = n.attribute("value", Node::AttributeType::tensor);
+      a && a->has_t()) {
     FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
     if (failed(value))
       return failure();
     return n.set(ConstantOp::create(n.builder(), n.loc(), value->getType(), *value));
   }
-  if (const onnx::AttributeProto *a = n.attribute("value_float")) {
+  if (const onnx::AttributeProto *a = n.attribute("value_float", Node::AttributeType::real)) {
     HostTensor scalar(RankedTensorType::get({}, b.getF32Type()));
     scalar.setFloat(0, a->f());
     return n.set(n.constant(scalar));
   }
-  if (const onnx::AttributeProto *a = n.attribute("value_int"))
+  if (const onnx::AttributeProto *a = n.attribute("value_int", Node::AttributeType::integer))
     return n.set(n.constantInts({a->i()}, /*scalar=*/true));
-  if (const onnx::AttributeProto *a = n.attribute("value_floats"))
+  if (const onnx::AttributeProto *a = n.attribute("value_floats", Node::AttributeType::reals))
     return n.set(n.constant(listTensor(a->floats(), b.getF32Type(), storeFloat)));
-  if (const onnx::AttributeProto *a = n.attribute("value_ints"))
+  if (const onnx::AttributeProto *a = n.attribute("value_ints", Node::AttributeType::integers))
     return n.set(n.constant(listTensor(a->ints(), b.getI64Type(), storeInt)));
   return n.error() << "expected a dense tensor, a number or numbers as value; sparse and string "
                       "constants are not supported";
@@ -47,7 +49,8 @@ static LogicalResult importConstantOfShape(Node &n) {
   if (failed(shape) || failed(n.expectSensible(*shape)))
     return failure();
   HostTensor one(RankedTensorType::get({1}, n.builder().getF32Type()));
-  if (const onnx::AttributeProto *a = n.attribute("value"); a && a->has_t()) {
+  if (const onnx::AttributeProto *a = n.attribute("value", Node::AttributeType::tensor);
+      a && a->has_t()) {
     FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
     if (failed(value))
       return failure();
@@ -73,7 +76,7 @@ static LogicalResult importRange(Node &n) {
   constexpr double most = 1 << 24;
   if (!(size < most)) // NaN, too
     return n.error() << "expected a range of less than 2^24 elements, found a delta of "
-                     << delta->getFloat(0);
+                     << numberText(delta->getFloat(0));
   Type element = n.element(0);
   HostTensor values(RankedTensorType::get({int64_t(std::max(size, 0.0))}, element));
   for (int64_t i = 0; i < values.size(); ++i)

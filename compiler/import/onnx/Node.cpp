@@ -90,11 +90,27 @@ FailureOr<SmallVector<int64_t>> Node::knownInts(unsigned i, StringRef what) {
 
 // Attributes --------------------------------------------------------------------------------------
 
-const onnx::AttributeProto *Node::attribute(StringRef name) {
+/// "a list of integers"; ONNX's number of the type is its place.
+static std::string attributeTypeName(int32_t type) {
+  static constexpr const char *names[] = {
+      "undefined", "a float",          "an integer",         "a string",         "a tensor",
+      "a graph",   "a list of floats", "a list of integers", "a list of strings"};
+  return type >= 0 && type < int32_t(std::size(names)) ? names[type]
+                                                       : "of type " + std::to_string(type);
+}
+
+const onnx::AttributeProto *Node::attribute(StringRef name, AttributeType type) {
   read.insert(name);
-  for (const onnx::AttributeProto &a : proto.attribute())
-    if (a.name() == name)
+  for (const onnx::AttributeProto &a : proto.attribute()) {
+    if (a.name() != name)
+      continue;
+    // Models of IR version 1 leave the type to the value.
+    if (!a.type() || a.type() == int32_t(type))
       return &a;
+    if (mistyped.insert(name).second)
+      error() << "expected attribute \"" << name << "\" to be " << attributeTypeName(int32_t(type))
+              << ", found " << attributeTypeName(a.type());
+  }
   return nullptr;
 }
 
@@ -103,22 +119,22 @@ bool Node::has(StringRef name) {
 }
 
 int64_t Node::integer(StringRef name, int64_t otherwise) {
-  const onnx::AttributeProto *a = attribute(name);
+  const onnx::AttributeProto *a = attribute(name, AttributeType::integer);
   return a ? a->i() : otherwise;
 }
 
 double Node::real(StringRef name, double otherwise) {
-  const onnx::AttributeProto *a = attribute(name);
+  const onnx::AttributeProto *a = attribute(name, AttributeType::real);
   return a ? double(a->f()) : otherwise;
 }
 
 StringRef Node::string(StringRef name, StringRef otherwise) {
-  const onnx::AttributeProto *a = attribute(name);
+  const onnx::AttributeProto *a = attribute(name, AttributeType::string);
   return a ? StringRef(a->s()) : otherwise;
 }
 
 std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
-  const onnx::AttributeProto *a = attribute(name);
+  const onnx::AttributeProto *a = attribute(name, AttributeType::integers);
   if (!a)
     return std::nullopt;
   return SmallVector<int64_t>(a->ints().begin(), a->ints().end());
@@ -218,7 +234,8 @@ FailureOr<SmallVector<Value>> Node::broadcastOperands(unsigned begin, unsigned e
 LogicalResult Node::expectSensible(ArrayRef<int64_t> shape) {
   if (fits(shape))
     return success();
-  auto diagnostic = error() << "expected a sensible result shape, found [";
+  auto diagnostic =
+      error() << "expected a result with sizes of 0 or more and fewer than 2^40 elements, found [";
   llvm::interleaveComma(shape, diagnostic);
   return diagnostic << "]";
 }
@@ -256,7 +273,7 @@ LogicalResult Node::set(unsigned i, Value value) {
 }
 
 LogicalResult Node::finish() {
-  bool ok = true;
+  bool ok = mistyped.empty();
   for (const onnx::AttributeProto &a : proto.attribute()) {
     if (!a.ref_attr_name().empty()) {
       error() << "attribute \"" << a.name()

@@ -93,7 +93,9 @@ public:
   double real(llvm::StringRef name, double otherwise);
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
-  const onnx::AttributeProto *attribute(llvm::StringRef name);
+  /// Null where the node has none, or one of another type (said).
+  enum class AttributeType { real = 1, integer, string, tensor, graph, reals, integers, strings };
+  const onnx::AttributeProto *attribute(llvm::StringRef name, AttributeType type);
   /// An attribute without meaning for gradc.
   void ignore(llvm::StringRef name) { read.insert(name); }
   /// An attribute up to one version and an operand after it: `axes` of most ops.
@@ -137,7 +139,7 @@ private:
   unsigned index;
   mlir::Location location;
   llvm::SmallVector<mlir::Value> operands, results;
-  llvm::StringSet<> read;
+  llvm::StringSet<> read, mistyped;
 };
 
 /// numpy's common shape, or nothing.

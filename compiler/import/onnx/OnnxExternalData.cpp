@@ -50,7 +50,7 @@ static FailureOr<std::string> resolve(StringRef name, StringRef modelPath, Locat
 }
 
 LogicalResult gradc::inlineExternalData(onnx::TensorProto &tensor, StringRef modelPath,
-                                        Location where) {
+                                        Location where, std::set<std::string> *files) {
   if (tensor.data_location() == 0)
     return success();
   if (tensor.data_location() != 1)
@@ -78,6 +78,8 @@ LogicalResult gradc::inlineExternalData(onnx::TensorProto &tensor, StringRef mod
   if (!buffer)
     return emitError(where) << "cannot read external data \"" << name
                             << "\": " << buffer.getError().message();
+  if (files)
+    files->insert(*file);
   tensor.set_raw_data((*buffer)->getBuffer().data(), (*buffer)->getBufferSize());
   tensor.clear_data_location();
   tensor.clear_external_data();

@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/onnx/WireFormat.h"
+#include "compiler/import/support/FileKind.h"
 #include "google/protobuf/unknown_field_set.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -41,6 +42,8 @@ LogicalResult OnnxModel::parse() {
     return emitError(location) << "expected a model of at most 2 GiB (protobuf's limit), found "
                                << original.size() << " bytes; keep its weights as external data";
   if (!proto->ParseFromArray(original.data(), int(original.size()))) {
+    if (std::string kind = fileKind(original); !kind.empty())
+      return emitError(location) << "expected an ONNX model, found " << kind;
     // A truncated model begins like a model: with fields that a model has.
     bool begins = false;
     auto broken = walkFields(original, [&](const WireField &field) {
@@ -49,7 +52,7 @@ LogicalResult OnnxModel::parse() {
     if (broken && begins)
       return emitError(location) << "the file is truncated or damaged: at " << *broken
                                  << "; export or download it again";
-    return emitError(location) << "expected an ONNX model, found something that is not one"
+    return emitError(location) << "expected an ONNX model, found a file of another kind"
                                << (broken ? ": at " + *broken : std::string());
   }
   if (!proto->has_graph() || (proto->graph().node().empty() && proto->graph().output().empty()))
@@ -125,8 +128,8 @@ LogicalResult OnnxModel::checkNames() {
   auto claim = [&](StringRef name, std::string by, Location where) {
     auto [entry, fresh] = owner.try_emplace(name, by);
     if (!fresh) {
-      emitError(where) << "duplicate name \"" << name << "\": it is " << by << " and already "
-                       << entry->second;
+      emitError(where) << "duplicate name \"" << name << "\": " << by << " has it, and so has "
+                       << (by == entry->second ? "another one" : entry->second);
       ok = false;
     }
   };
@@ -160,7 +163,8 @@ LogicalResult OnnxModel::loadTensors() {
   bool ok = true;
   auto load = [&](onnx::TensorProto &tensor, Location where) {
     bool raw = tensor.has_raw_data() && tensor.data_location() == 0;
-    if (failed(inlineExternalData(tensor, path, where)) || failed(makeRaw(tensor, context, where)))
+    if (failed(inlineExternalData(tensor, path, where, &files)) ||
+        failed(makeRaw(tensor, context, where)))
       ok = false;
     if (!raw)
       original.clear();
@@ -205,7 +209,7 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
     return failure();
   ArrayRef<int64_t> shape = firstType->getShape();
   if (transpose && shape.size() != 2)
-    return emitError(where) << "a transposed tie wants matrices, \"" << a << "\" is "
+    return emitError(where) << "a transposed tie needs matrices, \"" << a << "\" is "
                             << describe(*firstType);
   auto expected = transpose ? firstType->clone({shape[1], shape[0]}) : *firstType;
   if (*secondType != expected)

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <memory>
+#include <set>
 
 namespace gradc {
 
@@ -53,6 +54,9 @@ public:
   };
   Tied tiedTo(llvm::StringRef name) const;
 
+  /// The files beside the model that its tensors were read from.
+  const std::set<std::string> &externalFiles() const { return files; }
+
   /// The model as a file, before ties.
   std::string bytes() const;
 
@@ -70,6 +74,7 @@ private:
   std::shared_ptr<onnx::ModelProto> proto;
   /// The result of `bytes` if it is not `proto`: the file as read, or the model before ties.
   std::string original;
+  std::set<std::string> files;
   int64_t opsetVersion = 0;
   llvm::StringMap<const onnx::TensorProto *> initializers;
   llvm::StringMap<std::pair<std::string, bool>> ties; ///< to what, and whether transposed
@@ -85,8 +90,10 @@ bool fits(llvm::ArrayRef<int64_t> shape);
 std::string dataTypeName(int32_t number);
 
 /// Moves data from external files and typed fields into raw_data.
+/// Names the file that it has read, if any, in `files`.
 mlir::LogicalResult inlineExternalData(onnx::TensorProto &tensor, llvm::StringRef modelPath,
-                                       mlir::Location where);
+                                       mlir::Location where,
+                                       std::set<std::string> *files = nullptr);
 mlir::LogicalResult makeRaw(onnx::TensorProto &tensor, mlir::MLIRContext &context,
                             mlir::Location where);
 

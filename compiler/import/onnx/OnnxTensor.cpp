@@ -79,7 +79,7 @@ std::string gradc::dataTypeName(int32_t number) {
       "uint2",          "int2"};
   if (number >= 0 && number < int32_t(std::size(names)))
     return names[number];
-  return "data type " + std::to_string(number);
+  return "number " + std::to_string(number);
 }
 
 std::string gradc::describe(Type type) {
@@ -126,7 +126,8 @@ LogicalResult gradc::makeRaw(onnx::TensorProto &tensor, MLIRContext &context, Lo
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
   std::optional<int64_t> count = countElements(shape);
   if (!count) {
-    auto error = emitError(where) << "expected a sensible shape, found [";
+    auto error =
+        emitError(where) << "expected sizes of 0 or more and fewer than 2^40 elements, found [";
     llvm::interleaveComma(shape, error);
     return error << "]";
   }

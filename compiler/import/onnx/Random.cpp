@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/support/Names.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -30,7 +31,7 @@ static LogicalResult importDropout(Node &n) {
   if (n.operand(2) && failed(n.known(2, "training_mode")))
     return failure();
   if (!(ratio >= 0 && ratio < 1))
-    return n.error() << "expected a ratio from 0 to below 1, found " << ratio;
+    return n.error() << "expected a ratio from 0 to below 1, found " << numberText(ratio);
   bool active = n.training() && ratio > 0;
   if (n.wants(1)) {
     if (active && n.isRead(1))

@@ -171,8 +171,8 @@ static LogicalResult setScales(Node &n, Resize &r, ArrayRef<int64_t> axes,
       return n.error() << "expected scales above 0, found " << scale << " for dim " << axis;
     double result = std::floor(double(dim.size) * (dim.end - dim.begin) * scale);
     if (!(result >= 0 && result < 0x1p40))
-      return n.error() << "expected a sensible result shape, found " << result << " for dim "
-                       << axis;
+      return n.error() << "expected a result size from 0 to below 2^40, found " << result
+                       << " for dim " << axis;
     dim.scale = scale;
     dim.result = int64_t(result);
   }
@@ -188,7 +188,8 @@ static LogicalResult setSizes(Node &n, Resize &r, ArrayRef<int64_t> axes, ArrayR
   for (auto [axis, size] : llvm::zip(axes, sizes)) {
     DimResize &dim = r.dims[axis];
     if (size < 0 || !fits({size}))
-      return n.error() << "expected sensible sizes, found " << size << " for dim " << axis;
+      return n.error() << "expected sizes from 0 to below 2^40, found " << size << " for dim "
+                       << axis;
     dim.result = size;
     dim.scale = double(size) / double(std::max<int64_t>(dim.size, 1));
     scales.push_back(dim.scale);
@@ -242,7 +243,7 @@ static LogicalResult importUpsample(Node &n) {
   if (r.mode != "nearest" && r.mode != "linear")
     return n.error() << "expected mode \"nearest\" or \"linear\", found \"" << r.mode << "\"";
   SmallVector<double> scales;
-  if (const onnx::AttributeProto *a = n.attribute("scales")) {
+  if (const onnx::AttributeProto *a = n.attribute("scales", Node::AttributeType::reals)) {
     scales.assign(a->floats().begin(), a->floats().end());
   } else if (!n.operand(1)) {
     return n.error() << "has no scales";

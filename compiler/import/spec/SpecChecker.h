@@ -3,7 +3,7 @@
 #define COMPILER_IMPORT_SPECCHECKER_H
 
 #include "compiler/import/spec/TrainingSpec.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "compiler/import/support/Names.h"
 
 namespace gradc {
 
@@ -19,9 +19,13 @@ struct Checker {
   template <typename T>
   void expect(bool holds, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef field,
               llvm::StringRef expected, T found) {
-    if (!holds)
-      error(place) << "expected " << field << " " << expected << ", found "
-                   << llvm::formatv("{0}", found).str();
+    if (holds)
+      return;
+    auto diagnostic = error(place) << "expected " << field << " " << expected << ", found ";
+    if constexpr (std::is_floating_point_v<T>)
+      diagnostic << numberText(found);
+    else
+      diagnostic << found;
   }
   void require(bool given, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef field,
                llvm::StringRef example) {
@@ -35,7 +39,7 @@ inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::St
                       llvm::StringRef first, const std::string &a, llvm::StringRef second,
                       const std::string &b) {
   if (a.empty() || b.empty())
-    c.error(place) << what << " wants " << first << " and " << second << ", found "
+    c.error(place) << what << " needs " << first << " and " << second << ", found "
                    << (a.empty() ? b.empty() ? "neither" : "no " + first.str()
                                  : "no " + second.str());
 }

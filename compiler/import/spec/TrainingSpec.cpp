@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
+#include "compiler/import/support/FileKind.h"
 #include "compiler/import/support/Names.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -19,8 +20,16 @@ FailureOr<std::unique_ptr<SpecFile>> SpecFile::read(MLIRContext &context, String
   if (!buffer)
     return emitError(FileLineColLoc::get(&context, path, 0, 0))
            << "cannot read the training spec \"" << path << "\": " << buffer.getError().message();
+  StringRef bytes = (*buffer)->getBuffer();
+  std::string kind = fileKind(bytes);
+  // No text begins with a control character.
+  if (kind.empty() && !isspace(bytes.front()) && iscntrl(bytes.front()))
+    kind = "a binary file";
+  if (!kind.empty() && kind != "a text file")
+    return emitError(FileLineColLoc::get(&context, path, 0, 0))
+           << "expected a training spec, found " << kind;
   std::unique_ptr<SpecFile> spec(new SpecFile(context, path));
-  if (failed(spec->parse((*buffer)->getBuffer())))
+  if (failed(spec->parse(bytes)))
     return failure();
   return spec;
 }

@@ -6,6 +6,7 @@
 #include "runtime/data/source/CsvText.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <new>
 #include <numeric>
@@ -140,6 +141,9 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
       return fail(start, "two columns have the name '", pattern, '\'');
     if (same.empty() && like.empty()) {
       std::string near = nearest(pattern, names);
+      // To a single letter every other one is near.
+      if (pattern.size() == 1 && std::tolower(near[0]) != std::tolower(pattern[0]))
+        near.clear();
       return fail(start, "no column '", pattern, "' for field '", field.name, '\'',
                   near.empty()
                       ? text(" among ", names.size(),
@@ -255,8 +259,8 @@ template <typename T> bool CsvReader::readWithCare(const Column &column, T &valu
   const char *type = findDataType(column.field->dtype)->name;
   if (isMissing(content)) {
     if (!column.field->missing)
-      return fail(at, "no value in column '", column.name, "'; missing: 0 in field '",
-                  column.field->name, "' would let 0 stand for it");
+      return fail(at, "no value in column '", column.name,
+                  "'; to read it as 0, write missing: 0 in field '", column.field->name, "'");
     value = T(*column.field->missing);
   } else {
     auto expected = [&](const char *what) {

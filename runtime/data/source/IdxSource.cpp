@@ -39,7 +39,8 @@ Result<gradc_dtype> dtypeOf(uint8_t code, std::string_view what) {
 /// Reads the header from the beginning of a file.
 Result<IdxHeader> parseHeader(Bytes bytes, std::string_view what) {
   if (bytes.size() < 4 || bytes[0] != std::byte() || bytes[1] != std::byte())
-    return Status::error(text(what, " is no idx file: expected it to begin with two zero bytes"));
+    return Status::error(
+        text(what, " is not an idx file: expected it to begin with two zero bytes"));
   auto dtype = dtypeOf(uint8_t(bytes[2]), what);
   if (!dtype)
     return dtype.status();

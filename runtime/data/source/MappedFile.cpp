@@ -122,7 +122,8 @@ Result<std::string> findFile(std::string_view path, std::span<const std::string>
   std::vector<std::string> tried;
   for (const std::string &folder : folders) {
     std::string candidate = folder.empty() ? std::string(path) : text(folder, '/', path);
-    if (access(candidate.c_str(), F_OK) == 0)
+    // What is there and cannot be read is told by whoever opens it: a link to itself, for example.
+    if (access(candidate.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
       return candidate;
     tried.push_back(std::move(candidate));
   }

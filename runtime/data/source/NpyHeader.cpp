@@ -104,7 +104,7 @@ private:
 Status parseDictionary(std::string_view header, std::string_view what, NpyHeader &result) {
   auto malformed = [&] { return Status::error(text(what, " has a malformed .npy header")); };
   Dictionary dictionary(header);
-  bool hasDescr = false, hasShape = false;
+  bool hasDescr = false, hasOrder = false, hasShape = false;
   if (!dictionary.eat('{'))
     return malformed();
   while (!dictionary.eat('}')) {
@@ -126,6 +126,7 @@ Status parseDictionary(std::string_view header, std::string_view what, NpyHeader
       auto fortran = dictionary.boolean();
       if (!fortran)
         return malformed();
+      hasOrder = true;
       if (*fortran)
         return Status::error(text(what, " is in Fortran order, expected C order "
                                         "(save numpy.ascontiguousarray of it)"));
@@ -140,7 +141,11 @@ Status parseDictionary(std::string_view header, std::string_view what, NpyHeader
     }
     dictionary.eat(',');
   }
-  return hasDescr && hasShape ? Status() : malformed();
+  for (auto [has, key] : {std::pair(hasDescr, "descr"), std::pair(hasOrder, "fortran_order"),
+                          std::pair(hasShape, "shape")})
+    if (!has)
+      return Status::error(text(what, " has a .npy header without ", key));
+  return {};
 }
 
 } // namespace

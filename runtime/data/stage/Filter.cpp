@@ -39,6 +39,28 @@ struct Rule {
   }
 };
 
+Result<Rule> readRule(Config config, const DataContext &context) {
+  Rule rule = {config.real("least", -HUGE_VAL), config.real("most", HUGE_VAL), {}, {}};
+  for (Config value : config.children("only"))
+    rule.only.push_back(value.real(0));
+  for (Config value : config.children("except"))
+    rule.except.push_back(value.real(0));
+  for (Config value : config.children())
+    if (std::isnan(value.real(0)))
+      return context.wrong(value, text("filter { ", value.name(), " } is nan, expected a number"));
+  if (rule.least > rule.most)
+    return context.wrong(config.child("least"),
+                         text("filter { least } is ", rule.least, ", expected at most ", rule.most,
+                              ", which is filter { most }"));
+  bool holdsAny = rule.only.empty();
+  for (double value : rule.only)
+    holdsAny |= rule.holds(value);
+  if (!holdsAny)
+    return context.wrong(config.child("only"),
+                         "filter keeps no row: least, most or except rule out each value of only");
+  return rule;
+}
+
 } // namespace
 
 /// Reads all rows now: their number, and so the last batch, is known only then.
@@ -47,6 +69,9 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
   std::string_view name = config.string("field");
   if (context.problems)
     pipeline.unknownRows = "how many rows filter keeps is known when they are read";
+  auto rule = readRule(config, context);
+  if (!rule)
+    return rule.status();
   if (context.problems && table.fields().empty())
     return {};
   auto found = findField(table, name, "filter");
@@ -59,12 +84,6 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
     return Status::invalid(text("filter reads field '", name, "' of type ",
                                 findDataType(field.dtype)->name, " and shape ",
                                 shapeText(field.shape), ", expected one number a row"));
-  Rule rule = {config.real("least", -HUGE_VAL), config.real("most", HUGE_VAL), {}, {}};
-  for (Config value : config.children("only"))
-    rule.only.push_back(value.real(0));
-  for (Config value : config.children("except"))
-    rule.except.push_back(value.real(0));
-
   if (context.problems)
     return {}; // nothing is read
   std::vector<int64_t> order;
@@ -80,7 +99,7 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
       // A row that cannot be read is kept: its batch reports the error or skips the row.
       keeps[size_t(row)] = true;
       if (value && toNumber(value->data, reinterpret_cast<std::byte *>(&number), 1, 1, -0.0) == 1)
-        keeps[size_t(row)] = rule.holds(number);
+        keeps[size_t(row)] = rule->holds(number);
     }
     kept += keeps[size_t(row)];
   }

@@ -62,7 +62,7 @@ static Status readRule(Config config, const DataContext &context, RowRule &rule)
   rule.except = config.integer("except", -1);
   bool hasOnly = bool(config.child("only")), hasExcept = bool(config.child("except"));
   if (rule.begin < 0 || rule.begin >= rule.end)
-    wrong("{ begin } is ", rule.begin, ", expected 0 to below end");
+    wrong("{ begin } is ", rule.begin, ", expected 0 or more and below end");
   if (hasOnly && hasExcept)
     wrong("has only and except, expected one of them");
   if ((hasOnly || hasExcept) && !config.child("every"))

@@ -52,6 +52,14 @@ private:
   bool truncate;
 };
 
+/// What the spec gives, as it is: shapeText shows a negative dim as one that varies.
+std::string listText(const std::vector<int64_t> &dims) {
+  std::string out;
+  for (int64_t dim : dims)
+    out += text(out.empty() ? "" : ", ", dim);
+  return text('[', out, ']');
+}
+
 } // namespace
 
 Result<std::unique_ptr<const Transform>> makePad(Config config, const Field *before) {
@@ -63,13 +71,14 @@ Result<std::unique_ptr<const Transform>> makePad(Config config, const Field *bef
     fits &= dim > 0 && dim <= int64_t(1) << 30;
   if (!before && !fits)
     return Status::invalid(
-        text("pad { shape } is ", shapeText(shape), ", expected dims above 0: shape: [128]"));
+        text("pad { shape } is ", listText(shape), ", expected dims above 0: shape: [128]"));
   if (!before)
     return std::unique_ptr<const Transform>();
   if (!fits || shape.size() != before->shape.size())
-    return Status::invalid(text("pad { shape } is ", shapeText(shape), ", expected ",
-                                before->shape.size(), " dims above 0 for field '", before->name,
-                                "' of shape ", shapeText(before->shape)));
+    return Status::invalid(text("pad { shape } is ", listText(shape), ", expected ",
+                                before->shape.size(), before->shape.size() == 1 ? " dim" : " dims",
+                                " above 0 for field '", before->name, "' of shape ",
+                                shapeText(before->shape)));
   Field result = {before->name, before->dtype, std::move(shape)};
   double wanted = config.real("value", 0);
   std::vector<std::byte> value(before->elementBytes());

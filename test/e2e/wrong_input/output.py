@@ -7,51 +7,51 @@ from bar import compile_spec, program
 from case import ERROR, INVALID, USAGE, Job, answer, case
 
 
-@case(USAGE, "cannot write", "mlp.textproto over", "mlp.textproto, which is read")
+@case(USAGE, "cannot write", "mlp.textproto: it is an input")
 def compile_over_the_spec(job):
     return [program("gradc"), "compile", job.spec, "-o", job.spec]
 
 
-@case(USAGE, "mlp.onnx, which is read")
+@case(USAGE, "mlp.onnx: it is the input")
 def compile_over_the_model(job):
     return [program("gradc"), "compile", job.spec, "-o", job.path("mlp.onnx")]
 
 
-@case(USAGE, "x.npy, which is read")
+@case(USAGE, "x.npy: it is the input")
 def compile_over_the_data(job):
     return [program("gradc"), "compile", job.spec, "-o", job.path("x.npy")]
 
 
-@case(ERROR, "would be written over", "x.npy', which the run reads")
+@case(ERROR, "cannot write", "x.npy', which the run reads")
 def export_over_the_data(job):
     return job.train("--export", "x.npy")
 
 
-@case(ERROR, "would be written over", "labels.npy', which the run reads")
+@case(ERROR, "cannot write", "labels.npy', which the run reads")
 def log_over_the_data(job):
     return job.train("--log", "labels.npy")
 
 
-@case(ERROR, "would be written over", "mlp.onnx', which the run reads")
+@case(ERROR, "cannot write", "mlp.onnx', which the run reads")
 def export_over_the_model(job):
     job.edit("model:", 'export { onnx: "mlp.onnx" }\nmodel:')
     return job.train()
 
 
-@case(ERROR, "would be written over this program")
+@case(ERROR, "cannot write", "it is this program")
 def export_over_the_trainer(job):
     command = job.train()
     return [*command, "--export", command[0]]
 
 
-@case(USAGE, "which is read")
+@case(USAGE, "it is an input")
 def weights_over_the_checkpoint(job):
     checkpoint = job.checkpoint()
     os.rename(checkpoint, job.path("kept.safetensors"))
     return [program("gradc"), "export", job.path("kept.safetensors"), "-o", job.path("kept.safetensors")]
 
 
-@case(USAGE, "which is read")
+@case(USAGE, "it is an input")
 def results_over_an_input(job):
     os.rename(job.path("x.npy"), job.path("logits.npy"))
     return [program("gradc"), "run", job.path("mlp.onnx"), "--input", f"x={job.path('logits.npy')}"]

@@ -50,7 +50,7 @@ def byte_order_mark(job):
     return job.check()
 
 
-@case(INVALID, "expected learning_rate above 0 and finite, found INF")
+@case(INVALID, "expected learning_rate above 0 and finite, found inf")
 def infinite_rate(job):
     job.edit("adam {}", "adam { learning_rate: inf }")
     return job.check()

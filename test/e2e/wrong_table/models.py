@@ -46,6 +46,18 @@ def huge(elements):
     return model
 
 
+def merged():
+    """Two layers of a fresh model whose biases, all zeros, have become one initializer."""
+    model = Model("wrong")
+    value = model.input("x", FLOAT, ["N", 6])
+    bias = model.initializer("fc1.bias", FLOAT, [3], [0.0] * 3)
+    for name, rows in ("fc1", 6), ("fc2", 3):
+        weight = model.initializer(f"{name}.weight", FLOAT, [rows, 3], [0.1 * i for i in range(rows * 3)])
+        value = model.node("Gemm", [value, weight, bias], ["logits" if name == "fc2" else "hidden"], name)
+    model.output("logits", FLOAT, ["N", 3])
+    return model
+
+
 def reshaped(target):
     return with_op("Reshape", ["x", (INT64, [len(target)], target)])
 
@@ -87,7 +99,12 @@ MODELS = {
     "no-operands": lambda: with_op("Relu", []),
     "too-many-operands": lambda: with_op("Relu", ["x", "x"]),
     "empty-operand": lambda: with_op("Relu", [""]),
-    "attribute-of-the-wrong-type": lambda: with_op("LeakyRelu", ["x"], alpha="steep"),
+    "attribute-of-another-type": lambda: with_op("LeakyRelu", ["x"], alpha="steep"),
+    "list-for-a-number": lambda: with_op("Softmax", ["x"], axis=[1]),
+    "merged-parameters": merged,
+    "f64": lambda: classifier(dtype=DOUBLE),
+    "external-data": lambda: edited(lambda m: m.initializers.__setitem__(
+        0, tensor("weight", FLOAT, [6, 3], external=("weight.bin", 128, 72)))),
     "unknown-attribute": lambda: with_op("Relu", ["x"], slope=0.5),
     "axis-out-of-range": lambda: with_op("Softmax", ["x"], axis=5),
     "reshape-to-another-size": lambda: reshaped([4, 7]),

@@ -249,7 +249,7 @@ TEST_F(ImportDataTest, SaysWhichFieldsAMapCannotTake) {
   EXPECT_EQ(rows(parts), -2);
   expectSaid({"one_hot of field 'x' expects integers, found f32",
               "transpose { order } is [1], expected each of the 1 dims of field 'x' once, from 0",
-              "pad { shape } is [1, 2], expected 1 dims above 0 for field 'x' of shape [4]",
+              "pad { shape } is [1, 2], expected 1 dim above 0 for field 'x' of shape [4]",
               "standardize { axis } is 1, expected -1 to 0"});
 }
 

@@ -131,7 +131,7 @@ const BadModel badModels[] = {
     {"nowhere.onnx", {"cannot read the ONNX model"}},
     {"truncated.onnx", {"the file is truncated or damaged: at byte"}},
     {"empty.onnx", {"expected an ONNX model, found an empty file"}},
-    {"text.onnx", {"expected an ONNX model, found something that is not one"}},
+    {"text.onnx", {"expected an ONNX model, found a text file"}},
     {"no-graph.onnx", {"expected an ONNX model, found a protobuf without a graph"}},
     {"unknown-field.onnx", {"field 99 at model is not known to this version of gradc"}},
     {"unknown-node-field.onnx", {"field 77 at model.graph.node[0] is not known"}},
@@ -149,7 +149,7 @@ const BadModel badModels[] = {
     {"matmul-shapes.onnx",
      {"\"node\"(\"" GRADC_TEST_MODELS
       "/in/matmul-shapes.onnx\":0:0)): MatMul expected the last dim "
-      "of lhs (784) to match the last but one dim of rhs (768): lhs is operand 0 (\"x\", f32 [2, "
+      "of lhs (784) to match the second-to-last dim of rhs (768): lhs is operand 0 (\"x\", f32 [2, "
       "784]), rhs is operand 1 (initializer \"fc1.weight\", f32 [768, 10])"}},
     {"gemm-shapes.onnx", {"Gemm expected lhs dim 1 (4) to match rhs dim 0 (3)"}},
     {"gemm-bias.onnx",
@@ -167,7 +167,9 @@ const BadModel badModels[] = {
     {"attribute.onnx", {"attribute \"slope\" is not known in opset 17"}},
     {"operands.onnx", {"Add expected 2 operands, found 1"}},
     {"outputs.onnx", {"output 1 (\"z\") is not supported"}},
-    {"absurd.onnx", {"expected a sensible result shape, found [1099511627776"}},
+    {"absurd.onnx",
+     {"expected a result with sizes of 0 or more and fewer than 2^40 elements, found "
+      "[1099511627776"}},
     {"string.onnx", {"graph input \"a\" has element type string, which is not supported"}},
     {"gather-far.onnx", {"expected indices from -2 to 1 for dim 0"}},
     {"transpose.onnx", {"expected a permutation of the dims of operand 0"}},
@@ -179,14 +181,17 @@ const BadModel badModels[] = {
     {"undefined.onnx", {"input \"nowhere\" of Add is neither a graph input, nor an initializer"}},
     {"no-output.onnx", {"graph output \"missing\" is computed by no node"}},
     {"duplicate-output.onnx",
-     {"duplicate name \"y\": it is an output of node \"again\" (Neg) and already an output of node "
+     {"duplicate name \"y\": an output of node \"again\" (Neg) has it, and so has an output of "
+      "node "
       "\"node\" (Relu)"}},
     {"duplicate-initializer.onnx",
-     {"duplicate name \"w\": it is an initializer and already an initializer"}},
+     {"duplicate name \"w\": an initializer has it, and so has another one"}},
     {"no-data.onnx", {"expected data for 3 elements of f32 [3], found 0"}},
     {"short-data.onnx", {"expected 12 bytes of data for f32 [3], found 8"}},
-    {"negative-dim.onnx", {"expected a sensible shape, found [-3]"}},
-    {"absurd-dim.onnx", {"expected a sensible shape, found [1099511627776, 1099511627776]"}},
+    {"negative-dim.onnx", {"expected sizes of 0 or more and fewer than 2^40 elements, found [-3]"}},
+    {"absurd-dim.onnx",
+     {"expected sizes of 0 or more and fewer than 2^40 elements, found [1099511627776, "
+      "1099511627776]"}},
     {"external-absent.onnx", {"cannot read external data \"" GRADC_TEST_MODELS "/in/absent.bin\""}},
     {"external-short.onnx",
      {"external data \"weights.bin\" is too short: expected 64 bytes at offset 4, the file has "

@@ -62,7 +62,7 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
   };
   EXPECT_EQ(errorOfFile({}), "not a gradc artifact: the file is empty");
   EXPECT_EQ(errorOfFile(readFile(GRADC_TEST_KERNELS)),
-            "not a gradc artifact: neither does it begin with one, nor is one appended to it");
+            "not a gradc artifact, nor a program that carries one");
   Bytes blob = makeTestModel();
   Bytes carrier = withArtifact({}, blob);
   Bytes tail(carrier.end() - 1000, carrier.end());
@@ -81,8 +81,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
       "expected an artifact of version 9, found 10: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
-  EXPECT_EQ(errorOf(damaged),
-            "corrupt artifact: its bytes do not have the hash that its header promises");
+  EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
   Bytes longer = blob;
   longer.push_back({});
   EXPECT_EQ(errorOf(longer), "corrupt artifact: expected a size of " + std::to_string(blob.size()) +

@@ -94,7 +94,7 @@ TEST(Csv, MissingValues) {
   auto arrays = read("a,b\n,1\nNA,1\nnan,1\nNULL,1\n\"\",1\n2,1\n", {&field, 1});
   ASSERT_TRUE(arrays.ok()) << arrays.status().message();
   EXPECT_EQ(valuesOf<float>(arrays->front()), (Floats{.5, .5, .5, .5, .5, 2}));
-  std::string ending = ": no value in column 'a'; missing: 0 in field 'a' would let 0 stand for it";
+  std::string ending = ": no value in column 'a'; to read it as 0, write missing: 0 in field 'a'";
   EXPECT_EQ(errorOf("b,a\n1,2\n3,\n"), "t.csv:3:3" + ending);
   EXPECT_EQ(errorOf("b,a\n1,2\n3,NaN\n", GRADC_I64), "t.csv:3:3" + ending);
 }

@@ -111,9 +111,9 @@ TEST_F(IdxTest, EveryTypeWithGzipAndWithout) {
 TEST_F(IdxTest, Errors) {
   std::string what = "field 'x' of '" + (folder / "x.idx") + "' ";
   auto u8 = someValues<uint8_t>();
-  EXPECT_EQ(error({}), what + "is no idx file: expected it to begin with two zero bytes");
+  EXPECT_EQ(error({}), what + "is not an idx file: expected it to begin with two zero bytes");
   EXPECT_EQ(error(gzip(bytesOf(std::vector<char>{'a', 'b', 'c', 'd'}))),
-            what + "is no idx file: expected it to begin with two zero bytes");
+            what + "is not an idx file: expected it to begin with two zero bytes");
   EXPECT_EQ(error(idx(0x0A, {3, 2}, u8)),
             what + "has element type 10, expected 8 (u8), 9 (i8), 11 (i16), 12 (i32), 13 (f32) or "
                    "14 (f64)");

@@ -96,7 +96,7 @@ TEST_F(CheckpointTest, Errors) {
   std::string who = "checkpoint '" + path + "' ";
   EXPECT_EQ(openError(), "cannot read '" + path + "': No such file or directory");
   writeFile(path, bytesOf(std::vector<char>(500, 'x')));
-  EXPECT_EQ(openError(), who + "is not a checkpoint");
+  EXPECT_EQ(openError(), "'" + path + "' is not a checkpoint");
   write();
   Bytes whole = readFile(path);
   Bytes longer = whole;
