@@ -23,8 +23,8 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
     : device(device), buffers(spaces.buffers.begin(), spaces.buffers.end()), spaces(spaces),
       artifact(artifact), kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
-      scratchBytes(level.scratch),
-      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch) {
+      scratchBytes(level.scratch), nodes(artifact.elements<gradc_artifact_node>(entry.nodes)),
+      rows(entry.batch) {
   this->spaces.buffers = buffers;
   inputs.resize(entry.inputs.count);
   allocateOutputs(artifact.elements<gradc_artifact_port>(entry.outputs));

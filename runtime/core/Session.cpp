@@ -110,7 +110,7 @@ private:
   bool librariesAreMissing = false;
   StateMemory states;
   DeviceMemory arena;
-  uint64_t scratchAt = 0; ///< in the arena
+  uint64_t scratchAt = 0;                                           ///< in the arena
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
   uint64_t prefetches = 0;                                          // so far
   Replay replay;
@@ -186,9 +186,9 @@ std::unique_ptr<Program> DeviceSession::bindBeside(const gradc_artifact_entry &e
                                                    std::byte *arena) const {
   std::lock_guard lock(besideMutex);
   boundBeside = true;
-  auto program = std::make_unique<Program>(*theArtifact, theLevel, entry,
-                                           Spaces{arena, states.buffers(), kernels, {}, arena + scratchOffset(entry)},
-                                           *device);
+  auto program = std::make_unique<Program>(
+      *theArtifact, theLevel, entry,
+      Spaces{arena, states.buffers(), kernels, {}, arena + scratchOffset(entry)}, *device);
   return program->ok() ? std::move(program) : nullptr;
 }
 
@@ -256,9 +256,10 @@ const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) cons
 Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &entry) {
   auto found = programs.find(&entry);
   if (found == programs.end()) {
-    Program program(*theArtifact, theLevel, entry,
-                    {arena.data(), states.buffers(), kernels, libraries.calls, arena.data() + scratchAt},
-                    *device);
+    Program program(
+        *theArtifact, theLevel, entry,
+        {arena.data(), states.buffers(), kernels, libraries.calls, arena.data() + scratchAt},
+        *device);
     if (!program.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the outputs of entry ", string(entry.name)));

@@ -98,9 +98,9 @@ public:
   /// This session where it runs on CPUs; else one that does, made for entries that read
   /// constants alone, as those of map models do, and kept by this one.
   virtual Result<const Session *> onHost() = 0;
-  /// An entry of a session on CPUs, bound to memory of its own: `arena` has `arenaBeside` bytes at a
-  /// multiple of 64. `launchHere` runs it, on any thread and beside the session. The entry must not
-  /// write states. Null: there is no memory for its outputs. Thread-safe.
+  /// An entry of a session on CPUs, bound to memory of its own: `arena` has `arenaBeside` bytes at
+  /// a multiple of 64. `launchHere` runs it, on any thread and beside the session. The entry must
+  /// not write states. Null: there is no memory for its outputs. Thread-safe.
   virtual std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                               std::byte *arena) const = 0;
   virtual uint64_t arenaBeside(const gradc_artifact_entry &entry) const = 0;

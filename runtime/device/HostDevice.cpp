@@ -55,14 +55,13 @@ private:
 };
 
 /// Runs units [begin, end) of a launch on `slices`, on that thread of the team.
-void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end,
-          unsigned thread) {
+void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end, unsigned thread) {
   if (launch.kind == Launch::Kind::copy)
     std::memcpy(static_cast<std::byte *>(slices[1]) + begin,
                 static_cast<const std::byte *>(slices[0]) + begin, size_t(end - begin));
   else
     reinterpret_cast<Kernel>(launch.kernel)(slices, begin, end, launch.rows,
-                                             launch.scratch + thread * launch.scratchBytes);
+                                            launch.scratch + thread * launch.scratchBytes);
 }
 
 int64_t now() {

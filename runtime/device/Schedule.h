@@ -30,12 +30,12 @@ struct Launch {
   void *const *slices = nullptr; ///< operands, then results, in device memory; part of the
                                  ///< schedule's slices
   size_t sliceCount = 0;
-  int64_t units = 0;  ///< independent pieces of work
-  int64_t shares = 1; ///< how many workers it is worth to split them over
-  int64_t rows = 0;   ///< of the run, for kernels
+  int64_t units = 0;            ///< independent pieces of work
+  int64_t shares = 1;           ///< how many workers it is worth to split them over
+  int64_t rows = 0;             ///< of the run, for kernels
   std::byte *scratch = nullptr; ///< of all threads of a CPU
   uint64_t scratchBytes = 0;    ///< of one thread
-  uint32_t node = 0;  ///< its index in the entry's schedule
+  uint32_t node = 0;            ///< its index in the entry's schedule
 };
 
 /// A slice that moves with the iterations of the loops around it.

@@ -369,9 +369,9 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   Location location = kernel.getLoc();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                  {pointer, b.getI64Type(), b.getI64Type(), b.getI64Type(), pointer});
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()),
+      {pointer, b.getI64Type(), b.getI64Type(), b.getI64Type(), pointer});
   auto function = LLVM::LLVMFuncOp::create(b, location, symbol, type);
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
@@ -410,9 +410,8 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     return finish(emitWinograd(kernel, nest, tiles, base(*filter), results, begin, end, scratch));
   }
   if (schedule.getWinograd())
-    return finish(emitWinogradGradient(kernel, nest, tiles,
-                                       slice(slot, kernel.getYielded().front()), begin, end,
-                                       scratch));
+    return finish(emitWinogradGradient(
+        kernel, nest, tiles, slice(slot, kernel.getYielded().front()), begin, end, scratch));
   if (!schedule.getBlock().empty()) {
     Memory result = slice(slot, kernel.getYielded().front());
     return finish(emitBlocks(kernel, nest, tiles, result, begin, end));

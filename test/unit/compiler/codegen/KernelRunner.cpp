@@ -2,8 +2,8 @@
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "compiler/Interpreter.h"
-#include "passes/support/Winograd.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/support/Winograd.h"
 #include "test/unit/compiler/codegen/KernelTesting.h"
 #include "gtest/gtest.h"
 
