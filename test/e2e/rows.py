@@ -1,7 +1,8 @@
 """Artifacts compiled for batches of 64, on fewer rows: against artifacts compiled for just these, with NaN in all memory
 behind them, through the C interface, with data that has a row more or fewer, and by `gradc run`.
 
-    rows.py [kernels|libraries]    on the simulated GPU, with generated kernels alone or with library calls
+    rows.py [kernels|libraries|gpu|gpu-libraries]    on the simulated GPU, with generated kernels alone or with library calls;
+                                                     on a real one
 """
 import array
 import ctypes
@@ -17,12 +18,14 @@ from onnx_writer import FLOAT, INT64, Model
 
 BATCH, CLASSES = 64, 10
 MODE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
-TARGET = {"cpu": [], "kernels": ["--target=cpu,cuda:sm_90", "--llvm-image", "--libraries=never"],
-          "libraries": ["--target=cpu,cuda:sm_90", "--llvm-image", "--libraries=always"]}[MODE]
-if MODE != "cpu":
+LIBRARIES = {"cpu": "", "kernels": "never", "libraries": "always", "gpu": "never", "gpu-libraries": "always"}[MODE]
+TARGET = ["--target=cpu,cuda:sm_90", f"--libraries={LIBRARIES}"] if LIBRARIES else []
+if LIBRARIES:
+    os.environ["GRADC_LIBRARIES"] = "required"
+if MODE in ("kernels", "libraries"):
+    TARGET.append("--llvm-image")
     for name, file in ("CUDA", "cuda"), ("CUBLASLT", "cublaslt"), ("CUDNN", "cudnn"):
         os.environ["GRADC_LIB" + name] = os.path.abspath(os.path.join(BIN, f"../test/gradc-simulated-{file}.so"))
-    os.environ["GRADC_LIBRARIES"] = "required"
 folder = scratch()
 numbers = random.Random(11)
 checks = 0
