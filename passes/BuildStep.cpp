@@ -18,7 +18,7 @@ using namespace mlir::grad;
 
 namespace {
 
-/// What `grad.optimizer` says: an update op by its name, and its attributes.
+/// The content of `grad.optimizer`: an update op by its name, and its attributes.
 struct OptimizerSpec {
   OperationName op;
   DictionaryAttr hyperparameters;
@@ -215,7 +215,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   return success();
 }
 
-/// What the forward writes, running statistics, stays as it was where the step does not proceed.
+/// Running statistics, which the forward writes, stay as they were where the step does not proceed.
 void StepBuilder::guardStatistics() {
   // A kernel that writes in place knows the old value by one name only.
   DenseMap<StringAttr, Value> reads;

@@ -33,7 +33,7 @@ void constantsToStates(ModuleOp module, func::FuncOp function, unsigned &counter
   });
 }
 
-/// What nobody reads is in no kernel.
+/// Unused values are in no kernel.
 void eraseDead(func::FuncOp function) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
     if (isOpTriviallyDead(&op))

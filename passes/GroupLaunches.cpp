@@ -116,7 +116,7 @@ private:
         with.keptBytes +=
             exec::layoutBytes(cast<RankedTensorType>(root.getType()), /*layout=*/nullptr);
     }
-    // What a group keeps in the arena its launches, each at its time, would have freed.
+    // A group keeps tensors in the arena that its launches, each at its time, would have freed.
     // Besides its pointers, a kernel takes the rows of the run.
     bool fits = with.pointers < size_t(level.gpu->parameterBytes) / sizeof(void *) &&
                 with.keptBytes <= level.gpu->maxGroupedBytes;

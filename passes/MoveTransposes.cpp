@@ -110,7 +110,7 @@ private:
   bool isUsedOutside(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) { return !isMember(user); });
   }
-  /// What becomes of a transpose of a value that the area has transposed.
+  /// The replacement of a transpose of a value that the area has transposed.
   Permutation afterArea(TransposeOp transpose) const {
     return applyPermutation(invertPermutationVector(permutation), transpose.getPermutation());
   }

@@ -66,7 +66,7 @@ private:
       touch(launch.getResults(), /*isWrite=*/true);
       lifetimes.advance();
     }
-    // What is returned lives to the end.
+    // Returned tensors live to the end.
     touch(block.getTerminator()->getOperands(), /*isWrite=*/false);
     for (auto [region, life] : llvm::zip(regions, lifetimes.find()))
       region.life = life;

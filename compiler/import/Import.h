@@ -32,9 +32,10 @@ struct Imported {
   /// The nodes of @forward whose results were known at compile time.
   std::set<std::string> foldedNodes = {};
   std::vector<std::string> externalFiles = {}; ///< that the model's tensors were read from
-  /// What the exported model's inputs are made of, for people; empty: fields as they are.
+  /// The composition of the exported model's inputs, for people; empty: fields as they are.
   std::string exportedInputs = {};
-  /// What the run finds in its data for the exported model; initializers by their states' symbols.
+  /// Values that the run finds in its data for the exported model; initializers by their states'
+  /// symbols.
   std::vector<FittedNumbers> fitted = {};
 
   /// Whether the run decodes pictures, for which it needs libraries.

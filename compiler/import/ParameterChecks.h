@@ -1,4 +1,4 @@
-// What an exporter may have done to parameters so that they would not train as meant.
+// Parameters that an exporter has changed so that they would not train as meant.
 #ifndef COMPILER_IMPORT_PARAMETERCHECKS_H
 #define COMPILER_IMPORT_PARAMETERCHECKS_H
 

@@ -1,4 +1,4 @@
-// What a schedule for a GPU means.
+// The meaning of a schedule for a GPU.
 #ifndef DIALECTS_EXEC_BLOCKS_H
 #define DIALECTS_EXEC_BLOCKS_H
 

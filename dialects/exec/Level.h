@@ -20,7 +20,7 @@ struct KernelLimits {
   int64_t minSplitPieces;       ///< ... and at least this many pieces per column
 };
 
-/// What the rows of GPUs have beyond those of CPUs.
+/// Numbers that only GPUs have.
 struct Gpu {
   llvm::StringRef device; ///< whose data sheet the rates are from
   int64_t sm;             ///< compute capability, 90 for 9.0

@@ -283,7 +283,7 @@ private:
              cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <=
                  limits.maxRepeatedElements;
     case LoopKind::elementwise:
-      // What only follows a contraction is its epilogue, where rows have their reductions
+      // Ops that only follow a contraction are its epilogue, where rows have their reductions
       // elsewhere.
       return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:

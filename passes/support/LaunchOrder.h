@@ -1,4 +1,4 @@
-// What launches in value form wait for: each other's results, and buffers that they write over.
+// Dependences of launches in value form: each other's results, and buffers that they write over.
 #ifndef PASSES_LAUNCHORDER_H
 #define PASSES_LAUNCHORDER_H
 

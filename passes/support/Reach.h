@@ -27,7 +27,7 @@ struct Reach {
 /// One answer a target, all of `objective`'s block. Changes no IR.
 llvm::SmallVector<Reach> findReach(mlir::Value objective, mlir::ValueRange targets);
 
-/// What a person calls `value`: `parameter "fc1.weight"`, `input "x"`, or its op's name.
+/// The name of `value` for people: `parameter "fc1.weight"`, `input "x"`, or its op's name.
 std::string describeValue(mlir::Value value);
 
 } // namespace gradc

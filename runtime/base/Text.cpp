@@ -25,7 +25,7 @@ struct Decimal {
   int exponent;
 };
 
-/// What "digits e exponent" reads back to, as that type.
+/// The value that "digits e exponent" reads back to, as that type.
 template <typename T> static T readBack(const char *text) {
   return sizeof(T) == sizeof(float) ? T(std::strtof(text, nullptr)) : T(std::strtod(text, nullptr));
 }

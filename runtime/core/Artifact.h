@@ -55,7 +55,7 @@ private:
   mutable SharedStates shared;
 };
 
-/// What a node of a schedule computes: its kernel's title, or what kind of node it is.
+/// The title of a schedule's node: its kernel's, or the kind of node.
 std::string_view nodeTitle(const Artifact &artifact, const gradc_artifact_node &node,
                            std::span<const gradc_artifact_kernel> kernels);
 

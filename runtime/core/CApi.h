@@ -1,4 +1,4 @@
-// What the C interface's handles are, and how its calls fail.
+// The C interface's handles, and how its calls fail.
 #ifndef RUNTIME_CORE_CAPI_H
 #define RUNTIME_CORE_CAPI_H
 

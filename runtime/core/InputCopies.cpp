@@ -1,4 +1,4 @@
-// What was copied ahead takes the place of the copy that the run before has read.
+// A copy made ahead takes the place of the one that the previous run has read.
 #include "runtime/core/InputCopies.h"
 
 #include "runtime/base/Text.h"

@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// What one call of `Session::prefetch` brought to the device.
+/// Inputs that one call of `Session::prefetch` brought to the device.
 struct PrefetchedInputs {
   uint64_t number = 0; ///< 0: nothing
   bool operator==(const PrefetchedInputs &) const = default;

@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// What an entry's slices and nodes refer to, all of it checked.
+/// The tables that an entry's slices and nodes refer to, all of them checked.
 struct CheckedEntry {
   const gradc_artifact_entry &entry;
   std::span<const gradc_artifact_buffer> buffers;

@@ -46,7 +46,7 @@ public:
 
   virtual const Artifact &artifact() const = 0;
   virtual const gradc_artifact_level &level() const = 0;
-  /// What a person should know of where it runs: "runs on NVIDIA H200 (...)"; often empty.
+  /// A note for people on where it runs: "runs on NVIDIA H200 (...)"; often empty.
   virtual std::string placement() const = 0;
   /// The entry of that name, or null.
   virtual const gradc_artifact_entry *findEntry(std::string_view name) const = 0;

@@ -1,4 +1,5 @@
-// What sources, stages and transforms are built for, and what those before them have made.
+// The context in which sources, stages and transforms are built: the run, and what those before
+// them made.
 #ifndef RUNTIME_DATA_PIPELINE_H
 #define RUNTIME_DATA_PIPELINE_H
 
@@ -32,7 +33,7 @@ struct FieldUse {
   std::string user;
 };
 
-/// What a run knows of its data beside the files: what stages have found out in a pass over the
+/// A run's knowledge of its data beside the files: what stages have found out in a pass over the
 /// training rows, by the stage's name. It goes into checkpoints.
 using DataState = std::map<std::string, std::vector<double>>;
 
@@ -60,7 +61,7 @@ inline void keepFirst(Status &first, Status next) {
     first = std::move(next);
 }
 
-/// What the stages are built for.
+/// The run that stages are built for.
 struct DataContext {
   /// A status that says what is wrong with a value of the block. It need not end the search for
   /// more: a description lists all problems.
@@ -92,7 +93,7 @@ struct DataContext {
   bool skips = false;   ///< rows that cannot be read; makeDataset fills it in
 };
 
-/// What the stages so far have made: a table, and how it will be read.
+/// The product of the stages so far: a table, and how it will be read.
 struct Pipeline {
   std::shared_ptr<const Table> table;
   std::optional<BatchRule> rule;   ///< from the batch stage on

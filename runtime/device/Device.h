@@ -32,7 +32,7 @@ struct LibraryCalls {
   std::string note; ///< which libraries run what, or why not; empty if no call is wanted
 };
 
-/// What a profiled run did: its launches in their order, and when each began.
+/// A profiled run: its launches in their order, and when each began.
 struct Profile {
   std::vector<LaunchPath> paths;
   /// Readings of the steady clock in nanoseconds: one per launch, when it begins, and one when the

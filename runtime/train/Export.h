@@ -13,7 +13,7 @@ namespace gradc::runtime {
 /// written.
 Status exportOnnx(Session &session, const std::string &path);
 
-/// What the exported model's inputs are made of: "x takes field 'images' after cast: F32 scale:
+/// The composition of the exported model's inputs: "x takes field 'images' after cast: F32 scale:
 /// 0.0625". Empty: fields as they are.
 std::string_view exportedInputs(const Artifact &artifact);
 

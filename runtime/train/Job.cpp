@@ -56,7 +56,7 @@ std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> da
   return files;
 }
 
-/// What a run writes must not be what it reads.
+/// A run must not write the files that it reads.
 static Status checkOutputs(const Job &job, Config spec, const TrainOptions &options) {
   std::vector<std::string> inputs = filesOfJob(spec, job.dataFolders);
   inputs.insert(inputs.begin(), "/proc/self/exe");

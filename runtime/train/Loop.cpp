@@ -124,7 +124,8 @@ void Loop::sayPlacement() {
   saidPlacement = std::move(placement);
 }
 
-/// What a resume takes from the checkpoint or the job, where they differ. `behind`: see `prepare`.
+/// The settings that a resume takes from the checkpoint or the job, where they differ. `behind`:
+/// see `prepare`.
 void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
   // Rows that are passed over are counted where it stands, but come in no batch.
   if (behind != done && job.data.string("on_error") != "SKIP")
@@ -355,7 +356,7 @@ Status Loop::checkpointNow() {
   return log.flush();
 }
 
-/// What was read of it since may be wrong; the states of the steps done are right.
+/// Rows read of it since may be wrong; the states of the steps done are right.
 Status Loop::stopForCutOff(const std::string &file) {
   std::string message = text("data file '", file, "' became shorter while it was read");
   if (!job.checkpointFolder.empty() && done > 0 && checkpointedAt != done)

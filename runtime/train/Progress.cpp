@@ -34,8 +34,8 @@ Progress::Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batch
       batchSize(batchSize), interval(std::chrono::milliseconds(terminal ? 250 : 2000)),
       since(Clock::now()) {}
 
-/// What fits into a line of the terminal: fields go from the end, for a line that wraps cannot be
-/// rewritten.
+/// The part that fits into a line of the terminal: fields go from the end, for a line that wraps
+/// cannot be rewritten.
 static void fit(std::string &line, int descriptor) {
   winsize size = {};
   if (ioctl(descriptor, TIOCGWINSZ, &size) || size.ws_col < 2)

@@ -85,8 +85,8 @@ int CompileArguments::finish() {
   return 0;
 }
 
-/// What the run would find out once code has been generated: the batch of the step, and the one
-/// that is made meanwhile, must fit into `budget` bytes.
+/// Problems that the run would find once code has been generated: the batch of the step, and the
+/// one that is made meanwhile, must fit into `budget` bytes.
 static int expectFit(func::FuncOp entry, int64_t budget) {
   int64_t bytes = 0, rows = 0;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {

@@ -1,4 +1,4 @@
-// What every command asks of the files that it reads and writes.
+// Checks of the files that commands read and write.
 #ifndef TOOLS_GRADC_FILES_H
 #define TOOLS_GRADC_FILES_H
 
@@ -22,7 +22,8 @@ int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs);
 /// said on stderr, or 0.
 int expectExport(llvm::StringRef file, const Imported &imported);
 
-/// What a compilation of `file` read, and what its job will: the model and the data of the spec.
+/// The files that a compilation of `file` read, and that its job will: the model and the data of
+/// the spec.
 std::vector<std::string> inputFiles(llvm::StringRef file, const Imported &imported);
 
 } // namespace gradc

@@ -118,7 +118,7 @@ double measureLaunch(ThreadTeam &team) {
          launches;
 }
 
-/// What the system says, or `otherwise` where it says nothing.
+/// The system's answer, or `otherwise` where it has none.
 int64_t systemSize(int name, int64_t otherwise) {
   long size = sysconf(name);
   return size > 0 ? size : otherwise;

@@ -335,7 +335,7 @@ static void setMetadata(onnx::ModelProto &model, const std::string &key, const s
 
 std::string gradc::describeInputs(onnx::ModelProto &model, ArrayRef<FedInput> inputs,
                                   const Preprocessing *preprocessing) {
-  // What an earlier export has said of its own inputs.
+  // The description of its own inputs by an earlier export.
   auto *entries = model.mutable_metadata_props();
   for (int i = entries->size() - 1; i >= 0; --i)
     if (StringRef(entries->Get(i).key()).starts_with("gradc.input."))

@@ -1,4 +1,4 @@
-// What a data pipeline does to the fields of a model, written into the model: as nodes before it,
+// The data pipeline's maps of the fields of a model, written into the model: as nodes before it,
 // or as words in its metadata.
 #ifndef COMPILER_IMPORT_PREPROCESSING_H
 #define COMPILER_IMPORT_PREPROCESSING_H

@@ -119,7 +119,7 @@ private:
                            step.key ? step.key : "", step.epsilon});
   }
 
-  /// What the maps so far have done is not for a model to do.
+  /// The maps so far are not for a model to do.
   static void beginBehind(FieldSteps &field) {
     llvm::append_range(field.before, field.maps);
     field.maps.clear();

@@ -1,4 +1,4 @@
-// What a data set looks like, as far as it can be known at compile time.
+// A data set, as far as it can be known at compile time.
 #ifndef COMPILER_IMPORT_TRAININGDATA_H
 #define COMPILER_IMPORT_TRAININGDATA_H
 
@@ -30,7 +30,8 @@ struct FieldStep {
   double epsilon;
 };
 
-/// What the maps do to a field. Steps begin behind the last map that is no operation on tensors.
+/// The effect of the maps on a field. Steps begin behind the last map that is no operation on
+/// tensors.
 struct FieldSteps {
   FieldType input; ///< before the first step
   std::vector<FieldStep> steps;

@@ -1,4 +1,4 @@
-// What convolutions and pools share: their window attributes, and the order of dims that grad
+// Shared by convolutions and pools: their window attributes, and the order of dims that grad
 // wants.
 #ifndef COMPILER_IMPORT_WINDOW_H
 #define COMPILER_IMPORT_WINDOW_H

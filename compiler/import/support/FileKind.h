@@ -1,4 +1,4 @@
-// What a file is that was taken for another kind.
+// The kind of a file that was taken for another.
 #ifndef COMPILER_IMPORT_FILEKIND_H
 #define COMPILER_IMPORT_FILEKIND_H
 

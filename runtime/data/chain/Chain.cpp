@@ -29,7 +29,7 @@ const Stage sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 constexpr Stage rowStages[] = {
     {"map", applyMap},   {"shuffle", applyShuffle}, {"filter", applyFilter}, {"cache", applyCache},
     {"take", applyTake}, {"skip", applySkip},       {"repeat", applyRepeat}, {"shard", applyShard}};
-// What is said about the chain as a whole.
+// Messages about the chain as a whole.
 constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
 
@@ -101,8 +101,8 @@ void meter(Pipeline &pipeline, std::string name) {
   pipeline.stages.push_back(std::move(name));
 }
 
-/// What the source has to give: the model's demands and what stages read, without what models of
-/// stages make. Finds those behind batch besides.
+/// The fields that the source has to give: the model's demands and what stages read, without what
+/// models of stages make. Finds those behind batch besides.
 Status findUses(Config data, DataContext &context) {
   for (const Demand &demand : context.demands)
     context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});

@@ -15,7 +15,7 @@ bool hasModels(Config data);
 
 /// Applies one stage of a `data` block; what it must not follow is an error.
 Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline);
-/// What is said about the chain as a whole.
+/// Messages about the chain as a whole.
 Status readSettings(Config data, const DataContext &context, BatchRule &rule,
                     LoaderOptions &options);
 /// Whether a child of a `data` block is a stage: neither the source nor a setting.

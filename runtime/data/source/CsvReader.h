@@ -37,8 +37,8 @@ struct CsvOutline {
 Result<CsvOutline> outlineCsv(std::span<const std::byte> bytes, std::string_view path,
                               const CsvOptions &options);
 
-/// What readCsv would make, without data: only lines are counted, no number is parsed. `wrong` is
-/// called for each problem with a field, by its number; the result then fails.
+/// The table that readCsv would make, without data: only lines are counted, no number is parsed.
+/// `wrong` is called for each problem with a field, by its number; the result then fails.
 Result<std::vector<SourceArray>>
 describeCsv(std::span<const std::byte> bytes, std::string_view path,
             std::span<const CsvField> fields, const CsvOptions &options,

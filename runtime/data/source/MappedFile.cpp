@@ -16,7 +16,8 @@
 
 namespace gradc::runtime {
 
-/// What a signal handler may ask about: a list that only grows, whose free elements are used again.
+/// The mappings that a signal handler may ask about: a list that only grows, whose free elements
+/// are used again.
 struct MappedFile::Mapping {
   std::atomic<const std::byte *> base{nullptr}; ///< null: free
   std::atomic<size_t> size{0};
@@ -122,7 +123,8 @@ Result<std::string> findFile(std::string_view path, std::span<const std::string>
   std::vector<std::string> tried;
   for (const std::string &folder : folders) {
     std::string candidate = folder.empty() ? std::string(path) : text(folder, '/', path);
-    // What is there and cannot be read is told by whoever opens it: a link to itself, for example.
+    // A file that is there and cannot be read is reported when it is opened: a link to itself, for
+    // example.
     if (access(candidate.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
       return candidate;
     tried.push_back(std::move(candidate));

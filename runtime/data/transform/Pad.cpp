@@ -52,7 +52,7 @@ private:
   bool truncate;
 };
 
-/// What the spec gives, as it is: shapeText shows a negative dim as one that varies.
+/// The numbers of the spec, as they are: shapeText shows a negative dim as one that varies.
 std::string listText(const std::vector<int64_t> &dims) {
   std::string out;
   for (int64_t dim : dims)

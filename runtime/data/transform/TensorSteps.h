@@ -1,4 +1,4 @@
-// What transforms do, as operations on whole tensors: for those that export a pipeline with a
+// Transforms as operations on whole tensors: for those that export a pipeline with a
 // model.
 #ifndef RUNTIME_DATA_TENSORSTEPS_H
 #define RUNTIME_DATA_TENSORSTEPS_H

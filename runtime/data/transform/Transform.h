@@ -48,7 +48,7 @@ using MakeTransform = Result<std::unique_ptr<const Transform>> (*)(Config config
 /// From the fields `cast`, `scale` and `offset` of the map block itself.
 Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *before);
 
-/// What standardize computes with: (value - mean) * scale, one of each per place.
+/// The numbers of standardize: (value - mean) * scale, one of each per place.
 struct Standardization {
   std::vector<double> means, scales;
 };
