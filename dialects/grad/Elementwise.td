@@ -78,8 +78,10 @@ class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> trai
 }
 class Grad_NumberBinaryOp<string mnemonic, string formula, list<Trait> traits = []>
     : Grad_BinaryOp<mnemonic, Grad_NumberTensor, formula, traits>;
-class Grad_BoolBinaryOp<string mnemonic, string formula>
-    : Grad_BinaryOp<mnemonic, Grad_BoolTensor, formula, [Commutative]> { let floats = 0; }
+class Grad_BitBinaryOp<string mnemonic, string formula>
+    : Grad_BinaryOp<mnemonic, Grad_IntOrBoolTensor, formula, [Commutative]> { let floats = 0; }
+class Grad_ShiftOp<string mnemonic, string formula>
+    : Grad_BinaryOp<mnemonic, Grad_IntTensor, formula> { let floats = 0; }
 
 def Grad_NegOp : Grad_NumberUnaryOp<"neg", "-x"> { let cheap = 1; }
 def Grad_AbsOp : Grad_NumberUnaryOp<"abs", "|x|">;
@@ -97,13 +99,14 @@ def Grad_ReciprocalOp : Grad_FloatUnaryOp<"reciprocal", "1 / x">;
 def Grad_SinOp : Grad_FloatUnaryOp<"sin", "sin x, x in radians">;
 def Grad_CosOp : Grad_FloatUnaryOp<"cos", "cos x, x in radians">;
 def Grad_TanhOp : Grad_FloatUnaryOp<"tanh", "tanh x">;
+def Grad_AtanOp : Grad_FloatUnaryOp<"atan", "the angle in [-pi/2, pi/2] whose tangent is x">;
 def Grad_ErfOp : Grad_FloatUnaryOp<"erf", "the error function of x">;
 def Grad_SigmoidOp : Grad_FloatUnaryOp<"sigmoid", "1 / (1 + e^-x)">;
 def Grad_ReluOp : Grad_NumberUnaryOp<"relu", "x < 0 ? 0 : x; NaN stays; gradient 0 at 0">;
 def Grad_NotOp : Grad_Op<"not", [SameOperandsAndResultType, Grad_Pointwise]> {
-  let summary = "y = not x";
-  let arguments = (ins Grad_BoolTensor:$operand);
-  let results = (outs Grad_BoolTensor:$result);
+  let summary = "y = not x; every bit of an integer";
+  let arguments = (ins Grad_IntOrBoolTensor:$operand);
+  let results = (outs Grad_IntOrBoolTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
@@ -124,9 +127,13 @@ def Grad_MaxOp : Grad_NumberBinaryOp<"maximum",
     "the larger; NaN wins; at equality the gradient is halved", [Commutative]>;
 def Grad_MinOp : Grad_NumberBinaryOp<"minimum",
     "the smaller; NaN wins; at equality the gradient is halved", [Commutative]>;
-def Grad_AndOp : Grad_BoolBinaryOp<"and", "a and b">;
-def Grad_OrOp : Grad_BoolBinaryOp<"or", "a or b">;
-def Grad_XorOp : Grad_BoolBinaryOp<"xor", "a xor b">;
+def Grad_AndOp : Grad_BitBinaryOp<"and", "a and b, bit by bit">;
+def Grad_OrOp : Grad_BitBinaryOp<"or", "a or b, bit by bit">;
+def Grad_XorOp : Grad_BitBinaryOp<"xor", "a xor b, bit by bit">;
+def Grad_ShiftLeftOp : Grad_ShiftOp<"shift_left",
+    "a times 2^b, the bits that do not fit lost; 0 if b is negative or not below the number of bits">;
+def Grad_ShiftRightOp : Grad_ShiftOp<"shift_right",
+    "a / 2^b, rounded down; for b negative or not below the number of bits the limit: 0, or -1 of a negative a">;
 
 def Grad_CompareOp : Grad_Op<"compare", [InferTypeOpAdaptor, SameTypeOperands, Grad_Pointwise]> {
   let summary = "y = a PREDICATE b, as a bool; false with NaN, but `ne` true";

@@ -162,7 +162,7 @@ Pair MinOp::backward(Expr a, Expr b, Expr, Expr dy) {
           shareGradient(ComparePredicate::lt, b, a, dy)};
 }
 
-// Bools -------------------------------------------------------------------------------------------
+// Bits --------------------------------------------------------------------------------------------
 
 int64_t AndOp::evaluateScalar(int64_t a, int64_t b, bool) { return a & b; }
 Scalar AndOp::lowerScalar(Scalar a, Scalar b) { return a.apply<arith::AndIOp>(Value(b)); }
@@ -172,3 +172,34 @@ Scalar OrOp::lowerScalar(Scalar a, Scalar b) { return a | b; }
 
 int64_t XorOp::evaluateScalar(int64_t a, int64_t b, bool) { return a ^ b; }
 Scalar XorOp::lowerScalar(Scalar a, Scalar b) { return a.apply<arith::XOrIOp>(Value(b)); }
+
+/// Whether all bits of `a` are shifted out: shifts by so many bits are undefined in LLVM.
+static Scalar shiftsAll(Scalar a, Scalar b) {
+  Scalar limit = b.integer(a.type().getIntOrFloatBitWidth() - 1);
+  return b.isUnsigned() ? b > limit : (b < b.integer(0)) | (b > limit);
+}
+
+// Beyond 63 bits nothing of any type is left; what narrower types lose is cut off by the result.
+int64_t ShiftLeftOp::evaluateScalar(int64_t a, int64_t b, bool) {
+  return b < 0 || b > 63 ? 0 : int64_t(uint64_t(a) << b);
+}
+Scalar ShiftLeftOp::lowerScalar(Scalar a, Scalar b) {
+  Scalar all = shiftsAll(a, b), amount = all.select(b.integer(0), b);
+  return all.select(a.integer(0), a.apply<arith::ShLIOp>(Value(amount)));
+}
+
+int64_t ShiftRightOp::evaluateScalar(int64_t a, int64_t b, bool isUnsigned) {
+  bool all = b < 0 || b > 63;
+  if (isUnsigned)
+    return all ? 0 : int64_t(uint64_t(a) >> b);
+  return a >> (all ? 63 : b);
+}
+Scalar ShiftRightOp::lowerScalar(Scalar a, Scalar b) {
+  Scalar all = shiftsAll(a, b);
+  if (a.isUnsigned()) {
+    Scalar shifted = a.apply<arith::ShRUIOp>(Value(all.select(b.integer(0), b)));
+    return all.select(a.integer(0), shifted);
+  }
+  Scalar most = b.integer(a.type().getIntOrFloatBitWidth() - 1);
+  return a.apply<arith::ShRSIOp>(Value(all.select(most, b)));
+}

@@ -89,21 +89,28 @@ double CosOp::evaluateScalar(double x) { return std::cos(x); }
 Scalar CosOp::lowerScalar(Scalar x) { return x.apply<math::CosOp>(); }
 Value CosOp::backward(Expr x, Expr, Expr dy) { return -dy * x.apply<SinOp>(); }
 
+double AtanOp::evaluateScalar(double x) { return std::atan(x); }
+Scalar AtanOp::lowerScalar(Scalar x) { return x.apply<math::AtanOp>(); }
+Value AtanOp::backward(Expr x, Expr, Expr dy) { return dy / (1 + x * x); }
+
 double ErfOp::evaluateScalar(double x) { return std::erf(x); }
 Scalar ErfOp::lowerScalar(Scalar x) { return x.apply<math::ErfOp>(); }
 Value ErfOp::backward(Expr x, Expr, Expr dy) {
   return dy * (2 * std::numbers::inv_sqrtpi) * (-(x * x)).apply<ExpOp>();
 }
 
-// Bools -------------------------------------------------------------------------------------------
+// Bits --------------------------------------------------------------------------------------------
 
 void NotOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  for (int64_t i = 0, n = operands[0].size(); i < n; ++i)
-    results[0].setInt(i, !operands[0].getInt(i));
+  bool isBool = operands[0].getElementType().isInteger(1);
+  for (int64_t i = 0, n = operands[0].size(); i < n; ++i) {
+    int64_t x = operands[0].getInt(i);
+    results[0].setInt(i, isBool ? !x : ~x);
+  }
 }
 SmallVector<Value> NotOp::lowerToLoops(OpBuilder &builder, ValueRange operands) {
   return lowerUnary(builder, *this, operands,
-                    [](Scalar x) { return x.apply<arith::XOrIOp>(Value(x.integer(1))); });
+                    [](Scalar x) { return x.apply<arith::XOrIOp>(Value(x.integer(-1))); });
 }
 LogicalResult NotOp::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) {
   return success();

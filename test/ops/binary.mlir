@@ -93,6 +93,43 @@ func.func @bools() -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
   return %0, %1, %2 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
 }
 
+// CHECK-LABEL: @bits
+func.func @bits() -> (tensor<2xi8>, tensor<2xui8>, tensor<2xi8>, tensor<2xui8>, tensor<2xi8>) {
+  %a = grad.constant dense<[-1, 6]> : tensor<2xi8>
+  %b = grad.constant dense<[5, 3]> : tensor<2xi8>
+  %u = grad.constant dense<[255, 6]> : tensor<2xui8>
+  %v = grad.constant dense<[16, 3]> : tensor<2xui8>
+  // CHECK-DAG: dense<[5, 2]> : tensor<2xi8>
+  %0 = grad.and %a, %b : tensor<2xi8>
+  // CHECK-DAG: dense<[255, 7]> : tensor<2xui8>
+  %1 = grad.or %u, %v : tensor<2xui8>
+  // CHECK-DAG: dense<[-6, 5]> : tensor<2xi8>
+  %2 = grad.xor %a, %b : tensor<2xi8>
+  // CHECK-DAG: dense<[0, 249]> : tensor<2xui8>
+  %3 = grad.not %u : tensor<2xui8>
+  // CHECK-DAG: dense<[0, -7]> : tensor<2xi8>
+  %4 = grad.not %a : tensor<2xi8>
+  return %0, %1, %2, %3, %4 : tensor<2xi8>, tensor<2xui8>, tensor<2xi8>, tensor<2xui8>, tensor<2xi8>
+}
+
+// Shifts by a negative number, or by the number of bits or more, leave nothing but the sign.
+// CHECK-LABEL: @shifts
+func.func @shifts() -> (tensor<5xi8>, tensor<5xi8>, tensor<3xui8>, tensor<3xui8>) {
+  %a = grad.constant dense<[1, -128, -1, 3, -5]> : tensor<5xi8>
+  %b = grad.constant dense<[7, 1, 8, -1, 2]> : tensor<5xi8>
+  %u = grad.constant dense<[200, 200, 200]> : tensor<3xui8>
+  %v = grad.constant dense<[3, 8, 255]> : tensor<3xui8>
+  // CHECK-DAG: dense<[-128, 0, 0, 0, -20]> : tensor<5xi8>
+  %0 = grad.shift_left %a, %b : tensor<5xi8>
+  // CHECK-DAG: dense<[0, -64, -1, 0, -2]> : tensor<5xi8>
+  %1 = grad.shift_right %a, %b : tensor<5xi8>
+  // CHECK-DAG: dense<[64, 0, 0]> : tensor<3xui8>
+  %2 = grad.shift_left %u, %v : tensor<3xui8>
+  // CHECK-DAG: dense<[25, 0, 0]> : tensor<3xui8>
+  %3 = grad.shift_right %u, %v : tensor<3xui8>
+  return %0, %1, %2, %3 : tensor<5xi8>, tensor<5xi8>, tensor<3xui8>, tensor<3xui8>
+}
+
 // Powers that are one correctly rounded operation become it; others stay.
 // CHECK-LABEL: @powers
 // CHECK-SAME: (%[[X:.*]]: tensor<3xf32>)

@@ -24,6 +24,22 @@ func.func @float_only(%x: tensor<3xi32>) {
 
 // -----
 
+func.func @bits_only(%x: tensor<3xf32>) {
+  // expected-error @+1 {{operand #0 must be static tensor of an integer or a bool}}
+  %0 = grad.and %x, %x : tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @shift_integers_only(%x: tensor<3xi1>) {
+  // expected-error @+1 {{operand #0 must be static tensor of an integer}}
+  %0 = grad.shift_left %x, %x : tensor<3xi1>
+  return
+}
+
+// -----
+
 func.func @static_only(%x: tensor<?xf32>) {
   // expected-error @+1 {{operand #0 must be static tensor}}
   %0 = grad.exp %x : tensor<?xf32>

@@ -77,6 +77,14 @@ func.func @roots() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
+// CHECK-LABEL: @atan
+func.func @atan() -> tensor<4xf64> {
+  %x = grad.constant dense<[-0.0, 1.0, 0xFFF0000000000000, 0x7FF8000000000000]> : tensor<4xf64>
+  // CHECK: dense<[-0.000000e+00, 0.7853981{{.*}}, -1.5707963{{.*}}, 0x7FF8000000000000]>
+  %0 = grad.atan %x : tensor<4xf64>
+  return %0 : tensor<4xf64>
+}
+
 // A splat is folded on one element, whatever its size.
 // CHECK-LABEL: @splat
 // CHECK-DAG: dense<1.000000e+00> : tensor<4096x4096xf32>
@@ -109,6 +117,17 @@ func.func @grad_exp(%x: tensor<f32>) -> tensor<f32> {
 // GRAD: return %[[G]]
 func.func @grad_log(%x: tensor<f32>) -> tensor<f32> {
   %y = grad.log %x : tensor<f32>
+  %g = grad.gradient %y wrt %x : tensor<f32>, tensor<f32>
+  return %g : tensor<f32>
+}
+
+// GRAD-LABEL: @grad_atan
+// GRAD-SAME: (%[[X:.*]]: tensor<f32>)
+// GRAD: %[[SQUARE:.*]] = grad.mul %[[X]], %[[X]]
+// GRAD: grad.add %[[SQUARE]]
+// GRAD: grad.{{div|reciprocal}}
+func.func @grad_atan(%x: tensor<f32>) -> tensor<f32> {
+  %y = grad.atan %x : tensor<f32>
   %g = grad.gradient %y wrt %x : tensor<f32>, tensor<f32>
   return %g : tensor<f32>
 }

