@@ -60,6 +60,30 @@ Expr swish(Node &n, Expr x) {
   return alpha == 1 ? x.apply<SiluOp>() : x * sigmoid(x * alpha);
 }
 
+/// 0 between -lambd and lambd, beyond them moved toward 0 by `bias`.
+LogicalResult importShrink(Node &n) {
+  double bias = n.real("bias", 0), limit = n.real("lambd", 0.5);
+  if (failed(n.expect(0, Kind::Number)))
+    return failure();
+  Expr x = n.expr(0u);
+  if (!isa<FloatType>(n.element(0)))
+    x = x.cast(n.builder().getF64Type());
+  Expr below = x.compare(ComparePredicate::lt, x.splat(-limit));
+  Expr above = x.compare(ComparePredicate::gt, x.splat(limit));
+  Expr y = below.select(x + bias, above.select(x - bias, x.splat(0)));
+  return n.set(y.cast(n.element(0)));
+}
+
+/// swish(a) * b.
+LogicalResult importSwiGlu(Node &n) {
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  if (n.shape(0) != n.shape(1))
+    return n.error() << "expected operands of one shape, found " << n.describeOperand(0) << " and "
+                     << n.describeOperand(1);
+  return n.set(swish(n, n.expr(0u)) * n.expr(1u));
+}
+
 LogicalResult importRelu(Node &n) {
   if (failed(n.expect(0, Kind::Number)))
     return failure();
@@ -69,11 +93,15 @@ LogicalResult importRelu(Node &n) {
 LogicalResult importPRelu(Node &n) {
   if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
     return failure();
-  auto common = broadcastShape(n.shape(0), n.shape(1));
+  Value given = n.operand(1);
+  // In opset 6 a slope a channel needs no dims of 1 behind it.
+  if (n.opset() < 7 && n.rank(1) == 1 && n.rank(0) > 1 && n.shape(1)[0] == n.shape(0)[1])
+    given = n.expr(1).broadcast(n.type(0), {1});
+  auto common = broadcastShape(n.shape(0), n.expr(given).shape());
   if (!common || *common != n.shape(0))
     return n.error() << "expected a slope that broadcasts to " << n.describeOperand(0) << ", found "
                      << n.describeOperand(1);
-  Expr x = n.expr(0u), slope = n.expr(n.broadcast(n.operand(1), n.shape(0)));
+  Expr x = n.expr(0u), slope = n.expr(n.broadcast(given, n.shape(0)));
   return n.set(atLeastZero(x).select(x, x * slope));
 }
 
@@ -104,5 +132,7 @@ void gradc::addActivationOps(OpTable &ops) {
   ops["Softplus"] = {activation<importSoftplus>, 1, 1};
   ops["Softsign"] = {activation<softsign>, 1, 1};
   ops["Swish"] = {activation<swish>, 1, 1};
+  ops["SwiGLU"] = {importSwiGlu, 2, 2};
+  ops["Shrink"] = {importShrink, 1, 1};
   ops["Gelu"] = {importGelu, 1, 1};
 }

@@ -1,16 +1,16 @@
 // MatMul and Gemm.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Products.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
 static LogicalResult shapesDoNotFit(Node &n, const Twine &lhsDim, int64_t lhs, const Twine &rhsDim,
-                                    int64_t rhs) {
+                                    int64_t rhs, unsigned i = 0, unsigned j = 1) {
   return n.error() << "expected " << lhsDim << " (" << lhs << ") to match " << rhsDim << " (" << rhs
-                   << "): lhs is " << n.describeOperand(0) << ", rhs is " << n.describeOperand(1);
+                   << "): lhs is " << n.describeOperand(i) << ", rhs is " << n.describeOperand(j);
 }
 
 static Value matmul(Node &n, Value lhs, Value rhs, bool transposeLhs = false,
@@ -20,14 +20,12 @@ static Value matmul(Node &n, Value lhs, Value rhs, bool transposeLhs = false,
                                             transposeRhs ? yes : no);
 }
 
-/// numpy.matmul: vectors count as a row or a column, batch dims broadcast.
-static LogicalResult importMatMul(Node &n) {
-  if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
-    return failure();
-  if (n.rank(0) == 0 || n.rank(1) == 0)
-    return n.error() << "expected operands of rank 1 or more, found " << n.describeOperand(0)
-                     << " and " << n.describeOperand(1);
-  SmallVector<int64_t> lhs(n.shape(0)), rhs(n.shape(1));
+/// Vectors count as a row or a column, batch dims broadcast.
+FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned j) {
+  if (n.rank(i) == 0 || n.rank(j) == 0)
+    return n.error() << "expected operands of rank 1 or more, found " << n.describeOperand(i)
+                     << " and " << n.describeOperand(j);
+  SmallVector<int64_t> lhs(n.shape(i)), rhs(n.shape(j));
   if (lhs.size() == 1)
     lhs.insert(lhs.begin(), 1);
   if (rhs.size() == 1)
@@ -35,42 +33,53 @@ static LogicalResult importMatMul(Node &n) {
   int64_t rows = lhs[lhs.size() - 2], depth = lhs.back(), columns = rhs.back();
   if (depth != rhs[rhs.size() - 2])
     return shapesDoNotFit(n, "the last dim of lhs", depth,
-                          n.rank(1) == 1 ? "the dim of rhs" : "the second-to-last dim of rhs",
-                          rhs[rhs.size() - 2]);
+                          n.rank(j) == 1 ? "the dim of rhs" : "the second-to-last dim of rhs",
+                          rhs[rhs.size() - 2], i, j);
   ArrayRef<int64_t> lhsBatch = ArrayRef(lhs).drop_back(2), rhsBatch = ArrayRef(rhs).drop_back(2);
   auto batch = broadcastShape(lhsBatch, rhsBatch);
   if (!batch)
-    return n.error() << "expected batch dims that broadcast, found " << n.describeOperand(0)
-                     << " and " << n.describeOperand(1);
+    return n.error() << "expected batch dims that broadcast, found " << n.describeOperand(i)
+                     << " and " << n.describeOperand(j);
 
   SmallVector<int64_t> result(*batch);
-  if (n.rank(0) > 1)
+  if (n.rank(i) > 1)
     result.push_back(rows);
-  if (n.rank(1) > 1)
+  if (n.rank(j) > 1)
     result.push_back(columns);
   if (failed(n.expectSensible(result)))
     return failure();
-  auto withDims = [&](ArrayRef<int64_t> dims, int64_t a, int64_t b) {
+  auto withDims = [&](ArrayRef<int64_t> dims, int64_t x, int64_t y) {
     SmallVector<int64_t> shape(dims);
-    shape.append({a, b});
+    shape.append({x, y});
     return shape;
   };
-  Expr a = n.expr(0u).reshape(lhs), b = n.expr(1u).reshape(rhs);
+  a = a.reshape(lhs);
+  b = b.reshape(rhs);
   if (rhs.size() == 2) {
     // One weight for all batches: one product with more rows instead of many products.
     int64_t all = rows;
     for (int64_t d : lhsBatch)
       all *= d;
     Expr product = a.with(matmul(n, a.reshape({all, depth}), b));
-    return n.set(product.reshape(result));
+    return product.reshape(result);
   }
   Expr product = a.with(matmul(n, n.broadcast(a, withDims(*batch, rows, depth)),
                                n.broadcast(b, withDims(*batch, depth, columns))));
-  return n.set(product.reshape(result));
+  return product.reshape(result);
+}
+
+static LogicalResult importMatMul(Node &n) {
+  if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  FailureOr<Expr> product = numpyMatmul(n, n.expr(0u), n.expr(1u), 0, 1);
+  if (failed(product))
+    return failure();
+  return n.set(*product);
 }
 
 /// alpha A' B' + beta C.
 static LogicalResult importGemm(Node &n) {
+  n.ignore("broadcast"); // of opset 6, which needs it where C broadcasts
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
   for (unsigned i = 0; i < n.operandCount(); ++i)

@@ -1,54 +1,43 @@
-// Conv, ConvTranspose and ConvInteger. Inside, spatial dims come first, then the batch, then
+// Conv and ConvTranspose. Inside, spatial dims come first, then the batch, then
 // channels; the transpositions around are explicit, and those between two such ops cancel.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Window.h"
+#include "compiler/import/onnx/Products.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-namespace {
-/// The sizes of a checked node. `inputs` and `filters` are channels of one group.
-struct Channels {
-  int64_t groups, inputs, filters;
-
-  bool isDepthwise() const { return groups > 1 && inputs == 1 && filters == 1; }
-  StringRef dims() const {
-    return groups == 1 ? "nc,co->no" : isDepthwise() ? "nc,c->nc" : "ngc,gco->ngo";
-  }
-};
-} // namespace
-
 /// Checks ranks and channels: weight [O, C / group, k...], or [C, O / group, k...] if transposed.
-static FailureOr<Channels> readChannels(Node &n, bool transposed) {
+static FailureOr<Channels> readChannels(Node &n, bool transposed, unsigned weight = 1) {
   int64_t groups = n.integer("group", 1);
   if (n.rank(0) < 3)
     return n.error() << "expected rank 3 or more, found " << n.describeOperand(0);
-  if (n.rank(1) != n.rank(0))
+  if (n.rank(weight) != n.rank(0))
     return n.error() << "expected a weight of rank " << n.rank(0) << ", found "
-                     << n.describeOperand(1);
+                     << n.describeOperand(weight);
   bool ok = true;
-  for (int64_t d = 0; d < n.rank(1); ++d)
-    if (n.shape(1)[d] == 0) {
-      n.error() << "expected a weight with elements, found " << n.describeOperand(1);
+  for (int64_t d = 0; d < n.rank(weight); ++d)
+    if (n.shape(weight)[d] == 0) {
+      n.error() << "expected a weight with elements, found " << n.describeOperand(weight);
       return failure();
     }
-  if (auto kernel = n.integers("kernel_shape"); kernel && *kernel != n.shape(1).drop_front(2)) {
-    n.error() << "expected kernel_shape " << formatDims(n.shape(1).drop_front(2)) << " of "
-              << n.describeOperand(1) << ", found " << formatDims(*kernel);
+  if (auto kernel = n.integers("kernel_shape");
+      kernel && *kernel != n.shape(weight).drop_front(2)) {
+    n.error() << "expected kernel_shape " << formatDims(n.shape(weight).drop_front(2)) << " of "
+              << n.describeOperand(weight) << ", found " << formatDims(*kernel);
     ok = false;
   }
-  int64_t outer = n.shape(1)[0], inner = n.shape(1)[1], channels = n.shape(0)[1];
+  int64_t outer = n.shape(weight)[0], inner = n.shape(weight)[1], channels = n.shape(0)[1];
   if (groups < 1 || outer % groups != 0) {
-    n.error() << "expected a group that divides dim 0 of " << n.describeOperand(1) << ", found "
-              << groups;
+    n.error() << "expected a group that divides dim 0 of " << n.describeOperand(weight)
+              << ", found " << groups;
     ok = false;
   } else if (int64_t expected = transposed ? outer : inner * groups; channels != expected) {
     auto error = n.error() << "expected " << expected << " channels";
     if (!transposed && groups > 1)
       error << " (" << groups << " groups of " << inner << ")";
-    error << " in dim 1 of " << n.describeOperand(0) << " for " << n.describeOperand(1);
+    error << " in dim 1 of " << n.describeOperand(0) << " for " << n.describeOperand(weight);
     ok = false;
   }
   if (!ok)
@@ -58,7 +47,7 @@ static FailureOr<Channels> readChannels(Node &n, bool transposed) {
 }
 
 static LogicalResult expectBias(Node &n, const Channels &channels) {
-  int64_t results = channels.groups * channels.filters;
+  int64_t results = channels.results();
   if (!n.operand(2))
     return success();
   if (failed(n.expectSameElement(0, 2)))
@@ -93,8 +82,7 @@ static Expr innerWeight(Expr w, const Channels &c, bool transposed) {
   return w.reshape(shape).transpose(order);
 }
 
-/// [N, C, d...] convolved to [N, O, d'...].
-static Expr convolve(Node &n, Expr x, Expr weight, Value bias, const Channels &c, WindowAttr window,
+Expr gradc::convolve(Node &n, Expr x, Expr weight, Value bias, const Channels &c, WindowAttr window,
                      bool transposed) {
   OpBuilder &b = n.builder();
   Expr inner = spatialFirst(x), w = innerWeight(weight, c, transposed);
@@ -107,7 +95,7 @@ static Expr convolve(Node &n, Expr x, Expr weight, Value bias, const Channels &c
   Expr y = x.with(b.createOrFold<ConvolutionOp>(n.loc(), inner, w, c.dims(), window));
   if (grouped) {
     SmallVector<int64_t> shape(y.shape().drop_back(2));
-    shape.push_back(c.groups * c.filters);
+    shape.push_back(c.results());
     y = y.reshape(shape);
   }
   if (bias)
@@ -116,18 +104,17 @@ static Expr convolve(Node &n, Expr x, Expr weight, Value bias, const Channels &c
 }
 
 static LogicalResult expectSensibleResult(Node &n, const Channels &c, WindowAttr window) {
-  SmallVector<int64_t> shape{n.shape(0)[0], c.groups * c.filters};
+  SmallVector<int64_t> shape{n.shape(0)[0], c.results()};
   for (auto [d, size] : llvm::enumerate(n.shape(0).drop_front(2)))
     shape.push_back(window.getOutputSize(d, size));
   return n.expectSensible(shape);
 }
 
-/// Reads and checks the common part of Conv and ConvInteger.
-static FailureOr<std::pair<Channels, WindowAttr>> readConvolution(Node &n) {
-  FailureOr<Channels> channels = readChannels(n, /*transposed=*/false);
-  if (n.rank(1) < 3)
+FailureOr<std::pair<Channels, WindowAttr>> gradc::readConvolution(Node &n, unsigned weight) {
+  FailureOr<Channels> channels = readChannels(n, /*transposed=*/false, weight);
+  if (n.rank(weight) < 3)
     return failure();
-  FailureOr<Window> window = readWindow(n, n.shape(1).drop_front(2));
+  FailureOr<Window> window = readWindow(n, n.shape(weight).drop_front(2));
   if (failed(channels) || failed(window))
     return failure();
   padToSame(*window, n.shape(0).drop_front(2));
@@ -145,33 +132,7 @@ static LogicalResult importConv(Node &n) {
   auto read = readConvolution(n);
   if (failed(read) || failed(expectBias(n, read->first)))
     return failure();
-  return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), read->first, read->second, false));
-}
-
-/// Products of 8-bit numbers from their zero points, in 32 bits; padding is a zero point.
-static LogicalResult importConvInteger(Node &n) {
-  Type wide = n.builder().getI32Type();
-  for (unsigned i : {0u, 1u})
-    if (failed(n.expect(i, Kind::Int)))
-      return failure();
-  auto read = readConvolution(n);
-  if (failed(read))
-    return failure();
-  Expr operands[] = {n.expr(0u).cast(wide), n.expr(1u).cast(wide)};
-  for (unsigned i : {0u, 1u}) {
-    if (!n.operand(i + 2))
-      continue;
-    int64_t points = n.type(i + 2).getNumElements();
-    if (failed(n.expectSameElement(i, i + 2)))
-      return failure();
-    if (n.rank(i + 2) > 1 || (points != 1 && (i == 0 || points != n.shape(1)[0])))
-      return n.error() << "expected one zero point" << (i ? " or one a filter" : "") << ", found "
-                       << n.describeOperand(i + 2);
-    Expr point = n.expr(i + 2).cast(wide);
-    operands[i] = operands[i] - (points == 1 ? point.reshape({}).broadcastScalar(operands[i].type())
-                                             : point.broadcast(operands[i].type(), {0}));
-  }
-  return n.set(convolve(n, operands[0], operands[1], Value(), read->first, read->second, false));
+  return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), read->first, read->second));
 }
 
 /// Padding and output_padding from output_shape, or from auto_pad SAME: the number of results is
@@ -230,5 +191,4 @@ static LogicalResult importConvTranspose(Node &n) {
 void gradc::addConvolutionOps(OpTable &ops) {
   ops["Conv"] = {importConv, 2, 3};
   ops["ConvTranspose"] = {importConvTranspose, 2, 3};
-  ops["ConvInteger"] = {importConvInteger, 2, 4};
 }

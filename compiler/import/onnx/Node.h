@@ -26,19 +26,29 @@ const OpTable &onnxOps();
 /// The only list of the families: a family without its line here fails to compile, since its
 /// function is not declared.
 #define GRADC_ONNX_FAMILIES(FAMILY)                                                                \
+  FAMILY(Accumulate)                                                                               \
   FAMILY(Activation)                                                                               \
+  FAMILY(Attention)                                                                                \
   FAMILY(BatchNormalization)                                                                       \
   FAMILY(Contraction)                                                                              \
   FAMILY(Convolution)                                                                              \
+  FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \
+  FAMILY(Grid)                                                                                     \
   FAMILY(Index)                                                                                    \
+  FAMILY(IntegerProduct)                                                                           \
+  FAMILY(Loss)                                                                                     \
   FAMILY(Normalization)                                                                            \
   FAMILY(Pad)                                                                                      \
   FAMILY(Pooling)                                                                                  \
+  FAMILY(Position)                                                                                 \
+  FAMILY(Quantization)                                                                             \
   FAMILY(Random)                                                                                   \
   FAMILY(Reduction)                                                                                \
   FAMILY(Resize)                                                                                   \
-  FAMILY(Shape)
+  FAMILY(Shape)                                                                                    \
+  FAMILY(Signal)                                                                                   \
+  FAMILY(Trigonometry)
 
 #define GRADC_DECLARE_FAMILY(NAME) void add##NAME##Ops(OpTable &ops);
 GRADC_ONNX_FAMILIES(GRADC_DECLARE_FAMILY)

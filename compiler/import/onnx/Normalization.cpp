@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax, layer, instance and group normalization, LRN, and ONNX's own losses.
+// Softmax, LogSoftmax, layer, RMS, instance, group and Lp normalization, LRN.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Window.h"
@@ -83,6 +83,46 @@ static LogicalResult importLayerNormalization(Node &n) {
   if (n.operand(2))
     y = y + n.expr(n.broadcast(n.operand(2), n.shape(0)));
   return n.set(y);
+}
+
+/// x / sqrt(mean of x^2 + epsilon) in the precision of stash_type, times a scale.
+static LogicalResult importRmsNormalization(Node &n) {
+  double epsilon = n.real("epsilon", 1e-5);
+  int32_t stash = int32_t(n.integer("stash_type", 1));
+  FailureOr<int64_t> axis = n.axis(n.integer("axis", -1), n.rank(0));
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Float)) || failed(axis))
+    return failure();
+  Type compute = elementType(*n.builder().getContext(), stash);
+  if (!compute || !isa<FloatType>(compute) || !(epsilon >= 0))
+    return n.error() << "expected a float type as stash_type and an epsilon of at least 0, found "
+                     << dataTypeName(stash) << " and " << epsilon;
+  auto common = broadcastShape(n.shape(0), n.shape(1));
+  if (!common || *common != n.shape(0))
+    return n.error() << "expected a scale that broadcasts to " << n.describeOperand(0) << ", found "
+                     << n.describeOperand(1);
+  Expr x = n.expr(0u);
+  if (n.element(0).getIntOrFloatBitWidth() < compute.getIntOrFloatBitWidth())
+    x = x.cast(compute);
+  SmallVector<int64_t> dims = dimsFrom(*axis, n.rank(0));
+  Expr mean = x.with(n.builder().createOrFold<ReduceMeanOp>(n.loc(), x * x, dims));
+  Expr factor = (mean + epsilon).apply<RsqrtOp>();
+  Expr y = x * factor.broadcast(x.type(), dimsFrom(0, *axis));
+  return n.set(y.cast(n.element(1)) * n.expr(n.broadcast(n.operand(1), n.shape(0))));
+}
+
+/// x / |x| along a dim, in the 1-norm or the 2-norm; 0 where that is 0.
+static LogicalResult importLpNormalization(Node &n) {
+  int64_t p = n.integer("p", 2);
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", -1), n.rank(0));
+  if (failed(n.expect(0, Kind::Float)) || failed(dim))
+    return failure();
+  if (p != 1 && p != 2)
+    return n.error() << "expected p = 1 or p = 2, found " << p;
+  Expr x = n.expr(0u), sum = (p == 1 ? x.apply<AbsOp>() : x * x).sum({*dim});
+  // The root of 0 has no derivative, so 0 is replaced before it.
+  sum = sum.compare(ComparePredicate::eq, sum.splat(0)).select(sum.splat(1), sum);
+  Expr norm = p == 1 ? sum : sum.apply<SqrtOp>();
+  return n.set(x / norm.broadcast(x.type(), otherDims(n.rank(0), {*dim})));
 }
 
 /// [N, C, ...] normalized over the dims after the channels of each of `groups`; one scale and bias
@@ -170,58 +210,6 @@ static LogicalResult importLrn(Node &n) {
   return n.set((x * base.apply<PowOp>(base.splat(-beta))).transpose(channelsFirst));
 }
 
-/// [N, C, d...] as [N d..., C].
-static Expr classesLast(Expr x) {
-  SmallVector<int64_t> order{0};
-  for (int64_t d = 2; d < x.type().getRank(); ++d)
-    order.push_back(d);
-  order.push_back(1);
-  int64_t classes = x.shape()[1], rows = 1;
-  for (auto [d, size] : llvm::enumerate(x.shape()))
-    rows *= d == 1 ? 1 : size;
-  return (x.type().getRank() > 2 ? x.transpose(order) : x).reshape({rows, classes});
-}
-
-/// SoftmaxCrossEntropyLoss from scores, NegativeLogLikelihoodLoss from log-probabilities. These are
-/// scores, too, but equal to their own log-softmax, so the latter selects instead of normalizing.
-template <bool scores> static LogicalResult crossEntropy(Node &n) {
-  StringRef reduction = n.string("reduction", "mean");
-  if (n.has("ignore_index"))
-    return n.error() << "with ignore_index is not supported";
-  if (n.operand(2))
-    return n.error() << "with weights is not supported";
-  if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)))
-    return failure();
-  SmallVector<int64_t> expected(n.shape(0));
-  if (expected.size() < 2 || (expected.erase(expected.begin() + 1), expected != n.shape(1)))
-    return n.error() << "expected scores [N, C, ...] and labels [N, ...], found "
-                     << n.describeOperand(0) << " and " << n.describeOperand(1);
-  Expr x = classesLast(n.expr(0u)), labels = n.expr(1u).reshape({x.shape()[0]});
-  Expr loss = x;
-  if (scores) {
-    loss = x.with(n.builder().createOrFold<SoftmaxCrossEntropyOp>(n.loc(), x, labels));
-  } else {
-    auto index = RankedTensorType::get(x.shape(), labels.type().getElementType());
-    Expr iota = x.with(IotaOp::create(n.builder(), n.loc(), index, 1));
-    Expr picked = iota.compare(ComparePredicate::eq, labels.broadcast(index, {0}));
-    loss = -picked.select(x, x.splat(0)).sum({1});
-  }
-  if (n.wants(1)) {
-    Expr input = n.expr(0u);
-    if (failed(n.set(1, n.builder().createOrFold<LogSoftmaxOp>(n.loc(), input,
-                                                               n.builder().getI64IntegerAttr(1)))))
-      return failure();
-  }
-  if (reduction == "none")
-    return n.set(loss.reshape(n.shape(1)));
-  if (reduction == "sum")
-    return n.set(loss.sum({0}));
-  if (reduction != "mean")
-    return n.error() << "expected reduction \"none\", \"sum\" or \"mean\", found \"" << reduction
-                     << "\"";
-  return n.set(n.builder().createOrFold<ReduceMeanOp>(n.loc(), loss, ArrayRef<int64_t>{0}));
-}
-
 void gradc::addNormalizationOps(OpTable &ops) {
   ops["Softmax"] = {softmax<SoftmaxOp>, 1, 1};
   ops["LogSoftmax"] = {softmax<LogSoftmaxOp>, 1, 1};
@@ -229,7 +217,7 @@ void gradc::addNormalizationOps(OpTable &ops) {
   ops["InstanceNormalization"] = {importInstanceNormalization, 3, 3};
   ops["GroupNormalization"] = {importGroupNormalization, 3, 3};
   ops["MeanVarianceNormalization"] = {importMeanVarianceNormalization, 1, 1};
+  ops["RMSNormalization"] = {importRmsNormalization, 2, 2};
+  ops["LpNormalization"] = {importLpNormalization, 1, 1};
   ops["LRN"] = {importLrn, 1, 1};
-  ops["SoftmaxCrossEntropyLoss"] = {crossEntropy<true>, 2, 3};
-  ops["NegativeLogLikelihoodLoss"] = {crossEntropy<false>, 2, 3};
 }

@@ -61,7 +61,7 @@ static FailureOr<double> readValue(Node &n) {
 }
 
 static Value padWithConstant(Node &n, const Pads &pads, double value) {
-  SmallVector<int64_t> low, high, from, sizes(n.shape(0)), none(n.rank(0), 0), ones(n.rank(0), 1);
+  SmallVector<int64_t> low, high, from, sizes(n.shape(0)), ones(n.rank(0), 1);
   for (auto [before, after, size] : llvm::zip(pads.low, pads.high, sizes)) {
     low.push_back(std::max<int64_t>(before, 0));
     high.push_back(std::max<int64_t>(after, 0));
@@ -72,11 +72,7 @@ static Value padWithConstant(Node &n, const Pads &pads, double value) {
   Value inner = n.operand(0);
   if (sizes != n.shape(0))
     inner = b.createOrFold<SliceOp>(n.loc(), inner, from, sizes, ones);
-  if (low == none && high == none)
-    return inner;
-  return b.createOrFold<PadOp>(n.loc(), inner, b.getDenseI64ArrayAttr(low),
-                               b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none),
-                               b.getF64FloatAttr(value));
+  return padAround(n.expr(inner), low, high, value);
 }
 
 /// The element of a dim of `size` that is repeated at `position` outside it.

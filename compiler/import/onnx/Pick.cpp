@@ -107,3 +107,13 @@ Value gradc::pick(Expr x, int64_t dim, ArrayRef<int64_t> indices) {
   }
   return concatenate(pieces, x, dim);
 }
+
+Expr gradc::padAround(Expr x, ArrayRef<int64_t> low, ArrayRef<int64_t> high, double value) {
+  OpBuilder &b = x.getBuilder();
+  SmallVector<int64_t> none(low.size(), 0);
+  if (low == ArrayRef(none) && high == ArrayRef(none))
+    return x;
+  return x.with(b.createOrFold<PadOp>(x.getLoc(), x, b.getDenseI64ArrayAttr(low),
+                                      b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none),
+                                      b.getF64FloatAttr(value)));
+}

@@ -1,5 +1,5 @@
-// Elements at indices known at compile time, as ops that only move elements: shared by Gather, Pad
-// and Resize.
+// Ops that only move elements, to places known at compile time: shared by Gather, Pad, Resize and
+// others.
 #ifndef COMPILER_IMPORT_PICK_H
 #define COMPILER_IMPORT_PICK_H
 
@@ -15,6 +15,10 @@ constexpr int64_t maxPieces = 64;
 constexpr int64_t maxIndices = 1 << 24;
 /// The slices that `indices` select in sequence: runs of equal stride.
 int64_t countRuns(llvm::ArrayRef<int64_t> indices);
+
+/// x with `low` and `high` elements of `value` around it, numbers a dim.
+mlir::grad::Expr padAround(mlir::grad::Expr x, llvm::ArrayRef<int64_t> low,
+                           llvm::ArrayRef<int64_t> high, double value = 0);
 
 } // namespace gradc
 

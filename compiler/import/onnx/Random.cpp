@@ -17,6 +17,7 @@ static Value counter(Node &n) { return n.getEntry().scalarArgument(GRADC_ROLE_CO
 /// left: the same file serves both.
 static LogicalResult importDropout(Node &n) {
   n.ignore("seed");
+  n.ignore("is_test"); // of opset 6
   double ratio = n.real("ratio", 0.5);
   if (failed(n.expect(0, Kind::Float)))
     return failure();
@@ -76,8 +77,27 @@ template <typename Op> static LogicalResult randomLike(Node &n) {
   return makeRandom<Op>(n, n.shape(0), n.element(0));
 }
 
+/// 1 with the probability that the operand says.
+static LogicalResult importBernoulli(Node &n) {
+  n.ignore("seed");
+  Type element = n.element(0);
+  if (n.has("dtype"))
+    element = elementType(*n.builder().getContext(), int32_t(n.integer("dtype", 0)));
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  if (!element)
+    return n.error() << "dtype " << dataTypeName(int32_t(n.integer("dtype", 0)))
+                     << " is not supported";
+  Builder &b = n.builder();
+  Expr number =
+      n.expr(RandomUniformOp::create(n.builder(), n.loc(), n.type(0), seed(n), counter(n),
+                                     stream(n), b.getF64FloatAttr(0), b.getF64FloatAttr(1)));
+  return n.set(number.compare(ComparePredicate::lt, n.operand(0)).cast(element));
+}
+
 void gradc::addRandomOps(OpTable &ops) {
   ops["Dropout"] = {importDropout, 1, 3};
+  ops["Bernoulli"] = {importBernoulli, 1, 1};
   ops["RandomUniform"] = {random<RandomUniformOp>, 0, 0};
   ops["RandomNormal"] = {random<RandomNormalOp>, 0, 0};
   ops["RandomUniformLike"] = {randomLike<RandomUniformOp>, 1, 1};

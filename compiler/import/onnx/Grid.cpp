@@ -1,0 +1,114 @@
+// AffineGrid, and Col2Im, which adds up the columns of a picture's windows.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Window.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// Positions of `sizes` pixels in [-1, 1], x first, and a 1: [pixels, dims + 1].
+static HostTensor baseGrid(ArrayRef<int64_t> sizes, bool alignCorners, Type element) {
+  int64_t dims = sizes.size(), pixels = 1;
+  for (int64_t size : sizes)
+    pixels *= size;
+  HostTensor grid(RankedTensorType::get({pixels, dims + 1}, element));
+  int64_t to = 0;
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
+    for (int64_t d = dims - 1; d >= 0; --d) {
+      double size = double(sizes[d]), i = double(index[d]);
+      double corner = size > 1 ? -1 + 2 * i / (size - 1) : -1;
+      grid.setFloat(to++, alignCorners ? corner : -1 + (2 * i + 1) / size);
+    }
+    grid.setFloat(to++, 1);
+  });
+  return grid;
+}
+
+/// theta [N, d, d + 1] times every position of a picture: [N, pixels..., d].
+static LogicalResult importAffineGrid(Node &n) {
+  bool alignCorners = n.integer("align_corners", 0);
+  auto size = n.knownInts(1, "the size");
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectRank(0, 3)) || failed(size))
+    return failure();
+  int64_t dims = int64_t(size->size()) - 2;
+  ArrayRef<int64_t> s = n.shape(0);
+  if ((dims != 2 && dims != 3) || s[0] != size->front() || s[1] != dims || s[2] != dims + 1)
+    return n.error() << "expected a size [N, C, H, W] or [N, C, D, H, W] and theta [N, 2, 3] or "
+                        "[N, 3, 4], found "
+                     << formatDims(*size) << " and " << n.describeOperand(0);
+  ArrayRef<int64_t> pixels = ArrayRef(*size).drop_front(2);
+  int64_t count = 1;
+  for (int64_t p : pixels)
+    if (p < 1 || llvm::MulOverflow(count, p, count) || count > 1 << 24)
+      return n.error() << "expected pictures of 1 to 2^24 pixels, found " << formatDims(*size);
+  OpBuilder &b = n.builder();
+  Expr base = n.expr(n.constant(baseGrid(pixels, alignCorners, n.element(0))));
+  Expr theta = n.expr(0u).reshape({s[0] * dims, dims + 1});
+  Expr product =
+      base.with(b.createOrFold<MatmulOp>(n.loc(), theta, base, UnitAttr(), b.getUnitAttr()));
+  SmallVector<int64_t> shape{s[0]};
+  llvm::append_range(shape, pixels);
+  shape.push_back(dims);
+  return n.set(product.reshape({s[0], dims, count}).transpose({0, 2, 1}).reshape(shape));
+}
+
+/// Of taps [taps] to windows [kernel...]: 1 where a tap is its own.
+static HostTensor identityTaps(ArrayRef<int64_t> kernel, int64_t taps, Type element) {
+  SmallVector<int64_t> shape(kernel);
+  shape.append({taps, 1});
+  HostTensor filter(RankedTensorType::get(shape, element));
+  for (int64_t tap = 0; tap < taps; ++tap)
+    filter.setInt(tap * taps + tap, 1);
+  return filter;
+}
+
+/// [N, C * taps, windows] to [N, C, picture...]: the adjoint of taking windows, a convolution over
+/// the windows' positions spread by the stride, whose filter moves each tap to its place.
+static LogicalResult importCol2Im(Node &n) {
+  auto picture = n.knownInts(1, "the picture's shape"),
+       kernel = n.knownInts(2, "the block's shape");
+  if (failed(n.expect(0, Kind::Number)) || failed(n.expectRank(0, 3)) || failed(picture) ||
+      failed(kernel) || failed(expectNumbers(n, "image_shape", *picture, kernel->size(), 1)) ||
+      failed(expectNumbers(n, "block_shape", *kernel, kernel->size(), 1)))
+    return failure();
+  FailureOr<Window> window = readWindow(n, *kernel);
+  if (failed(window))
+    return failure();
+  Window &w = *window;
+  int64_t taps = 1, windows = 1, rank = w.rank();
+  SmallVector<int64_t> positions, ones(rank, 1), low, high;
+  for (int64_t d = 0; d < rank; ++d) {
+    positions.push_back(w.positions(d, (*picture)[d]));
+    // What is left behind the last window stays 0.
+    int64_t reach = (positions[d] - 1) * w.strides[d] + w.extent(d);
+    low.push_back(w.extent(d) - 1 - w.low[d]);
+    high.push_back(w.extent(d) - 1 + (*picture)[d] + w.low[d] - reach);
+    if (llvm::MulOverflow(taps, w.kernel[d], taps) ||
+        llvm::MulOverflow(windows, positions[d], windows))
+      return n.error() << "expected a sensible picture, found " << formatDims(*picture);
+  }
+  ArrayRef<int64_t> s = n.shape(0);
+  if (taps > 1 << 12 || s[1] % taps != 0 || s[2] != windows || windows == 0)
+    return n.error() << "expected [N, C * " << taps << ", " << windows
+                     << "] for at most 4096 taps, found " << n.describeOperand(0);
+  int64_t channels = s[1] / taps;
+  SmallVector<int64_t> columns(positions), order{2, 0, 1}, result{s[0], channels};
+  columns.append({s[0] * channels, taps});
+  llvm::append_range(result, *picture);
+  Expr x = n.expr(0u).reshape({s[0] * channels, taps, windows}).transpose(order).reshape(columns);
+  auto attribute = WindowAttr::get(n.builder().getContext(), w.kernel, ones, low, high, w.strides,
+                                   w.dilations, /*reversed=*/true);
+  Value filter = n.constant(identityTaps(*kernel, taps, n.element(0)));
+  Expr y =
+      x.with(n.builder().createOrFold<ConvolutionOp>(n.loc(), x, filter, "nc,co->no", attribute));
+  int64_t pixels = 1;
+  for (int64_t p : *picture)
+    pixels *= p;
+  return n.set(y.reshape({pixels, s[0] * channels}).transpose({1, 0}).reshape(result));
+}
+
+void gradc::addGridOps(OpTable &ops) {
+  ops["AffineGrid"] = {importAffineGrid, 2, 2};
+  ops["Col2Im"] = {importCol2Im, 3, 3};
+}

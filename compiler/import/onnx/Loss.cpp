@@ -1,0 +1,102 @@
+// ONNX's own losses of class labels, with weights of classes and labels to ignore.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// A loss over rows: scores [N, C], one label a row, and what a row counts (null: 1 each).
+struct Rows {
+  Expr scores, labels;
+  std::optional<Expr> ignored, weights;
+};
+} // namespace
+
+/// [N, C, d...] as [N d..., C].
+static Expr classesLast(Expr x) {
+  SmallVector<int64_t> order{0};
+  for (int64_t d = 2; d < x.type().getRank(); ++d)
+    order.push_back(d);
+  order.push_back(1);
+  int64_t classes = x.shape()[1], rows = 1;
+  for (auto [d, size] : llvm::enumerate(x.shape()))
+    rows *= d == 1 ? 1 : size;
+  return (x.type().getRank() > 2 ? x.transpose(order) : x).reshape({rows, classes});
+}
+
+/// x[i, label[i]] of every row.
+static Expr pickLabels(Expr x, Expr labels) {
+  auto index = RankedTensorType::get(x.shape(), labels.type().getElementType());
+  Expr iota = x.with(IotaOp::create(x.getBuilder(), x.getLoc(), index, 1));
+  Expr picked = iota.compare(ComparePredicate::eq, labels.broadcast(index, {0}));
+  return picked.select(x, x.splat(0)).sum({1});
+}
+
+/// Labels to ignore become 0, and count 0; the others count 1, or the weight of their class.
+static FailureOr<Rows> readRows(Node &n) {
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)))
+    return failure();
+  SmallVector<int64_t> expected(n.shape(0));
+  if (expected.size() < 2 || (expected.erase(expected.begin() + 1), expected != n.shape(1)))
+    return n.error() << "expected scores [N, C, ...] and labels [N, ...], found "
+                     << n.describeOperand(0) << " and " << n.describeOperand(1);
+  Expr scores = classesLast(n.expr(0u)), labels = n.expr(1u).reshape({scores.shape()[0]});
+  Rows rows{scores, labels, std::nullopt, std::nullopt};
+  if (n.has("ignore_index")) {
+    double index = double(n.integer("ignore_index", 0));
+    Expr zero = labels.splat(0);
+    rows.ignored = labels.compare(ComparePredicate::eq, labels.splat(index));
+    rows.labels = rows.ignored->select(zero, labels);
+    auto ones = RankedTensorType::get(labels.shape(), n.element(0));
+    rows.weights = labels.with(splat(n.builder(), n.loc(), ones, 1));
+  }
+  if (n.operand(2)) {
+    if (failed(n.expectSameElement(0, 2)))
+      return failure();
+    if (n.rank(2) != 1 || n.shape(2)[0] != scores.shape()[1])
+      return n.error() << "expected one weight for each of " << scores.shape()[1]
+                       << " classes, found " << n.describeOperand(2);
+    rows.weights = pickLabels(n.expr(2u).broadcast(scores.type(), {1}), rows.labels);
+  }
+  if (rows.ignored)
+    rows.weights = rows.ignored->select(rows.weights->splat(0), *rows.weights);
+  return rows;
+}
+
+/// SoftmaxCrossEntropyLoss from scores, NegativeLogLikelihoodLoss from log-probabilities. These are
+/// scores, too, but equal to their own log-softmax, so the latter selects instead of normalizing.
+template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
+  StringRef reduction = n.string("reduction", "mean");
+  FailureOr<Rows> rows = readRows(n);
+  if (failed(rows))
+    return failure();
+  OpBuilder &b = n.builder();
+  Expr x = rows->scores;
+  Expr loss = normalizes ? x.with(b.createOrFold<SoftmaxCrossEntropyOp>(n.loc(), x, rows->labels))
+                         : -pickLabels(x, rows->labels);
+  if (rows->weights)
+    loss = loss * *rows->weights;
+  if (rows->ignored) // also an infinite loss is ignored
+    loss = rows->ignored->select(loss.splat(0), loss);
+  if (n.wants(1) &&
+      failed(n.set(1, b.createOrFold<LogSoftmaxOp>(n.loc(), n.operand(0), b.getI64IntegerAttr(1)))))
+    return failure();
+  if (reduction == "none")
+    return n.set(loss.reshape(n.shape(1)));
+  if (reduction == "sum")
+    return n.set(loss.sum({0}));
+  if (reduction != "mean")
+    return n.error() << "expected reduction \"none\", \"sum\" or \"mean\", found \"" << reduction
+                     << "\"";
+  if (rows->weights)
+    return n.set(loss.sum({0}) / rows->weights->sum({0}));
+  return n.set(b.createOrFold<ReduceMeanOp>(n.loc(), loss, ArrayRef<int64_t>{0}));
+}
+
+void gradc::addLossOps(OpTable &ops) {
+  ops["SoftmaxCrossEntropyLoss"] = {crossEntropy<true>, 2, 3};
+  ops["NegativeLogLikelihoodLoss"] = {crossEntropy<false>, 2, 3};
+}

@@ -1,0 +1,35 @@
+// Products that ops on floats and on quantized integers share.
+#ifndef COMPILER_IMPORT_PRODUCTS_H
+#define COMPILER_IMPORT_PRODUCTS_H
+
+#include "compiler/import/onnx/Window.h"
+
+namespace gradc {
+
+/// numpy.matmul of `a` and `b`, which stand for operands `lhs` and `rhs` in errors.
+mlir::FailureOr<mlir::grad::Expr> numpyMatmul(Node &n, mlir::grad::Expr a, mlir::grad::Expr b,
+                                              unsigned lhs, unsigned rhs);
+
+/// The sizes of a checked convolution. `inputs` and `filters` are channels of one group.
+struct Channels {
+  int64_t groups, inputs, filters;
+
+  bool isDepthwise() const { return groups > 1 && inputs == 1 && filters == 1; }
+  int64_t results() const { return groups * filters; }
+  llvm::StringRef dims() const {
+    return groups == 1 ? "nc,co->no" : isDepthwise() ? "nc,c->nc" : "ngc,gco->ngo";
+  }
+};
+
+/// Reads and checks operand 0, the filters (operand `weight`) and the window of a convolution.
+mlir::FailureOr<std::pair<Channels, mlir::grad::WindowAttr>> readConvolution(Node &n,
+                                                                             unsigned weight = 1);
+/// [N, C, d...] convolved to [N, O, d'...]; `bias` may be null. The weight of a transposed
+/// convolution is [C, O / group, k...].
+mlir::grad::Expr convolve(Node &n, mlir::grad::Expr x, mlir::grad::Expr weight, mlir::Value bias,
+                          const Channels &channels, mlir::grad::WindowAttr window,
+                          bool transposed = false);
+
+} // namespace gradc
+
+#endif

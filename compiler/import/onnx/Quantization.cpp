@@ -1,0 +1,143 @@
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: per tensor, per axis, and in blocks.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Quantization.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static bool isQuantized(Type element) {
+  return element.isIntOrIndex() && !element.isInteger(1) && element.getIntOrFloatBitWidth() <= 16;
+}
+
+LogicalResult gradc::expectQuantized(Node &n, const Quantized &q) {
+  if (!isQuantized(n.element(q.value)))
+    return n.error() << "expected integers of 8 or 16 bits as " << n.describeOperand(q.value);
+  if (failed(n.expect(q.scale, Kind::Float)))
+    return failure();
+  return n.operand(q.zeroPoint) ? n.expectSameElement(q.value, q.zeroPoint) : success();
+}
+
+Expr gradc::saturate(Expr x, Expr zeroPoint, Type element) {
+  Type f32 = x.getBuilder().getF32Type();
+  return (x.apply<RoundOp>().cast(f32) + zeroPoint.cast(f32)).cast(element);
+}
+
+/// A scale or zero point at every element of operand 0: one for all, one for each index of `axis`,
+/// or one for each block along it.
+static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) {
+  Expr value = n.expr(i);
+  RankedTensorType type = n.type(0).clone(n.element(i));
+  if (n.type(i).getNumElements() == 1 && n.rank(i) <= 1)
+    return value.reshape({}).broadcastScalar(type);
+  FailureOr<int64_t> dim = n.axis(axis, n.rank(0));
+  if (failed(dim))
+    return failure();
+  int64_t size = n.shape(0)[*dim];
+  if (block == 0 && n.rank(i) == 1 && n.shape(i)[0] == size)
+    return value.broadcast(type, {*dim});
+  SmallVector<int64_t> blocks(n.shape(0));
+  if (block > 0)
+    blocks[*dim] = llvm::divideCeil(size, block);
+  if (block <= 0 || n.shape(i) != ArrayRef(blocks))
+    return n.error() << "expected one scale and zero point, one for each of the " << size
+                     << " indices of dim " << *dim << ", or, with a block_size, one for each block"
+                     << ", found block_size " << block << " and " << n.describeOperand(i);
+  SmallVector<int64_t> wide(blocks), whole(blocks), kept;
+  wide.insert(wide.begin() + *dim + 1, block);
+  whole[*dim] *= block;
+  for (int64_t d = 0; d <= n.rank(0); ++d)
+    if (d != *dim + 1)
+      kept.push_back(d);
+  value = value.broadcast(type.clone(wide), kept).reshape(whole);
+  SmallVector<int64_t> starts(n.rank(0), 0), ones(n.rank(0), 1);
+  return value.with(n.builder().createOrFold<SliceOp>(n.loc(), value, starts, n.shape(0), ones));
+}
+
+/// The element type that attribute `name` asks for; `otherwise` where it does not.
+static FailureOr<Type> typeAttribute(Node &n, StringRef name, Type otherwise) {
+  int32_t number = int32_t(n.integer(name, 0));
+  if (number == 0)
+    return otherwise;
+  if (Type element = elementType(*n.builder().getContext(), number))
+    return element;
+  return n.error() << "with " << name << " " << dataTypeName(number) << " is not supported";
+}
+
+/// saturate(round(x / scale) + zero point), divided in the scale's precision.
+static LogicalResult importQuantizeLinear(Node &n) {
+  int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
+  n.ignore("saturate"); // of float8, which is no element type here
+  Type unsignedByte = n.builder().getIntegerType(8, /*isSigned=*/false);
+  bool hasZero = bool(n.operand(2));
+  FailureOr<Type> result = typeAttribute(n, "output_dtype", hasZero ? n.element(2) : unsignedByte);
+  Type f32 = n.builder().getF32Type();
+  bool byScale = isa<FloatType>(n.element(1)) && n.opset() >= 19;
+  FailureOr<Type> compute = typeAttribute(n, "precision", byScale ? n.element(1) : f32);
+  if (failed(result) || failed(compute) || failed(n.expect(0, Kind::Number)) ||
+      failed(n.expect(1, Kind::Number)))
+    return failure();
+  if (hasZero && *result != n.element(2))
+    return n.error() << "expected a zero point of the output_dtype, found " << n.describeOperand(2);
+  if (!isQuantized(*result) || !isa<FloatType>(*compute))
+    return n.error() << "expected integers of 8 or 16 bits as results and a float precision";
+  FailureOr<Expr> scale = spread(n, 1, axis, block), zero = *scale;
+  if (succeeded(scale) && hasZero)
+    zero = spread(n, 2, axis, block);
+  if (failed(scale) || failed(zero))
+    return failure();
+  Expr quotient = n.expr(0u).cast(*compute) / scale->cast(*compute);
+  return n.set(saturate(quotient, hasZero ? *zero : quotient.splat(0), *result));
+}
+
+/// (x - zero point) * scale, in f32.
+static LogicalResult importDequantizeLinear(Node &n) {
+  int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
+  FailureOr<Type> result = typeAttribute(n, "output_dtype", n.element(1));
+  if (failed(result) || failed(n.expect(0, Kind::Int)) || failed(n.expect(1, Kind::Float)))
+    return failure();
+  if (!isa<FloatType>(*result))
+    return n.error() << "expected a float as output_dtype";
+  Expr x = n.expr(0u);
+  if (n.operand(2)) {
+    FailureOr<Expr> zero = spread(n, 2, axis, block);
+    if (failed(n.expectSameElement(0, 2)) || failed(zero))
+      return failure();
+    Type wide = n.builder().getI32Type();
+    x = x.cast(wide) - zero->cast(wide);
+  }
+  FailureOr<Expr> scale = spread(n, 1, axis, block);
+  if (failed(scale))
+    return failure();
+  Type f32 = n.builder().getF32Type();
+  return n.set((x.cast(f32) * scale->cast(f32)).cast(*result));
+}
+
+/// To bytes, over the range of x with 0 in it.
+static LogicalResult importDynamicQuantizeLinear(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  if (n.type(0).getNumElements() == 0)
+    return n.error() << "expected elements, found " << n.describeOperand(0);
+  OpBuilder &b = n.builder();
+  Expr x = n.expr(0u);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
+  Expr high = all.empty() ? x : x.with(b.createOrFold<ReduceMaxOp>(n.loc(), x, all));
+  Expr low = all.empty() ? x : x.with(b.createOrFold<ReduceMinOp>(n.loc(), x, all));
+  high = high.apply<MaxOp>(high.splat(0));
+  low = low.apply<MinOp>(low.splat(0));
+  Expr scale = (high - low) / 255.0;
+  Type byte = b.getIntegerType(8, /*isSigned=*/false);
+  Expr zero = (-low / scale).apply<RoundOp>().cast(byte);
+  Expr quotient = x / scale.broadcastScalar(x.type());
+  (void)n.set(1, scale);
+  (void)n.set(2, zero);
+  return n.set(saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte));
+}
+
+void gradc::addQuantizationOps(OpTable &ops) {
+  ops["QuantizeLinear"] = {importQuantizeLinear, 2, 3};
+  ops["DequantizeLinear"] = {importDequantizeLinear, 2, 3};
+  ops["DynamicQuantizeLinear"] = {importDynamicQuantizeLinear, 1, 1};
+}

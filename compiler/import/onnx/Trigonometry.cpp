@@ -1,0 +1,65 @@
+// ONNX's trigonometric and hyperbolic functions. The formulas keep their digits near 0 and overflow
+// only where the result does, and their gradients are finite wherever the function has one.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// A function of one float tensor. 16-bit floats compute in f32, since each step would round.
+template <Expr (*formula)(Expr)> LogicalResult function(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  Expr x = n.expr(0u);
+  if (n.element(0).getIntOrFloatBitWidth() < 32)
+    x = x.cast(n.builder().getF32Type());
+  return n.set(formula(x).cast(n.element(0)));
+}
+
+Expr exp(Expr x) { return x.apply<ExpOp>(); }
+Expr expm1(Expr x) { return x.apply<Expm1Op>(); }
+Expr log1p(Expr x) { return x.apply<Log1pOp>(); }
+Expr sqrt(Expr x) { return x.apply<SqrtOp>(); }
+Expr atan(Expr x) { return x.apply<AtanOp>(); }
+
+Expr tan(Expr x) { return x.apply<SinOp>() / x.apply<CosOp>(); }
+Expr asin(Expr x) { return atan(x / sqrt((1 - x) * (1 + x))); }
+Expr acos(Expr x) { return atan(sqrt((1 - x) / (1 + x))) * 2; }
+Expr sinh(Expr x) { return (expm1(x) - expm1(-x)) * 0.5; }
+Expr cosh(Expr x) { return (exp(x) + exp(-x)) * 0.5; }
+Expr atanh(Expr x) { return (log1p(x) - log1p(-x)) * 0.5; }
+/// ln(x + sqrt(x^2 - 1)) of x = 1 + t.
+Expr acosh(Expr x) {
+  Expr t = x - 1;
+  return log1p(t + sqrt(t) * sqrt(t + 2));
+}
+/// Up to 1 through atanh, which is odd and smooth at 0; beyond it ln(a + sqrt(1 + a^2)), where a^2
+/// does not overflow as a factor.
+Expr asinh(Expr x) {
+  Builder &b = x.getBuilder();
+  Expr inner = x.with(x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, b.getF64FloatAttr(-1),
+                                                           b.getF64FloatAttr(1)));
+  Expr near = atanh(inner / sqrt(inner * inner + 1));
+  Expr magnitude = x.apply<AbsOp>(), a = magnitude.apply<MaxOp>(x.splat(1)), inverse = 1 / a;
+  Expr far = a.apply<LogOp>() + log1p(sqrt(inverse * inverse + 1));
+  Expr isNear = magnitude.compare(ComparePredicate::lt, x.splat(1));
+  return isNear.select(near, far * x.apply<SignOp>());
+}
+} // namespace
+
+void gradc::addTrigonometryOps(OpTable &ops) {
+  ops["Sin"] = {function<[](Expr x) { return x.apply<SinOp>(); }>, 1, 1};
+  ops["Cos"] = {function<[](Expr x) { return x.apply<CosOp>(); }>, 1, 1};
+  ops["Tan"] = {function<tan>, 1, 1};
+  ops["Asin"] = {function<asin>, 1, 1};
+  ops["Acos"] = {function<acos>, 1, 1};
+  ops["Atan"] = {function<atan>, 1, 1};
+  ops["Sinh"] = {function<sinh>, 1, 1};
+  ops["Cosh"] = {function<cosh>, 1, 1};
+  ops["Asinh"] = {function<asinh>, 1, 1};
+  ops["Acosh"] = {function<acosh>, 1, 1};
+  ops["Atanh"] = {function<atanh>, 1, 1};
+}

@@ -1,0 +1,90 @@
+"""Makes a model whose loss runs through the ops that the importer composes of others, each with a parameter of its own,
+and a spec that trains it.
+
+    gradients.py FOLDER
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from make_models import archive, npy
+from onnx_writer import FLOAT, INT8, INT64, Model, raw
+
+
+class Branches:
+    """Every branch ends in the mean of its result's squares; the loss is their sum."""
+
+    def __init__(self, model):
+        self.model, self.ends = model, []
+
+    def numbers(self, name, dims, low, high):
+        count = 1
+        for d in dims:
+            count *= d
+        values = [low + (high - low) * ((i * 7 + 3) % 23) / 22 for i in range(count)]
+        return self.model.initializer(name, FLOAT, dims, values)
+
+    def ints(self, name, values, dtype=INT64, dims=None):
+        return self.model.initializer(name, dtype, [len(values)] if dims is None else dims, values)
+
+    def node(self, op, inputs, name, **attributes):
+        return self.model.node(op, inputs, [name + ".out"], name, **attributes)
+
+    def end(self, value, name):
+        square = self.node("Mul", [value, value], name + ".square")
+        self.ends.append(self.node("ReduceMean", [square], name + ".mean", keepdims=0))
+
+    def op(self, op, dims, low, high, *more, **attributes):
+        parameter = self.numbers(op + ".weight", dims, low, high)
+        self.end(self.node(op, [parameter, *more], op, **attributes), op)
+
+
+def composed():
+    model = Model("composed", opset=25)
+    b = Branches(model)
+    for op, low, high in [("Tan", -1.2, 1.2), ("Asin", -0.8, 0.8), ("Acos", -0.8, 0.8), ("Atan", -3.0, 3.0),
+                          ("Sinh", -2.0, 2.0), ("Cosh", -2.0, 2.0), ("Asinh", -0.9, 3.0), ("Acosh", 1.2, 4.0),
+                          ("Atanh", -0.8, 0.8)]:
+        b.op(op, [6], low, high)
+    b.op("CumSum", [3, 5], -1.0, 1.0, b.ints("sum.axis", [1], dims=[]), exclusive=1)
+    b.op("CumProd", [3, 5], 0.5, 1.5, b.ints("product.axis", [0], dims=[]), reverse=1)
+    b.op("Trilu", [4, 4], -1.0, 1.0)
+    b.op("CenterCropPad", [5, 3], -1.0, 1.0, b.ints("center.shape", [3, 6]))
+    b.op("Shrink", [8], -2.0, 2.0, bias=0.25, lambd=0.3)
+    b.op("LpNormalization", [3, 4], 0.2, 1.0, p=2)
+    b.op("RMSNormalization", [3, 4], -1.0, 1.0, b.numbers("rms.scale", [4], 0.5, 1.5))
+    b.op("Einsum", [3, 3, 4], -1.0, 1.0, b.numbers("einsum.other", [4, 3], -1.0, 1.0), equation="iij,jk->ki")
+    b.op("DFT", [2, 6, 1], -1.0, 1.0, onesided=1)
+    b.op("STFT", [1, 9, 1], -1.0, 1.0, b.ints("step", [2], dims=[]), b.numbers("stft.window", [4], 0.2, 1.0))
+    b.op("AffineGrid", [2, 2, 3], -1.0, 1.0, b.ints("grid.size", [2, 1, 2, 3]))
+    b.op("Col2Im", [1, 4, 6], -1.0, 1.0, b.ints("picture", [3, 4]), b.ints("block", [2, 2]))
+    scores = b.numbers("loss.scores", [3, 4], -1.0, 1.0)
+    labels, weights = b.ints("labels.known", [1, 9, 3]), b.numbers("loss.weights", [4], 0.5, 1.5)
+    b.end(b.node("SoftmaxCrossEntropyLoss", [scores, labels, weights], "SoftmaxCrossEntropyLoss", ignore_index=9), "loss.end")
+    quantized = b.ints("quantized", [-3, 5, 7, 0], INT8, [2, 2])
+    b.end(b.node("DequantizeLinear", [quantized, b.numbers("scales", [2], 0.1, 0.3)], "DequantizeLinear", axis=0), "scaled")
+    heads = [b.numbers("attention." + name, dims, -1.0, 1.0)
+             for name, dims in [("query", [1, 4, 3, 2]), ("key", [1, 2, 3, 2]), ("value", [1, 2, 3, 2])]]
+    b.end(b.node("Attention", heads, "Attention", is_causal=1, softcap=2.0), "attended")
+    angles = [b.numbers("rotary." + name, [1, 3, 1], -1.0, 1.0) for name in ("cosine", "sine")]
+    rotated = b.node("RotaryEmbedding", [b.numbers("rotary.x", [1, 2, 3, 4], -1.0, 1.0), *angles], "RotaryEmbedding",
+                     interleaved=1, rotary_embedding_dim=2)
+    b.end(rotated, "rotated")
+    x = model.input("x", FLOAT, ["N", 4])
+    b.end(b.node("MatMul", [x, b.numbers("weight", [4, 2], -1.0, 1.0)], "product"), "used")
+    model.output(b.node("Sum", b.ends, "loss"), FLOAT, [])
+    return model
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    composed().save(os.path.join(folder, "composed.onnx"))
+    archive(os.path.join(folder, "data.npz"), x=npy("<f4", [10, 4], raw(FLOAT, [0.1 * i for i in range(40)])))
+    with open(os.path.join(folder, "composed.textproto"), "w", encoding="utf-8") as file:
+        file.write('model: "composed.onnx"\nloss { scalar: "loss.out" }\noptimizer { sgd { learning_rate: 0.01 } }\n'
+                   'data { source { npz { path: "data.npz" } } stage { batch { size: 5 } } }\nepochs: 1\n')
+
+
+if __name__ == "__main__":
+    main()
