@@ -1,6 +1,7 @@
 // Reads an ONNX file and checks the properties of the file as a whole, before looking at nodes.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Functions.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/onnx/WireFormat.h"
 #include "compiler/import/support/FileKind.h"
@@ -30,7 +31,7 @@ FailureOr<std::unique_ptr<OnnxModel>> OnnxModel::read(MLIRContext &context, Stri
            << "cannot read the ONNX model \"" << path << "\": " << buffer.getError().message();
   model->original = (*buffer)->getBuffer().str();
   if (failed(model->parse()) || failed(model->checkFields()) || failed(model->checkOpset()) ||
-      failed(model->checkNames()) || failed(model->loadTensors()))
+      failed(model->inlineCalls()) || failed(model->checkNames()) || failed(model->loadTensors()))
     return failure();
   return model;
 }
@@ -120,6 +121,14 @@ LogicalResult OnnxModel::checkOpset() {
                                << newestOpset << ", found " << opsetVersion
                                << "; convert the model with onnx.version_converter";
   return success();
+}
+
+/// An exported model has no functions either: its nodes are rewritten one by one.
+LogicalResult OnnxModel::inlineCalls() {
+  if (proto->functions().empty())
+    return success();
+  original.clear();
+  return inlineFunctions(*proto, opsetVersion, location);
 }
 
 LogicalResult OnnxModel::checkNames() {

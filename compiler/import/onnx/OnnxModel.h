@@ -65,6 +65,7 @@ private:
   mlir::LogicalResult parse();
   mlir::LogicalResult checkFields();
   mlir::LogicalResult checkOpset();
+  mlir::LogicalResult inlineCalls();
   mlir::LogicalResult checkNames();
   mlir::LogicalResult loadTensors();
 

@@ -1,0 +1,17 @@
+// Functions that a model defines for itself.
+#ifndef COMPILER_IMPORT_FUNCTIONS_H
+#define COMPILER_IMPORT_FUNCTIONS_H
+
+#include "compiler/import/onnx/onnx.pb.h"
+#include "mlir/IR/Location.h"
+#include "mlir/Support/LLVM.h"
+
+namespace gradc {
+
+/// Replaces every call of a function of the model by the function's nodes, and removes the
+/// functions. `opset` is the model's; errors are reported at the call, over the file.
+mlir::LogicalResult inlineFunctions(onnx::ModelProto &model, int64_t opset, mlir::Location file);
+
+} // namespace gradc
+
+#endif
