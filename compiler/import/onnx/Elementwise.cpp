@@ -14,6 +14,24 @@ template <typename Op, Kind kind> static LogicalResult unary(Node &n) {
   return n.set(n.expr(0u).apply<Op>());
 }
 
+/// In opset 6 operand 1 has the dims of operand 0 from `axis` on, or its last ones, and needs
+/// `broadcast` for it.
+static FailureOr<SmallVector<Value>> broadcastByAxis(Node &n) {
+  int64_t rank = n.rank(1), axis = n.integer("axis", n.rank(0) - rank);
+  bool broadcasts = n.integer("broadcast", 0);
+  if (!broadcasts && n.shape(0) == n.shape(1))
+    return SmallVector<Value>{n.operand(0), n.operand(1)};
+  SmallVector<int64_t> shape(n.shape(1));
+  shape.append(std::max<int64_t>(n.rank(0) - rank - axis, 0), 1);
+  auto common = broadcastShape(n.shape(0), shape);
+  if (!broadcasts || axis < 0 || !common || *common != n.shape(0))
+    return n.error() << "expected operand 1 to match operand 0 from axis " << axis
+                     << " on, with broadcast = 1, found " << n.describeOperand(0) << " and "
+                     << n.describeOperand(1);
+  Value wide = n.broadcast(n.expr(1).reshape(shape), n.shape(0));
+  return SmallVector<Value>{n.operand(0), wide};
+}
+
 /// All operands of one element type, broadcast to one shape.
 static FailureOr<SmallVector<Value>> numpyOperands(Node &n, Kind kind) {
   for (unsigned i = 0; i < n.operandCount(); ++i)
@@ -22,6 +40,8 @@ static FailureOr<SmallVector<Value>> numpyOperands(Node &n, Kind kind) {
   for (unsigned i = 0; i < n.operandCount(); ++i)
     if (failed(n.expect(i, kind)) || failed(n.expectSameElement(0, i)))
       return failure();
+  if (n.opset() < 7 && n.operandCount() == 2)
+    return broadcastByAxis(n);
   return n.broadcastOperands(0, n.operandCount());
 }
 
@@ -50,6 +70,34 @@ template <ComparePredicate predicate, Kind kind> static LogicalResult compare(No
   return n.set(n.expr((*operands)[0]).compare(predicate, (*operands)[1]));
 }
 
+/// All bits shifted out give 0, or the sign of a signed number that is shifted right.
+static LogicalResult importBitShift(Node &n) {
+  StringRef direction = n.string("direction", "");
+  if (direction == "LEFT")
+    return binary<ShiftLeftOp, Kind::Int>(n);
+  if (direction == "RIGHT")
+    return binary<ShiftRightOp, Kind::Int>(n);
+  return n.error() << "expected direction \"LEFT\" or \"RIGHT\", found \"" << direction << "\"";
+}
+
+/// By squaring, exact as far as it fits 64 bits. A negative power is 0, except of 1 and -1.
+static Expr integerPower(Expr base, Expr exponent) {
+  Expr zero = base.splat(0), one = base.splat(1), odd = exponent.apply<AndOp>(one);
+  auto is = [](ComparePredicate p, Expr a, Expr b) { return a.compare(p, b); };
+  // Beyond 63 only the powers of 0, 1 and -1 fit, which depend on whether the exponent is odd.
+  Expr left = is(ComparePredicate::gt, exponent, base.splat(63)).select(odd + 62, exponent);
+  Expr result = one, square = base;
+  for (int bit = 0; bit < 6; ++bit) {
+    Expr factor = left.apply<ShiftRightOp>(base.splat(bit)).apply<AndOp>(one);
+    result = is(ComparePredicate::eq, factor, one).select(result * square, result);
+    square = square * square;
+  }
+  Expr minusOne = base.splat(-1), sign = is(ComparePredicate::eq, odd, one).select(minusOne, one);
+  Expr inverse = is(ComparePredicate::eq, base, minusOne).select(sign, zero);
+  inverse = is(ComparePredicate::eq, base, one).select(one, inverse);
+  return is(ComparePredicate::lt, exponent, zero).select(inverse, result);
+}
+
 /// The exponent's type may differ from the base's, which is the result's.
 static LogicalResult importPow(Node &n) {
   if (failed(n.expect(0, Kind::Number)) || failed(n.expect(1, Kind::Number)))
@@ -63,9 +111,8 @@ static LogicalResult importPow(Node &n) {
   Type result = n.element(0), compute = result;
   if (!isa<FloatType>(result)) {
     // f64 holds every integer power that fits 32 bits, but not those of 64.
-    if (result.getIntOrFloatBitWidth() > 32)
-      return n.error() << "expected a float or an integer of at most 32 bits as "
-                       << n.describeOperand(0);
+    if (result.getIntOrFloatBitWidth() > 32 && !isa<FloatType>(n.element(1)))
+      return n.set(integerPower(n.expr((*operands)[0]), n.expr((*operands)[1]).cast(result)));
     compute = n.builder().getF64Type();
   }
   Expr base = n.expr((*operands)[0]).cast(compute), exponent = n.expr((*operands)[1]).cast(compute);
@@ -84,8 +131,8 @@ static LogicalResult importMod(Node &n) {
   if (failed(operands))
     return failure();
   bool isFloat = isa<FloatType>(n.element(0));
-  if (isFloat && !cStyle)
-    return n.error() << "expected fmod = 1 with floats, found 0";
+  if (isFloat && !cStyle && n.opset() < 28)
+    return n.error() << "expected fmod = 1 with floats up to opset 27, found 0";
   Expr a = n.expr((*operands)[0]), b = n.expr((*operands)[1]), rest = a.apply<RemOp>(b);
   if (cStyle)
     return n.set(rest);
@@ -93,7 +140,12 @@ static LogicalResult importMod(Node &n) {
   Expr zero = rest.splat(0), negative = rest.compare(ComparePredicate::lt, zero);
   Expr differs = negative.apply<XorOp>(b.compare(ComparePredicate::lt, zero));
   Expr inexact = rest.compare(ComparePredicate::ne, zero);
-  return n.set(differs.apply<AndOp>(inexact).select(rest + b, rest));
+  Expr floored = differs.apply<AndOp>(inexact).select(rest + b, rest);
+  if (!isFloat)
+    return n.set(floored);
+  Expr zeroOfSign = b.compare(ComparePredicate::lt, zero).select(rest.splat(-0.0), zero);
+  Expr exact = rest.compare(ComparePredicate::eq, zero);
+  return n.set(exact.select(zeroOfSign, floored));
 }
 
 static LogicalResult importWhere(Node &n) {
@@ -105,7 +157,9 @@ static LogicalResult importWhere(Node &n) {
   return n.set(n.expr((*operands)[0]).select((*operands)[1], (*operands)[2]));
 }
 
-static LogicalResult importIdentity(Node &n) { return n.set(n.operand(0)); }
+static LogicalResult importIdentity(Node &n) {
+  return n.isSequence(0) ? n.setSequence(n.sequence(0)) : n.set(n.operand(0));
+}
 
 static LogicalResult importCast(Node &n) {
   int32_t to = int32_t(n.integer("to", 0));
@@ -196,8 +250,6 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Log"] = {unary<LogOp, Kind::Float>, 1, 1};
   ops["Sqrt"] = {unary<SqrtOp, Kind::Float>, 1, 1};
   ops["Reciprocal"] = {unary<ReciprocalOp, Kind::Float>, 1, 1};
-  ops["Sin"] = {unary<SinOp, Kind::Float>, 1, 1};
-  ops["Cos"] = {unary<CosOp, Kind::Float>, 1, 1};
   ops["Tanh"] = {unary<TanhOp, Kind::Float>, 1, 1};
   ops["Erf"] = {unary<ErfOp, Kind::Float>, 1, 1};
   ops["Floor"] = {unary<FloorOp, Kind::Float>, 1, 1};
@@ -217,13 +269,18 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["And"] = {binary<AndOp, Kind::Bool>, 2, 2};
   ops["Or"] = {binary<OrOp, Kind::Bool>, 2, 2};
   ops["Xor"] = {binary<XorOp, Kind::Bool>, 2, 2};
+  ops["BitwiseAnd"] = {binary<AndOp, Kind::Int>, 2, 2};
+  ops["BitwiseOr"] = {binary<OrOp, Kind::Int>, 2, 2};
+  ops["BitwiseXor"] = {binary<XorOp, Kind::Int>, 2, 2};
+  ops["BitwiseNot"] = {unary<NotOp, Kind::Int>, 1, 1};
+  ops["BitShift"] = {importBitShift, 2, 2};
   ops["Equal"] = {compare<ComparePredicate::eq, Kind::Any>, 2, 2};
   ops["Less"] = {compare<ComparePredicate::lt, Kind::Number>, 2, 2};
   ops["LessOrEqual"] = {compare<ComparePredicate::le, Kind::Number>, 2, 2};
   ops["Greater"] = {compare<ComparePredicate::gt, Kind::Number>, 2, 2};
   ops["GreaterOrEqual"] = {compare<ComparePredicate::ge, Kind::Number>, 2, 2};
   ops["Where"] = {importWhere, 3, 3};
-  ops["Identity"] = {importIdentity, 1, 1};
+  ops["Identity"] = {importIdentity, 1, 1, /*takesSequence=*/true};
   ops["Cast"] = {importCast, 1, 1};
   ops["CastLike"] = {importCastLike, 2, 2};
   ops["Clip"] = {importClip, 1, 3};

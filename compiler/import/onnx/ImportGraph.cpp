@@ -202,6 +202,15 @@ Value EntryImport::value(StringRef name) {
   return values[name] = read;
 }
 
+const SmallVector<Value> *EntryImport::findSequence(StringRef name) const {
+  auto found = sequences.find(name);
+  return found == sequences.end() ? nullptr : &found->second;
+}
+
+void EntryImport::setSequence(StringRef name, ArrayRef<Value> tensors) {
+  sequences[name] = SmallVector<Value>(tensors);
+}
+
 void EntryImport::setClasses(Value argument, int64_t classes) {
   argumentAttributes[cast<BlockArgument>(argument).getArgNumber()].set(
       "grad.classes", builder.getI64IntegerAttr(classes));
@@ -295,8 +304,12 @@ LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput 
       ok &= bool(values[input.name()] = bindInput(input));
   for (unsigned index : *order)
     ok &= succeeded(importNode(index));
-  for (const std::string &name : outputs)
+  for (const std::string &name : outputs) {
     ok &= bool(value(name));
+    if (findSequence(name))
+      emitError(model.nameLoc(name))
+          << "output \"" << name << "\" is a sequence; only tensors can be outputs";
+  }
   return success(ok);
 }
 
@@ -306,7 +319,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
   bool poisoned = false;
   for (const std::string &name : proto.input()) {
     Value operand = name.empty() ? Value() : value(name);
-    poisoned |= !name.empty() && !operand;
+    poisoned |= !name.empty() && !operand && !findSequence(name);
     operands.push_back(operand);
   }
   while (!operands.empty() && proto.input(int(operands.size()) - 1).empty())
@@ -316,7 +329,8 @@ LogicalResult EntryImport::importNode(unsigned index) {
       values[name] = Value();
   // Errors of an operand's node are not repeated for the nodes that depend on it.
   bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
-  auto found = standard ? onnxOps().find(proto.op_type()) : onnxOps().end();
+  std::string named = (standard ? "" : proto.domain() + "::") + proto.op_type();
+  auto found = onnxOps().find(named);
   if (poisoned && found != onnxOps().end())
     return failure();
 
@@ -338,9 +352,13 @@ LogicalResult EntryImport::importNode(unsigned index) {
                                 : " to " + std::to_string(op.maxOperands))
                         << (op.maxOperands == 1 ? " operand" : " operands") << ", found "
                         << operands.size();
-  for (unsigned i = 0; i < op.minOperands; ++i)
-    if (!operands[i])
+  for (unsigned i = 0; i < operands.size(); ++i) {
+    if (node.isSequence(i) && !(i == 0 && op.takesSequence))
+      return node.error() << "expected a tensor as operand " << i << ", found the sequence \""
+                          << proto.input(int(i)) << "\"";
+    if (i < op.minOperands && !operands[i] && !node.isSequence(i))
       return node.error() << "operand " << i << " is missing";
+  }
   if (failed(op.import(node)) || failed(node.finish()))
     return failure();
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))

@@ -51,6 +51,10 @@ public:
   /// The value of that name: a graph input, an initializer, or a node's output (null: failed).
   mlir::Value value(llvm::StringRef name);
 
+  /// The tensors of a sequence of that name, or null: there is none.
+  const llvm::SmallVector<mlir::Value> *findSequence(llvm::StringRef name) const;
+  void setSequence(llvm::StringRef name, llvm::ArrayRef<mlir::Value> tensors);
+
   /// A value known at compile time: a constant, an initializer, or a value computed from inputs
   /// with given values, which are bound by this call.
   std::optional<mlir::grad::HostTensor> known(mlir::Value value);
@@ -84,6 +88,7 @@ private:
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
   llvm::StringMap<mlir::Value> values;
+  llvm::StringMap<llvm::SmallVector<mlir::Value>> sequences;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::NamedAttrList> resultAttributes;

@@ -27,6 +27,10 @@ RankedTensorType Node::type(unsigned i) const {
   return cast<RankedTensorType>(operands[i].getType());
 }
 
+const SmallVector<Value> *Node::findSequence(unsigned i) const {
+  return i < operands.size() ? entry.findSequence(proto.input(int(i))) : nullptr;
+}
+
 Expr Node::expr(Value value) { return Expr(builder(), location, value); }
 
 std::string Node::describeOperand(unsigned i) const {
@@ -272,6 +276,13 @@ LogicalResult Node::set(unsigned i, Value value) {
   return success();
 }
 
+LogicalResult Node::setSequence(ArrayRef<Value> values) {
+  makesSequence = true;
+  if (wants(0))
+    entry.setSequence(proto.output(0), values);
+  return success();
+}
+
 LogicalResult Node::finish() {
   bool ok = mistyped.empty();
   for (const onnx::AttributeProto &a : proto.attribute()) {
@@ -285,7 +296,7 @@ LogicalResult Node::finish() {
     }
   }
   for (unsigned i = 0; i < results.size(); ++i)
-    if (wants(i) && !results[i]) {
+    if (wants(i) && !results[i] && !(i == 0 && makesSequence)) {
       error() << "output " << i << " (\"" << proto.output(i) << "\") is not supported";
       ok = false;
     }

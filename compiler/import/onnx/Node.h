@@ -17,6 +17,7 @@ using ImportFunction = mlir::LogicalResult (*)(Node &);
 struct OnnxOp {
   ImportFunction import;
   unsigned minOperands, maxOperands;
+  bool takesSequence = false; ///< as operand 0, instead of a tensor
   static constexpr unsigned any = ~0u;
 };
 /// All ops by name. Each family fills in its own: <Family>.cpp defines add<Family>Ops.
@@ -46,9 +47,11 @@ const OpTable &onnxOps();
   FAMILY(Random)                                                                                   \
   FAMILY(Reduction)                                                                                \
   FAMILY(Resize)                                                                                   \
+  FAMILY(Sequence)                                                                                 \
   FAMILY(Shape)                                                                                    \
   FAMILY(Signal)                                                                                   \
-  FAMILY(Trigonometry)
+  FAMILY(Trigonometry)                                                                             \
+  FAMILY(Update)
 
 #define GRADC_DECLARE_FAMILY(NAME) void add##NAME##Ops(OpTable &ops);
 GRADC_ONNX_FAMILIES(GRADC_DECLARE_FAMILY)
@@ -73,8 +76,11 @@ public:
 
   // Operands ------------------------------------------------------------------------------------
   unsigned operandCount() const { return operands.size(); }
-  /// Operand `i`, or null if the node leaves it out.
+  /// Operand `i`, or null if the node leaves it out, or it is a sequence.
   mlir::Value operand(unsigned i) const { return i < operands.size() ? operands[i] : nullptr; }
+  /// A sequence's tensors; it has no value of its own.
+  bool isSequence(unsigned i) const { return findSequence(i) != nullptr; }
+  llvm::ArrayRef<mlir::Value> sequence(unsigned i) const { return *findSequence(i); }
   llvm::StringRef inputName(unsigned i) const { return proto.input(int(i)); }
   mlir::RankedTensorType type(unsigned i) const;
   mlir::Type element(unsigned i) const { return type(i).getElementType(); }
@@ -136,6 +142,8 @@ public:
   bool isRead(unsigned i) const;
   mlir::LogicalResult set(mlir::Value value) { return set(0, value); }
   mlir::LogicalResult set(unsigned i, mlir::Value value);
+  /// Makes result 0 a sequence of these tensors.
+  mlir::LogicalResult setSequence(llvm::ArrayRef<mlir::Value> values);
   unsigned resultCount() const { return proto.output_size(); }
 
   mlir::InFlightDiagnostic error();
@@ -144,12 +152,15 @@ public:
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
 
 private:
+  const llvm::SmallVector<mlir::Value> *findSequence(unsigned i) const;
+
   EntryImport &entry;
   const onnx::NodeProto &proto;
   unsigned index;
   mlir::Location location;
   llvm::SmallVector<mlir::Value> operands, results;
   llvm::StringSet<> read, mistyped;
+  bool makesSequence = false;
 };
 
 /// numpy's common shape, or nothing.
