@@ -238,7 +238,7 @@ def bad():
     yield "string", one("Identity", [("a", [2], STRING)])
     yield "gather-far", one("Gather", [("a", [2, 3]), ("i", [1], INT64, [7])])
     yield "transpose", one("Transpose", [("a", [2, 3])], perm=[0, 0])
-    yield "old-opset", one("Relu", [("a", [2])], opset=6)
+    yield "old-opset", one("Relu", [("a", [2])], opset=5)
     yield "new-opset", one("Relu", [("a", [2])], opset=99)
 
     model = one("Relu", [("a", [2])])

@@ -23,6 +23,7 @@ struct BatchNorm {
 } // namespace
 
 static FailureOr<BatchNorm> read(Node &n) {
+  n.ignore("is_test"); // of opset 6
   double epsilon = n.real("epsilon", 1e-5), momentum = n.real("momentum", 0.9);
   if (n.opset() < 9 && n.integer("spatial", 1) == 0)
     return n.error() << "with spatial = 0 is not supported";

@@ -62,6 +62,7 @@ static LogicalResult importConstantOfShape(Node &n) {
 }
 
 static LogicalResult importRange(Node &n) {
+  n.ignore("stash_type"); // 16-bit floats are rounded once
   for (unsigned i = 0; i < 3; ++i)
     if (failed(n.expect(i, Kind::Number)) || failed(n.expectSameElement(0, i)))
       return failure();

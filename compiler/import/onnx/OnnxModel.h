@@ -13,7 +13,7 @@
 namespace gradc {
 
 /// The oldest and newest version of ONNX's operator set that the importer knows.
-constexpr int64_t oldestOpset = 7, newestOpset = 26;
+constexpr int64_t oldestOpset = 6, newestOpset = 28;
 
 class OnnxModel {
 public:

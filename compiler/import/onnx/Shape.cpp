@@ -293,18 +293,22 @@ static LogicalResult importSize(Node &n) {
   return n.set(countOf(n, llvm::to_vector(llvm::seq(n.rank(0))), /*scalar=*/true));
 }
 
+static LogicalResult expectMode(Node &n, StringRef mode) {
+  if (mode == "DCR" || mode == "CRD")
+    return success();
+  return n.error() << "expected mode \"DCR\" or \"CRD\", found \"" << mode << "\"";
+}
+
 /// Channels to squares of pixels, and back: a transposition of a reshape.
 static LogicalResult importDepthToSpace(Node &n) {
   int64_t block = n.integer("blocksize", 0);
   StringRef mode = n.string("mode", "DCR");
-  if (failed(n.expectRank(0, 4)))
+  if (failed(n.expectRank(0, 4)) || failed(expectMode(n, mode)))
     return failure();
   ArrayRef<int64_t> s = n.shape(0);
   if (block <= 0 || !fits({block, block}) || s[1] % (block * block) != 0)
     return n.error() << "expected dim 1 of " << n.describeOperand(0)
                      << " to be a multiple of blocksize^2, found blocksize " << block;
-  if (mode != "DCR" && mode != "CRD")
-    return n.error() << "expected mode \"DCR\" or \"CRD\", found \"" << mode << "\"";
   int64_t c = s[1] / (block * block);
   Expr x =
       mode == "DCR"
@@ -315,14 +319,16 @@ static LogicalResult importDepthToSpace(Node &n) {
 
 static LogicalResult importSpaceToDepth(Node &n) {
   int64_t block = n.integer("blocksize", 0);
-  if (failed(n.expectRank(0, 4)))
+  StringRef mode = n.string("mode", "DCR");
+  if (failed(n.expectRank(0, 4)) || failed(expectMode(n, mode)))
     return failure();
   ArrayRef<int64_t> s = n.shape(0);
   if (block <= 0 || s[2] % block || s[3] % block)
     return n.error() << "expected dims 2 and 3 of " << n.describeOperand(0)
                      << " to be multiples of blocksize, found " << block;
   int64_t h = s[2] / block, w = s[3] / block;
-  Expr x = n.expr(0u).reshape({s[0], s[1], h, block, w, block}).transpose({0, 3, 5, 1, 2, 4});
+  Expr x = n.expr(0u).reshape({s[0], s[1], h, block, w, block});
+  x = mode == "DCR" ? x.transpose({0, 3, 5, 1, 2, 4}) : x.transpose({0, 1, 3, 5, 2, 4});
   return n.set(x.reshape({s[0], s[1] * block * block, h, w}));
 }
 

@@ -68,7 +68,7 @@ def raw(*fields):
 
 MODELS = {
     "opset-0": lambda: classifier(opset=0),
-    "opset-6": lambda: classifier(opset=6),
+    "opset-5": lambda: classifier(opset=5),
     "opset-99": lambda: classifier(opset=99),
     "ir-99": lambda: classifier(ir_version=99),
     "no-graph": lambda: raw((1, 8), (2, "gradc-test"), (8, message((1, ""), (2, 17)))),

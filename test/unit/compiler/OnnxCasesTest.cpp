@@ -87,7 +87,8 @@ TEST(OnnxCases, ComputeWhatOnnxSays) {
         count[int(Outcome::unsupported)], count[int(Outcome::notCompared)],
         count[int(Outcome::wrong)]);
   // Cases known to work keep working.
-  EXPECT_GE(count[int(Outcome::passed)], 721u);
+  if (!getenv("GRADC_CASES_FOLDER"))
+    EXPECT_GE(count[int(Outcome::passed)], 900u);
 }
 
 } // namespace

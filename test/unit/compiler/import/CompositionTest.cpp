@@ -1,0 +1,268 @@
+// Ops that the importer composes of others, where ONNX's own cases say little, and what is said
+// about those that are wrong.
+#include "dialects/Pch.h"
+
+#include "OneNode.h"
+
+using namespace mlir;
+using namespace gradc;
+
+namespace {
+
+using Shape = OneNode::Shape;
+constexpr float inf = std::numeric_limits<float>::infinity();
+/// TensorProto's numbers of types.
+enum { UINT8 = 2, INT8 = 3, INT32 = 6, INT64 = 7, FLOAT16 = 10 };
+
+class CompositionTest : public OneNodeTest {};
+
+TEST_F(CompositionTest, HyperbolicFunctionsReachTheEndsOfTheRange) {
+  auto of = [](const char *op, const Floats &x) {
+    return OneNode(op, 22).input({int64_t(x.size())}, x);
+  };
+  expect(of("Asinh", {0, -0.5, 2, -1e10, 1e20}), {5},
+         {0, -0.4812118, 1.4436355, -23.7189981, 46.7448491});
+  expect(of("Acosh", {1, 2, 1e20}), {3}, {0, 1.3169579, 46.7448491});
+  expect(of("Sinh", {1e-6, -1, 100}), {3}, {1e-6, -1.1752012, inf});
+  expect(of("Asin", {-1, 1, 0.5}), {3}, {-1.5707963, 1.5707963, 0.5235988});
+  expect(of("Acos", {-1, 1, 0.5}), {3}, {3.1415927, 0, 1.0471976});
+  expect(of("Atan", {-inf, inf, 1}), {3}, {-1.5707963, 1.5707963, 0.7853982});
+}
+
+TEST_F(CompositionTest, ShiftsAndBitsOfSignedNumbers) {
+  auto of = [](const char *op, const Floats &a, const Floats &b) {
+    return OneNode(op, 28).input({int64_t(a.size())}, a, INT8).input({int64_t(b.size())}, b, INT8);
+  };
+  expect(of("BitShift", {1, -128, -1, 3}, {7, 1, 8, -1}).set("direction", "LEFT"), {4},
+         {-128, 0, 0, 0});
+  expect(of("BitShift", {-128, -5, 5, -1}, {7, 100, 100, -3}).set("direction", "RIGHT"), {4},
+         {-1, -1, 0, -1});
+  expect(of("BitwiseAnd", {-1, 6}, {5, 3}), {2}, {5, 2});
+  expect(of("BitwiseXor", {-1, 6}, {5, 3}), {2}, {-6, 5});
+  expect(OneNode("BitwiseNot", 18).input({2}, {0, 5}, INT8), {2}, {-1, -6});
+  expectFails(of("BitShift", {1}, {1}), {"expected direction \"LEFT\" or \"RIGHT\", found \"\""});
+  expectFails(OneNode("BitwiseAnd", 18).input({1}).input({1}),
+              {"expected an integer as operand 0 (\"x0\", f32 [1])"});
+}
+
+TEST_F(CompositionTest, PowersOf64BitsAreExact) {
+  auto of = [](const Floats &a, const Floats &b) {
+    return OneNode("Pow", 15)
+        .input({int64_t(a.size())}, a, INT64)
+        .input({int64_t(b.size())}, b, INT64);
+  };
+  OneNode large = of({3, -1, 2, 0, 1, -1, 2, 0}, {39, 101, 62, 0, -5, -3, -1, 100});
+  auto results = run(large);
+  ASSERT_EQ(results.size(), 1u);
+  const int64_t expected[] = {4052555153018976267, -1, 1LL << 62, 1, 1, -1, 0, 0};
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(results[0].getInt(i), expected[i]) << i;
+}
+
+TEST_F(CompositionTest, RemaindersOfFloatsHaveTheSignOfTheDivisor) {
+  auto of = [](int64_t opset) {
+    return OneNode("Mod", opset).input({5}, {-5, 5, -4, 1, -1}).input({5}, {3, -3, 2, -inf, inf});
+  };
+  expect(of(28), {5}, {1, -1, 0, -inf, inf});
+  expectFails(of(27), {"expected fmod = 1 with floats up to opset 27, found 0"});
+}
+
+/// Opset 6 broadcasts to operand 0 alone, from an axis on.
+TEST_F(CompositionTest, OldModelsBroadcastByAxis) {
+  auto of = [](const Shape &b) { return OneNode("Add", 6).input({2, 3, 1}).input(b); };
+  expect(of({3}).set("broadcast", int64_t(1)).set("axis", int64_t(1)), {2, 3, 1},
+         {0, 2, 4, 3, 5, 7});
+  expect(of({1}).set("broadcast", int64_t(1)), {2, 3, 1}, {0, 1, 2, 3, 4, 5});
+  expectFails(of({3}).set("axis", int64_t(1)),
+              {"expected operand 1 to match operand 0 from axis 1 on, with broadcast = 1"});
+  expectFails(of({2}).set("axis", int64_t(1)).set("broadcast", int64_t(1)),
+              {"expected operand 1 to match operand 0 from axis 1 on"});
+  expect(OneNode("PRelu", 6).input({1, 2, 1}, {-1, -1}).floats({2}, {2, 3}), {1, 2, 1}, {-2, -3});
+}
+
+TEST_F(CompositionTest, AccumulatesFromEitherEnd) {
+  auto of = [](const char *op) { return OneNode(op, 26).input({5}, {1, 2, 3, 4, 5}).ints({-1}); };
+  expect(of("CumSum"), {5}, {1, 3, 6, 10, 15});
+  expect(of("CumSum").set("reverse", int64_t(1)).set("exclusive", int64_t(1)), {5},
+         {14, 12, 9, 5, 0});
+  expect(of("CumProd").set("exclusive", int64_t(1)), {5}, {1, 1, 2, 6, 24});
+  expect(OneNode("CumSum", 14).input({0}).ints({0}).set("exclusive", int64_t(1)), {0}, {});
+  expectFails(OneNode("CumSum", 14).input({2}).ints({1}),
+              {"expected an axis from -1 to 0, found 1"});
+  expectFails(OneNode("CumSum", 14).input({2}).ints({0, 0}),
+              {"expected one axis, found operand 1"});
+}
+
+TEST_F(CompositionTest, KeepsTriangles) {
+  auto of = [](int64_t k, bool upper) {
+    return OneNode("Trilu", 14).input({2, 3}).ints({k}).set("upper", int64_t(upper));
+  };
+  expect(of(0, true), {2, 3}, {0, 1, 2, 0, 4, 5});
+  expect(of(-1, false), {2, 3}, {0, 0, 0, 3, 0, 0});
+  expect(of(INT64_MAX, false), {2, 3}, {0, 1, 2, 3, 4, 5});
+  expect(of(INT64_MIN, false), {2, 3}, {0, 0, 0, 0, 0, 0});
+  expectFails(OneNode("Trilu", 14).input({3}), {"expected rank 2 or more, found operand 0"});
+}
+
+TEST_F(CompositionTest, ChoosesTheFirstMaximum) {
+  OneNode flat = OneNode("Hardmax", 11).input({1, 2, 2}, {1, 3, 3, 2});
+  expect(flat, {1, 2, 2}, {0, 1, 0, 0}); // over both dims
+  expect(OneNode("Hardmax", 13).input({1, 2, 2}, {1, 3, 3, 2}), {1, 2, 2}, {0, 1, 1, 0});
+  expect(OneNode("Hardmax", 13).input({2, 0}), {2, 0}, {});
+}
+
+TEST_F(CompositionTest, NormalizesZerosToZero) {
+  for (int64_t p : {1, 2})
+    expect(OneNode("LpNormalization", 22).input({2, 2}, {0, 0, 0, -4}).set("p", p), {2, 2},
+           {0, 0, 0, -1});
+  expectFails(OneNode("LpNormalization", 22).input({2}).set("p", int64_t(3)),
+              {"expected p = 1 or p = 2, found 3"});
+  expect(OneNode("RMSNormalization", 23).input({1, 2}, {3, 4}).floats({1}, {2}).set("epsilon", 0.0),
+         {1, 2}, {1.6970563, 2.2627417});
+  expectFails(OneNode("RMSNormalization", 23).input({2, 3}).input({2}),
+              {"expected a scale that broadcasts to operand 0"});
+}
+
+TEST_F(CompositionTest, CropsAndPadsAroundTheCenter) {
+  expect(OneNode("CenterCropPad", 18).input({3, 2}).ints({2, 5}), {2, 5},
+         {0, 0, 1, 0, 0, 0, 2, 3, 0, 0});
+  expect(OneNode("CenterCropPad", 18).input({1, 4}).ints({1}).set("axes", Shape{-1}), {1, 1}, {1});
+  expectFails(OneNode("CenterCropPad", 18).input({3, 2}).ints({2}), {"expected 2 sizes, found 1"});
+  expectFails(OneNode("CenterCropPad", 18).input({3}).ints({-2}),
+              {"expected a sensible result shape, found [-2]"});
+}
+
+TEST_F(CompositionTest, EinsumTakesDiagonalsSumsAndBroadcasts) {
+  auto of = [](const char *equation) { return OneNode("Einsum", 12).set("equation", equation); };
+  expect(of("ii").input({2, 2}), {}, {3});
+  expect(of("iji->j").input({2, 2, 2}), {2}, {5, 9});
+  expect(of("b,a").input({2}).input({3}), {3, 2}, {0, 0, 0, 1, 0, 2});
+  expect(of("...i,i...->...").input({2, 2}).input({2, 1}, {1, 1}), {2}, {1, 5});
+  expect(of("ij,jk,kl->li").input({1, 2}).input({2, 2}).input({2, 1}, {1, 1}), {1, 1}, {5});
+  expect(of("i j , j -> i").input({2, 1}, {2, 3}).input({3}, {1, 2, 3}), {2}, {12, 18});
+  expectFails(of("ij,jk").input({2, 2}), {"expected an equation of 1 operands, found \"ij,jk\""});
+  expectFails(of("ij->k").input({2, 2}), {"expected distinct letters of operands in the result"});
+  expectFails(of("ij->ii").input({2, 2}), {"expected distinct letters of operands in the result"});
+  expectFails(of("ijk").input({2, 2}), {"expected a term for 2 dims, found \"ijk\""});
+  expectFails(of("i1").input({2, 2}), {"expected letters, with at most one ellipsis a term"});
+  expectFails(of("ij,jk").input({2, 2}).input({3, 2}),
+              {"expected one size for each letter, found 2 and 3 in operand 1"});
+  expectFails(of("ii").input({2, 3}), {"expected dims 0 and 1 of operand 0"});
+}
+
+TEST_F(CompositionTest, LossesWeighAndIgnore) {
+  auto of = [](const char *reduction) {
+    return OneNode("NegativeLogLikelihoodLoss", 13)
+        .input({3, 2}, {-1, -inf, -3, -4, -5, -6})
+        .input({3}, {0, -100, 1}, INT64)
+        .floats({2}, {1, 3})
+        .set("ignore_index", int64_t(-100))
+        .set("reduction", reduction);
+  };
+  expect(of("none"), {3}, {1, 0, 18});
+  expect(of("sum"), {}, {19});
+  expect(of("mean"), {}, {19.0f / 4});
+  expectFails(of("median"), {"expected reduction \"none\", \"sum\" or \"mean\", found \"median\""});
+  expectFails(OneNode("SoftmaxCrossEntropyLoss", 13)
+                  .input({2, 3})
+                  .input({2}, {0, 1}, INT64)
+                  .floats({2}, {1, 1}),
+              {"expected one weight for each of 3 classes, found operand 2"});
+}
+
+/// 200 = 10 * 20: the transform of a wave is one line in its spectrum.
+TEST_F(CompositionTest, TransformsLongSignalsByTheirFactors) {
+  Floats wave, spectrum(101 * 2, 0.0f);
+  for (int i = 0; i < 200; ++i)
+    wave.push_back(std::sin(2 * float(M_PI) * 3 * float(i) / 200));
+  spectrum[3 * 2 + 1] = -100;
+  auto results = run(OneNode("DFT", 20).input({1, 200, 1}, wave).set("onesided", int64_t(1)));
+  ASSERT_EQ(results.size(), 1u);
+  for (size_t i = 0; i < spectrum.size(); ++i)
+    EXPECT_NEAR(results[0].getFloat(int64_t(i)), spectrum[i], 1e-3) << i;
+}
+
+TEST_F(CompositionTest, TransformsBack) {
+  // The spectrum of 0, 1, 2, 3, one side of it: 6, -2 + 2i, -2.
+  OneNode back = OneNode("DFT", 20)
+                     .input({1, 3, 2}, {6, 0, -2, 2, -2, 0})
+                     .set("inverse", int64_t(1))
+                     .set("onesided", int64_t(1));
+  expect(back, {1, 4, 1}, {0, 1, 2, 3});
+  expect(OneNode("DFT", 17).input({1, 4, 1}, {1, 0, 0, 0}).ints({2}), {1, 2, 2}, {1, 0, 1, 0});
+  expectFails(OneNode("DFT", 20).input({1, 4, 3}),
+              {"expected a last dim of 1 (real) or 2 (complex)"});
+  expectFails(OneNode("DFT", 20).input({1, 4, 1}).nothing().ints({-1}),
+              {"expected an axis before the last, found -1"});
+  expectFails(OneNode("DFT", 20).input({1, 4, 2}).set("onesided", int64_t(1)),
+              {"expected real numbers with onesided"});
+  expectFails(OneNode("DFT", 20).input({1, 4, 1}).ints({4099}),
+              {"of a length with the prime factor 4099 is not supported"});
+  expectFails(OneNode("STFT", 17).input({1, 4, 1}).ints({0}).nothing().ints({2}),
+              {"expected a step of at least 1 and frames that fit"});
+  expectFails(OneNode("HannWindow", 17).ints({-1}), {"expected a size from 0 to 2^24, found -1"});
+  expect(OneNode("HannWindow", 17).ints({1}).set("periodic", int64_t(0)), {1}, {1});
+}
+
+TEST_F(CompositionTest, AttentionWithoutAVisibleKeyIsZero) {
+  OneNode one = OneNode("Attention", 23)
+                    .input({1, 1, 2, 1}, {1, 1})
+                    .input({1, 1, 2, 1}, {1, 1})
+                    .input({1, 1, 2, 1}, {5, 7})
+                    .floats({2, 2}, {-inf, -inf, 0, 0});
+  expect(one, {1, 1, 2, 1}, {0, 6});
+  auto of = [](const Shape &q, const Shape &k, const Shape &v) {
+    return OneNode("Attention", 23).input(q).input(k).input(v);
+  };
+  expectFails(of({1, 3, 2, 4}, {1, 2, 5, 4}, {1, 2, 5, 4}),
+              {"expected queries [B, H, S, D], keys [B, h, T, D] and values [B, h, T, E] where h "
+               "divides H, found [1, 3, 2, 4]"});
+  expectFails(of({1, 2, 4}, {1, 2, 4}, {1, 2, 4}),
+              {"expected a number of heads that divides dim 2 of operand 0"});
+  expectFails(of({1, 1, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}).input({3, 3}),
+              {"expected a mask that broadcasts to [1, 1, 2, 2], found operand 3"});
+  expectFails(of({1, 1, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}).nothing().input({1, 1, 3, 4}),
+              {"expected past keys and past values, found one of them"});
+}
+
+TEST_F(CompositionTest, GridsAndWindowsSayWhatTheyExpect) {
+  expectFails(OneNode("AffineGrid", 20).input({1, 2, 3}).ints({2, 1, 2, 3}),
+              {"expected a size [N, C, H, W] or [N, C, D, H, W] and theta"});
+  expectFails(OneNode("Col2Im", 18).input({1, 5, 6}).ints({3, 4}).ints({2, 2}),
+              {"expected [N, C * 4, 6] for at most 4096 taps, found operand 0"});
+  expectFails(OneNode("RotaryEmbedding", 23).input({1, 2, 3, 5}).input({1, 3, 2}).input({1, 3, 2}),
+              {"expected an even number of at most 5 elements to rotate, found 5"});
+  expectFails(OneNode("RotaryEmbedding", 23).input({1, 2, 3, 4}).input({1, 3, 1}).input({1, 3, 2}),
+              {"expected a table of [1, 3, 2], found operand 1"});
+}
+
+TEST_F(CompositionTest, QuantizesInBlocksAndSaturates) {
+  OneNode blocks = OneNode("QuantizeLinear", 21)
+                       .input({1, 5}, {1, 2, 300, -300, 5})
+                       .floats({1, 3}, {1, 2, 5})
+                       .set("axis", int64_t(1))
+                       .set("block_size", int64_t(2))
+                       .set("output_dtype", int64_t(INT8));
+  expect(blocks, {1, 5}, {1, 2, 127, -128, 1});
+  expect(OneNode("QuantizeLinear", 10).input({2}, {NAN, inf}).floats({}, {1}), {2}, {0, 255});
+  expect(OneNode("DequantizeLinear", 13)
+             .input({2, 1}, {-128, 127}, INT8)
+             .floats({2}, {1, 2})
+             .input({2}, {127, -128}, INT8)
+             .set("axis", int64_t(0)),
+         {2, 1}, {-255, 510});
+  expect(OneNode("DynamicQuantizeLinear", 11, 3).input({2}, {0, 0}), {2}, {0, 0});
+  expectFails(OneNode("QuantizeLinear", 21).input({2, 3}).floats({2}, {1, 1}),
+              {"expected one scale and zero point, one for each of the 3 indices of dim 1"});
+  expectFails(
+      OneNode("QuantizeLinear", 21).input({2}).floats({}, {1}).set("output_dtype", int64_t(17)),
+      {"with output_dtype float8e4m3fn is not supported"});
+  expectFails(OneNode("DynamicQuantizeLinear", 11, 3).input({0}), {"expected elements, found"});
+  expectFails(OneNode("MatMulInteger", 10)
+                  .input({2, 2}, {}, UINT8)
+                  .input({2, 2}, {}, UINT8)
+                  .input({3}, {}, UINT8),
+              {"expected one number or 2 of them, found operand 2"});
+}
+
+} // namespace
