@@ -6,6 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "passes/support/Winograd.h"
 
 #include <algorithm>
 #include <cmath>

@@ -139,8 +139,8 @@ SmallVector<Value> BlockTeam::combineWarp(LoopNest &nest, ArrayRef<Value> partia
   return values;
 }
 
-/// Each value's slot `slot` is written where `writes` holds; then every member reads the `parts`
-/// slots from `first` on, `apart` slots from one to the next.
+/// Each value's slot `slot` is written where `writes` (null: everywhere) holds; then every member
+/// reads the `parts` slots from `first` on, `apart` slots from one to the next.
 SmallVector<Value> BlockTeam::exchange(LoopNest &nest, ArrayRef<Value> partials, int64_t parts,
                                        int64_t apart, Value slot, Value first, Value writes,
                                        Combine combine) {
@@ -159,6 +159,20 @@ SmallVector<Value> BlockTeam::exchange(LoopNest &nest, ArrayRef<Value> partials,
   else
     write();
   NVVM::Barrier0Op::create(b, nest.location);
+  // Of many parts the upper half is added to the lower until few are left.
+  for (; !writes && parts > exec::warpThreads && parts % 2 == 0; parts /= 2) {
+    Value isLower = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ult, slot,
+                                          nest.constant(parts / 2 * apart));
+    nest.when(isLower, [&] {
+      Value upper = arith::AddIOp::create(b, nest.location, slot, nest.constant(parts / 2 * apart));
+      for (auto [i, v] : llvm::enumerate(partials)) {
+        Value mine = shared.load(nest, v.getType(), at(slot, i));
+        shared.store(nest, combine(mine, shared.load(nest, v.getType(), at(upper, i))),
+                     at(slot, i));
+      }
+    });
+    NVVM::Barrier0Op::create(b, nest.location);
+  }
   SmallVector<Value> values;
   for (auto [i, v] : llvm::enumerate(partials))
     values.push_back(shared.load(nest, v.getType(), at(first, i)));

@@ -56,7 +56,8 @@ struct Steps {
 
 } // namespace
 
-/// False when the members cannot share it. Dims of windows are walked by every member.
+/// False when the members cannot share it. Of dims of windows the first is shared by a team that
+/// has more members than there are other steps; the rest are walked by every member.
 bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   Value combined = combinedValue(op);
   if (!combined || !op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() ||
@@ -110,25 +111,38 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
     return next;
   };
   OpBuilder &b = nest.builder;
-  int64_t size = team->size();
-  Value member = nest.index(team->member());
+  int64_t size = team->size(), columns = 1; // members stand in columns of `size`
+  LinearExpr member = team->member(), column(0);
+  if (int64_t most = llvm::bit_floor(uint64_t(steps.total)); !walked.empty() && most < size) {
+    columns = size / most;
+    size = most;
+    std::tie(column, member) = nest.divide(member, size);
+  }
   int64_t each = steps.dims.empty() ? 0 : perRow(op, steps.dims.front());
   Value count =
       arith::AddIOp::create(b, nest.location, steps.count(nest, each), nest.constant(size - 1));
-  count = arith::SubIOp::create(b, nest.location, count, member);
+  count = arith::SubIOp::create(b, nest.location, count, nest.index(member));
   count = arith::DivUIOp::create(b, nest.location, count, nest.constant(size));
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == walked.size())
       return nest.loop(nest.constant(0), count, carried, [&](LinearExpr i, ValueRange values) {
-        return step(i * size + team->member(), values);
+        return step(i * size + member, values);
       });
     unsigned dim = walked[depth];
     auto taps = windows.tapsOf(dim, LinearExpr(0), LinearExpr(ranges[dim]));
-    return nest.loop(taps->lower, taps->upper, carried, [&](LinearExpr i, ValueRange values) {
+    auto visit = [&](LinearExpr i, ValueRange values) {
       windows.enter(dim, i);
       for (auto &domain : domains)
         domain[dim] = taps->firstTap + i * taps->step;
       return self(self, depth + 1, values);
+    };
+    if (depth > 0 || columns == 1)
+      return nest.loop(taps->lower, taps->upper, carried, visit);
+    LinearExpr first = nest.variable(taps->lower) + column;
+    Value left = arith::SubIOp::create(b, nest.location, taps->upper, nest.index(first));
+    left = arith::CeilDivSIOp::create(b, nest.location, left, nest.constant(columns));
+    return nest.loop(nest.constant(0), left, carried, [&](LinearExpr i, ValueRange values) {
+      return visit(first + i * columns, values);
     });
   };
   SmallVector<Value> values = loops(loops, 0, start);
