@@ -12,12 +12,12 @@ def compile_over_the_spec(job):
     return [program("gradc"), "compile", job.spec, "-o", job.spec]
 
 
-@case(USAGE, "mlp.onnx: it is the input")
+@case(USAGE, "mlp.onnx: it is an input")
 def compile_over_the_model(job):
     return [program("gradc"), "compile", job.spec, "-o", job.path("mlp.onnx")]
 
 
-@case(USAGE, "x.npy: it is the input")
+@case(USAGE, "x.npy: it is an input")
 def compile_over_the_data(job):
     return [program("gradc"), "compile", job.spec, "-o", job.path("x.npy")]
 
@@ -32,7 +32,7 @@ def log_over_the_data(job):
     return job.train("--log", "labels.npy")
 
 
-@case(ERROR, "cannot write", "mlp.onnx', which the run reads")
+@case(ERROR, "cannot write", "mlp.onnx': the run reads it")
 def export_over_the_model(job):
     job.edit("model:", 'export { onnx: "mlp.onnx" }\nmodel:')
     return job.train()
@@ -51,7 +51,7 @@ def weights_over_the_checkpoint(job):
     return [program("gradc"), "export", job.path("kept.safetensors"), "-o", job.path("kept.safetensors")]
 
 
-@case(USAGE, "it is an input")
+@case(USAGE, "it is the input")
 def results_over_an_input(job):
     os.rename(job.path("x.npy"), job.path("logits.npy"))
     return [program("gradc"), "run", job.path("mlp.onnx"), "--input", f"x={job.path('logits.npy')}"]
