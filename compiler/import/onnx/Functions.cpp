@@ -16,7 +16,7 @@ using Names = llvm::StringMap<std::string>;
 
 /// Calls beyond this depth, and results beyond this size, are attacks.
 constexpr size_t maxDepth = 64;
-constexpr int maxNodes = 1 << 20;
+constexpr int maxNodes = 1 << 18;
 
 class Inliner {
 public:

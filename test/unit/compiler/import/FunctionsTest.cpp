@@ -96,7 +96,7 @@ TEST_F(FunctionsTest, WrongCallsAreErrors) {
       f.mutable_node(k)->set_output(0, "b" + std::to_string(k));
     f.set_output(0, "b0");
   }
-  expectFails(wide, {"brings the model beyond 1048576 nodes"});
+  expectFails(wide, {"brings the model beyond 262144 nodes"});
 
   OneNode deep = call("F0");
   for (int i = 0; i < 80; ++i)
