@@ -20,9 +20,11 @@ struct DimResize {
 struct Resize {
   StringRef mode, coordinates, nearest;
   double cubicA, extrapolation;
-  bool excludeOutside;
+  bool excludeOutside, antialias;
   SmallVector<DimResize> dims;
 
+  /// The kernel's, on each side.
+  double support() const { return mode == "linear" ? 1 : 2; }
   bool crops() const { return coordinates == "tf_crop_and_resize"; }
 };
 
@@ -61,6 +63,17 @@ static int64_t nearestTo(StringRef mode, double x) {
   return int64_t(below) + up;
 }
 
+/// The weight of an element at distance `d` from a position.
+static double kernel(const Resize &r, double d) {
+  double a = r.cubicA;
+  d = std::abs(d);
+  if (r.mode == "linear")
+    return std::max(1 - d, 0.0);
+  if (d <= 1)
+    return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
 /// The terms of result `i`; none outside a cropped region.
 static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   double x = position(r, dim, i);
@@ -69,23 +82,19 @@ static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   auto inside = [&](int64_t k) { return std::clamp<int64_t>(k, 0, dim.size - 1); };
   if (r.mode == "nearest")
     return {{inside(nearestTo(r.nearest, x)), 1.0}};
-  int64_t below = int64_t(std::floor(x));
-  double t = x - double(below), s = 1 - t, a = r.cubicA;
-  if (r.mode == "linear")
-    return {{inside(below), s}, {inside(below + 1), t}};
-  auto far = [&](double d) { return ((a * (d + 1) - 5 * a) * (d + 1) + 8 * a) * (d + 1) - 4 * a; };
-  auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-  Taps result{{below - 1, far(t)}, {below, near(t)}, {below + 1, near(s)}, {below + 2, far(s)}};
-  if (r.excludeOutside) {
-    llvm::erase_if(result, [&](auto &tap) { return tap.first != inside(tap.first); });
-    double sum = 0;
-    for (auto &[k, share] : result)
-      sum += share;
-    for (auto &[k, share] : result)
-      share /= sum;
+  // Where the result shrinks, antialiasing stretches the kernel over all elements that it covers.
+  double shrink = r.antialias ? std::min(dim.scale, 1.0) : 1, sum = 0;
+  int64_t below = int64_t(std::floor(x)), reach = int64_t(std::ceil(r.support() / shrink));
+  Taps result;
+  for (int64_t k = below - reach + 1; k <= below + reach; ++k) {
+    double share = kernel(r, (double(k) - x) * shrink);
+    if (r.excludeOutside && k != inside(k))
+      continue;
+    result.push_back({inside(k), share});
+    sum += share;
   }
   for (auto &[k, share] : result)
-    k = inside(k);
+    share /= sum;
   return result;
 }
 
@@ -237,7 +246,7 @@ static SmallVector<DimResize> unchanged(Node &n) {
 
 /// Upsample, and Resize of opset 10.
 static LogicalResult importUpsample(Node &n) {
-  Resize r{n.string("mode", "nearest"), "asymmetric", "floor", 0, 0, false, unchanged(n)};
+  Resize r{n.string("mode", "nearest"), "asymmetric", "floor", 0, 0, false, false, unchanged(n)};
   if (r.mode == "bilinear")
     r.mode = "linear";
   if (r.mode != "nearest" && r.mode != "linear")
@@ -275,6 +284,7 @@ static LogicalResult importResize(Node &n) {
            n.real("cubic_coeff_a", -0.75),
            n.real("extrapolation_value", 0),
            n.integer("exclude_outside", 0) != 0,
+           n.integer("antialias", 0) != 0,
            unchanged(n)};
   StringRef policy = n.string("keep_aspect_ratio_policy", "stretch");
   bool ok = succeeded(oneOf(n, "mode", r.mode, {"nearest", "linear", "cubic"}));
@@ -284,10 +294,6 @@ static LogicalResult importResize(Node &n) {
                        "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
   ok &= succeeded(oneOf(n, "nearest_mode", r.nearest,
                         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
-  if (n.integer("antialias", 0)) {
-    n.error() << "with antialias is not supported";
-    ok = false;
-  }
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
   if (auto given = n.integers("axes")) {
     if (failed(n.axes(*given, n.rank(0))))

@@ -15,6 +15,19 @@ OneNode pad(const char *mode, const OneNode::Shape &pads, int64_t size = 3) {
   return OneNode("Pad", 19).input({size}).ints(pads).set("mode", mode);
 }
 
+TEST_F(ResampleTest, AntialiasingWeighsAllThatAResultCovers) {
+  auto half = [] {
+    return OneNode("Resize", 18)
+        .input({4})
+        .nothing()
+        .floats({1}, {0.5})
+        .set("mode", "linear")
+        .set("antialias", int64_t(1));
+  };
+  expect(half(), {2}, {0.625, 2.375});
+  expect(half().set("exclude_outside", int64_t(1)), {2}, {1.25f / 1.75f, 4.0f / 1.75f});
+}
+
 TEST_F(ResampleTest, PadsInEveryMode) {
   expect(pad("constant", {2, 1}), {6}, {0, 0, 0, 1, 2, 0});
   expect(pad("reflect", {2, 1}), {6}, {2, 1, 0, 1, 2, 1});
@@ -118,10 +131,9 @@ TEST_F(ResampleTest, UpsamplesByAnAttribute) {
 }
 
 TEST_F(ResampleTest, SaysWhatIsWrongWithResize) {
-  expectFails(resize({3}, {6}, "somehow", "fancy").set("antialias", int64_t(1)),
+  expectFails(resize({3}, {6}, "somehow", "fancy"),
               {"expected mode to be one of nearest, linear, cubic, found \"fancy\"",
-               "expected coordinate_transformation_mode to be one of half_pixel,",
-               "Resize with antialias is not supported"});
+               "expected coordinate_transformation_mode to be one of half_pixel,"});
   expectFails(resize({3}, {6, 6}, "half_pixel"), {"expected 1 sizes, found 2"});
   expectFails(OneNode("Resize", 13).input({3}), {"Resize has neither scales nor sizes"});
   expectFails(OneNode("Resize", 13).input({3}).nothing().floats({1}, {-1}),
