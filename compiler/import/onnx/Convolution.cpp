@@ -1,7 +1,8 @@
-// Conv and ConvTranspose. Inside, spatial dims come first, then the batch, then
-// channels; the transpositions around are explicit, and those between two such ops cancel.
+// Conv, ConvTranspose and CausalConvWithState. Inside, spatial dims come first, then the batch,
+// then channels; the transpositions around are explicit, and those between two such ops cancel.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Pick.h"
 #include "compiler/import/onnx/Products.h"
 
 using namespace mlir;
@@ -188,7 +189,44 @@ static LogicalResult importConvTranspose(Node &n) {
   return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), *channels, attribute, true));
 }
 
+/// A depthwise convolution over what came before, `past` or zeros, and the operand. The state for
+/// the next call is the end of both.
+static LogicalResult importCausalConvWithState(Node &n) {
+  StringRef activation = n.string("activation", "none");
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectRank(0, 3)) || failed(n.expectRank(1, 3)))
+    return failure();
+  for (unsigned i = 1; i < n.operandCount(); ++i)
+    if (n.operand(i) && failed(n.expectSameElement(0, i)))
+      return failure();
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    return n.error() << "expected activation \"none\", \"silu\" or \"swish\", found \""
+                     << activation << "\"";
+  int64_t rows = n.shape(0)[0], channels = n.shape(0)[1], size = n.shape(0)[2];
+  int64_t taps = n.shape(1)[2], before = taps - 1;
+  if (n.shape(1).drop_back() != ArrayRef<int64_t>{channels, 1} || taps < 1 || size < 1)
+    return n.error() << "expected [N, C, L] and a weight [C, 1, K] with elements, found "
+                     << n.describeOperand(0) << " and " << n.describeOperand(1);
+  Channels depthwise{channels, 1, 1};
+  if (failed(expectBias(n, depthwise)))
+    return failure();
+  SmallVector<int64_t> past{rows, channels, before}, none{0, 0, 0}, ones{1, 1, 1};
+  if (n.operand(3) && n.shape(3) != ArrayRef(past))
+    return n.error() << "expected a past state " << formatDims(past) << ", found "
+                     << n.describeOperand(3);
+  OpBuilder &b = n.builder();
+  Expr x = n.expr(0u);
+  Expr all = n.operand(3) ? x.with(b.createOrFold<ConcatenateOp>(
+                                n.loc(), ValueRange{n.operand(3), n.operand(0)}, 2))
+                          : padAround(x, {0, 0, before}, none);
+  auto window = WindowAttr::get(b.getContext(), {taps}, {1}, {0}, {0}, {1}, {1}, false);
+  Expr y = convolve(n, all, n.expr(1u), n.operand(2), depthwise, window);
+  SmallVector<int64_t> starts{0, 0, size};
+  (void)n.set(1, b.createOrFold<SliceOp>(n.loc(), all, starts, past, ones));
+  return n.set(activation == "none" ? y : y.apply<SiluOp>());
+}
+
 void gradc::addConvolutionOps(OpTable &ops) {
   ops["Conv"] = {importConv, 2, 3};
+  ops["CausalConvWithState"] = {importCausalConvWithState, 2, 4};
   ops["ConvTranspose"] = {importConvTranspose, 2, 3};
 }

@@ -30,7 +30,10 @@ Expr logSumExp(Expr x, ArrayRef<int64_t> dims) {
   return (x - spread).apply<ExpOp>().sum(dims).apply<LogOp>() + shift;
 }
 
-template <Expr (*formula)(Expr, ArrayRef<int64_t>), Kind kind, bool needsElements = false>
+/// The result over no elements: what the formula says, nothing sensible, or a limit of the type.
+enum class Empty { Formula, Error, Lowest, Highest };
+
+template <Expr (*formula)(Expr, ArrayRef<int64_t>), Kind kind, Empty empty = Empty::Formula>
 LogicalResult reduction(Node &n) {
   bool keep = n.integer("keepdims", 1), identity = n.integer("noop_with_empty_axes", 0);
   if (failed(n.expect(0, kind)))
@@ -47,13 +50,27 @@ LogicalResult reduction(Node &n) {
   } else if (!identity) {
     dims = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
   }
-  SmallVector<int64_t> kept(n.shape(0));
+  SmallVector<int64_t> kept(n.shape(0)), left;
+  bool hasElements = true;
   for (int64_t d : dims) {
-    if (needsElements && kept[d] == 0)
+    if (empty == Empty::Error && kept[d] == 0)
       return n.error() << "expected elements along dim " << d << " of " << n.describeOperand(0);
+    hasElements &= kept[d] > 0;
     kept[d] = 1;
   }
-  Expr result = formula(n.expr(0u), dims);
+  for (int64_t d : otherDims(n.rank(0), dims))
+    left.push_back(n.shape(0)[d]);
+  Expr x = n.expr(0u);
+  if (n.element(0).isInteger(1)) // false < true
+    x = x.cast(n.builder().getIntegerType(8, /*isSigned=*/false));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Expr result = x;
+  if (hasElements || empty == Empty::Formula)
+    result = formula(x, dims);
+  else // as an integer, the limit of its type
+    result = x.with(splat(n.builder(), n.loc(), x.type().clone(left),
+                          empty == Empty::Lowest ? -infinity : infinity));
+  result = result.cast(n.element(0));
   return n.set(keep ? result.reshape(kept) : result);
 }
 
@@ -95,15 +112,15 @@ template <bool minimum> LogicalResult arg(Node &n) {
 
 void gradc::addReductionOps(OpTable &ops) {
   ops["ReduceSum"] = {reduction<sumOf, Kind::Number>, 1, 2};
-  ops["ReduceMean"] = {reduction<mean, Kind::Float, true>, 1, 2};
+  ops["ReduceMean"] = {reduction<mean, Kind::Float, Empty::Error>, 1, 2};
   ops["ReduceProd"] = {reduction<prod, Kind::Number>, 1, 2};
-  ops["ReduceMax"] = {reduction<maximum, Kind::Number, true>, 1, 2};
-  ops["ReduceMin"] = {reduction<minimum, Kind::Number, true>, 1, 2};
+  ops["ReduceMax"] = {reduction<maximum, Kind::Any, Empty::Lowest>, 1, 2};
+  ops["ReduceMin"] = {reduction<minimum, Kind::Any, Empty::Highest>, 1, 2};
   ops["ReduceL1"] = {reduction<l1, Kind::Number>, 1, 2};
   ops["ReduceL2"] = {reduction<l2, Kind::Float>, 1, 2};
   ops["ReduceSumSquare"] = {reduction<sumSquare, Kind::Number>, 1, 2};
   ops["ReduceLogSum"] = {reduction<logSum, Kind::Float>, 1, 2};
-  ops["ReduceLogSumExp"] = {reduction<logSumExp, Kind::Float, true>, 1, 2};
+  ops["ReduceLogSumExp"] = {reduction<logSumExp, Kind::Float, Empty::Lowest>, 1, 2};
   ops["ArgMax"] = {arg<false>, 1, 1};
   ops["ArgMin"] = {arg<true>, 1, 1};
 }

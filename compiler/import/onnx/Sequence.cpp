@@ -1,5 +1,5 @@
-// Sequences of tensors. How long they are and which tensor is where is known at compile time, so
-// they are lists of values here and never reach the compiled code.
+// Sequences of tensors, and optional values. How long they are and which tensor is where is known
+// at compile time, so they are lists of values here and never reach the compiled code.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -161,6 +161,17 @@ static LogicalResult importSplitToSequence(Node &n) {
   return n.setSequence(parts);
 }
 
+/// An operand that is there has an element: whether it is there is known.
+static LogicalResult importHasElement(Node &n) {
+  HostTensor has(RankedTensorType::get({}, n.builder().getI1Type()));
+  has.setInt(0, n.operand(0) || n.isSequence(0));
+  return n.set(n.constant(has));
+}
+
+static LogicalResult importGetElement(Node &n) {
+  return n.isSequence(0) ? n.setSequence(n.sequence(0)) : n.set(n.operand(0));
+}
+
 void gradc::addSequenceOps(OpTable &ops) {
   ops["SequenceConstruct"] = {importConstruct, 1, OnnxOp::any};
   ops["SequenceEmpty"] = {importEmpty, 0, 0};
@@ -169,5 +180,7 @@ void gradc::addSequenceOps(OpTable &ops) {
   ops["SequenceAt"] = {importAt, 2, 2, /*takesSequence=*/true};
   ops["SequenceLength"] = {importLength, 1, 1, /*takesSequence=*/true};
   ops["ConcatFromSequence"] = {importConcatFromSequence, 1, 1, /*takesSequence=*/true};
+  ops["OptionalHasElement"] = {importHasElement, 0, 1, /*takesSequence=*/true};
+  ops["OptionalGetElement"] = {importGetElement, 1, 1, /*takesSequence=*/true};
   ops["SplitToSequence"] = {importSplitToSequence, 1, 2};
 }

@@ -12,7 +12,7 @@ namespace {
 using Shape = OneNode::Shape;
 constexpr float inf = std::numeric_limits<float>::infinity();
 /// TensorProto's numbers of types.
-enum { UINT8 = 2, INT8 = 3, INT32 = 6, INT64 = 7, FLOAT16 = 10 };
+enum { UINT8 = 2, INT8 = 3, INT64 = 7, BOOL = 9 };
 
 class CompositionTest : public OneNodeTest {};
 
@@ -91,6 +91,62 @@ TEST_F(CompositionTest, AccumulatesFromEitherEnd) {
               {"expected an axis from -1 to 0, found 1"});
   expectFails(OneNode("CumSum", 14).input({2}).ints({0, 0}),
               {"expected one axis, found operand 1"});
+}
+
+TEST_F(CompositionTest, ReducesBoolsAndNothing) {
+  expect(OneNode("ReduceMax", 20).input({2, 2}, {0, 1, 0, 0}, BOOL).ints({1}), {2, 1}, {1, 0});
+  expect(OneNode("ReduceMin", 20).input({2, 0}).ints({1}), {2, 1}, {inf, inf});
+  expect(OneNode("ReduceMax", 20).input({0}, {}, INT8), {1}, {-128});
+  expect(OneNode("ReduceLogSumExp", 18).input({0, 1}).ints({0}), {1, 1}, {-inf});
+  expectFails(OneNode("ReduceMean", 18).input({0}), {"expected elements along dim 0 of operand 0"});
+}
+
+TEST_F(CompositionTest, ConvolvesBehindWhatCameBefore) {
+  auto of = [](const Floats &weight) {
+    return OneNode("CausalConvWithState", 27, 2)
+        .input({1, 1, 3}, {1, 2, 3})
+        .floats({1, 1, int64_t(weight.size())}, weight);
+  };
+  expect(of({1, 10}), {1, 1, 3}, {10, 21, 32});
+  OneNode behind = of({100, 1, 10}).floats({1}, {0.5}).input({1, 1, 2}, {7, 9});
+  expect(behind, {1, 1, 3}, {719.5, 921.5, 132.5});
+  expect(behind, {1, 1, 2}, {2, 3}, 1);
+  expectFails(of({1, 10}).nothing().input({1, 1, 2}),
+              {"expected a past state [1, 1, 1], found operand 3"});
+  expectFails(of({}), {"expected [N, C, L] and a weight [C, 1, K] with elements"});
+  expectFails(of({1}).set("activation", "relu"), {"expected activation \"none\", \"silu\" or"});
+}
+
+TEST_F(CompositionTest, SequencesAreKnown) {
+  // A node behind SplitToSequence, of a sequence and a position.
+  auto behind = [](const char *op, std::vector<int64_t> position = {}) {
+    OneNode one = OneNode("SplitToSequence", 17).input({3, 1}, {5, 6, 7});
+    one.node().set_output(0, "parts");
+    onnx::NodeProto &node = *one.model.mutable_graph()->add_node();
+    node.set_op_type(op);
+    node.set_name("behind");
+    node.add_input("parts");
+    node.add_output("y0");
+    for (int64_t p : position) {
+      onnx::TensorProto &tensor = *one.model.mutable_graph()->add_initializer();
+      tensor.set_name("position");
+      tensor.set_data_type(INT64);
+      tensor.add_int64_data(p);
+      node.add_input("position");
+    }
+    return one;
+  };
+  expect(behind("SequenceAt", {-1}), {1, 1}, {7});
+  expect(behind("SequenceLength"), {}, {3});
+  expect(behind("OptionalHasElement"), {}, {1});
+  expectFails(behind("SequenceAt", {3}), {"expected a position from -3 to 2, found [3]"});
+  expectFails(behind("Relu"), {"expected a tensor as operand 0, found the sequence \"parts\""});
+  expectFails(behind("SequenceErase"),
+              {"output \"y0\" is a sequence; only tensors can be outputs"});
+  expectFails(OneNode("SequenceLength", 17).input({2}),
+              {"expected a sequence as operand 0, found a tensor"});
+  expectFails(OneNode("SplitToSequence", 17).input({3}).ints({2, 2}),
+              {"expected parts that add up to 3, found [2, 2]"});
 }
 
 TEST_F(CompositionTest, KeepsTriangles) {
