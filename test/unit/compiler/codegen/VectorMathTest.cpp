@@ -131,6 +131,7 @@ const Case cases[] = {
     {"log1p", [](long double x) { return std::log1p(x); }, -1, 1e4, 2.0, -1, 1e6, 2.0},
     {"tanh", [](long double x) { return std::tanh(x); }, -12, 12, 2.0, -24, 24, 3.5},
     {"erf", [](long double x) { return std::erf(x); }, -5, 5, 2.5, -7, 7, 1.5},
+    {"atan", [](long double x) { return std::atan(x); }, -100, 100, 3.0, -100, 100, 1.5},
     {"sin", [](long double x) { return std::sin(x); }, -1e5, 1e5, 1.0, -1e5, 1e5, 2.5, true},
     {"cos", [](long double x) { return std::cos(x); }, -1e5, 1e5, 1.0, -1e5, 1e5, 2.5, true},
     {"rsqrt", [](long double x) { return 1 / std::sqrt(x); }, 0, 3e38, 1.5, 0, 1e308, 1.5},
