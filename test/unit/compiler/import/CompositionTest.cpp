@@ -184,8 +184,9 @@ TEST_F(CompositionTest, CropsAndPadsAroundTheCenter) {
          {0, 0, 1, 0, 0, 0, 2, 3, 0, 0});
   expect(OneNode("CenterCropPad", 18).input({1, 4}).ints({1}).set("axes", Shape{-1}), {1, 1}, {1});
   expectFails(OneNode("CenterCropPad", 18).input({3, 2}).ints({2}), {"expected 2 sizes, found 1"});
-  expectFails(OneNode("CenterCropPad", 18).input({3}).ints({-2}),
-              {"expected a sensible result shape, found [-2]"});
+  expectFails(
+      OneNode("CenterCropPad", 18).input({3}).ints({-2}),
+      {"expected a result with sizes of 0 or more and fewer than 2^40 elements, found [-2]"});
 }
 
 TEST_F(CompositionTest, EinsumTakesDiagonalsSumsAndBroadcasts) {
