@@ -19,20 +19,13 @@ namespace gradc {
 namespace {
 
 /// Whether a contraction in a library saves more than it costs: a launch, and the way through
-/// memory of `cut`, a result that the kernel goes on with (null: it does not).
+/// memory of `cut`, a result that the kernel goes on with (null: it does not). Convolutions in
+/// plain f32 never do: cuDNN brings what they read and write into another order, and back.
 bool pays(Operation *contraction, exec::LibraryRole role, RankedTensorType cut,
           const exec::Level &level) {
   CostModel model(level);
-  double cost = cut ? model.copy(cut) : 0;
-  // cuDNN's f32 engines bring what they read and write into another order, and back: the workspace
-  // that they ask for has just these copies (cuDNN 9.19 on sm_90).
-  bool isConvolution = role != exec::LibraryRole::matmul;
-  if (isConvolution) {
-    for (Type type : contraction->getOperandTypes())
-      cost += model.copy(type);
-    cost += model.copy(contraction->getResult(0).getType());
-  }
-  return model.savedByLibrary(contraction, isConvolution) > cost;
+  return role == exec::LibraryRole::matmul &&
+         model.savedByLibrary(contraction) > (cut ? model.copy(cut) : 0);
 }
 
 /// Whether a result takes the place of a state that the launch reads: no call may write over what

@@ -54,8 +54,7 @@ static constexpr Gpu a100 = {
     .maxGroupedBytes = 64 * MB,
     .generatedShare = 0.25,
     .libraryShare = 0.75,
-    .convolutionShare = 0.25, // as measured on an H100, with the next
-    .callSeconds = 2e-6,
+    .callSeconds = 2e-6, // H100, cuBLASLt 13.1: `gradc bench` with its calls and without
     .sumSeconds = 0.5e-6,
 };
 
@@ -79,8 +78,7 @@ static constexpr Gpu h200 = {
     .maxGroupedBytes = 64 * MB,
     .generatedShare = 0.25,
     .libraryShare = 0.75,
-    .convolutionShare = 0.25, // H100, cuDNN 9.19, cuBLASLt 13.1: `gradc bench --libraries=always`
-    .callSeconds = 2e-6,
+    .callSeconds = 2e-6, // H100, cuBLASLt 13.1: `gradc bench` with its calls and without
     .sumSeconds = 0.5e-6,
 };
 

@@ -45,11 +45,10 @@ struct Gpu {
   int64_t maxGroupedBytes; ///< of the arena that one grouped launch may keep alive
 
   // Costs.
-  double generatedShare;   ///< of `f32Flops` that generated products reach
-  double libraryShare;     ///< of `f32Flops` that a library's products reach
-  double convolutionShare; ///< of `f32Flops` that a library's convolutions in plain f32 reach
-  double callSeconds;      ///< what a library's call takes longer than a launch, however small
-  double sumSeconds;       ///< a sum that waits for the one before it, in the same kernel
+  double generatedShare; ///< of `f32Flops` that generated products reach
+  double libraryShare;   ///< of `f32Flops` that a library's products reach
+  double callSeconds;    ///< what a library's call takes longer than a launch, however small
+  double sumSeconds;     ///< a sum that waits for the one before it, in the same kernel
 };
 
 /// Threads that run in lockstep on every GPU.

@@ -53,7 +53,7 @@ int64_t CostModel::grain(exec::KernelOp op, int64_t units) const {
   return std::clamp<int64_t>(int64_t(piecePerLaunch * level.launch * units / seconds), 1, units);
 }
 
-double CostModel::savedByLibrary(Operation *contraction, bool isConvolution) const {
+double CostModel::savedByLibrary(Operation *contraction) const {
   const exec::Gpu &gpu = *level.gpu;
   double flops = double(cast<CostOpInterface>(contraction).getFlops());
   double results =
@@ -61,8 +61,8 @@ double CostModel::savedByLibrary(Operation *contraction, bool isConvolution) con
   // Generated code sums a tile of the result in one block, on one multiprocessor; libraries share
   // long sums among several.
   double busy = std::min(1.0, std::ceil(results / gpu.productBlock) / gpu.multiprocessors);
-  double share = isConvolution ? gpu.convolutionShare : gpu.libraryShare;
-  return flops / level.f32Flops * (1 / (gpu.generatedShare * busy) - 1 / share) - gpu.callSeconds;
+  return flops / level.f32Flops * (1 / (gpu.generatedShare * busy) - 1 / gpu.libraryShare) -
+         gpu.callSeconds;
 }
 
 double CostModel::copy(Type tensor) const {

@@ -27,8 +27,8 @@ public:
   int64_t grain(mlir::exec::KernelOp kernel, int64_t units) const;
 
   // Contractions on a GPU.
-  /// The seconds that a library's product, or convolution, saves over a generated one.
-  double savedByLibrary(mlir::Operation *contraction, bool isConvolution) const;
+  /// The seconds that a library's product saves over a generated one.
+  double savedByLibrary(mlir::Operation *contraction) const;
   /// A kernel that copies a tensor.
   double copy(mlir::Type tensor) const;
 
