@@ -15,3 +15,20 @@ Expr grad::overCount(Expr x, Value counted, ArrayRef<int64_t> dims, double facto
   Expr count = x.with(CountOp::create(x.getBuilder(), x.getLoc(), counted, dims, IntegerAttr()));
   return x * (factor / count).cast(x.type().getElementType()).broadcastScalar(x.type());
 }
+
+bool grad::isCountOfRun(Operation *op) {
+  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                                       : RankedTensorType();
+  if (!type || type.getRank() != 0 || !op->hasTrait<Pointwise>() || op->getNumOperands() == 0)
+    return false;
+  return llvm::all_of(op->getOperands(), [](Value v) {
+    if (Operation *producer = v.getDefiningOp())
+      return matchPattern(producer, m_Constant()) || isCountOfRun(producer);
+    auto argument = cast<BlockArgument>(v);
+    auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    auto role = function
+                    ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role")
+                    : StringAttr();
+    return role && role.getValue() == "rows";
+  });
+}

@@ -2,7 +2,7 @@
 // cluster, and each joins its users where that costs no repeated work and no cycle.
 #include "passes/support/Clusters.h"
 
-#include "dialects/grad/Build.h"
+#include "dialects/grad/Count.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -104,21 +104,6 @@ bool isRepeatable(Operation *op) {
          });
 }
 
-/// A number that follows from the rows of the run alone, such as 1 / n of a mean. Every kernel that
-/// needs it computes it: kernels that share one would wait for each other.
-bool isCount(Operation *op) {
-  if (!isPure(op) || loopKind(op) != LoopKind::elementwise || typeOf(op).getRank() != 0)
-    return false;
-  return op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), [](Value v) {
-           if (Operation *producer = v.getDefiningOp())
-             return matchPattern(producer, m_Constant()) || isCount(producer);
-           auto argument = cast<BlockArgument>(v);
-           auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-           auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
-           return role && role.getValue() == "rows";
-         });
-}
-
 /// Whether `op` is all that becomes of a contraction's result.
 bool isEpilogue(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value v) {
@@ -148,9 +133,10 @@ public:
   }
 
 private:
+  /// Kernels that share a count, such as 1 / n of a mean, would wait for each other.
   void cloneRepeatedOps() {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-      if (!isFree(&op) && !isRepeatable(&op) && !isCount(&op))
+      if (!isFree(&op) && !isRepeatable(&op) && !isCountOfRun(&op))
         continue;
       if (op.use_empty()) {
         op.erase();

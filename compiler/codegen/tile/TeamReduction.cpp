@@ -54,7 +54,49 @@ struct Steps {
   }
 };
 
+/// A team in columns of `size` members. Those of a column share steps.
+struct Formation {
+  int64_t size, columns = 1;
+  LinearExpr member, column{0};
+
+  Formation(LoopNest &nest, const Team &team, int64_t steps)
+      : size(team.size()), member(team.member()) {
+    int64_t most = llvm::bit_floor(uint64_t(steps));
+    if (most >= size)
+      return;
+    columns = size / most;
+    size = most;
+    std::tie(column, member) = nest.divide(member, size);
+  }
+  /// How many of `steps` are the member's.
+  Value share(LoopNest &nest, Value steps) const {
+    OpBuilder &b = nest.builder;
+    Value most = arith::AddIOp::create(b, nest.location, steps, nest.constant(size - 1));
+    most = arith::SubIOp::create(b, nest.location, most, nest.index(member));
+    return arith::DivUIOp::create(b, nest.location, most, nest.constant(size));
+  }
+};
+
 } // namespace
+
+/// Brings the dim that holds rows of the run to the front of `shared`; false if there are several.
+bool TileEmitter::putRowsFirst(linalg::GenericOp op, SmallVectorImpl<unsigned> &shared) {
+  auto holdsRows = [&](unsigned d) { return perRow(op, d) > 0; };
+  if (auto first = llvm::find_if(shared, holdsRows); first != shared.end())
+    std::rotate(shared.begin(), first, first + 1);
+  return llvm::count_if(shared, holdsRows) <= 1;
+}
+
+/// The shared dim that members read by vectors, side by side.
+std::optional<unsigned> TileEmitter::sharedVector(linalg::GenericOp op, OpResult result,
+                                                  const Point &point, ArrayRef<unsigned> shared) {
+  std::optional<unsigned> vector = dimToVectorize(op, result, point);
+  if (!vector || op.getStaticLoopRanges()[*vector] % nest.lanes != 0)
+    return std::nullopt;
+  // Vectors of rows must end where rows do, and come last only where they are all there is.
+  int64_t each = perRow(op, *vector);
+  return each && (each % nest.lanes != 0 || shared.size() > 1) ? std::nullopt : vector;
+}
 
 /// False when the members cannot share it. Of dims of windows the first is shared by a team that
 /// has more members than there are other steps; the rest are walked by every member.
@@ -64,7 +106,7 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
       !llvm::all_of(points, [&](const Point &p) { return nest.isUniform(p); }))
     return false;
 
-  // 1. What is shared. Rows are read by vectors, neighbouring members side by side.
+  // 1. What is shared.
   auto ranges = op.getStaticLoopRanges();
   SmallVector<SmallVector<LinearExpr>> domains;
   for (const Point &p : points)
@@ -73,21 +115,12 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
   SmallVector<unsigned> walked, shared;
   for (unsigned d : reducedDims(op))
     (windows.walks(d) ? walked : shared).push_back(d);
-  auto holdsRows = [&](unsigned d) { return perRow(op, d) > 0; };
-  if (llvm::count_if(shared, holdsRows) > 1)
+  if (!putRowsFirst(op, shared))
     return false;
-  if (auto first = llvm::find_if(shared, holdsRows); first != shared.end())
-    std::rotate(shared.begin(), first, first + 1);
   std::optional<unsigned> vector;
-  bool isVector = points[0].hasLanes();
-  if (!isVector && walked.empty() && nest.lanes > 1)
-    vector = dimToVectorize(op, result, points[0]);
-  if (vector && ranges[*vector] % nest.lanes != 0)
-    vector.reset();
-  // Vectors of rows must end where rows do, and come last only where they are all there is.
-  if (vector && holdsRows(*vector) && (perRow(op, *vector) % nest.lanes != 0 || shared.size() > 1))
-    vector.reset();
-  isVector |= vector.has_value();
+  if (!points[0].hasLanes() && walked.empty() && nest.lanes > 1)
+    vector = sharedVector(op, result, points[0], shared);
+  bool isVector = vector || points[0].hasLanes();
   Steps steps(shared, ranges, vector, nest.lanes);
   if (steps.total < 2)
     return false;
@@ -111,22 +144,13 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
     return next;
   };
   OpBuilder &b = nest.builder;
-  int64_t size = team->size(), columns = 1; // members stand in columns of `size`
-  LinearExpr member = team->member(), column(0);
-  if (int64_t most = llvm::bit_floor(uint64_t(steps.total)); !walked.empty() && most < size) {
-    columns = size / most;
-    size = most;
-    std::tie(column, member) = nest.divide(member, size);
-  }
+  Formation formation(nest, *team, walked.empty() ? team->size() : steps.total);
   int64_t each = steps.dims.empty() ? 0 : perRow(op, steps.dims.front());
-  Value count =
-      arith::AddIOp::create(b, nest.location, steps.count(nest, each), nest.constant(size - 1));
-  count = arith::SubIOp::create(b, nest.location, count, nest.index(member));
-  count = arith::DivUIOp::create(b, nest.location, count, nest.constant(size));
+  Value count = formation.share(nest, steps.count(nest, each));
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == walked.size())
       return nest.loop(nest.constant(0), count, carried, [&](LinearExpr i, ValueRange values) {
-        return step(i * size + member, values);
+        return step(i * formation.size + formation.member, values);
       });
     unsigned dim = walked[depth];
     auto taps = windows.tapsOf(dim, LinearExpr(0), LinearExpr(ranges[dim]));
@@ -136,13 +160,13 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
         domain[dim] = taps->firstTap + i * taps->step;
       return self(self, depth + 1, values);
     };
-    if (depth > 0 || columns == 1)
+    if (depth > 0 || formation.columns == 1)
       return nest.loop(taps->lower, taps->upper, carried, visit);
-    LinearExpr first = nest.variable(taps->lower) + column;
+    LinearExpr first = nest.variable(taps->lower) + formation.column;
     Value left = arith::SubIOp::create(b, nest.location, taps->upper, nest.index(first));
-    left = arith::CeilDivSIOp::create(b, nest.location, left, nest.constant(columns));
+    left = arith::CeilDivSIOp::create(b, nest.location, left, nest.constant(formation.columns));
     return nest.loop(nest.constant(0), left, carried, [&](LinearExpr i, ValueRange values) {
-      return visit(first + i * columns, values);
+      return visit(first + i * formation.columns, values);
     });
   };
   SmallVector<Value> values = loops(loops, 0, start);

@@ -152,6 +152,9 @@ private:
                                                ReduceStep step);
   bool reduceByTeam(mlir::linalg::GenericOp op, mlir::OpResult result,
                     llvm::ArrayRef<Point> points);
+  bool putRowsFirst(mlir::linalg::GenericOp op, llvm::SmallVectorImpl<unsigned> &shared);
+  std::optional<unsigned> sharedVector(mlir::linalg::GenericOp op, mlir::OpResult result,
+                                       const Point &point, llvm::ArrayRef<unsigned> shared);
   /// Partial results, in pairs, until one is left: a fixed order.
   mlir::Value combineTree(mlir::linalg::GenericOp op, mlir::Value combined,
                           llvm::SmallVector<mlir::Value> parts);

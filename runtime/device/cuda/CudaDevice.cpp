@@ -93,7 +93,6 @@ private:
   Status land(std::span<const Piece> pieces, const void *from, uint64_t bytes);
   Status copyBuffered(void *device, const void *host, uint64_t bytes, Handle along);
   Status enqueue(const Launch &launch, void *const *slices);
-  Status enqueueCall(const cuda::LibraryCall &call, int64_t rows, void *const *slices);
   int64_t readNumber(const void *from, uint32_t bytes, ScheduleWalk &walk);
   Status startPiece(const Step &piece, const ScheduleWalk &walk);
   Status startTimed(const Step &piece, const ScheduleWalk &walk, Profile &profile);
@@ -341,8 +340,12 @@ Result<std::unique_ptr<Image>> CudaDevice::load(std::span<const std::byte> code)
 
 Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
   switch (launch.kind) {
-  case Launch::Kind::call:
-    return enqueueCall(*static_cast<const cuda::LibraryCall *>(launch.call), launch.rows, slices);
+  case Launch::Kind::call: {
+    auto *call = static_cast<const cuda::LibraryCall *>(launch.call);
+    if (Status s = call->clearPadding(*driver, launch.rows, slices, stream); !s.ok())
+      return s;
+    return call->enqueue(slices, workspace, stream);
+  }
   case Launch::Kind::copy:
     return driver->check(
         driver->copyAlong(addressOf(slices[1]), addressOf(slices[0]), size_t(launch.units), stream),
@@ -361,23 +364,6 @@ Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
   return driver->check(driver->launchKernel(launch.kernel, unsigned(launch.units), 1, 1,
                                             launch.threads, 1, 1, 0, stream, nullptr, extra),
                        "cannot launch a kernel");
-}
-
-/// A call computes the largest batch, so its sums over rows find zeros behind those of the run.
-Status CudaDevice::enqueueCall(const cuda::LibraryCall &call, int64_t rows, void *const *slices) {
-  for (const cuda::LibraryCall::Padding &padding : call.paddings) {
-    int64_t used = rows * padding.row;
-    if (used >= padding.pitch)
-      continue;
-    if (Status s = driver->check(driver->memset2D(addressOf(slices[padding.slice]) + uint64_t(used),
-                                                  size_t(padding.pitch), 0,
-                                                  size_t(padding.pitch - used) / sizeof(float),
-                                                  padding.pieces, stream),
-                                 "cannot write zeros on the GPU");
-        !s.ok())
-      return s;
-  }
-  return call.enqueue(slices, workspace, stream);
 }
 
 /// One graph per piece; the host reads conditions and counts back between pieces. (Conditional

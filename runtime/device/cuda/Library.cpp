@@ -16,6 +16,21 @@ const char *findSymbols(void *library, std::span<const Symbol> symbols) {
   return nullptr;
 }
 
+Status LibraryCall::clearPadding(const Driver &driver, int64_t rows, void *const *slices,
+                                 void *stream) const {
+  for (const Padding &padding : paddings) {
+    int64_t used = rows * padding.row;
+    if (used >= padding.pitch)
+      continue;
+    auto begin = reinterpret_cast<Address>(slices[padding.slice]) + Address(used);
+    size_t words = size_t(padding.pitch - used) / sizeof(float);
+    int cleared = driver.memset2D(begin, size_t(padding.pitch), 0, words, padding.pieces, stream);
+    if (Status s = driver.check(cleared, "cannot write zeros on the GPU"); !s.ok())
+      return s;
+  }
+  return {};
+}
+
 /// "13.1.0" of 130100, as both libraries count.
 static std::string versionText(uint64_t number) {
   return text(number / 10000, '.', number / 100 % 100, '.', number % 100);

@@ -3,6 +3,7 @@
 #define RUNTIME_DEVICE_CUDA_LIBRARY_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/cuda/Driver.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstdint>
@@ -24,14 +25,15 @@ public:
 
   uint64_t workspaceBytes = 0;
 
-  /// Memory that holds zeros behind the rows of a run: `pieces` of a slice, each of all rows of the
-  /// largest batch.
+  /// Memory of `pieces` of a slice, each with all rows of the largest batch.
   struct Padding {
     uint32_t slice;
     uint64_t pieces;
     int64_t pitch, row; ///< bytes of a piece and of a row in it
   };
-  std::vector<Padding> paddings;
+  std::vector<Padding> paddings; ///< of the factors whose rows are summed over
+  /// Puts zeros behind the rows of a run into a stream: a call computes the largest batch.
+  Status clearPadding(const Driver &driver, int64_t rows, void *const *slices, void *stream) const;
 };
 
 /// Flags for dlopen: state that CUDA's libraries keep for each thread and for the end of the
