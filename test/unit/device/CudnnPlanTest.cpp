@@ -44,7 +44,7 @@ protected:
     gradc_library_tensor forward{
         2, 0, {pictures, out, result, result}, {out, 1, result * pictures * out, pictures * out}};
     gradc_artifact_call call{
-        role,   GRADC_EPILOGUE_NONE, GRADC_NONE, GRADC_NONE, data, filter, forward, {1, 1},
+        role,   GRADC_EPILOGUE_NONE, GRADC_NONE, GRADC_NONE, data, filter, forward, {}, {1, 1},
         {1, 1}, {stride, stride},    {1, 1}};
     if (role == GRADC_LIBRARY_DATA_GRADIENT)
       std::swap(call.lhs, call.result);
