@@ -1,6 +1,7 @@
 // Launches of a GPU that do not wait for each other become one.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
+#include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/support/Clusters.h"
 #include "passes/support/CostModel.h"
@@ -25,6 +26,11 @@ bool isPointwise(exec::KernelOp kernel) {
     LoopKind kind = loopKind(&op);
     return kind != LoopKind::reduction && kind != LoopKind::contraction;
   });
+}
+
+bool isConvolution(exec::KernelOp kernel) {
+  return llvm::any_of(kernel.getBlock().getOps<grad::ContractionOpInterface>(),
+                      [](auto op) { return bool(op.getLetters().window); });
 }
 
 /// Launches that become one, and what that takes.
@@ -79,10 +85,11 @@ private:
   bool isSmall(exec::KernelOp kernel) const { return CostModel(level).isSmall(kernel); }
 
   /// All of a kernel's parts have as many registers as the neediest: one that runs long, and waits
-  /// for memory, may only be beside its like.
+  /// for memory, may only be beside its like, and a convolution, whose windows need many, nowhere.
   bool mayJoin(exec::KernelOp kernel) const {
     return kernel.getBlocksAttr() && !kernel.getLibraryAttr() &&
-           kernel.getScheduleAttr().getBlock().empty() && (isPointwise(kernel) || isSmall(kernel));
+           kernel.getScheduleAttr().getBlock().empty() && !isConvolution(kernel) &&
+           (isPointwise(kernel) || isSmall(kernel));
   }
 
   void findLastReaders() {

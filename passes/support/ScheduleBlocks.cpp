@@ -138,7 +138,11 @@ private:
     if (contracts && rank > 1)
       tile[rank - 2] = std::min(level.tileRows, shape[rank - 2]);
     int64_t wanted = busyThreads() / std::max<int64_t>(units(), 1);
-    int64_t most = std::min<int64_t>(gpu.blockThreads, length / (gpu.minSharedSum / 4));
+    // A filter's gradient has few results and sums over all windows; neighbours in other sums read
+    // neighbouring columns, so they are several.
+    auto contraction = dyn_cast<ContractionOpInterface>(sum);
+    int64_t sharers = contraction && contraction.getLetters().window ? gpu.blockThreads : warp;
+    int64_t most = std::min<int64_t>(sharers, length / (gpu.minSharedSum / 4));
     team = std::max<int64_t>(1, llvm::bit_floor(uint64_t(std::min(wanted, most))));
     if (length < gpu.minSharedSum || rank == 0 || resultType(sum).getShape() != shape)
       team = 1;

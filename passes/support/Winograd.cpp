@@ -71,14 +71,19 @@ int64_t gradc::winogradSlotElements(int64_t rows, int64_t channels, const exec::
 
 int64_t gradc::winogradScratch(exec::KernelOp kernel, const exec::Level &level) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (!schedule || !schedule.getWinograd())
+  bool readsTransformed =
+      llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
+        exec::PanelAttr layout = kernel.getLayout(i);
+        return layout && layout.getWinograd();
+      });
+  if (!schedule || !(readsTransformed || schedule.getWinograd()))
     return 0;
   ArrayRef<int64_t> tile = schedule.getTile(), block = schedule.getBlock();
   int64_t elements = 0;
   auto add = [&](int64_t rows, int64_t channels) {
     elements += winogradSlots * winogradSlotElements(rows, channels, level);
   };
-  if (!block.empty()) { // a filter's gradient: windows of both pictures, and the sums
+  if (!readsTransformed) { // a filter's gradient: windows of both pictures, and the sums
     int64_t rows = block[1] / 2 * block[2];
     add(rows, tile[2]);
     add(rows, tile[3]);

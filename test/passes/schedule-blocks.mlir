@@ -78,4 +78,14 @@ exec.kernel @large(%x: tensor<4096x64xf32>, %w: tensor<64x4096xf32>) attributes 
   %0 = grad.matmul %x, %w : tensor<4096x64xf32>, tensor<64x4096xf32>
   exec.yield %0 : tensor<4096x4096xf32>
 }
+
+// A filter's gradient sums over pictures and windows: all threads of a block share it.
+
+// CHECK-LABEL: exec.kernel @filter_gradient(
+// CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 256, adjacent = false, rows = 4>
+exec.kernel @filter_gradient(%x: tensor<32x32x64x3xf32>, %g: tensor<32x32x64x32xf32>) attributes {flops = 1 : i64, bytes = 1 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[32, 32] low [1, 1] high [1, 1]> : tensor<32x32x64x3xf32>, tensor<32x32x64x32xf32>
+  exec.yield %0 : tensor<3x3x3x32xf32>
+}
+
 }

@@ -1,5 +1,4 @@
-// gradc bench: the time of a step, its distribution over kernels, and each kernel's distance from
-// the roofline.
+// gradc bench: the time of a step, of its kernels, and how far each is from the roofline.
 #include "runtime/train/Job.h"
 #include "tools/gradc/Bench.h"
 #include "tools/gradc/BenchInput.h"

@@ -108,9 +108,7 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
 
   // 1. What is shared.
   auto ranges = op.getStaticLoopRanges();
-  SmallVector<SmallVector<LinearExpr>> domains;
-  for (const Point &p : points)
-    domains.push_back(*domainOf(result, p));
+  auto domains = llvm::map_to_vector(points, [&](const Point &p) { return *domainOf(result, p); });
   WindowReads windows(nest, op, domains);
   SmallVector<unsigned> walked, shared;
   for (unsigned d : reducedDims(op))
@@ -126,11 +124,10 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
     return false;
 
   // 2. The member's own share.
-  SmallVector<Value> start;
-  for (const Point &p : points) {
+  auto start = llvm::map_to_vector(points, [&](const Point &p) {
     Value first = initial(op, 0, p);
-    start.push_back(isVector ? nest.splat(first) : first);
-  }
+    return isVector ? nest.splat(first) : first;
+  });
   auto step = [&](LinearExpr at, ValueRange carried) {
     steps.enter(nest, at, domains);
     SmallVector<Value> next;

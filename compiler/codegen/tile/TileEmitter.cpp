@@ -232,9 +232,9 @@ static SmallVector<linalg::GenericOp> reductionsUnder(Value value) {
   if (Operation *op = value.getDefiningOp())
     below.insert(op);
   for (size_t i = 0; i < below.size(); ++i) {
-    if (auto generic = dyn_cast<linalg::GenericOp>(below[i]))
-      if (generic.getNumReductionLoops() > 0)
-        reductions.push_back(generic);
+    auto generic = dyn_cast<linalg::GenericOp>(below[i]);
+    if (generic && generic.getNumReductionLoops() > 0)
+      reductions.push_back(generic);
     for (Value operand : below[i]->getOperands())
       if (Operation *op = operand.getDefiningOp())
         below.insert(op);
@@ -243,19 +243,16 @@ static SmallVector<linalg::GenericOp> reductionsUnder(Value value) {
 }
 
 bool TileEmitter::hasRowReduction(Value value) {
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-  return llvm::any_of(reductionsUnder(value), [&](linalg::GenericOp op) {
-    return cast<RankedTensorType>(op.getResult(0).getType()).getRank() < rank;
-  });
+  auto rankOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getRank(); };
+  return llvm::any_of(reductionsUnder(value),
+                      [&](auto op) { return rankOf(op.getResult(0)) < rankOf(value); });
 }
 
 int64_t TileEmitter::reducedElements(Value value) {
   int64_t most = 0;
   for (linalg::GenericOp op : reductionsUnder(value)) {
-    SmallVector<unsigned> dims;
-    op.getReductionDims(dims);
     int64_t elements = 1;
-    for (unsigned d : dims)
+    for (unsigned d : reducedDims(op))
       elements *= op.getStaticLoopRanges()[d];
     most = std::max(most, elements);
   }
