@@ -173,7 +173,7 @@ Scalar OrOp::lowerScalar(Scalar a, Scalar b) { return a | b; }
 int64_t XorOp::evaluateScalar(int64_t a, int64_t b, bool) { return a ^ b; }
 Scalar XorOp::lowerScalar(Scalar a, Scalar b) { return a.apply<arith::XOrIOp>(Value(b)); }
 
-/// Whether all bits of `a` are shifted out: shifts by so many bits are undefined in LLVM.
+/// Whether all bits of `a` are shifted out: LLVM leaves such shifts undefined.
 static Scalar shiftsAll(Scalar a, Scalar b) {
   Scalar limit = b.integer(a.type().getIntOrFloatBitWidth() - 1);
   return b.isUnsigned() ? b > limit : (b < b.integer(0)) | (b > limit);

@@ -19,7 +19,7 @@ struct Field {
   std::string name;
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape;
-  /// Above 0: labels of so many classes, each of which some row has.
+  /// The number of classes of labels, each of which occurs in some row; 0: not known.
   int64_t classes = 0;
 
   /// Whether all rows have the same size; if not, `elements` and `bytes` are meaningless.

@@ -14,7 +14,7 @@ namespace gradc {
 struct FieldType {
   mlir::Type element;
   llvm::SmallVector<int64_t> shape;
-  /// Above 0: labels of so many classes, each of which some row has.
+  /// The number of classes of labels, each of which occurs in some row; 0: not known.
   int64_t classes = 0;
 };
 

@@ -80,7 +80,7 @@ static LogicalResult importCol2Im(Node &n) {
   SmallVector<int64_t> positions, ones(rank, 1), low, high;
   for (int64_t d = 0; d < rank; ++d) {
     positions.push_back(w.positions(d, (*picture)[d]));
-    // What is left behind the last window stays 0.
+    // Elements behind the last window stay 0.
     int64_t reach = (positions[d] - 1) * w.strides[d] + w.extent(d);
     low.push_back(w.extent(d) - 1 - w.low[d]);
     high.push_back(w.extent(d) - 1 + (*picture)[d] + w.low[d] - reach);

@@ -179,6 +179,15 @@ FailureOr<SmallVector<int64_t>> Node::axes(ArrayRef<int64_t> values, int64_t ran
   return dims;
 }
 
+FailureOr<SmallVector<int64_t>>
+Node::axesInOrder(const std::optional<SmallVector<int64_t>> &values) {
+  if (!values)
+    return llvm::to_vector(llvm::seq<int64_t>(0, rank(0)));
+  if (failed(axes(*values, rank(0))))
+    return failure();
+  return llvm::map_to_vector(*values, [&](int64_t v) { return *axis(v, rank(0)); });
+}
+
 // Building ----------------------------------------------------------------------------------------
 
 std::optional<SmallVector<int64_t>> gradc::broadcastShape(ArrayRef<int64_t> a,

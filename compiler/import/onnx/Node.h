@@ -122,6 +122,9 @@ public:
   mlir::FailureOr<int64_t> axis(int64_t value, int64_t rank);
   /// Distinct dims, sorted.
   mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> values, int64_t rank);
+  /// Distinct dims of operand 0 in the order given; all of them if none are given.
+  mlir::FailureOr<llvm::SmallVector<int64_t>>
+  axesInOrder(const std::optional<llvm::SmallVector<int64_t>> &values);
 
   // Building ------------------------------------------------------------------------------------
   /// numpy's broadcasting of a value to a compatible shape.

@@ -60,22 +60,17 @@ static LogicalResult importHardmax(Node &n) {
 
 /// Cuts or pads dims to `shape` on both sides alike; an odd element goes to the end.
 static LogicalResult importCenterCropPad(Node &n) {
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
-  if (auto given = n.integers("axes")) {
-    if (failed(n.axes(*given, n.rank(0))))
-      return failure();
-    axes.clear();
-    for (int64_t axis : *given)
-      axes.push_back(*n.axis(axis, n.rank(0)));
-  }
+  auto axes = n.axesInOrder(n.integers("axes"));
+  if (failed(axes))
+    return failure();
   auto shape = n.knownInts(1, "the shape");
   if (failed(shape))
     return failure();
-  if (shape->size() != axes.size())
-    return n.error() << "expected " << axes.size() << " sizes, found " << shape->size();
+  if (shape->size() != axes->size())
+    return n.error() << "expected " << axes->size() << " sizes, found " << shape->size();
   SmallVector<int64_t> starts(n.rank(0), 0), sizes(n.shape(0)), result(n.shape(0)),
       low(n.rank(0), 0), high(n.rank(0), 0), ones(n.rank(0), 1);
-  for (auto [axis, wanted] : llvm::zip(axes, *shape)) {
+  for (auto [axis, wanted] : llvm::zip(*axes, *shape)) {
     int64_t more = wanted - n.shape(0)[axis];
     result[axis] = wanted;
     starts[axis] = more < 0 ? -more / 2 : 0;

@@ -294,16 +294,10 @@ static LogicalResult importResize(Node &n) {
                        "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
   ok &= succeeded(oneOf(n, "nearest_mode", r.nearest,
                         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
-  if (auto given = n.integers("axes")) {
-    if (failed(n.axes(*given, n.rank(0))))
-      return failure();
-    axes.clear();
-    for (int64_t axis : *given)
-      axes.push_back(*n.axis(axis, n.rank(0)));
-  }
-  if (!ok)
+  auto inOrder = n.axesInOrder(n.integers("axes"));
+  if (failed(inOrder) || !ok)
     return failure();
+  ArrayRef<int64_t> axes = *inOrder;
   if (r.crops()) {
     if (!n.operand(1))
       return n.error() << "in mode tf_crop_and_resize has no region of interest";

@@ -151,7 +151,7 @@ TEST_F(DescribeTest, TellsWhatMapsDo) {
       describe(R"(source { npz { path: "later.npz" } } map { field: "x" cast: F32 } )" + batch)
           .steps,
       Lines{"x f32 []: other"});
-  // What is random and changes a picture's size is not to be left out.
+  // A random map that changes a picture's size cannot be left out.
   EXPECT_EQ(picture(R"(map { field: "p" random_crop { height: 2 width: 2 } } )"),
             Lines{"p u8 [2, 4, 1]: other"});
   EXPECT_EQ(picture(R"(map { field: "p" random_crop { height: 2 width: 4 padding: 1 } } )"),

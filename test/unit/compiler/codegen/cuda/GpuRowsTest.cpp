@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace {
 
-/// What of the results is in `expected`, those of a kernel of that size, is equal to it; what is
-/// not, is still zero.
+/// Elements that `expected`, the results of a kernel of that size, has are equal to it; all others
+/// are still zero.
 void expectShared(const std::vector<HostTensor> &found, const std::vector<HostTensor> &expected,
                   double tolerance) {
   for (size_t r = 0; r < found.size(); ++r) {
