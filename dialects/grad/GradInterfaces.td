@@ -109,7 +109,10 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
 }
 
 def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
-  let description = "Dims of the first operand are folded into one element. Windows say so by WindowOpInterface.";
+  let description = [{
+    Dims of the first operand are folded into one element. Windows say so by WindowOpInterface; a scatter has neither,
+    since each element of its result looks at all updates.
+  }];
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<"Those dims, ascending. Results of a lower rank than the operand's lack them.",
@@ -140,7 +143,7 @@ def MovementOpInterface : OpInterface<"MovementOpInterface"> {
   let description = "Elements of one operand at other places.";
   let cppNamespace = "::mlir::grad";
   let methods = [
-    InterfaceMethod<"The dim of the result that each dim of the operand runs along.",
+    InterfaceMethod<"The dim of the result that each dim of the operand runs along; negative: an index chooses.",
       "::llvm::SmallVector<int64_t>", "getResultDims", (ins)>,
   ];
 }

@@ -43,6 +43,8 @@ HostTensor randomTensor(RankedTensorType type, Domain domain, std::mt19937 &rand
       tensor.setFloat(i, 1);
     else if (domain == Domain::labels)
       tensor.setInt(i, random() % 4);
+    else if (domain == Domain::indices)
+      tensor.setInt(i, int64_t(random() % 9) - 4);
     else if (domain == Domain::zero && i % 4 == 1)
       tensor.setFloat(i, 0);
     else if (!isFloat)

@@ -58,8 +58,9 @@ TEST_F(Contract, KindsOfLoopsSayWhichDimsTheyWalk) {
       return;
     LoopKind kind = loops.getLoopKind();
     EXPECT_EQ(kind == LoopKind::contraction, isa<ContractionOpInterface>(instance.op));
-    EXPECT_EQ(kind == LoopKind::reduction,
-              isa<ReductionOpInterface>(instance.op) || isa<WindowOpInterface>(instance.op));
+    EXPECT_EQ(kind == LoopKind::reduction, isa<ReductionOpInterface>(instance.op) ||
+                                               isa<WindowOpInterface>(instance.op) ||
+                                               isa<ScatterOp>(instance.op));
     EXPECT_FALSE(isa<ReductionOpInterface>(instance.op) && isa<WindowOpInterface>(instance.op));
     EXPECT_EQ(kind == LoopKind::movement, isa<MovementOpInterface>(instance.op));
   });

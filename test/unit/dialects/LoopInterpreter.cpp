@@ -90,6 +90,8 @@ static const std::map<StringRef, IntBinary> intBinaries = {
      [](const APInt &a, const APInt &b) { return b.isZero() ? undefined(a) : a.sdiv(b); }},
     {"arith.divui",
      [](const APInt &a, const APInt &b) { return b.isZero() ? undefined(a) : a.udiv(b); }},
+    {"arith.maxsi", [](const APInt &a, const APInt &b) { return a.sgt(b) ? a : b; }},
+    {"arith.minsi", [](const APInt &a, const APInt &b) { return a.slt(b) ? a : b; }},
     {"arith.muli", [](const APInt &a, const APInt &b) { return a * b; }},
     {"arith.ori", [](const APInt &a, const APInt &b) { return a | b; }},
     {"arith.remsi",
@@ -191,6 +193,19 @@ void gradc::test::LoopInterpreter::runTensorOp(Operation &op) {
   }
 }
 
+/// An element at indices that the body computed, all of them in range.
+static Scalar runExtract(tensor::ExtractOp op, const HostTensor &from,
+                         llvm::function_ref<Scalar(Value)> get, std::string &unknown) {
+  SmallVector<int64_t> at = llvm::map_to_vector(
+      op.getIndices(), [&](Value index) { return get(index).bits.getSExtValue(); });
+  for (auto [index, size] : llvm::zip_equal(at, from.getShape()))
+    if (index < 0 || index >= size) {
+      unknown = "tensor.extract out of range";
+      return {};
+    }
+  return load(from, linearize(at, from.getShape()));
+}
+
 void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
   auto generic = cast<linalg::GenericOp>(op);
   SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
@@ -239,6 +254,10 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
         scalars[key(inner.getResult(0))] = {0, product.trunc(a.getBitWidth())};
         scalars[key(inner.getResult(1))] = {0,
                                             product.extractBits(a.getBitWidth(), a.getBitWidth())};
+        continue;
+      }
+      if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+        scalars[key(extract)] = runExtract(extract, lookup(extract.getTensor()), get, unknown);
         continue;
       }
       std::optional<Scalar> result =

@@ -39,6 +39,14 @@ static Sample pool(const std::string &op, const char *type, const std::string &w
   return {keep("grad." + op + " %0 window " + window + " : " + type), {{type}}, types};
 }
 
+/// A scatter with duplicates among its indices: there are more updates than targets.
+static Sample scatter(const std::string &how, std::vector<const char *> types) {
+  return {keep("grad.scatter %0[%1] " + how +
+               " %2 dims [-1, 1] index_dims [0] : tensor<5x3xT>, tensor<8x3xT>, tensor<8xi64>"),
+          {{"tensor<5x3xT>"}, {"tensor<8xi64>", Domain::indices}, {"tensor<8x3xT>"}},
+          types};
+}
+
 static const std::vector<Sample> table = {
     // Elementwise
     unary("grad.neg %0 : tensor<2x5xT>", numbers),
@@ -217,6 +225,43 @@ static const std::vector<Sample> table = {
     {"grad.concatenate %0, %1 dim 1 : tensor<2x5xT>, tensor<2x1xT>",
      {{"tensor<2x5xT>"}, {"tensor<2x1xT>"}},
      elements},
+
+    // Index
+    {"grad.gather %0[%1] dims [-1, 1] index_dims [0] : tensor<5x3xT>, tensor<4xi64>",
+     {{"tensor<5x3xT>"}, {"tensor<4xi64>", Domain::indices}},
+     elements},
+    {"grad.gather %0[%1] dims [0, -1, 2] index_dims [0, 1, 2] : tensor<2x5x3xT>, tensor<2x4x3xi32>",
+     {{"tensor<2x5x3xT>"}, {"tensor<2x4x3xi32>", Domain::indices}},
+     floats},
+    {"grad.gather %0[%1, %2] dims [0, -2, 2, -1] index_dims [0, 1] : tensor<2x5x3x6xT>, "
+     "tensor<2x4xi64>, tensor<2x4xi64>",
+     {{"tensor<2x5x3x6xT>"},
+      {"tensor<2x4xi64>", Domain::indices},
+      {"tensor<2x4xi64>", Domain::indices}},
+     floats},
+    {"grad.gather %0[%1] dims [0, -1] index_dims [] : tensor<3x5xT>, tensor<i64>",
+     {{"tensor<3x5xT>"}, {"tensor<i64>", Domain::indices}},
+     floats},
+    scatter("replace", elements),
+    scatter("add", numbers),
+    scatter("mul", numbers),
+    scatter("max", numbers),
+    scatter("min", numbers),
+    {"grad.scatter %0[%1] add %2 dims [0, -1, 2] index_dims [0, 1, 2] : tensor<2x5x3xT>, "
+     "tensor<2x4x3xT>, tensor<2x4x3xi32>",
+     {{"tensor<2x5x3xT>"}, {"tensor<2x4x3xi32>", Domain::indices}, {"tensor<2x4x3xT>"}},
+     floats},
+    {"grad.scatter %0[%1, %2] replace %3 dims [0, -2, 2, -1] index_dims [0, 1] : "
+     "tensor<2x5x3x6xT>, tensor<2x4x3xT>, tensor<2x4xi64>, tensor<2x4xi64>",
+     {{"tensor<2x5x3x6xT>"},
+      {"tensor<2x4xi64>", Domain::indices},
+      {"tensor<2x4xi64>", Domain::indices},
+      {"tensor<2x4x3xT>"}},
+     floats},
+    {"grad.scatter %0[%1] mul %2 dims [0, -1] index_dims [] : tensor<3x5xT>, tensor<3xT>, "
+     "tensor<i64>",
+     {{"tensor<3x5xT>"}, {"tensor<i64>", Domain::indices}, {"tensor<3xT>"}},
+     floats},
 
     // Normalization
     unary("grad.softmax %0 dim 1 : tensor<2x5xT>", floats),

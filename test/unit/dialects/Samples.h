@@ -14,6 +14,7 @@ enum class Domain {
   positive, ///< [0.3, 2]
   unit,     ///< [0.1, 0.9]
   labels,   ///< integers 0..3
+  indices,  ///< integers -4..4
   one,      ///< 1, or true
   zero,     ///< has 0 among its numbers
 };
