@@ -207,6 +207,8 @@ private:
     case LoopKind::reduction:
       if (auto window = dyn_cast<WindowOpInterface>(user))
         return throughWindow(op, window, outer);
+      if (!isa<ReductionOpInterface>(user)) // it looks at all updates for each of its targets
+        return {0, true, false, true};
       if (reducesTrailing(user))
         return {outer.prefix, true, outer.columns, outer.scattered};
       if (outer.once(typeOf(user)))

@@ -1,7 +1,7 @@
 // Extents flow forward through indexing maps; a reshape keeps them where rows stay outermost.
 #include "passes/support/Extents.h"
 
-#include "dialects/grad/Build.h"
+#include "dialects/grad/Index.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -142,6 +142,23 @@ FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
         if (extent == extent::whole && result.isFunctionOfDim(loop) &&
             failed(join(loop, extent::whole)))
           return failure();
+    }
+  }
+  // What indices choose among is there in every run.
+  if (auto indexed = op->getAttrOfType<DenseI64ArrayAttr>(grad::indexedLoops))
+    for (int64_t loop : indexed.asArrayRef())
+      if (failed(join(loop, extent::whole)))
+        return fail("it writes to rows of the batch that indices choose");
+  for (auto extract : op.getOps<tensor::ExtractOp>()) {
+    const Extents *extents = find(extract.getTensor());
+    if (!extents)
+      return fail("an operand has none");
+    for (auto [coordinate, extent] : llvm::zip_equal(extract.getIndices(), *extents)) {
+      auto index = coordinate.getDefiningOp<linalg::IndexOp>();
+      if (!index && extent > 0)
+        return fail("it reads rows of the batch that indices choose");
+      if (index && failed(join(index.getDim(), extent)))
+        return failure();
     }
   }
   return loops;

@@ -42,7 +42,7 @@ SmallVector<Value> TileEmitter::emitBody(linalg::GenericOp op, ArrayRef<LinearEx
     if (auto index = dyn_cast<linalg::IndexOp>(o)) {
       result = coordinate(domain[index.getDim()]);
     } else if (auto extract = dyn_cast<tensor::ExtractOp>(o)) {
-      result = emitExtract(extract, map, valid);
+      result = emitExtract(extract, domain, map, valid);
     } else if (auto product = fuse ? fusedProduct(&o, body) : arith::MulFOp()) {
       auto sum = cast<arith::AddFOp>(o);
       Value acc = lookUp(sum.getLhs() == product.getResult() ? sum.getRhs() : sum.getLhs(), map);
@@ -101,26 +101,37 @@ Value TileEmitter::coordinate(const LinearExpr &e) {
   return arith::AddIOp::create(b, nest.location, nest.splat(first), steps);
 }
 
-/// An element at computed indices: lane by lane, because the indices are arbitrary.
-Value TileEmitter::emitExtract(tensor::ExtractOp op, IRMapping &map, int64_t valid) {
+/// An element at computed indices: a vector where lanes run along the loops alone, lane by lane
+/// where a computed index has lanes, because those are arbitrary.
+Value TileEmitter::emitExtract(tensor::ExtractOp op, ArrayRef<LinearExpr> domain, IRMapping &map,
+                               int64_t valid) {
   OpBuilder &b = nest.builder;
-  SmallVector<Value> indices;
+  SmallVector<Value> computed; // null: the loop's own index
   for (Value v : op.getIndices())
-    indices.push_back(lookUp(v, map));
-  auto at = [&](int64_t lane) {
+    computed.push_back(v.getDefiningOp<linalg::IndexOp>() ? Value() : lookUp(v, map));
+  bool isScattered =
+      llvm::any_of(computed, [](Value v) { return v && isa<VectorType>(v.getType()); });
+  auto pointAt = [&](std::optional<int64_t> lane) {
     Point p;
-    for (Value v : indices) {
+    for (auto [index, v] : llvm::zip_equal(op.getIndices(), computed)) {
+      if (!v) {
+        const LinearExpr &own = domain[index.getDefiningOp<linalg::IndexOp>().getDim()];
+        p.coordinates.push_back(lane ? own.inLane(*lane) : own);
+        continue;
+      }
+      Value at = v;
       if (isa<VectorType>(v.getType()))
-        v = vector::ExtractOp::create(b, nest.location, v, lane);
+        at = vector::ExtractOp::create(b, nest.location, v, *lane);
       p.coordinates.push_back(
-          nest.variable(arith::IndexCastOp::create(b, nest.location, b.getI64Type(), v)));
+          nest.variable(arith::IndexCastOp::create(b, nest.location, b.getI64Type(), at)));
     }
-    return pull(op.getTensor(), p);
+    p.valid = p.hasLanes() ? valid : 0;
+    return p;
   };
-  if (llvm::none_of(indices, [](Value v) { return isa<VectorType>(v.getType()); }))
-    return at(0);
+  if (!isScattered)
+    return pull(op.getTensor(), pointAt(std::nullopt));
   SmallVector<Value> elements;
   for (int64_t l = 0; l < nest.lanes; ++l)
-    elements.push_back(l < valid ? at(l) : elements.back());
+    elements.push_back(l < valid ? pull(op.getTensor(), pointAt(l)) : elements.back());
   return vector::FromElementsOp::create(b, nest.location, nest.vectorOf(op.getType()), elements);
 }

@@ -56,6 +56,23 @@ void LoopNest::when(Value condition, llvm::function_ref<void()> body) {
   scopes.pop_back();
 }
 
+SmallVector<Value> LoopNest::choose(Value condition, ValueRange otherwise,
+                                    llvm::function_ref<SmallVector<Value>()> body) {
+  auto branch = scf::IfOp::create(builder, location, otherwise.getTypes(), condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scopes.push_back(std::make_shared<Scope>(Scope{branch.thenBlock(), {}, {}, {}}));
+  {
+    llvm::SaveAndRestore keep(floor, unsigned(scopes.size() - 1));
+    scf::YieldOp::create(builder, location, body());
+  }
+  scopes.pop_back();
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, location, otherwise);
+  return SmallVector<Value>(branch.getResults());
+}
+
 unsigned LoopNest::depthOf(const LinearExpr &e) const {
   unsigned depth = floor;
   for (auto [id, coefficient] : e.terms)

@@ -36,6 +36,9 @@ public:
   void again(mlir::Value count, llvm::function_ref<void(LinearExpr)> body);
   /// if (condition). Nothing is hoisted out of it.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
+  /// condition ? body : otherwise. Nothing is hoisted out of the body.
+  llvm::SmallVector<mlir::Value> choose(mlir::Value condition, mlir::ValueRange otherwise,
+                                        llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
 
   /// The outermost depth where all variables are known.
   unsigned depthOf(const LinearExpr &e) const;

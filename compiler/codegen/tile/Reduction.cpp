@@ -131,7 +131,8 @@ void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
     return fail(op, "expected an output map of plain dims");
   if (op == accumulation.op)
     return reduceInLanes(op, result, points);
-  if (reducePairs(op, result, points) || (team && reduceByTeam(op, result, points)))
+  if (reducePairs(op, result, points) || (team && reduceByTeam(op, result, points)) ||
+      reduceWhere(op, result, points))
     return;
   std::optional<unsigned> dim = dimToVectorize(op, result, points[0]);
   if (!points[0].hasLanes()) {

@@ -114,7 +114,8 @@ private:
                                           bool fuse, BodyOperand operand);
   void emitBodyOp(mlir::Operation *op, mlir::IRMapping &map);
   mlir::Value lookUp(mlir::Value value, mlir::IRMapping &map);
-  mlir::Value emitExtract(mlir::tensor::ExtractOp op, mlir::IRMapping &map, int64_t valid);
+  mlir::Value emitExtract(mlir::tensor::ExtractOp op, llvm::ArrayRef<LinearExpr> domain,
+                          mlir::IRMapping &map, int64_t valid);
   mlir::Value coordinate(const LinearExpr &e);
 
   // Reductions.
@@ -133,6 +134,14 @@ private:
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);
+  /// The condition under which a step of a reduction counts.
+  struct Condition;
+  static std::optional<Condition> findCondition(mlir::linalg::GenericOp op);
+  /// Whether it holds in one lane at least, in one of the domains.
+  mlir::Value holdsAnywhere(mlir::linalg::GenericOp op, const Condition &condition,
+                            llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
+  /// A reduction that few steps change. False for others, and where lanes run across its targets.
+  bool reduceWhere(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
                     unsigned dim, mlir::Value combined);
   /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for

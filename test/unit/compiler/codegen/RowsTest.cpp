@@ -109,6 +109,24 @@ TEST(Rows, PairsOfRows) {
              {1, 2, 9, 15, 16}, 2e-2);
 }
 
+TEST(Rows, LookupsAndTheirGradient) {
+  expectRows(
+      std::string("exec.kernel @k(%t: tensor<5x37xf32>, %i: tensor<@1@x3xi64>) attributes {") +
+          schedule + R"(tile = [1, 1, 16], order = [0, 1, 2], grain = 1> @rows@} {
+      %y = grad.gather %t[%i] dims [-1, 2] index_dims [0, 1] : tensor<5x37xf32>, tensor<@1@x3xi64>
+      exec.yield %y : tensor<@1@x3x37xf32> })",
+      ", extents = [array<i64: 0, 0>, array<i64: 1, 0>], rows = array<i64: 1, 0, 0>", 9,
+      {1, 2, 8, 9});
+  expectRows(
+      std::string("exec.kernel @k(%x: tensor<5x37xf32>, %i: tensor<@3@xi64>, %u: "
+                  "tensor<@3@x37xf32>) attributes {") +
+          schedule + R"(tile = [1, 16], order = [0, 1], grain = 1> @rows@} {
+      %y = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<@3@x37xf32>, tensor<@3@xi64>
+      exec.yield %y : tensor<5x37xf32> })",
+      ", extents = [array<i64: 0, 0>, array<i64: 3>, array<i64: 3, 0>], rows = array<i64: 0, 0>", 9,
+      {1, 2, 5, 9});
+}
+
 TEST(Rows, SumsOfColumnsAndOfAll) {
   expectRows(std::string("exec.kernel @k(%a: tensor<@3@x21xf32>) attributes {") + schedule +
                  R"(tile = [8], order = [0], grain = 1> @rows@} {

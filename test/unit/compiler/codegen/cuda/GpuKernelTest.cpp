@@ -30,6 +30,26 @@ TEST(GpuKernel, Transposes) {
     exec.yield %0 : tensor<7x3x5xf32>)"));
 }
 
+TEST(GpuKernel, LookupsAndTheirGradients) {
+  for (const char *width : {"64", "7"}) {
+    std::string row = std::string("x") + width + "xf32>", t = "tensor<5" + row,
+                y = "tensor<40" + row;
+    expectRightOnGpu(kernelOf("%t: " + t + ", %i: tensor<40xi64>",
+                              "%0 = grad.gather %t[%i] dims [-1, 1] index_dims [0] : " + t +
+                                  ", tensor<40xi64>\nexec.yield %0 : " + y));
+    expectRightOnGpu(kernelOf("%t: " + t + ", %i: tensor<40xi64>, %u: " + y,
+                              "%0 = grad.scatter %t[%i] add %u dims [-1, 1] index_dims [0] : " + t +
+                                  ", " + y + ", tensor<40xi64>\nexec.yield %0 : " + t),
+                     2e-4);
+  }
+  expectRightOnGpu(kernelOf("%t: tensor<5xf32>, %i: tensor<40xi32>", R"(
+    %0 = grad.gather %t[%i] dims [-1] index_dims [0] : tensor<5xf32>, tensor<40xi32>
+    exec.yield %0 : tensor<40xf32>)"));
+  expectRightOnGpu(kernelOf("%x: tensor<19xf32>, %i: tensor<50xi64>, %u: tensor<50xf32>", R"(
+    %0 = grad.scatter %x[%i] max %u dims [-1] index_dims [0] : tensor<19xf32>, tensor<50xf32>, tensor<50xi64>
+    exec.yield %0 : tensor<19xf32>)"));
+}
+
 TEST(GpuKernel, SumsOfRows) {
   for (const char *n : {"8", "10", "100", "1024", "3000"}) {
     std::string t = std::string("tensor<6x") + n + "xf32>";

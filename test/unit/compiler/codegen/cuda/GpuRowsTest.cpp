@@ -138,6 +138,51 @@ TEST(GpuRows, ContractionsInStages) {
              {1, 101}, /*staged=*/true);
 }
 
+/// Indices behind the rows are -1 or far out of range.
+TEST(GpuRows, LookupsAndTheirGradients) {
+  for (const char *width : {"64", "7"}) {
+    std::string row = std::string("x") + width + "xf32>", table = "tensor<5" + row;
+    expectRows("exec.kernel @k(%t: " + table + ", %i: tensor<@1@x3xi64>) " + attributes +
+                   "%y = grad.gather %t[%i] dims [-1, 2] index_dims [0, 1] : " + table +
+                   ", tensor<@1@x3xi64>\nexec.yield %y : tensor<@1@x3" + row + " }",
+               ", extents = [array<i64: 0, 0>, array<i64: 1, 0>], rows = array<i64: 1, 0, 0>", 50,
+               {1, 7, 49, 50});
+    expectRows("exec.kernel @k(%t: " + table + ", %i: tensor<@3@xi64>, %u: tensor<@3@" + row +
+                   ") " + attributes +
+                   "%y = grad.scatter %t[%i] add %u dims [-1, 1] index_dims [0] : " + table +
+                   ", tensor<@3@" + row + ", tensor<@3@xi64>\nexec.yield %y : " + table + " }",
+               ", extents = [array<i64: 0, 0>, array<i64: 3>, array<i64: 3, 0>], "
+               "rows = array<i64: 0, 0>",
+               50, {1, 7, 49, 50});
+  }
+}
+
+/// Each row has a table of its own, and lanes run along the indices.
+TEST(GpuRows, LookupsInRows) {
+  expectRows(std::string("exec.kernel @k(%t: tensor<@1@x5xf32>, %i: tensor<@1@x8xi64>) ") +
+                 attributes + R"(
+      %y = grad.gather %t[%i] dims [0, -1] index_dims [0, 1] : tensor<@1@x5xf32>, tensor<@1@x8xi64>
+      exec.yield %y : tensor<@1@x8xf32> })",
+             ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 1, 0>", 50,
+             {1, 7, 49, 50});
+  expectRows(std::string("exec.kernel @k(%t: tensor<@1@x5xf32>, %i: tensor<@1@x8xi64>, "
+                         "%u: tensor<@1@x8xf32>) ") +
+                 attributes + R"(
+      %y = grad.scatter %t[%i] add %u dims [0, -1] index_dims [0, 1] : tensor<@1@x5xf32>, tensor<@1@x8xf32>, tensor<@1@x8xi64>
+      exec.yield %y : tensor<@1@x5xf32> })",
+             ", extents = [array<i64: 1, 0>, array<i64: 1, 0>, array<i64: 1, 0>], "
+             "rows = array<i64: 1, 0>",
+             50, {1, 7, 49, 50});
+}
+
+/// The check of indices: what lies behind the rows is not looked at.
+TEST(GpuRows, LargestIndex) {
+  expectRows(std::string("exec.kernel @k(%i: tensor<@3@xui64>) ") + attributes + R"(
+      %y = grad.reduce_max %i dims [0] : tensor<@3@xui64>
+      exec.yield %y : tensor<ui64> })",
+             ", extents = [array<i64: 3>], rows = array<i64>", 50, {1, 7, 49, 50});
+}
+
 TEST(GpuRows, SumsOfColumnsAndOfAll) {
   expectRows(std::string("exec.kernel @k(%a: tensor<@3@x21xf32>) ") + attributes + R"(
       %y = grad.reduce_sum %a dims [0] : tensor<@3@x21xf32>

@@ -1,0 +1,135 @@
+// Kernels that read and write at indices: random ones from -3 to 3, some out of range, with
+// duplicates.
+#include "test/unit/compiler/codegen/KernelRunner.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace gradc::test;
+using llvm::formatv;
+
+namespace {
+
+/// Half of the indices count from the end.
+void turnIndices(std::vector<HostTensor> &operands) {
+  for (HostTensor &operand : operands)
+    if (operand.getElementType().isInteger(64) || operand.getElementType().isInteger(32))
+      for (int64_t i = 0; i < operand.size(); ++i)
+        operand.setInt(i, operand.getInt(i) - 3);
+}
+
+void expectIndexed(const std::string &signature, const std::string &body, const char *tile,
+                   double tolerance = 2e-5) {
+  std::string order = std::string(tile).find(',') == std::string::npos ? "0" : "0, 1";
+  expectRight(formatv(R"(exec.kernel @k({0}) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = [{1}], order = [{2}], grain = 1>} {{
+      {3} })",
+                      signature, tile, order, body),
+              tolerance, nullptr, turnIndices);
+}
+
+TEST(Index, RowsOfATable) {
+  for (const char *element : {"f32", "f64", "bf16", "i1", "ui8", "i64"})
+    for (const char *tile : {"1, 16", "3, 8"}) {
+      std::string t = formatv("tensor<5x37x{0}>", element),
+                  y = formatv("tensor<11x37x{0}>", element);
+      expectIndexed("%t: " + t + ", %i: tensor<11xi64>",
+                    "%y = grad.gather %t[%i] dims [-1, 1] index_dims [0] : " + t +
+                        ", tensor<11xi64>\nexec.yield %y : " + y,
+                    tile);
+    }
+}
+
+TEST(Index, LanesAlongIndices) {
+  for (int n : {1, 7, 8, 37})
+    expectIndexed(
+        formatv("%t: tensor<5xf32>, %i: tensor<{0}xi32>", n),
+        formatv(R"(%y = grad.gather %t[%i] dims [-1] index_dims [0] : tensor<5xf32>, tensor<{0}xi32>
+      exec.yield %y : tensor<{0}xf32>)",
+                n),
+        "16");
+  expectIndexed("%t: tensor<4x5xf32>, %i: tensor<4x19xi64>", R"(
+      %y = grad.gather %t[%i] dims [0, -1] index_dims [0, 1] : tensor<4x5xf32>, tensor<4x19xi64>
+      exec.yield %y : tensor<4x19xf32>)",
+                "2, 8");
+  expectIndexed("%t: tensor<4x5xf32>, %i: tensor<19xi64>, %j: tensor<19xi64>", R"(
+      %y = grad.gather %t[%i, %j] dims [-2, -1] index_dims [0] : tensor<4x5xf32>, tensor<19xi64>, tensor<19xi64>
+      exec.yield %y : tensor<19xf32>)",
+                "8");
+}
+
+TEST(Index, BetweenOtherOps) {
+  expectIndexed("%t: tensor<37x5xf32>, %i: tensor<11xi64>, %b: tensor<11x37xf32>", R"(
+      %m = grad.transpose %t permutation [1, 0] : tensor<37x5xf32>
+      %y = grad.gather %m[%i] dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<11xi64>
+      %s = grad.add %y, %b : tensor<11x37xf32>
+      %r = grad.reduce_sum %s dims [1] : tensor<11x37xf32>
+      %w = grad.broadcast %r dims [0] : tensor<11xf32> -> tensor<11x37xf32>
+      %d = grad.sub %s, %w : tensor<11x37xf32>
+      exec.yield %d : tensor<11x37xf32>)",
+                "1, 40", 1e-4);
+}
+
+TEST(Index, NothingToReadFrom) {
+  expectIndexed("%t: tensor<0x37xf32>, %i: tensor<3xi64>", R"(
+      %y = grad.gather %t[%i] dims [-1, 1] index_dims [0] : tensor<0x37xf32>, tensor<3xi64>
+      exec.yield %y : tensor<3x37xf32>)",
+                "1, 16");
+}
+
+TEST(Index, UpdatesOfRows) {
+  for (int n : {0, 1, 7, 8, 40, 100})
+    for (const char *how : {"replace", "add", "mul", "max", "min"})
+      for (const char *tile : {"1, 16", "3, 8"})
+        expectIndexed(
+            formatv("%x: tensor<5x37xf32>, %i: tensor<{0}xi64>, %u: tensor<{0}x37xf32>", n),
+            formatv(
+                R"(%y = grad.scatter %x[%i] {1} %u dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<{0}x37xf32>, tensor<{0}xi64>
+      exec.yield %y : tensor<5x37xf32>)",
+                n, how),
+            tile, 1e-3);
+}
+
+TEST(Index, UpdatesOfElements) {
+  for (const char *how : {"replace", "add", "max"}) {
+    expectIndexed(
+        "%x: tensor<19xf32>, %i: tensor<50xi64>, %u: tensor<50xf32>",
+        formatv(
+            R"(%y = grad.scatter %x[%i] {0} %u dims [-1] index_dims [0] : tensor<19xf32>, tensor<50xf32>, tensor<50xi64>
+      exec.yield %y : tensor<19xf32>)",
+            how),
+        "8", 1e-4);
+    expectIndexed(
+        "%x: tensor<5x37xf32>, %i: tensor<9x37xi64>, %u: tensor<9x37xf32>",
+        formatv(
+            R"(%y = grad.scatter %x[%i] {0} %u dims [-1, 1] index_dims [0, 1] : tensor<5x37xf32>, tensor<9x37xf32>, tensor<9x37xi64>
+      exec.yield %y : tensor<5x37xf32>)",
+            how),
+        "1, 16");
+  }
+}
+
+TEST(Index, UpdatesAtTuples) {
+  expectIndexed("%x: tensor<4x5xf32>, %i: tensor<3x9xi64>, %u: tensor<3x9xf32>", R"(
+      %y = grad.scatter %x[%i, %i] add %u dims [-1, -2] index_dims [0, 1] : tensor<4x5xf32>, tensor<3x9xf32>, tensor<3x9xi64>, tensor<3x9xi64>
+      exec.yield %y : tensor<4x5xf32>)",
+                "2, 8");
+}
+
+TEST(Index, NarrowUpdatesAddInF32) {
+  expectIndexed("%x: tensor<5x37xbf16>, %i: tensor<90xi64>, %u: tensor<90x37xbf16>", R"(
+      %y = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0] : tensor<5x37xbf16>, tensor<90x37xbf16>, tensor<90xi64>
+      exec.yield %y : tensor<5x37xbf16>)",
+                "1, 16", 2e-2);
+}
+
+TEST(Index, AnUpdateInTheOptimizersKernel) {
+  expectIndexed("%p: tensor<5x37xf32>, %i: tensor<20xi64>, %u: tensor<20x37xf32>", R"(
+      %z = grad.constant dense<0.0> : tensor<5x37xf32>
+      %g = grad.scatter %z[%i] add %u dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<20x37xf32>, tensor<20xi64>
+      %n = grad.sub %p, %g : tensor<5x37xf32>
+      exec.yield %n : tensor<5x37xf32>)",
+                "1, 40", 1e-4);
+}
+
+} // namespace
