@@ -39,6 +39,7 @@ public:
 private:
   LogicalResult findScalars();
   void clip(MutableArrayRef<Value> gradients, double limit);
+  void requireIndices();
   void guardStatistics();
   LogicalResult update(ReadOp parameter, Value gradient);
   FailureOr<Value> slot(ReadOp parameter, const UpdateSlot &slot);
@@ -205,6 +206,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
              << limits;
     clip(gradients, limit.getValueAsDouble());
   }
+  requireIndices();
   guardStatistics();
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
     if (failed(update(parameter.getDefiningOp<ReadOp>(), gradient)))
@@ -213,6 +215,20 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
   return success();
+}
+
+/// A step with an index out of range leaves everything as it was; the runtime says which.
+void StepBuilder::requireIndices() {
+  for (auto [i, result] : llvm::enumerate(exit->getOperands())) {
+    auto role = function.getResultAttrOfType<StringAttr>(i, "grad.role");
+    if (!role || role.getValue() != gradc_role_name(GRADC_ROLE_INDICES))
+      continue;
+    Expr largest(b, result.getLoc(), result);
+    auto limit = function.getResultAttrOfType<IntegerAttr>(i, "grad.classes");
+    Expr isInside =
+        largest.compare(ComparePredicate::lt, largest.splat(2 * double(limit.getInt())));
+    proceed = AndOp::create(b, result.getLoc(), proceed, isInside);
+  }
 }
 
 /// Running statistics, which the forward writes, stay as they were where the step does not proceed.

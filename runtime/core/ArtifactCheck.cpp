@@ -261,6 +261,8 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
 #undef TYPE_OF_ROLE
   if (port.role >= GRADC_ROLES)
     return fail("unknown role ", port.role);
+  if (port.role == GRADC_ROLE_INDICES && port.classes < 0)
+    return fail("impossible limit ", port.classes, " of ", string(port.tensor.name));
   uint32_t expected = types[port.role];
   if (expected == GRADC_ANY)
     return true;

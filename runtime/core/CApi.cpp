@@ -4,6 +4,7 @@
 #include "runtime/base/OwnFile.h"
 #include "runtime/base/Targets.h"
 #include "runtime/core/Config.h"
+#include "runtime/core/IndexCheck.h"
 
 #include <new>
 
@@ -153,10 +154,11 @@ gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
                                   gradc_entry_info *info) {
   return cCall([&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
-      return deliver({0, session->artifact->string(e.name).data(), e.batch,
-                      uint32_t(e.inputs.count), uint32_t(e.outputs.count), uint32_t(e.nodes.count),
-                      e.arena, e.any_rows, e.least_rows},
-                     info);
+      return deliver(
+          {0, session->artifact->string(e.name).data(), e.batch, uint32_t(e.inputs.count),
+           uint32_t(countGiven(session->artifact->elements<gradc_artifact_port>(e.outputs))),
+           uint32_t(e.nodes.count), e.arena, e.any_rows, e.least_rows},
+          info);
     });
   });
 }
@@ -165,9 +167,10 @@ static Status describePort(const gradc_session &session, gradc_range range, cons
                            uint32_t index, gradc_port_info *info) {
   const Artifact &artifact = *session.artifact;
   auto ports = artifact.elements<gradc_artifact_port>(range);
-  if (index >= ports.size())
-    return usage(text(kind, " ", index, " of ", ports.size()));
-  const gradc_artifact_port &port = ports[index];
+  const gradc_artifact_port *found = findGiven(ports, index);
+  if (!found)
+    return usage(text(kind, " ", index, " of ", countGiven(ports)));
+  const gradc_artifact_port &port = *found;
   auto shape = artifact.elements<int64_t>(port.tensor.shape);
   return deliver({0, artifact.string(port.tensor.name).data(), gradc_dtype(port.tensor.dtype),
                   uint32_t(shape.size()), shape.data(), port.tensor.bytes, gradc_role(port.role),

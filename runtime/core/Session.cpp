@@ -1,6 +1,7 @@
 // A session on any device: chooses the level, binds entries to memory and runs them.
 #include "runtime/core/Session.h"
 #include "runtime/base/Text.h"
+#include "runtime/core/IndexCheck.h"
 #include "runtime/core/InputCopies.h"
 #include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
@@ -34,7 +35,7 @@ public:
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                std::span<void *const> outputs, int64_t rows, PrefetchedInputs prefetched) override;
-  Status finish() override { return device->synchronize(); }
+  Status finish() override;
   bool runsBeside() const override { return !device->sharesHostMemory(); }
   Result<PrefetchedInputs> prefetch(const gradc_artifact_entry &entry,
                                     std::span<const void *const> inputs, int64_t rows) override;
@@ -74,6 +75,7 @@ private:
     Program program;
     InputCopies inputs;                      ///< of those that kernels cannot read in place
     std::vector<Device::Piece> results = {}; ///< of a run, in its output block
+    std::vector<uint64_t> indices = {};      ///< of its ports of role INDICES, in their order
   };
 
   Status loadKernels();
@@ -112,6 +114,7 @@ private:
   DeviceMemory arena;
   uint64_t scratchAt = 0;                                           ///< in the arena
   std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
+  const gradc_artifact_entry *running = nullptr;                    // between start and finish
   uint64_t prefetches = 0;                                          // so far
   Replay replay;
   bool profiled = false;
@@ -328,9 +331,9 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();
-  auto results = ports(entry.outputs);
-  if (outputs.size() != results.size())
-    return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results.size(),
+  size_t results = countGiven(ports(entry.outputs));
+  if (outputs.size() != results)
+    return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results,
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
   if (Status s = bindInputs(entry, **bound, inputs, rows, prefetched, device->sharesHostMemory());
@@ -340,9 +343,18 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   if (Status s = device->launch(program.schedule(), profiled ? &profiledRun : nullptr); !s.ok())
     return s;
   Status copied = copyOutputs(entry, **bound, outputs, rows);
+  running = &entry;
   if (!copied.ok())
     (void)device->synchronize(); // no copy under way finds its output gone
   return copied;
+}
+
+Status DeviceSession::finish() {
+  if (Status ended = device->synchronize(); !ended.ok())
+    return ended;
+  auto bound = running ? programs.find(running) : programs.end();
+  return bound == programs.end() ? Status()
+                                 : checkIndices(*theArtifact, *running, bound->second.indices);
 }
 
 Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
@@ -350,15 +362,19 @@ Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &boun
   std::vector<Device::Piece> &pieces = bound.results;
   std::span<std::byte> block = bound.program.outputBlock();
   pieces.clear();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const gradc_artifact_port &port = ports(entry.outputs)[i];
-    if (!outputs[i])
+  auto results = ports(entry.outputs);
+  bound.indices.assign(results.size() - outputs.size(), 0);
+  uint64_t *index = bound.indices.data();
+  auto given = outputs.begin();
+  for (const gradc_artifact_port &port : results) {
+    void *to = isGiven(port) ? *given++ : index++;
+    if (!to)
       continue;
     const std::byte *from = bound.program.resolve(port.slice);
     uint64_t bytes = bytesOfRows(entry, port, rows);
     if (port.slice.space == GRADC_SPACE_OUTPUT)
-      pieces.push_back({outputs[i], uint64_t(from - block.data()), bytes});
-    else if (Status s = device->copyOut(outputs[i], from, bytes); !s.ok())
+      pieces.push_back({to, uint64_t(from - block.data()), bytes});
+    else if (Status s = device->copyOut(to, from, bytes); !s.ok())
       return s;
   }
   return pieces.empty() ? Status() : device->copyPiecesOut(pieces, block.data(), block.size());

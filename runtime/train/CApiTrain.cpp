@@ -1,6 +1,7 @@
 // The C interface to training: single steps on the caller's batches, checkpoints, export, and whole
 // jobs.
 #include "runtime/core/CApi.h"
+#include "runtime/core/IndexCheck.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Export.h"
@@ -65,7 +66,8 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
     // 2. The results that a caller may ask for.
     std::vector<void *> outputs;
     for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->outputs))
-      outputs.push_back(ports.output(port.role));
+      if (isGiven(port))
+        outputs.push_back(ports.output(port.role));
     session->begun = nullptr;
     if (Status ran = session->session->run(**entry, inputs, outputs, samples); !ran.ok())
       return ran;

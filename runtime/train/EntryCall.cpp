@@ -2,6 +2,7 @@
 #include "runtime/train/EntryCall.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/core/IndexCheck.h"
 
 namespace gradc::runtime {
 
@@ -51,13 +52,14 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   }
 
   auto outputs = portsOf(artifact, entry.outputs);
-  call->outputs.resize(outputs.size());
   call->metricValues.reserve(outputs.size()); // the addresses of its elements are bound below
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    call->outputs[i] = call->ports.output(outputs[i].role);
-    if (outputs[i].role == GRADC_ROLE_METRIC) {
-      call->outputs[i] = &call->metricValues.emplace_back();
-      call->theMetrics.push_back({std::string(artifact.string(outputs[i].tensor.name)), 0});
+  for (const gradc_artifact_port &port : outputs) {
+    if (!isGiven(port))
+      continue;
+    void *&place = call->outputs.emplace_back(call->ports.output(port.role));
+    if (port.role == GRADC_ROLE_METRIC) {
+      place = &call->metricValues.emplace_back();
+      call->theMetrics.push_back({std::string(artifact.string(port.tensor.name)), 0});
     }
   }
   return call;

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/core/IndexCheck.h"
 #include "runtime/device/Device.h"
 #include "runtime/train/Phase.h"
 #include "runtime/train/Trace.h"
@@ -125,7 +126,8 @@ Status Workload::fillInputs(mlir::MLIRContext &context, const NamedTensors &give
     bytesOfInputs += int64_t(value.bytes().size());
   }
   for (const auto &port : ports(theEntry->outputs))
-    outputs.push_back(allocate(port.tensor.bytes));
+    if (isGiven(port))
+      outputs.push_back(allocate(port.tensor.bytes));
   return {};
 }
 

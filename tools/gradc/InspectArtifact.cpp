@@ -3,6 +3,7 @@
 
 #include "runtime/base/DataType.h"
 #include "runtime/core/Artifact.h"
+#include "runtime/core/IndexCheck.h"
 #include "runtime/train/Checkpoint.h"
 #include "tools/gradc/Console.h"
 
@@ -33,7 +34,9 @@ void printPorts(const Artifact &artifact, const char *what, gradc_range range) {
     std::string_view role = gradc_role_name(gradc_role(port.role));
     fmt::print("    {:6}  {}  {} [{}]{}{}\n", what, tensor.name, tensor.dtype, shape,
                tensor.name == role ? "" : fmt::format(", {}", role),
-               field.empty() ? "" : fmt::format(" from field {}", field));
+               field.empty()
+                   ? ""
+                   : fmt::format(" {} {}", isGiven(port) ? "from field" : "of node", field));
   }
 }
 

@@ -1,6 +1,7 @@
 // gradc run: one forward pass of a model on given inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
+#include "runtime/core/IndexCheck.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
 #include "tools/gradc/Inputs.h"
@@ -81,9 +82,22 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   if (!inputs)
     return fail(inputs.status());
   std::vector<std::string> names;
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    names.push_back(nameOf(function.getResultAttrOfType<mlir::StringAttr>(i, "grad.name")));
-  return writeOutputs(settings, names, Interpreter(*imported.module).run(function, *inputs));
+  std::vector<HostTensor> outputs;
+  auto results = Interpreter(*imported.module).run(function, *inputs);
+  for (auto [i, value] : llvm::enumerate(results)) {
+    auto limit = function.getResultAttrOfType<mlir::IntegerAttr>(i, "grad.classes");
+    if (!limit) {
+      names.push_back(nameOf(function.getResultAttrOfType<mlir::StringAttr>(i, "grad.name")));
+      outputs.push_back(value);
+      continue;
+    }
+    auto node = function.getResultAttrOfType<mlir::StringAttr>(i, "grad.field");
+    if (Status inside =
+            runtime::checkIndices(nameOf(node), limit.getInt(), uint64_t(value.getInt(0)));
+        !inside.ok())
+      return fail(inside);
+  }
+  return writeOutputs(settings, names, outputs);
 }
 
 int runModel(const Settings &settings) {

@@ -2,6 +2,7 @@
 #include "runtime/data/transform/MapModel.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/core/IndexCheck.h"
 
 #include <algorithm>
 #include <cstring>
@@ -45,7 +46,8 @@ Result<std::shared_ptr<const MapModel>> MapModel::find(Config map, const Session
       model->ports.push_back(i);
     }
   for (const auto &port : artifact.elements<gradc_artifact_port>(model->entry->outputs))
-    add(model->outputs, port, port.tensor.name);
+    if (isGiven(port))
+      add(model->outputs, port, port.tensor.name);
   return Found(std::move(model));
 }
 
@@ -95,13 +97,25 @@ Status ModelRun::run(Random random) {
     uint32_t number = random.next();
     std::memcpy(scalars + at, &number, sizeof number);
   }
-  return launchHere(program->schedule());
+  if (Status ran = launchHere(program->schedule()); !ran.ok())
+    return ran;
+  const Artifact &artifact = model.session->artifact();
+  for (const auto &port : artifact.elements<gradc_artifact_port>(model.entry->outputs)) {
+    if (isGiven(port))
+      continue;
+    uint64_t value;
+    std::memcpy(&value, program->resolve(port.slice), sizeof value);
+    if (Status inside = checkIndices(artifact.string(port.field), port.classes, value);
+        !inside.ok())
+      return inside;
+  }
+  return {};
 }
 
 const std::byte *ModelRun::output(size_t output) const {
   const Artifact &artifact = model.session->artifact();
-  return program->resolve(
-      artifact.elements<gradc_artifact_port>(model.entry->outputs)[output].slice);
+  auto ports = artifact.elements<gradc_artifact_port>(model.entry->outputs);
+  return program->resolve(findGiven(ports, output)->slice);
 }
 
 } // namespace gradc::runtime

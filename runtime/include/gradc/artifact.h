@@ -175,8 +175,9 @@ typedef struct gradc_artifact_node {
 typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;
   uint32_t role;            /* gradc_role */
-  gradc_string field;       /* data inputs: the data set's field */
-  int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value */
+  gradc_string field;       /* data inputs: the data set's field; GRADC_ROLE_INDICES: the node */
+  int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value. GRADC_ROLE_INDICES: the
+                             * limit: the node takes indices from -classes to classes - 1 */
   uint32_t batched;         /* 1: a run of n rows has n / batch of its bytes, the first ones */
   uint32_t reserved;
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */

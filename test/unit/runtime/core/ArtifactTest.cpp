@@ -322,6 +322,11 @@ TEST(Artifact, ChecksEntries) {
   EXPECT_EQ(errorInSlice(2, [](auto &s) { s.space = GRADC_SPACE_INPUT, s.index = 0; }),
             prefix + "kernel accumulate_rows writes an input");
   EXPECT_EQ(errorInOutput([](auto &p) { p.role = 77; }), prefix + "unknown role 77");
+  auto spoilLimit = [](auto &p) {
+    p.role = GRADC_ROLE_INDICES;
+    p.classes = -1;
+  };
+  EXPECT_TRUE(errorInOutput(spoilLimit).starts_with(prefix + "impossible limit -1 of "));
   EXPECT_EQ(errorInOutput([](auto &p) { p.role = GRADC_ROLE_PROCEED; }),
             prefix + "expected loss to be one bool");
   EXPECT_EQ(errorInOutput([](auto &p) { p.batched = 1; }),
