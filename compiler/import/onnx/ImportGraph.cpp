@@ -385,7 +385,23 @@ void EntryImport::addResult(Value value, StringRef name, gradc_role role) {
   attributes.set("grad.role", builder.getStringAttr(gradc_role_name(role)));
 }
 
+// What lies outside is larger than 2 limit - 1, whatever its sign.
+void EntryImport::requireIndices(Value indices, int64_t limit, Location node) {
+  Expr x = Expr(builder, node, indices).cast(builder.getI64Type()) + double(limit);
+  x = x.cast(builder.getIntegerType(64, /*isSigned=*/false));
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
+  if (x.type().getNumElements() == 0)
+    return;
+  Value largest = dims.empty() ? x.get() : builder.createOrFold<ReduceMaxOp>(node, x, dims);
+  indexChecks.push_back({largest, limit, nodeName(node)});
+}
+
 void EntryImport::finish() {
+  for (const IndexCheck &check : indexChecks) {
+    addResult(check.largest, check.node, GRADC_ROLE_INDICES);
+    resultAttributes.back().set("grad.field", builder.getStringAttr(check.node));
+    resultAttributes.back().set("grad.classes", builder.getI64IntegerAttr(check.limit));
+  }
   for (auto &[state, update] : statistics)
     WriteOp::create(builder, update.second, FlatSymbolRefAttr::get(state), update.first);
   auto exit = func::ReturnOp::create(builder, model.fileLoc(), results);

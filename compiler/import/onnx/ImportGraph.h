@@ -67,6 +67,8 @@ public:
   void setStatistic(mlir::grad::ReadOp state, mlir::Value value, mlir::Location node);
 
   void addResult(mlir::Value value, llvm::StringRef name, gradc_role role);
+  /// Makes every run fail in which one of the node's `indices` is not in [-limit, limit).
+  void requireIndices(mlir::Value indices, int64_t limit, mlir::Location node);
   /// Ends the function and erases unused ops.
   void finish();
 
@@ -93,6 +95,13 @@ private:
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::NamedAttrList> resultAttributes;
   std::map<gradc_role, mlir::Value> scalars;
+  /// The largest of a node's indices plus the limit, as an unsigned number.
+  struct IndexCheck {
+    mlir::Value largest;
+    int64_t limit;
+    std::string node;
+  };
+  llvm::SmallVector<IndexCheck> indexChecks;
   std::set<std::string> boundInputs, foldedNodes;
   llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>> statistics;
 };

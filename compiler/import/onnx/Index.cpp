@@ -1,4 +1,4 @@
-// Constants, ranges, and ops that select elements by index.
+// Constants, and tensors made of indices: ranges, identity matrices, one-hot vectors.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -88,58 +88,6 @@ static LogicalResult importRange(Node &n) {
   return n.set(n.constant(values));
 }
 
-/// Picks known indices of a known tensor: shape arithmetic, and tables.
-static Value gatherKnown(Node &n, const HostTensor &data, ArrayRef<int64_t> indices, int64_t dim,
-                         ArrayRef<int64_t> shape) {
-  HostTensor result(RankedTensorType::get(shape, data.getElementType()));
-  int64_t width = elementBytes(data.getElementType()), inner = width, outer = 1;
-  for (int64_t d = 0; d < int64_t(data.getShape().size()); ++d)
-    (d < dim ? outer : inner) *= d == dim ? 1 : data.getShape()[d];
-  char *to = result.mutableBytes().data();
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t index : indices) {
-      std::copy_n(data.bytes().data() + (o * data.getShape()[dim] + index) * inner, inner, to);
-      to += inner;
-    }
-  return n.constant(result);
-}
-
-/// Indices known at compile time become slices.
-static LogicalResult importGather(Node &n) {
-  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
-  if (failed(dim) || failed(n.expect(1, Kind::Int)))
-    return failure();
-  int64_t size = n.shape(0)[*dim];
-  auto known = n.tryKnown(1);
-  if (!known)
-    return n.error() << "with indices computed at run time is not supported: "
-                     << n.describeOperand(1);
-  SmallVector<int64_t> indices, shape(n.shape(0).take_front(*dim));
-  for (int64_t i = 0; i < known->size(); ++i) {
-    int64_t index = known->getInt(i);
-    if (index < -size || index >= size)
-      return n.error() << "expected indices from " << -size << " to " << size - 1 << " for dim "
-                       << *dim << " of " << n.describeOperand(0) << ", found " << index;
-    indices.push_back(index < 0 ? index + size : index);
-  }
-  llvm::append_range(shape, n.shape(1));
-  llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
-  if (failed(n.expectSensible(shape)))
-    return failure();
-  ElementsAttr data;
-  int64_t bytes =
-      RankedTensorType::get(shape, n.element(0)).getNumElements() * elementBytes(n.element(0));
-  if (matchPattern(n.operand(0), m_Constant(&data)) && bytes <= foldLimitBytes)
-    return n.set(gatherKnown(n, HostTensor(data), indices, *dim, shape));
-
-  Value picked = pick(n.expr(0u), *dim, indices);
-  if (!picked)
-    return n.error() << "of " << indices.size()
-                     << " scattered indices is not supported: expected at most " << maxPieces
-                     << " runs, found " << countRuns(indices);
-  return n.set(n.expr(picked).reshape(shape));
-}
-
 static LogicalResult importEyeLike(Node &n) {
   int64_t shift = n.integer("k", 0);
   Type element = n.element(0);
@@ -190,7 +138,6 @@ void gradc::addIndexOps(OpTable &ops) {
   ops["Constant"] = {importConstant, 0, 0};
   ops["ConstantOfShape"] = {importConstantOfShape, 1, 1};
   ops["Range"] = {importRange, 3, 3};
-  ops["Gather"] = {importGather, 2, 2};
   ops["EyeLike"] = {importEyeLike, 1, 1};
   ops["OneHot"] = {importOneHot, 3, 3};
 }

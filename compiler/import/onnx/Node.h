@@ -35,6 +35,7 @@ const OpTable &onnxOps();
   FAMILY(Convolution)                                                                              \
   FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \
+  FAMILY(Gather)                                                                                   \
   FAMILY(Grid)                                                                                     \
   FAMILY(Index)                                                                                    \
   FAMILY(IntegerProduct)                                                                           \
@@ -47,6 +48,7 @@ const OpTable &onnxOps();
   FAMILY(Random)                                                                                   \
   FAMILY(Reduction)                                                                                \
   FAMILY(Resize)                                                                                   \
+  FAMILY(Scatter)                                                                                  \
   FAMILY(Sequence)                                                                                 \
   FAMILY(Shape)                                                                                    \
   FAMILY(Signal)                                                                                   \

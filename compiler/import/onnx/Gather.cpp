@@ -1,0 +1,98 @@
+// Gather, GatherElements and GatherND: elements at indices, known at compile time or not.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Indices.h"
+#include "compiler/import/onnx/Pick.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// Picks known indices of a known tensor: shape arithmetic, and tables.
+static Value gatherKnown(Node &n, const HostTensor &data, ArrayRef<int64_t> indices, int64_t dim,
+                         ArrayRef<int64_t> shape) {
+  HostTensor result(RankedTensorType::get(shape, data.getElementType()));
+  int64_t width = elementBytes(data.getElementType()), inner = width, outer = 1;
+  for (int64_t d = 0; d < int64_t(data.getShape().size()); ++d)
+    (d < dim ? outer : inner) *= d == dim ? 1 : data.getShape()[d];
+  char *to = result.mutableBytes().data();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t index : indices) {
+      std::copy_n(data.bytes().data() + (o * data.getShape()[dim] + index) * inner, inner, to);
+      to += inner;
+    }
+  return n.constant(result);
+}
+
+/// Indices known at compile time become slices where these are few.
+static Value gatherByMoves(Node &n, const HostTensor &known, int64_t dim, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> indices;
+  for (int64_t i = 0; i < known.size(); ++i)
+    indices.push_back(known.getInt(i) < 0 ? known.getInt(i) + n.shape(0)[dim] : known.getInt(i));
+  ElementsAttr data;
+  int64_t bytes =
+      RankedTensorType::get(shape, n.element(0)).getNumElements() * elementBytes(n.element(0));
+  if (matchPattern(n.operand(0), m_Constant(&data)) && bytes <= foldLimitBytes)
+    return gatherKnown(n, HostTensor(data), indices, dim, shape);
+  Value picked = pick(n.expr(0u), dim, indices);
+  return picked ? n.expr(picked).reshape(shape).get() : Value();
+}
+
+static LogicalResult importGather(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(dim) || failed(n.expect(1, Kind::Int)))
+    return failure();
+  FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
+  SmallVector<int64_t> shape(n.shape(0).take_front(*dim));
+  llvm::append_range(shape, n.shape(1));
+  llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
+  if (failed(indices) || failed(n.expectSensible(shape)))
+    return failure();
+  if (auto known = n.tryKnown(1))
+    if (Value moved = gatherByMoves(n, *known, *dim, shape))
+      return n.set(moved);
+  SmallVector<int64_t> dims, indexDims;
+  for (int64_t d = 0; d < n.rank(0); ++d)
+    dims.push_back(d < *dim ? d : d == *dim ? -1 : d + n.rank(1) - 1);
+  for (int64_t d = 0; d < n.rank(1); ++d)
+    indexDims.push_back(*dim + d);
+  return n.set(
+      n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), *indices, dims, indexDims));
+}
+
+static LogicalResult importGatherElements(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(dim) || failed(expectElementIndices(n, *dim)))
+    return failure();
+  FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
+  if (failed(indices))
+    return failure();
+  // Other dims of the data may be longer; only their beginning is read.
+  SmallVector<int64_t> sizes(n.shape(1)), ones(n.rank(0), 1), zeros(n.rank(0), 0);
+  sizes[*dim] = n.shape(0)[*dim];
+  Value data = n.operand(0);
+  if (n.shape(0) != ArrayRef(sizes))
+    data = n.builder().createOrFold<SliceOp>(n.loc(), data, zeros, sizes, ones);
+  return n.set(n.builder().createOrFold<GatherOp>(
+      n.loc(), data, *indices, elementDims(n.rank(0), *dim), allDims(n.rank(0))));
+}
+
+static LogicalResult importGatherND(Node &n) {
+  int64_t batch = n.integer("batch_dims", 0);
+  FailureOr<IndexTuples> tuples = expectTuples(n, batch);
+  if (failed(tuples))
+    return failure();
+  ArrayRef<int64_t> outer = n.shape(1).drop_back();
+  SmallVector<int64_t> shape(outer);
+  llvm::append_range(shape, n.shape(0).drop_front(batch + tuples->indices.size()));
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  return n.set(n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), tuples->indices,
+                                                  tuples->dims, allDims(outer.size())));
+}
+
+void gradc::addGatherOps(OpTable &ops) {
+  ops["Gather"] = {importGather, 2, 2};
+  ops["GatherElements"] = {importGatherElements, 2, 2};
+  ops["GatherND"] = {importGatherND, 2, 2};
+}

@@ -1,0 +1,79 @@
+// Checks indices where they are known, and has runs check them where they are not.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Indices.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+FailureOr<Value> gradc::expectIndices(Node &n, Value indices, int64_t dim) {
+  int64_t size = n.shape(0)[dim];
+  Type element = getElementTypeOrSelf(indices.getType());
+  if (!element.isInteger(32) && !element.isInteger(64))
+    indices = n.expr(indices).cast(n.builder().getI64Type());
+  ElementsAttr attribute;
+  if (!matchPattern(indices, m_Constant(&attribute))) {
+    n.getEntry().requireIndices(indices, size, n.loc());
+    return indices;
+  }
+  HostTensor known(attribute);
+  for (int64_t i = 0; i < known.size(); ++i)
+    if (int64_t index = known.getInt(i); index < -size || index >= size)
+      return n.error() << "expected indices from " << -size << " to " << size - 1 << " for dim "
+                       << dim << " of " << n.describeOperand(0) << ", found " << index;
+  return indices;
+}
+
+LogicalResult gradc::expectElementIndices(Node &n, int64_t dim) {
+  if (failed(n.expect(1, Kind::Int)) || failed(n.expectRank(1, n.rank(0))))
+    return failure();
+  for (auto [d, from, to] : llvm::enumerate(n.shape(0), n.shape(1)))
+    if (int64_t(d) != dim && to > from)
+      return n.error() << "expected indices with at most " << from << " elements in dim " << d
+                       << ", as " << n.describeOperand(0) << " has, found " << n.describeOperand(1);
+  return success();
+}
+
+FailureOr<IndexTuples> gradc::expectTuples(Node &n, int64_t batchDims) {
+  if (failed(n.expect(1, Kind::Int)))
+    return failure();
+  int64_t rank = n.rank(0), outer = n.rank(1) - 1;
+  if (outer < 0)
+    return n.error() << "expected indices of rank 1 or more, found " << n.describeOperand(1);
+  int64_t places = n.shape(1).back();
+  if (batchDims < 0 || batchDims > outer || places < 1 || batchDims + places > rank)
+    return n.error() << "expected at most " << rank << " batch dims and indices a tuple, found "
+                     << batchDims << " and " << n.describeOperand(1) << " for "
+                     << n.describeOperand(0);
+  if (n.shape(0).take_front(batchDims) != n.shape(1).take_front(batchDims))
+    return n.error() << "expected " << batchDims << " equal batch dims, found "
+                     << n.describeOperand(0) << " and " << n.describeOperand(1);
+  IndexTuples tuples;
+  SmallVector<int64_t> starts(n.rank(1), 0), sizes(n.shape(1)), ones(n.rank(1), 1);
+  sizes.back() = 1;
+  for (int64_t k = 0; k < places; ++k) {
+    starts.back() = k;
+    Value one = n.builder().createOrFold<SliceOp>(n.loc(), n.operand(1), starts, sizes, ones);
+    one = n.expr(one).reshape(n.shape(1).drop_back());
+    FailureOr<Value> indices = expectIndices(n, one, batchDims + k);
+    if (failed(indices))
+      return failure();
+    tuples.indices.push_back(*indices);
+  }
+  for (int64_t d = 0; d < rank; ++d)
+    tuples.dims.push_back(d < batchDims            ? d
+                          : d < batchDims + places ? batchDims - d - 1
+                                                   : d - batchDims - places + outer);
+  return tuples;
+}
+
+SmallVector<int64_t> gradc::allDims(int64_t rank) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, rank));
+}
+
+SmallVector<int64_t> gradc::elementDims(int64_t rank, int64_t dim) {
+  SmallVector<int64_t> dims = allDims(rank);
+  dims[dim] = -1;
+  return dims;
+}

@@ -1,0 +1,31 @@
+// Indices of elements, as nodes that read and nodes that write by index have them.
+#ifndef COMPILER_IMPORT_INDICES_H
+#define COMPILER_IMPORT_INDICES_H
+
+#include "compiler/import/onnx/ImportGraph.h"
+
+namespace gradc {
+
+/// The indices along `dim` of operand 0, which are in range: checked here where they are known, and
+/// by every run where they are not.
+mlir::FailureOr<mlir::Value> expectIndices(Node &node, mlir::Value indices, int64_t dim);
+
+/// Operand 1 has one index along `dim` for each element that is read or written: the rank of
+/// operand 0, and no other dim longer than there.
+mlir::LogicalResult expectElementIndices(Node &node, int64_t dim);
+
+/// Operand 1 as tuples of indices, one a row of its last dim.
+struct IndexTuples {
+  llvm::SmallVector<mlir::Value> indices; ///< one tensor for each place in the tuples
+  llvm::SmallVector<int64_t> dims;        ///< of operand 0, as grad.gather numbers them
+};
+mlir::FailureOr<IndexTuples> expectTuples(Node &node, int64_t batchDims);
+
+/// 0, 1, ..., rank - 1.
+llvm::SmallVector<int64_t> allDims(int64_t rank);
+/// The same with an index along `dim`.
+llvm::SmallVector<int64_t> elementDims(int64_t rank, int64_t dim);
+
+} // namespace gradc
+
+#endif
