@@ -27,10 +27,15 @@ constexpr int64_t minSamples = 64;
 
 bool isFloat(const HostTensor &tensor) { return isa<FloatType>(tensor.getElementType()); }
 
-/// The smallest positive number, which an underflow is within.
+/// What an underflow is within: kernels count denormals as zero, but those of f16 are normal f32.
 double smallest(Type element) {
   auto type = dyn_cast<FloatType>(element);
-  return type ? APFloat::getSmallest(type.getFloatSemantics()).convertToDouble() : 0;
+  if (!type)
+    return 0;
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  return (element.isF16() ? APFloat::getSmallest(semantics)
+                          : APFloat::getSmallestNormalized(semantics))
+      .convertToDouble();
 }
 
 /// Floats as f64. What overflows `element`, the type that the program computes in, is infinite.
