@@ -58,6 +58,11 @@ def composed():
     b.op("STFT", [1, 9, 1], -1.0, 1.0, b.ints("step", [2], dims=[]), b.numbers("stft.window", [4], 0.2, 1.0))
     b.op("AffineGrid", [2, 2, 3], -1.0, 1.0, b.ints("grid.size", [2, 1, 2, 3]))
     b.op("Col2Im", [1, 4, 6], -1.0, 1.0, b.ints("picture", [3, 4]), b.ints("block", [2, 2]))
+    b.op("ReverseSequence", [4, 3], -1.0, 1.0, b.ints("lengths", [2, 0, 4]))
+    b.op("TensorScatter", [2, 4, 3], -1.0, 1.0, b.numbers("steps", [2, 2, 3], -1.0, 1.0), b.ints("written", [1, 3]),
+         mode="circular")
+    b.op("MaxUnpool", [1, 2, 2, 2], -1.0, 1.0, b.ints("places", [0, 3, 8, 15, 17, 18, 25, 28], dims=[1, 2, 2, 2]),
+         kernel_shape=[2, 2], strides=[2, 2])
     scores = b.numbers("loss.scores", [3, 4], -1.0, 1.0)
     labels, weights = b.ints("labels.known", [1, 9, 3]), b.numbers("loss.weights", [4], 0.5, 1.5)
     b.end(b.node("SoftmaxCrossEntropyLoss", [scores, labels, weights], "SoftmaxCrossEntropyLoss", ignore_index=9), "loss.end")

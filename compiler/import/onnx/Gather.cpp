@@ -1,4 +1,5 @@
-// Gather, GatherElements and GatherND: elements at indices, known at compile time or not.
+// Gather, GatherElements, GatherND and ReverseSequence: elements at indices, known at compile time
+// or not.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -91,8 +92,32 @@ static LogicalResult importGatherND(Node &n) {
                                                   tuples->dims, allDims(outer.size())));
 }
 
+/// Step t of a sequence of length l is step l - 1 - t of the data; behind its end, step t.
+static LogicalResult importReverseSequence(Node &n) {
+  int64_t batch = n.integer("batch_axis", 1), time = n.integer("time_axis", 0);
+  if (failed(n.expect(1, Kind::Int)) || failed(n.expectRank(1, 1)))
+    return failure();
+  if (n.rank(0) < 2 || batch + time != 1 || batch * time != 0 || n.shape(0)[batch] != n.shape(1)[0])
+    return n.error() << "expected batch_axis and time_axis 0 and 1 or 1 and 0, and a length for "
+                        "each sequence, found "
+                     << batch << " and " << time << ", " << n.describeOperand(0) << " and "
+                     << n.describeOperand(1);
+  OpBuilder &b = n.builder();
+  auto type = RankedTensorType::get(n.shape(0).take_front(2), b.getI64Type());
+  Expr lengths = n.expr(1u).cast(b.getI64Type());
+  int64_t steps = n.shape(0)[time];
+  if (failed(expectInRange(n, lengths, steps + 1, "the length of a sequence")))
+    return failure();
+  lengths = lengths.broadcast(type, {batch});
+  Expr step = n.expr(IotaOp::create(b, n.loc(), type, time));
+  Expr indices = step.compare(ComparePredicate::lt, lengths).select(lengths - step - 1.0, step);
+  return n.set(b.createOrFold<GatherOp>(n.loc(), n.operand(0), indices.get(),
+                                        elementDims(n.rank(0), time), ArrayRef<int64_t>{0, 1}));
+}
+
 void gradc::addGatherOps(OpTable &ops) {
   ops["Gather"] = {importGather, 2, 2};
   ops["GatherElements"] = {importGatherElements, 2, 2};
   ops["GatherND"] = {importGatherND, 2, 2};
+  ops["ReverseSequence"] = {importReverseSequence, 2, 2};
 }

@@ -8,21 +8,27 @@ using namespace mlir::grad;
 using namespace gradc;
 
 FailureOr<Value> gradc::expectIndices(Node &n, Value indices, int64_t dim) {
-  int64_t size = n.shape(0)[dim];
   Type element = getElementTypeOrSelf(indices.getType());
   if (!element.isInteger(32) && !element.isInteger(64))
     indices = n.expr(indices).cast(n.builder().getI64Type());
+  std::string of = "dim " + std::to_string(dim) + " of " + n.describeOperand(0);
+  if (failed(expectInRange(n, indices, n.shape(0)[dim], of)))
+    return failure();
+  return indices;
+}
+
+LogicalResult gradc::expectInRange(Node &n, Value integers, int64_t limit, StringRef of) {
   ElementsAttr attribute;
-  if (!matchPattern(indices, m_Constant(&attribute))) {
-    n.getEntry().requireIndices(indices, size, n.loc());
-    return indices;
+  if (!matchPattern(integers, m_Constant(&attribute))) {
+    n.getEntry().requireIndices(integers, limit, n.loc());
+    return success();
   }
   HostTensor known(attribute);
   for (int64_t i = 0; i < known.size(); ++i)
-    if (int64_t index = known.getInt(i); index < -size || index >= size)
-      return n.error() << "expected indices from " << -size << " to " << size - 1 << " for dim "
-                       << dim << " of " << n.describeOperand(0) << ", found " << index;
-  return indices;
+    if (int64_t index = known.getInt(i); index < -limit || index >= limit)
+      return n.error() << "expected indices from " << -limit << " to " << limit - 1 << " for " << of
+                       << ", found " << index;
+  return success();
 }
 
 LogicalResult gradc::expectElementIndices(Node &n, int64_t dim) {

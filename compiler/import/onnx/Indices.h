@@ -10,6 +10,10 @@ namespace gradc {
 /// by every run where they are not.
 mlir::FailureOr<mlir::Value> expectIndices(Node &node, mlir::Value indices, int64_t dim);
 
+/// Integers from -limit to limit - 1, checked in the same way. `of` names what they are.
+mlir::LogicalResult expectInRange(Node &node, mlir::Value integers, int64_t limit,
+                                  llvm::StringRef of);
+
 /// Operand 1 has one index along `dim` for each element that is read or written: the rank of
 /// operand 0, and no other dim longer than there.
 mlir::LogicalResult expectElementIndices(Node &node, int64_t dim);

@@ -93,4 +93,53 @@ TEST_F(IndicesTest, SaysWhichReductionItDoesNotKnow) {
   expectFails(scatter("add", boolean), {"expected a number as operand 0 (\"x0\", bool [4])"});
 }
 
+TEST_F(IndicesTest, SequencesAreReversedToTheirLengths) {
+  OneNode reverse = node("ReverseSequence").input({2, 3}).input({2}, {2, 0}, int64);
+  reverse.set("batch_axis", int64_t(0)).set("time_axis", int64_t(1));
+  expect(reverse, {2, 3}, {1, 0, 2, 3, 4, 5});
+  expectFails(node("ReverseSequence").input({2, 3}).ints({3, 0, 0}),
+              {"expected indices from -3 to 2 for the length of a sequence, found 3"});
+  expectFails(node("ReverseSequence").input({2, 3}).input({2}, {}, int64),
+              {"expected batch_axis and time_axis 0 and 1 or 1 and 0, and a length for each "
+               "sequence, found 1 and 0"});
+  expectFails(node("ReverseSequence").input({2, 3}).ints({0, 0, 0}).set("time_axis", int64_t(2)),
+              {"found 1 and 2"});
+}
+
+TEST_F(IndicesTest, StepsOfACache) {
+  OneNode cache = OneNode("TensorScatter", 24).input({1, 3, 1}).input({1, 2, 1}, {7, 8});
+  expect(cache, {1, 3, 1}, {7, 8, 2});
+  OneNode circular = OneNode(cache).input({1}, {5}, int64).set("mode", "circular");
+  expect(circular, {1, 3, 1}, {8, 1, 7});
+  auto results = run(OneNode(cache).input({1}, {2}, int64));
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1].getInt(0), 3 + 3) << "the step behind the last one";
+  expectFails(OneNode(cache).ints({1, 2}), {"expected 1 write indices, found operand 2"});
+  expectFails(OneNode(cache).set("axis", int64_t(0)), {"along dim 0, which is not 0"});
+  expectFails(OneNode(cache).set("mode", "ring"),
+              {"expected mode linear or circular, found \"ring\""});
+  expectFails(OneNode("TensorScatter", 24).input({1, 3, 1}).input({1, 4, 1}),
+              {"expected an update with at most 3 steps along dim 1"});
+}
+
+OneNode unpool(std::vector<float> indices) {
+  return node("MaxUnpool")
+      .input({1, 2, 2}, {1, 2, 3, 4})
+      .input({1, 2, 2}, indices, int64)
+      .set("kernel_shape", OneNode::Shape{2})
+      .set("strides", OneNode::Shape{2});
+}
+
+TEST_F(IndicesTest, UnpooledPixelsStayInTheirPlane) {
+  expect(unpool({1, 2, 4, 7}), {1, 2, 4}, {0, 1, 2, 0, 3, 0, 0, 4});
+  expect(unpool({1, 2, 4, 7}).ints({1, 2, 5}), {1, 2, 5}, {0, 1, 2, 0, 0, 3, 0, 0, 4, 0});
+  for (float outside : {3.0f, 8.0f}) {
+    auto results = run(unpool({1, 2, 4, outside}));
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[1].getInt(0), 4 + 4) << outside << " is not in the second plane";
+  }
+  expectFails(unpool({1, 2, 4, 7}).ints({1, 2, 3}),
+              {"and an output of at least [1, 2, 4], found operand 1"});
+}
+
 } // namespace
