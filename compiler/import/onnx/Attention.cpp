@@ -1,6 +1,7 @@
 // Attention as its parts (two products around a softmax), and rotary position embeddings.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Indices.h"
 #include "compiler/import/onnx/Node.h"
 #include "compiler/import/onnx/Pick.h"
 
@@ -229,30 +230,40 @@ static LogicalResult importAttention(Node &n) {
   return n.set(n.rank(0) == 3 ? mergeHeads(y) : y);
 }
 
-/// One half of the table [positions, size / 2] at known positions, or [batch, positions, size / 2].
-static FailureOr<Expr> readAngles(Node &n, unsigned i, int64_t batch, int64_t positions,
-                                  int64_t half) {
+/// Rows of a table [positions, size / 2] at position_ids.
+static FailureOr<Expr> pickAngles(Node &n, unsigned i, int64_t batch, int64_t positions) {
+  if (failed(n.expectRank(i, 2)) || failed(n.expect(3, Kind::Int)))
+    return failure();
+  int64_t size = n.shape(i)[0];
+  if (n.type(3).getNumElements() != batch * positions)
+    return n.error() << "expected position_ids for " << batch << " rows of " << positions
+                     << ", found " << n.describeOperand(3);
   Expr table = n.expr(i);
-  if (n.operand(3)) {
-    auto known = n.tryKnown(3);
-    if (!known)
-      return n.error() << "with position_ids computed at run time is not supported: "
-                       << n.describeOperand(3);
-    if (failed(n.expectRank(i, 2)))
-      return failure();
+  if (auto known = n.tryKnown(3)) {
     SmallVector<int64_t> indices;
     for (int64_t k = 0; k < known->size(); ++k) {
       indices.push_back(known->getInt(k));
-      if (indices.back() < 0 || indices.back() >= n.shape(i)[0])
-        return n.error() << "expected position_ids from 0 to " << n.shape(i)[0] - 1 << ", found "
+      if (indices.back() < 0 || indices.back() >= size)
+        return n.error() << "expected position_ids from 0 to " << size - 1 << ", found "
                          << indices.back();
     }
-    Value picked = pick(table, 0, indices);
-    if (!picked || known->size() != batch * positions)
-      return n.error() << "expected position_ids for " << batch << " rows of " << positions
-                       << " in at most " << maxPieces << " runs, found " << n.describeOperand(3);
-    table = table.with(picked).reshape({batch, positions, n.shape(i)[1]});
+    if (Value picked = pick(table, 0, indices))
+      return table.with(picked).reshape({batch, positions, n.shape(i)[1]});
   }
+  Expr ids = n.expr(3u).cast(n.builder().getI64Type()).reshape({batch, positions});
+  if (failed(expectInRange(n, ids, size, "position_ids")))
+    return failure();
+  return table.with(n.builder().createOrFold<GatherOp>(
+      n.loc(), table, ids.get(), ArrayRef<int64_t>{-1, 2}, ArrayRef<int64_t>{0, 1}));
+}
+
+/// One half of the table: [batch, positions, size / 2], or at position_ids.
+static FailureOr<Expr> readAngles(Node &n, unsigned i, int64_t batch, int64_t positions,
+                                  int64_t half) {
+  FailureOr<Expr> read = n.operand(3) ? pickAngles(n, i, batch, positions) : n.expr(i);
+  if (failed(read))
+    return failure();
+  Expr table = *read;
   if (table.shape() != ArrayRef({batch, positions, half}))
     return n.error() << "expected a table of " << formatDims({batch, positions, half}) << ", found "
                      << n.describeOperand(i);
