@@ -59,10 +59,20 @@ def composed():
     b.op("AffineGrid", [2, 2, 3], -1.0, 1.0, b.ints("grid.size", [2, 1, 2, 3]))
     b.op("Col2Im", [1, 4, 6], -1.0, 1.0, b.ints("picture", [3, 4]), b.ints("block", [2, 2]))
     b.op("ReverseSequence", [4, 3], -1.0, 1.0, b.ints("lengths", [2, 0, 4]))
+    b.op("TopK", [3, 6], -1.0, 1.0, b.ints("best", [2]))
+    b.op("Det", [2, 3, 3], -1.0, 1.0)
     b.op("TensorScatter", [2, 4, 3], -1.0, 1.0, b.numbers("steps", [2, 2, 3], -1.0, 1.0), b.ints("written", [1, 3]),
          mode="circular")
     b.op("MaxUnpool", [1, 2, 2, 2], -1.0, 1.0, b.ints("places", [0, 3, 8, 15, 17, 18, 25, 28], dims=[1, 2, 2, 2]),
          kernel_shape=[2, 2], strides=[2, 2])
+    b.op("GridSample", [1, 2, 4, 4], -1.0, 1.0, b.numbers("grid", [1, 2, 3, 2], -1.3, 1.2))
+    cubic = [b.numbers("cubic.x", [1, 1, 5, 4], -1.0, 1.0), b.numbers("cubic.grid", [1, 2, 2, 2], -1.1, 0.9)]
+    b.end(b.node("GridSample", cubic, "cubic", mode="cubic", padding_mode="reflection"), "sampled")
+    b.op("RoiAlign", [2, 2, 5, 5], -1.0, 1.0, b.numbers("regions", [2, 4], 0.3, 4.1), b.ints("owners", [1, 0]), output_height=2,
+         output_width=2, sampling_ratio=2)
+    b.op("DeformConv", [1, 2, 4, 4], -1.0, 1.0, b.numbers("deform.filter", [3, 2, 2, 2], -1.0, 1.0),
+         b.numbers("deform.offset", [1, 8, 3, 3], -0.4, 0.45), b.numbers("deform.bias", [3], -1.0, 1.0),
+         b.numbers("deform.mask", [1, 4, 3, 3], 0.2, 1.0))
     scores = b.numbers("loss.scores", [3, 4], -1.0, 1.0)
     labels, weights = b.ints("labels.known", [1, 9, 3]), b.numbers("loss.weights", [4], 0.5, 1.5)
     b.end(b.node("SoftmaxCrossEntropyLoss", [scores, labels, weights], "SoftmaxCrossEntropyLoss", ignore_index=9), "loss.end")

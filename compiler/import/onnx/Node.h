@@ -33,10 +33,13 @@ const OpTable &onnxOps();
   FAMILY(BatchNormalization)                                                                       \
   FAMILY(Contraction)                                                                              \
   FAMILY(Convolution)                                                                              \
+  FAMILY(DeformConvolution)                                                                        \
+  FAMILY(Determinant)                                                                              \
   FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \
   FAMILY(Gather)                                                                                   \
   FAMILY(Grid)                                                                                     \
+  FAMILY(GridSample)                                                                               \
   FAMILY(Index)                                                                                    \
   FAMILY(IntegerProduct)                                                                           \
   FAMILY(Loss)                                                                                     \
@@ -48,10 +51,12 @@ const OpTable &onnxOps();
   FAMILY(Random)                                                                                   \
   FAMILY(Reduction)                                                                                \
   FAMILY(Resize)                                                                                   \
+  FAMILY(RoiAlign)                                                                                 \
   FAMILY(Scatter)                                                                                  \
   FAMILY(Sequence)                                                                                 \
   FAMILY(Shape)                                                                                    \
   FAMILY(Signal)                                                                                   \
+  FAMILY(Sort)                                                                                     \
   FAMILY(Trigonometry)                                                                             \
   FAMILY(Update)
 

@@ -44,11 +44,11 @@ def no_protobuf(job):
     return job.check()
 
 
-@case(INVALID, "Det", "detector", "NonZero", "finder")
+@case(INVALID, "TfIdfVectorizer", "detector", "NonZero", "finder")
 def unsupported_ops_all_listed(job):
     model = Model()
     x = model.input("x", FLOAT, ["N", 6])
-    model.node("Det", [x], ["a"], "detector")
+    model.node("TfIdfVectorizer", [x], ["a"], "detector")
     model.node("NonZero", [x], ["b"], "finder")
     model.output(model.node("Add", ["a", "b"], ["logits"], "add"), FLOAT, ["N", 6])
     model.save(job.path("mlp.onnx"))
