@@ -214,7 +214,7 @@ private:
       entry->setAttr("batch", batch);
     if (function->hasAttr("grad.rows"))
       entry->setAttr("any_rows", builder.getUnitAttr());
-    for (StringRef name : {"least_rows", "least_rows_node"})
+    for (StringRef name : {"least_rows", "least_rows_node", "coupling_node"})
       if (auto value = function->getAttr(("grad." + name).str()))
         entry->setAttr(name, value);
     builder.createBlock(&entry.getBody());

@@ -296,7 +296,7 @@ private:
     }
   }
 
-  gradc_artifact_port writePort(DictionaryAttr attributes, bool anyRows) {
+  gradc_artifact_port writePort(DictionaryAttr attributes, bool isBatched) {
     gradc_artifact_port port{};
     auto type = cast<RankedTensorType>(attributes.getAs<TypeAttr>("type").getValue());
     port.tensor = tensor(stringOf(attributes, "name"), type);
@@ -304,16 +304,16 @@ private:
     port.field = blob.intern(stringOf(attributes, "field"));
     if (auto classes = attributes.getAs<IntegerAttr>("classes"))
       port.classes = classes.getInt();
-    port.batched = anyRows && attributes.contains("batched");
+    port.batched = isBatched && attributes.contains("batched");
     if (auto slice = attributes.getAs<exec::SliceAttr>("slice"))
       port.slice = writeSlice(slice, nullptr);
     return port;
   }
 
-  gradc_range writePorts(ArrayAttr list, bool anyRows) {
+  gradc_range writePorts(ArrayAttr list, bool isBatched) {
     std::vector<gradc_artifact_port> ports;
     for (auto attributes : list.getAsRange<DictionaryAttr>())
-      ports.push_back(writePort(attributes, anyRows));
+      ports.push_back(writePort(attributes, isBatched));
     return blob.append(ArrayRef(ports));
   }
 
@@ -329,8 +329,11 @@ private:
       if (auto node = op->getAttrOfType<StringAttr>("least_rows_node"))
         entry.least_rows_node = blob.intern(node.getValue());
     }
-    entry.inputs = writePorts(op.getInputs(), entry.any_rows);
-    entry.outputs = writePorts(op.getOutputs(), entry.any_rows);
+    if (auto node = op->getAttrOfType<StringAttr>("coupling_node"))
+      entry.coupling_node = blob.intern(node.getValue());
+    bool isBatched = entry.any_rows || entry.batch == 1;
+    entry.inputs = writePorts(op.getInputs(), isBatched);
+    entry.outputs = writePorts(op.getOutputs(), isBatched);
     std::vector<gradc_artifact_node> nodes;
     writeBody(op.getBody(), nodes);
     entry.nodes = blob.append(ArrayRef(nodes));

@@ -170,11 +170,15 @@ LogicalResult ExtentAnalysis::visitGeneric(linalg::GenericOp op) {
     return failure();
   auto ranges = op.getStaticLoopRanges();
   bool hasRows = llvm::any_of(*loops, [](int64_t e) { return e > 0; });
-  for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
+  unsigned loopsOverRows = 0;
+  for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if ((*loops)[loop] > 0)
+      couples |= iterator == utils::IteratorType::reduction || ++loopsOverRows > 1;
     if (iterator == utils::IteratorType::reduction && (*loops)[loop] == extent::free && !hasRows &&
         mayHoldRows(ranges[loop]))
       return fail("it sums what is repeated " + Twine(ranges[loop]) +
                   " times, which may be for each row of the batch");
+  }
   for (OpResult result : op->getResults()) {
     Extents extents;
     AffineMap map = op.getMatchingIndexingMap(op.getTiedOpOperand(result));

@@ -35,6 +35,9 @@ public:
   mlir::LogicalResult fail(const llvm::Twine &why);
   llvm::StringRef why() const { return reason; }
 
+  /// Whether an op visited so far couples rows: it sums over them, or pairs them with each other.
+  bool couplesRows() const { return couples; }
+
   /// Of the loops of an op whose operands are known.
   mlir::FailureOr<Extents> loopsOf(mlir::linalg::GenericOp op);
 
@@ -52,6 +55,7 @@ private:
   int64_t rows;
   llvm::DenseMap<mlir::Value, Extents> known;
   std::string reason;
+  bool couples = false;
 };
 
 /// The extents of a kernel's values from those of its operands, one list an operand.

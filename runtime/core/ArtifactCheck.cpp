@@ -274,14 +274,15 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
 
 bool Checker::checkRows(const CheckedEntry &entry) {
   const gradc_artifact_entry &raw = entry.entry;
-  if (!checkString(raw.least_rows_node, "node"))
+  if (!checkString(raw.least_rows_node, "node") || !checkString(raw.coupling_node, "node"))
     return false;
   if (raw.batch < 0 || raw.batch > maxRows || raw.least_rows < 0 || raw.least_rows > raw.batch ||
       (raw.any_rows && raw.batch == 0))
     return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows);
   for (auto list : {entry.inputs, entry.outputs})
     for (const gradc_artifact_port &port : list)
-      if (port.batched && (!raw.any_rows || port.tensor.bytes % uint64_t(raw.batch) != 0))
+      if (port.batched &&
+          ((!raw.any_rows && raw.batch != 1) || port.tensor.bytes % uint64_t(raw.batch) != 0))
         return fail("expected ", string(port.tensor.name), " to be a batch of ", raw.batch,
                     " rows, found ", port.tensor.bytes, " bytes");
   return true;

@@ -13,6 +13,7 @@ FOLDERS = ("passes", "compiler/codegen")
 STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp"}
 REASONS = {
     "passes/BindRows.cpp": "gives each count of rows its value",
+    "passes/support/Coupling.cpp": "a count of rows depends on all of them",
     "passes/SimplifyAlgebra.cpp": "identities of algebra are about ops",
     "passes/ReassociateSums.cpp": "the law of distribution is about sums and products",
     "passes/support/CutSums.cpp": "a sum of sums is a sum",

@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "passes/support/Coupling.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -156,6 +157,10 @@ void EntryImport::markBatch(const onnx::ValueInfoProto &input, Value argument) {
 void EntryImport::markBatch(Value argument) {
   argumentAttributes[cast<BlockArgument>(argument).getArgNumber()].set("grad.batched",
                                                                        builder.getUnitAttr());
+}
+
+bool EntryImport::isBatched(BlockArgument argument) const {
+  return bool(argumentAttributes[argument.getArgNumber()].get("grad.batched"));
 }
 
 StringRef EntryImport::batchSymbol() const {
@@ -378,11 +383,24 @@ void EntryImport::setStatistic(ReadOp state, Value value, Location node) {
   statistics.insert_or_assign(state.getStateAttr().getAttr(), std::pair(value, node));
 }
 
-void EntryImport::addResult(Value value, StringRef name, gradc_role role) {
+void EntryImport::judgeRows() {
+  if (std::exchange(isJudged, true))
+    return;
+  int64_t rows = function->getAttrOfType<IntegerAttr>("grad.batch").getInt();
+  Operation *op = findCoupling(function.getBody().front(), rows,
+                               [&](BlockArgument argument) { return isBatched(argument); });
+  if (op)
+    function->setAttr("grad.coupling_node", builder.getStringAttr(nodeName(op)));
+}
+
+void EntryImport::addResult(Value value, StringRef name, gradc_role role,
+                            ArrayRef<NamedAttribute> more) {
   results.push_back(value);
   NamedAttrList &attributes = resultAttributes.emplace_back();
   attributes.set("grad.name", builder.getStringAttr(name));
   attributes.set("grad.role", builder.getStringAttr(gradc_role_name(role)));
+  for (NamedAttribute a : more)
+    attributes.set(a.getName(), a.getValue());
 }
 
 // What lies outside is larger than 2 limit - 1, whatever its sign.
@@ -411,6 +429,7 @@ void EntryImport::finish() {
     if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
         (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
       op.erase();
+  judgeRows();
   function.setType(builder.getFunctionType(body.getArgumentTypes(), exit.getOperandTypes()));
   for (auto [i, attributes] : llvm::enumerate(argumentAttributes))
     function.setArgAttrs(i, attributes.getAttrs());

@@ -38,6 +38,8 @@ public:
   void markBatch(mlir::Value argument);
   void markBatch(const onnx::ValueInfoProto &input, mlir::Value argument);
 
+  bool isBatched(mlir::BlockArgument argument) const;
+
   /// The argument is a target of a loss: labels in [0, classes), or distributions over as many
   /// classes; over one, numbers from 0 to 1.
   void setClasses(mlir::Value argument, int64_t classes);
@@ -66,7 +68,12 @@ public:
   /// Makes the entry leave `value` in the state.
   void setStatistic(mlir::grad::ReadOp state, mlir::Value value, mlir::Location node);
 
-  void addResult(mlir::Value value, llvm::StringRef name, gradc_role role);
+  /// Finds the node that couples rows of the batch, for `grad.coupling_node`; nothing after the
+  /// first call. Sums over rows that are added later do not count.
+  void judgeRows();
+
+  void addResult(mlir::Value value, llvm::StringRef name, gradc_role role,
+                 llvm::ArrayRef<mlir::NamedAttribute> more = {});
   /// Makes every run fail in which one of the node's `indices` is not in [-limit, limit).
   void requireIndices(mlir::Value indices, int64_t limit, mlir::Location node);
   /// Ends the function and erases unused ops.
@@ -86,7 +93,7 @@ private:
   States &states;
   const ImportOptions &options;
   int64_t batch;
-  bool training;
+  bool training, isJudged = false;
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
   llvm::StringMap<mlir::Value> values;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 9u
+#define GRADC_ARTIFACT_VERSION 10u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -178,18 +178,19 @@ typedef struct gradc_artifact_port {
   gradc_string field;       /* data inputs: the data set's field; GRADC_ROLE_INDICES: the node */
   int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value. GRADC_ROLE_INDICES: the
                              * limit: the node takes indices from -classes to classes - 1 */
-  uint32_t batched;         /* 1: a run of n rows has n / batch of its bytes, the first ones */
+  uint32_t batched;         /* 1: a run of n rows has n / batch of its bytes, the first ones; in entries of any_rows, or
+                                of a batch of 1 */
   uint32_t reserved;
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
 
-/* What one call does. Names: "train", "evaluate", "forward", "map.N" (models of map stages; CPU levels
+/* What one call does. Names: "train", "evaluate", "forward", "gradients", "map.N" (models of map stages; CPU levels
  * only); where these take one number of rows only, "train.tail", "evaluate.tail" and "map.N.tail" for
  * the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
  * output, named "value", row-major). */
 typedef struct gradc_artifact_entry {
   gradc_string name;
-  uint32_t reserved;
+  gradc_string coupling_node;    /* the node that couples the rows of a run, by a sum over them, say; "": none */
   int64_t batch; /* samples a call; 0: not batched */
   uint32_t any_rows;            /* 1: it takes fewer samples, too */
   gradc_string least_rows_node; /* the node that needs `least_rows` of them */

@@ -29,7 +29,7 @@ extern "C" {
 #define GRADC_API __attribute__((visibility("default")))
 
 /* Grows by one with every release that adds something. */
-#define GRADC_ABI_VERSION 2
+#define GRADC_ABI_VERSION 3
 
 /* The exit codes of every gradc program. */
 typedef enum gradc_status {
@@ -103,7 +103,8 @@ GRADC_API const char *gradc_session_level(const gradc_session *session);
 
 /* Entries ---------------------------------------------------------------------------------------*/
 
-/* An entry is something that a model can do in one call: "train" (one step), "evaluate", "forward".
+/* An entry is something that a model can do in one call: "train" (one step), "evaluate", "forward",
+ * "gradients".
  * Its inputs are numbered from 0, and so are its outputs. An entry without any_rows may have a second
  * one for the last, smaller batch: "train.tail", "evaluate.tail". With any_rows the entry itself is
  * found by that name, too; the names go with the next release. */
@@ -123,6 +124,9 @@ typedef struct gradc_entry_info {
   uint64_t arena_bytes; /* planned memory for intermediate tensors */
   uint32_t any_rows;    /* 1: gradc_run_rows takes fewer samples than `batch`, too */
   int64_t least_rows;   /* the fewest that it takes */
+  const char *coupling_node; /* the node that couples the samples of a call (a mean over the batch, say); "": none, so
+                               that more samples than `batch` may go through in several calls. Outputs that are not
+                               batched are then the same in each, or with GRADC_ROLE_GRADIENT to be added up */
 } gradc_entry_info;
 
 GRADC_API gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,

@@ -22,7 +22,8 @@
   ROLE(METRIC, metric, GRADC_F32)               /* output: mean over the batch */                                      \
   ROLE(GRADIENT_NORM, gradient_norm, GRADC_F32) /* output: before clipping */                                          \
   ROLE(PROCEED, proceed, GRADC_BOOL)            /* output: false when the update was predicated off */                 \
-  ROLE(ROWS, rows, GRADC_F32)                   /* input: rows of the run, 1 where it has none; set by the runtime */ \
+  ROLE(ROWS, rows, GRADC_F32)                   /* input: rows of the run, 1 where it has none; set by the runtime */    \
+  ROLE(GRADIENT, gradient, GRADC_ANY)           /* output: of a row or, where it is not batched, summed over the run's rows */ \
   ROLE(INDICES, indices, GRADC_U64)             /* output: a node's largest index + limit; read by the runtime alone */
 
 #define GRADC_ROLE_ENUMERATOR(enumerator, name, type) GRADC_ROLE_##enumerator,

@@ -201,6 +201,7 @@ private:
       all.back().any_rows = 1;
       all.back().least_rows = options.leastRows;
       all.back().least_rows_node = text("bn");
+      all.back().coupling_node = text("n8");
     }
     if (options.labels) {
       gradc_artifact_port labels = {};

@@ -192,8 +192,10 @@ TEST_F(CApiRows, DescribesThem) {
   info.size = sizeof info;
   ASSERT_EQ(gradc_entry_describe(session, entry("some"), &info), GRADC_OK);
   EXPECT_EQ(info.any_rows, 1u);
+  EXPECT_STREQ(info.coupling_node, "n8"); // the mean over its rows
   ASSERT_EQ(gradc_entry_describe(session, entry("train"), &info), GRADC_OK);
   EXPECT_EQ(info.any_rows, 0u);
+  EXPECT_STREQ(info.coupling_node, "");
   gradc_port_info port = {};
   port.size = sizeof port;
   ASSERT_EQ(gradc_input_describe(session, entry("some"), 0, &port), GRADC_OK);

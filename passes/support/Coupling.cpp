@@ -1,0 +1,43 @@
+// Rows are followed through loops, as for extents: one loop over them, and no sum, keeps them
+// apart.
+#include "passes/support/Coupling.h"
+
+#include "passes/support/Extents.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+/// Visits an op that is no computation; false for all others.
+static bool visitState(gradc::ExtentAnalysis &analysis, Operation &op) {
+  auto read = dyn_cast<ReadOp>(op);
+  if (read)
+    analysis.set(read, gradc::Extents(cast<RankedTensorType>(read.getType()).getRank(),
+                                      gradc::extent::whole));
+  return read || isa<WriteOp>(op);
+}
+
+Operation *gradc::findCoupling(Block &block, int64_t batch,
+                               llvm::function_ref<bool(BlockArgument)> isBatched) {
+  if (llvm::none_of(block.getArguments(), isBatched))
+    return nullptr;
+  ExtentAnalysis analysis(batch);
+  for (BlockArgument argument : block.getArguments()) {
+    Extents extents(cast<RankedTensorType>(argument.getType()).getRank(), extent::whole);
+    if (isBatched(argument))
+      extents[0] = 1;
+    analysis.set(argument, extents);
+  }
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>() || visitState(analysis, op))
+      continue;
+    // How many rows there are is no row's own business.
+    if (auto count = dyn_cast<CountOp>(op)) {
+      if (analysis.isBatched(count.getOperand()))
+        return &op;
+      analysis.set(count, {});
+    } else if (failed(analysis.visit(&op)) || analysis.couplesRows()) {
+      return &op;
+    }
+  }
+  return nullptr;
+}
