@@ -132,13 +132,28 @@ std::vector<Port> CompiledSession::outputs(MLIRContext &context, uint32_t entry)
 
 int64_t CompiledSession::batch(uint32_t entry) const { return describeEntry(session, entry).batch; }
 
+StringRef CompiledSession::couplingNode(uint32_t entry) const {
+  return describeEntry(session, entry).coupling_node;
+}
+
+int64_t CompiledSession::plannedBytes(uint32_t entry) const {
+  auto bytes = int64_t(describeEntry(session, entry).arena_bytes);
+  for (uint32_t i = 0; i < gradc_state_count(session); ++i) {
+    gradc_state_info info{};
+    info.size = sizeof info;
+    gradc_state_describe(session, i, &info);
+    bytes += int64_t(info.bytes);
+  }
+  return bytes;
+}
+
 std::vector<Port> portsOfRows(std::vector<Port> ports, int64_t batch, int64_t rows) {
   for (Port &port : ports) {
     if (!port.batched || rows == batch)
       continue;
     SmallVector<int64_t> shape(port.type.getShape());
     for (int64_t &size : shape)
-      if (size > 1) {
+      if (size > 1 || batch == 1) {
         size = size / batch * rows;
         break;
       }
@@ -147,11 +162,17 @@ std::vector<Port> portsOfRows(std::vector<Port> ports, int64_t batch, int64_t ro
   return ports;
 }
 
-/// In the entry's order; null for the number of rows. A tensor always has an address, even without
-/// elements.
-SmallVector<const void *> CompiledSession::pointers(uint32_t entry,
-                                                    ArrayRef<HostTensor> tensors) const {
+/// A tensor always has an address, even without elements.
+static SmallVector<const void *> addresses(ArrayRef<HostTensor> tensors) {
   static constexpr char nothing = 0;
+  return llvm::map_to_vector(tensors, [](const HostTensor &tensor) -> const void * {
+    return tensor.size() ? tensor.bytes().data() : &nothing;
+  });
+}
+
+/// In the entry's order; null for the number of rows.
+SmallVector<const void *> CompiledSession::withRows(uint32_t entry,
+                                                    ArrayRef<const void *> inputs) const {
   SmallVector<const void *> all;
   for (uint32_t i = 0; i < describeEntry(session, entry).inputs; ++i) {
     gradc_port_info info{};
@@ -159,9 +180,9 @@ SmallVector<const void *> CompiledSession::pointers(uint32_t entry,
     gradc_input_describe(session, entry, i, &info);
     if (info.role == GRADC_ROLE_ROWS) {
       all.push_back(nullptr);
-    } else if (!tensors.empty()) {
-      all.push_back(tensors[0].size() ? tensors[0].bytes().data() : &nothing);
-      tensors = tensors.drop_front();
+    } else if (!inputs.empty()) {
+      all.push_back(inputs.front());
+      inputs = inputs.drop_front();
     }
   }
   return all;
@@ -175,21 +196,26 @@ llvm::Expected<std::vector<HostTensor>> CompiledSession::run(MLIRContext &contex
 llvm::Expected<std::vector<HostTensor>> CompiledSession::run(MLIRContext &context, uint32_t entry,
                                                              ArrayRef<HostTensor> inputs,
                                                              int64_t rows) {
-  auto in = pointers(entry, inputs);
   std::vector<HostTensor> results;
   SmallVector<void *> out;
   for (const Port &port : portsOfRows(outputs(context, entry), batch(entry), rows))
     results.emplace_back(port.type);
   for (HostTensor &result : results)
     out.push_back(result.mutableBytes().data());
-  if (auto error =
-          check(gradc_run_rows(session, entry, rows, in.data(), in.size(), out.data(), out.size())))
+  if (auto error = run(entry, rows, addresses(inputs), out))
     return error;
   return results;
 }
 
+llvm::Error CompiledSession::run(uint32_t entry, int64_t rows, ArrayRef<const void *> inputs,
+                                 ArrayRef<void *> outputs) {
+  auto in = withRows(entry, inputs);
+  return check(
+      gradc_run_rows(session, entry, rows, in.data(), in.size(), outputs.data(), outputs.size()));
+}
+
 llvm::Error CompiledSession::begin(uint32_t entry, ArrayRef<HostTensor> inputs) {
-  auto in = pointers(entry, inputs);
+  auto in = withRows(entry, addresses(inputs));
   return check(gradc_begin(session, entry, in.data(), in.size()));
 }
 

@@ -55,6 +55,11 @@ public:
   llvm::Expected<uint32_t> find(llvm::StringRef entry);
   /// The rows of the largest batch.
   int64_t batch(uint32_t entry) const;
+  /// The node that couples rows of a call; empty where more rows than the batch may go through in
+  /// several calls.
+  llvm::StringRef couplingNode(uint32_t entry) const;
+  /// What the planned memory of the entry and of all states takes.
+  int64_t plannedBytes(uint32_t entry) const;
   /// Without the number of rows, which the runtime sets.
   std::vector<Port> inputs(mlir::MLIRContext &context, uint32_t entry);
   std::vector<Port> outputs(mlir::MLIRContext &context, uint32_t entry);
@@ -65,6 +70,10 @@ public:
   llvm::Expected<std::vector<mlir::grad::HostTensor>>
   run(mlir::MLIRContext &context, uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs,
       int64_t rows);
+
+  /// On memory of the caller: one address for each of `inputs` and of `outputs`.
+  llvm::Error run(uint32_t entry, int64_t rows, llvm::ArrayRef<const void *> inputs,
+                  llvm::ArrayRef<void *> outputs);
 
   /// Launch by launch.
   llvm::Error begin(uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
@@ -79,8 +88,8 @@ public:
 private:
   CompiledSession() = default;
   llvm::Error start(const std::string &level = "");
-  llvm::SmallVector<const void *> pointers(uint32_t entry,
-                                           llvm::ArrayRef<mlir::grad::HostTensor> inputs) const;
+  llvm::SmallVector<const void *> withRows(uint32_t entry,
+                                           llvm::ArrayRef<const void *> inputs) const;
 
   std::string artifact;
   gradc_model *model = nullptr;

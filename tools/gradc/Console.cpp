@@ -73,14 +73,16 @@ int fail(Code code, const llvm::Twine &message) {
 
 int fail(const Status &status) { return fail(status.code(), status.message()); }
 
-int fail(llvm::Error error) {
+Status toStatus(llvm::Error error) {
   Code code = Code::error;
   llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &info) {
     if (info.isA<RuntimeError>())
       code = Code(static_cast<const RuntimeError &>(info).code);
   });
-  return fail(code, llvm::toString(std::move(error)));
+  return Status(code, llvm::toString(std::move(error)));
 }
+
+int fail(llvm::Error error) { return fail(toStatus(std::move(error))); }
 
 int failToWrite(llvm::StringRef file, llvm::Error error) {
   return fail(Code::error, "cannot write " + file + ": " + llvm::toString(std::move(error)));

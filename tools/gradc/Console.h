@@ -29,6 +29,8 @@ private:
 /// Prints "gradc: error: ..." on stderr; returns the code.
 int fail(Code code, const llvm::Twine &message);
 int fail(const Status &status);
+/// With the code that the runtime gave, if the error is the runtime's.
+Status toStatus(llvm::Error error);
 /// With the exit code that the runtime gave, if the error is the runtime's.
 int fail(llvm::Error error);
 int failToWrite(llvm::StringRef file, llvm::Error error);

@@ -13,24 +13,47 @@ void addInputs(CLI::App &command, std::vector<std::string> &inputs) {
       ->type_name("NAME=FILE");
 }
 
-Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
-                                CompileOptions &options) {
-  NamedTensors tensors;
+/// `read`: what a file's tensor becomes, as `Tensor`.
+template <typename Tensor>
+static Result<std::map<std::string, Tensor>>
+readAll(llvm::ArrayRef<std::string> inputs,
+        llvm::function_ref<Result<Tensor>(const std::string &)> read) {
+  std::map<std::string, Tensor> tensors;
   for (llvm::StringRef text : inputs) {
     auto [name, path] = text.split('=');
     if (name.empty() || path.empty())
       return Status(Code::usage, "expected --input NAME=FILE, found " + text.str());
     if (tensors.count(name.str()))
       return Status(Code::usage, "--input names \"" + name.str() + "\" twice");
-    auto value = readTensor(context, path.str());
+    auto value = read(path.str());
     if (!value)
       return value.status();
-    if (value->size() == 0)
+    if (value->getType().getNumElements() == 0)
       return Status::invalid("input \"" + name.str() + "\": " + path.str() + " is empty");
-    options.inputs[name.str()] = *value;
     tensors.emplace(name.str(), std::move(*value));
   }
   return tensors;
+}
+
+Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
+                                CompileOptions &options) {
+  auto tensors = readAll<HostTensor>(
+      inputs, [&](const std::string &path) { return readTensor(context, path); });
+  if (tensors)
+    options.inputs = *tensors;
+  return tensors;
+}
+
+Result<NamedViews> openInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs) {
+  return readAll<TensorView>(inputs,
+                             [&](const std::string &path) { return openTensor(context, path); });
+}
+
+NamedViews viewsOf(const NamedTensors &tensors) {
+  NamedViews views;
+  for (const auto &[name, tensor] : tensors)
+    views.emplace(name, viewOf(tensor));
+  return views;
 }
 
 void dropBound(NamedTensors &given, const Imported &imported) {
@@ -38,9 +61,11 @@ void dropBound(NamedTensors &given, const Imported &imported) {
     given.erase(name);
 }
 
-Result<std::vector<HostTensor>> arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
-                                        const std::vector<HostTensor> *defaults) {
-  std::vector<HostTensor> ordered;
+template <typename Tensor>
+static Result<std::vector<Tensor>> arrangeAll(const std::map<std::string, Tensor> &given,
+                                              llvm::ArrayRef<Port> ports,
+                                              const std::vector<Tensor> *defaults) {
+  std::vector<Tensor> ordered;
   std::string names;
   for (const auto &port : ports)
     names += (names.empty() ? "" : ", ") + port.name;
@@ -62,6 +87,15 @@ Result<std::vector<HostTensor>> arrange(const NamedTensors &given, llvm::ArrayRe
     ordered.push_back(it->second);
   }
   return ordered;
+}
+
+Result<std::vector<HostTensor>> arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
+                                        const std::vector<HostTensor> *defaults) {
+  return arrangeAll(given, ports, defaults);
+}
+
+Result<std::vector<TensorView>> arrange(const NamedViews &given, llvm::ArrayRef<Port> ports) {
+  return arrangeAll<TensorView>(given, ports, nullptr);
 }
 
 } // namespace gradc

@@ -4,10 +4,12 @@
 
 #include "compiler/Session.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/TensorFile.h"
 
 namespace gradc {
 
 using NamedTensors = std::map<std::string, mlir::grad::HostTensor>;
+using NamedViews = std::map<std::string, TensorView>;
 
 /// The option, once per input.
 void addInputs(CLI::App &command, std::vector<std::string> &inputs);
@@ -17,6 +19,10 @@ void addInputs(CLI::App &command, std::vector<std::string> &inputs);
 Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
                                 CompileOptions &options);
 
+/// The same for an artifact, which binds nothing: elements stay in their files.
+Result<NamedViews> openInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs);
+NamedViews viewsOf(const NamedTensors &tensors);
+
 /// Leaves out tensors that are compiled in.
 void dropBound(NamedTensors &given, const Imported &imported);
 
@@ -25,6 +31,7 @@ void dropBound(NamedTensors &given, const Imported &imported);
 Result<std::vector<mlir::grad::HostTensor>>
 arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
         const std::vector<mlir::grad::HostTensor> *defaults = nullptr);
+Result<std::vector<TensorView>> arrange(const NamedViews &given, llvm::ArrayRef<Port> ports);
 
 } // namespace gradc
 

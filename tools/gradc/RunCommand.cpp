@@ -1,11 +1,11 @@
-// gradc run: one forward pass of a model on given inputs, compiled or through the evaluator.
+// gradc run: an entry of a model on given inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
 #include "runtime/core/IndexCheck.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
 #include "tools/gradc/Inputs.h"
-#include "tools/gradc/TensorFile.h"
+#include "tools/gradc/RunRows.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -18,31 +18,51 @@ namespace {
 struct Settings {
   CompileArguments compile;
   std::vector<std::string> inputs;
-  std::string outputFolder = ".", entry = "forward";
+  std::string outputFolder = ".", entry;
+  int64_t memoryMb = 0;
   bool reference = false;
 };
 
+/// The files of the outputs of these names; the folder is there then.
+Result<std::vector<std::string>> outputFiles(const Settings &settings,
+                                             llvm::ArrayRef<std::string> names) {
+  if (auto error = llvm::sys::fs::create_directories(settings.outputFolder))
+    return Status::error("cannot make " + settings.outputFolder + ": " + error.message());
+  std::vector<std::string> files;
+  for (std::string name : names) {
+    // A name may contain characters that a path must not.
+    std::replace(name.begin(), name.end(), '/', '_');
+    llvm::SmallString<128> path(settings.outputFolder);
+    llvm::sys::path::append(path, name + ".npy");
+    files.push_back(path.str().str());
+  }
+  return files;
+}
+
+/// Refuses to write over what is read.
+int expectNoInput(const Settings &settings, llvm::ArrayRef<std::string> files) {
+  for (const std::string &file : files)
+    for (llvm::StringRef input : settings.inputs)
+      if (int code = expectNoneOf(file, input.split('=').second.str()))
+        return code;
+  return 0;
+}
+
 int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
                  llvm::ArrayRef<HostTensor> values) {
-  if (auto error = llvm::sys::fs::create_directories(settings.outputFolder))
-    return fail(Code::error, "cannot make " + settings.outputFolder + ": " + error.message());
-  for (auto [name, value] : llvm::zip(names, values)) {
-    // A name may contain characters that a path must not.
-    std::string file = name;
-    std::replace(file.begin(), file.end(), '/', '_');
-    llvm::SmallString<128> path(settings.outputFolder);
-    llvm::sys::path::append(path, file + ".npy");
-    for (llvm::StringRef input : settings.inputs)
-      if (int code = expectNoneOf(path, input.split('=').second.str()))
-        return code;
-    if (Status status = writeTensor(value, path.str().str()); !status.ok())
+  auto files = outputFiles(settings, names);
+  if (!files)
+    return fail(files.status());
+  if (int code = expectNoInput(settings, *files))
+    return code;
+  for (auto [file, value] : llvm::zip(*files, values))
+    if (Status status = writeTensor(value, file); !status.ok())
       return fail(status);
-  }
   return exitCode(Code::ok);
 }
 
-/// The rows of the inputs, where these may be fewer than the largest batch.
-int64_t rowsOf(const NamedTensors &given, llvm::ArrayRef<Port> ports, int64_t batch) {
+/// The rows of the inputs, where these may be another number than the largest batch.
+int64_t rowsOf(const NamedViews &given, llvm::ArrayRef<Port> ports, int64_t batch) {
   for (const Port &port : ports)
     if (auto found = given.find(port.name); port.batched && found != given.end())
       if (auto type = found->second.getType(); type.getRank() == port.type.getRank())
@@ -50,24 +70,69 @@ int64_t rowsOf(const NamedTensors &given, llvm::ArrayRef<Port> ports, int64_t ba
   return batch;
 }
 
+/// The entry that --entry names, or the one that an artifact is for.
+llvm::Expected<uint32_t> findEntry(CompiledSession &session, const std::string &name) {
+  if (!name.empty())
+    return session.find(name);
+  auto entry = session.find("gradients");
+  if (entry)
+    return entry;
+  llvm::consumeError(entry.takeError());
+  return session.find("forward");
+}
+
+/// More rows than the largest batch, in several calls.
+int runManyRows(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
+                uint32_t entry, int64_t rows, llvm::ArrayRef<TensorView> inputs,
+                llvm::ArrayRef<std::string> names) {
+  if (llvm::StringRef node = session.couplingNode(entry); !node.empty())
+    return fail(Code::usage, "expected at most " + llvm::Twine(session.batch(entry)) +
+                                 " rows, found " + llvm::Twine(rows) + ": node \"" + node +
+                                 "\" couples rows, so they must be one batch; compile it for a "
+                                 "larger one");
+  auto files = outputFiles(settings, names);
+  if (!files)
+    return fail(files.status());
+  if (int code = expectNoInput(settings, *files))
+    return code;
+  Status status = runRows(context, session, entry, rows, inputs, *files);
+  return status.ok() ? exitCode(Code::ok) : fail(status);
+}
+
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
-                const NamedTensors &given) {
-  auto entry = session.find(settings.entry);
+                const NamedViews &given) {
+  auto entry = findEntry(session, settings.entry);
   if (!entry)
     return fail(entry.takeError());
+  if (int64_t bytes = memoryOfRun(context, session, *entry);
+      settings.memoryMb && bytes > settings.memoryMb << 20)
+    return fail(Code::doesNotFit, "--memory-mb " + llvm::Twine(settings.memoryMb) +
+                                      " is too small: expected at least " +
+                                      llvm::Twine((bytes >> 20) + 1) + ", for " +
+                                      llvm::Twine(session.batch(*entry)) + " rows at a time");
   std::vector<Port> ports = session.inputs(context, *entry);
   int64_t batch = session.batch(*entry), rows = rowsOf(given, ports, batch);
-  // More rows than the largest batch are the session's to refuse.
   auto inputs = arrange(given, portsOfRows(ports, batch, rows));
   if (!inputs)
     return fail(inputs.status());
-  auto results = session.run(context, *entry, *inputs, rows);
-  if (!results)
-    return fail(results.takeError());
+  std::vector<Port> outputs = portsOfRows(session.outputs(context, *entry), batch, rows);
   std::vector<std::string> names;
-  for (const auto &port : session.outputs(context, *entry))
+  for (const Port &port : outputs)
     names.push_back(port.name);
-  return writeOutputs(settings, names, *results);
+  if (rows > batch)
+    return runManyRows(settings, context, session, *entry, rows, *inputs, names);
+  llvm::SmallVector<const void *> from;
+  llvm::SmallVector<void *> to;
+  std::vector<HostTensor> results;
+  for (const TensorView &input : *inputs)
+    from.push_back(input.bytes.data());
+  for (const Port &port : outputs)
+    results.emplace_back(port.type);
+  for (HostTensor &result : results)
+    to.push_back(result.mutableBytes().data());
+  if (auto error = session.run(*entry, rows, from, to))
+    return fail(std::move(error));
+  return writeOutputs(settings, names, results);
 }
 
 int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
@@ -100,23 +165,30 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   return writeOutputs(settings, names, outputs);
 }
 
+/// An artifact: it takes any number of rows, so its inputs stay in their files.
+int runArtifact(const Settings &settings) {
+  Compilation compilation(settings.compile);
+  auto given = openInputs(compilation.context(), settings.inputs);
+  if (!given)
+    return fail(given.status());
+  if (int code = expectFile(settings.compile.file))
+    return code;
+  auto session = CompiledSession::openFile(settings.compile.file);
+  return session ? runCompiled(settings, compilation.context(), **session, *given)
+                 : fail(session.takeError());
+}
+
 int runModel(const Settings &settings) {
+  llvm::StringRef file = settings.compile.file;
+  if (settings.reference && !file.ends_with(".onnx"))
+    return fail(Code::usage, "--reference evaluates a model: expected a file ending in .onnx");
+  if (!isModel(file))
+    return runArtifact(settings);
   Compilation compilation(settings.compile);
   mlir::MLIRContext &context = compilation.context();
   auto given = readInputs(context, settings.inputs, compilation.options());
   if (!given)
     return fail(given.status());
-  auto runIn = [&](llvm::Expected<std::unique_ptr<CompiledSession>> session) {
-    return session ? runCompiled(settings, context, **session, *given) : fail(session.takeError());
-  };
-  llvm::StringRef file = settings.compile.file;
-  if (settings.reference && !file.ends_with(".onnx"))
-    return fail(Code::usage, "--reference evaluates a model: expected a file ending in .onnx");
-  if (!isModel(file)) {
-    if (int code = expectFile(settings.compile.file))
-      return code;
-    return runIn(CompiledSession::openFile(settings.compile.file));
-  }
   if (int code = compilation.import())
     return code;
   dropBound(*given, compilation.imported());
@@ -124,19 +196,27 @@ int runModel(const Settings &settings) {
     return runReference(settings, compilation.imported(), *given);
   if (int code = compilation.compile(/*directory=*/""))
     return code;
-  return runIn(CompiledSession::open(std::move(compilation.artifact())));
+  auto session = CompiledSession::open(std::move(compilation.artifact()));
+  return session ? runCompiled(settings, context, **session, viewsOf(*given))
+                 : fail(session.takeError());
 }
 
 } // namespace
 
 void addRun(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
-  CLI::App *command = app.add_subcommand("run", "one forward of a model or artifact");
+  CLI::App *command =
+      app.add_subcommand("run", "one forward of a model or artifact, or its gradients");
   settings->compile.add(*command, "an ONNX model (.onnx), a module (.mlir) or a compiled artifact");
-  command->add_option("--entry", settings->entry, "what to run")->capture_default_str();
+  command->add_option("--entry", settings->entry,
+                      "default: gradients where there are any, else forward");
   addInputs(*command, settings->inputs);
   command->add_option("--output-dir", settings->outputFolder,
                       "where NAME.npy goes for each output");
+  command
+      ->add_option("--memory-mb", settings->memoryMb,
+                   "refuse to take more memory than this; it changes no result")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 30));
   command->add_flag("--reference", settings->reference, "evaluate op by op instead of compiling");
   command->callback([=, &run] { run = [=] { return runModel(*settings); }; });
 }

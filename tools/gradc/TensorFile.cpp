@@ -63,20 +63,46 @@ runtime::Result<HostTensor> readTensor(MLIRContext &context, const std::string &
   return HostTensor(type, ArrayRef(bytes.data() + header->dataOffset, header->dataBytes));
 }
 
-runtime::Status writeTensor(const HostTensor &tensor, const std::string &path) {
+runtime::Result<TensorView> openTensor(MLIRContext &context, const std::string &path) {
+  if (StringRef(path).ends_with(".pb")) {
+    auto value = readTensor(context, path);
+    if (!value)
+      return value.status();
+    return viewOf(*value);
+  }
+  auto file = runtime::MappedFile::open(path);
+  if (!file)
+    return file.status();
+  auto header = runtime::parseNpy((*file)->bytes(), path);
+  if (!header)
+    return header.status();
+  auto data = reinterpret_cast<const char *>((*file)->bytes().data()) + header->dataOffset;
+  return TensorView{tensorType(context, header->dtype, header->shape),
+                    ArrayRef(data, header->dataBytes), HostTensor(), *file};
+}
+
+TensorView viewOf(const HostTensor &tensor) {
+  return {tensor.getType(), tensor.bytes(), tensor, nullptr};
+}
+
+std::string npyHeader(RankedTensorType type) {
   std::string shape;
-  for (int64_t size : tensor.getShape())
+  for (int64_t size : type.getShape())
     shape += std::to_string(size) + ", ";
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   descr(tensor.getElementType()), shape);
+                                   descr(type.getElementType()), shape);
   // The data starts at a multiple of 64 bytes.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   char prefix[10] = {
       '\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, char(header.size() & 0xff), char(header.size() >> 8)};
+  return std::string(prefix, sizeof prefix) + header;
+}
+
+runtime::Status writeTensor(const HostTensor &tensor, const std::string &path) {
   ArrayRef<char> data = tensor.bytes();
   if (auto error =
-          writeFile(path, {StringRef(prefix, 10), header, StringRef(data.data(), data.size())},
+          writeFile(path, {npyHeader(tensor.getType()), StringRef(data.data(), data.size())},
                     /*executable=*/false))
     return runtime::Status::error("cannot write " + path + ": " + llvm::toString(std::move(error)));
   return {};

@@ -4,12 +4,29 @@
 
 #include "dialects/grad/HostTensor.h"
 #include "runtime/base/Status.h"
+#include "runtime/data/source/MappedFile.h"
 
 namespace gradc {
+
+/// A tensor whose elements lie in memory or in a file; copies share them.
+struct TensorView {
+  mlir::RankedTensorType type;
+  llvm::ArrayRef<char> bytes;
+  mlir::grad::HostTensor tensor;                   ///< owns the elements
+  std::shared_ptr<const runtime::MappedFile> file; ///< or this does
+
+  mlir::RankedTensorType getType() const { return type; }
+};
+TensorView viewOf(const mlir::grad::HostTensor &tensor);
 
 /// By file name extension: .pb is a TensorProto, anything else .npy.
 runtime::Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context,
                                                    const std::string &path);
+/// The same, with a .npy mapped: its elements are read where and when they are looked at.
+runtime::Result<TensorView> openTensor(mlir::MLIRContext &context, const std::string &path);
+
+/// What a .npy file has before its elements.
+std::string npyHeader(mlir::RankedTensorType type);
 /// As .npy.
 runtime::Status writeTensor(const mlir::grad::HostTensor &tensor, const std::string &path);
 
