@@ -79,6 +79,12 @@ private:
       analysis.set(read, Extents(read.getType().getRank(), extent::whole));
       return success();
     }
+    // A request's answers are like its targets.
+    if (auto request = dyn_cast<GradientOp>(op)) {
+      for (auto [result, target] : llvm::zip_equal(request.getResults(), request.getTargets()))
+        analysis.set(result, Extents(*analysis.find(target)));
+      return success();
+    }
     // The two ops that are no computation: what a state holds is of one size, and a count asks for
     // extents.
     if (auto write = dyn_cast<WriteOp>(op)) {

@@ -69,6 +69,14 @@ void Differentiate::report(Operation *op, ValueRange targets) {
     }
 }
 
+/// The gradient with respect to a target that the objective does not depend on.
+static Value zero(OpBuilder &b, Location location, Value target) {
+  auto type = cast<RankedTensorType>(target.getType());
+  if (type.getRank() == 0 || !mayHoldBatch(b, type, ArrayRef<int64_t>{0}))
+    return splat(b, location, type, 0);
+  return zerosWithRowsOf(Expr(b, location, target));
+}
+
 void Differentiate::answer(MutableArrayRef<GradientOp> requests) {
   Value objective = requests[0].getObjective();
   SetVector<Value> targets;
@@ -93,7 +101,7 @@ void Differentiate::answer(MutableArrayRef<GradientOp> requests) {
     for (auto [result, target] : llvm::zip_equal(request.getResults(), request.getTargets())) {
       Value gradient = backward.lookup(target);
       if (!gradient)
-        gradient = splat(b, request.getLoc(), cast<RankedTensorType>(target.getType()), 0);
+        gradient = zero(b, request.getLoc(), target);
       result.replaceAllUsesWith(gradient);
     }
     request.erase();

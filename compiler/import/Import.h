@@ -31,13 +31,17 @@ struct Imported {
   std::set<std::string> boundInputs = {};
   /// The nodes of @forward whose results were known at compile time.
   std::set<std::string> foldedNodes = {};
-  std::vector<std::string> externalFiles = {}; ///< that the model's tensors were read from
+  /// Read besides the file itself: by the model's tensors; the model of a spec of gradients.
+  std::vector<std::string> externalFiles = {};
   /// The composition of the exported model's inputs, for people; empty: fields as they are.
   std::string exportedInputs = {};
   /// Values that the run finds in its data for the exported model; initializers by their states'
   /// symbols.
   std::vector<FittedNumbers> fitted = {};
 
+  /// Whether entries have gradients: of a training spec, or one that asks for them. Until the
+  /// module is moved into a program.
+  bool differentiates() const;
   /// Whether the run decodes pictures, for which it needs libraries.
   bool decodesPictures() const;
 };
@@ -47,6 +51,7 @@ mlir::FailureOr<Imported> importModel(mlir::MLIRContext &context, llvm::StringRe
                                       const ImportOptions &options = {});
 
 /// Imports a training job: @train and @evaluate, their `.tail` for a smaller last batch, @forward.
+/// Of a spec that asks for gradients: @gradients.
 mlir::FailureOr<Imported> importTraining(mlir::MLIRContext &context, llvm::StringRef specPath,
                                          const ImportOptions &options = {});
 

@@ -1,6 +1,7 @@
 // A training job: its spec applied to the model, and the entries that it asks for.
 #include "dialects/Pch.h"
 
+#include "compiler/import/Gradients.h"
 #include "compiler/import/Loss.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/ParameterChecks.h"
@@ -387,6 +388,8 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
       OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
   if (failed(model) || failed(checkOptions(**model, options)))
     return failure();
+  if ((*spec)->get().gradients_size())
+    return importGradients(**spec, **model, options);
   return JobImport(**spec, **model, options).run(context);
 }
 

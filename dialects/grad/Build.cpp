@@ -100,6 +100,12 @@ bool grad::mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int6
   return false;
 }
 
+Expr grad::zerosWithRowsOf(Expr x) {
+  // A product with 0 is not simplified, as it would be NaN for an infinity; this factor is 0 or 1.
+  Expr factor = x.with(IsFiniteOp::create(x.getBuilder(), x.getLoc(), x.get()));
+  return factor.cast(x.type().getElementType()) * 0.0;
+}
+
 Value grad::fillLoops(OpBuilder &b, Location loc, RankedTensorType type, const HostTensor &value) {
   Type e = type.getElementType();
   // Unsigned values wrap into the signless type.

@@ -63,6 +63,10 @@ Expr operator/(double a, Expr b);
 /// Whether the batch of the entry that is being built may be in `dims` of `type`.
 bool mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims);
 
+/// Zeros of `x`'s type that hold rows of the batch where `x` does, which no constant shows: sums
+/// over them are over the rows of a run.
+Expr zerosWithRowsOf(Expr x);
+
 /// A splat constant of `type`.
 Value splat(OpBuilder &builder, Location location, RankedTensorType type, double value);
 /// A constant from host memory.

@@ -20,7 +20,7 @@ void printJson(const Imported &imported) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void printTable(const Imported &imported) {
+void printTable(const Imported &imported, bool differentiates) {
   size_t name = 11, type = 4;
   for (const Verdict &v : imported.verdicts) {
     name = std::max(name, v.initializer.size());
@@ -31,7 +31,7 @@ void printTable(const Imported &imported) {
   for (const Verdict &v : imported.verdicts)
     fmt::print("{:{}}  {:{}}  {:6}  {}\n", v.initializer, name, v.type, type,
                v.trains ? "yes" : "no", v.reason);
-  fmt::print("all ops are supported{}\n", imported.spec ? ", and every gradient exists" : "");
+  fmt::print("all ops are supported{}\n", differentiates ? ", and every gradient exists" : "");
   for (const std::string &file : imported.missingData)
     fmt::print("the data could not be checked: {} is not there\n", file);
 }
@@ -43,12 +43,13 @@ int check(const CompileArguments &arguments, bool json) {
   if (int code = expectExport(arguments.file, compilation.imported()))
     return code;
   // The graph phase asks every op on the way for its gradient.
-  bool trains = compilation.imported().spec.has_value();
-  if (trains)
+  bool differentiates = compilation.imported().differentiates();
+  if (differentiates)
     if (int code = compilation.plan())
       return code;
-  const Imported &imported = trains ? compilation.program().imported : compilation.imported();
-  json ? printJson(imported) : printTable(imported);
+  const Imported &imported =
+      differentiates ? compilation.program().imported : compilation.imported();
+  json ? printJson(imported) : printTable(imported, differentiates);
   return exitCode(Code::ok);
 }
 

@@ -37,6 +37,12 @@ int runTrain(int argc, char **argv) {
   CompileArguments arguments;
   arguments.file = file;
   Compilation compilation(arguments);
+  if (int code = compilation.import())
+    return code;
+  if (!compilation.imported().spec)
+    return fail(Code::usage, file +
+                                 " asks for gradients and trains nothing: gradc compile it, then "
+                                 "gradc run the result");
   if (int code = compilation.compile(folderOf(file)))
     return code;
   auto artifact = Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));

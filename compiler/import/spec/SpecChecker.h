@@ -34,6 +34,9 @@ struct Checker {
   }
 };
 
+/// The blocks of a spec that asks for gradients.
+void checkGradients(Checker &c, const spec::Training &training);
+
 /// Two names that belong together.
 inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,
                       llvm::StringRef first, const std::string &a, llvm::StringRef second,

@@ -280,6 +280,13 @@ static void checkMetrics(Checker &c, const spec::Training &training) {
 LogicalResult SpecFile::check() const {
   Checker c{*this};
   c.require(!training.model().empty(), {"model"}, "model", "model: \"model.onnx\"");
+  if (training.gradients_size()) {
+    checkGradients(c, training);
+    return success(c.ok);
+  }
+  if (training.has_chunk())
+    c.error({"chunk"}) << "chunk belongs to gradients { ... }; the rows of a training step are "
+                          "those of stage { batch { size: 32 } }";
   for (auto [i, feed] : llvm::enumerate(training.feed()))
     checkPair(c, {{"feed", int(i)}}, "feed", "input", feed.input(), "field", feed.field());
   checkLoss(c, training.loss());

@@ -58,6 +58,57 @@ def merged():
     return model
 
 
+def over_rows():
+    """A classifier whose rows compete with each other."""
+    model = Model("wrong")
+    x, weight = model.input("x", FLOAT, ["N", 6]), model.initializer("weight", FLOAT, [6, 3], WEIGHTS)
+    scores = model.node("MatMul", [x, weight], ["scores"], "fc")
+    model.output(model.node("Softmax", [scores], ["logits"], "over-rows", axis=0), FLOAT, ["N", 3])
+    return model
+
+
+def nested(depth):
+    """Ifs inside each other."""
+    body = lambda nodes: message((2, "body"), (1, nodes), (12, value_info("y", FLOAT, None)))
+    branch = lambda name, graph: message((1, name), (6, graph), (20, 5))
+    graph = leaf = body(node("Relu", ["x"], ["y"], "leaf"))
+    for _ in range(depth):
+        branches = [branch("then_branch", graph), branch("else_branch", leaf)]
+        graph = body(message((1, ["c"]), (2, ["y"]), (3, "if"), (4, "If"), (5, branches)))
+    inputs = [value_info("x", FLOAT, ["N", 6]), value_info("c", BOOL, [])]
+    return raw((1, 8), (7, graph + message((11, inputs))), (8, message((1, ""), (2, 17))))
+
+
+def calling(*functions):
+    """A call of the first of the model's own functions, each a name and the functions that it calls."""
+    sets = [message((1, ""), (2, 17)), message((1, "own"), (2, 1))]
+    bodies = [message((1, name), (4, ["x"]), (5, ["y"]), (7, [node(callee, ["x"], ["y"], "call", "own")]), (9, sets),
+                      (10, "own")) for name, callee in functions]
+    graph = message((1, node(functions[0][0], ["x"], ["y"], "call", "own")), (2, "graph"),
+                    (11, value_info("x", FLOAT, ["N", 6])), (12, value_info("y", FLOAT, ["N", 6])))
+    return raw((1, 8), (7, graph), (8, sets), (25, bodies))
+
+
+def of_labels():
+    """Values that are no floats, and one that is constant between steps."""
+    model = Model("wrong")
+    x, labels = model.input("x", FLOAT, ["N", 6]), model.input("labels", INT64, ["N"])
+    model.node("ArgMax", [x], ["y"], "largest", axis=1, keepdims=0)
+    model.node("Round", [x], ["rounded"], "round")
+    number = model.node("Cast", [labels], ["number"], "cast", to=FLOAT)
+    total = model.node("ReduceSum", [x, model.initializer("axes", INT64, [1], [1])], ["total"], "total", keepdims=0)
+    model.output(model.node("Mul", [number, total], ["z"], "mul"), FLOAT, ["N"])
+    return model
+
+
+def wide():
+    """Rows of 1,200 numbers."""
+    model = Model("wrong")
+    x = model.input("x", FLOAT, ["N", 6])
+    model.output(model.node("Tile", [x, model.initializer("times", INT64, [2], [1, 200])], ["y"], "tile"), FLOAT, ["N", 1200])
+    return model
+
+
 def reshaped(target):
     return with_op("Reshape", ["x", (INT64, [len(target)], target)])
 
@@ -132,6 +183,14 @@ MODELS = {
     "split-that-does-not-add-up": lambda: with_op("Split", ["x", (INT64, [2], [2, 2])], outputs=("y", "z"), axis=1),
     "onehot-of-negative-depth": lambda: with_op("OneHot", ["x", (INT64, [], [-3]), (FLOAT, [2], [0.0, 1.0])]),
     "topk-of-too-many": lambda: with_op("TopK", ["x", (INT64, [1], [9])], outputs=("y", "z")),
+    "over-rows": over_rows,
+    "of-labels": of_labels,
+    "wide": wide,
+    "nested-1000": lambda: nested(1000),
+    "function-calls-itself": lambda: calling(("F", "F")),
+    "functions-call-each-other": lambda: calling(("F", "G"), ("G", "F")),
+    "negative-input-dim": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", FLOAT, [-4, 6]))),
+    "absurd-input-dims": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", FLOAT, [1 << 40, 1 << 40]))),
     "constant-2^33": lambda: huge(1 << 33),
     "constant-2^38": lambda: huge(1 << 38),
     "constant-2^60": lambda: huge(1 << 60),
