@@ -53,6 +53,10 @@ LogicalResult OnnxModel::parse() {
     if (broken && begins)
       return emitError(location) << "the file is truncated or damaged: at " << *broken
                                  << "; export or download it again";
+    if (begins)
+      return emitError(location)
+             << "expected messages nested at most 100 deep, protobuf's limit; the "
+                "model's subgraphs are nested deeper, or one of them is damaged";
     return emitError(location) << "expected an ONNX model, found a file of another kind"
                                << (broken ? ": at " + *broken : std::string());
   }
