@@ -14,17 +14,14 @@ using namespace gradc;
 using namespace gradc::test;
 using mlir::grad::HostTensor;
 
-/// Another set of cases in GRADC_CASES_FOLDER, such as those of a newer version of ONNX.
-static std::string casesFolder() {
-  const char *other = getenv("GRADC_CASES_FOLDER");
-  return other ? other : "/usr/share/libonnx-testdata/data";
-}
+const char *gradc::test::otherCases() { return getenv("GRADC_CASES_FOLDER"); }
 
-std::vector<std::string> gradc::test::caseFolders() {
+std::vector<std::string> gradc::test::caseFolders(const char *set) {
+  std::string root = set ? set : "/usr/share/libonnx-testdata/data";
   std::vector<std::string> folders;
   for (StringRef group : {"node", "simple", "pytorch-operator", "pytorch-converted"}) {
     std::error_code error;
-    for (llvm::sys::fs::directory_iterator i(casesFolder() + "/" + group.str(), error), end;
+    for (llvm::sys::fs::directory_iterator i(root + "/" + group.str(), error), end;
          i != end && !error; i.increment(error))
       folders.push_back(i->path());
   }
@@ -32,15 +29,13 @@ std::vector<std::string> gradc::test::caseFolders() {
   return folders;
 }
 
-namespace {
-
-std::string readFile(const Twine &path) {
+static std::string readFile(const Twine &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
 /// The tensors PREFIX0.pb, PREFIX1.pb, ... of a data set.
-std::vector<onnx::TensorProto> readTensors(const Twine &prefix) {
+static std::vector<onnx::TensorProto> readTensors(const Twine &prefix) {
   std::vector<onnx::TensorProto> tensors;
   for (int i = 0;; ++i) {
     std::string path = (prefix + Twine(i) + ".pb").str();
@@ -50,7 +45,7 @@ std::vector<onnx::TensorProto> readTensors(const Twine &prefix) {
   }
 }
 
-std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &context) {
+static std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &context) {
   Type element = elementType(context, tensor.data_type());
   if (!element || failed(makeRaw(tensor, context, UnknownLoc::get(&context))))
     return std::nullopt;
@@ -58,6 +53,43 @@ std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &context)
   return HostTensor(RankedTensorType::get(shape, element),
                     ArrayRef(tensor.raw_data().data(), tensor.raw_data().size()));
 }
+
+onnx::ModelProto gradc::test::readCase(const std::string &folder) {
+  onnx::ModelProto model;
+  model.ParseFromString(readFile(folder + "/model.onnx"));
+  // Ops that have not changed since are tested in the oldest version that is read.
+  for (onnx::OperatorSetIdProto &set : *model.mutable_opset_import())
+    set.set_version(std::max<int64_t>(set.version(), oldestOpset));
+  return model;
+}
+
+std::map<std::string, HostTensor> gradc::test::caseInputs(const std::string &folder,
+                                                          const onnx::ModelProto &model,
+                                                          MLIRContext &context) {
+  std::map<std::string, HostTensor> given;
+  auto inputs = readTensors(folder + "/test_data_set_0/input_");
+  for (auto [input, tensor] : llvm::zip(model.graph().input(), inputs)) {
+    // Some cases give another shape for an input whose type alone counts.
+    bool fits = input.type().tensor_type().shape().dim_size() == tensor.dims_size();
+    if (auto host = fits ? toHost(tensor, context) : std::nullopt)
+      given[input.name()] = *host;
+  }
+  return given;
+}
+
+FailureOr<Imported> gradc::test::importCase(MLIRContext &context, const onnx::ModelProto &model,
+                                            const CompileOptions &options) {
+  SmallString<128> path;
+  int file;
+  if (auto error = llvm::sys::fs::createTemporaryFile("gradc-case", "onnx", file, path))
+    return emitError(UnknownLoc::get(&context)) << "no temporary file: " << error.message();
+  llvm::raw_fd_ostream(file, /*shouldClose=*/true) << model.SerializeAsString();
+  FailureOr<Imported> imported = importFile(context, path, options);
+  llvm::sys::fs::remove(path);
+  return imported;
+}
+
+namespace {
 
 /// numpy has no bf16: the files hold such a tensor as its bits.
 HostTensor fromBits(const HostTensor &tensor, RankedTensorType type) {
@@ -128,24 +160,9 @@ private:
 
 /// False where the importer refuses, which must have said why.
 bool CaseRun::import() {
-  model.ParseFromString(readFile(folder + "/model.onnx"));
-  // Ops that have not changed since are tested in the oldest version that is read.
-  for (onnx::OperatorSetIdProto &set : *model.mutable_opset_import())
-    set.set_version(std::max<int64_t>(set.version(), oldestOpset));
-  auto inputs = readTensors(folder + "/test_data_set_0/input_");
-  for (auto [input, tensor] : llvm::zip(model.graph().input(), inputs)) {
-    // Some cases give another shape for an input whose type alone counts.
-    bool fits = input.type().tensor_type().shape().dim_size() == tensor.dims_size();
-    if (auto host = fits ? toHost(tensor, *context) : std::nullopt)
-      options.inputs[input.name()] = *host;
-  }
-  SmallString<128> path;
-  int file;
-  if (llvm::sys::fs::createTemporaryFile("gradc-case", "onnx", file, path))
-    return end(Outcome::wrong, "no temporary file"), false;
-  llvm::raw_fd_ostream(file, /*shouldClose=*/true) << model.SerializeAsString();
-  FailureOr<Imported> read = importFile(*context, path, options);
-  llvm::sys::fs::remove(path);
+  model = readCase(folder);
+  options.inputs = caseInputs(folder, model, *context);
+  FailureOr<Imported> read = importCase(*context, model, options);
   if (failed(read)) {
     end(said.empty() ? Outcome::wrong : Outcome::unsupported, said);
     return false;

@@ -1,0 +1,316 @@
+// docs/operators.md says what the importer and the dialect answer to ONNX's own cases, operator by
+// operator.
+//
+//   GRADC_WRITE_OPERATORS=1 build/release/test/unit/operators-page-test    writes the page
+#include "test/unit/compiler/OnnxCase.h"
+
+#include "compiler/import/onnx/Node.h"
+#include "passes/support/Reach.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace gradc;
+using namespace gradc::test;
+using mlir::grad::HostTensor;
+
+namespace {
+
+/// The best answer that any case of an operator gets.
+enum class Derivative { unknown, noFloats, zero, missing, exists };
+
+struct Operator {
+  std::set<int64_t> versions; ///< of the operator set, of its cases
+  std::set<size_t> types;     ///< of elementTypes
+  unsigned accepted = 0;
+  std::map<std::string, unsigned> refusals; ///< reasons, and how many cases have each
+  Derivative derivative = Derivative::unknown;
+  bool isNewer = false; ///< its cases are not libonnx-testdata's
+
+  bool hasCases() const { return accepted > 0 || !refusals.empty(); }
+};
+using Operators = std::map<std::string, Operator>;
+
+struct ElementType {
+  const char *name;
+  int32_t number; ///< ONNX's
+};
+constexpr ElementType elementTypes[] = {
+    {"f32", 1}, {"f64", 11}, {"f16", 10}, {"bf16", 16}, {"i8", 3},   {"i16", 5}, {"i32", 6},
+    {"i64", 7}, {"u8", 2},   {"u16", 4},  {"u32", 12},  {"u64", 13}, {"bool", 9}};
+/// More cases of an operator would not show another type.
+constexpr unsigned casesForTypes = 6;
+
+class Survey {
+public:
+  /// `newer`: cases of which those of operators that `folders` has none for count.
+  Operators run(ArrayRef<std::string> folders, ArrayRef<std::string> newer);
+
+private:
+  void visit(const std::string &folder);
+  FailureOr<Imported> import(const onnx::ModelProto &model,
+                             const std::map<std::string, HostTensor> &inputs);
+  void tryTypes(Operator &op, const onnx::ModelProto &model,
+                const std::map<std::string, HostTensor> &inputs);
+  static Derivative derivativeOf(ModuleOp module);
+
+  std::unique_ptr<MLIRContext> context = createContext();
+  std::string said;
+  Operators operators;
+  std::set<std::string> settled; ///< operators that no more cases are looked at for
+  bool isNewer = false;
+};
+
+/// Names of nodes and values and their shapes are the case's own.
+std::string withoutNames(StringRef message) {
+  message = message.split(": opset").first;
+  std::string text;
+  char end = 0;
+  for (char c : message) {
+    if (end) {
+      if (c == end)
+        text += end == ']' ? "...]" : "...`";
+      end = c == end ? 0 : end;
+    } else if (c == '"' || c == '[') {
+      end = c == '"' ? '"' : ']';
+      text += c == '"' ? '`' : '[';
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+HostTensor retyped(const HostTensor &tensor, Type element) {
+  HostTensor result(tensor.getType().clone(element));
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    result.setFloat(i, tensor.getFloat(i));
+  return result;
+}
+
+FailureOr<Imported> Survey::import(const onnx::ModelProto &model,
+                                   const std::map<std::string, HostTensor> &inputs) {
+  said.clear();
+  CompileOptions options;
+  options.inputs = inputs;
+  return importCase(*context, model, options);
+}
+
+/// Whether a gradient arrives at any float that the model takes, from any of its float results.
+Derivative Survey::derivativeOf(ModuleOp module) {
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  SmallVector<Value> targets;
+  auto isFloat = [](Value v) { return isa<FloatType>(getElementTypeOrSelf(v)); };
+  llvm::copy_if(forward.getArguments(), std::back_inserter(targets), isFloat);
+  for (auto read : forward.getOps<grad::ReadOp>())
+    if (isFloat(read))
+      targets.push_back(read);
+  Derivative best = targets.empty() ? Derivative::noFloats : Derivative::zero;
+  for (Value result : forward.front().getTerminator()->getOperands())
+    if (isFloat(result) && !result.getDefiningOp())
+      return Derivative::exists; // it is what the model takes
+    else if (isFloat(result))
+      for (const Reach &reach : findReach(result, targets)) {
+        if (reach.arrival == Arrival::arrives)
+          return Derivative::exists;
+        if (reach.arrival == Arrival::missing)
+          best = Derivative::missing;
+      }
+  return best;
+}
+
+/// Asks the importer for the same node with other types in place of the first operand's.
+void Survey::tryTypes(Operator &op, const onnx::ModelProto &model,
+                      const std::map<std::string, HostTensor> &inputs) {
+  if (model.graph().input().empty())
+    return;
+  int32_t own = model.graph().input(0).type().tensor_type().elem_type();
+  for (auto [index, other] : llvm::enumerate(elementTypes)) {
+    if (op.types.count(index))
+      continue;
+    Type element = elementType(*context, other.number);
+    onnx::ModelProto changed = model;
+    std::map<std::string, HostTensor> values = inputs;
+    auto change = [&](onnx::ValueInfoProto &value) {
+      if (value.type().tensor_type().elem_type() != own)
+        return;
+      value.mutable_type()->mutable_tensor_type()->set_elem_type(other.number);
+      if (auto given = values.find(value.name()); given != values.end())
+        given->second = retyped(given->second, element);
+    };
+    for (onnx::ValueInfoProto &value : *changed.mutable_graph()->mutable_input())
+      change(value);
+    for (onnx::ValueInfoProto &value : *changed.mutable_graph()->mutable_output())
+      change(value);
+    FailureOr<Imported> imported = import(changed, values);
+    if (failed(imported))
+      continue;
+    op.types.insert(index);
+    op.derivative = std::max(op.derivative, derivativeOf(*imported->module));
+  }
+}
+
+void Survey::visit(const std::string &folder) {
+  onnx::ModelProto model = readCase(folder);
+  if (model.graph().node_size() != 1)
+    return;
+  const onnx::NodeProto &node = model.graph().node(0);
+  std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  std::string name = (domain.empty() ? "" : domain + "::") + node.op_type();
+  if (settled.count(name))
+    return;
+  Operator &op = operators[name];
+  op.isNewer = isNewer;
+  for (const onnx::OperatorSetIdProto &set : model.opset_import())
+    if (set.domain() == node.domain())
+      op.versions.insert(set.version());
+  auto inputs = caseInputs(folder, model, *context);
+  FailureOr<Imported> imported = import(model, inputs);
+  if (failed(imported)) {
+    ++op.refusals[withoutNames(said)];
+    return;
+  }
+  op.derivative = std::max(op.derivative, derivativeOf(*imported->module));
+  if (op.accepted++ < casesForTypes)
+    tryTypes(op, model, inputs);
+}
+
+Operators Survey::run(ArrayRef<std::string> folders, ArrayRef<std::string> newer) {
+  ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && said.empty())
+      said = diagnostic.str();
+    return success();
+  });
+  for (const auto &known : onnxOps())
+    operators[known.getKey().str()];
+  for (const std::string &folder : folders)
+    visit(folder);
+  for (const auto &[name, op] : operators)
+    if (op.hasCases())
+      settled.insert(name);
+  isNewer = true;
+  for (const std::string &folder : newer)
+    visit(folder);
+  return std::move(operators);
+}
+
+std::string typesText(const Operator &op) {
+  if (op.types.size() == std::size(elementTypes))
+    return "all";
+  std::vector<std::string> names;
+  for (size_t index : op.types)
+    names.push_back(elementTypes[index].name);
+  return llvm::join(names, " ");
+}
+
+std::string versionsText(const std::set<int64_t> &versions) {
+  std::string text;
+  for (int64_t version : versions)
+    text += (text.empty() ? "" : ", ") + std::to_string(version);
+  return text;
+}
+
+constexpr StringRef newerMark = "*";
+
+std::string rowOf(const std::string &name, const Operator &op) {
+  constexpr const char *derivatives[] = {"", "no float operand", "zero", "no", "yes"};
+  unsigned refused = 0;
+  for (const auto &[reason, count] : op.refusals)
+    refused += count;
+  std::string cases = "none";
+  if (op.hasCases())
+    cases = llvm::formatv("{0} of {1}{2}", op.accepted, op.accepted + refused,
+                          op.isNewer ? newerMark : "");
+  return llvm::formatv("| {0} | {1} | {2} | {3} | {4} |", name, versionsText(op.versions), cases,
+                       typesText(op), derivatives[int(op.derivative)]);
+}
+
+std::vector<std::string> limitsOf(const std::string &name, const Operator &op) {
+  std::vector<std::string> lines;
+  for (const auto &[reason, count] : op.refusals)
+    lines.push_back(llvm::formatv("- {0} ({1}): {2}", name, count, reason));
+  return lines;
+}
+
+/// What the page as it is says of operators whose cases are not at hand.
+struct KnownPage {
+  explicit KnownPage(StringRef text) {
+    SmallVector<StringRef> all;
+    text.split(all, '\n');
+    for (StringRef line : all) {
+      StringRef name = line.drop_front(std::min<size_t>(2, line.size())).split(' ').first;
+      if (line.starts_with("| ") && line.contains((newerMark + " |").str()))
+        rows[name.str()] = line.str();
+      else if (line.starts_with("- "))
+        limits[name.str()].push_back(line.str());
+    }
+  }
+  std::map<std::string, std::string> rows;
+  std::map<std::string, std::vector<std::string>> limits;
+};
+
+std::string page(const Operators &operators, const KnownPage &known) {
+  std::string text = llvm::formatv(
+      R"(# Operators of ONNX
+
+The importer reads operator sets {0} to {1}, in each the version of an operator that the set has. This page is written by
+`operators-page-test` from the importer's table and the answers of importer and dialect to ONNX's own cases of one node
+(libonnx-testdata); the test fails when it is stale, and `GRADC_WRITE_OPERATORS=1` writes it. A * marks operators that only the
+onnx package on PyPI has cases for; `test/bars/onnx-cases-newest` checks those rows.
+
+- **set**: the versions of the operator set that its cases are for.
+- **cases**: how many of them are compiled, of how many. Compiled cases compute what ONNX says (`test/bars/onnx-cases`).
+- **types**: of the first operand, with which the importer takes such a node.
+- **gradient**: *yes*: it arrives at a float operand; *zero*: constant between steps, an index or a comparison; *no*: missing.
+
+| operator | set | cases | types | gradient |
+|---|---|---|---|---|
+)",
+      oldestOpset, newestOpset);
+  std::vector<std::string> limits;
+  for (const auto &[name, op] : operators) {
+    auto before = op.hasCases() ? known.rows.end() : known.rows.find(name);
+    text += (before == known.rows.end() ? rowOf(name, op) : before->second) + "\n";
+    auto reasons = before == known.rows.end() ? known.limits.end() : known.limits.find(name);
+    llvm::append_range(limits,
+                       reasons == known.limits.end() ? limitsOf(name, op) : reasons->second);
+  }
+  return text + "\n## What is refused, of how many cases, and why\n\n" + llvm::join(limits, "\n") +
+         "\n";
+}
+
+TEST(OperatorsPage, IsCurrent) {
+  std::vector<std::string> folders = caseFolders(), newer;
+  if (folders.empty())
+    GTEST_SKIP() << "libonnx-testdata is not installed";
+  if (otherCases())
+    newer = caseFolders(otherCases());
+  const std::string path = GRADC_OPERATORS_PAGE;
+  auto found = llvm::MemoryBuffer::getFile(path);
+  std::string current = found ? (*found)->getBuffer().str() : "";
+  KnownPage known(current);
+  Operators operators = Survey().run(folders, newer);
+  if (newer.empty())
+    for (const auto &[name, row] : known.rows)
+      operators[name];
+  std::string expected = page(operators, known);
+  if (getenv("GRADC_WRITE_OPERATORS")) {
+    std::error_code error;
+    llvm::raw_fd_ostream(path, error) << expected;
+    ASSERT_FALSE(error) << error.message();
+    return;
+  }
+  SmallVector<StringRef> lines, wanted;
+  StringRef(current).split(lines, '\n');
+  StringRef(expected).split(wanted, '\n');
+  for (size_t i = 0; i < std::max(lines.size(), wanted.size()); ++i)
+    ASSERT_EQ(i < lines.size() ? lines[i].str() : "nothing",
+              i < wanted.size() ? wanted[i].str() : "nothing")
+        << path << ":" << i + 1 << ": write the page with GRADC_WRITE_OPERATORS=1";
+}
+
+} // namespace
