@@ -190,8 +190,10 @@ FailureOr<Imported> GradientImport::run() {
   if (failed(importEntry(rows, coupling)))
     return failure();
   FailureOr<Imported> imported = import.finish();
-  if (succeeded(imported))
-    imported->externalFiles.push_back(spec.resolve(spec.get().model()));
+  if (failed(imported))
+    return failure();
+  imported->externalFiles.push_back(spec.resolve(spec.get().model()));
+  imported->verdicts.clear(); // nothing trains
   return imported;
 }
 

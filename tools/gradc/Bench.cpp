@@ -97,10 +97,10 @@ private:
 };
 
 Status Workload::chooseEntry() {
-  for (const char *name : {"train", "forward"})
+  for (const char *name : {"train", "gradients", "forward"})
     if ((theEntry = session.findEntry(name)))
       return {};
-  return Status::invalid("the artifact has neither an entry 'train' nor 'forward'");
+  return Status::invalid("the artifact has none of the entries 'train', 'gradients' and 'forward'");
 }
 
 /// Random values for all inputs except the given ones.
