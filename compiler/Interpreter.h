@@ -6,10 +6,6 @@
 
 namespace gradc {
 
-/// Runs a block of grad ops; returns its terminator's operands.
-llvm::SmallVector<mlir::grad::HostTensor>
-evaluateBlock(mlir::Block &block, llvm::ArrayRef<mlir::grad::HostTensor> arguments);
-
 /// A module's functions and the states they read and write.
 class Interpreter {
 public:

@@ -78,6 +78,11 @@ static Value zero(OpBuilder &b, Location location, Value target) {
 }
 
 void Differentiate::answer(MutableArrayRef<GradientOp> requests) {
+  for (Operation *op : producersOf(requests[0].getObjective()))
+    if (auto differentiable = dyn_cast<GradientOpInterface>(op)) {
+      OpBuilder b(op);
+      differentiable.prepareGradient(b);
+    }
   Value objective = requests[0].getObjective();
   SetVector<Value> targets;
   for (GradientOp request : requests)

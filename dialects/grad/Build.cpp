@@ -89,10 +89,29 @@ Expr grad::operator-(double a, Expr b) { return b.splat(a) - b; }
 Expr grad::operator*(double a, Expr b) { return b.splat(a) * b; }
 Expr grad::operator/(double a, Expr b) { return b.splat(a) / b; }
 
-bool grad::mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims) {
+/// The function that is being built, perhaps within regions of its ops.
+static func::FuncOp entryAround(OpBuilder &builder) {
   Operation *parent =
       builder.getInsertionBlock() ? builder.getInsertionBlock()->getParentOp() : nullptr;
-  if (auto function = dyn_cast_or_null<func::FuncOp>(parent))
+  while (isa_and_nonnull<IfOp, ScanOp>(parent))
+    parent = parent->getParentOp();
+  return dyn_cast_or_null<func::FuncOp>(parent);
+}
+
+void grad::buildRegion(OpBuilder &around, Block &block, llvm::function_ref<void()> build) {
+  auto standIn =
+      func::FuncOp::create(around.getUnknownLoc(), "region", around.getFunctionType({}, {}));
+  func::FuncOp entry = entryAround(around);
+  if (Attribute batch = entry ? entry->getAttr("grad.batch") : Attribute())
+    standIn->setAttr("grad.batch", batch);
+  standIn.getBody().push_back(&block);
+  build();
+  standIn.getBody().getBlocks().remove(&block);
+  standIn.erase();
+}
+
+bool grad::mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims) {
+  if (func::FuncOp function = entryAround(builder))
     if (auto batch = function->getAttrOfType<IntegerAttr>("grad.batch"))
       return batch.getInt() > 1 && llvm::any_of(dims, [&](int64_t d) {
                return type.getDimSize(d) > 0 && type.getDimSize(d) % batch.getInt() == 0;

@@ -67,6 +67,10 @@ bool mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> d
 /// over them are over the rows of a run.
 Expr zerosWithRowsOf(Expr x);
 
+/// Runs `build`, which fills `block`, a region of an op that will stand at `around`: until it is
+/// there, the block answers for the entry around it.
+void buildRegion(OpBuilder &around, Block &block, llvm::function_ref<void()> build);
+
 /// A splat constant of `type`.
 Value splat(OpBuilder &builder, Location location, RankedTensorType type, double value);
 /// A constant from host memory.

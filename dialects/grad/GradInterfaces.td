@@ -20,6 +20,11 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
       "::llvm::LogicalResult", "buildGradient",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>,
+    InterfaceMethod<[{
+        Asks the op, before its gradient is built, to return what that will read of its inside. Returns the op that
+        stands in its place then. An op that was not asked computes it again.
+      }],
+      "::mlir::Operation *", "prepareGradient", (ins "::mlir::OpBuilder &":$builder), "", [{ return $_op; }]>,
   ];
 }
 

@@ -9,8 +9,8 @@ import re
 import sys
 
 FOLDERS = ("passes", "compiler/codegen")
-# Ops of programs, not of tensors: state, requests, constants, views.
-STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp"}
+# Ops of programs, not of tensors: state, requests, constants, views, control flow.
+STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp"}
 REASONS = {
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",

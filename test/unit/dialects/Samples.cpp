@@ -368,6 +368,41 @@ static const std::vector<Sample> table = {
     {"grad.dropout %0, %1, %2 stream 3 ratio 0.3 : tensor<2x5xT>, tensor<i32>",
      {{"tensor<2x5xT>"}, {"tensor<i32>"}, {"tensor<i32>"}},
      floats},
+    // Control
+    {"grad.if %0 with (%1, %2) : (tensor<3xT>, tensor<3xT>) -> tensor<3xT> {\n"
+     "^bb0(%a: tensor<3xT>, %b: tensor<3xT>):\n"
+     "  %s = grad.mul %a, %b : tensor<3xT>\n  grad.yield %s : tensor<3xT>\n"
+     "} else {\n^bb0(%a: tensor<3xT>, %b: tensor<3xT>):\n  grad.yield %b : tensor<3xT>\n}",
+     {{"tensor<i1>", Domain::one}, {"tensor<3xT>"}, {"tensor<3xT>"}},
+     {"f64", "f32"}},
+    {"grad.if %0 with (%1, %2) : (tensor<3xT>, tensor<3xT>) -> tensor<3xT> {\n"
+     "^bb0(%a: tensor<3xT>, %b: tensor<3xT>):\n  grad.yield %b : tensor<3xT>\n"
+     "} else {\n^bb0(%a: tensor<3xT>, %b: tensor<3xT>):\n"
+     "  %s = grad.tanh %a : tensor<3xT>\n  grad.yield %s : tensor<3xT>\n}",
+     {{"tensor<i1>", Domain::zero}, {"tensor<3xT>"}, {"tensor<3xT>"}},
+     {"f64"}},
+    {"grad.scan 4 from (%0, %1) over (%2) with (%3) : (tensor<2x3xT>, tensor<i64>, "
+     "tensor<4x2x3xT>, "
+     "tensor<3x3xT>) -> (tensor<2x3xT>, tensor<i64>, tensor<4x2x3xT>) {\n"
+     "^bb0(%h: tensor<2x3xT>, %i: tensor<i64>, %x: tensor<2x3xT>, %w: tensor<3x3xT>):\n"
+     "  %m = grad.matmul %h, %w : tensor<2x3xT>, tensor<3x3xT>\n"
+     "  %s = grad.add %m, %x : tensor<2x3xT>\n  %t = grad.tanh %s : tensor<2x3xT>\n"
+     "  %p = grad.mul %t, %x : tensor<2x3xT>\n  %j = grad.add %i, %i : tensor<i64>\n"
+     "  grad.yield %t, %j, %p : tensor<2x3xT>, tensor<i64>, tensor<2x3xT>\n}",
+     {{"tensor<2x3xT>"}, {"tensor<i64>"}, {"tensor<4x2x3xT>"}, {"tensor<3x3xT>"}},
+     {"f64", "f32"}},
+    // Backwards, swapping what it carries, around another loop
+    {"grad.scan 3 reverse from (%0, %1) over (%2) with () : (tensor<2xT>, tensor<2xT>, "
+     "tensor<3x5x2xT>) -> (tensor<2xT>, tensor<2xT>) {\n"
+     "^bb0(%a: tensor<2xT>, %b: tensor<2xT>, %x: tensor<5x2xT>):\n"
+     "  %s = grad.scan 5 from (%a) over (%x) with () : (tensor<2xT>, tensor<5x2xT>) -> tensor<2xT> "
+     "{\n"
+     "  ^bb0(%c: tensor<2xT>, %y: tensor<2xT>):\n"
+     "    %p = grad.mul %c, %y : tensor<2xT>\n    %q = grad.sigmoid %p : tensor<2xT>\n"
+     "    grad.yield %q : tensor<2xT>\n  }\n"
+     "  grad.yield %b, %s : tensor<2xT>, tensor<2xT>\n}",
+     {{"tensor<2xT>"}, {"tensor<2xT>"}, {"tensor<3x5x2xT>"}},
+     {"f64", "f32"}},
 };
 
 llvm::ArrayRef<Sample> gradc::test::samples() { return table; }

@@ -1,7 +1,7 @@
 // Buffers with guards around them, layouts packed by plain loops.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
-#include "compiler/Interpreter.h"
+#include "dialects/grad/Evaluate.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/support/Winograd.h"
 #include "test/unit/compiler/codegen/KernelTesting.h"

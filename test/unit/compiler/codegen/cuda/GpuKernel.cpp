@@ -1,8 +1,8 @@
 // Schedules, compiles to bitcode, and launches through the runtime's own CUDA device.
 #include "test/unit/compiler/codegen/cuda/GpuKernel.h"
 
-#include "compiler/Interpreter.h"
 #include "dialects/exec/Blocks.h"
+#include "dialects/grad/Evaluate.h"
 #include "passes/Passes.h"
 #include "test/unit/compiler/codegen/KernelTesting.h"
 

@@ -1,0 +1,198 @@
+// A scan without what it does not need: gradients are built whole, and leave much of it.
+#include "dialects/grad/Build.h"
+#include "dialects/grad/Control.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+/// One step is no loop.
+struct SingleStep : OpRewritePattern<ScanOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+    if (op.getTrips() != 1)
+      return failure();
+    SmallVector<Value> arguments(op.getInitial());
+    for (Value stack : op.getStacks())
+      arguments.push_back(
+          ReshapeOp::create(rewriter, op.getLoc(), stepType(stack.getType()), stack));
+    llvm::append_range(arguments, op.getInvariants());
+    Operation *terminator = op.getBlock().getTerminator();
+    unsigned carried = op.getCarriedCount();
+    rewriter.inlineBlockBefore(&op.getBlock(), op, arguments);
+    SmallVector<Value> values(terminator->getOperands());
+    for (unsigned i = carried; i < values.size(); ++i)
+      values[i] = ReshapeOp::create(rewriter, op.getLoc(), op.getResult(i).getType(), values[i]);
+    rewriter.replaceOp(op, values);
+    rewriter.eraseOp(terminator);
+    return success();
+  }
+};
+
+/// Stacks and invariants that the region does not read, that it is passed twice, and constants.
+struct NarrowScan : OpRewritePattern<ScanOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+    bool changed = false;
+    unsigned first = op.getCarriedCount(), stacks = op.getStacks().size();
+    // From the last one on: an earlier twin stays.
+    for (unsigned i = op->getNumOperands(); i-- > first;) {
+      BlockArgument argument = op.getBlock().getArgument(i);
+      unsigned begin = i < first + stacks ? first : first + stacks;
+      if (!isReplaced(op, begin, i, argument, rewriter))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        op.getBlock().eraseArgument(i);
+        (begin == first ? op.getStacksMutable() : op.getInvariantsMutable()).erase(i - begin);
+      });
+      stacks -= begin == first;
+      changed = true;
+    }
+    return success(changed);
+  }
+
+private:
+  static bool isReplaced(ScanOp op, unsigned begin, unsigned i, BlockArgument argument,
+                         PatternRewriter &rewriter) {
+    if (argument.use_empty())
+      return true;
+    for (unsigned twin = begin; twin < i; ++twin)
+      if (op->getOperand(twin) == op->getOperand(i)) {
+        rewriter.replaceAllUsesWith(argument, op.getBlock().getArgument(twin));
+        return true;
+      }
+    if (DenseElementsAttr splat = splatOf(op->getOperand(i))) {
+      rewriter.replaceAllUsesWith(argument, constantIn(rewriter, op.getBlock(), op.getLoc(), splat,
+                                                       cast<RankedTensorType>(argument.getType())));
+      return true;
+    }
+    return false;
+  }
+};
+
+/// Carried values that stay what they are, and those that a yielded step repeats.
+struct ConstantCarried : OpRewritePattern<ScanOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+    bool changed = false;
+    for (unsigned i = 0; i < op.getCarriedCount(); ++i) {
+      BlockArgument argument = op.getBlock().getArgument(i);
+      if (argument.use_empty() && op.getResult(i).use_empty())
+        continue;
+      Value next = op.getNextCarried()[i], initial = op.getInitial()[i];
+      DenseElementsAttr splat = splatOf(initial);
+      bool stays = next == argument || (splat && splatOf(next) == splat);
+      // Its only other user is its own yield, which goes with the value.
+      bool isRead = llvm::any_of(argument.getUsers(), [&](Operation *user) {
+        return user != op.getBlock().getTerminator();
+      });
+      if (!stays || (!isRead && op.getResult(i).use_empty()))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        op.getInvariantsMutable().append(initial);
+        BlockArgument invariant = op.getBlock().addArgument(initial.getType(), op.getLoc());
+        argument.replaceAllUsesWith(invariant);
+        op.getBlock().getTerminator()->setOperand(i, argument);
+      });
+      rewriter.replaceAllUsesWith(op.getResult(i), initial);
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
+/// Results that nobody reads, carried values that reach none, and stacks that are there twice.
+struct UnreadScan : OpRewritePattern<ScanOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+    unsigned carried = op.getCarriedCount();
+    unifyStacks(op, rewriter);
+    llvm::BitVector live = findLive(op);
+    if (live.all())
+      return failure();
+    if (live.none()) {
+      rewriter.eraseOp(op);
+      return success();
+    }
+    Block &block = op.getBlock();
+    auto yield = cast<YieldOp>(block.getTerminator());
+    ScanOperands operands{{}, op.getStacks(), op.getInvariants()};
+    SmallVector<Type> types;
+    SmallVector<Value> read;
+    int64_t saved = 0;
+    for (unsigned i = 0; i < op.getNumResults(); ++i) {
+      if (!live[i])
+        continue;
+      if (i < carried)
+        operands.initial.push_back(op.getInitial()[i]);
+      types.push_back(op.getResult(i).getType());
+      read.push_back(op.getResult(i));
+      saved += i >= op.getNumResults() - op.getSaved();
+    }
+    rewriter.modifyOpInPlace(yield, [&] {
+      for (unsigned i = op.getNumResults(); i-- > 0;)
+        if (!live[i])
+          yield.getValuesMutable().erase(i);
+    });
+    eraseDead(op, live, rewriter);
+    auto narrow = ScanOp::create(rewriter, op.getLoc(), types, op.getTrips(), operands.initial,
+                                 operands.stacks, operands.invariants, op.getReverse(), saved);
+    rewriter.inlineRegionBefore(op.getBody(), narrow.getBody(), narrow.getBody().end());
+    for (auto [from, to] : llvm::zip_equal(read, narrow.getResults()))
+      rewriter.replaceAllUsesWith(from, to);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Two results that stack the same value become one.
+  static void unifyStacks(ScanOp op, PatternRewriter &rewriter) {
+    llvm::DenseMap<Value, Value> stackOf;
+    for (auto [step, stack] : llvm::zip_equal(op.getYieldedSteps(), op.getStackResults()))
+      if (auto [at, isNew] = stackOf.try_emplace(step, stack); !isNew && !stack.use_empty())
+        rewriter.replaceAllUsesWith(stack, at->second);
+  }
+
+  /// The results that are read, and the carried values that these follow from.
+  static llvm::BitVector findLive(ScanOp op) {
+    llvm::BitVector live(op.getNumResults());
+    SmallVector<Value> work;
+    llvm::DenseSet<Operation *> seen;
+    auto mark = [&](unsigned i) {
+      if (!live[i])
+        work.push_back(op.getYielded()[i]);
+      live.set(i);
+    };
+    for (OpResult result : op.getResults())
+      if (!result.use_empty())
+        mark(result.getResultNumber());
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(v)) {
+        if (argument.getArgNumber() < op.getCarriedCount())
+          mark(argument.getArgNumber());
+      } else if (seen.insert(v.getDefiningOp()).second) {
+        llvm::append_range(work, v.getDefiningOp()->getOperands());
+      }
+    }
+    return live;
+  }
+
+  /// What only dead carried values follow from goes with them.
+  static void eraseDead(ScanOp op, const llvm::BitVector &live, PatternRewriter &rewriter) {
+    Block &block = op.getBlock();
+    for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&inner))
+        rewriter.eraseOp(&inner);
+    for (unsigned i = op.getCarriedCount(); i-- > 0;)
+      if (!live[i])
+        block.eraseArgument(i);
+  }
+};
+
+} // namespace
+
+void ScanOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<SingleStep, NarrowScan, ConstantCarried, UnreadScan>(context);
+}
