@@ -62,6 +62,7 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   simplify(pm);
   pm.addPass(createReassociateSums({forCuda}));
   pm.addPass(createCSEPass());
+  pm.addPass(createAlignSteps());
   // The last look at single ops: FindExtents tells kernels what it finds.
   pm.addPass(createBindRows({/*judge=*/true, isExact(options)}));
   pm.addPass(createFormKernels({forCuda}));

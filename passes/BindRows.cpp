@@ -1,5 +1,6 @@
 // Decides which entries run on any number of rows, and makes their counts numbers of the run.
 #include "dialects/grad/Build.h"
+#include "dialects/grad/Control.h"
 #include "passes/Passes.h"
 #include "passes/support/Extents.h"
 
@@ -53,8 +54,9 @@ public:
         extents[0] = 1;
       analysis.set(argument, extents);
     }
+    analysis.setOther([this](Operation *op) { return visitState(*op); });
     for (Operation &op : block.without_terminator())
-      if (failed(visit(op)))
+      if (failed(analysis.visit(&op)))
         return makeExact(&op, analysis.why());
     for (Value result : block.getTerminator()->getOperands())
       if (failed(visitResult(result)))
@@ -65,7 +67,8 @@ public:
 
   /// Counts become constants or, where the batch is counted, a multiple of the argument `rows`.
   void resolveCounts() {
-    SmallVector<CountOp> counts(block.getOps<CountOp>());
+    SmallVector<CountOp> counts;
+    function.walk([&](CountOp count) { counts.push_back(count); });
     if (counts.empty())
       return;
     bool isExact = failed(analyze());
@@ -74,7 +77,9 @@ public:
   }
 
 private:
-  LogicalResult visit(Operation &op) {
+  /// The ops that are no computation: what a state holds is of one size, and a count asks for
+  /// extents.
+  std::optional<LogicalResult> visitState(Operation &op) {
     if (auto read = dyn_cast<ReadOp>(op)) {
       analysis.set(read, Extents(read.getType().getRank(), extent::whole));
       return success();
@@ -85,8 +90,6 @@ private:
         analysis.set(result, Extents(*analysis.find(target)));
       return success();
     }
-    // The two ops that are no computation: what a state holds is of one size, and a count asks for
-    // extents.
     if (auto write = dyn_cast<WriteOp>(op)) {
       if (!analysis.isBatched(write.getValue()))
         return success();
@@ -101,7 +104,7 @@ private:
           return analysis.fail("it counts what is repeated, perhaps for each row of the batch");
       return success();
     }
-    return analysis.visit(&op);
+    return std::nullopt;
   }
 
   bool mayHoldBatch(Value value, int64_t dim) {
@@ -141,7 +144,8 @@ private:
         b, count.getLoc(),
         splat(b, count.getLoc(), count.getType(), double(fixed * std::max<int64_t>(perRow, 1))));
     if (perRow > 0) {
-      value = value * value.with(rows()).cast(count.getType().getElementType());
+      Value counted = passInto(*count->getBlock(), rows());
+      value = value * value.with(counted).cast(count.getType().getElementType());
       if (count.getLeast())
         askForRows(count, llvm::divideCeil(*count.getLeast(), fixed * perRow));
     }
@@ -206,14 +210,14 @@ struct BindRows : impl::BindRowsBase<BindRows> {
 
 private:
   void resolveConstants(func::FuncOp function) {
-    for (CountOp count : llvm::make_early_inc_range(function.getOps<CountOp>())) {
+    function.walk([&](CountOp count) {
       OpBuilder b(count);
       double elements = 1;
       for (int64_t d : count.getDims())
         elements *= double(cast<RankedTensorType>(count.getOperand().getType()).getDimSize(d));
       count.replaceAllUsesWith(splat(b, count.getLoc(), count.getType(), elements));
       count.erase();
-    }
+    });
   }
 
   /// An entry that takes any number of rows needs no second one for the last batch.

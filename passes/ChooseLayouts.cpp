@@ -4,8 +4,8 @@
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
 #include "passes/support/KernelTable.h"
-#include "passes/support/LaunchOrder.h"
 #include "passes/support/ModuleLevel.h"
+#include "passes/support/NodeOrder.h"
 #include "passes/support/OperandLayout.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -42,8 +42,7 @@ public:
     for (auto function : functions)
       function.walk([&](Operation *op) { note(op); });
     for (auto function : functions)
-      for (auto launch : function.getOps<exec::LaunchOp>())
-        alignUpdates(launch);
+      function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
     for (Storage &storage : storages)
       createBuffers(storage);
     for (auto function : functions)
@@ -127,18 +126,16 @@ private:
 
   /// Reads and writes of states become loads and stores of buffers.
   void rewrite(func::FuncOp function) {
-    for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
-      if (auto read = dyn_cast<ReadOp>(op)) {
-        rewriteRead(read);
-      } else if (auto write = dyn_cast<WriteOp>(op)) {
-        OpBuilder builder(write);
-        store(builder, write.getLoc(), storageOf(write.getState()), write.getValue());
-        write.erase();
-      }
+    function.walk([&](ReadOp read) { rewriteRead(read); });
+    for (auto write : llvm::make_early_inc_range(function.getOps<WriteOp>())) {
+      OpBuilder builder(write);
+      store(builder, write.getLoc(), storageOf(write.getState()), write.getValue());
+      write.erase();
     }
-    for (auto launch : llvm::to_vector(function.getOps<exec::LaunchOp>()))
+    function.walk([&](exec::LaunchOp launch) {
       if (!refreshesMirror(launch)) // made for its layouts
         specialize(launch);
+    });
   }
 
   void rewriteRead(ReadOp read) {
@@ -296,9 +293,9 @@ private:
 
   static SmallVector<Operation *> readersOf(func::FuncOp function, FlatSymbolRefAttr buffer) {
     SmallVector<Operation *> readers;
-    for (auto launch : function.getOps<exec::LaunchOp>())
-      if (llvm::any_of(launch.getOperands(), [&](Value v) { return loadedBuffer(v) == buffer; }))
-        readers.push_back(launch);
+    for (Operation &op : function.getBody().front())
+      if (isNode(&op) && readsBuffer(&op, buffer))
+        readers.push_back(&op);
     return readers;
   }
 
@@ -324,7 +321,7 @@ private:
     };
     insertFollowers(writer);
     for (size_t i = 0; i < after.size(); ++i) {
-      if (isa<exec::LaunchOp>(after[i]) && llvm::any_of(after[i]->getOperands(), readsOld))
+      if (isNode(after[i]) && readsBuffer(after[i], buffer))
         return false;
       insertFollowers(after[i]);
     }

@@ -5,9 +5,9 @@
 #include "passes/Passes.h"
 #include "passes/support/CostModel.h"
 #include "passes/support/CutKernel.h"
-#include "passes/support/LaunchOrder.h"
 #include "passes/support/LibraryForm.h"
 #include "passes/support/ModuleLevel.h"
+#include "passes/support/NodeOrder.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -21,9 +21,10 @@ struct FindExtents : impl::FindExtentsBase<FindExtents> {
     // Launches in entries of one size keep the kernel as it is.
     for (auto function : module.getOps<func::FuncOp>())
       if (!function->hasAttr("grad.rows"))
-        for (auto launch : function.getOps<exec::LaunchOp>())
+        function.walk([&](exec::LaunchOp launch) {
           variants[launch.getKernelAttr().getAttr()].try_emplace(ArrayAttr(),
                                                                  launch.getKernelAttr());
+        });
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
       if (function->hasAttr("grad.rows") && failed(walk(function)))
         return signalPassFailure();
@@ -39,42 +40,62 @@ private:
         extents[0] = 1;
       analysis.set(argument, extents);
     }
-    for (Operation &op : block.without_terminator()) {
-      auto launch = dyn_cast<exec::LaunchOp>(op);
-      if (isa<exec::LoadOp>(op))
-        analysis.set(
-            op.getResult(0),
-            Extents(cast<RankedTensorType>(op.getResult(0).getType()).getRank(), extent::whole));
-      else if (isa<exec::StoreOp>(op))
-        continue;
-      else if (launch ? failed(visit(launch, analysis)) : failed(analysis.visit(&op)))
-        return launch ? failure() : op.emitOpError("compiler bug: no extents: ") << analysis.why();
-    }
+    bool isSaid = false;
+    analysis.setOther([&](Operation *op) { return visit(op, analysis, isSaid); });
+    for (Operation &op : block.without_terminator())
+      if (failed(analysis.visit(&op)))
+        return isSaid ? failure() : op.emitOpError("compiler bug: no extents: ") << analysis.why();
+    function.walk([&](exec::LaunchOp launch) { specialize(launch, analysis); });
     for (auto [i, result] : llvm::enumerate(block.getTerminator()->getOperands()))
       if (analysis.isBatched(result))
         function.setResultAttr(i, "grad.batched", UnitAttr::get(&getContext()));
     return success();
   }
 
-  LogicalResult visit(exec::LaunchOp launch, ExtentAnalysis &analysis) {
-    auto kernel = symbols->lookup<exec::KernelOp>(launch.getKernel());
-    SmallVector<Extents> operands;
-    SmallVector<Attribute> lists;
-    bool isBatched = false;
-    for (Value operand : launch.getOperands()) {
-      operands.push_back(*analysis.find(operand));
-      lists.push_back(DenseI64ArrayAttr::get(&getContext(), operands.back()));
-      isBatched |= analysis.isBatched(operand);
+  /// The ops of the schedule; `isSaid`: the failure is reported.
+  std::optional<LogicalResult> visit(Operation *op, ExtentAnalysis &analysis, bool &isSaid) {
+    if (isa<exec::StoreOp>(op))
+      return success();
+    if (auto load = dyn_cast<exec::LoadOp>(op)) {
+      auto type = cast<RankedTensorType>(load.getType());
+      analysis.set(load.getResult(), Extents(type.getRank(), extent::whole));
+      return success();
     }
-    FailureOr<ExtentAnalysis> inside = analyzeKernel(kernel, operands);
-    if (failed(inside))
+    auto launch = dyn_cast<exec::LaunchOp>(op);
+    if (!launch)
+      return std::nullopt;
+    FailureOr<ExtentAnalysis> inside =
+        analyzeKernel(kernelOf(launch), operandsOf(launch, analysis));
+    isSaid = failed(inside);
+    if (isSaid)
       return failure();
-    for (auto [result, value] : llvm::zip_equal(launch.getResults(), kernel.getYielded()))
+    for (auto [result, value] : llvm::zip_equal(launch.getResults(), kernelOf(launch).getYielded()))
       analysis.set(result, *inside->find(value));
+    return success();
+  }
+
+  exec::KernelOp kernelOf(exec::LaunchOp launch) {
+    return symbols->lookup<exec::KernelOp>(launch.getKernel());
+  }
+
+  static SmallVector<Extents> operandsOf(exec::LaunchOp launch, const ExtentAnalysis &analysis) {
+    return llvm::map_to_vector(launch.getOperands(), [&](Value v) { return *analysis.find(v); });
+  }
+
+  /// Makes the kernel of a launch the one for the extents of its operands, which are final now.
+  void specialize(exec::LaunchOp launch, ExtentAnalysis &analysis) {
+    exec::KernelOp kernel = kernelOf(launch);
+    SmallVector<Extents> operands = operandsOf(launch, analysis);
+    auto lists = llvm::map_to_vector(operands, [&](const Extents &extents) -> Attribute {
+      return DenseI64ArrayAttr::get(&getContext(), extents);
+    });
+    bool isBatched =
+        llvm::any_of(launch.getOperands(), [&](Value v) { return analysis.isBatched(v); });
+    FailureOr<ExtentAnalysis> inside = analyzeKernel(kernel, operands);
+    assert(succeeded(inside) && "it was visited with them");
     Extents rows = rowsOf(kernel.getRoot(), kernel.getYielded(), *inside);
     launch.setKernelAttr(
         variantOf(kernel, isBatched ? ArrayAttr::get(&getContext(), lists) : ArrayAttr(), rows));
-    return success();
   }
 
   /// The kernel for these extents: itself when nobody runs it with others.

@@ -18,7 +18,7 @@ namespace gradc {
 namespace {
 
 /// Non-splat constants become states: kernels only hold numbers, data lives in buffers.
-void constantsToStates(ModuleOp module, func::FuncOp function, unsigned &counter) {
+void constantsToStates(func::FuncOp function, unsigned &counter) {
   function.walk([&](ConstantOp op) {
     auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
     if (dense && dense.isSplat())
@@ -34,23 +34,39 @@ void constantsToStates(ModuleOp module, func::FuncOp function, unsigned &counter
 }
 
 /// Unused values are in no kernel.
-void eraseDead(func::FuncOp function) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
 }
 
-/// The names of the source nodes of some ops, in order, without repetition.
-void collectNodes(Location location, SmallVectorImpl<Attribute> &nodes) {
-  if (auto fused = dyn_cast<FusedLoc>(location)) {
-    for (Location l : fused.getLocations())
-      collectNodes(l, nodes);
-  } else if (auto name = dyn_cast<NameLoc>(location)) {
-    if (!llvm::is_contained(nodes, name.getName()))
-      nodes.push_back(name.getName());
-  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    collectNodes(call.getCallee(), nodes);
+/// A region reads states itself: a kernel in it may want them in panels.
+void sinkReads(Operation *op) {
+  unsigned first = op->getNumOperands() - op->getRegion(0).getNumArguments();
+  unsigned begin = first;
+  if (auto scan = dyn_cast<ScanOp>(op))
+    begin = unsigned(op->getNumOperands() - scan.getInvariants().size());
+  for (unsigned i = op->getNumOperands(); i-- > begin;) {
+    auto read = op->getOperand(i).getDefiningOp<ReadOp>();
+    if (!read)
+      continue;
+    for (Region &region : op->getRegions()) {
+      OpBuilder b = OpBuilder::atBlockBegin(&region.front());
+      region.getArgument(i - first).replaceAllUsesWith(b.clone(*read)->getResult(0));
+      region.front().eraseArgument(i - first);
+    }
+    if (auto scan = dyn_cast<ScanOp>(op))
+      scan.getInvariantsMutable().erase(i - begin);
+    else
+      cast<IfOp>(op).getInputsMutable().erase(i - begin);
   }
+}
+
+/// The blocks of a function whose ops become kernels, outer ones first.
+SmallVector<Block *> blocksOf(func::FuncOp function) {
+  SmallVector<Block *> blocks;
+  function.walk<WalkOrder::PreOrder>([&](Block *block) { blocks.push_back(block); });
+  return blocks;
 }
 
 /// Outlines clusters, one exec.kernel a distinct computation.
@@ -102,18 +118,24 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     ModuleOp module = getOperation();
     unsigned counter = 0;
     for (auto function : module.getOps<func::FuncOp>()) {
-      eraseDead(function);
-      constantsToStates(module, function, counter);
+      function.walk<WalkOrder::PreOrder>([](Operation *op) {
+        if (isa<IfOp, ScanOp>(op)) // the ops with regions of kernels
+          sinkReads(op);
+      });
+      for (Block *block : blocksOf(function))
+        eraseDead(*block);
+      constantsToStates(function, counter);
     }
     Outliner outliner(module);
-    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
-      FailureOr<std::vector<Cluster>> clusters = formClusters(function, exec::kernelLimits(cuda));
-      if (failed(clusters))
-        return signalPassFailure();
-      for (const Cluster &cluster : *clusters)
-        outliner.outline(cluster);
-      sortTopologically(&function.getBody().front());
-    }
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+      for (Block *block : blocksOf(function)) {
+        FailureOr<std::vector<Cluster>> clusters = formClusters(*block, exec::kernelLimits(cuda));
+        if (failed(clusters))
+          return signalPassFailure();
+        for (const Cluster &cluster : *clusters)
+          outliner.outline(cluster);
+        sortTopologically(block);
+      }
   }
 };
 

@@ -8,8 +8,8 @@
 #include "passes/support/CutSums.h"
 #include "passes/support/Extents.h"
 #include "passes/support/KernelTable.h"
-#include "passes/support/LaunchOrder.h"
 #include "passes/support/ModuleLevel.h"
+#include "passes/support/NodeOrder.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -48,20 +48,20 @@ public:
       : block(function.getBody().front()), level(level), symbols(symbols) {}
 
   std::vector<Group> run() {
-    LaunchesBefore before = launchesBefore(block);
-    auto order = orderLaunches(before);
+    NodesBefore before = nodesBefore(block);
+    auto order = orderNodes(before);
     if (!order)
       return {}; // for the memory plan to report
-    for (LaunchOp launch : llvm::reverse(*order)) {
-      int64_t height = heights[launch];
-      for (LaunchOp earlier : before[launch])
+    for (Operation *node : llvm::reverse(*order)) {
+      int64_t height = heights[node];
+      for (Operation *earlier : before[node])
         heights[earlier] = std::max(heights.lookup(earlier), height + 1);
     }
     findLastReaders();
     llvm::DenseMap<int64_t, bool> isMixed; // not all that may join at a height are pointwise
     std::vector<LaunchOp> joining;
-    for (LaunchOp launch : *order)
-      if (mayJoin(kernelOf(launch))) {
+    for (Operation *node : *order)
+      if (auto launch = dyn_cast<LaunchOp>(node); launch && mayJoin(kernelOf(launch))) {
         joining.push_back(launch);
         isMixed[heights[launch]] |= !isPointwise(kernelOf(launch));
       }
@@ -93,10 +93,11 @@ private:
   }
 
   void findLastReaders() {
-    for (auto launch : block.getOps<LaunchOp>())
-      for (Value v : launch.getOperands()) {
-        auto [at, isNew] = lastReader.try_emplace(storageRoot(v), heights.lookup(launch));
-        at->second = std::min(at->second, heights.lookup(launch));
+    for (Operation &node :
+         llvm::make_filter_range(block, [](Operation &op) { return isNode(&op); }))
+      for (Value v : node.getOperands()) {
+        auto [at, isNew] = lastReader.try_emplace(storageRoot(v), heights.lookup(&node));
+        at->second = std::min(at->second, heights.lookup(&node));
       }
     for (Value v : block.getTerminator()->getOperands())
       lastReader[storageRoot(v)] = -1;
@@ -135,7 +136,7 @@ private:
   Block &block;
   const exec::Level &level;
   SymbolTable &symbols;
-  /// Launches on the longest way to one that nobody waits for: those of one height do not wait for
+  /// Nodes on the longest way to one that nobody waits for: those of one height do not wait for
   /// each other, and as a way only leads down, groups of one height close no circle.
   llvm::DenseMap<Operation *, int64_t> heights;
   llvm::DenseMap<Value, int64_t> lastReader; // its height

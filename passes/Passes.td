@@ -173,6 +173,24 @@ def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
   let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
 }
 
+def AlignSteps : Pass<"gradc-align-steps", "::mlir::ModuleOp"> {
+  let summary = "Pad the steps of stacks, so that a schedule can address each of them";
+  let description = [{
+    A slice of a schedule lies at a multiple of 64 bytes, in each iteration of a loop. A stack whose steps are no multiple
+    of that is padded before the scan that reads it, and cut behind the one that makes it; what one scan hands to
+    another stays padded.
+
+    ```mlir
+    %y = grad.scan 3 from () over (%xs) with () : (tensor<3x4xf32>) -> tensor<3x4xf32> {
+    ^bb0(%x: tensor<4xf32>):
+      %0 = grad.exp %x : tensor<4xf32>
+      grad.yield %0 : tensor<4xf32>
+    }
+    ```
+    becomes a scan over `tensor<3x16xf32>`, in whose body the first 4 of 16 elements are read, and 12 zeros follow what it yields.
+  }];
+}
+
 def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Group ops into kernels and outline each as an exec.kernel";
   let dependentDialects = ["::mlir::exec::ExecDialect"];

@@ -119,8 +119,7 @@ bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
 
 class Former {
 public:
-  Former(func::FuncOp function, const exec::KernelLimits &limits)
-      : block(function.getBody().front()), limits(limits) {}
+  Former(Block &block, const exec::KernelLimits &limits) : block(block), limits(limits) {}
 
   std::vector<Cluster> run() {
     cloneRepeatedOps();
@@ -429,12 +428,11 @@ private:
 
 } // namespace
 
-FailureOr<std::vector<Cluster>> formClusters(func::FuncOp function,
-                                             const exec::KernelLimits &limits) {
-  for (Operation &op : function.getBody().front())
+FailureOr<std::vector<Cluster>> formClusters(Block &block, const exec::KernelLimits &limits) {
+  for (Operation &op : block)
     if (isa<DecomposeOpInterface>(op) && loopKind(&op) == LoopKind::view)
       return op.emitOpError("expected composite ops to be decomposed before kernels form");
-  return Former(function, limits).run();
+  return Former(block, limits).run();
 }
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Which ops of a function run together in one kernel.
+// Which ops of a block run together in one kernel.
 #ifndef PASSES_CLUSTERS_H
 #define PASSES_CLUSTERS_H
 
@@ -21,9 +21,9 @@ int64_t widestElement(mlir::Operation *kernel);
 /// more a step (a filter gradient): it walks blocks of them instead, and so is a kernel of its own.
 bool walksBlocks(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
 
-/// Partitions the ops of `function` that compute into clusters without cyclic dependences. Clones
+/// Partitions the ops of `block` that compute into clusters without cyclic dependences. Clones
 /// free ops (constants, broadcasts), so that every user has its own.
-mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::func::FuncOp function,
+mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::Block &block,
                                                    const mlir::exec::KernelLimits &limits);
 
 } // namespace gradc

@@ -33,6 +33,13 @@ LogicalResult ExtentAnalysis::visit(Block &block) {
 }
 
 LogicalResult ExtentAnalysis::visit(Operation *op) {
+  if (other)
+    if (std::optional<LogicalResult> answer = other(op))
+      return *answer;
+  if (auto branch = dyn_cast<grad::IfOp>(op))
+    return visitIf(branch);
+  if (auto scan = dyn_cast<grad::ScanOp>(op))
+    return visitScan(scan);
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return visitGeneric(generic);
   if (isa<linalg::FillOp, tensor::EmptyOp>(op)) {

@@ -3,6 +3,7 @@
 #define PASSES_SUPPORT_EXTENTS_H
 
 #include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
 
 namespace gradc {
 
@@ -21,6 +22,10 @@ class ExtentAnalysis {
 public:
   /// `rows`: of the largest run.
   explicit ExtentAnalysis(int64_t rows) : rows(rows) {}
+
+  /// Asked first of every op, also in regions: what it says of an op counts, if it says anything.
+  using Other = std::function<std::optional<mlir::LogicalResult>(mlir::Operation *)>;
+  void setOther(Other ask) { other = std::move(ask); }
 
   void set(mlir::Value value, Extents extents) { known[value] = std::move(extents); }
   /// Null: not known.
@@ -43,6 +48,10 @@ public:
 
 private:
   mlir::LogicalResult visitGeneric(mlir::linalg::GenericOp op);
+  mlir::LogicalResult visitIf(mlir::grad::IfOp op);
+  mlir::LogicalResult visitScan(mlir::grad::ScanOp op);
+  /// The extents of a value that comes from two places.
+  mlir::FailureOr<Extents> join(const Extents &a, const Extents &b);
   mlir::LogicalResult visitReshape(mlir::Value from, mlir::Value to);
   /// Visits what `build` makes of stand-ins for the op's operands, and takes the extents of the
   /// values it returns.
@@ -53,6 +62,7 @@ private:
   bool mayHoldRows(int64_t size) const { return rows > 1 && size > 0 && size % rows == 0; }
 
   int64_t rows;
+  Other other;
   llvm::DenseMap<mlir::Value, Extents> known;
   std::string reason;
   bool couples = false;

@@ -78,3 +78,15 @@ exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> o
   kernel.setBytes(bytes);
   return kernel;
 }
+
+void gradc::collectNodes(Location location, SmallVectorImpl<Attribute> &nodes) {
+  if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location l : fused.getLocations())
+      collectNodes(l, nodes);
+  } else if (auto name = dyn_cast<NameLoc>(location)) {
+    if (!llvm::is_contained(nodes, name.getName()))
+      nodes.push_back(name.getName());
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    collectNodes(call.getCallee(), nodes);
+  }
+}

@@ -1,4 +1,4 @@
-// A kernel from some ops of a function or of another kernel.
+// A kernel from some ops of a block or of another kernel.
 #ifndef PASSES_OUTLINE_H
 #define PASSES_OUTLINE_H
 
@@ -11,6 +11,9 @@ namespace gradc {
 mlir::exec::KernelOp outlineKernel(llvm::ArrayRef<mlir::Operation *> ops,
                                    llvm::ArrayRef<mlir::Value> operands,
                                    llvm::ArrayRef<mlir::Value> results);
+
+/// Adds the names of the source nodes of some ops, in order, without repetition.
+void collectNodes(mlir::Location location, llvm::SmallVectorImpl<mlir::Attribute> &nodes);
 
 } // namespace gradc
 

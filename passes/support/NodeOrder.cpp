@@ -1,0 +1,79 @@
+// Follows operands through views, and buffers from their loads to their stores.
+#include "passes/support/NodeOrder.h"
+
+#include "dialects/grad/Grad.h"
+
+using namespace mlir;
+
+bool gradc::isNode(Operation *op) { return isa<exec::LaunchOp, grad::IfOp, grad::ScanOp>(op); }
+
+Value gradc::storageRoot(Value v) {
+  while (auto view = v.getDefiningOp<grad::ReshapeOp>()) // the one view; it has no loops to ask for
+    v = view.getOperand();
+  return v;
+}
+
+FlatSymbolRefAttr gradc::storedBuffer(Value v) {
+  for (Operation *user : v.getUsers())
+    if (auto store = dyn_cast<exec::StoreOp>(user))
+      return store.getBufferAttr();
+  return nullptr;
+}
+
+FlatSymbolRefAttr gradc::loadedBuffer(Value v) {
+  auto load = storageRoot(v).getDefiningOp<exec::LoadOp>();
+  return load ? load.getBufferAttr() : FlatSymbolRefAttr();
+}
+
+/// Calls `note` with every buffer that a node reads, by its operands or within its regions.
+static void forEachRead(Operation *node, llvm::function_ref<void(FlatSymbolRefAttr)> note) {
+  for (Value v : node->getOperands())
+    if (FlatSymbolRefAttr buffer = gradc::loadedBuffer(v))
+      note(buffer);
+  for (Region &region : node->getRegions())
+    region.walk([&](exec::LoadOp load) { note(load.getBufferAttr()); });
+}
+
+bool gradc::readsBuffer(Operation *node, FlatSymbolRefAttr buffer) {
+  bool found = false;
+  forEachRead(node, [&](FlatSymbolRefAttr read) { found |= read == buffer; });
+  return found;
+}
+
+gradc::NodesBefore gradc::nodesBefore(Block &block) {
+  NodesBefore before;
+  llvm::DenseMap<Attribute, SmallVector<Operation *>> readers;
+  for (Operation &op : block) {
+    if (!isNode(&op))
+      continue;
+    auto &set = before[&op];
+    for (Value v : op.getOperands())
+      if (Operation *producer = storageRoot(v).getDefiningOp(); producer && isNode(producer))
+        set.insert(producer);
+    forEachRead(&op, [&](FlatSymbolRefAttr buffer) { readers[buffer].push_back(&op); });
+  }
+  for (auto &[node, set] : before)
+    for (Value v : node->getResults())
+      if (auto buffer = storedBuffer(v))
+        for (Operation *reader : readers[buffer])
+          if (reader != node)
+            set.insert(reader);
+  return before;
+}
+
+std::optional<std::vector<Operation *>> gradc::orderNodes(const NodesBefore &before) {
+  std::vector<Operation *> order;
+  llvm::SmallPtrSet<Operation *, 32> done;
+  while (order.size() < before.size()) {
+    size_t count = order.size();
+    for (const auto &[node, set] : before)
+      if (!done.contains(node) &&
+          llvm::all_of(set, [&](Operation *o) { return done.contains(o); })) {
+        order.push_back(node);
+        done.insert(node);
+      }
+    if (order.size() == count)
+      return std::nullopt;
+  }
+  return order;
+}

@@ -1,0 +1,34 @@
+// Dependences of a schedule's nodes in value form: each other's results, and buffers that they
+// write over.
+#ifndef PASSES_NODEORDER_H
+#define PASSES_NODEORDER_H
+
+#include "dialects/exec/Exec.h"
+
+namespace gradc {
+
+/// Whether `op` takes a place in the schedule: a launch, or an op with regions of such.
+bool isNode(mlir::Operation *op);
+
+/// The value whose memory `v` is: views share their operand's.
+mlir::Value storageRoot(mlir::Value v);
+
+/// The buffer that a value is stored to, or null.
+mlir::FlatSymbolRefAttr storedBuffer(mlir::Value v);
+/// The buffer that a value is loaded from, through views; null where it is computed.
+mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
+/// Whether a node reads what a buffer held when the entry began.
+bool readsBuffer(mlir::Operation *node, mlir::FlatSymbolRefAttr buffer);
+
+/// The nodes of a block in its order, each with those that must run before it: who makes its
+/// operands, and who reads the old value of a buffer that it writes.
+using NodesBefore = llvm::MapVector<mlir::Operation *, llvm::SetVector<mlir::Operation *>>;
+NodesBefore nodesBefore(mlir::Block &block);
+
+/// The nodes in an order that fits, near that of the block; nothing where they wait for each other
+/// in a circle.
+std::optional<std::vector<mlir::Operation *>> orderNodes(const NodesBefore &before);
+
+} // namespace gradc
+
+#endif

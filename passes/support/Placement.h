@@ -1,0 +1,95 @@
+// A place for every value of a function, and the order of its nodes.
+#ifndef PASSES_PLACEMENT_H
+#define PASSES_PLACEMENT_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+#include "passes/support/Arena.h"
+
+namespace gradc {
+
+/// Where a value lives: in a stretch of the arena (`region` >= 0), whose offset is known in the
+/// end, or in a space of its own.
+struct Place {
+  Place() = default;
+  Place(mlir::exec::Space space, int64_t index, mlir::FlatSymbolRefAttr buffer = nullptr)
+      : space(space), index(index), buffer(buffer) {}
+
+  mlir::exec::Space space = mlir::exec::Space::arena;
+  int64_t index = 0;
+  mlir::FlatSymbolRefAttr buffer;
+  int64_t region = -1;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t, 2> strides; ///< bytes per iteration of the loops around the reader
+
+  bool operator==(const Place &o) const = default;
+};
+
+struct PlacedTensor {
+  Place place;
+  mlir::RankedTensorType type;
+};
+
+/// One node of the schedule. Reads and writes of a launch are its operands and results; of a copy
+/// (which has no `op`), one of each; an if reads its condition.
+struct PlacedNode {
+  PlacedNode(mlir::Operation *op, mlir::Location location) : op(op), location(location) {}
+
+  mlir::Operation *op;
+  mlir::Location location;
+  llvm::SmallVector<PlacedTensor> reads, writes;
+  std::vector<PlacedNode> body, otherwise;
+};
+
+class Placement {
+public:
+  Placement(mlir::ModuleOp module, mlir::func::FuncOp function);
+
+  /// Places all values; reports at the function why it cannot.
+  mlir::LogicalResult run();
+
+  const std::vector<PlacedNode> &getNodes() const { return nodes; }
+  int64_t getArenaBytes() const { return arena.getBytes(); }
+  mlir::exec::SliceAttr sliceOf(mlir::Value value) const { return sliceOf(tensorOf(value)); }
+  mlir::exec::SliceAttr sliceOf(const PlacedTensor &tensor) const;
+
+private:
+  using Nodes = std::vector<PlacedNode>;
+
+  mlir::LogicalResult placeBlock(mlir::Block &block, Nodes &into);
+  void placeLaunch(mlir::exec::LaunchOp launch, Nodes &into);
+  mlir::LogicalResult placeIf(mlir::grad::IfOp branch, Nodes &into);
+  mlir::LogicalResult placeBranch(mlir::grad::IfOp branch, mlir::Block &block, Nodes &into);
+  mlir::LogicalResult placeScan(mlir::grad::ScanOp scan, Nodes &into);
+  void placeArguments(mlir::grad::ScanOp scan);
+  void copyYielded(mlir::grad::ScanOp scan, Nodes &into);
+  void findOutputs();
+
+  Place placeResult(mlir::exec::LaunchOp launch, mlir::OpResult result);
+  Place placeFor(mlir::OpResult result);
+  std::optional<Place> placeAtYield(mlir::exec::LaunchOp launch, mlir::OpResult result);
+  std::optional<Place> placeOverOperand(mlir::exec::LaunchOp launch, unsigned result);
+  Place newRegion(int64_t bytes);
+  bool diesAt(mlir::Value value, mlir::Operation *node) const;
+  bool isLastRead(mlir::Value value, mlir::exec::LaunchOp launch, unsigned result) const;
+  void copy(mlir::Location location, PlacedTensor from, PlacedTensor to, Nodes &into);
+  void touch(const PlacedTensor &tensor, bool isWrite);
+
+  mlir::exec::KernelOp kernelOf(mlir::exec::LaunchOp launch) const {
+    return symbols.lookup<mlir::exec::KernelOp>(launch.getKernel());
+  }
+  PlacedTensor tensorOf(mlir::Value value) const;
+  Place stepOf(const Place &stack, mlir::RankedTensorType step, mlir::grad::ScanOp scan) const;
+
+  mlir::SymbolTable symbols;
+  mlir::func::FuncOp function;
+  Nodes nodes;
+  llvm::DenseMap<mlir::Value, Place> outputs; ///< of results whose place is their output's
+  llvm::MapVector<mlir::Value, Place> places;
+  llvm::DenseSet<mlir::Operation *> placed; ///< nodes and terminators that are done
+  Arena arena;
+};
+
+} // namespace gradc
+
+#endif
