@@ -2,7 +2,7 @@
 // are not taken: infinity times a gradient of zero is NaN.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Activation.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -31,10 +31,10 @@ template <Expr (*formula)(Node &, Expr)> LogicalResult activation(Node &n) {
 }
 
 Expr importSigmoid(Node &, Expr x) { return sigmoid(x); }
-Expr leakyRelu(Node &n, Expr x) { return atLeastZero(x).select(x, x * n.real("alpha", 0.01f)); }
-Expr elu(Node &n, Expr x) {
-  return atLeastZero(x).select(x, negativeExpm1(x) * n.real("alpha", 1));
-}
+Expr leakyRelu(Expr x, double alpha) { return atLeastZero(x).select(x, x * alpha); }
+Expr importLeakyRelu(Node &n, Expr x) { return leakyRelu(x, n.real("alpha", 0.01f)); }
+Expr elu(Expr x, double alpha) { return atLeastZero(x).select(x, negativeExpm1(x) * alpha); }
+Expr importElu(Node &n, Expr x) { return elu(x, n.real("alpha", 1)); }
 Expr selu(Node &n, Expr x) {
   double alpha = n.real("alpha", 1.67326319217681884765625f);
   double gamma = n.real("gamma", 1.05070102214813232421875f);
@@ -44,17 +44,19 @@ Expr celu(Node &n, Expr x) {
   double alpha = n.real("alpha", 1);
   return atLeastZero(x).select(x, negativeExpm1(x / alpha) * alpha);
 }
-Expr thresholdedRelu(Node &n, Expr x) {
-  return x.compare(ComparePredicate::gt, x.splat(n.real("alpha", 1))).select(x, x.splat(0));
+Expr thresholdedRelu(Expr x, double alpha) {
+  return x.compare(ComparePredicate::gt, x.splat(alpha)).select(x, x.splat(0));
 }
-Expr hardSigmoid(Node &n, Expr x) {
-  double alpha = n.real("alpha", 0.2f), beta = n.real("beta", 0.5f);
-  return clamp(x * alpha + beta, 0, 1);
+Expr importThresholdedRelu(Node &n, Expr x) { return thresholdedRelu(x, n.real("alpha", 1)); }
+Expr hardSigmoid(Expr x, double alpha, double beta) { return clamp(x * alpha + beta, 0, 1); }
+Expr importHardSigmoid(Node &n, Expr x) {
+  return hardSigmoid(x, n.real("alpha", 0.2f), n.real("beta", 0.5f));
 }
 Expr hardSwish(Node &, Expr x) { return x * clamp(x / 6.0 + 0.5, 0, 1); }
 Expr mish(Node &, Expr x) { return x * softplus(x).apply<TanhOp>(); }
 Expr importSoftplus(Node &, Expr x) { return softplus(x); }
-Expr softsign(Node &, Expr x) { return x / (x.apply<AbsOp>() + 1.0); }
+Expr softsign(Expr x) { return x / (x.apply<AbsOp>() + 1.0); }
+Expr importSoftsign(Node &, Expr x) { return softsign(x); }
 Expr swish(Node &n, Expr x) {
   double alpha = n.real("alpha", 1);
   return alpha == 1 ? x.apply<SiluOp>() : x * sigmoid(x * alpha);
@@ -117,20 +119,47 @@ LogicalResult importGelu(Node &n) {
 }
 } // namespace
 
+std::optional<RecurrentActivation> gradc::findRecurrentActivation(StringRef name) {
+  using Function = Expr (*)(Expr, double, double);
+  struct Row {
+    StringRef name;
+    double alpha, beta;
+    Function function;
+  };
+  static const Row rows[] = {
+      {"Relu", 0, 0, [](Expr x, double, double) { return x.apply<ReluOp>(); }},
+      {"Tanh", 0, 0, [](Expr x, double, double) { return x.apply<TanhOp>(); }},
+      {"Sigmoid", 0, 0, [](Expr x, double, double) { return sigmoid(x); }},
+      {"Affine", 1, 0, [](Expr x, double alpha, double beta) { return x * alpha + beta; }},
+      {"LeakyRelu", 0.01, 0, [](Expr x, double alpha, double) { return leakyRelu(x, alpha); }},
+      {"ThresholdedRelu", 1, 0,
+       [](Expr x, double alpha, double) { return thresholdedRelu(x, alpha); }},
+      {"ScaledTanh", 1, 1,
+       [](Expr x, double alpha, double beta) { return (x * beta).apply<TanhOp>() * alpha; }},
+      {"HardSigmoid", 0.2, 0.5, hardSigmoid},
+      {"Elu", 1, 0, [](Expr x, double alpha, double) { return elu(x, alpha); }},
+      {"Softsign", 0, 0, [](Expr x, double, double) { return softsign(x); }},
+      {"Softplus", 0, 0, [](Expr x, double, double) { return softplus(x); }}};
+  for (const Row &row : rows)
+    if (name.equals_insensitive(row.name))
+      return RecurrentActivation{row.function, row.alpha, row.beta};
+  return std::nullopt;
+}
+
 void gradc::addActivationOps(OpTable &ops) {
   ops["Relu"] = {importRelu, 1, 1};
   ops["Sigmoid"] = {activation<importSigmoid>, 1, 1};
-  ops["LeakyRelu"] = {activation<leakyRelu>, 1, 1};
+  ops["LeakyRelu"] = {activation<importLeakyRelu>, 1, 1};
   ops["PRelu"] = {importPRelu, 2, 2};
-  ops["Elu"] = {activation<elu>, 1, 1};
+  ops["Elu"] = {activation<importElu>, 1, 1};
   ops["Selu"] = {activation<selu>, 1, 1};
   ops["Celu"] = {activation<celu>, 1, 1};
-  ops["ThresholdedRelu"] = {activation<thresholdedRelu>, 1, 1};
-  ops["HardSigmoid"] = {activation<hardSigmoid>, 1, 1};
+  ops["ThresholdedRelu"] = {activation<importThresholdedRelu>, 1, 1};
+  ops["HardSigmoid"] = {activation<importHardSigmoid>, 1, 1};
   ops["HardSwish"] = {activation<hardSwish>, 1, 1};
   ops["Mish"] = {activation<mish>, 1, 1};
   ops["Softplus"] = {activation<importSoftplus>, 1, 1};
-  ops["Softsign"] = {activation<softsign>, 1, 1};
+  ops["Softsign"] = {activation<importSoftsign>, 1, 1};
   ops["Swish"] = {activation<swish>, 1, 1};
   ops["SwiGLU"] = {importSwiGlu, 2, 2};
   ops["Shrink"] = {importShrink, 1, 1};

@@ -280,7 +280,7 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Greater"] = {compare<ComparePredicate::gt, Kind::Number>, 2, 2};
   ops["GreaterOrEqual"] = {compare<ComparePredicate::ge, Kind::Number>, 2, 2};
   ops["Where"] = {importWhere, 3, 3};
-  ops["Identity"] = {importIdentity, 1, 1, /*takesSequence=*/true};
+  ops["Identity"] = {importIdentity, 1, 1, /*sequences=*/1};
   ops["Cast"] = {importCast, 1, 1};
   ops["CastLike"] = {importCastLike, 2, 2};
   ops["Clip"] = {importClip, 1, 3};

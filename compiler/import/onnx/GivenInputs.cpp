@@ -37,7 +37,14 @@ std::optional<HostTensor> EntryImport::known(Value value) {
     Value v = needed[i];
     if (ElementsAttr attribute = states.known(v)) {
       values[v] = HostTensor(attribute);
+    } else if (Value captured = outside.lookup(v)) {
+      std::optional<HostTensor> value = known(captured);
+      if (!value)
+        return std::nullopt;
+      values[v] = std::move(*value);
     } else if (auto argument = dyn_cast<BlockArgument>(v)) {
+      if (argument.getOwner() != &function.front())
+        return std::nullopt;
       const HostTensor *given = givenValue(argument);
       if (!given)
         return std::nullopt;

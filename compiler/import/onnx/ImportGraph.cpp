@@ -2,6 +2,7 @@
 // use.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "passes/support/Coupling.h"
 
@@ -29,6 +30,8 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
   function->setAttr("grad.batch", builder.getI64IntegerAttr(batch));
   states.getModule().push_back(function);
   builder.setInsertionPointToStart(function.addEntryBlock());
+  modelScope = std::make_unique<Scope>(model.graph(), function.front());
+  scope = modelScope.get();
 }
 
 namespace {
@@ -195,25 +198,18 @@ Value EntryImport::scalarArgument(gradc_role role) {
   if (!argument)
     argument = addArgument(RankedTensorType::get({}, scalarType(builder, role)),
                            gradc_role_name(role), role);
-  return argument;
-}
-
-Value EntryImport::value(StringRef name) {
-  auto known = values.find(name);
-  if (known != values.end())
-    return known->second;
-  const onnx::TensorProto *initializer = model.initializer(name);
-  Value read = initializer ? states.read(builder, *initializer) : nullptr;
-  return values[name] = read;
+  return visible(*scope, argument);
 }
 
 const SmallVector<Value> *EntryImport::findSequence(StringRef name) const {
-  auto found = sequences.find(name);
-  return found == sequences.end() ? nullptr : &found->second;
+  for (const Scope *at = scope; at && &at->block == &scope->block; at = at->outer)
+    if (auto found = at->sequences.find(name); found != at->sequences.end())
+      return &found->second;
+  return nullptr;
 }
 
 void EntryImport::setSequence(StringRef name, ArrayRef<Value> tensors) {
-  sequences[name] = SmallVector<Value>(tensors);
+  scope->sequences[name] = SmallVector<Value>(tensors);
 }
 
 void EntryImport::setClasses(Value argument, int64_t classes) {
@@ -221,92 +217,16 @@ void EntryImport::setClasses(Value argument, int64_t classes) {
       "grad.classes", builder.getI64IntegerAttr(classes));
 }
 
-/// Depth first from the outputs: finds the required nodes and graph inputs, undefined names, and
-/// cycles.
-FailureOr<SmallVector<unsigned>> EntryImport::orderNodes(ArrayRef<std::string> outputs,
-                                                         llvm::StringSet<> &inputs) {
-  const onnx::GraphProto &graph = model.graph();
-  llvm::StringSet<> graphInputs;
-  for (const onnx::ValueInfoProto &input : graph.input())
-    graphInputs.insert(input.name());
-  llvm::StringMap<unsigned> producer;
-  for (int i = 0; i < graph.node_size(); ++i)
-    for (const std::string &name : graph.node(i).output())
-      if (!name.empty())
-        producer[name] = i;
-
-  enum State : char { unseen, open, done };
-  std::vector<State> state(graph.node_size(), unseen);
-  SmallVector<std::pair<unsigned, int>> path; // node, next operand to look at
-  SmallVector<unsigned> order;
-  bool ok = true;
-  auto visit = [&](const std::string &name, const onnx::NodeProto *user) {
-    auto found = producer.find(name);
-    if (found == producer.end()) {
-      if (name.empty() || model.initializer(name))
-        return;
-      if (graphInputs.contains(name)) {
-        inputs.insert(name);
-        return;
-      }
-      emitError(user ? model.nodeLoc(*user) : model.nameLoc(name))
-          << (user ? "input" : "output") << " \"" << name << "\" "
-          << (user ? "of " + user->op_type() : "")
-          << " is neither a graph input, nor an initializer, nor computed by a node";
-      ok = false;
-      return;
-    }
-    if (state[found->second] == unseen) {
-      state[found->second] = open;
-      path.push_back({found->second, 0});
-    } else if (state[found->second] == open) {
-      auto error = emitError(model.nodeLoc(graph.node(found->second))) << "the graph has a cycle: ";
-      auto start = llvm::find_if(path, [&](auto &step) { return step.first == found->second; });
-      for (auto &step : llvm::make_range(start, path.end()))
-        error << "\"" << graph.node(step.first).output(0) << "\" needs ";
-      error << "\"" << name << "\"";
-      ok = false;
-    }
-  };
-  for (const std::string &output : outputs) {
-    visit(output, nullptr);
-    while (!path.empty()) {
-      auto &[node, next] = path.back();
-      const onnx::NodeProto &proto = graph.node(node);
-      if (next < proto.input_size()) {
-        visit(proto.input(next++), &proto);
-        continue;
-      }
-      state[node] = done;
-      order.push_back(node);
-      path.pop_back();
-    }
-  }
-  if (!ok)
-    return failure();
-  // A sorted file, as ONNX requires, keeps its order.
-  SmallVector<unsigned> sorted = llvm::to_vector(llvm::seq<unsigned>(0, graph.node_size()));
-  llvm::erase_if(sorted, [&](unsigned i) { return state[i] != done; });
-  llvm::StringSet<> computed;
-  for (unsigned i : sorted) {
-    for (const std::string &name : graph.node(i).input())
-      if (producer.contains(name) && !computed.contains(name))
-        return order;
-    for (const std::string &name : graph.node(i).output())
-      computed.insert(name);
-  }
-  return sorted;
-}
-
 LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput bindInput) {
   llvm::StringSet<> inputs;
-  FailureOr<SmallVector<unsigned>> order = orderNodes(outputs, inputs);
+  FailureOr<SmallVector<unsigned>> order =
+      orderNodes(model, model.graph(), outputs, inputs, [](StringRef) { return false; });
   if (failed(order))
     return failure();
   bool ok = true;
   for (const onnx::ValueInfoProto &input : model.graph().input())
     if (inputs.contains(input.name()))
-      ok &= bool(values[input.name()] = bindInput(input));
+      ok &= bool(scope->values[input.name()] = bindInput(input));
   for (unsigned index : *order)
     ok &= succeeded(importNode(index));
   for (const std::string &name : outputs) {
@@ -319,7 +239,7 @@ LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput 
 }
 
 LogicalResult EntryImport::importNode(unsigned index) {
-  const onnx::NodeProto &proto = model.graph().node(index);
+  const onnx::NodeProto &proto = scope->graph.node(int(index));
   SmallVector<Value> operands, noResults;
   bool poisoned = false;
   for (const std::string &name : proto.input()) {
@@ -331,7 +251,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
     operands.pop_back();
   for (const std::string &name : proto.output())
     if (!name.empty())
-      values[name] = Value();
+      scope->values[name] = Value();
   // Errors of an operand's node are not repeated for the nodes that depend on it.
   bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
   std::string named = (standard ? "" : proto.domain() + "::") + proto.op_type();
@@ -358,7 +278,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
                         << (op.maxOperands == 1 ? " operand" : " operands") << ", found "
                         << operands.size();
   for (unsigned i = 0; i < operands.size(); ++i) {
-    if (node.isSequence(i) && !(i == 0 && op.takesSequence))
+    if (node.isSequence(i) && i >= op.sequences)
       return node.error() << "expected a tensor as operand " << i << ", found the sequence \""
                           << proto.input(int(i)) << "\"";
     if (i < op.minOperands && !operands[i] && !node.isSequence(i))
@@ -368,7 +288,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
     return failure();
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
     if (!name.empty())
-      values[name] = result;
+      scope->values[name] = result;
   if (llvm::all_of(node.getResults(), [](Value v) { return !v || matchPattern(v, m_Constant()); }))
     foldedNodes.insert(nodeName(node.loc()));
   return success();

@@ -4,12 +4,32 @@
 
 #include "compiler/import/onnx/Node.h"
 #include "compiler/import/onnx/States.h"
+#include "compiler/import/onnx/Subgraph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <map>
 
 namespace gradc {
+
+/// The names of one graph: the model's, or one that a node has as an attribute. Ops stand in
+/// `block`.
+struct Scope {
+  Scope(const onnx::GraphProto &graph, mlir::Block &block, Scope *outer = nullptr)
+      : graph(graph), block(block), outer(outer) {}
+
+  /// Whether ops stand in a region, which sees values around it as arguments only.
+  bool isRegion() const { return outer && &outer->block != &block; }
+
+  const onnx::GraphProto &graph;
+  mlir::Block &block;
+  Scope *outer;
+  llvm::StringMap<mlir::Value> values;
+  llvm::StringMap<llvm::SmallVector<mlir::Value>> sequences;
+  /// Of a region: values around it, each with the argument that it is here, the last ones of
+  /// `block`.
+  llvm::MapVector<mlir::Value, mlir::BlockArgument> captured;
+};
 
 /// An entry under construction. Arguments are added on request, results at the end.
 class EntryImport {
@@ -50,8 +70,19 @@ public:
   /// all errors have been reported.
   mlir::LogicalResult importNodes(llvm::ArrayRef<std::string> outputs, BindInput bindInput);
 
-  /// The value of that name: a graph input, an initializer, or a node's output (null: failed).
-  mlir::Value value(llvm::StringRef name);
+  /// The value of that name: a graph input, an initializer, or a node's output (null: failed), of
+  /// the graph that is being imported or, then as a region's argument, of one around it.
+  mlir::Value value(llvm::StringRef name) { return valueIn(*scope, name); }
+
+  /// Imports the nodes of a node's graph from `inputs`, one a graph input, into `block`, which ends
+  /// without a terminator. Where that is not the block of the node, `captured` gets the values
+  /// around it that are its last arguments. Returns one value a graph output; on failure, errors
+  /// have been reported.
+  mlir::FailureOr<llvm::SmallVector<GraphValue>>
+  importSubgraph(const onnx::GraphProto &graph, mlir::Block &block,
+                 llvm::ArrayRef<GraphValue> inputs,
+                 llvm::SmallVectorImpl<mlir::Value> *captured = nullptr);
+  const onnx::GraphProto &getGraph() const { return scope->graph; }
 
   /// The tensors of a sequence of that name, or null: there is none.
   const llvm::SmallVector<mlir::Value> *findSequence(llvm::StringRef name) const;
@@ -76,13 +107,22 @@ public:
                  llvm::ArrayRef<mlir::NamedAttribute> more = {});
   /// Makes every run fail in which one of the node's `indices` is not in [-limit, limit).
   void requireIndices(mlir::Value indices, int64_t limit, mlir::Location node);
+  /// What is to be checked of a region's indices, which its op hands on.
+  llvm::SmallVector<mlir::Value> indexChecksIn(const mlir::Block &region) const;
+  void replaceIndexCheck(mlir::Value inRegion, mlir::Value outside);
+  /// A region that is not used after all has nothing to check.
+  size_t countIndexChecks() const { return indexChecks.size(); }
+  void dropIndexChecks(size_t behind) { indexChecks.truncate(behind); }
   /// Ends the function and erases unused ops.
   void finish();
 
 private:
-  mlir::FailureOr<llvm::SmallVector<unsigned>> orderNodes(llvm::ArrayRef<std::string> outputs,
-                                                          llvm::StringSet<> &inputs);
   mlir::LogicalResult importNode(unsigned index);
+  mlir::Value valueIn(Scope &scope, llvm::StringRef name);
+  mlir::Value capture(Scope &scope, mlir::Value value);
+  /// A value of the entry as a graph sees it.
+  mlir::Value visible(Scope &scope, mlir::Value value);
+  bool isKnownName(llvm::StringRef name) const;
   llvm::StringRef batchSymbol() const;
   /// The value given for an argument, or null.
   const mlir::grad::HostTensor *givenValue(mlir::BlockArgument argument) const;
@@ -96,8 +136,11 @@ private:
   bool training, isJudged = false;
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
-  llvm::StringMap<mlir::Value> values;
-  llvm::StringMap<llvm::SmallVector<mlir::Value>> sequences;
+  std::unique_ptr<Scope> modelScope;
+  Scope *scope;
+  unsigned depth = 0; ///< graphs around the one that is being imported
+  /// Of all regions so far: what their arguments are around them.
+  llvm::DenseMap<mlir::Value, mlir::Value> outside;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::NamedAttrList> resultAttributes;

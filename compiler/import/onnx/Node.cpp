@@ -1,6 +1,7 @@
 // Node: checks and shared building blocks of the functions that import ops.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 
 using namespace mlir;
@@ -273,10 +274,10 @@ bool Node::isRead(unsigned i) const {
   if (!wants(i))
     return false;
   const std::string &name = proto.output(int(i));
-  const onnx::GraphProto &graph = entry.getModel().graph();
+  const onnx::GraphProto &graph = entry.getGraph();
   return llvm::any_of(graph.output(), [&](auto &output) { return output.name() == name; }) ||
          llvm::any_of(graph.node(),
-                      [&](auto &node) { return llvm::is_contained(node.input(), name); });
+                      [&](auto &node) { return llvm::is_contained(namesRead(node), name); });
 }
 
 LogicalResult Node::set(unsigned i, Value value) {

@@ -17,7 +17,7 @@ using ImportFunction = mlir::LogicalResult (*)(Node &);
 struct OnnxOp {
   ImportFunction import;
   unsigned minOperands, maxOperands;
-  bool takesSequence = false; ///< as operand 0, instead of a tensor
+  unsigned sequences = 0; ///< first operands that may be sequences instead of tensors
   static constexpr unsigned any = ~0u;
 };
 /// All ops by name. Each family fills in its own: <Family>.cpp defines add<Family>Ops.
@@ -31,6 +31,7 @@ const OpTable &onnxOps();
   FAMILY(Activation)                                                                               \
   FAMILY(Attention)                                                                                \
   FAMILY(BatchNormalization)                                                                       \
+  FAMILY(Branch)                                                                                   \
   FAMILY(Contraction)                                                                              \
   FAMILY(Convolution)                                                                              \
   FAMILY(DeformConvolution)                                                                        \
@@ -42,6 +43,7 @@ const OpTable &onnxOps();
   FAMILY(GridSample)                                                                               \
   FAMILY(Index)                                                                                    \
   FAMILY(IntegerProduct)                                                                           \
+  FAMILY(Loop)                                                                                     \
   FAMILY(Loss)                                                                                     \
   FAMILY(Normalization)                                                                            \
   FAMILY(Pad)                                                                                      \
@@ -49,9 +51,11 @@ const OpTable &onnxOps();
   FAMILY(Position)                                                                                 \
   FAMILY(Quantization)                                                                             \
   FAMILY(Random)                                                                                   \
+  FAMILY(Recurrent)                                                                                \
   FAMILY(Reduction)                                                                                \
   FAMILY(Resize)                                                                                   \
   FAMILY(RoiAlign)                                                                                 \
+  FAMILY(Scan)                                                                                     \
   FAMILY(Scatter)                                                                                  \
   FAMILY(Sequence)                                                                                 \
   FAMILY(Shape)                                                                                    \

@@ -186,10 +186,20 @@ LogicalResult OnnxModel::loadTensors() {
     load(t, nameLoc(t.name()));
     initializers[t.name()] = &t;
   }
-  for (onnx::NodeProto &n : *graph.mutable_node())
-    for (onnx::AttributeProto &a : *n.mutable_attribute())
+  auto loadNode = [&](auto &self, onnx::NodeProto &n) -> void {
+    for (onnx::AttributeProto &a : *n.mutable_attribute()) {
       if (a.has_t())
         load(*a.mutable_t(), nodeLoc(n));
+      if (!a.has_g())
+        continue;
+      for (onnx::TensorProto &t : *a.mutable_g()->mutable_initializer())
+        load(t, nameLoc(t.name()));
+      for (onnx::NodeProto &inner : *a.mutable_g()->mutable_node())
+        self(self, inner);
+    }
+  };
+  for (onnx::NodeProto &n : *graph.mutable_node())
+    loadNode(loadNode, n);
   return success(ok);
 }
 

@@ -175,12 +175,12 @@ static LogicalResult importGetElement(Node &n) {
 void gradc::addSequenceOps(OpTable &ops) {
   ops["SequenceConstruct"] = {importConstruct, 1, OnnxOp::any};
   ops["SequenceEmpty"] = {importEmpty, 0, 0};
-  ops["SequenceInsert"] = {importInsert, 2, 3, /*takesSequence=*/true};
-  ops["SequenceErase"] = {importErase, 1, 2, /*takesSequence=*/true};
-  ops["SequenceAt"] = {importAt, 2, 2, /*takesSequence=*/true};
-  ops["SequenceLength"] = {importLength, 1, 1, /*takesSequence=*/true};
-  ops["ConcatFromSequence"] = {importConcatFromSequence, 1, 1, /*takesSequence=*/true};
-  ops["OptionalHasElement"] = {importHasElement, 0, 1, /*takesSequence=*/true};
-  ops["OptionalGetElement"] = {importGetElement, 1, 1, /*takesSequence=*/true};
+  ops["SequenceInsert"] = {importInsert, 2, 3, /*sequences=*/1};
+  ops["SequenceErase"] = {importErase, 1, 2, /*sequences=*/1};
+  ops["SequenceAt"] = {importAt, 2, 2, /*sequences=*/1};
+  ops["SequenceLength"] = {importLength, 1, 1, /*sequences=*/1};
+  ops["ConcatFromSequence"] = {importConcatFromSequence, 1, 1, /*sequences=*/1};
+  ops["OptionalHasElement"] = {importHasElement, 0, 1, /*sequences=*/1};
+  ops["OptionalGetElement"] = {importGetElement, 1, 1, /*sequences=*/1};
   ops["SplitToSequence"] = {importSplitToSequence, 1, 2};
 }

@@ -138,7 +138,7 @@ const BadModel badModels[] = {
     {"unsupported.onnx",
      {"TfIdfVectorizer is not supported: opset 17, operands (unknown, f32 [4, 6])",
       "com.example::Elsewhere is not supported: opset 17, operands (unknown)",
-      "LSTM is not supported: opset 17, operands (unknown)",
+      "NonMaxSuppression is not supported: opset 17, operands (unknown)",
       "dim 0 of graph input \"x\" is the symbol \"N\""}},
     {"symbols.onnx",
      {"dim 0 of graph input \"x\" is the symbol \"N\": bind it with batch.size of the training "

@@ -66,6 +66,10 @@ public:
     attribute(name, 3).set_s(text);
     return *this;
   }
+  OneNode &set(llvm::StringRef name, const std::vector<std::string> &texts) {
+    attribute(name, 8).mutable_strings()->Add(texts.begin(), texts.end());
+    return *this;
+  }
   OneNode &set(llvm::StringRef name, int64_t value) {
     attribute(name, 2).set_i(value);
     return *this;

@@ -1,0 +1,243 @@
+// Loop: a region that is repeated, or the iterations one by one where values change their shapes.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Subgraph.h"
+#include "dialects/grad/Control.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// Iterations that are written out one by one, and those that may be stepped over behind the last.
+static constexpr int64_t maxUnrolled = 1024, maxGuarded = 1'000'000;
+
+namespace {
+
+/// A Loop node. Operands are the bound of the trip count, the first condition, and carried values.
+class LoopImport {
+public:
+  LoopImport(Node &n, const onnx::GraphProto &graph) : n(n), graph(graph) {}
+
+  LogicalResult run() {
+    carriedCount = std::max(n.operandCount(), 2u) - 2;
+    if (failed(expectCounts(n, graph, int(carriedCount) + 2, int(n.resultCount()) + 1)))
+      return failure();
+    if (failed(findTrips()))
+      return failure();
+    for (unsigned i = 0; i < carriedCount; ++i)
+      if (n.isSequence(i + 2) || !n.operand(i + 2))
+        return unroll();
+    return importOnce();
+  }
+
+private:
+  /// What a node of the graph needs to know at compile time, such as where a slice starts, may
+  /// depend on the iteration: then each of them is written out.
+  LogicalResult importOnce() {
+    std::vector<Diagnostic> problems;
+    size_t checks = n.getEntry().countIndexChecks();
+    {
+      ScopedDiagnosticHandler handler(n.loc().getContext(), [&](Diagnostic &problem) {
+        problems.push_back(std::move(problem));
+        return success();
+      });
+      if (succeeded(importRegion()))
+        return success();
+    }
+    n.getEntry().dropIndexChecks(checks);
+    if (mayUnroll())
+      return unroll();
+    for (Diagnostic &problem : problems)
+      n.loc().getContext()->getDiagEngine().emit(std::move(problem));
+    return failure();
+  }
+
+  bool mayUnroll() const { return trips && *trips <= maxUnrolled; }
+
+  LogicalResult findTrips() {
+    if (!n.operand(0))
+      return success();
+    auto known = n.known(0, "the trip count, or a bound of it,");
+    if (failed(known))
+      return failure();
+    if (known->size() != 1)
+      return n.error() << "expected one trip count, found " << n.describeOperand(0);
+    trips = std::max<int64_t>(known->getInt(0), 0);
+    return success();
+  }
+
+  Value number(int64_t value) { return n.constantInts({value}, /*scalar=*/true); }
+
+  /// A carried value or counter in the shape that the graph declares: some say [1] for a scalar.
+  Value asDeclared(Expr value, int input) const {
+    const auto &type = graph.input(input).type().tensor_type();
+    bool isVector = type.has_shape() && type.shape().dim_size() == 1 && value.type().getRank() == 0;
+    return isVector ? value.reshape({1}).get() : value.get();
+  }
+
+  LogicalResult importRegion() {
+    auto block = std::make_unique<Block>();
+    OpBuilder b(n.builder().getContext());
+    b.setInsertionPointToEnd(block.get());
+    SmallVector<Value> initial{number(0)};
+    for (unsigned i = 0; i < carriedCount; ++i)
+      initial.push_back(n.operand(i + 2));
+    SmallVector<GraphValue> inputs(carriedCount + 2);
+    for (auto [i, v] : llvm::enumerate(initial))
+      inputs[i == 0 ? 0 : i + 1].tensor = block->addArgument(v.getType(), n.loc());
+    inputs[0].tensor = asDeclared(Expr(b, n.loc(), inputs[0].tensor), 0);
+    Value yes = splat(b, n.loc(), RankedTensorType::get({}, b.getI1Type()), 1);
+    inputs[1].tensor = asDeclared(Expr(b, n.loc(), yes), 1);
+    SmallVector<Value> captured;
+    auto results = n.getEntry().importSubgraph(graph, *block, inputs, &captured);
+    if (failed(results) || failed(expectNothingRandom(n, *block)))
+      return failure();
+    for (unsigned i = 0; i < carriedCount; ++i)
+      if ((*results)[i + 1].sequence ||
+          (*results)[i + 1].tensor.getType() != initial[i + 1].getType())
+        return n.error() << "carries " << describe(initial[i + 1].getType())
+                         << " at first, then a sequence or another shape; its iterations can be "
+                            "written out if there are at most "
+                         << maxUnrolled;
+    b.setInsertionPointToEnd(block.get());
+    Expr counter(b, n.loc(), block->getArgument(0));
+    SmallVector<Value> yielded{counter + 1.0};
+    for (const GraphValue &result : llvm::drop_begin(*results))
+      yielded.push_back(result.tensor);
+    if (llvm::is_contained(yielded, Value()))
+      return n.error() << "a sequence cannot be stacked";
+    Value proceed = Expr(b, n.loc(), results->front().tensor).reshape({});
+    std::optional<HostTensor> first = n.operand(1) ? n.tryKnown(1) : std::nullopt;
+    bool startsAlways = !n.operand(1) || (first && first->getInt(0));
+    if (startsAlways && matchPattern(proceed, m_One()))
+      return repeat(std::move(block), initial, captured, yielded);
+    return guard(std::move(block), initial, captured, yielded, proceed);
+  }
+
+  /// The condition holds in every iteration.
+  LogicalResult repeat(std::unique_ptr<Block> block, ArrayRef<Value> initial,
+                       ArrayRef<Value> captured, SmallVector<Value> yielded) {
+    if (!trips)
+      return n.error() << "expected a trip count, as its condition is always true";
+    SmallVector<Value> checks = n.getEntry().indexChecksIn(*block);
+    llvm::append_range(yielded, checks);
+    ScanOperands operands{SmallVector<Value>(initial), {}, SmallVector<Value>(captured)};
+    auto scan = buildScan(n.builder(), n.loc(), *trips, /*reverse=*/false, operands,
+                          std::move(block), yielded);
+    handOnIndexChecks(n, checks, scan.getResults().take_back(checks.size()));
+    return setAll(scan.getResults().drop_front());
+  }
+
+  /// The run decides after each iteration whether there is another one: later ones do nothing.
+  LogicalResult guard(std::unique_ptr<Block> block, ArrayRef<Value> initial,
+                      ArrayRef<Value> captured, SmallVector<Value> yielded, Value proceed) {
+    if (!trips || *trips > maxGuarded)
+      return n.error() << "expected a bound of the trip count, at most " << maxGuarded
+                       << ", as only a run knows when the condition ends the loop";
+    if (yielded.size() > initial.size())
+      return n.error() << "stacks values in a loop that a condition ends, so how many they are is "
+                          "known at run time only";
+    OpBuilder &b = n.builder();
+    RankedTensorType flag = RankedTensorType::get({}, b.getI1Type());
+    Value active = n.operand(1) ? n.expr(1u).reshape({}).get() : splat(b, n.loc(), flag, 1);
+    ScanOperands operands{{active}, {}, SmallVector<Value>(captured)};
+    llvm::append_range(operands.initial, initial);
+    yielded.insert(yielded.begin(), proceed);
+    SmallVector<Value> checks = n.getEntry().indexChecksIn(*block);
+    llvm::append_range(yielded, checks);
+    OpBuilder inside(b.getContext());
+    inside.setInsertionPointToEnd(block.get());
+    YieldOp::create(inside, n.loc(), yielded);
+    auto scan = buildScan(
+        b, n.loc(), *trips, /*reverse=*/false, operands,
+        [&](OpBuilder &body, Block::BlockArgListType arguments) {
+          auto branch = IfOp::create(body, n.loc(), ValueRange(yielded).getTypes(), arguments[0],
+                                     arguments.drop_front());
+          Block *otherwise = body.createBlock(&branch.getOtherwise());
+          for (BlockArgument argument : arguments.drop_front())
+            otherwise->addArgument(argument.getType(), n.loc());
+          SmallVector<Value> kept{splat(body, n.loc(), flag, 0)};
+          llvm::append_range(kept, otherwise->getArguments().take_front(initial.size()));
+          for (Value check : checks)
+            kept.push_back(splat(body, n.loc(), cast<RankedTensorType>(check.getType()), 0));
+          YieldOp::create(body, n.loc(), kept);
+          branch.getBody().push_back(block.release());
+          body.setInsertionPointAfter(branch);
+          return SmallVector<Value>(branch.getResults());
+        });
+    handOnIndexChecks(n, checks, scan.getResults().take_back(checks.size()));
+    return setAll(scan.getResults().drop_front(2));
+  }
+
+  LogicalResult setAll(ValueRange results) {
+    for (auto [i, result] : llvm::enumerate(results))
+      if (n.wants(i) && failed(n.set(i, result)))
+        return failure();
+    return success();
+  }
+
+  /// Writes the iterations out, for sequences and for values whose shapes change.
+  LogicalResult unroll() {
+    if (!trips || *trips > maxUnrolled)
+      return n.error()
+             << "carries a sequence, or a tensor whose shape changes, so its iterations are "
+                "written out: expected a trip count of at most "
+             << maxUnrolled;
+    SmallVector<GraphValue> carried;
+    for (unsigned i = 0; i < carriedCount; ++i) {
+      carried.push_back({n.operand(i + 2), std::nullopt});
+      if (n.isSequence(i + 2))
+        carried.back().sequence = SmallVector<Value>(n.sequence(i + 2));
+    }
+    SmallVector<SmallVector<Value>> stacks(n.resultCount() - carriedCount);
+    Value proceed = n.operand(1) ? n.operand(1)
+                                 : splat(n.builder(), n.loc(),
+                                         RankedTensorType::get({}, n.builder().getI1Type()), 1);
+    for (int64_t i = 0; i < *trips; ++i) {
+      auto goesOn = n.getEntry().known(proceed);
+      if (!goesOn)
+        return n.error()
+               << "carries a sequence, or a tensor whose shape changes, and only a run knows "
+                  "when the condition ends it";
+      if (!goesOn->getInt(0))
+        break;
+      SmallVector<GraphValue> inputs{{asDeclared(n.expr(number(i)), 0), std::nullopt},
+                                     {proceed, std::nullopt}};
+      llvm::append_range(inputs, carried);
+      auto results = n.getEntry().importSubgraph(graph, *n.builder().getInsertionBlock(), inputs);
+      if (failed(results))
+        return failure();
+      proceed = results->front().tensor;
+      carried.assign(results->begin() + 1, results->begin() + 1 + carriedCount);
+      for (auto [k, stack] : llvm::enumerate(stacks)) {
+        Expr step = n.expr((*results)[1 + carriedCount + k].tensor);
+        SmallVector<int64_t> shape{1};
+        llvm::append_range(shape, step.shape());
+        stack.push_back(step.reshape(shape));
+      }
+    }
+    for (const SmallVector<Value> &stack : stacks) {
+      if (stack.empty())
+        return n.error() << "stacks nothing: what it stacks has no known shape";
+      carried.push_back({ConcatenateOp::create(n.builder(), n.loc(), stack, 0), std::nullopt});
+    }
+    return setGraphValues(n, carried);
+  }
+
+  Node &n;
+  const onnx::GraphProto &graph;
+  unsigned carriedCount = 0;
+  std::optional<int64_t> trips;
+};
+
+} // namespace
+
+static LogicalResult importLoop(Node &n) {
+  auto graph = findGraph(n, "body");
+  return failed(graph) ? failure() : LoopImport(n, **graph).run();
+}
+
+void gradc::addLoopOps(OpTable &ops) {
+  ops["Loop"] = {importLoop, 0, OnnxOp::any, /*sequences=*/OnnxOp::any};
+}

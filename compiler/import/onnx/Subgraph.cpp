@@ -1,0 +1,186 @@
+// Graphs of nodes: their names are looked up from the inside out, and a region gets what is around
+// it as arguments.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/GraphOrder.h"
+#include "compiler/import/onnx/ImportGraph.h"
+#include "dialects/grad/Control.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// The initializer of that name in a node's graph, or null.
+static const onnx::TensorProto *initializerOf(const onnx::GraphProto &graph, StringRef name) {
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    if (tensor.name() == name)
+      return &tensor;
+  return nullptr;
+}
+
+Value EntryImport::valueIn(Scope &at, StringRef name) {
+  if (auto known = at.values.find(name); known != at.values.end())
+    return known->second;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&at.block);
+  if (!at.outer) {
+    const onnx::TensorProto *initializer = model.initializer(name);
+    return at.values[name] = initializer ? states.read(builder, *initializer) : nullptr;
+  }
+  // Only what the model's own graph holds trains, and is in checkpoints.
+  if (const onnx::TensorProto *initializer = initializerOf(at.graph, name)) {
+    FailureOr<ElementsAttr> held = model.value(*initializer, model.nameLoc(name));
+    return at.values[name] =
+               failed(held) ? Value()
+                            : ConstantOp::create(builder, model.nameLoc(name),
+                                                 cast<RankedTensorType>(held->getType()), *held)
+                                  .getResult();
+  }
+  Value around = valueIn(*at.outer, name);
+  return around && at.isRegion() ? capture(at, around) : around;
+}
+
+Value EntryImport::capture(Scope &at, Value value) {
+  if (matchPattern(value, m_Constant())) // a region has its own
+    return builder.clone(*value.getDefiningOp())->getResult(0);
+  BlockArgument &argument = at.captured[value];
+  if (!argument) {
+    argument = at.block.addArgument(value.getType(), value.getLoc());
+    outside[argument] = value;
+  }
+  return argument;
+}
+
+Value EntryImport::visible(Scope &at, Value value) {
+  if (!at.outer)
+    return value;
+  Value around = visible(*at.outer, value);
+  return at.isRegion() ? capture(at, around) : around;
+}
+
+/// Whether a graph around the one that is being imported defines the name.
+bool EntryImport::isKnownName(StringRef name) const {
+  for (const Scope *at = scope->outer; at; at = at->outer)
+    if (at->values.contains(name) || at->sequences.contains(name) || initializerOf(at->graph, name))
+      return true;
+  return model.initializer(name);
+}
+
+FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::GraphProto &graph,
+                                                               Block &block,
+                                                               ArrayRef<GraphValue> inputs,
+                                                               SmallVectorImpl<Value> *captured) {
+  Scope inner(graph, block, scope);
+  size_t checks = countIndexChecks();
+  if (depth == maxGraphDepth)
+    return emitError(model.fileLoc())
+           << "expected graphs at most " << maxGraphDepth << " deep in each other";
+  for (auto [input, value] : llvm::zip_equal(graph.input(), inputs)) {
+    inner.values[input.name()] = value.tensor;
+    if (value.sequence)
+      inner.sequences[input.name()] = *value.sequence;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  OpBuilder around(builder);
+  builder.setInsertionPointToEnd(&block);
+  scope = &inner;
+  ++depth;
+  llvm::scope_exit leave([&] {
+    scope = inner.outer;
+    --depth;
+  });
+
+  std::vector<std::string> outputs;
+  for (const onnx::ValueInfoProto &output : graph.output())
+    outputs.push_back(output.name());
+  llvm::StringSet<> read;
+  FailureOr<SmallVector<unsigned>> order =
+      orderNodes(model, graph, outputs, read,
+                 [&](StringRef name) { return isKnownName(name) || initializerOf(graph, name); });
+  if (failed(order))
+    return failure();
+  bool ok = true;
+  auto importNodes = [&] {
+    for (unsigned index : *order)
+      ok &= succeeded(importNode(index));
+  };
+  if (inner.isRegion())
+    buildRegion(around, block, importNodes);
+  else
+    importNodes();
+  SmallVector<GraphValue> results;
+  for (const std::string &name : outputs) {
+    GraphValue result{value(name), std::nullopt};
+    if (const SmallVector<Value> *sequence = findSequence(name))
+      result.sequence = *sequence;
+    ok &= result.tensor || result.sequence;
+    results.push_back(std::move(result));
+  }
+  if (captured)
+    for (auto &[value, argument] : inner.captured)
+      captured->push_back(value);
+  if (!ok) {
+    dropIndexChecks(checks);
+    return failure();
+  }
+  return results;
+}
+
+SmallVector<Value> EntryImport::indexChecksIn(const Block &region) const {
+  SmallVector<Value> values;
+  for (const IndexCheck &check : indexChecks)
+    if (Value(check.largest).getParentBlock() == &region)
+      values.push_back(check.largest);
+  return values;
+}
+
+void EntryImport::replaceIndexCheck(Value inRegion, Value outside) {
+  for (IndexCheck &check : indexChecks)
+    if (check.largest == inRegion)
+      check.largest = outside;
+}
+
+FailureOr<const onnx::GraphProto *> gradc::findGraph(Node &n, StringRef name) {
+  const onnx::AttributeProto *attribute = n.attribute(name, Node::AttributeType::graph);
+  if (!attribute || !attribute->has_g())
+    return n.error() << "expected a graph as " << name;
+  return &attribute->g();
+}
+
+LogicalResult gradc::expectCounts(Node &n, const onnx::GraphProto &graph, int inputs, int outputs) {
+  if (graph.input_size() == inputs && graph.output_size() == outputs)
+    return success();
+  return n.error() << "expected a graph of " << inputs << " inputs and " << outputs
+                   << " outputs, found " << graph.input_size() << " and " << graph.output_size();
+}
+
+void gradc::handOnIndexChecks(Node &n, ArrayRef<Value> inRegion, ValueRange stacks) {
+  for (auto [check, stack] : llvm::zip_equal(inRegion, stacks)) {
+    Expr all = n.expr(stack);
+    Value largest = all.type().getNumElements() == 0
+                        ? splat(n.builder(), n.loc(), stepType(stack.getType()), 0)
+                        : n.builder().createOrFold<ReduceMaxOp>(n.loc(), all, ArrayRef<int64_t>{0});
+    n.getEntry().replaceIndexCheck(check, largest);
+  }
+}
+
+LogicalResult gradc::setGraphValues(Node &n, ArrayRef<GraphValue> values) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    if (!n.wants(i))
+      continue;
+    if (value.sequence && i > 0)
+      return n.error() << "result " << i << " is a sequence; only result 0 can be one";
+    if (failed(value.sequence ? n.setSequence(*value.sequence) : n.set(i, value.tensor)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult gradc::expectNothingRandom(Node &n, Block &block) {
+  for (Operation &op : block)
+    if (isa<RandomBitsOp, RandomUniformOp, RandomNormalOp>(op))
+      return n.error() << "\"" << nodeName(op.getLoc())
+                       << "\" is random; random nodes in loops are not supported";
+  return success();
+}

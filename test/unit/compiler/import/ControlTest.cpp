@@ -1,0 +1,228 @@
+// If, Loop and Scan: what they compute as regions and written out, and what is said of what cannot
+// be.
+#include "OneNode.h"
+
+#include "google/protobuf/text_format.h"
+
+using namespace gradc;
+using llvm::StringRef;
+
+namespace {
+
+class ControlTest : public OneNodeTest {
+protected:
+  /// A model from the text of its graph.
+  static OneNode model(const std::string &graph) {
+    OneNode one("Identity", 17);
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(graph, one.model.mutable_graph()));
+    return one;
+  }
+
+  void expectError(const std::string &graph, StringRef what) {
+    EXPECT_TRUE(mlir::failed(import(model(graph))));
+    EXPECT_TRUE(StringRef(everything()).contains(what)) << everything();
+  }
+
+  /// The ops of that type in the model, regions included.
+  template <typename Op> unsigned count(const OneNode &one) {
+    auto imported = import(one);
+    unsigned found = 0;
+    if (mlir::succeeded(imported))
+      imported->module->walk([&](Op) { ++found; });
+    return found;
+  }
+};
+
+std::string number(const char *name, const char *type, const char *value) {
+  return std::string("initializer { name: '") + name + "' " +
+         (StringRef(type) == "i64"    ? "data_type: 7 int64_data: "
+          : StringRef(type) == "bool" ? "data_type: 9 int32_data: "
+                                      : "data_type: 1 float_data: ") +
+         value + " } ";
+}
+
+std::string tensor(const char *kind, const char *name, const char *dims, int type = 1) {
+  std::string shape;
+  for (StringRef rest = dims; !rest.empty();) {
+    auto [dim, others] = rest.split('x');
+    shape += "dim { dim_value: " + dim.str() + " } ";
+    rest = others;
+  }
+  return std::string(kind) + " { name: '" + name +
+         "' type { tensor_type { elem_type: " + std::to_string(type) + " shape { " + shape +
+         "} } } } ";
+}
+
+std::string node(const char *op, const char *inputs, const char *outputs, std::string more = "") {
+  std::string text = std::string("node { op_type: '") + op + "' name: '" + op + "' ";
+  auto list = [&](const char *field, StringRef names) {
+    while (!names.empty()) {
+      auto [name, rest] = names.split(' ');
+      text += std::string(field) + ": '" + (name == "-" ? "" : name.str()) + "' ";
+      names = rest;
+    }
+  };
+  list("input", inputs);
+  list("output", outputs);
+  return text + more + "} ";
+}
+
+std::string graph(const char *name, const std::string &body) {
+  return std::string("attribute { name: '") + name + "' type: 5 g { " + body + "} } ";
+}
+
+const std::string output = "output { name: 'y' } ";
+
+/// y = the first power of 2 times x that is 100 or more; the loop's bound is `trips`.
+std::string doubling(const char *trips) {
+  std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
+                     node("Add", "v v", "w") + node("Less", "w limit", "goes") +
+                     "output { name: 'goes' } output { name: 'w' } ";
+  return tensor("input", "x", "") + number("n", "i64", trips) + number("limit", "f32", "100") +
+         number("yes", "bool", "1") + node("Loop", "n yes x", "y", graph("body", body)) + output;
+}
+
+TEST_F(ControlTest, AConditionEndsALoop) {
+  OneNode one = model(doubling("20"));
+  one.data = {{3}};
+  expect(one, {}, {192});
+  EXPECT_EQ(count<mlir::grad::ScanOp>(one), 1u);
+  EXPECT_EQ(count<mlir::grad::IfOp>(one), 1u);
+  one.data = {{150}}; // runs once
+  expect(one, {}, {300});
+}
+
+TEST_F(ControlTest, ABoundEndsALoopWhoseConditionHolds) {
+  OneNode one = model(doubling("3"));
+  one.data = {{3}};
+  expect(one, {}, {24});
+}
+
+TEST_F(ControlTest, ALoopWithoutABoundIsRefused) {
+  expectError(doubling("9000000000000000000"),
+              "expected a bound of the trip count, at most 1000000");
+}
+
+/// Appends each step's v + a to v, whose shape so changes, and stacks i.
+std::string growing(const char *carried) {
+  std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
+                     node("Identity", "go", "goes") +
+                     node("Concat", carried, "w", "attribute { name: 'axis' type: 2 i: 0 } ") +
+                     node("Identity", "i", "at") +
+                     "output { name: 'goes' } output { name: 'w' } output { name: 'at' } ";
+  return tensor("input", "x", "1") + tensor("input", "a", "1") + number("n", "i64", "3") +
+         node("Loop", "n - x", "y z", graph("body", body)) + output + "output { name: 'z' } ";
+}
+
+TEST_F(ControlTest, ALoopThatChangesShapesIsWrittenOut) {
+  OneNode one = model(growing("v a"));
+  one.data = {{1}, {7}};
+  expect(one, {4}, {1, 7, 7, 7});
+  expect(one, {3}, {0, 1, 2}, 1);
+  EXPECT_EQ(count<mlir::grad::ScanOp>(one), 0u);
+}
+
+std::string choosing(const char *then) {
+  return tensor("input", "x", "2") + tensor("input", "c", "", 9) +
+         node("If", "c", "y",
+              graph("then_branch", std::string(then) + "output { name: 't' } ") +
+                  graph("else_branch", node("Neg", "x", "e") + "output { name: 'e' } ")) +
+         output;
+}
+
+TEST_F(ControlTest, ARunChoosesABranch) {
+  OneNode one = model(choosing(node("Exp", "x", "t").c_str()));
+  EXPECT_EQ(count<mlir::grad::IfOp>(one), 1u);
+  one.data = {{0, 0}, {1}};
+  expect(one, {2}, {1, 1});
+  one.data = {{3, 4}, {0}};
+  expect(one, {2}, {-3, -4});
+}
+
+TEST_F(ControlTest, BranchesHaveResultsOfOneType) {
+  expectError(
+      choosing(node("ReduceSum", "x", "t").c_str()),
+      "expected branches with results of the same types, as only a run knows which is taken, "
+      "found (f32 [1]) and (f32 [2])");
+}
+
+/// y = the running sums of x along axis 1, backwards if `direction` is 1.
+std::string summing(const char *direction, const char *body = nullptr) {
+  std::string sum = "input { name: 's' } input { name: 'e' } " + node("Add", "s e", "t") +
+                    node("Identity", "t", "u") + "output { name: 't' } output { name: 'u' } ";
+  auto ints = [](const char *name, const char *value) {
+    return std::string("attribute { name: '") + name + "' type: 7 ints: " + value + " } ";
+  };
+  return tensor("input", "h", "2") + tensor("input", "x", "2x3") +
+         node("Scan", "h x", "last y",
+              "attribute { name: 'num_scan_inputs' type: 2 i: 1 } " + ints("scan_input_axes", "1") +
+                  ints("scan_output_axes", "-1") + ints("scan_input_directions", direction) +
+                  graph("body", body ? body : sum)) +
+         "output { name: 'last' } " + output;
+}
+
+TEST_F(ControlTest, AScanWalksAnyAxisInEitherDirection) {
+  OneNode one = model(summing("0"));
+  one.data = {{10, 20}, {1, 2, 3, 4, 5, 6}};
+  expect(one, {2}, {16, 35});
+  expect(one, {2, 3}, {11, 13, 16, 24, 29, 35}, 1);
+  // Results are stacked forwards, whichever way the operand is walked.
+  one = model(summing("1"));
+  one.data = {{10, 20}, {1, 2, 3, 4, 5, 6}};
+  expect(one, {2, 3}, {13, 15, 16, 26, 31, 35}, 1);
+}
+
+TEST_F(ControlTest, AScanKeepsTheTypesItCarries) {
+  std::string body = "input { name: 's' } input { name: 'e' } " +
+                     node("Concat", "s e", "t", "attribute { name: 'axis' type: 2 i: 0 } ") +
+                     "output { name: 't' } output { name: 's' } ";
+  expectError(summing("0", body.c_str()), "carries f32 [2] at first, then f32 [4]");
+}
+
+TEST_F(ControlTest, GraphsHaveTheNodesInputsAndOutputs) {
+  expectError(summing("0", "input { name: 's' } output { name: 's' } "),
+              "expected a graph of 2 inputs and 2 outputs, found 1 and 1");
+  expectError(tensor("input", "x", "2") + number("n", "i64", "3") + node("Loop", "n - x", "y") +
+                  output,
+              "expected a graph as body");
+  expectError(
+      choosing(node("Exp", "nowhere", "t").c_str()),
+      "input \"nowhere\" of If is neither a graph input, nor an initializer, nor computed by "
+      "a node");
+}
+
+TEST_F(ControlTest, RandomNodesInLoopsAreRefused) {
+  std::string body = "input { name: 's' } input { name: 'e' } " +
+                     node("RandomNormalLike", "s", "t") +
+                     "output { name: 't' } output { name: 's' } ";
+  expectError(summing("0", body.c_str()), "is random; random nodes in loops are not supported");
+}
+
+/// Looks `i` up in a table of 3 rows, in a loop of 2 steps within a branch.
+TEST_F(ControlTest, IndicesInRegionsAreChecked) {
+  std::string lookup = "input { name: 's' } input { name: 'k' } " +
+                       node("Gather", "table k", "row") + node("Add", "s row", "t") +
+                       "output { name: 't' } ";
+  std::string scan =
+      node("Scan", "zero i", "u",
+           "attribute { name: 'num_scan_inputs' type: 2 i: 1 } " + graph("body", lookup));
+  OneNode one = model(
+      tensor("input", "i", "2", 7) + tensor("input", "c", "", 9) + tensor("input", "table", "3") +
+      number("zero", "f32", "0") +
+      node("If", "c", "y",
+           graph("then_branch", scan + "output { name: 'u' } ") +
+               graph("else_branch", node("Identity", "zero", "v") + "output { name: 'v' } ")) +
+      output);
+  one.data = {{0, 2}, {1}, {10, 20, 40}};
+  expect(one, {}, {50});
+  // The largest index plus the number of rows, as the runtime checks it.
+  auto results = run(one);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1].getInt(0), 5);
+  one.data = {{0, 9}, {0}, {10, 20, 40}}; // not taken
+  results = run(one);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1].getInt(0), 0);
+}
+
+} // namespace
