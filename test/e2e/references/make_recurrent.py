@@ -1,0 +1,147 @@
+"""Makes the stored trajectories of recurrent models: a bidirectional two-layer LSTM tagger and a GRU classifier as PyTorch exports
+them, and a neural ODE whose steps are an ONNX Loop with a branch in it; their batches, the training specs, and the twenty losses that
+PyTorch computes in f64; also how far PyTorch in f32 is off those.
+
+Needs numpy, torch and onnx (made with 2.4.6, 2.15.0 and 1.23.2); run it from anywhere:
+    python make_recurrent.py
+"""
+import json
+import os
+
+import numpy as np
+import onnx
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEPS, ROWS, BATCH = 20, 24, 4
+LENGTH, WIDTH, HIDDEN, CLASSES = 9, 6, 13, 5  # no vector's, no tile's multiples
+
+
+class Tagger(nn.Module):
+    """A class for every position of a sequence."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(WIDTH, HIDDEN, num_layers=2, bidirectional=True, batch_first=True)
+        self.out = nn.Linear(2 * HIDDEN, CLASSES)
+
+    def forward(self, x):
+        return self.out(self.lstm(x)[0])
+
+
+class Classifier(nn.Module):
+    """A class for a sequence, from its last state."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(WIDTH, HIDDEN, batch_first=True)
+        self.out = nn.Linear(HIDDEN, CLASSES)
+
+    def forward(self, x):
+        return self.out(self.gru(x)[1][0])
+
+
+class Ode(nn.Module):
+    """Ten Euler steps of h' = tanh(h a + b); a step that starts below a mean of 0 is half as long."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Parameter(torch.randn(WIDTH * LENGTH, HIDDEN) * 0.1)
+        self.a = nn.Parameter(torch.randn(HIDDEN, HIDDEN) * 0.5)
+        self.b = nn.Parameter(torch.randn(1, HIDDEN) * 0.1)
+        self.out = nn.Parameter(torch.randn(HIDDEN, CLASSES) * 0.3)
+
+    def forward(self, x):
+        h = x.reshape(len(x), -1) @ self.first
+        for _ in range(10):
+            slope = torch.tanh(h @ self.a + self.b)
+            h = h + 0.1 * slope if h.mean() > 0 else h + 0.05 * slope
+        return h @ self.out
+
+    def export(self, path):
+        """The exporter would write the steps out, so the graph is made by hand."""
+        node, value = helper.make_node, helper.make_tensor_value_info
+        branches = [helper.make_graph([node("Constant", [], [f"length{k}"], value_float=length), node("Mul", ["slope", f"length{k}"], [f"move{k}"])],
+                                      f"branch{k}", [], [value(f"move{k}", TensorProto.FLOAT, None)]) for k, length in enumerate((0.1, 0.05))]
+        body = helper.make_graph(
+            [node("MatMul", ["h", "a"], ["product"]), node("Add", ["product", "b"], ["sum"]), node("Tanh", ["sum"], ["slope"]),
+             node("ReduceMean", ["h"], ["mean"], keepdims=0), node("Greater", ["mean", "zero"], ["positive"]),
+             node("If", ["positive"], ["move"], name="length", then_branch=branches[0], else_branch=branches[1]),
+             node("Add", ["h", "move"], ["next"]), node("Identity", ["go"], ["goes"])],
+            "step", [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("h", TensorProto.FLOAT, None)],
+            [value("goes", TensorProto.BOOL, []), value("next", TensorProto.FLOAT, None)])
+        weights = [numpy_helper.from_array(p.detach().numpy(), name) for name, p in self.named_parameters()]
+        constants = [numpy_helper.from_array(np.array(v), name) for name, v in (("steps", 10), ("shape", [0, -1]), ("zero", np.float32(0)))]
+        graph = helper.make_graph(
+            [node("Reshape", ["x", "shape"], ["flat"]), node("MatMul", ["flat", "first"], ["h0"]),
+             node("Loop", ["steps", "", "h0"], ["last"], name="ode", body=body), node("MatMul", ["last", "out"], ["logits"])],
+            "ode", [value("x", TensorProto.FLOAT, ["N", LENGTH, WIDTH])], [value("logits", TensorProto.FLOAT, ["N", CLASSES])], weights + constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+SPEC = """# Made by make_recurrent.py.
+model: "{name}.onnx"
+feed {{ input: "x"  field: "x" }}
+loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "{labels}" }} }}
+optimizer {{ adam {{ learning_rate: 0.01 }} }}
+data {{
+  source {{ npz {{ path: "sequences.npz" }} }}
+  stage {{ batch {{ size: {batch}  drop_remainder: true }} }}
+}}
+steps: {steps}
+"""
+
+
+def trajectory(model, batches):
+    optimizer, losses = torch.optim.Adam(model.parameters(), 0.01), []
+    for x, labels in batches:
+        logits = model(x.to(next(model.parameters()).dtype))
+        loss = F.cross_entropy(logits.reshape(-1, CLASSES), labels.reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return losses
+
+
+def write_case(name, make_model, labels, fold=False):
+    arrays = np.load(os.path.join(HERE, "sequences.npz"))
+    whole = ROWS // BATCH  # batches of an epoch
+    rows = [slice(i % whole * BATCH, (i % whole + 1) * BATCH) for i in range(STEPS)]
+    batches = [tuple(torch.from_numpy(arrays[field][r]) for field in ("x", labels)) for r in rows]
+    torch.manual_seed(7)
+    model = make_model()
+    path = os.path.join(HERE, f"{name}.onnx")
+    if hasattr(model, "export"):
+        model.export(path)
+    else:
+        torch.onnx.export(model, (batches[0][0],), path, dynamo=False, opset_version=17, do_constant_folding=fold,
+                          input_names=["x"], output_names=["logits"], dynamic_axes={"x": {0: "N"}, "logits": {0: "N"}})
+    weights = {key: value.clone() for key, value in model.state_dict().items()}
+    rounded = trajectory(model, batches)
+    model = make_model()
+    model.load_state_dict(weights)
+    exact = trajectory(model.double(), batches)
+    with open(os.path.join(HERE, f"{name}.textproto"), "w") as file:
+        file.write(SPEC.format(name=name, labels=labels, batch=BATCH, steps=STEPS))
+    error = max(abs(a - b) / abs(a) for a, b in zip(exact, rounded))
+    print(f"{name:12} loss {exact[0]:.5f} -> {exact[-1]:.5f}, f32 within {error:.1e}")
+    return {"loss": exact}
+
+
+def main():
+    random = np.random.default_rng(9)
+    x = random.standard_normal((ROWS, LENGTH, WIDTH)).astype(np.float32)
+    np.savez(os.path.join(HERE, "sequences.npz"), x=x, tags=random.integers(0, CLASSES, (ROWS, LENGTH)), topic=random.integers(0, CLASSES, ROWS))
+    expected = {"lstm-tagger": write_case("lstm-tagger", Tagger, "tags", fold=True), "gru": write_case("gru", Classifier, "topic"),
+                "ode": write_case("ode", Ode, "topic")}
+    with open(os.path.join(HERE, "expected-recurrent.json"), "w") as file:
+        json.dump(expected, file, indent=1)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
