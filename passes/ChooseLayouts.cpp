@@ -132,10 +132,39 @@ private:
       store(builder, write.getLoc(), storageOf(write.getState()), write.getValue());
       write.erase();
     }
+    function.walk([&](ScanOp scan) { packInvariants(scan); });
     function.walk([&](exec::LaunchOp launch) {
-      if (!refreshesMirror(launch)) // made for its layouts
+      if (!refreshesMirror(launch) && !isPack(launch)) // made for its layouts
         specialize(launch);
     });
+  }
+
+  /// What every step reads as panels is packed once, before the first. (A state is in panels
+  /// already.)
+  void packInvariants(ScanOp scan) {
+    llvm::DenseMap<std::pair<BlockArgument, PanelAttr>, BlockArgument> panels;
+    SmallVector<BlockArgument> arguments(scan.getInvariantArguments());
+    SmallVector<Value> values(scan.getInvariants());
+    for (auto [argument, value] : llvm::zip_equal(arguments, values))
+      for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
+        auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
+        PanelAttr wanted = launch ? wantedBy(launch, use.getOperandNumber()) : PanelAttr();
+        if (!wanted || wanted.getWinograd() || packed.contains(argument))
+          continue;
+        BlockArgument &panel = panels[{argument, wanted}];
+        if (!panel) {
+          OpBuilder builder(scan);
+          Value result = copy(builder, scan.getLoc(), value, nullptr, wanted);
+          scan.getInvariantsMutable().append(result);
+          panel = scan.getBlock().addArgument(value.getType(), scan.getLoc());
+          packed[result] = packed[panel] = wanted;
+        }
+        use.set(panel);
+      }
+  }
+
+  bool isPack(exec::LaunchOp launch) {
+    return llvm::any_of(launch.getResults(), [&](Value v) { return packed.contains(v); });
   }
 
   void rewriteRead(ReadOp read) {
@@ -199,6 +228,8 @@ private:
   }
 
   PanelAttr layoutOfValue(Value value) {
+    if (PanelAttr panel = packed.lookup(value))
+      return panel;
     if (auto load = value.getDefiningOp<exec::LoadOp>())
       return layoutOf(load.getBuffer());
     return storedLayout(value).value_or(PanelAttr());
@@ -376,6 +407,7 @@ private:
   const exec::Level &level;
   SmallVector<Storage> storages;
   llvm::StringMap<size_t> index;
+  llvm::DenseMap<Value, PanelAttr> packed; ///< what loops read in panels, outside of and in them
   /// In one function: who has to wait for a launch, because it overwrites what that one reads.
   llvm::DenseMap<Operation *, SmallVector<Operation *>> writersAfter;
 };

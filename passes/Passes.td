@@ -219,7 +219,7 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
   let description = [{
     Looks at all entries of a level, so that a state has one primary layout for the whole training.
     Where a contraction wants another one, a mirror is kept, refreshed after each write. A state that is read or
-    written outside kernels stays row-major. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
+    written outside kernels stays row-major. What a loop reads in panels, and is no state, is packed before it. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
     export.
 
     ```mlir

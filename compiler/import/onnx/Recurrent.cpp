@@ -146,12 +146,13 @@ private:
     return part(operand, d, layout);
   }
 
-  /// The share that the input has in every gate of every step: [steps, rows, gates * hidden].
+  /// The share that the input has in every gate of every step: [steps, rows, gates * hidden]. The one
+  /// product of all steps has rows outermost, where any number of them can be.
   Expr inputShares(int64_t d) {
     Expr x = n.expr(0u);
-    if (layout)
+    if (!layout)
       x = x.transpose({1, 0, 2});
-    Expr shares = timesTransposed(x.reshape({steps * rows, x.shape()[2]}), part(1, d));
+    Expr shares = timesTransposed(x.reshape({rows * steps, x.shape()[2]}), part(1, d));
     if (n.operand(3)) {
       Expr bias = half(d, 0);
       // A GRU that resets after the product adds its own bias of the hidden gate there.
@@ -160,7 +161,7 @@ private:
         recurrent = onlyFirst(recurrent, 2 * hidden);
       shares = shares + (bias + recurrent).broadcast(shares.type(), {1});
     }
-    return shares.reshape({steps, rows, gates * hidden});
+    return shares.reshape({rows, steps, gates * hidden}).transpose({1, 0, 2});
   }
 
   /// The input's or the state's half of the bias.

@@ -1,0 +1,65 @@
+"""An LSTM, a GRU and a neural ODE (a Loop with an If in it) compiled: kernels in loops verified, the same numbers on the simulated GPU,
+from the reference and with fewer rows, and indices in a loop checked.
+
+    recurrent.py
+"""
+import array
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
+from bar import BIN, REFERENCES, gradc, run, scratch, write_npy
+
+SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
+LENGTH, WIDTH, BATCH = 9, 6, 4
+folder = scratch()
+numbers = random.Random(3)
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def expect(what, holds):
+    if not holds:
+        sys.exit("WRONG: " + what)
+
+
+def logits(name):
+    """Elements of the output's .npy file in a folder."""
+    with open(os.path.join(folder, name, "logits.npy"), "rb") as file:
+        data = file.read()
+    return array.array("f", data[10 + int.from_bytes(data[8:10], "little"):])
+
+
+def off_by(a, b):
+    return max(abs(x - y) for x, y in zip(a, b)) if len(a) == len(b) and a else float("inf")
+
+
+def check(case):
+    model = os.path.join(REFERENCES, f"{case}.onnx")
+    shape = f"x={BATCH}x{LENGTH}x{WIDTH}"
+    verified = run(os.path.join(BIN, "gradc"), "verify", model, "--shape", shape, "--target=cpu")
+    expect(f"{case}: verify said {verified[-200:]}", " checks, 0 wrong" in verified)
+
+    data = array.array("f", [numbers.gauss(0, 1) for _ in range(BATCH * LENGTH * WIDTH)])
+    write_npy(path("x.npy"), data, [BATCH, LENGTH, WIDTH])
+    give = ("--shape", shape, "--input", f"x={path('x.npy')}")
+    gradc("run", model, *give, "--output-dir", path(f"{case}-cpu"))
+    gradc("run", model, *give, "--reference", "--output-dir", path(f"{case}-reference"))
+    gradc("compile", model, "--shape", shape, "--target=cpu,cuda:sm_90", "--llvm-image", "-o", path(case))
+    run(os.path.join(BIN, "gradc"), "run", path(case), "--input", f"x={path('x.npy')}", "--output-dir", path(f"{case}-gpu"), env=SIMULATED)
+    found = logits(f"{case}-cpu")
+    for other in ("reference", "gpu"):
+        error = off_by(found, logits(f"{case}-{other}"))
+        expect(f"{case}: off the {other} by {error:.1e}", error < 2e-6)
+    return found
+
+
+def main():
+    for case in ("lstm-tagger", "gru", "ode"):
+        check(case)
+
+
+main()
