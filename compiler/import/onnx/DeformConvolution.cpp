@@ -120,24 +120,42 @@ static Expr movedPictures(Node &n, const DeformConvolution &c, Type wide) {
   return columns * mask.broadcast(columns.type(), {0, 1, 3, 4});
 }
 
+/// Rows of columns [rows, groups, depth] times each group's part of the filter: [rows, features].
+static Expr multiplyGroups(Expr columns, Expr filter) {
+  OpBuilder &b = columns.getBuilder();
+  int64_t rows = columns.shape()[0], groups = columns.shape()[1], depth = columns.shape()[2];
+  int64_t each = filter.shape()[0] / groups;
+  SmallVector<Value> products;
+  for (int64_t g = 0; g < groups; ++g) {
+    Value part =
+        b.createOrFold<SliceOp>(columns.getLoc(), columns, ArrayRef<int64_t>{0, g, 0},
+                                ArrayRef<int64_t>{rows, 1, depth}, ArrayRef<int64_t>{1, 1, 1});
+    Value weights =
+        b.createOrFold<SliceOp>(columns.getLoc(), filter, ArrayRef<int64_t>{g * each, 0},
+                                ArrayRef<int64_t>{each, depth}, ArrayRef<int64_t>{1, 1});
+    products.push_back(b.createOrFold<MatmulOp>(columns.getLoc(),
+                                                columns.with(part).reshape({rows, depth}), weights,
+                                                UnitAttr(), b.getUnitAttr()));
+  }
+  return columns.with(groups == 1 ? products[0]
+                                  : b.createOrFold<ConcatenateOp>(columns.getLoc(), products, 1));
+}
+
 static LogicalResult importDeformConv(Node &n) {
   FailureOr<DeformConvolution> read = readDeformConvolution(n);
   if (failed(read))
     return failure();
   const DeformConvolution &c = *read;
-  int64_t batch = n.shape(0)[0], features = n.shape(1)[0], each = features / c.groups;
-  int64_t depth = n.shape(1)[1] * c.taps;
+  int64_t batch = n.shape(0)[0], features = n.shape(1)[0], depth = n.shape(1)[1] * c.taps;
   Type wide = wideFloat(n.element(0));
   Expr columns = movedPictures(n, c, wide).reshape({batch, c.groups, depth, c.places});
-  Expr filter = n.expr(1u).cast(wide).reshape({c.groups, each, depth});
-  filter = filter.broadcast(filter.type().clone({batch, c.groups, each, depth}), {1, 2, 3});
-  Expr y =
-      n.expr(n.builder().createOrFold<MatmulOp>(n.loc(), filter, columns, UnitAttr(), UnitAttr()));
-  SmallVector<int64_t> shape{batch, features};
-  llvm::append_range(shape, c.results);
-  y = y.reshape(shape);
+  columns = columns.transpose({0, 3, 1, 2}).reshape({batch * c.places, c.groups, depth});
+  Expr y = multiplyGroups(columns, n.expr(1u).cast(wide).reshape({features, depth}));
   if (n.operand(3))
     y = y + n.expr(3u).cast(wide).broadcast(y.type(), {1});
+  SmallVector<int64_t> shape{batch, features};
+  llvm::append_range(shape, c.results);
+  y = y.reshape({batch, c.places, features}).transpose({0, 2, 1}).reshape(shape);
   return n.set(y.cast(n.element(0)));
 }
 

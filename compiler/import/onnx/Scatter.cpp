@@ -78,7 +78,7 @@ static LogicalResult importScatterND(Node &n) {
                                                    tuples->dims, allDims(outer.size())));
 }
 
-/// Consecutive steps of a cache, from one that each sample of the batch chooses.
+/// Writes consecutive steps of a cache, from the step that each sample of the batch chooses.
 static LogicalResult importTensorScatter(Node &n) {
   StringRef mode = n.string("mode", "linear");
   FailureOr<int64_t> dim = n.axis(n.integer("axis", -2), n.rank(0));
@@ -131,8 +131,8 @@ static FailureOr<SmallVector<int64_t>> unpooledShape(Node &n) {
   return shape;
 }
 
-/// Indices count through all planes; those of a plane lie in it, so that is where their targets
-/// look for them. A larger output_shape adds zeros behind the picture.
+/// Indices count through all planes, and those of a plane lie in that plane: each plane is a
+/// scatter of its own. A larger output_shape adds zeros behind the picture.
 static LogicalResult importMaxUnpool(Node &n) {
   FailureOr<SmallVector<int64_t>> shape = unpooledShape(n);
   if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)) || failed(shape))
