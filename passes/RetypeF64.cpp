@@ -52,8 +52,32 @@ static Attribute retype(Attribute attribute) {
 
 namespace {
 
+/// The bits of a float are those of its own type: it is cast to that for them, and back.
+struct KeepBits {
+  BitCastOp op;
+  Type from, to;
+
+  explicit KeepBits(BitCastOp op)
+      : op(op), from(op.getOperand().getType()), to(op.getResult().getType()) {}
+
+  void restore() {
+    OpBuilder b(op);
+    if (op.getOperand().getType() != from)
+      op.getOperandMutable().assign(CastOp::create(b, op.getLoc(), from, op.getOperand()));
+    Type wide = op.getResult().getType();
+    if (wide == to)
+      return;
+    op.getResult().setType(cast<RankedTensorType>(to));
+    b.setInsertionPointAfter(op);
+    auto widened = CastOp::create(b, op.getLoc(), wide, op.getResult());
+    op.getResult().replaceAllUsesExcept(widened, widened);
+  }
+};
+
 struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
   void runOnOperation() override {
+    SmallVector<KeepBits> kept;
+    getOperation().walk([&](BitCastOp op) { kept.emplace_back(op); });
     getOperation().walk([](Operation *op) {
       for (Value result : op->getResults())
         result.setType(retype(result.getType()));
@@ -64,6 +88,8 @@ struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
       for (NamedAttribute attribute : op->getAttrs())
         op->setAttr(attribute.getName(), retype(attribute.getValue()));
     });
+    for (KeepBits &bits : kept)
+      bits.restore();
   }
 };
 

@@ -167,6 +167,19 @@ def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "r
   let hasFolder = 1;
 }
 
+def Grad_BitCastOp : Grad_Op<"bit_cast", [Grad_Pointwise, AllShapesMatch<["operand", "result"]>]> {
+  let summary = "the bits of x as another element type";
+  let description = [{
+    C1: both element types have as many bits, and neither is bool. No gradient: as a function of numbers it jumps.
+
+    Example: `%bits = grad.bit_cast %x : tensor<3xf32> -> tensor<3xi32>`
+  }];
+  let arguments = (ins Grad_NumberTensor:$operand);
+  let results = (outs Grad_NumberTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Grad_ClampOp : Grad_Op<"clamp", [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = min(max(x, low), high); NaN stays; gradient 1 where low <= x <= high, else 0";
   let description = "C1: `low` and `high` are numbers; those of integers are whole or infinite.";

@@ -1,4 +1,5 @@
-// Casts between all element types, defined for every value: saturating, NaN to 0.
+// Casts between all element types, defined for every value: saturating, NaN to 0. And bits read as
+// another type.
 #include "dialects/grad/Pointwise.h"
 #include <cmath>
 
@@ -94,3 +95,49 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 }
 
 LoopKind CastOp::getLoopKind() { return LoopKind::elementwise; }
+
+LogicalResult BitCastOp::verify() {
+  Type from = getOperand().getType().getElementType(), to = getType().getElementType();
+  if (from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth())
+    return success();
+  return emitOpError("expected element types of as many bits, found ") << from << " and " << to;
+}
+
+static HostTensor convert(const HostTensor &from, RankedTensorType type) {
+  HostTensor to(type);
+  for (int64_t i = 0; i < to.size(); ++i)
+    if (isa<FloatType>(type.getElementType()))
+      to.setFloat(i, from.getFloat(i));
+    else
+      to.setInt(i, from.getInt(i));
+  return to;
+}
+
+/// Verification evaluates in f64: bits are those of the op's own types.
+void BitCastOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  HostTensor bits = convert(operands[0], getOperand().getType());
+  results[0] = convert(HostTensor(getType(), bits.bytes()), results[0].getType());
+}
+
+/// No pointwise loop of the others, which widen 16-bit floats.
+SmallVector<Value> BitCastOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
+  RankedTensorType type = signlessType(getType());
+  if (operands[0].getType() == type)
+    return {operands[0]};
+  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(b, getLoc(), type.getShape(), type.getElementType());
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value bits = arith::BitcastOp::create(nested, loc, type.getElementType(), args[0]);
+    linalg::YieldOp::create(nested, loc, bits);
+  };
+  return {linalg::GenericOp::create(b, getLoc(), type, operands, empty, {identity, identity},
+                                    iterators, body)
+              .getResult(0)};
+}
+
+LogicalResult BitCastOp::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) {
+  return success();
+}
+
+LoopKind BitCastOp::getLoopKind() { return LoopKind::elementwise; }

@@ -14,6 +14,7 @@ STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "Resha
 REASONS = {
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
+    "passes/RetypeF64.cpp": "the bits of a float are those of its own type",
     "passes/SimplifyAlgebra.cpp": "identities of algebra are about ops",
     "passes/ReassociateSums.cpp": "the law of distribution is about sums and products",
     "passes/support/CutSums.cpp": "a sum of sums is a sum",

@@ -28,3 +28,17 @@ func.func @f(%x: tensor<2xf16> {grad.role = "data"}, %n: tensor<2xi32>) -> tenso
   %4 = grad.select %3, %2, %c : tensor<2xf32>
   return %4 : tensor<2xf32>
 }
+
+// Bits are those of the type that the program has.
+// CHECK-LABEL: func.func @bits(
+func.func @bits(%x: tensor<2xf32>) -> tensor<2xf16> {
+  // CHECK: %[[F32:.*]] = grad.cast %arg0 : tensor<2xf64> -> tensor<2xf32>
+  // CHECK: %[[BITS:.*]] = grad.bit_cast %[[F32]] : tensor<2xf32> -> tensor<2xi32>
+  %0 = grad.bit_cast %x : tensor<2xf32> -> tensor<2xi32>
+  %1 = grad.cast %0 : tensor<2xi32> -> tensor<2xi16>
+  // CHECK: %[[F16:.*]] = grad.bit_cast %{{.*}} : tensor<2xi16> -> tensor<2xf16>
+  // CHECK: %[[F64:.*]] = grad.cast %[[F16]] : tensor<2xf16> -> tensor<2xf64>
+  // CHECK: return %[[F64]]
+  %2 = grad.bit_cast %1 : tensor<2xi16> -> tensor<2xf16>
+  return %2 : tensor<2xf16>
+}

@@ -177,6 +177,22 @@ static LogicalResult importCastLike(Node &n) {
   return n.set(n.expr(0u).cast(n.element(1)));
 }
 
+/// A bool is a byte of 0 or 1.
+static LogicalResult importBitCast(Node &n) {
+  int32_t to = int32_t(n.integer("to", 0));
+  Type element = elementType(*n.builder().getContext(), to);
+  auto bits = [](Type t) { return t.isInteger(1) ? 8 : t.getIntOrFloatBitWidth(); };
+  if (!element)
+    return n.error() << "to " << dataTypeName(to) << " is not supported";
+  if (bits(element) != bits(n.element(0)))
+    return n.error() << "expected a type of " << bits(n.element(0)) << " bits for "
+                     << n.describeOperand(0) << ", found " << dataTypeName(to);
+  if (n.element(0).isInteger(1) || element.isInteger(1) || n.element(0) == element)
+    return n.set(n.expr(0u).cast(element));
+  return n.set(n.builder().createOrFold<BitCastOp>(
+      n.loc(), RankedTensorType::get(n.shape(0), element), n.operand(0)));
+}
+
 /// Limits are attributes up to opset 10 and operands after it.
 static LogicalResult importClip(Node &n) {
   if (failed(n.expect(0, Kind::Number)))
@@ -282,6 +298,7 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Where"] = {importWhere, 3, 3};
   ops["Identity"] = {importIdentity, 1, 1, /*sequences=*/1};
   ops["Cast"] = {importCast, 1, 1};
+  ops["BitCast"] = {importBitCast, 1, 1};
   ops["CastLike"] = {importCastLike, 2, 2};
   ops["Clip"] = {importClip, 1, 3};
   ops["IsNaN"] = {importIsNaN, 1, 1};

@@ -24,6 +24,8 @@ const std::set<StringRef> withoutGradient = {
     "grad.compare", "grad.is_finite", "grad.argmax", "grad.count", "grad.iota", "grad.constant",
     // Rounding, and functions that are constant between steps
     "grad.floor", "grad.ceil", "grad.round", "grad.sign",
+    // Bits, as a function of which a number jumps
+    "grad.bit_cast",
     // Random
     "grad.random_bits", "grad.random_uniform", "grad.random_normal"};
 

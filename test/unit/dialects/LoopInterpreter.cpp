@@ -112,6 +112,12 @@ static Scalar convertToInt(double number, unsigned width, bool isSigned) {
   return {0, status == APFloat::opInvalidOp ? undefined(bits) : APInt(bits)};
 }
 
+static Scalar bitCast(Type from, Type to, const Scalar &scalar) {
+  HostTensor one(RankedTensorType::get({}, from));
+  store(one, 0, scalar);
+  return load(HostTensor(RankedTensorType::get({}, to), one.bytes()), 0);
+}
+
 /// One scalar op; nothing if it is unknown.
 static std::optional<Scalar> runScalarOp(Operation &op, ArrayRef<Scalar> in) {
   StringRef name = op.getName().getStringRef();
@@ -142,6 +148,8 @@ static std::optional<Scalar> runScalarOp(Operation &op, ArrayRef<Scalar> in) {
   }
   if (name == "arith.fptosi" || name == "arith.fptoui")
     return convertToInt(in[0].number, widthOf(type), name == "arith.fptosi");
+  if (name == "arith.bitcast")
+    return bitCast(op.getOperand(0).getType(), type, in[0]);
   if (name == "arith.extui")
     return Scalar{0, in[0].bits.zext(widthOf(type))};
   if (name == "arith.extsi" || name == "arith.trunci" || name == "arith.index_cast")

@@ -322,4 +322,14 @@ TEST_F(CompositionTest, QuantizesInBlocksAndSaturates) {
               {"expected one number or 2 of them, found operand 2"});
 }
 
+TEST_F(CompositionTest, BitsAsAnotherType) {
+  constexpr int64_t asInt32 = 6, asInt64 = 7, asFloat8 = 17;
+  auto bits = [](int64_t to) { return OneNode("BitCast", 26).input({2}, {1, -1}).set("to", to); };
+  expect(bits(asInt32), {2}, {1065353216, -1082130432});
+  expect(bits(1), {2}, {1, -1});
+  expectFails(bits(asInt64),
+              {"expected a type of 32 bits for operand 0 (\"x0\", f32 [2]), found int64"});
+  expectFails(bits(asFloat8), {"to float8e4m3fn is not supported"});
+}
+
 } // namespace
