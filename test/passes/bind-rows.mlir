@@ -47,3 +47,17 @@ func.func @any(%x: tensor<32x10x4xf32> {grad.batched}, %t: tensor<32x4xf32> {gra
 func.func @any.tail(%x: tensor<5x4xf32> {grad.batched}) -> tensor<5x4xf32> attributes {grad.batch = 5 : i64} {
   return %x : tensor<5x4xf32>
 }
+
+// A request's answer is like its target, so rows are still counted behind it.
+// CHECK-LABEL: func.func @requests
+// CHECK-SAME: %[[ROWS:[a-z0-9]+]]: tensor<f32> {grad.name = "rows", grad.role = "rows"}
+// CHECK: %[[G:.*]] = grad.gradient
+// CHECK-NOT: grad.count
+// CHECK: grad.mul %[[ROWS]]
+func.func @requests(%x: tensor<32x4xf32> {grad.batched}) -> (tensor<32x4xf32>, tensor<f32>)
+    attributes {grad.batch = 32 : i64} {
+  %0 = grad.reduce_sum %x dims [0, 1] : tensor<32x4xf32>
+  %1 = grad.gradient %0 wrt %x : tensor<f32>, tensor<32x4xf32>
+  %2 = grad.count %1 dims [0] : tensor<32x4xf32>
+  return %1, %2 : tensor<32x4xf32>, tensor<f32>
+}

@@ -91,3 +91,15 @@ func.func @untouched(%x: tensor<4xf32>) -> tensor<f32> {
   %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
   return %1 : tensor<f32>
 }
+
+// A gradient that is zero holds rows of the batch where its target does; a constant shows none.
+// CHECK-LABEL: func.func @zero_of_rows
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x4xf32>
+// CHECK: %[[FINITE:.*]] = grad.is_finite %[[X]]
+// CHECK: %[[FACTOR:.*]] = grad.cast %[[FINITE]]
+// CHECK: %[[G:.*]] = grad.mul %[[FACTOR]]
+// CHECK: return %[[G]]
+func.func @zero_of_rows(%x: tensor<8x4xf32>, %s: tensor<f32>) -> tensor<8x4xf32> attributes {grad.batch = 8 : i64} {
+  %0 = grad.gradient %s wrt %x : tensor<f32>, tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
