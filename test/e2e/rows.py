@@ -128,6 +128,19 @@ def lookups(model):
     return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
 
 
+def routing(model):
+    """Each row chooses two of five experts, and weighs them by its scores for them."""
+    x = model.input("x", FLOAT, ["N", 20])
+    scores = model.node("MatMul", [x, weight(model, "router", 20, 5)], ["scores"], "router")
+    best, experts = ["best", "experts"], model.initializer("two", INT64, [1], [2])
+    model.node("TopK", [scores, experts], best, "choose")
+    gates = model.node("Softmax", ["best"], ["gates"], "gates")
+    nothing = model.node("Mul", [scores, constant(model, "zero", [], 0.0)], ["nothing"], "nothing")
+    gates = model.node("ScatterElements", [nothing, "experts", gates], ["weights"], "spread", axis=1)
+    model.output(model.node("MatMul", [gates, weight(model, "outputs", 5, CLASSES)], ["logits"], "mix"), FLOAT, ["N", CLASSES])
+    return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
 def write_data(name, rows, shape):
     size = 1
     for dim in shape:
@@ -274,6 +287,7 @@ check("convolutions", convolutions, (1, 7, 63, 64))
 check("batch_norm", batch_norm, (2, 7, 63, 64))
 check("mean_by_shape", mean_by_shape, (1, 7, 63, 64))
 check("lookups", lookups, (1, 7, 63, 64))
+check("routing", routing, (1, 63))
 
 # 2. What a row gives in inference depends on no other row, nor on how many there are.
 whole = array.array("f", [0.0] * BATCH * CLASSES)
