@@ -146,8 +146,8 @@ private:
     return part(operand, d, layout);
   }
 
-  /// The share that the input has in every gate of every step: [steps, rows, gates * hidden]. The one
-  /// product of all steps has rows outermost, where any number of them can be.
+  /// The share that the input has in every gate of every step: [steps, rows, gates * hidden]. The
+  /// one product of all steps has rows outermost, where any number of them can be.
   Expr inputShares(int64_t d) {
     Expr x = n.expr(0u);
     if (!layout)
