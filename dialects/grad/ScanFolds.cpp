@@ -7,6 +7,21 @@ using namespace mlir::grad;
 
 namespace {
 
+/// Without steps, what is carried at first is carried at last.
+struct NoStep : OpRewritePattern<ScanOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+    if (op.getTrips() != 0)
+      return failure();
+    SmallVector<Value> values(op.getInitial());
+    for (Value stack : op.getStackResults())
+      values.push_back(
+          constant(rewriter, op.getLoc(), HostTensor(cast<RankedTensorType>(stack.getType()))));
+    rewriter.replaceOp(op, values);
+    return success();
+  }
+};
+
 /// One step is no loop.
 struct SingleStep : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -194,5 +209,5 @@ private:
 } // namespace
 
 void ScanOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<SingleStep, NarrowScan, ConstantCarried, UnreadScan>(context);
+  patterns.add<NoStep, SingleStep, NarrowScan, ConstantCarried, UnreadScan>(context);
 }

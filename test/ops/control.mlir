@@ -97,6 +97,18 @@ func.func @once(%xs: tensor<1x4xf32>, %h: tensor<4xf32>) -> (tensor<4xf32>, tens
   return %last, %all : tensor<4xf32>, tensor<1x4xf32>
 }
 
+// CHECK-LABEL: @never
+// CHECK-NEXT: %[[NONE:.*]] = grad.constant dense<> : tensor<0x4xf32>
+// CHECK-NEXT: return %arg1, %[[NONE]]
+func.func @never(%xs: tensor<0x4xf32>, %h: tensor<4xf32>) -> (tensor<4xf32>, tensor<0x4xf32>) {
+  %last, %all = grad.scan 0 from (%h) over (%xs) with () : (tensor<4xf32>, tensor<0x4xf32>) -> (tensor<4xf32>, tensor<0x4xf32>) {
+  ^bb0(%c: tensor<4xf32>, %x: tensor<4xf32>):
+    %0 = grad.add %c, %x : tensor<4xf32>
+    grad.yield %0, %c : tensor<4xf32>, tensor<4xf32>
+  }
+  return %last, %all : tensor<4xf32>, tensor<0x4xf32>
+}
+
 // The forward saves what a step begins with, and what costs more than an instruction an element; the backward runs the other way, over
 // what was saved.
 // GRAD-LABEL: @gradient
