@@ -1,5 +1,5 @@
-"""An LSTM, a GRU and a neural ODE (a Loop with an If in it) compiled: kernels in loops verified, the same numbers on the simulated GPU,
-from the reference and with fewer rows, and indices in a loop checked.
+"""An LSTM, a GRU, a neural ODE (a Loop with an If in it) and a Loop around a Scan compiled: kernels in loops verified, the same numbers
+on the simulated GPU and from the reference, any number of rows, and gradients against differences.
 
     recurrent.py
 """
@@ -57,9 +57,25 @@ def check(case):
     return found
 
 
+def check_rows(case, batch=16, few=5):
+    """Steps of whole cache lines hold any number of rows, whose bits do not depend on their neighbours."""
+    gradc("compile", os.path.join(REFERENCES, f"{case}.onnx"), "--shape", f"x={batch}x{LENGTH}x{WIDTH}", "-o", path("rows"))
+    data = array.array("f", [numbers.gauss(0, 1) for _ in range(batch * LENGTH * WIDTH)])
+    for rows in (batch, few):
+        write_npy(path("x.npy"), data[:rows * LENGTH * WIDTH], [rows, LENGTH, WIDTH])
+        gradc("run", path("rows"), "--input", f"x={path('x.npy')}", "--output-dir", path(f"rows-{rows}"))
+    whole, part = logits(f"rows-{batch}"), logits(f"rows-{few}")
+    expect(f"{case}: {few} rows are not those of {batch}", len(part) == len(whole) * few // batch and part == whole[:len(part)])
+
+
 def main():
-    for case in ("lstm-tagger", "gru", "ode"):
+    for case in ("lstm-tagger", "gru", "ode", "nested"):
         check(case)
+    for case in ("lstm-tagger", "gru"):
+        check_rows(case)
+    # Gradients through a loop around a loop with a branch, against differences.
+    verified = gradc("verify", os.path.join(REFERENCES, "nested.textproto"))
+    expect(f"nested: verify said {verified[-300:]}", "gradient w " in verified and " checks, 0 wrong" in verified)
 
 
 main()

@@ -1,5 +1,5 @@
 """Makes the stored trajectories of recurrent models: a bidirectional two-layer LSTM tagger and a GRU classifier as PyTorch exports
-them, and a neural ODE whose steps are an ONNX Loop with a branch in it; their batches, the training specs, and the twenty losses that
+them, and two graphs made by hand, a neural ODE (a Loop with an If in it) and a Loop around a Scan with an If; their batches, the training specs, and the twenty losses that
 PyTorch computes in f64; also how far PyTorch in f32 is off those.
 
 Needs numpy, torch and onnx (made with 2.4.6, 2.15.0 and 1.23.2); run it from anywhere:
@@ -82,6 +82,45 @@ class Ode(nn.Module):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
+class Nested(nn.Module):
+    """Three times over a sequence: each step takes one of two activations, by its own sum."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(WIDTH, WIDTH) * 0.5)
+        self.out = nn.Parameter(torch.randn(WIDTH, CLASSES) * 0.5)
+
+    def forward(self, x):
+        h = x.mean(1)
+        for i in range(3):
+            for k in range(x.shape[1]):
+                z = h @ self.w + x[:, k]
+                h = torch.tanh(z) if z.sum() > i else z * 0.5
+        return h @ self.out
+
+    def export(self, path):
+        """A Scan with an If in it, in a Loop: every graph reads values of those around it."""
+        node, value = helper.make_node, helper.make_tensor_value_info
+        tanh = helper.make_graph([node("Tanh", ["z"], ["t"])], "tanh", [], [value("t", TensorProto.FLOAT, None)])
+        half = helper.make_graph([node("Mul", ["z", "half"], ["t2"])], "half", [], [value("t2", TensorProto.FLOAT, None)])
+        inner = helper.make_graph(
+            [node("MatMul", ["s", "w"], ["product"]), node("Add", ["product", "e"], ["z"]), node("ReduceSum", ["z"], ["sum"], keepdims=0),
+             node("Greater", ["sum", "least"], ["large"]), node("If", ["large"], ["next"], name="branch", then_branch=tanh, else_branch=half)],
+            "step", [value("s", TensorProto.FLOAT, None), value("e", TensorProto.FLOAT, None)], [value("next", TensorProto.FLOAT, None)])
+        outer = helper.make_graph(
+            [node("Cast", ["i"], ["least"], to=TensorProto.FLOAT), node("Scan", ["h", "x"], ["end"], name="scan", num_scan_inputs=1, scan_input_axes=[1], body=inner),
+             node("Identity", ["go"], ["goes"])],
+            "pass", [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("h", TensorProto.FLOAT, None)],
+            [value("goes", TensorProto.BOOL, []), value("end", TensorProto.FLOAT, None)])
+        weights = [numpy_helper.from_array(p.detach().numpy(), name) for name, p in self.named_parameters()]
+        constants = [numpy_helper.from_array(np.array(3), "passes"), numpy_helper.from_array(np.array(0.5, np.float32), "half")]
+        graph = helper.make_graph(
+            [node("ReduceMean", ["x"], ["h0"], axes=[1], keepdims=0), node("Loop", ["passes", "", "h0"], ["last"], name="loop", body=outer),
+             node("MatMul", ["last", "out"], ["logits"])],
+            "nested", [value("x", TensorProto.FLOAT, ["N", LENGTH, WIDTH])], [value("logits", TensorProto.FLOAT, ["N", CLASSES])], weights + constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
 SPEC = """# Made by make_recurrent.py.
 model: "{name}.onnx"
 feed {{ input: "x"  field: "x" }}
@@ -137,7 +176,7 @@ def main():
     x = random.standard_normal((ROWS, LENGTH, WIDTH)).astype(np.float32)
     np.savez(os.path.join(HERE, "sequences.npz"), x=x, tags=random.integers(0, CLASSES, (ROWS, LENGTH)), topic=random.integers(0, CLASSES, ROWS))
     expected = {"lstm-tagger": write_case("lstm-tagger", Tagger, "tags", fold=True), "gru": write_case("gru", Classifier, "topic"),
-                "ode": write_case("ode", Ode, "topic")}
+                "ode": write_case("ode", Ode, "topic"), "nested": write_case("nested", Nested, "topic")}
     with open(os.path.join(HERE, "expected-recurrent.json"), "w") as file:
         json.dump(expected, file, indent=1)
         file.write("\n")
