@@ -23,12 +23,18 @@ public:
     carriedCount = std::max(n.operandCount(), 2u) - 2;
     if (failed(expectCounts(n, graph, int(carriedCount) + 2, int(n.resultCount()) + 1)))
       return failure();
-    if (failed(findTrips()))
+    if (n.resultCount() < carriedCount)
+      return n.error() << "expected a result for each of " << carriedCount
+                       << " carried values, found " << n.resultCount() << " results";
+    if (failed(findTrips()) || (n.operand(1) && failed(expectCondition(n.operand(1)))))
       return failure();
-    for (unsigned i = 0; i < carriedCount; ++i)
-      if (n.isSequence(i + 2) || !n.operand(i + 2))
-        return unroll();
-    return importOnce();
+    bool hasSequence = false;
+    for (unsigned i = 2; i < carriedCount + 2; ++i) {
+      hasSequence |= n.isSequence(i);
+      if (!n.isSequence(i) && !n.operand(i))
+        return n.error() << "operand " << i << " is missing";
+    }
+    return hasSequence ? unroll() : importOnce();
   }
 
 private:
@@ -67,6 +73,14 @@ private:
     return success();
   }
 
+  LogicalResult expectCondition(Value value) {
+    auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
+    if (type && type.getElementType().isInteger(1) && type.getNumElements() == 1)
+      return success();
+    return n.error() << "expected one bool as condition, found "
+                     << (type ? describe(type) : std::string("a sequence"));
+  }
+
   Value number(int64_t value) { return n.constantInts({value}, /*scalar=*/true); }
 
   /// A carried value or counter in the shape that the graph declares: some say [1] for a scalar.
@@ -100,6 +114,8 @@ private:
                          << " at first, then a sequence or another shape; its iterations can be "
                             "written out if there are at most "
                          << maxUnrolled;
+    if (failed(expectCondition(results->front().tensor)))
+      return failure();
     b.setInsertionPointToEnd(block.get());
     Expr counter(b, n.loc(), block->getArgument(0));
     SmallVector<Value> yielded{counter + 1.0};
@@ -209,9 +225,14 @@ private:
       if (failed(results))
         return failure();
       proceed = results->front().tensor;
+      if (failed(expectCondition(proceed)))
+        return failure();
       carried.assign(results->begin() + 1, results->begin() + 1 + carriedCount);
       for (auto [k, stack] : llvm::enumerate(stacks)) {
-        Expr step = n.expr((*results)[1 + carriedCount + k].tensor);
+        Value stacked = (*results)[1 + carriedCount + k].tensor;
+        if (!stacked)
+          return n.error() << "a sequence cannot be stacked";
+        Expr step = n.expr(stacked);
         SmallVector<int64_t> shape{1};
         llvm::append_range(shape, step.shape());
         stack.push_back(step.reshape(shape));

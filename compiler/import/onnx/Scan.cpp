@@ -40,6 +40,12 @@ public:
     carriedCount = n.operandCount() - unsigned(inputs);
     if (failed(expectCounts(n, graph, int(n.operandCount()), int(n.resultCount()))))
       return failure();
+    if (n.resultCount() < carriedCount)
+      return n.error() << "expected a result for each of " << carriedCount
+                       << " carried values, found " << n.resultCount() << " results";
+    for (unsigned i = 0; i < n.operandCount(); ++i)
+      if (!n.operand(i))
+        return n.error() << "operand " << i << " is missing";
     unsigned outputs = n.resultCount() - carriedCount;
     auto inputAxes = list("scan_input_axes", unsigned(inputs)),
          inputDirections = list("scan_input_directions", unsigned(inputs)),
@@ -48,6 +54,9 @@ public:
     if (failed(inputAxes) || failed(inputDirections) || failed(outputAxes) ||
         failed(outputDirections))
       return failure();
+    for (int64_t direction : llvm::concat<int64_t>(*inputDirections, *outputDirections))
+      if (direction != 0 && direction != 1)
+        return n.error() << "expected directions 0 or 1, found " << direction;
     bool isReverse = inputDirections->front();
     ScanOperands operands;
     for (unsigned i = 0; i < carriedCount; ++i)

@@ -191,6 +191,31 @@ TEST_F(ControlTest, GraphsHaveTheNodesInputsAndOutputs) {
       "a node");
 }
 
+TEST_F(ControlTest, LoopsSayWhichOperandOrResultIsWrong) {
+  std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
+                     node("Identity", "go", "g") + node("Add", "v v", "w") +
+                     "output { name: 'g' } output { name: 'w' } ";
+  std::string given = tensor("input", "x", "2") + number("n", "i64", "3");
+  expectError(given + node("Loop", "n - - ", "y", graph("body", body)) + output,
+              "expected a graph of 2 inputs and 2 outputs, found 3 and 2");
+  expectError(given + node("Loop", "n x x", "y", graph("body", body)) + output,
+              "expected one bool as condition, found f32 [2]");
+  std::string two =
+      "input { name: 'i' } input { name: 'go' } input { name: 'v' } input { name: 'u' } " +
+      node("Identity", "go", "g") + node("Add", "v u", "w") +
+      "output { name: 'g' } output { name: 'w' } ";
+  expectError(given + node("Loop", "n - x x", "y", graph("body", two)) + output,
+              "expected a result for each of 2 carried values, found 1 results");
+  expectError(given + node("Loop", "n - - x", "y z", graph("body", two + "output { name: 'u' } ")) +
+                  output,
+              "operand 2 is missing");
+  std::string notBool = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
+                        node("Add", "v v", "w") + "output { name: 'w' } output { name: 'w' } ";
+  expectError(given + node("Loop", "n - x", "y", graph("body", notBool)) + output,
+              "expected one bool as condition, found f32 [2]");
+  expectError(summing("2"), "expected directions 0 or 1, found 2");
+}
+
 TEST_F(ControlTest, RandomNodesInLoopsAreRefused) {
   std::string body = "input { name: 's' } input { name: 'e' } " +
                      node("RandomNormalLike", "s", "t") +
