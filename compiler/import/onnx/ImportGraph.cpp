@@ -32,6 +32,8 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
   builder.setInsertionPointToStart(function.addEntryBlock());
   modelScope = std::make_unique<Scope>(model.graph(), function.front());
   scope = modelScope.get();
+  unsigned positions = 0;
+  numberNodes(model.graph(), positions);
 }
 
 namespace {
@@ -245,6 +247,8 @@ LogicalResult EntryImport::importNode(unsigned index) {
   for (const std::string &name : proto.input()) {
     Value operand = name.empty() ? Value() : value(name);
     poisoned |= !name.empty() && !operand && !findSequence(name);
+    if (!operand && reportHiddenSequence(name, model.nodeLoc(proto)))
+      return failure();
     operands.push_back(operand);
   }
   while (!operands.empty() && proto.input(int(operands.size()) - 1).empty())
@@ -259,7 +263,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
   if (poisoned && found != onnxOps().end())
     return failure();
 
-  Node node(*this, proto, index, operands);
+  Node node(*this, proto, firstPositions.lookup(&scope->graph) + index, operands);
   if (found == onnxOps().end()) {
     auto error = node.error();
     error << "is not supported: opset " << model.opset() << ", operands (";
@@ -284,8 +288,11 @@ LogicalResult EntryImport::importNode(unsigned index) {
     if (i < op.minOperands && !operands[i] && !node.isSequence(i))
       return node.error() << "operand " << i << " is missing";
   }
-  if (failed(op.import(node)) || failed(node.finish()))
+  size_t checks = countIndexChecks();
+  if (failed(op.import(node)) || failed(node.finish())) {
+    dropIndexChecks(checks);
     return failure();
+  }
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
     if (!name.empty())
       scope->values[name] = result;

@@ -123,6 +123,11 @@ private:
   /// A value of the entry as a graph sees it.
   mlir::Value visible(Scope &scope, mlir::Value value);
   bool isKnownName(llvm::StringRef name) const;
+  /// Reports a sequence of a graph around a region, in which there are only tensors; false: none.
+  bool reportHiddenSequence(llvm::StringRef name, mlir::Location reader) const;
+  /// Gives every node of the file a position of its own, graphs of nodes behind the graph around
+  /// them.
+  void numberNodes(const onnx::GraphProto &graph, unsigned &positions);
   llvm::StringRef batchSymbol() const;
   /// The value given for an argument, or null.
   const mlir::grad::HostTensor *givenValue(mlir::BlockArgument argument) const;
@@ -139,6 +144,7 @@ private:
   std::unique_ptr<Scope> modelScope;
   Scope *scope;
   unsigned depth = 0; ///< graphs around the one that is being imported
+  llvm::DenseMap<const onnx::GraphProto *, unsigned> firstPositions;
   /// Of all regions so far: what their arguments are around them.
   llvm::DenseMap<mlir::Value, mlir::Value> outside;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;

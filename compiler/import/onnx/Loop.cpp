@@ -26,6 +26,8 @@ public:
     if (n.resultCount() < carriedCount)
       return n.error() << "expected a result for each of " << carriedCount
                        << " carried values, found " << n.resultCount() << " results";
+    if (failed(expectNothingRandom(n, graph)))
+      return failure();
     if (failed(findTrips()) || (n.operand(1) && failed(expectCondition(n.operand(1)))))
       return failure();
     bool hasSequence = false;
@@ -105,7 +107,7 @@ private:
     inputs[1].tensor = asDeclared(Expr(b, n.loc(), yes), 1);
     SmallVector<Value> captured;
     auto results = n.getEntry().importSubgraph(graph, *block, inputs, &captured);
-    if (failed(results) || failed(expectNothingRandom(n, *block)))
+    if (failed(results))
       return failure();
     for (unsigned i = 0; i < carriedCount; ++i)
       if ((*results)[i + 1].sequence ||

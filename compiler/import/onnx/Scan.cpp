@@ -40,6 +40,8 @@ public:
     carriedCount = n.operandCount() - unsigned(inputs);
     if (failed(expectCounts(n, graph, int(n.operandCount()), int(n.resultCount()))))
       return failure();
+    if (failed(expectNothingRandom(n, graph)))
+      return failure();
     if (n.resultCount() < carriedCount)
       return n.error() << "expected a result for each of " << carriedCount
                        << " carried values, found " << n.resultCount() << " results";
@@ -113,7 +115,7 @@ private:
       inputs.push_back({block->addArgument(stepType(v.getType()), n.loc()), std::nullopt});
     }
     auto results = n.getEntry().importSubgraph(graph, *block, inputs, &operands.invariants);
-    if (failed(results) || failed(expectNothingRandom(n, *block)))
+    if (failed(results))
       return failure();
     SmallVector<Value> yielded;
     for (auto [i, result] : llvm::enumerate(*results)) {

@@ -67,6 +67,28 @@ bool EntryImport::isKnownName(StringRef name) const {
   return model.initializer(name);
 }
 
+bool EntryImport::reportHiddenSequence(StringRef name, Location reader) const {
+  if (name.empty() || findSequence(name))
+    return false;
+  for (const Scope *at = scope->outer; at; at = at->outer)
+    if (at->sequences.contains(name)) {
+      emitError(reader) << "reads the sequence \"" << name
+                        << "\" of a graph around its own, where only a run knows whether, or how "
+                           "often, it is read";
+      return true;
+    }
+  return false;
+}
+
+void EntryImport::numberNodes(const onnx::GraphProto &graph, unsigned &positions) {
+  firstPositions[&graph] = positions;
+  positions += unsigned(graph.node_size());
+  for (const onnx::NodeProto &node : graph.node())
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        numberNodes(attribute.g(), positions);
+}
+
 FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::GraphProto &graph,
                                                                Block &block,
                                                                ArrayRef<GraphValue> inputs,
@@ -81,6 +103,10 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     if (value.sequence)
       inner.sequences[input.name()] = *value.sequence;
   }
+  // An argument of a region that was thrown away may have been where one of this block is now.
+  if (inner.isRegion())
+    for (BlockArgument argument : block.getArguments())
+      outside.erase(argument);
   OpBuilder::InsertionGuard guard(builder);
   OpBuilder around(builder);
   builder.setInsertionPointToEnd(&block);
@@ -114,7 +140,10 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     GraphValue result{value(name), std::nullopt};
     if (const SmallVector<Value> *sequence = findSequence(name))
       result.sequence = *sequence;
-    ok &= result.tensor || result.sequence;
+    if (!result.tensor && !result.sequence) {
+      reportHiddenSequence(name, model.nameLoc(name));
+      ok = false;
+    }
     results.push_back(std::move(result));
   }
   if (captured)
@@ -177,10 +206,16 @@ LogicalResult gradc::setGraphValues(Node &n, ArrayRef<GraphValue> values) {
   return success();
 }
 
-LogicalResult gradc::expectNothingRandom(Node &n, Block &block) {
-  for (Operation &op : block)
-    if (isa<RandomBitsOp, RandomUniformOp, RandomNormalOp>(op))
-      return n.error() << "\"" << nodeName(op.getLoc())
+LogicalResult gradc::expectNothingRandom(Node &n, const onnx::GraphProto &graph) {
+  static const llvm::StringSet<> always = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
+                                           "RandomUniformLike", "Bernoulli",        "Multinomial"};
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (always.contains(node.op_type()) || (node.op_type() == "Dropout" && n.training()))
+      return n.error() << "\"" << (node.name().empty() ? node.op_type() : node.name())
                        << "\" is random; random nodes in loops are not supported";
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g() && failed(expectNothingRandom(n, attribute.g())))
+        return failure();
+  }
   return success();
 }

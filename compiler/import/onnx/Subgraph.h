@@ -19,7 +19,7 @@ mlir::LogicalResult expectCounts(Node &node, const onnx::GraphProto &graph, int 
                                  int outputs);
 
 /// Random numbers depend on node and step; in a loop, on the iteration as well.
-mlir::LogicalResult expectNothingRandom(Node &node, mlir::Block &block);
+mlir::LogicalResult expectNothingRandom(Node &node, const onnx::GraphProto &graph);
 
 /// Makes the run check what a loop has stacked in `stacks` of the indices in its region.
 void handOnIndexChecks(Node &node, llvm::ArrayRef<mlir::Value> inRegion, mlir::ValueRange stacks);

@@ -221,6 +221,23 @@ TEST_F(ControlTest, RandomNodesInLoopsAreRefused) {
                      node("RandomNormalLike", "s", "t") +
                      "output { name: 't' } output { name: 's' } ";
   expectError(summing("0", body.c_str()), "is random; random nodes in loops are not supported");
+  // Also within a branch of the loop's graph.
+  std::string branches =
+      graph("then_branch", node("RandomNormalLike", "s", "t1") + "output { name: 't1' } ") +
+      graph("else_branch", node("Identity", "s", "t2") + "output { name: 't2' } ");
+  std::string nested = "input { name: 's' } input { name: 'e' } " + number("c", "bool", "1") +
+                       node("If", "c", "t", branches) +
+                       "output { name: 't' } output { name: 's' } ";
+  expectError(summing("0", nested.c_str()), "\"RandomNormalLike\" is random");
+}
+
+TEST_F(ControlTest, ARegionReadsNoSequencesAroundIt) {
+  std::string read = node("SequenceAt", "s zero", "r") + "output { name: 'r' } ";
+  expectError(tensor("input", "x", "2") + tensor("input", "c", "", 9) + number("zero", "i64", "0") +
+                  node("SequenceConstruct", "x x", "s") +
+                  node("If", "c", "y", graph("then_branch", read) + graph("else_branch", read)) +
+                  output,
+              "reads the sequence \"s\" of a graph around its own");
 }
 
 /// Looks `i` up in a table of 3 rows, in a loop of 2 steps within a branch.
