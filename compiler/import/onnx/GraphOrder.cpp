@@ -38,6 +38,15 @@ std::vector<std::string> gradc::namesRead(const onnx::NodeProto &node) {
   return names;
 }
 
+/// Most nodes have no graphs, and need no list.
+bool gradc::readsName(const onnx::NodeProto &node, StringRef name) {
+  bool hasGraphs = llvm::any_of(node.attribute(), [](const onnx::AttributeProto &attribute) {
+    return attribute.has_g() || attribute.graphs_size() > 0;
+  });
+  return hasGraphs ? llvm::is_contained(namesRead(node), name)
+                   : llvm::is_contained(node.input(), name);
+}
+
 /// A sorted file, as ONNX requires, keeps its order: `order` sorted, if nodes then follow those
 /// that they read.
 static SmallVector<unsigned> keepOrder(const onnx::GraphProto &graph, ArrayRef<unsigned> order,

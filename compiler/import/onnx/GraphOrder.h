@@ -12,6 +12,8 @@ constexpr unsigned maxGraphDepth = 64;
 
 /// The names that a node reads: its operands, and what its graphs read of the graphs around them.
 std::vector<std::string> namesRead(const onnx::NodeProto &node);
+/// Whether `name` is one of them.
+bool readsName(const onnx::NodeProto &node, llvm::StringRef name);
 
 /// Positions of the nodes that `outputs` need; `inputs` gets the graph inputs that these read.
 /// Undefined names, but those that are defined around the graph, and cycles are reported.

@@ -23,9 +23,8 @@ public:
     carriedCount = std::max(n.operandCount(), 2u) - 2;
     if (failed(expectCounts(n, graph, int(carriedCount) + 2, int(n.resultCount()) + 1)))
       return failure();
-    if (n.resultCount() < carriedCount)
-      return n.error() << "expected a result for each of " << carriedCount
-                       << " carried values, found " << n.resultCount() << " results";
+    if (failed(expectCarriedResults(n, carriedCount)))
+      return failure();
     if (failed(expectNothingRandom(n, graph)))
       return failure();
     if (failed(findTrips()) || (n.operand(1) && failed(expectCondition(n.operand(1)))))
@@ -40,8 +39,8 @@ public:
   }
 
 private:
-  /// What a node of the graph needs to know at compile time, such as where a slice starts, may
-  /// depend on the iteration: then each of them is written out.
+  /// A node of the graph may need the number of the iteration at compile time, such as a slice that
+  /// starts there: then each iteration is written out.
   LogicalResult importOnce() {
     std::vector<Diagnostic> problems;
     size_t checks = n.getEntry().countIndexChecks();

@@ -276,8 +276,7 @@ bool Node::isRead(unsigned i) const {
   const std::string &name = proto.output(int(i));
   const onnx::GraphProto &graph = entry.getGraph();
   return llvm::any_of(graph.output(), [&](auto &output) { return output.name() == name; }) ||
-         llvm::any_of(graph.node(),
-                      [&](auto &node) { return llvm::is_contained(namesRead(node), name); });
+         llvm::any_of(graph.node(), [&](auto &node) { return readsName(node, name); });
 }
 
 LogicalResult Node::set(unsigned i, Value value) {

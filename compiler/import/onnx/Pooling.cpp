@@ -18,10 +18,7 @@ struct Pool {
 
 static FailureOr<Pool> readPool(Node &n) {
   bool roundUp = n.integer("ceil_mode", 0);
-  FailureOr<SmallVector<int64_t>> kernel = readKernel(n);
-  if (failed(kernel))
-    return failure();
-  FailureOr<Window> window = readWindow(n, *kernel);
+  FailureOr<Window> window = readWindow(n);
   if (failed(window))
     return failure();
   Pool pool{*window, {}, {}};

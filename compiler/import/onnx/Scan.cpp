@@ -42,9 +42,8 @@ public:
       return failure();
     if (failed(expectNothingRandom(n, graph)))
       return failure();
-    if (n.resultCount() < carriedCount)
-      return n.error() << "expected a result for each of " << carriedCount
-                       << " carried values, found " << n.resultCount() << " results";
+    if (failed(expectCarriedResults(n, carriedCount)))
+      return failure();
     for (unsigned i = 0; i < n.operandCount(); ++i)
       if (!n.operand(i))
         return n.error() << "operand " << i << " is missing";

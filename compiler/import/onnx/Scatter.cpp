@@ -116,10 +116,7 @@ static LogicalResult importTensorScatter(Node &n) {
 
 /// The sizes of the picture that a pool with this window turned into operand 0.
 static FailureOr<SmallVector<int64_t>> unpooledShape(Node &n) {
-  FailureOr<SmallVector<int64_t>> kernel = readKernel(n);
-  if (failed(kernel))
-    return failure();
-  FailureOr<Window> window = readWindow(n, *kernel);
+  FailureOr<Window> window = readWindow(n);
   if (failed(window))
     return failure();
   SmallVector<int64_t> shape(n.shape(0));

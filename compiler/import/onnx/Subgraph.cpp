@@ -206,6 +206,13 @@ LogicalResult gradc::setGraphValues(Node &n, ArrayRef<GraphValue> values) {
   return success();
 }
 
+LogicalResult gradc::expectCarriedResults(Node &n, unsigned carried) {
+  if (n.resultCount() >= carried)
+    return success();
+  return n.error() << "expected a result for each of " << carried << " carried values, found "
+                   << n.resultCount() << " results";
+}
+
 LogicalResult gradc::expectNothingRandom(Node &n, const onnx::GraphProto &graph) {
   static const llvm::StringSet<> always = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                            "RandomUniformLike", "Bernoulli",        "Multinomial"};

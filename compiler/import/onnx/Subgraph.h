@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// What a name stands for: a tensor, or a sequence of tensors.
+/// The value of a name: a tensor, or a sequence of tensors.
 struct GraphValue {
   mlir::Value tensor;
   std::optional<llvm::SmallVector<mlir::Value>> sequence;
@@ -17,6 +17,9 @@ mlir::FailureOr<const onnx::GraphProto *> findGraph(Node &node, llvm::StringRef 
 
 mlir::LogicalResult expectCounts(Node &node, const onnx::GraphProto &graph, int inputs,
                                  int outputs);
+
+/// A result for each value that a loop carries, before those that it stacks.
+mlir::LogicalResult expectCarriedResults(Node &node, unsigned carried);
 
 /// Random numbers depend on node and step; in a loop, on the iteration as well.
 mlir::LogicalResult expectNothingRandom(Node &node, const onnx::GraphProto &graph);

@@ -27,7 +27,7 @@ LogicalResult gradc::expectNumbers(Node &n, StringRef name, ArrayRef<int64_t> va
                    << formatDims(values);
 }
 
-FailureOr<SmallVector<int64_t>> gradc::readKernel(Node &n) {
+static FailureOr<SmallVector<int64_t>> readKernel(Node &n) {
   auto kernel = n.integers("kernel_shape");
   if (n.rank(0) < 3)
     return n.error() << "expected rank 3 or more, found " << n.describeOperand(0);
@@ -66,6 +66,13 @@ FailureOr<Window> gradc::readWindow(Node &n, ArrayRef<int64_t> kernel) {
   w.low.assign(pads.begin(), pads.begin() + rank);
   w.high.assign(pads.begin() + rank, pads.end());
   return w;
+}
+
+FailureOr<Window> gradc::readWindow(Node &n) {
+  FailureOr<SmallVector<int64_t>> kernel = readKernel(n);
+  if (failed(kernel))
+    return failure();
+  return readWindow(n, *kernel);
 }
 
 void gradc::padToSame(Window &w, ArrayRef<int64_t> sizes) {

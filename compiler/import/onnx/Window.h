@@ -31,8 +31,8 @@ mlir::LogicalResult expectNumbers(Node &n, llvm::StringRef name, llvm::ArrayRef<
 /// Reads strides, dilations, pads and auto_pad; every problem is said. Explicit pads only with
 /// auto_pad NOTSET, else 0.
 mlir::FailureOr<Window> readWindow(Node &n, llvm::ArrayRef<int64_t> kernel);
-/// The attribute kernel_shape, of as many dims as operand 0 has spatial ones.
-mlir::FailureOr<llvm::SmallVector<int64_t>> readKernel(Node &n);
+/// The same with the attribute kernel_shape, of as many dims as operand 0 has spatial ones.
+mlir::FailureOr<Window> readWindow(Node &n);
 /// SAME: pads such that there are size / stride windows, rounded up.
 void padToSame(Window &window, llvm::ArrayRef<int64_t> sizes);
 /// Checks that a window fits in every spatial dim of operand 0.
