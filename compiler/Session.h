@@ -58,7 +58,7 @@ public:
   /// The node that couples rows of a call; empty where more rows than the batch may go through in
   /// several calls.
   llvm::StringRef couplingNode(uint32_t entry) const;
-  /// What the planned memory of the entry and of all states takes.
+  /// Bytes of the planned memory of the entry and of all states.
   int64_t plannedBytes(uint32_t entry) const;
   /// Without the number of rows, which the runtime sets.
   std::vector<Port> inputs(mlir::MLIRContext &context, uint32_t entry);

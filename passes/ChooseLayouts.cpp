@@ -139,7 +139,7 @@ private:
     });
   }
 
-  /// What every step reads as panels is packed once, before the first. (A state is in panels
+  /// Packs once, before the first step, the panels that every step reads. (A state is in panels
   /// already.)
   void packInvariants(ScanOp scan) {
     llvm::DenseMap<std::pair<BlockArgument, PanelAttr>, BlockArgument> panels;

@@ -20,7 +20,7 @@ struct Quantity {
   Rows rows;
 };
 
-/// What a request calls the derivative with respect to its target of that index.
+/// The name that a request gives to the derivative with respect to its target of that index.
 std::string resultName(const spec::Gradients &request, int target);
 
 /// Adds one request after the other to an entry whose nodes are imported.
@@ -38,7 +38,7 @@ private:
   mlir::FailureOr<llvm::SmallVector<Quantity>> findTargets(int index);
   mlir::LogicalResult checkReach(const spec::Gradients &request, int index, const Quantity &of,
                                  llvm::ArrayRef<Quantity> targets);
-  /// What the reverse passes start from, each a scalar: one, or one for each element of a Jacobian.
+  /// The scalars that the reverse passes start from: one, or one for each element of a Jacobian.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> objectives(int index, Quantity of);
   mlir::FailureOr<mlir::Value> weights(int index, const Quantity &of);
   /// The dims in front of a target's own that its gradients are put together to.

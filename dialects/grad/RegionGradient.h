@@ -34,7 +34,7 @@ public:
     return success(backward.getMissing().empty());
   }
 
-  /// What has arrived at an argument of the region; null: nothing.
+  /// The gradient that has arrived at an argument of the region; null: none.
   Value at(BlockArgument argument) { return backward.lookup(mapping.lookup(argument)); }
   Value atOrZero(BlockArgument argument) {
     Value gradient = at(argument);

@@ -194,7 +194,7 @@ private:
     return live;
   }
 
-  /// What only dead carried values follow from goes with them.
+  /// Ops that only dead carried values follow from go with them.
   static void eraseDead(ScanOp op, const llvm::BitVector &live, PatternRewriter &rewriter) {
     Block &block = op.getBlock();
     for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -127,7 +127,7 @@ private:
     auto carriedGradients = next(carried.size()), sums = next(invariants.size());
     auto arrived = next(arrivedSteps.size()), savedSteps = next(saved.size());
 
-    // What a step began with is the first that was saved.
+    // The values that a step began with are the first that were saved.
     SmallVector<Value> forwardArguments;
     for (BlockArgument argument : forward.getCarried())
       forwardArguments.push_back(savedSteps[llvm::find(saved, argument) - saved.begin()]);

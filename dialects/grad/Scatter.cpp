@@ -176,7 +176,7 @@ struct AtIndices {
   OpBuilder &b;
 
   Expr expr(Value v) { return Expr(b, op.getLoc(), v); }
-  /// What lies where each update goes.
+  /// The elements at the places of the updates.
   Expr gather(Value from) {
     return expr(b.createOrFold<GatherOp>(op.getLoc(), from, op.getIndices(), op.getDims(),
                                          op.getIndexDims()));

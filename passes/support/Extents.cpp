@@ -151,7 +151,7 @@ FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
           return failure();
     }
   }
-  // What indices choose among is there in every run.
+  // The dims that indices choose along are whole in every run.
   if (auto indexed = op->getAttrOfType<DenseI64ArrayAttr>(grad::indexedLoops))
     for (int64_t loop : indexed.asArrayRef())
       if (failed(join(loop, extent::whole)))

@@ -330,7 +330,7 @@ void EntryImport::addResult(Value value, StringRef name, gradc_role role,
     attributes.set(a.getName(), a.getValue());
 }
 
-// What lies outside is larger than 2 limit - 1, whatever its sign.
+// An index out of range becomes larger than 2 limit - 1, whatever its sign.
 void EntryImport::requireIndices(Value indices, int64_t limit, Location node) {
   Expr x = Expr(builder, node, indices).cast(builder.getI64Type()) + double(limit);
   x = x.cast(builder.getIntegerType(64, /*isSigned=*/false));

@@ -107,7 +107,7 @@ public:
                  llvm::ArrayRef<mlir::NamedAttribute> more = {});
   /// Makes every run fail in which one of the node's `indices` is not in [-limit, limit).
   void requireIndices(mlir::Value indices, int64_t limit, mlir::Location node);
-  /// What is to be checked of a region's indices, which its op hands on.
+  /// The checks of a region's indices, which its op hands on.
   llvm::SmallVector<mlir::Value> indexChecksIn(const mlir::Block &region) const;
   void replaceIndexCheck(mlir::Value inRegion, mlir::Value outside);
   /// A region that is not used after all has nothing to check.
