@@ -1,7 +1,6 @@
 // The steps, and the work between them: evaluation, checkpoints, log, the end.
 #include "runtime/train/Loop.h"
 
-#include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/train/Export.h"
@@ -29,119 +28,12 @@ static std::string metricsText(std::span<const Metric> metrics) {
   return out;
 }
 
-Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
-                                         const TrainOptions &options, const Checkpoint *resume,
-                                         CheckpointFolder checkpoints) {
-  std::unique_ptr<Loop> loop(new Loop(session, job, options, std::move(checkpoints)));
-  if (Status status = loop->prepare(resume); !status.ok())
-    return status;
-  return loop;
-}
-
-Status Loop::prepare(const Checkpoint *resume) {
-  // 1. The training data, and the position to begin at.
-  uint64_t wantedSeed = job.seed;
-  if (resume) {
-    job.seed = resume->position().seed;
-    *job.dataState = resume->position().dataState;
-  }
-  auto phase = Phase::make(session, "train", job.data, job);
-  if (!phase)
-    return phase.status();
-  training = std::move(*phase);
-  const Dataset &dataset = *training.dataset;
-  walk.emplace(training);
-  if (resume) {
-    const TrainPosition &position = resume->position();
-    if (position.rows != uint64_t(dataset.rows()))
-      return Status::error(text("cannot resume: the checkpoint was written with ", position.rows,
-                                " training rows, the data now gives ", dataset.rows()));
-    if (Status status = resume->restore(session); !status.ok())
-      return status;
-    if (Status status = walk->restore(position.data); !status.ok())
-      return status;
-    done = checkpointedAt = int64_t(position.step);
-    lastCheckpoint = resume->file();
-  }
-
-  // 2. The end: after the steps of whole epochs, unless the number of steps is reached first.
-  lastStep = job.steps;
-  int64_t perEpoch = dataset.batchesPerEpoch(), size = dataset.batchSize();
-  Position at = walk->position();
-  // The batches of this size that come to where it stands: those that were done, unless their size
-  // has changed.
-  int64_t behind = int64_t(at.epoch) * perEpoch + (int64_t(at.row) + size - 1) / size;
-  if (job.epochs <= job.steps / perEpoch)
-    lastStep = std::min(job.steps, std::max(done, done + job.epochs * perEpoch - behind));
-
-  // 3. Everything else that may fail is tried before the first step.
-  if (job.evaluationData) {
-    auto evaluated = Phase::make(session, "evaluate", job.evaluationData, job);
-    if (!evaluated)
-      return evaluated.status();
-    evaluation = std::move(*evaluated);
-  }
-  if (Status status = writeFitted(session, *job.dataState); !status.ok())
-    return status;
-  if (!job.exportPath.empty())
-    if (Status status = AtomicFile::check(job.exportPath); !status.ok())
-      return status;
-  if (!job.checkpointFolder.empty()) {
-    for (Status status : {checkpoints.create(), checkpoints.lock()})
-      if (!status.ok())
-        return status;
-    if (!resume || !checkpoints.holds(resume->file()))
-      if (Status status = checkpoints.expectNone(); !status.ok())
-        return status;
-  }
-  if (!options.log.empty())
-    if (Status status = log.open(options.log, /*append=*/resume != nullptr); !status.ok())
-      return status;
-
-  if (!options.trace.empty()) {
-    if (Status status = trace.open(options.trace); !status.ok())
-      return status;
-    session.profile(true);
-    walk->iterator().trace();
-  }
-
-  progress.emplace(/*descriptor=*/1, options.quiet, lastStep, dataset.batchSize());
-  input.emplace(log, *progress);
-  sayPlacement();
-  if (resume)
-    sayWhatDiffers(behind, wantedSeed);
-  sayWhatIsLeftOut("training", dataset, job.data);
-  if (evaluation)
-    sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
-  return {};
-}
-
 /// Once, and again whenever it has changed.
 void Loop::sayPlacement() {
   std::string placement = session.placement();
   if (placement != saidPlacement)
     progress->print(placement);
   saidPlacement = std::move(placement);
-}
-
-/// The settings that a resume takes from the checkpoint or the job, where they differ. `behind`:
-/// see `prepare`.
-void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
-  // Rows that are passed over are counted where it stands, but come in no batch.
-  if (behind != done && job.data.string("on_error") != "SKIP")
-    progress->print(text("the checkpoint was trained with batches of another size than ",
-                         training.dataset->batchSize(), ": steps count on from ", done,
-                         ", and the epochs end at step ", lastStep));
-  if (wantedSeed != job.seed)
-    progress->print(text("the checkpoint was trained with seed ", job.seed,
-                         ", which stays; the spec's is ", wantedSeed));
-}
-
-void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {
-  if (dataset.droppedRows() && !data.child("batch").boolean("drop_remainder", false))
-    progress->print(text("an epoch of ", what, " leaves out ", dataset.droppedRows(), " of ",
-                         dataset.rows() + dataset.droppedRows(), " rows, which fill no batch of ",
-                         dataset.batchSize()));
 }
 
 Result<TrainSummary> Loop::run() {

@@ -33,6 +33,9 @@ private:
       : session(session), job(job), options(options), checkpoints(std::move(checkpoints)) {}
 
   Status prepare(const Checkpoint *resume);
+  Status prepareTraining(const Checkpoint *resume);
+  int64_t findEnd();
+  Status prepareOutputs(const Checkpoint *resume);
   void sayWhatDiffers(int64_t behind, uint64_t wantedSeed);
   void sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data);
   Status trainSteps();

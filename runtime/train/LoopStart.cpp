@@ -1,0 +1,135 @@
+// The beginning of a run: data, checkpoint, outputs, and whatever else may fail before the first
+// step.
+#include "runtime/train/Loop.h"
+
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Text.h"
+#include "runtime/train/Export.h"
+
+#include <algorithm>
+
+namespace gradc::runtime {
+
+Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
+                                         const TrainOptions &options, const Checkpoint *resume,
+                                         CheckpointFolder checkpoints) {
+  std::unique_ptr<Loop> loop(new Loop(session, job, options, std::move(checkpoints)));
+  if (Status status = loop->prepare(resume); !status.ok())
+    return status;
+  return loop;
+}
+
+Status Loop::prepare(const Checkpoint *resume) {
+  uint64_t wantedSeed = job.seed;
+  if (Status status = prepareTraining(resume); !status.ok())
+    return status;
+  int64_t behind = findEnd();
+  if (Status status = prepareOutputs(resume); !status.ok())
+    return status;
+  progress.emplace(/*descriptor=*/1, options.quiet, lastStep, training.dataset->batchSize());
+  input.emplace(log, *progress);
+  sayPlacement();
+  if (resume)
+    sayWhatDiffers(behind, wantedSeed);
+  sayWhatIsLeftOut("training", *training.dataset, job.data);
+  if (evaluation)
+    sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
+  return {};
+}
+
+/// The training data, and the position to begin at.
+Status Loop::prepareTraining(const Checkpoint *resume) {
+  if (resume) {
+    job.seed = resume->position().seed;
+    *job.dataState = resume->position().dataState;
+  }
+  auto phase = Phase::make(session, "train", job.data, job);
+  if (!phase)
+    return phase.status();
+  training = std::move(*phase);
+  const Dataset &dataset = *training.dataset;
+  walk.emplace(training);
+  if (resume) {
+    const TrainPosition &position = resume->position();
+    if (position.rows != uint64_t(dataset.rows()))
+      return Status::error(text("cannot resume: the checkpoint was written with ", position.rows,
+                                " training rows, the data now gives ", dataset.rows()));
+    if (Status status = resume->restore(session); !status.ok())
+      return status;
+    if (Status status = walk->restore(position.data); !status.ok())
+      return status;
+    done = checkpointedAt = int64_t(position.step);
+    lastCheckpoint = resume->file();
+  }
+  return {};
+}
+
+/// The end: after the steps of whole epochs, unless the number of steps is reached first. Returns
+/// the batches of this size that come to where it stands: those that were done, unless their size
+/// has changed.
+int64_t Loop::findEnd() {
+  lastStep = job.steps;
+  const Dataset &dataset = *training.dataset;
+  int64_t perEpoch = dataset.batchesPerEpoch(), size = dataset.batchSize();
+  Position at = walk->position();
+  int64_t behind = int64_t(at.epoch) * perEpoch + (int64_t(at.row) + size - 1) / size;
+  if (job.epochs <= job.steps / perEpoch)
+    lastStep = std::min(job.steps, std::max(done, done + job.epochs * perEpoch - behind));
+  return behind;
+}
+
+/// Everything else that may fail is tried before the first step.
+Status Loop::prepareOutputs(const Checkpoint *resume) {
+  if (job.evaluationData) {
+    auto evaluated = Phase::make(session, "evaluate", job.evaluationData, job);
+    if (!evaluated)
+      return evaluated.status();
+    evaluation = std::move(*evaluated);
+  }
+  if (Status status = writeFitted(session, *job.dataState); !status.ok())
+    return status;
+  if (!job.exportPath.empty())
+    if (Status status = AtomicFile::check(job.exportPath); !status.ok())
+      return status;
+  if (!job.checkpointFolder.empty()) {
+    for (Status status : {checkpoints.create(), checkpoints.lock()})
+      if (!status.ok())
+        return status;
+    if (!resume || !checkpoints.holds(resume->file()))
+      if (Status status = checkpoints.expectNone(); !status.ok())
+        return status;
+  }
+  if (!options.log.empty())
+    if (Status status = log.open(options.log, /*append=*/resume != nullptr); !status.ok())
+      return status;
+
+  if (!options.trace.empty()) {
+    if (Status status = trace.open(options.trace); !status.ok())
+      return status;
+    session.profile(true);
+    walk->iterator().trace();
+  }
+  return {};
+}
+
+/// The settings that a resume takes from the checkpoint or the job, where they differ. `behind`:
+/// see `findEnd`.
+void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
+  // Rows that are passed over are counted where it stands, but come in no batch.
+  if (behind != done && job.data.string("on_error") != "SKIP")
+    progress->print(text("the checkpoint was trained with batches of another size than ",
+                         training.dataset->batchSize(), ": steps count on from ", done,
+                         ", and the epochs end at step ", lastStep));
+  if (wantedSeed != job.seed)
+    progress->print(text("the checkpoint was trained with seed ", job.seed,
+                         ", which stays; the spec's is ", wantedSeed));
+}
+
+void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {
+  if (dataset.droppedRows() && !data.child("batch").boolean("drop_remainder", false))
+    progress->print(text("an epoch of ", what, " leaves out ", dataset.droppedRows(), " of ",
+                         dataset.rows() + dataset.droppedRows(), " rows, which fill no batch of ",
+                         dataset.batchSize()));
+}
+
+} // namespace gradc::runtime
