@@ -328,6 +328,7 @@ bool JobImport::sayingNews(MLIRContext &context, llvm::function_ref<LogicalResul
 
 FailureOr<Imported> JobImport::run(MLIRContext &context) {
   spec::Training &training = spec.edit();
+  setDirections(training);
   // All errors of spec, names and data are reported before the first node is looked at.
   LogicalResult applied = applySpec();
   MapModels maps(spec, *import.module);

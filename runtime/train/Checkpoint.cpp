@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view magic = Checkpoint::magic;
 constexpr uint32_t version = 2;
-// A state of the data's stages rather than the model. No model has a state of such a name.
-constexpr std::string_view dataPrefix = "data: ";
+// States of the data's stages and of the run rather than the model. No model has a state of such a
+// name.
+constexpr std::string_view dataPrefix = "data: ", runPrefix = "run: ";
 
 struct FileHeader {
   char magic[8];
@@ -33,6 +34,10 @@ struct Record {
   uint32_t dtype, kind, rank, nameBytes;
   uint64_t bytes;
 };
+
+bool isOfNoModel(std::string_view name) {
+  return name.starts_with(dataPrefix) || name.starts_with(runPrefix);
+}
 
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -81,11 +86,14 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
                            padded(artifact.string(state.tensor.name).size()) +
                            padded(state.tensor.bytes);
     }
-  for (const auto &[name, values] : position.dataState) {
-    ++header.states;
-    header.totalBytes +=
-        sizeof(Record) + 8 + padded(dataPrefix.size() + name.size()) + 8 * values.size();
-  }
+  std::vector<std::pair<std::string, std::span<const double>>> numbers;
+  for (const auto &[prefix, state] :
+       {std::pair(dataPrefix, &position.dataState), std::pair(runPrefix, &position.runState)})
+    for (const auto &[name, values] : *state)
+      numbers.emplace_back(text(prefix, name), values);
+  header.states += uint32_t(numbers.size());
+  for (const auto &[name, values] : numbers)
+    header.totalBytes += sizeof(Record) + 8 + padded(name.size()) + values.size_bytes();
   header.modelHash = artifact.header().model_hash;
   header.step = position.step;
   header.epoch = position.data.epoch;
@@ -114,22 +122,20 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
     writer.add(name.data(), name.size());
     writer.add(bytes.data(), bytes.size());
   }
-  for (const auto &[key, values] : position.dataState) {
-    std::string name = text(dataPrefix, key);
+  for (const auto &[name, values] : numbers) {
     int64_t count = int64_t(values.size());
     Record record = {GRADC_F64, GRADC_STATE_STATISTIC, 1, uint32_t(name.size()),
-                     values.size() * sizeof(double)};
+                     values.size_bytes()};
     writer.add(&record, sizeof record);
     writer.add(&count, sizeof count);
     writer.add(name.data(), name.size());
-    writer.add(values.data(), values.size() * sizeof(double));
+    writer.add(values.data(), values.size_bytes());
   }
   return writer.finish();
 }
 
 bool Checkpoint::State::isWeight() const {
-  return kind != GRADC_STATE_SLOT && !name.starts_with(dataPrefix) &&
-         !name.starts_with(GRADC_FITTED_PREFIX);
+  return kind != GRADC_STATE_SLOT && !isOfNoModel(name) && !name.starts_with(GRADC_FITTED_PREFIX);
 }
 
 Result<Checkpoint> Checkpoint::open(const std::string &path) {
@@ -168,7 +174,7 @@ Status Checkpoint::parse() {
   if (bytes.size() != header.totalBytes || checksum != expected)
     return failed("is damaged: its checksum differs");
   theModelHash = header.modelHash;
-  thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed, {}};
+  thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed, {}, {}};
   theLevel.assign(header.level, strnlen(header.level, sizeof header.level));
 
   // 3. The states. A checksum is no signature, so bounds are checked, too.
@@ -193,11 +199,12 @@ Status Checkpoint::parse() {
                          {reinterpret_cast<const int64_t *>(shape), record->rank},
                          {data, size_t(record->bytes)}});
     std::string_view stateName = theStates.back().name;
-    if (stateName.starts_with(dataPrefix) && record->dtype == GRADC_F64 && record->bytes % 8 == 0) {
-      auto *values = reinterpret_cast<const double *>(data);
-      thePosition.dataState.emplace(stateName.substr(dataPrefix.size()),
-                                    std::vector<double>(values, values + record->bytes / 8));
-    }
+    auto *values = reinterpret_cast<const double *>(data);
+    for (auto [prefix, state] : {std::pair(dataPrefix, &thePosition.dataState),
+                                 std::pair(runPrefix, &thePosition.runState)})
+      if (stateName.starts_with(prefix) && record->dtype == GRADC_F64 && record->bytes % 8 == 0)
+        state->emplace(stateName.substr(prefix.size()),
+                       std::vector<double>(values, values + record->bytes / 8));
   }
   return {};
 }
@@ -235,7 +242,7 @@ Status Checkpoint::restore(Session &session) const {
     found[i] = &*saved;
   }
   for (const State &state : theStates)
-    if (!state.name.starts_with(dataPrefix) && state.kind != GRADC_STATE_CONSTANT &&
+    if (!isOfNoModel(state.name) && state.kind != GRADC_STATE_CONSTANT &&
         std::ranges::find(found, &state) == found.end())
       return otherModel(": this artifact has no state '", state.name, "'");
   for (uint32_t i = 0; i < found.size(); ++i)

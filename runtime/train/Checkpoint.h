@@ -9,6 +9,10 @@
 
 namespace gradc::runtime {
 
+/// Numbers that a run keeps between its steps besides the model's states, by the name of what keeps
+/// them.
+using RunState = std::map<std::string, std::vector<double>>;
+
 /// The position of a training.
 struct TrainPosition {
   uint64_t step = 0; ///< steps done
@@ -16,6 +20,7 @@ struct TrainPosition {
   uint64_t rows = 0; ///< of the training data, per epoch
   uint64_t seed = 0;
   DataState dataState; ///< found out by the data's stages
+  RunState runState;
 };
 
 /// Atomic: the file is whole or absent, and a file that it replaces stays until then.
@@ -31,7 +36,8 @@ public:
     std::span<const int64_t> shape;
     std::span<const std::byte> bytes; ///< row-major
 
-    /// A tensor of the model; else the optimizer's, or what the data's stages have found out.
+    /// A tensor of the model; else the optimizer's, the run's, or what the data's stages have found
+    /// out.
     bool isWeight() const;
   };
 

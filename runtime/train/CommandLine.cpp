@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace gradc::runtime {
 
@@ -25,6 +26,15 @@ std::optional<int64_t> integer(std::string_view value, int64_t least) {
   int64_t number = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size() || number < least)
+    return std::nullopt;
+  return number;
+}
+
+/// A finite number.
+std::optional<double> real(std::string_view value) {
+  double number = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(number))
     return std::nullopt;
   return number;
 }
@@ -50,6 +60,13 @@ constexpr Option options[] = {
      [](CommandLine &line, std::string_view value) -> std::string_view {
        line.options.seed = integer(value, 0);
        return line.options.seed ? "" : "a number, 0 or more";
+     }},
+    {"--learning-rate", Takes::value, "RATE",
+     "the optimizer's learning rate, which a schedule goes by",
+     [](CommandLine &line, std::string_view value) -> std::string_view {
+       line.options.learningRate = real(value);
+       bool isRate = line.options.learningRate && *line.options.learningRate > 0;
+       return isRate ? "" : "a number above 0";
      }},
     {"--threads", Takes::value, "N", "threads; the same bits for any number (default: one a CPU)",
      [](CommandLine &line, std::string_view value) -> std::string_view {

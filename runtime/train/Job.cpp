@@ -79,7 +79,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
                            "a data block");
   Job job;
   job.seed = uint64_t(options.seed ? *options.seed : spec.integer("seed", 0));
-  job.learningRate = float(optimizerRate(spec.child("optimizer")));
+  job.learningRate = options.learningRate.value_or(optimizerRate(spec.child("optimizer")));
+  job.schedule = spec.child("schedule");
 
   // 1. How long: a limit on the command line replaces the spec's.
   if (options.steps || options.epochs) {

@@ -16,7 +16,8 @@ struct Job {
   int64_t epochs = 1;
   int64_t steps = unlimited;
   uint64_t seed = 0;
-  float learningRate = 0;
+  double learningRate = 0; ///< of the optimizer
+  Config schedule;         ///< of the learning rate; absent: constant
 
   Config data;
   std::vector<SourceArray> fields; ///< instead of the files of `data`

@@ -80,7 +80,8 @@ Status Loop::step() {
 
   // 2. The step.
   const Batch &batch = walk->batch();
-  StepScalars scalars{job.learningRate, done + 1, job.seed};
+  int64_t epochsBefore = int64_t(batch.after.epoch) - batch.endsEpoch;
+  StepScalars scalars{float(rates.rate(done, epochsBefore)), done + 1, job.seed};
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
   EntryCall &call = walk->call();
@@ -93,7 +94,7 @@ Status Loop::step() {
   report.step = done;
   report.epoch = int64_t(batch.after.epoch) + !batch.endsEpoch;
   report.loss = call.loss();
-  report.learningRate = job.learningRate;
+  report.learningRate = scalars.learningRate;
   report.gradientNorm = call.gradientNorm();
   report.metrics = call.metrics();
   report.inputMilliseconds = millisecondsBetween(begin, fetched) + 1e3 * walk->held();
@@ -140,9 +141,11 @@ Status Loop::endStep(bool endsEpoch) {
   bool saves = (job.checkpointEverySteps && done % job.checkpointEverySteps == 0) ||
                (job.checkpointEveryEpochs && endsEpoch && epochs % job.checkpointEveryEpochs == 0);
   saves = saves && !job.checkpointFolder.empty();
-  if (evaluates)
+  if (evaluates) {
     if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
+    drawConclusions();
+  }
   if (saves)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
@@ -230,10 +233,21 @@ Status Loop::evaluateNow() {
   return {};
 }
 
+/// After an evaluation that the job asks for.
+void Loop::drawConclusions() {
+  EvaluationWatch::Verdict verdict = watch->observe(summary.evaluation);
+  if (verdict.reducesRate) {
+    log.line("plateau").integer("step", done).real("factor", rates.plateau()->factor());
+    progress->print(text("no better ", rates.plateau()->metric(),
+                         ": the learning rate is reduced to ", rates.plateau()->factor(),
+                         " of what it would be"));
+  }
+}
+
 Status Loop::checkpointNow() {
   std::string path = checkpoints.file(done);
   TrainPosition position = {uint64_t(done), walk->position(), uint64_t(training.dataset->rows()),
-                            job.seed, *job.dataState};
+                            job.seed,       *job.dataState,   watch->state()};
   if (Status status = writeCheckpoint(path, session, position); !status.ok()) {
     std::string kept = lastCheckpoint.empty()
                            ? ""

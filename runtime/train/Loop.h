@@ -4,6 +4,7 @@
 
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/EvaluationWatch.h"
 #include "runtime/train/InputWatch.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Log.h"
@@ -44,6 +45,7 @@ private:
   Status finish();
 
   Status evaluateNow();
+  void drawConclusions();
   Status checkpointNow();
   void traceStep(const EntryCall &call, Clock::time_point begin, Clock::time_point fetched,
                  Clock::time_point end);
@@ -63,6 +65,8 @@ private:
   Phase training;
   std::optional<Phase> evaluation;
   std::optional<PhaseWalk> walk;
+  RateSchedule rates;
+  std::optional<EvaluationWatch> watch;
   Log log;
   Trace trace;
   std::optional<Progress> progress;

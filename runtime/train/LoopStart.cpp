@@ -24,6 +24,9 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (Status status = prepareTraining(resume); !status.ok())
     return status;
   int64_t behind = findEnd();
+  watch.emplace(rates.plateau());
+  if (resume)
+    watch->restore(resume->position().runState);
   if (Status status = prepareOutputs(resume); !status.ok())
     return status;
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, training.dataset->batchSize());
@@ -75,6 +78,8 @@ int64_t Loop::findEnd() {
   int64_t behind = int64_t(at.epoch) * perEpoch + (int64_t(at.row) + size - 1) / size;
   if (job.epochs <= job.steps / perEpoch)
     lastStep = std::min(job.steps, std::max(done, done + job.epochs * perEpoch - behind));
+  rates = RateSchedule(job.schedule, job.learningRate,
+                       {lastStep, lastStep / perEpoch + (lastStep % perEpoch != 0)});
   return behind;
 }
 

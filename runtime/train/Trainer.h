@@ -38,9 +38,10 @@ struct TrainOptions {
       steps; ///< stops after this step; without `epochs`, runs over as many as needed
   std::optional<int64_t> epochs = {};
   std::optional<int64_t> seed;
-  std::string log;        ///< JSON lines; "": none
-  std::string trace;      ///< trace-event JSON; "": none
-  std::string checkpoint; ///< folder; "": the job's
+  std::optional<double> learningRate; ///< in place of the optimizer's; a schedule goes by it
+  std::string log;                    ///< JSON lines; "": none
+  std::string trace;                  ///< trace-event JSON; "": none
+  std::string checkpoint;             ///< folder; "": the job's
   std::string resume;     ///< a checkpoint, a folder of them, "latest", or "": from the start
   std::string dataFolder; ///< for relative data paths; "": the spec's folder
   std::string exportPath; ///< ONNX; "": the job's

@@ -1,4 +1,7 @@
 // gradc check: unsupported ops, missing gradients, and which states train and why.
+#include "compiler/import/spec/SpecTree.h"
+#include "runtime/train/Job.h"
+#include "runtime/train/RateSchedule.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
@@ -9,9 +12,19 @@
 namespace gradc {
 namespace {
 
+/// As the run will say it.
+std::string describeRate(const spec::Training &training) {
+  SpecTree tree(training, "job", /*text=*/nullptr);
+  runtime::Config job(tree.values.data(), tree.strings.data());
+  return runtime::RateSchedule::describe(job.child("schedule"),
+                                         runtime::optimizerRate(job.child("optimizer")));
+}
+
 void printJson(const Imported &imported) {
   nlohmann::json json;
   json["supported"] = true;
+  if (imported.spec)
+    json["learning_rate"] = describeRate(*imported.spec);
   json["missing_data"] = imported.missingData;
   json["initializers"] = nlohmann::json::array();
   for (const Verdict &v : imported.verdicts)
@@ -34,6 +47,8 @@ void printTable(const Imported &imported, bool differentiates) {
   fmt::print("all ops are supported{}\n", differentiates ? ", and every gradient exists" : "");
   for (const std::string &file : imported.missingData)
     fmt::print("the data could not be checked: {} is not there\n", file);
+  if (imported.spec)
+    fmt::print("learning rate: {}\n", describeRate(*imported.spec));
 }
 
 int check(const CompileArguments &arguments, bool json) {

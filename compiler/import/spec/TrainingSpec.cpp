@@ -292,6 +292,7 @@ LogicalResult SpecFile::check() const {
   checkLoss(c, training.loss());
   checkMetrics(c, training);
   checkOptimizer(c, training.optimizer());
+  checkSchedule(c, training);
   if (training.has_clip())
     c.expect(training.clip().global_norm() > 0, {"clip", "global_norm"}, "global_norm", "above 0",
              training.clip().global_norm());

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <memory>
+#include <optional>
 
 namespace gradc {
 
@@ -60,6 +61,11 @@ const google::protobuf::Message &optimizerRule(const spec::Optimizer &optimizer)
 
 /// A metric's name in logs and summaries: its own, or else its kind's.
 std::string metricName(const spec::Metric &metric);
+/// Whether the lowest or the highest value of a metric is the best; nothing where the spec has none
+/// of that name, which may be "loss".
+std::optional<spec::Direction> directionOf(const spec::Training &training, llvm::StringRef metric);
+/// Gives every block that watches a metric the metric's direction, unless it has one.
+void setDirections(spec::Training &training);
 
 } // namespace gradc
 

@@ -208,8 +208,7 @@ typedef struct gradc_step_result {
 /* One optimizer step on one batch: `data` has one pointer for each data input of "train", in their
  * order, of `samples` rows: 1 to the batch where "train" has any_rows, else that batch or the one of
  * "train.tail"; 0: the largest. Step number, counter and seed are kept by the session. A `learning_rate`
- * that is not positive means the
- * job's. `result` may be NULL. */
+ * that is not positive means the job's optimizer's, without its schedule. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,
                                         gradc_step_result *result);

@@ -1,0 +1,144 @@
+// Checks what a training spec says of the run as a whole: the learning rate's schedule.
+#include "dialects/Pch.h"
+
+#include "compiler/import/spec/SpecChecker.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gradc;
+using google::protobuf::FieldDescriptor;
+
+namespace {
+struct Limits {
+  bool (*holds)(double value);
+  const char *text;
+};
+} // namespace
+
+/// A number's range, which follows from its name, not from the kind of schedule.
+static Limits rangeOf(StringRef field) {
+  return llvm::StringSwitch<Limits>(field)
+      .Cases({"size", "length", "growth", "steps", "milestone"},
+             {[](double value) { return value >= 1; }, "above 0"})
+      .Cases({"patience", "cooldown"}, {[](double value) { return value >= 0; }, "of 0 or more"})
+      .Case("rise", {[](double value) { return value >= 0 && value <= 1; }, "from 0 to 1"})
+      .Case("minimum", {[](double value) { return value >= 0 && value < 1; }, "from 0 to below 1"})
+      .Cases({"end", "threshold"}, {[](double value) { return value >= 0 && std::isfinite(value); },
+                                    "of 0 or more and finite"})
+      .Default(
+          {[](double value) { return value > 0 && std::isfinite(value); }, "above 0 and finite"});
+}
+
+static void checkRanges(Checker &c, ArrayRef<SpecFile::Step> place,
+                        const google::protobuf::Message &block) {
+  const google::protobuf::Reflection *r = block.GetReflection();
+  for (int f = 0; f < block.GetDescriptor()->field_count(); ++f) {
+    const FieldDescriptor *field = block.GetDescriptor()->field(f);
+    bool isInteger = field->cpp_type() == FieldDescriptor::CPPTYPE_INT64;
+    if (!isInteger && field->cpp_type() != FieldDescriptor::CPPTYPE_DOUBLE)
+      continue;
+    int count = field->is_repeated() ? r->FieldSize(block, field) : r->HasField(block, field);
+    for (int i = 0; i < count; ++i) {
+      double value = !field->is_repeated() ? (isInteger ? double(r->GetInt64(block, field))
+                                                        : r->GetDouble(block, field))
+                     : isInteger           ? double(r->GetRepeatedInt64(block, field, i))
+                                           : r->GetRepeatedDouble(block, field, i);
+      std::string name(field->name());
+      Limits range = rangeOf(name);
+      // The one factor that may be 0 is that of a warm-up.
+      if (block.GetDescriptor() == spec::WarmUp::descriptor() && name == "factor")
+        range = rangeOf("end");
+      SmallVector<SpecFile::Step> at(place);
+      at.push_back({name.c_str(), field->is_repeated() ? i : -1});
+      c.expect(range.holds(value), at, name, range.text, value);
+    }
+  }
+}
+
+std::optional<spec::Direction> gradc::directionOf(const spec::Training &training,
+                                                  StringRef metric) {
+  if (metric == "loss")
+    return spec::MIN;
+  for (const spec::Metric &one : training.metric())
+    if (metric == metricName(one))
+      return spec::MAX;
+  return std::nullopt;
+}
+
+/// A block that watches a metric of the evaluations.
+static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<SpecFile::Step> place,
+                       StringRef block, StringRef metric) {
+  c.require(training.has_evaluation(), place, ("evaluation, which " + block + " looks at").str(),
+            "evaluation { data { ... } }");
+  if (directionOf(training, metric))
+    return;
+  std::vector<std::string> names = {"loss"};
+  for (const spec::Metric &one : training.metric())
+    names.push_back(metricName(one));
+  SmallVector<SpecFile::Step> at(place);
+  at.push_back("metric");
+  c.error(at) << "expected a metric of the spec or the loss (" << llvm::join(names, ", ")
+              << "), found \"" << metric << "\"";
+}
+
+static void checkPiecewise(Checker &c, const spec::PiecewiseRate &rule) {
+  c.require(rule.milestone_size(), {"schedule", "piecewise"}, "milestones",
+            "milestone: [30, 60, 80]");
+  for (int i = 1; i < rule.milestone_size(); ++i)
+    c.expect(rule.milestone(i) > rule.milestone(i - 1), {"schedule", "piecewise", {"milestone", i}},
+             "milestone", "above the one before, " + std::to_string(rule.milestone(i - 1)),
+             rule.milestone(i));
+  int factors = rule.factor_size();
+  c.expect(factors <= 1 || factors == rule.milestone_size(), {"schedule", "piecewise"}, "factors",
+           "to be one, or one for each of " + std::to_string(rule.milestone_size()) + " milestones",
+           factors);
+}
+
+void gradc::checkSchedule(Checker &c, const spec::Training &training) {
+  if (!training.has_schedule())
+    return;
+  const spec::Schedule &schedule = training.schedule();
+  const auto *kind = schedule.GetReflection()->GetOneofFieldDescriptor(
+      schedule, schedule.GetDescriptor()->oneof_decl(0));
+  c.require(kind || schedule.has_warm_up(), {"schedule"}, "the schedule's kind",
+            "cosine {}, step { size: 1000 } or warm_up { steps: 500 }");
+  if (schedule.has_warm_up()) {
+    c.require(schedule.warm_up().has_steps(), {"schedule", "warm_up"}, "steps", "steps: 500");
+    checkRanges(c, {"schedule", "warm_up"}, schedule.warm_up());
+  }
+  if (!kind)
+    return;
+  std::string name(kind->name());
+  checkRanges(c, {"schedule", name.c_str()}, schedule.GetReflection()->GetMessage(schedule, kind));
+  if (schedule.has_step())
+    c.require(schedule.step().has_size(), {"schedule", "step"}, "size", "size: 1000");
+  if (schedule.has_exponential())
+    c.require(schedule.exponential().has_factor(), {"schedule", "exponential"}, "factor",
+              "factor: 0.999");
+  if (schedule.has_piecewise())
+    checkPiecewise(c, schedule.piecewise());
+  const spec::CosineRate &cosine = schedule.cosine();
+  c.require(!cosine.restarts() || cosine.has_length(), {"schedule", "cosine"},
+            "the length of the first of several cycles", "length: 1000");
+  if (cosine.has_growth() && !cosine.restarts())
+    c.error({"schedule", "cosine", "growth"})
+        << "growth is that of cycles: add restarts: true, or leave it out";
+  const spec::PlateauRate &plateau = schedule.reduce_on_plateau();
+  if (schedule.has_reduce_on_plateau()) {
+    checkWatch(c, training, {"schedule", "reduce_on_plateau"}, "reduce_on_plateau",
+               plateau.has_metric() ? plateau.metric() : "loss");
+    c.expect(!plateau.has_factor() || plateau.factor() < 1,
+             {"schedule", "reduce_on_plateau", "factor"}, "factor", "below 1", plateau.factor());
+  }
+}
+
+void gradc::setDirections(spec::Training &training) {
+  auto set = [&](auto &block) {
+    if (!block.has_direction())
+      block.set_direction(
+          directionOf(training, block.has_metric() ? block.metric() : "loss").value_or(spec::MIN));
+  };
+  if (training.schedule().has_reduce_on_plateau())
+    set(*training.mutable_schedule()->mutable_reduce_on_plateau());
+}

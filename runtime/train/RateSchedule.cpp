@@ -1,0 +1,164 @@
+// The schedules as factors of the optimizer's rate, in closed form: a rate depends on the count
+// alone, so a resume needs no state.
+#include "runtime/train/RateSchedule.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace gradc::runtime {
+
+namespace {
+
+using Shape = std::function<double(double count)>;
+
+/// From `from` to `to`, as `part` goes from 0 to 1.
+double alongCosine(double from, double to, double part) {
+  return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part));
+}
+double alongLine(double from, double to, double part) { return from + (to - from) * part; }
+
+Shape step(Config kind, double) {
+  double size = kind.real("size", 1), factor = kind.real("factor", 0.1);
+  return [=](double count) { return std::pow(factor, std::floor(count / size)); };
+}
+
+Shape piecewise(Config kind, double) {
+  struct Milestone {
+    double count, factor;
+  };
+  std::vector<Config> factors = kind.children("factor");
+  std::vector<Milestone> milestones;
+  for (Config milestone : kind.children("milestone")) {
+    size_t i = factors.size() > 1 ? milestones.size() : 0;
+    milestones.push_back({milestone.real(0), i < factors.size() ? factors[i].real(1) : 0.1});
+  }
+  return [milestones = std::move(milestones)](double count) {
+    double factor = 1;
+    for (const Milestone &milestone : milestones)
+      factor *= count >= milestone.count ? milestone.factor : 1;
+    return factor;
+  };
+}
+
+Shape exponential(Config kind, double) {
+  double factor = kind.real("factor", 1);
+  return [=](double count) { return std::pow(factor, count); };
+}
+
+Shape polynomial(Config kind, double length) {
+  double power = kind.real("power", 1), end = kind.real("end", 0);
+  return [=](double count) {
+    return end + (1 - end) * std::pow(1 - std::min(count / length, 1.0), power);
+  };
+}
+
+Shape cosine(Config kind, double length) {
+  double end = kind.real("end", 0), growth = kind.real("growth", 1);
+  if (!kind.boolean("restarts", false))
+    return [=](double count) { return alongCosine(1, end, std::min(count / length, 1.0)); };
+  return [=](double count) {
+    double at = count, period = length;
+    if (growth > 1)
+      for (; at >= period; period *= growth)
+        at -= period;
+    else
+      at = std::fmod(at, period);
+    return alongCosine(1, end, at / period);
+  };
+}
+
+Shape oneCycle(Config kind, double length) {
+  struct Phase {
+    double last, from, to; ///< `last`: the count at which it is `to`
+  };
+  double rise = kind.real("rise", 0.3);
+  double start = 1 / kind.real("initial_divisor", 25);
+  double end = start / kind.real("final_divisor", 1e4);
+  std::vector<Phase> phases = {{rise * length - 1, start, 1}};
+  if (kind.boolean("three_phases", false)) {
+    phases.push_back({2 * rise * length - 2, 1, start});
+    phases.push_back({length - 1, start, end});
+  } else {
+    phases.push_back({length - 1, 1, end});
+  }
+  auto along = kind.boolean("linear", false) ? alongLine : alongCosine;
+  return [=](double count) {
+    double first = 0;
+    for (const Phase &phase : phases) {
+      if (count <= phase.last)
+        return along(phase.from, phase.to,
+                     phase.last > first ? (count - first) / (phase.last - first) : 1.0);
+      first = phase.last;
+    }
+    return phases.back().to;
+  };
+}
+
+struct Kind {
+  std::string_view name;
+  Shape (*make)(Config kind, double length);
+};
+
+constexpr Kind kinds[] = {{"step", step},
+                          {"piecewise", piecewise},
+                          {"exponential", exponential},
+                          {"polynomial", polynomial},
+                          {"cosine", cosine},
+                          {"one_cycle", oneCycle}};
+
+/// "cosine (end 0.1, restarts)"
+std::string describeBlock(Config block) {
+  std::string fields;
+  for (Config field : block.children()) {
+    std::string separator = fields.empty() ? "" : ", ";
+    if (double number = field.real(NAN); !std::isnan(number))
+      fields += text(separator, field.name(), ' ', number);
+    else if (!field.string().empty())
+      fields += text(separator, field.name(), ' ', field.string());
+    else if (block.boolean(field.name(), false))
+      fields += text(separator, field.name());
+  }
+  return fields.empty() ? std::string(block.name()) : text(block.name(), " (", fields, ')');
+}
+
+} // namespace
+
+RateSchedule::RateSchedule(Config schedule, double rate, Run run)
+    : base(rate), byEpochs(schedule.string("unit") == "EPOCHS") {
+  Config warmUp = schedule.child("warm_up");
+  warmUpSteps = warmUp.integer("steps", 0);
+  warmUpFactor = warmUp.real("factor", 0);
+  int64_t whole = byEpochs ? run.epochs : run.steps - warmUpSteps;
+  for (Config child : schedule.children()) {
+    if (child.name() == "reduce_on_plateau")
+      thePlateau.emplace(child, rate);
+    auto length = double(std::max<int64_t>(1, child.integer("length", whole)));
+    for (const Kind &kind : kinds)
+      if (kind.name == child.name())
+        shape = kind.make(child, length);
+  }
+}
+
+double RateSchedule::rate(int64_t steps, int64_t epochs) const {
+  double rate = base;
+  if (steps < warmUpSteps)
+    rate *= alongLine(warmUpFactor, 1, double(steps) / double(warmUpSteps));
+  if (shape)
+    rate *= shape(double(byEpochs ? epochs : std::max<int64_t>(0, steps - warmUpSteps)));
+  return thePlateau ? rate * thePlateau->factor() : rate;
+}
+
+std::string RateSchedule::describe(Config schedule, double rate) {
+  std::string kind = "constant", warmUp;
+  for (Config child : schedule.children())
+    if (child.name() == "warm_up")
+      warmUp = text(describeBlock(child), ", then ");
+    else if (child.name() != "unit")
+      kind = describeBlock(child);
+  return text(rate, ", ", warmUp, kind, schedule.string("unit") == "EPOCHS" ? " by epochs" : "");
+}
+
+} // namespace gradc::runtime

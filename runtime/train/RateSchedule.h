@@ -1,0 +1,42 @@
+// The learning rate of each step, by the spec's `schedule`.
+#ifndef RUNTIME_TRAIN_RATESCHEDULE_H
+#define RUNTIME_TRAIN_RATESCHEDULE_H
+
+#include "runtime/train/Plateau.h"
+
+#include <functional>
+#include <optional>
+
+namespace gradc::runtime {
+
+class RateSchedule {
+public:
+  /// The length of the whole run.
+  struct Run {
+    int64_t steps = 1, epochs = 1;
+  };
+
+  RateSchedule() = default;
+  /// `schedule` may be absent; `rate`: the optimizer's.
+  RateSchedule(Config schedule, double rate, Run run);
+
+  /// Of the step behind so many steps attempted and epochs completed.
+  double rate(int64_t steps, int64_t epochs) const;
+  /// Null: the schedule does not look at evaluations.
+  Plateau *plateau() { return thePlateau ? &*thePlateau : nullptr; }
+
+  /// "0.001, warm-up (steps 100), then cosine (end 0.1) by epochs"
+  static std::string describe(Config schedule, double rate);
+
+private:
+  double base = 0;
+  bool byEpochs = false;
+  int64_t warmUpSteps = 0;
+  double warmUpFactor = 0;
+  std::function<double(double count)> shape; ///< empty: 1
+  std::optional<Plateau> thePlateau;
+};
+
+} // namespace gradc::runtime
+
+#endif

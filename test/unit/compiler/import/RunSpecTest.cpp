@@ -1,0 +1,90 @@
+// What a training spec says of the run: the learning rate's schedule.
+#include "dialects/Pch.h"
+
+#include "TrainingTesting.h"
+
+using namespace mlir;
+using namespace gradc;
+
+namespace {
+
+class RunSpecTest : public TrainingTesting {
+protected:
+  static constexpr const char *evaluation =
+      " evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
+
+  FailureOr<Imported> trainingWith(const std::string &rest) {
+    said.clear();
+    Parts parts;
+    parts.metric = "metric { name: \"hits\" accuracy { logits: \"logits\" labels: \"labels\" } }";
+    parts.rest = rest;
+    return training(parts);
+  }
+  void expectRefused(const std::string &rest, ArrayRef<StringRef> parts) {
+    EXPECT_TRUE(failed(trainingWith(rest))) << rest;
+    expectSaid(parts);
+  }
+};
+
+TEST_F(RunSpecTest, TakesEverySchedule) {
+  for (const char *schedule :
+       {"warm_up { steps: 5 }", "constant {}", "warm_up { steps: 5 factor: 0 } step { size: 3 }",
+        "piecewise { milestone: [3, 5] factor: [0.1, 0.5] } unit: EPOCHS",
+        "exponential { factor: 0.9 }", "polynomial { end: 0 power: 2 }",
+        "cosine { length: 4 restarts: true growth: 2 }", "one_cycle { rise: 0.2 }"})
+    EXPECT_TRUE(succeeded(trainingWith(std::string("schedule { ") + schedule + " }")))
+        << schedule << everything();
+}
+
+TEST_F(RunSpecTest, GivesPlateausTheirMetricsDirection) {
+  auto direction = [&](const std::string &block) {
+    auto imported = trainingWith("schedule { reduce_on_plateau { " + block + " } }" + evaluation);
+    EXPECT_TRUE(succeeded(imported)) << everything();
+    return imported->spec->schedule().reduce_on_plateau().direction();
+  };
+  EXPECT_EQ(direction(""), spec::MIN);
+  EXPECT_EQ(direction("metric: \"hits\""), spec::MAX);
+  EXPECT_EQ(direction("metric: \"hits\" direction: MIN"), spec::MIN);
+}
+
+TEST_F(RunSpecTest, RefusesSchedulesThatSayTooLittle) {
+  expectRefused("schedule {}", {":7:1): missing the schedule's kind: add cosine {}"});
+  expectRefused("schedule { warm_up {} step {} }",
+                {":7:12): missing steps: add steps: 500", ":7:23): missing size: add size: 1000"});
+  expectRefused("schedule { exponential {} }", {"missing factor: add factor: 0.999"});
+  expectRefused("schedule { piecewise {} }", {"missing milestones: add milestone: [30, 60, 80]"});
+  expectRefused("schedule { cosine { restarts: true } }",
+                {"missing the length of the first of several cycles: add length: 1000"});
+  expectRefused("schedule { cosine { growth: 2 } }",
+                {"growth is that of cycles: add restarts: true, or leave it out"});
+  expectRefused("schedule { step { size: 1 } cosine {} }", {"a block like this holds one of them"});
+}
+
+TEST_F(RunSpecTest, RefusesNumbersOutOfRange) {
+  expectRefused("schedule { warm_up { steps: 0 factor: -1 } step { size: -2 factor: 0 } }",
+                {"expected steps above 0, found 0",
+                 "expected factor of 0 or more and finite, found -1",
+                 "expected size above 0, found -2", "expected factor above 0 and finite, found 0"});
+  expectRefused("schedule { piecewise { milestone: [5, 5] factor: [1, 1, 1] } }",
+                {"expected milestone above the one before, 5, found 5",
+                 "expected factors to be one, or one for each of 2 milestones, found 3"});
+  expectRefused("schedule { one_cycle { rise: 1.5 initial_divisor: 0 length: 0 } }",
+                {"expected length above 0, found 0", "expected rise from 0 to 1, found 1.5",
+                 "expected initial_divisor above 0 and finite, found 0"});
+  expectRefused("schedule { polynomial { power: nan end: -0.5 } }",
+                {"expected power above 0 and finite, found nan",
+                 "expected end of 0 or more and finite, found -0.5"});
+}
+
+TEST_F(RunSpecTest, RefusesPlateausThatNobodyMeasures) {
+  expectRefused("schedule { reduce_on_plateau {} }",
+                {"missing evaluation, which reduce_on_plateau looks at: add evaluation {"});
+  expectRefused(
+      std::string(
+          "schedule { reduce_on_plateau { metric: \"accuracy\" factor: 1 patience: -1 } }") +
+          evaluation,
+      {"expected a metric of the spec or the loss (loss, hits), found \"accuracy\"",
+       "expected factor below 1, found 1", "expected patience of 0 or more, found -1"});
+}
+
+} // namespace
