@@ -22,6 +22,21 @@ Value LossBuilder::mean(Value value) {
   return x.cast(b.getF32Type());
 }
 
+/// The mean of `losses`: as many as `field` has elements in `dims`.
+LossTerm LossBuilder::meanTerm(Value losses, Value field, ArrayRef<int64_t> dims) {
+  Expr x = expr(losses);
+  OpBuilder &b = entry.getBuilder();
+  x = x.sum(llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()))).cast(b.getF32Type());
+  Expr count = x.with(CountOp::create(b, x.getLoc(), field, dims, IntegerAttr()));
+  return {x, count.cast(b.getF32Type())};
+}
+
+/// Multiplied by the reciprocal, as in the gradient of a mean, whose scalar this shares.
+Value LossTerm::quotient(OpBuilder &builder) const {
+  Expr x(builder, numerator.getLoc(), numerator);
+  return denominator ? x * (1 / x.with(denominator)) : x;
+}
+
 std::vector<std::string> LossBuilder::outputs() const {
   std::vector<std::string> names;
   const spec::Loss &loss = spec.get().loss();
@@ -127,7 +142,7 @@ static LogicalResult expectClasses(Value scores, StringRef name, int64_t batch, 
                           << "\", " << describe(type);
 }
 
-FailureOr<Value> LossBuilder::softmaxCrossEntropy(const spec::SoftmaxCrossEntropy &loss) {
+FailureOr<LossTerm> LossBuilder::softmaxCrossEntropy(const spec::SoftmaxCrossEntropy &loss) {
   Location where = spec.at({"loss", "softmax_cross_entropy"});
   FailureOr<Value> result = output(loss.logits(), where);
   if (failed(result) || failed(expectClasses(*result, loss.logits(), entry.batchSize(), where)))
@@ -142,13 +157,16 @@ FailureOr<Value> LossBuilder::softmaxCrossEntropy(const spec::SoftmaxCrossEntrop
   bool distribution = isa<FloatType>(y.type().getElementType());
   if (distribution)
     entry.setClasses(arguments[loss.labels()], classes);
+  SmallVector<int64_t> positions =
+      llvm::to_vector(llvm::seq<int64_t>(0, y.type().getRank() - distribution));
   y = distribution ? y.reshape({rows, classes}) : y.reshape({rows});
   x = x.reshape({rows, classes});
-  return mean(entry.getBuilder().createOrFold<SoftmaxCrossEntropyOp>(x.getLoc(), x, y));
+  return meanTerm(entry.getBuilder().createOrFold<SoftmaxCrossEntropyOp>(x.getLoc(), x, y),
+                  arguments[loss.labels()], positions);
 }
 
-FailureOr<Value> LossBuilder::regression(StringRef prediction, StringRef target, bool logits,
-                                         Location where) {
+FailureOr<LossTerm> LossBuilder::regression(StringRef prediction, StringRef target, bool logits,
+                                            Location where) {
   FailureOr<Value> result = output(prediction, where);
   if (failed(result))
     return failure();
@@ -169,11 +187,12 @@ FailureOr<Value> LossBuilder::regression(StringRef prediction, StringRef target,
   Expr x = expr(predicted);
   Expr y = expr(*argument).cast(type.getElementType()).reshape(type.getShape());
   OpBuilder &b = entry.getBuilder();
-  return mean(logits ? b.createOrFold<BinaryCrossEntropyOp>(x.getLoc(), x, y)
-                     : b.createOrFold<SquaredErrorOp>(x.getLoc(), x, y));
+  return meanTerm(logits ? b.createOrFold<BinaryCrossEntropyOp>(x.getLoc(), x, y)
+                         : b.createOrFold<SquaredErrorOp>(x.getLoc(), x, y),
+                  *argument, llvm::to_vector(llvm::seq<int64_t>(0, found.getRank())));
 }
 
-FailureOr<Value> LossBuilder::loss() {
+FailureOr<LossTerm> LossBuilder::loss() {
   const spec::Loss &loss = spec.get().loss();
   if (loss.has_softmax_cross_entropy())
     return softmaxCrossEntropy(loss.softmax_cross_entropy());
@@ -191,7 +210,7 @@ FailureOr<Value> LossBuilder::loss() {
   if (type.getNumElements() != 1)
     return emitError(where) << "expected a scalar loss, found \"" << loss.scalar() << "\", "
                             << describe(type);
-  return expr(*value).reshape({}).cast(entry.getBuilder().getF32Type()).get();
+  return LossTerm{expr(*value).reshape({}).cast(entry.getBuilder().getF32Type()), nullptr};
 }
 
 /// The share of samples whose best class is the label's; with one score a sample, whose sign is.
@@ -234,10 +253,10 @@ FailureOr<Value> LossBuilder::accuracy(const spec::Accuracy &metric, Location wh
 }
 
 LogicalResult LossBuilder::build() {
-  FailureOr<Value> value = loss();
-  bool ok = succeeded(value);
+  FailureOr<LossTerm> term = loss();
+  bool ok = succeeded(term);
   if (ok)
-    entry.addResult(*value, "loss", GRADC_ROLE_LOSS);
+    entry.addResult(term->quotient(entry.getBuilder()), "loss", GRADC_ROLE_LOSS);
   for (auto [i, metric] : llvm::enumerate(spec.get().metric())) {
     FailureOr<Value> share = accuracy(metric.accuracy(), spec.at({{"metric", int(i)}}));
     ok &= succeeded(share);

@@ -7,6 +7,17 @@
 
 namespace gradc {
 
+/// A loss as a quotient of two f32 scalars, so that the mean over several batches is exact: it is
+/// the sum of their numerators over the sum of their denominators.
+struct LossTerm {
+  mlir::Value numerator;
+  /// The number of elements that the mean is over, or the sum of their weights: it depends on
+  /// fields of the data alone. Null: the model itself made a mean of unknown weight.
+  mlir::Value denominator;
+
+  mlir::Value quotient(mlir::OpBuilder &builder) const;
+};
+
 /// Builds losses and metrics into one entry, and the arguments that their labels need.
 class LossBuilder {
 public:
@@ -24,16 +35,17 @@ public:
                                      llvm::StringRef argumentName, mlir::Location where);
 
 private:
-  mlir::FailureOr<mlir::Value> loss();
-  mlir::FailureOr<mlir::Value> softmaxCrossEntropy(const spec::SoftmaxCrossEntropy &loss);
-  mlir::FailureOr<mlir::Value> regression(llvm::StringRef prediction, llvm::StringRef target,
-                                          bool logits, mlir::Location where);
+  mlir::FailureOr<LossTerm> loss();
+  mlir::FailureOr<LossTerm> softmaxCrossEntropy(const spec::SoftmaxCrossEntropy &loss);
+  mlir::FailureOr<LossTerm> regression(llvm::StringRef prediction, llvm::StringRef target,
+                                       bool logits, mlir::Location where);
   mlir::FailureOr<mlir::Value> accuracy(const spec::Accuracy &metric, mlir::Location where);
   mlir::FailureOr<mlir::Value> output(llvm::StringRef name, mlir::Location where);
   mlir::FailureOr<mlir::Value> labels(llvm::StringRef name, mlir::Value scores,
                                       mlir::Location where);
   mlir::grad::Expr expr(mlir::Value value);
   mlir::Value mean(mlir::Value value);
+  LossTerm meanTerm(mlir::Value losses, mlir::Value field, llvm::ArrayRef<int64_t> dims);
 
   EntryImport &entry;
   const SpecFile &spec;
