@@ -67,4 +67,5 @@ def follow(what, folder, runs_of, compile_options):
             report(f"{what}: {cases[-1]} passed for {cases[0]}", False)
         held = held and worst <= tolerance
         lines.append(f"{worst:.1e} ({tolerance:.0e} wanted)")
-    report(f"{what}: worst loss off by {lines[0]}, with convolutions by {lines[1]}, of token models by {lines[2]}", held)
+    report(f"{what}: worst loss off by {lines[0]}, with convolutions by {lines[1]}, of token models by {lines[2]}, "
+           f"of recurrent ones by {lines[3]}", held)
