@@ -40,6 +40,9 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createMoveTransposes());
   pm.addPass(createCSEPass());
   pm.addPass(createOrderStates());
+  // Before gradients: they are then of the same types. After states have their order, which reading
+  // contractions decide.
+  pm.addPass(createMixPrecision());
   // A gradient is a request, an op: the step is built on its results before they exist.
   pm.addPass(createBuildStep());
   // Gradients have constants of their own, such as 1 / n of a mean, which must be computed in f64.
@@ -66,6 +69,7 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   // The last look at single ops: FindExtents tells kernels what it finds.
   pm.addPass(createBindRows({/*judge=*/true, isExact(options)}));
   pm.addPass(createFormKernels({forCuda}));
+  pm.addPass(createSkipRoundings());
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {

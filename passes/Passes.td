@@ -59,6 +59,30 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   }];
 }
 
+def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
+  let summary = "Compute products in 16 bits and store what lies between them so, where `grad.precision` says"
+                " so";
+  let description = [{
+    Factors of contractions are rounded to the 16-bit type, sums are f32. What a contraction gives, and what follows from
+    that alone (PrecisionOpInterface), is stored in 16 bits: it is rounded and widened by casts for storage. All
+    arithmetic is of f32. Losses, reductions and powers stay as they are, and so do states: a parameter is rounded
+    where a contraction reads it. Gradients of all this are of the same kind. `high` names nodes, by patterns, that stay in f32.
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) attributes {grad.precision = {type = bf16}}
+    %y = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x2xf32>
+    ```
+    becomes
+    ```mlir
+    %a = grad.cast %x storage : tensor<4x8xf32> -> tensor<4x8xbf16>
+    %b = grad.cast %w storage : tensor<8x2xf32> -> tensor<8x2xbf16>
+    %s = grad.matmul %a, %b wide : tensor<4x8xbf16>, tensor<8x2xbf16>
+    %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+    %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
+    ```
+  }];
+}
+
 def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
   let summary = "Answer every grad.gradient by reverse-mode differentiation";
   let description = [{
@@ -211,6 +235,17 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
     and `exec.kernel @matmul_relu`, which holds the two ops.
   }];
   let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
+}
+
+def SkipRoundings : Pass<"gradc-skip-roundings", "::mlir::ModuleOp"> {
+  let summary = "Leave out roundings for storage whose result is read in the same kernel";
+  let description = [{
+    ```mlir
+    %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+    %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
+    ```
+    in a kernel: who reads %y reads %s. The kernel still gives %t where others read that.
+  }];
 }
 
 def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {

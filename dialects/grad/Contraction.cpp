@@ -7,6 +7,18 @@
 using namespace mlir;
 using namespace mlir::grad;
 
+Type grad::contractedElement(Type element, bool wide) {
+  return wide ? accumulatorOf(element) : element;
+}
+
+Value grad::storeFactor(OpBuilder &b, Operation *contraction, Value value) {
+  Type element = getElementTypeOrSelf(contraction->getOperand(0).getType());
+  auto type = cast<RankedTensorType>(value.getType()).clone(element);
+  if (type == value.getType())
+    return value;
+  return b.createOrFold<CastOp>(contraction->getLoc(), type, value, /*storage=*/true);
+}
+
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
@@ -32,7 +44,7 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   SmallVector<int64_t> shape(lhs.getShape().drop_back(2));
   shape.push_back(lhs.getDimSize(lhsTransposed ? rank - 1 : rank - 2));
   shape.push_back(rhs.getDimSize(rhsTransposed ? rank - 2 : rank - 1));
-  types.push_back(lhs.clone(shape));
+  types.push_back(lhs.clone(shape, contractedElement(lhs.getElementType(), adaptor.getWide())));
   return success();
 }
 
@@ -40,12 +52,15 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 // transposed gets its gradient by the transposed formula, so no element is ever moved.
 LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                       SmallVectorImpl<Value> &operandGradients) {
-  Value g = resultGradients[0], lhs = getLhs(), rhs = getRhs();
+  Value g = storeFactor(b, *this, resultGradients[0]), lhs = getLhs(), rhs = getRhs();
   bool ta = getTransposeLhs(), tb = getTransposeRhs();
-  operandGradients[0] = ta ? MatmulOp::create(b, getLoc(), rhs, g, tb, true).getResult()
-                           : MatmulOp::create(b, getLoc(), g, rhs, false, !tb).getResult();
-  operandGradients[1] = tb ? MatmulOp::create(b, getLoc(), g, lhs, true, ta).getResult()
-                           : MatmulOp::create(b, getLoc(), lhs, g, !ta, false).getResult();
+  auto product = [&](Value left, Value right, bool transposeLeft, bool transposeRight) {
+    Value sum =
+        MatmulOp::create(b, getLoc(), left, right, transposeLeft, transposeRight, getWide());
+    return storeFactor(b, *this, sum);
+  };
+  operandGradients[0] = ta ? product(rhs, g, tb, true) : product(g, rhs, false, !tb);
+  operandGradients[1] = tb ? product(g, lhs, true, ta) : product(lhs, g, !ta, false);
   return success();
 }
 
@@ -110,7 +125,7 @@ SmallVector<Value> grad::contractionLoops(OpBuilder &b, Operation *op, ValueRang
                                           ArrayRef<AffineMap> maps, int64_t parallel) {
   Location at = op->getLoc();
   RankedTensorType type = signlessType(op->getResult(0).getType());
-  Type element = type.getElementType(), accumulator = accumulatorOf(element);
+  Type element = getElementTypeOrSelf(operands[0].getType()), accumulator = accumulatorOf(element);
   SmallVector<utils::IteratorType> iterators(maps[0].getNumDims(), utils::IteratorType::reduction);
   std::fill_n(iterators.begin(), parallel, utils::IteratorType::parallel);
   Value initial = fillLoops(b, at, type.getShape(), b.getZeroAttr(accumulator));

@@ -9,7 +9,8 @@ def Grad_MatmulOp : Grad_Op<"matmul", [InferTypeOpAdaptor,
   let summary = "batched matrix product, either side transposed for free";
   let description = [{
     result[b..., m, n] = sum over k of lhs[b..., m, k] rhs[b..., k, n]; with `transpose_lhs` the
-    lhs is [b..., k, m], with `transpose_rhs` the rhs is [b..., n, k]. Accumulates in f32 (f64 for f64).
+    lhs is [b..., k, m], with `transpose_rhs` the rhs is [b..., n, k]. Accumulates in f32 (f64 for f64). With `wide` 16-bit
+    factors give the f32 sum as it is, not rounded; its gradients round their factors for storage.
 
     C1: both sides have rank >= 2, the same rank and the same batch dims.
     C2: the k dims agree. C3: the element types agree.
@@ -17,10 +18,11 @@ def Grad_MatmulOp : Grad_Op<"matmul", [InferTypeOpAdaptor,
     Example: `%y = grad.matmul %x, %w transpose_rhs : tensor<32x64xf32>, tensor<128x64xf32>`
   }];
   let arguments = (ins Grad_NumberTensor:$lhs, Grad_NumberTensor:$rhs,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$wide);
   let results = (outs Grad_NumberTensor:$result);
+  let extraClassDeclaration = "Precision getPrecision() { return Precision::low; }";
   let assemblyFormat = [{
-    $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? attr-dict
+    $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`wide` $wide^)? attr-dict
     `:` type($lhs) `,` type($rhs)
   }];
 }

@@ -126,7 +126,7 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Locat
     return failure();
   for (char letter : letters[2])
     shape.push_back(sizes[letter]);
-  types.push_back(lhs.clone(shape));
+  types.push_back(lhs.clone(shape, contractedElement(lhs.getElementType(), adaptor.getWide())));
   return success();
 }
 
@@ -135,21 +135,24 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Locat
 // order.
 LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                            SmallVectorImpl<Value> &operandGradients) {
-  Value g = resultGradients[0], lhs = getLhs(), rhs = getRhs();
+  Value g = storeFactor(b, *this, resultGradients[0]), lhs = getLhs(), rhs = getRhs();
   ArrayRef<int64_t> input = getLhs().getType().getShape(), taps = getRhs().getType().getShape(),
                     output = getType().getShape();
   if (llvm::is_contained(input, 0) || llvm::is_contained(taps, 0))
     return success();
   auto [l, r, o] = splitDims(getDims());
   WindowAttr window = getWindow(), forward = window;
-  operandGradients[0] = ConvolutionOp::create(b, getLoc(), g, rhs, (o + "," + r + "->" + l).str(),
-                                              window.getAdjoint(input, output));
+  auto sum = [&](Value left, Value right, std::string dims, WindowAttr window) {
+    Value wide = ConvolutionOp::create(b, getLoc(), left, right, dims, window, getWide());
+    return storeFactor(b, *this, wide);
+  };
+  operandGradients[0] =
+      sum(g, rhs, (o + "," + r + "->" + l).str(), window.getAdjoint(input, output));
   if (window.getReversed())
     forward = WindowAttr::get(getContext(), window.getSize(), window.getStride(), window.getLow(),
                               window.getHigh(), window.getBase(), window.getDilation(),
                               /*reversed=*/false);
-  Value dRhs = ConvolutionOp::create(b, getLoc(), lhs, g, (l + "," + o + "->" + r).str(),
-                                     forward.getExchanged(input, output));
+  Value dRhs = sum(lhs, g, (l + "," + o + "->" + r).str(), forward.getExchanged(input, output));
   if (window.getReversed()) {
     SmallVector<int64_t> starts(taps.size(), 0), strides(taps.size(), 1);
     for (int64_t d = 0; d < window.getRank(); ++d) {
@@ -254,7 +257,7 @@ SmallVector<Value> ConvolutionOp::lowerToLoops(OpBuilder &b, ValueRange operands
   int64_t dims = spatial + names.size() + spatial;
 
   Value lhs = spreadOut(b, getLoc(), operands[0], window,
-                        HostTensor(RankedTensorType::get({}, getType().getElementType())));
+                        HostTensor(RankedTensorType::get({}, getLhs().getType().getElementType())));
   // linalg takes a loop's length from a map that is the plain dim, so K - 1 - k cannot appear in
   // the maps of this generic.
   Value rhs = operands[1];

@@ -14,13 +14,15 @@ class Grad_UnaryOp<string mnemonic, Type type, string formula>
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
   bit integers = 0;
   bit cheap = 0; // to repeat
+  bit high = 0;  // in mixed precision
   let extraClassDeclaration = [{
     static double evaluateScalar(double x);
     static Scalar lowerScalar(Scalar x);
     /// The operand's gradient from operand, result and the result's gradient; null is zero.
     static Value backward(Expr x, Expr y, Expr dy);
   }] # !if(integers, "static int64_t evaluateScalar(int64_t x, bool isUnsigned);", "")
-     # !if(cheap, "bool isCheapToRepeat() { return true; }", "");
+     # !if(cheap, "bool isCheapToRepeat() { return true; }", "")
+     # !if(high, "Precision getPrecision() { return Precision::high; }", "");
   let extraClassDefinition = [{
     void $cppClass::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
       evaluateUnary(operands, results, $cppClass::evaluateScalar}]
@@ -50,6 +52,7 @@ class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> trai
   bit floats = 1;
   bit integers = 1;
   bit cheap = 0; // to repeat
+  bit high = 0;  // in mixed precision
   let extraClassDeclaration = [{
     static Scalar lowerScalar(Scalar a, Scalar b);
   }] # !if(floats, [{
@@ -58,7 +61,8 @@ class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> trai
     static std::pair<Value, Value> backward(Expr a, Expr b, Expr y, Expr dy);
   }], "") # !if(integers, [{
     static int64_t evaluateScalar(int64_t a, int64_t b, bool isUnsigned);
-  }], "") # !if(cheap, "bool isCheapToRepeat() { return true; }", "");
+  }], "") # !if(cheap, "bool isCheapToRepeat() { return true; }", "")
+     # !if(high, "Precision getPrecision() { return Precision::high; }", "");
   let extraClassDefinition = [{
     void $cppClass::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
       evaluateBinary(operands, results, }]
@@ -89,13 +93,13 @@ def Grad_SignOp : Grad_NumberUnaryOp<"sign", "-1, 0 or 1; NaN stays">;
 def Grad_FloorOp : Grad_FloatUnaryOp<"floor", "the largest integer <= x">;
 def Grad_CeilOp : Grad_FloatUnaryOp<"ceil", "the smallest integer >= x">;
 def Grad_RoundOp : Grad_FloatUnaryOp<"round", "the nearest integer, halves to even">;
-def Grad_ExpOp : Grad_FloatUnaryOp<"exp", "e^x">;
-def Grad_Expm1Op : Grad_FloatUnaryOp<"expm1", "e^x - 1, exact near 0">;
-def Grad_LogOp : Grad_FloatUnaryOp<"log", "ln x">;
-def Grad_Log1pOp : Grad_FloatUnaryOp<"log1p", "ln(1 + x), exact near 0">;
+def Grad_ExpOp : Grad_FloatUnaryOp<"exp", "e^x"> { let high = 1; }
+def Grad_Expm1Op : Grad_FloatUnaryOp<"expm1", "e^x - 1, exact near 0"> { let high = 1; }
+def Grad_LogOp : Grad_FloatUnaryOp<"log", "ln x"> { let high = 1; }
+def Grad_Log1pOp : Grad_FloatUnaryOp<"log1p", "ln(1 + x), exact near 0"> { let high = 1; }
 def Grad_SqrtOp : Grad_FloatUnaryOp<"sqrt", "the square root of x">;
-def Grad_RsqrtOp : Grad_FloatUnaryOp<"rsqrt", "1 / sqrt(x)">;
-def Grad_ReciprocalOp : Grad_FloatUnaryOp<"reciprocal", "1 / x">;
+def Grad_RsqrtOp : Grad_FloatUnaryOp<"rsqrt", "1 / sqrt(x)"> { let high = 1; }
+def Grad_ReciprocalOp : Grad_FloatUnaryOp<"reciprocal", "1 / x"> { let high = 1; }
 def Grad_SinOp : Grad_FloatUnaryOp<"sin", "sin x, x in radians">;
 def Grad_CosOp : Grad_FloatUnaryOp<"cos", "cos x, x in radians">;
 def Grad_TanhOp : Grad_FloatUnaryOp<"tanh", "tanh x">;
@@ -120,6 +124,7 @@ def Grad_RemOp : Grad_NumberBinaryOp<"rem",
   let description = "Exact while |a / b| < 2^24 (f64: 2^53): compiled code divides instead of looping.";
 }
 def Grad_PowOp : Grad_BinaryOp<"pow", Grad_FloatTensor, "a^b"> {
+  let high = 1;
   let integers = 0;
   let hasCanonicalizer = 1;
 }
@@ -160,11 +165,19 @@ def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "r
   let description = [{
     To an integer: truncates toward 0; NaN gives 0 and what is out of range the nearest limit.
     To a bool: x != 0. From a bool: 0 or 1. To a narrower integer: wraps.
+    With `storage` a float is rounded only where it is stored: what reads it within the same kernel may get it as it was.
+
+    C1: `storage` is of floats.
   }];
-  let arguments = (ins Grad_Tensor:$operand);
+  let arguments = (ins Grad_Tensor:$operand, UnitAttr:$storage);
   let results = (outs Grad_Tensor:$result);
-  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Wider elements are read again as half as many bytes.
+    bool isCheapToRepeat();
+  }];
+  let assemblyFormat = "$operand (`storage` $storage^)? attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def Grad_BitCastOp : Grad_Op<"bit_cast", [Grad_Pointwise, AllShapesMatch<["operand", "result"]>]> {

@@ -86,12 +86,39 @@ LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange resultGradien
                                     SmallVectorImpl<Value> &operandGradients) {
   Type from = getOperand().getType().getElementType();
   if (isa<FloatType>(from) && isa<FloatType>(getType().getElementType()))
-    operandGradients[0] = Expr(builder, getLoc(), resultGradients[0]).cast(from);
+    operandGradients[0] = builder.createOrFold<CastOp>(getLoc(), getOperand().getType(),
+                                                       resultGradients[0], getStorage());
   return success();
 }
 
+/// Whether each value of `narrow` is one of `wide`.
+static bool contains(FloatType wide, FloatType narrow) {
+  return APFloat::isRepresentableBy(narrow.getFloatSemantics(), wide.getFloatSemantics());
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor) {
-  return getOperand().getType() == getType() ? OpFoldResult(getOperand()) : OpFoldResult();
+  if (getOperand().getType() == getType())
+    return getOperand();
+  // There and back.
+  auto inner = getOperand().getDefiningOp<CastOp>();
+  auto wide = dyn_cast<FloatType>(getOperand().getType().getElementType());
+  auto narrow = dyn_cast<FloatType>(getType().getElementType());
+  if (inner && wide && narrow && inner.getOperand().getType() == getType() &&
+      contains(wide, narrow))
+    return inner.getOperand();
+  return {};
+}
+
+bool CastOp::isCheapToRepeat() {
+  return getStorage() && elementBytes(getOperand().getType().getElementType()) <
+                             elementBytes(getType().getElementType());
+}
+
+LogicalResult CastOp::verify() {
+  Type from = getOperand().getType().getElementType(), to = getType().getElementType();
+  if (!getStorage() || (isa<FloatType>(from) && isa<FloatType>(to)))
+    return success();
+  return emitOpError("expected floats to be cast for storage, found ") << from << " and " << to;
 }
 
 LoopKind CastOp::getLoopKind() { return LoopKind::elementwise; }

@@ -14,6 +14,7 @@ def Grad_SoftmaxCrossEntropyOp : Grad_CompositeOp<"softmax_cross_entropy", [Infe
   }];
   let arguments = (ins Grad_FloatTensor:$logits, Grad_NumberTensor:$labels);
   let results = (outs Grad_FloatTensor:$result);
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
   let assemblyFormat = "$logits `,` $labels attr-dict `:` type($logits) `,` type($labels)";
 }
 
@@ -23,6 +24,7 @@ def Grad_SoftmaxCrossEntropyGradOp : Grad_CompositeOp<"softmax_cross_entropy_gra
   let description = "Logits, labels and constraints as softmax_cross_entropy; C3: gradient is [N].";
   let arguments = (ins Grad_FloatTensor:$logits, Grad_NumberTensor:$labels, Grad_FloatTensor:$gradient);
   let results = (outs Grad_FloatTensor:$result);
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
   let assemblyFormat = [{
     $logits `,` $labels `,` $gradient attr-dict `:` type($logits) `,` type($labels) `,` type($gradient)
   }];
@@ -33,6 +35,7 @@ def Grad_BinaryCrossEntropyOp : Grad_CompositeOp<"binary_cross_entropy", [SameOp
   let summary = "loss = max(x, 0) - x y + ln(1 + e^-|x|) of a logit x and a target y, elementwise";
   let arguments = (ins Grad_FloatTensor:$logits, Grad_FloatTensor:$targets);
   let results = (outs Grad_FloatTensor:$result);
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits)";
 }
 
@@ -40,6 +43,7 @@ def Grad_SquaredErrorOp : Grad_CompositeOp<"squared_error", [SameOperandsAndResu
   let summary = "loss = (x - y)^2, elementwise";
   let arguments = (ins Grad_FloatTensor:$predictions, Grad_FloatTensor:$targets);
   let results = (outs Grad_FloatTensor:$result);
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
   let assemblyFormat = "$predictions `,` $targets attr-dict `:` type($predictions)";
 }
 

@@ -16,7 +16,9 @@ class Grad_SoftmaxLikeOp<string mnemonic, string formula>
 }
 
 def Grad_SoftmaxOp : Grad_SoftmaxLikeOp<"softmax", "e^x / sum(e^x)">;
-def Grad_LogSoftmaxOp : Grad_SoftmaxLikeOp<"log_softmax", "x - ln(sum(e^x))">;
+def Grad_LogSoftmaxOp : Grad_SoftmaxLikeOp<"log_softmax", "x - ln(sum(e^x))"> {
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
+}
 
 def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {

@@ -20,6 +20,7 @@ class Grad_ReductionOp<string mnemonic, string formula> : Grad_Op<mnemonic, [Inf
   let arguments = (ins Grad_NumberTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Grad_NumberTensor:$result);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand)";
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
   let extraClassDefinition = Grad_HasDims<>.definitions;
 }
 
@@ -35,6 +36,7 @@ def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [InferTypeOpAdaptor,
   let arguments = (ins Grad_FloatTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Grad_FloatTensor:$result);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand)";
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
   let extraClassDefinition = Grad_HasDims<>.definitions;
 }
 

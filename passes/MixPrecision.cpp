@@ -1,0 +1,202 @@
+// Products in 16 bits, and the values between them stored so: what `grad.precision` asks of a
+// function.
+#include "passes/Passes.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+#include "passes/support/Outline.h"
+
+#include "llvm/Support/GlobPattern.h"
+
+namespace gradc {
+#define GEN_PASS_DEF_MIXPRECISION
+#define GEN_PASS_DEF_SKIPROUNDINGS
+#include "passes/Passes.h.inc"
+} // namespace gradc
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+bool isF32(Value v) { return getElementTypeOrSelf(v.getType()).isF32(); }
+
+/// The 16-bit value that `v` is read from; null where it is none.
+Value storedOf(Value v) {
+  auto cast = v.getDefiningOp<CastOp>();
+  return cast && cast.getStorage() && cast.isCheapToRepeat() ? cast.getOperand() : Value();
+}
+
+/// Whether an op's result has the elements of its operands, at other places.
+bool isMovement(Operation *op) {
+  auto loops = dyn_cast<LoopsOpInterface>(op);
+  return loops &&
+         (loops.getLoopKind() == LoopKind::movement || loops.getLoopKind() == LoopKind::view ||
+          loops.getLoopKind() == LoopKind::assembly);
+}
+
+/// One function's ops, in program order.
+class Mixer {
+public:
+  Mixer(FloatType narrow, std::vector<llvm::GlobPattern> high)
+      : narrow(narrow), high(std::move(high)) {}
+
+  void mix(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      mix(&op);
+  }
+
+private:
+  void mix(Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        mix(block);
+    if (isa<ReadOp, ConstantOp>(op) ||
+        (isPure(op) && llvm::all_of(op->getOperands(), [&](Value v) { return weak.contains(v); })))
+      weak.insert_range(op->getResults());
+    auto answering = dyn_cast<PrecisionOpInterface>(op);
+    if (!answering || op->getNumRegions())
+      return;
+    if (isHigh(op))
+      return;
+    if (answering.getPrecision() == Precision::low)
+      multiply(op);
+    else if (answering.getPrecision() == Precision::follow && follows(op))
+      isMovement(op) ? move(op) : keep(op);
+  }
+
+  bool isHigh(Operation *op) const {
+    SmallVector<Attribute> nodes;
+    gradc::collectNodes(op->getLoc(), nodes);
+    return llvm::any_of(nodes, [&](Attribute node) {
+      return llvm::any_of(high, [&](const llvm::GlobPattern &pattern) {
+        return pattern.match(cast<StringAttr>(node).getValue());
+      });
+    });
+  }
+
+  /// Weights and numbers do not decide: a bias joins what it is added to.
+  bool follows(Operation *op) const {
+    bool any = false;
+    for (Value v : op->getOperands()) {
+      if (!isa<FloatType>(getElementTypeOrSelf(v.getType())) || weak.contains(v))
+        continue;
+      if (!storedOf(v))
+        return false;
+      any = true;
+    }
+    return any;
+  }
+
+  /// The value in 16 bits.
+  Value store(Value v) {
+    if (Value known = storedOf(v))
+      return known;
+    Value &known = stored[v];
+    if (known)
+      return known;
+    OpBuilder b(v.getContext());
+    b.setInsertionPointAfterValue(v);
+    auto type = cast<RankedTensorType>(v.getType()).clone(narrow);
+    known = CastOp::create(b, v.getLoc(), type, v, /*storage=*/true);
+    return known;
+  }
+
+  /// A contraction of stored factors. What it adds up in f32 is stored, too.
+  void multiply(Operation *op) {
+    if (!llvm::all_of(op->getOperands(), isF32) || !isF32(op->getResult(0)))
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(store(operand.get()));
+    op->setAttr("wide", UnitAttr::get(op->getContext()));
+    keep(op);
+  }
+
+  /// All who read the op's large results get them from 16 bits.
+  void keep(Operation *op) {
+    auto rank = cast<RankedTensorType>(op->getOperand(0).getType()).getRank();
+    for (Value result : op->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      if (!isF32(result) || type.getRank() < rank || weak.contains(result))
+        continue;
+      OpBuilder b(op->getContext());
+      b.setInsertionPointAfter(op);
+      auto down = CastOp::create(b, op->getLoc(), type.clone(narrow), result, /*storage=*/true);
+      auto up = CastOp::create(b, op->getLoc(), type, down, /*storage=*/true);
+      result.replaceAllUsesExcept(up, down);
+    }
+  }
+
+  /// The same movement of the stored elements.
+  void move(Operation *op) {
+    OpBuilder b(op);
+    IRMapping stored;
+    for (Value v : op->getOperands())
+      if (isF32(v))
+        stored.map(v, store(v));
+    Operation *moved = b.clone(*op, stored);
+    for (auto [result, narrowed] : llvm::zip_equal(op->getResults(), moved->getResults())) {
+      if (!isF32(result))
+        continue;
+      narrowed.setType(cast<RankedTensorType>(result.getType()).clone(narrow));
+      b.setInsertionPointAfter(moved);
+      result.replaceAllUsesWith(
+          CastOp::create(b, op->getLoc(), result.getType(), narrowed, /*storage=*/true));
+    }
+    op->erase();
+  }
+
+  FloatType narrow;
+  std::vector<llvm::GlobPattern> high;
+  DenseMap<Value, Value> stored;
+  DenseSet<Value> weak; ///< made of states and constants alone
+};
+
+struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(mix(function)))
+        return signalPassFailure();
+  }
+
+  LogicalResult mix(func::FuncOp function) {
+    auto wanted = function->getAttrOfType<DictionaryAttr>("grad.precision");
+    if (!wanted)
+      return success();
+    auto type = wanted.getAs<TypeAttr>("type");
+    auto narrow = type ? dyn_cast<FloatType>(type.getValue()) : FloatType();
+    if (!narrow || narrow.getWidth() != 16)
+      return function.emitError("expected `type` of grad.precision to be f16 or bf16, found ")
+             << wanted;
+    std::vector<llvm::GlobPattern> high;
+    if (auto patterns = wanted.getAs<ArrayAttr>("high"))
+      for (StringRef pattern : patterns.getAsValueRange<StringAttr>()) {
+        auto glob = llvm::GlobPattern::create(pattern);
+        if (!glob)
+          return function.emitError("expected a glob pattern in grad.precision, found \"")
+                 << pattern << "\": " << llvm::toString(glob.takeError());
+        high.push_back(std::move(*glob));
+      }
+    Mixer(narrow, std::move(high)).mix(function.front());
+    function->removeAttr("grad.precision");
+    return success();
+  }
+};
+
+struct SkipRoundings : gradc::impl::SkipRoundingsBase<SkipRoundings> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<exec::KernelOp>())
+      kernel.walk([](CastOp up) {
+        Value stored = storedOf(up);
+        auto down = stored ? stored.getDefiningOp<CastOp>() : CastOp();
+        if (!down || !down.getStorage() || down.getOperand().getType() != up.getType())
+          return;
+        up.replaceAllUsesWith(down.getOperand());
+        up.erase();
+        if (down.use_empty())
+          down.erase();
+      });
+  }
+};
+
+} // namespace

@@ -1,0 +1,46 @@
+// RUN: gradc-opt %s --gradc-mix-precision | FileCheck %s
+// RUN: gradc-opt %s --gradc-mix-precision --gradc-differentiate --canonicalize --cse | FileCheck %s --check-prefix=GRADIENT
+// RUN: gradc-opt %s --gradc-mix-precision --canonicalize --cse --gradc-form-kernels --gradc-skip-roundings | FileCheck %s --check-prefix=KERNEL
+
+// Factors are rounded, the bias joins what is stored, the loss stays in f32.
+// CHECK-LABEL: @layer
+// CHECK-SAME: attributes {other}
+// CHECK: %[[X:.*]] = grad.cast %arg0 storage : tensor<4x8xf32> -> tensor<4x8xbf16>
+// CHECK: %[[W:.*]] = grad.cast %{{.*}} storage : tensor<8x2xf32> -> tensor<8x2xbf16>
+// CHECK: %[[SUM:.*]] = grad.matmul %[[X]], %[[W]] wide : tensor<4x8xbf16>, tensor<8x2xbf16>
+// CHECK: %[[STORED:.*]] = grad.cast %[[SUM]] storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+// CHECK: %[[READ:.*]] = grad.cast %[[STORED]] storage : tensor<4x2xbf16> -> tensor<4x2xf32>
+// CHECK: %[[BIAS:.*]] = grad.broadcast %{{.*}} : tensor<2xf32> -> tensor<4x2xf32>
+// CHECK: %[[ADDED:.*]] = grad.add %[[READ]], %[[BIAS]] : tensor<4x2xf32>
+// CHECK: %[[SECOND:.*]] = grad.cast %[[ADDED]] storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+// A movement moves what is stored.
+// CHECK: grad.transpose %[[SECOND]] {{.*}} : tensor<4x2xbf16>
+// CHECK: grad.exp %{{.*}} : tensor<2x4xf32>
+// CHECK-NOT: bf16
+// CHECK: return
+
+// Products of the backward are of the same kind; what reaches a parameter is f32.
+// GRADIENT-LABEL: @layer
+// GRADIENT-COUNT-2: grad.matmul {{.*}} wide : tensor<{{.*}}xbf16>, tensor<{{.*}}xbf16>
+// GRADIENT: return {{.*}} : tensor<f32>, tensor<8x2xf32>
+
+// The product's kernel adds the bias to the sum as it was, and stores the result only.
+// KERNEL-LABEL: exec.kernel {{.*}}matmul
+// KERNEL: %[[SUM:.*]] = grad.matmul {{.*}} wide
+// KERNEL-NOT: bf16
+// KERNEL: %[[ADDED:.*]] = grad.add %[[SUM]], %{{.*}} : tensor<4x2xf32>
+// KERNEL: grad.cast %[[ADDED]] storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+grad.state parameter @w : tensor<8x2xf32> = dense<1.0> : tensor<8x2xf32>
+grad.state parameter @b : tensor<2xf32> = dense<1.0> : tensor<2xf32>
+func.func @layer(%x: tensor<4x8xf32>) -> (tensor<f32>, tensor<8x2xf32>) attributes {other, grad.precision = {type = bf16}} {
+  %w = grad.read @w : tensor<8x2xf32>
+  %b = grad.read @b : tensor<2xf32>
+  %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x2xf32>
+  %1 = grad.broadcast %b dims [1] : tensor<2xf32> -> tensor<4x2xf32>
+  %2 = grad.add %0, %1 : tensor<4x2xf32>
+  %3 = grad.transpose %2 permutation [1, 0] : tensor<4x2xf32>
+  %4 = grad.exp %3 : tensor<2x4xf32>
+  %5 = grad.reduce_sum %4 dims [0, 1] : tensor<2x4xf32>
+  %6 = grad.gradient %5 wrt %w : tensor<f32>, tensor<8x2xf32>
+  return %5, %6 : tensor<f32>, tensor<8x2xf32>
+}
