@@ -5,6 +5,7 @@
 #include "compiler/import/Loss.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/ParameterChecks.h"
+#include "compiler/import/StepOptions.h"
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/data/Preprocessing.h"
 #include "compiler/import/support/Names.h"
@@ -27,7 +28,8 @@ private:
   LogicalResult applySpec();
   LogicalResult checkNames();
   LogicalResult importSteps(StringRef name, spec::Data &data, const DataSet &set, bool training);
-  LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training);
+  LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training,
+                           int64_t microBatches);
   Value bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
                   const DataSet &set);
   bool sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry);
@@ -216,9 +218,12 @@ Value JobImport::bindInput(EntryImport &entry, LossBuilder &loss, const onnx::Va
   return nullptr;
 }
 
+/// `batch`: rows of one of the parts in which the step is computed.
 LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t batch,
-                                    bool training) {
+                                    bool training, int64_t microBatches) {
   EntryImport entry(model, import.states, import.options, name, batch, training);
+  if (training)
+    setStepOptions(entry, spec, microBatches);
   LossBuilder loss(entry, spec, set);
   auto bind = [&](const onnx::ValueInfoProto &input) { return bindInput(entry, loss, input, set); };
   if (failed(entry.importNodes(loss.outputs(), bind)) || failed(loss.build()))
@@ -250,7 +255,10 @@ LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const Dat
     return emitError(spec.at(set.place))
            << "expected at least one batch of " << batch << " rows, \"" << set.file << "\" has "
            << set.rows << " and drop_remainder leaves an incomplete one out";
-  if (failed(importStep(name, set, batch, training)))
+  if (training && failed(checkStepOptions(spec, model, batch)))
+    return failure();
+  int64_t parts = training ? spec.get().micro_batches() : 1;
+  if (failed(importStep(name, set, batch / parts, training, parts)))
     return failure();
   if (block.drop_remainder())
     return success();
@@ -271,7 +279,9 @@ LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const Dat
                               << " rows; batch { drop_remainder: true } leaves it out";
     return failure();
   });
-  return importStep(tail, set, rest, training);
+  if (training)
+    parts = countMicroBatches(spec, batch, rest);
+  return importStep(tail, set, rest / parts, training, parts);
 }
 
 /// A parameter trains only where the loss depends on it.

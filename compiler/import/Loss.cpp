@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/Loss.h"
+#include "passes/support/MicroBatches.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -263,5 +264,18 @@ LogicalResult LossBuilder::build() {
     if (succeeded(share))
       entry.addResult(*share, metricName(metric), GRADC_ROLE_METRIC);
   }
+  if (ok && entry.getFunction()->hasAttr(microBatchesName))
+    returnTerm(*term);
   return success(ok);
+}
+
+/// For a step in several parts. A mean that the model made counts as much in each.
+void LossBuilder::returnTerm(const LossTerm &term) {
+  Builder &b = entry.getBuilder();
+  Value one = expr(term.numerator).splat(1);
+  for (auto [value, role] :
+       {std::pair(term.numerator, lossNumeratorRole),
+        std::pair(term.denominator ? term.denominator : one, lossDenominatorRole)})
+    entry.addResult(value, role, GRADC_ROLE_LOSS,
+                    b.getNamedAttr("grad.role", b.getStringAttr(role)));
 }

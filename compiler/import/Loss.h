@@ -45,6 +45,7 @@ private:
                                       mlir::Location where);
   mlir::grad::Expr expr(mlir::Value value);
   mlir::Value mean(mlir::Value value);
+  void returnTerm(const LossTerm &term);
   LossTerm meanTerm(mlir::Value losses, mlir::Value field, llvm::ArrayRef<int64_t> dims);
 
   EntryImport &entry;

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Config.h"
 #include "runtime/data/chain/Chain.h"
+#include "runtime/train/LossScale.h"
 #include "runtime/train/Trainer.h"
 
 #include <limits>
@@ -18,6 +19,7 @@ struct Job {
   uint64_t seed = 0;
   double learningRate = 0; ///< of the optimizer
   Config schedule;         ///< of the learning rate; absent: constant
+  LossScale lossScale;
 
   Config data;
   std::vector<SourceArray> fields; ///< instead of the files of `data`

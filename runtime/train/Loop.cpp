@@ -81,7 +81,8 @@ Status Loop::step() {
   // 2. The step.
   const Batch &batch = walk->batch();
   int64_t epochsBefore = int64_t(batch.after.epoch) - batch.endsEpoch;
-  StepScalars scalars{float(rates.rate(done, epochsBefore)), done + 1, job.seed};
+  StepScalars scalars{float(rates.rate(done, epochsBefore)), done + 1, job.seed,
+                      lossScale.skipped(), lossScale.value()};
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
   EntryCall &call = walk->call();
@@ -97,14 +98,18 @@ Status Loop::step() {
   report.learningRate = scalars.learningRate;
   report.gradientNorm = call.gradientNorm();
   report.metrics = call.metrics();
+  report.lossScale = lossScale.isDynamic() ? std::optional(lossScale.value()) : std::nullopt;
+  report.skipped = lossScale.skipped();
   report.inputMilliseconds = millisecondsBetween(begin, fetched) + 1e3 * walk->held();
   report.milliseconds = millisecondsBetween(lastTime, now);
   lastTime = now;
   log.step(report);
   input->step(report, batch, walk->iterator());
   traceStep(call, begin, fetched, now);
-  if (!call.proceeded())
-    return stopForNonFinite(call);
+  if (Status skipped = call.proceeded() ? Status() : skipStep(call); !skipped.ok())
+    return skipped;
+  if (call.proceeded())
+    lossScale.grow();
   progress->step(report, now);
   stopped = (options.onStep && !options.onStep(report)) || interrupted();
   return endStep(batch.endsEpoch);
@@ -248,6 +253,7 @@ Status Loop::checkpointNow() {
   std::string path = checkpoints.file(done);
   TrainPosition position = {uint64_t(done), walk->position(), uint64_t(training.dataset->rows()),
                             job.seed,       *job.dataState,   watch->state()};
+  lossScale.keep(position.runState);
   if (Status status = writeCheckpoint(path, session, position); !status.ok()) {
     std::string kept = lastCheckpoint.empty()
                            ? ""
@@ -274,6 +280,19 @@ Status Loop::stopForCutOff(const std::string &file) {
           : text("; checkpoint '", lastCheckpoint,
                  "' has all that was trained before: once the file is whole, go on with --resume");
   return Status::error(std::move(message));
+}
+
+/// A smaller scale may mend gradients that are not finite; nothing mends a loss.
+Status Loop::skipStep(EntryCall &call) {
+  if (!std::isfinite(call.loss()) || !lossScale.backOff())
+    return stopForNonFinite(call);
+  LogLine line = log.line("skipped");
+  line.integer("step", done)
+      .integer("skipped", lossScale.skipped())
+      .real("scale", lossScale.value());
+  if (auto found = call.findNonFinite(); found.ok())
+    line.string("node", found->node).string("kernel", found->kernel);
+  return {};
 }
 
 Status Loop::stopForNonFinite(EntryCall &call) {

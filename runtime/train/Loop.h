@@ -51,6 +51,7 @@ private:
                  Clock::time_point end);
   template <typename Work> Status traced(const char *name, Work &&work);
   void sayPlacement();
+  Status skipStep(EntryCall &call);
   Status stopForNonFinite(EntryCall &call);
   Status stopForCutOff(const std::string &file);
   /// The number of epochs is known in advance; the number of steps may not be.
@@ -66,6 +67,7 @@ private:
   std::optional<Phase> evaluation;
   std::optional<PhaseWalk> walk;
   RateSchedule rates;
+  LossScale lossScale;
   std::optional<EvaluationWatch> watch;
   Log log;
   Trace trace;

@@ -25,8 +25,11 @@ Status Loop::prepare(const Checkpoint *resume) {
     return status;
   int64_t behind = findEnd();
   watch.emplace(rates.plateau());
-  if (resume)
+  lossScale = job.lossScale;
+  if (resume) {
     watch->restore(resume->position().runState);
+    lossScale.restore(resume->position().runState);
+  }
   if (Status status = prepareOutputs(resume); !status.ok())
     return status;
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, training.dataset->batchSize());

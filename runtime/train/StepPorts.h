@@ -15,6 +15,8 @@ struct StepScalars {
   float learningRate = 0;
   int64_t step = 0; ///< from 1
   uint64_t seed = 0;
+  int64_t skipped = 0; ///< of the steps before, those that optimizers do not count
+  float lossScale = 1;
 };
 
 /// The 32 bits that random ops take as their seed. Seeds 2^32 apart give different ones, and seeds
@@ -31,9 +33,10 @@ class StepPorts {
 public:
   void set(const StepScalars &scalars) {
     learningRate.value = scalars.learningRate;
-    step.value = float(scalars.step);
+    step.value = float(scalars.step - scalars.skipped);
     counter.value = int32_t(scalars.step);
     seed.value = randomSeed(scalars.seed);
+    lossScale.value = scalars.lossScale;
   }
   /// Null: it is not the step's, but data or the session's.
   const void *input(uint32_t role) const {
@@ -46,6 +49,8 @@ public:
       return &counter;
     case GRADC_ROLE_SEED:
       return &seed;
+    case GRADC_ROLE_LOSS_SCALE:
+      return &lossScale;
     default:
       return nullptr;
     }
@@ -77,7 +82,7 @@ private:
   template <typename T> struct alignas(64) Aligned {
     T value = 0;
   };
-  Aligned<float> learningRate, step;
+  Aligned<float> learningRate, step, lossScale;
   Aligned<int32_t> counter, seed;
   float norm = 0;
   bool hasNorm = false;

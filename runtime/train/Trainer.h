@@ -28,6 +28,8 @@ struct StepReport {
   float learningRate = 0;
   std::optional<float> gradientNorm; ///< before clipping
   std::span<const Metric> metrics;   ///< means over the batch
+  std::optional<float> lossScale;    ///< that gradients were computed with, where there is one
+  int64_t skipped = 0;               ///< updates left out before this step
   double milliseconds = 0;           ///< including the wait for the batch
   double inputMilliseconds = 0;      ///< the wait alone
 };

@@ -143,6 +143,7 @@ Status Workload::takeData() {
   auto iterator = phase->dataset->iterate();
   size_t count = std::min<size_t>(most, size_t(phase->dataset->batchesPerEpoch()));
   std::vector<const void *> inputs = batches.front();
+  const float rate = float(job->learningRate);
   std::vector<std::vector<const void *>> taken;
   for (size_t i = 0; i < count; ++i) {
     Batch &batch = data_.emplace_back(phase->dataset->allocate());
@@ -155,7 +156,7 @@ Status Workload::takeData() {
       if (all[port].role == GRADC_ROLE_DATA)
         inputs[port] = batch.field(field++);
       else if (all[port].role == GRADC_ROLE_LEARNING_RATE)
-        std::memcpy(const_cast<void *>(inputs[port]), &job->learningRate, sizeof(float));
+        std::memcpy(const_cast<void *>(inputs[port]), &rate, sizeof rate);
     taken.push_back(inputs);
   }
   if (taken.empty())

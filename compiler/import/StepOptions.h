@@ -1,0 +1,23 @@
+// How a training step computes what the spec asks for: in which types, and in how many parts.
+#ifndef COMPILER_IMPORT_STEPOPTIONS_H
+#define COMPILER_IMPORT_STEPOPTIONS_H
+
+#include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/spec/TrainingSpec.h"
+
+namespace gradc {
+
+/// Reports what `micro_batches`, `keep_fp32` and `loss_scaling` have wrong. `batch`: rows of a
+/// step.
+mlir::LogicalResult checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch);
+
+/// In how many parts a step over `rows` of at most `batch` is computed: all parts are of one size,
+/// none larger than those of a whole batch.
+int64_t countMicroBatches(const SpecFile &spec, int64_t batch, int64_t rows);
+
+/// Tells the passes. `entry` is one micro-batch of a training step.
+void setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t microBatches);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,305 @@
+// The body of a training function becomes the region of a scan, which carries sums.
+#include "passes/support/MicroBatches.h"
+
+#include "dialects/grad/Build.h"
+#include "dialects/grad/Control.h"
+#include "runtime/include/gradc/roles.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+/// What the ops of a region that is being filled read of the function around it.
+class RegionInputs {
+public:
+  explicit RegionInputs(Block &block) : block(block) {}
+
+  void map(Value outside, Value inside) { known[outside] = inside; }
+
+  /// The value in the block: itself, or what stands for it there.
+  Value find(Value v) {
+    if (!isa_and_nonnull<func::FuncOp>(v.getParentBlock()->getParentOp()))
+      return v;
+    Value &seen = known[v];
+    if (seen)
+      return seen;
+    if (auto constant = v.getDefiningOp<ConstantOp>()) {
+      OpBuilder b = OpBuilder::atBlockBegin(&block);
+      return seen = b.clone(*constant)->getResult(0);
+    }
+    invariants.push_back(v);
+    return seen = block.addArgument(v.getType(), v.getLoc());
+  }
+  /// Makes all ops of the block read what stands there.
+  void isolate() {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      for (OpOperand &operand : op.getOpOperands())
+        operand.set(find(operand.get()));
+  }
+  ArrayRef<Value> getInvariants() const { return invariants; }
+
+private:
+  Block &block;
+  DenseMap<Value, Value> known;
+  SmallVector<Value> invariants;
+};
+
+/// A training function of one micro-batch on its way to one of several.
+class Accumulation {
+public:
+  Accumulation(func::FuncOp function, int64_t count)
+      : function(function), exit(function.front().getTerminator()), b(exit), count(count),
+        block(std::make_unique<Block>()), inputs(*block) {}
+
+  SmallVector<Value> run(ArrayRef<Value> parameters);
+
+private:
+  bool isRole(unsigned result, StringRef role) const {
+    auto found = function.getResultAttrOfType<StringAttr>(result, "grad.role");
+    return found && found.getValue() == role;
+  }
+  SmallVector<Value> resultsOf(StringRef role) const {
+    SmallVector<Value> found;
+    for (OpOperand &result : exit->getOpOperands())
+      if (isRole(result.getOperandNumber(), role))
+        found.push_back(result.get());
+    return found;
+  }
+  Value splatLike(Value like, double value) {
+    return splat(b, like.getLoc(), cast<RankedTensorType>(like.getType()), value);
+  }
+  /// A new carried value, as the region sees it.
+  BlockArgument carry(Value first) {
+    initial.push_back(first);
+    return block->addArgument(first.getType(), first.getLoc());
+  }
+
+  void widenArguments();
+  Value sumOf(Value denominator);
+  void carryStates();
+  void numberDraws(BlockArgument micro);
+  void dropTerms();
+
+  func::FuncOp function;
+  Operation *exit;
+  OpBuilder b; ///< behind the body
+  int64_t count;
+  SmallVector<Value> rows;   ///< arguments that hold rows
+  SmallVector<Value> stacks; ///< the same, a step a micro-batch
+  std::unique_ptr<Block> block;
+  RegionInputs inputs;
+  SmallVector<Value> initial; ///< of what is carried
+  SmallVector<WriteOp> writes;
+};
+
+} // namespace
+
+/// Arguments get the rows of all micro-batches.
+void Accumulation::widenArguments() {
+  for (BlockArgument argument : function.getArguments()) {
+    if (!function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+      continue;
+    auto one = cast<RankedTensorType>(argument.getType());
+    SmallVector<int64_t> all(one.getShape()), steps(one.getShape());
+    all[0] *= count;
+    steps.insert(steps.begin(), count);
+    argument.setType(one.clone(all));
+    rows.push_back(argument);
+    stacks.push_back(ReshapeOp::create(b, argument.getLoc(), one.clone(steps), argument));
+  }
+  ArrayRef<Type> results = function.getResultTypes();
+  function.setType(b.getFunctionType(function.front().getArgumentTypes(), results));
+  if (auto batch = function->getAttrOfType<IntegerAttr>("grad.batch"))
+    function->setAttr("grad.batch", b.getI64IntegerAttr(batch.getInt() * count));
+}
+
+/// The sum of a denominator over all micro-batches, known before the first of them.
+Value Accumulation::sumOf(Value denominator) {
+  Operation *producer = denominator.getDefiningOp();
+  while (auto cast = dyn_cast_or_null<CastOp>(producer))
+    producer = cast.getOperand().getDefiningOp();
+  if (auto counted = dyn_cast_or_null<CountOp>(producer)) {
+    auto type = cast<RankedTensorType>(counted.getOperand().getType());
+    int64_t each = 1;
+    for (int64_t d : counted.getDims())
+      each *= type.getDimSize(d);
+    return splatLike(denominator, double(each * count));
+  }
+  llvm::SetVector<Operation *> slice;
+  auto collect = [&](auto &&self, Value v) -> void {
+    Operation *op = v.getDefiningOp();
+    if (!op || isa<ReadOp, ConstantOp>(op))
+      return;
+    for (Value operand : op->getOperands())
+      self(self, operand);
+    slice.insert(op);
+  };
+  collect(collect, denominator);
+  auto region = std::make_unique<Block>();
+  Location at = denominator.getLoc();
+  Value sum = region->addArgument(denominator.getType(), at);
+  RegionInputs seen(*region);
+  for (auto [row, stack] : llvm::zip_equal(rows, stacks))
+    seen.map(row, region->addArgument(stepType(stack.getType()), at));
+  OpBuilder inside = OpBuilder::atBlockEnd(region.get());
+  IRMapping copies;
+  for (Operation *op : slice)
+    inside.clone(*op, copies);
+  seen.isolate();
+  Value one = seen.find(copies.lookupOrDefault(denominator));
+  Value next = Expr(inside, at, sum) + Expr(inside, at, one);
+  ScanOperands operands{{splatLike(denominator, 0)}, stacks, {}};
+  llvm::append_range(operands.invariants, seen.getInvariants());
+  return buildScan(b, at, count, /*reverse=*/false, operands, std::move(region), next).getResult(0);
+}
+
+/// States that the body writes pass through all micro-batches.
+void Accumulation::carryStates() {
+  llvm::append_range(writes, function.getOps<WriteOp>());
+  for (WriteOp write : writes) {
+    Value first;
+    BlockArgument argument;
+    for (auto read : function.getOps<ReadOp>())
+      if (read.getStateAttr() == write.getStateAttr()) {
+        if (!first)
+          argument = carry(first = read);
+        inputs.map(read, argument);
+      }
+    if (first)
+      continue;
+    OpBuilder begin = OpBuilder::atBlockBegin(&function.front());
+    carry(ReadOp::create(begin, write.getLoc(), write.getValue().getType(), write.getStateAttr()));
+  }
+}
+
+/// Each micro-batch has random numbers of its own: step * count + its number is their counter.
+void Accumulation::numberDraws(BlockArgument micro) {
+  Value counter = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_COUNTER));
+  if (!counter)
+    return;
+  OpBuilder inside = OpBuilder::atBlockBegin(block.get());
+  Expr step(inside, counter.getLoc(), inputs.find(counter));
+  inputs.map(counter, step * double(count) + step.with(micro).cast(step.type().getElementType()));
+}
+
+/// The terms of the loss have served.
+void Accumulation::dropTerms() {
+  for (unsigned i = exit->getNumOperands(); i-- > 0;)
+    if (isRole(i, gradc::lossNumeratorRole) || isRole(i, gradc::lossDenominatorRole)) {
+      exit->eraseOperand(i);
+      (void)function.eraseResult(i);
+    }
+}
+
+SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
+  SmallVector<Operation *> body;
+  for (Operation &op : function.front())
+    if (!isa<ReadOp, ConstantOp, WriteOp>(op) && &op != exit)
+      body.push_back(&op);
+  widenArguments();
+  SmallVector<Value> inverses;
+  for (Value denominator : resultsOf(gradc::lossDenominatorRole))
+    inverses.push_back(1 / Expr(b, denominator.getLoc(), sumOf(denominator)));
+
+  // 1. What the region takes.
+  carryStates();
+  Location at = function.getLoc();
+  BlockArgument micro = carry(splat(b, at, RankedTensorType::get({}, b.getI32Type()), 0));
+  SmallVector<OpOperand *> numbers; // results that are carried: the loss first
+  SmallVector<BlockArgument> sums, gradients;
+  for (OpOperand &result : exit->getOpOperands())
+    if (!isRole(result.getOperandNumber(), gradc::lossNumeratorRole) &&
+        !isRole(result.getOperandNumber(), gradc::lossDenominatorRole)) {
+      numbers.push_back(&result);
+      sums.push_back(carry(splatLike(result.get(), 0)));
+    }
+  for (Value parameter : parameters)
+    gradients.push_back(carry(splatLike(parameter, 0)));
+  for (auto [row, stack] : llvm::zip_equal(rows, stacks))
+    inputs.map(row, block->addArgument(stepType(stack.getType()), row.getLoc()));
+
+  // 2. The region: the body, and sums of what it gives.
+  numberDraws(micro);
+  for (Operation *op : body)
+    op->moveBefore(block.get(), block->end());
+  inputs.isolate();
+  OpBuilder inside = OpBuilder::atBlockEnd(block.get());
+  SmallVector<Value> next;
+  for (WriteOp write : writes)
+    next.push_back(inputs.find(write.getValue()));
+  next.push_back(Expr(inside, at, micro) + 1.0);
+  Value loss;
+  for (auto [numerator, inverse] : llvm::zip_equal(resultsOf(gradc::lossNumeratorRole), inverses)) {
+    Expr term = Expr(inside, numerator.getLoc(), inputs.find(numerator)) *
+                Expr(inside, numerator.getLoc(), inputs.find(inverse));
+    loss = loss ? (term.with(loss) + term).get() : term.get();
+  }
+  for (auto [result, sum] : llvm::zip_equal(numbers, sums)) {
+    bool isLoss = result->getOperandNumber() == 0;
+    Expr one(inside, sum.getLoc(), isLoss ? loss : inputs.find(result->get()));
+    bool isLargest = isRole(result->getOperandNumber(), gradc_role_name(GRADC_ROLE_INDICES));
+    next.push_back(isLargest ? one.with(sum).apply<MaxOp>(one) : one.with(sum) + one);
+  }
+  SmallVector<Value> targets =
+      llvm::map_to_vector(parameters, [&](Value v) { return inputs.find(v); });
+  Value scale = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_LOSS_SCALE));
+  SmallVector<Value> found =
+      gradc::requestGradients(inside, loss, targets, scale ? inputs.find(scale) : Value());
+  for (auto [sum, gradient] : llvm::zip_equal(gradients, found))
+    next.push_back(Expr(inside, at, sum) + Expr(inside, at, gradient));
+
+  // 3. What the scan leaves.
+  ScanOperands operands{initial, stacks, llvm::to_vector(inputs.getInvariants())};
+  ScanOp scan = buildScan(b, at, count, /*reverse=*/false, operands, std::move(block), next);
+  for (auto [write, last] : llvm::zip(writes, scan.getResults()))
+    write.getValueMutable().assign(last);
+  for (WriteOp write : writes)
+    write->moveBefore(exit);
+  for (auto [i, result] : llvm::enumerate(numbers)) {
+    Expr sum(b, at, scan.getResult(writes.size() + 1 + i));
+    bool isMean = isRole(result->getOperandNumber(), gradc_role_name(GRADC_ROLE_METRIC));
+    result->set(isMean ? sum * (1.0 / double(count)) : sum);
+  }
+  dropTerms();
+  return llvm::to_vector_of<Value>(scan.getResults().take_back(parameters.size()));
+}
+
+Value gradc::argumentOfRole(func::FuncOp function, StringRef role) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto found = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
+    if (found && found.getValue() == role)
+      return argument;
+  }
+  return {};
+}
+
+SmallVector<Value> gradc::requestGradients(OpBuilder &b, Value loss, ValueRange targets,
+                                           Value scale) {
+  if (targets.empty())
+    return {};
+  Expr objective(b, loss.getLoc(), loss);
+  if (scale)
+    objective = objective * objective.with(scale);
+  return llvm::to_vector_of<Value>(
+      GradientOp::create(b, loss.getLoc(), objective, targets).getResults());
+}
+
+FailureOr<SmallVector<Value>> gradc::accumulateGradients(func::FuncOp function,
+                                                         ArrayRef<Value> parameters) {
+  auto wanted = function->getAttrOfType<IntegerAttr>(microBatchesName);
+  if (!wanted || wanted.getInt() < 1)
+    return function.emitError("expected a positive number as ")
+           << microBatchesName << ", found " << function->getAttr(microBatchesName);
+  bool hasTerms = false;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto role = function.getResultAttrOfType<StringAttr>(i, "grad.role");
+    hasTerms |= role && role.getValue() == lossNumeratorRole;
+  }
+  if (!hasTerms)
+    return function.emitError("expected results with roles \"")
+           << lossNumeratorRole << "\" and \"" << lossDenominatorRole
+           << "\" for a step in several parts, found none";
+  function->removeAttr(microBatchesName);
+  return Accumulation(function, wanted.getInt()).run(parameters);
+}

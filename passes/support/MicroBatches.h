@@ -1,0 +1,35 @@
+// A step's batch in parts that follow each other, so that memory holds the activations of one.
+#ifndef PASSES_MICROBATCHES_H
+#define PASSES_MICROBATCHES_H
+
+#include "dialects/grad/Grad.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gradc {
+
+/// How `grad.micro_batches` of a training function is said, and what its results mean by it: the
+/// loss is the sum over all pairs of such results of numerator / denominator.
+inline constexpr llvm::StringLiteral microBatchesName = "grad.micro_batches";
+inline constexpr llvm::StringLiteral lossNumeratorRole = "loss_numerator";
+inline constexpr llvm::StringLiteral lossDenominatorRole = "loss_denominator";
+
+/// The argument of a function with that role, or null.
+mlir::Value argumentOfRole(mlir::func::FuncOp function, llvm::StringRef role);
+
+/// The gradients of `loss`, times `scale` where that is not null.
+llvm::SmallVector<mlir::Value> requestGradients(mlir::OpBuilder &builder, mlir::Value loss,
+                                                mlir::ValueRange targets, mlir::Value scale);
+
+/// Makes a function that was imported for one micro-batch one for as many as `grad.micro_batches`
+/// says: arguments that hold rows hold those of all, and the body is a scan over them. Returns the
+/// gradients of the loss over all rows, times the function's loss scale, with respect to
+/// `parameters`, reads of states. Numbers that are means over rows are means of all micro-batches,
+/// states that the body writes pass through all of them, and random numbers differ from one to the
+/// next.
+llvm::FailureOr<llvm::SmallVector<mlir::Value>>
+accumulateGradients(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> parameters);
+
+} // namespace gradc
+
+#endif
