@@ -51,8 +51,10 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   let summary = "Turn a loss into a training step: gradients, clipping, optimizer updates";
   let description = [{
     In every function with `grad.optimizer`: requests the gradient of result 0 (the loss) with
-    respect to every parameter it reads, clips by global norm (`grad.clip`), applies the optimizer
-    and writes parameters and slots back. Slots become states `PARAMETER.SLOT`. The update is
+    respect to every parameter it reads, clips (`grad.clip`: by value, by each norm or by the global
+    one), applies the optimizer and writes parameters and slots back. Slots become states
+    `PARAMETER.SLOT`. A state's own `grad.optimizer` stands in for the function's, and its
+    `learning_rate_factor` scales the step's learning rate. The update is
     predicated on a finite loss (with clipping: a finite norm), and so are the running statistics that
     the forward writes. Parameters that the loss does not reach become constants, with a remark. The
     request is an op, so this pass needs no backward graph.

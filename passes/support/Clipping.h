@@ -1,0 +1,27 @@
+// Limits on gradients before the optimizer sees them.
+#ifndef PASSES_SUPPORT_CLIPPING_H
+#define PASSES_SUPPORT_CLIPPING_H
+
+#include "dialects/grad/Build.h"
+
+namespace gradc {
+
+/// One of the three ways to clip, and its limit: the content of `grad.clip`.
+struct Clipping {
+  enum Kind {
+    value,     ///< each element lies between -limit and limit
+    norm,      ///< each tensor is scaled by min(1, limit / (its norm + 1e-6))
+    globalNorm ///< all are scaled by min(1, limit / (the norm of all + 1e-6))
+  };
+  Kind kind;
+  double limit;
+
+  static mlir::FailureOr<Clipping> parse(mlir::Operation *at, mlir::Attribute attribute);
+  /// Clips `gradients` at the place of `like`, a scalar of the type to add up in. Returns the norm
+  /// of all of them before.
+  mlir::Value build(mlir::grad::Expr like, llvm::MutableArrayRef<mlir::Value> gradients) const;
+};
+
+} // namespace gradc
+
+#endif
