@@ -61,6 +61,27 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   }];
 }
 
+def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
+  let summary = "Keep an exponential moving average of each trained parameter, and evaluate on it";
+  let description = [{
+    In every function with `grad.average`, the decay: each parameter W that it writes has a state `W.ema`, which begins as
+    W does; behind the update, where the step proceeds, it becomes ema + (1 - decay) (W - ema). Functions without the
+    attribute, which do not train, read the averages in place of the weights. Running statistics have none: what they
+    hold is read as it is.
+
+    ```mlir
+    grad.write @w, %updated : tensor<4xf32>
+    ```
+    becomes, where the step proceeds,
+    ```mlir
+    grad.write @w, %updated : tensor<4xf32>
+    %e = grad.read @w.ema : tensor<4xf32>
+    %moved = ... %e + (1 - decay) (%updated - %e)
+    grad.write @w.ema, %moved : tensor<4xf32>
+    ```
+  }];
+}
+
 def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
   let summary = "Answer every grad.gradient by reverse-mode differentiation";
   let description = [{
