@@ -48,6 +48,8 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Gradients have constants of their own, such as 1 / n of a mean, which must be computed in f64.
   if (options.retypeF64)
     pm.addPass(createRetypeF64());
+  // A decay of 0.9999 leaves little of an f32 constant's digits.
+  pm.addPass(createAverageWeights());
   pm.addPass(createDifferentiate());
   pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
   simplify(pm);

@@ -2,11 +2,11 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
+#include "passes/support/Clipping.h"
+#include "passes/support/MicroBatches.h"
 #include "passes/support/Reach.h"
+#include "passes/support/Updates.h"
 #include "runtime/include/gradc/roles.h"
-
-#include "mlir/IR/Verifier.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_BUILDSTEP
@@ -18,40 +18,27 @@ using namespace mlir::grad;
 
 namespace {
 
-/// The content of `grad.optimizer`: an update op by its name, and its attributes.
-struct OptimizerSpec {
-  OperationName op;
-  DictionaryAttr hyperparameters;
-
-  static FailureOr<OptimizerSpec> parse(func::FuncOp function);
-  const UpdateOpInterface::Concept &rule() const { return *op.getInterface<UpdateOpInterface>(); }
-};
-
 /// Builds one training function's step.
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp function, OptimizerSpec spec)
-      : function(function), spec(spec), exit(function.front().getTerminator()), b(exit),
-        module(function->getParentOfType<ModuleOp>()), symbols(module) {}
+  StepBuilder(func::FuncOp function, gradc::UpdateRule rule)
+      : function(function), updates(function, rule), exit(function.front().getTerminator()),
+        b(exit) {}
 
   LogicalResult build(const DenseSet<StringAttr> &trained);
 
 private:
-  LogicalResult findScalars();
-  void clip(MutableArrayRef<Value> gradients, double limit);
+  FailureOr<SmallVector<Value>> findGradients(ArrayRef<Value> parameters);
+  LogicalResult clip(MutableArrayRef<Value> gradients);
   void requireIndices();
   void guardStatistics();
-  LogicalResult update(ReadOp parameter, Value gradient);
-  FailureOr<Value> slot(ReadOp parameter, const UpdateSlot &slot);
   void addResult(Value value, gradc_role role);
 
   func::FuncOp function;
-  OptimizerSpec spec;
+  gradc::Updates updates;
   Operation *exit;
   OpBuilder b;
-  ModuleOp module;
-  SymbolTable symbols;
-  SmallVector<Value> scalars; ///< that the update takes
+  Value scale; ///< of the loss; null: none
   Value proceed;
 };
 
@@ -60,35 +47,6 @@ struct BuildStep : gradc::impl::BuildStepBase<BuildStep> {
 };
 
 } // namespace
-
-/// The names of all update ops: "adam, momentum, ...".
-static std::string listUpdates(MLIRContext *context) {
-  SmallVector<StringRef> names;
-  for (RegisteredOperationName op : context->getRegisteredOperations())
-    if (op.hasInterface<UpdateOpInterface>())
-      names.push_back(op.stripDialect());
-  llvm::sort(names);
-  return llvm::join(names, ", ");
-}
-
-FailureOr<OptimizerSpec> OptimizerSpec::parse(func::FuncOp function) {
-  auto spec = function->getAttrOfType<DictionaryAttr>("grad.optimizer");
-  auto name = spec ? spec.getAs<StringAttr>("name") : StringAttr();
-  MLIRContext *context = function.getContext();
-  OperationName op("grad." + (name ? name.getValue() : "").str(), context);
-  if (!op.hasInterface<UpdateOpInterface>())
-    return function.emitError("expected grad.optimizer to name one of ")
-           << listUpdates(context) << ", found " << function->getAttr("grad.optimizer");
-  NamedAttrList hyperparameters(spec);
-  hyperparameters.erase("name");
-  for (NamedAttribute given : hyperparameters)
-    if (!llvm::is_contained(op.getAttributeNames(), given.getName()))
-      return function.emitError("expected the hyperparameters of grad.")
-             << name.getValue() << " in grad.optimizer, found `" << given.getName().strref() << "`";
-  if (failed(op.verifyInherentAttrs(hyperparameters, [&] { return function.emitError(); })))
-    return failure();
-  return OptimizerSpec{op, hyperparameters.getDictionary(context)};
-}
 
 /// The loss is result 0; null with an error where it is not a float scalar.
 static Value lossOf(func::FuncOp function) {
@@ -128,17 +86,17 @@ static SmallVector<Value> parameterReads(func::FuncOp function) {
 void BuildStep::runOnOperation() {
   ModuleOp module = getOperation();
   // 1. Which functions train, and which parameters the loss of one of them reaches.
-  SmallVector<std::pair<func::FuncOp, OptimizerSpec>> steps;
+  SmallVector<std::pair<func::FuncOp, gradc::UpdateRule>> steps;
   DenseSet<StringAttr> trained;
   DenseMap<StringAttr, gradc::Reach> unreached;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function->hasAttr("grad.optimizer"))
       continue;
-    FailureOr<OptimizerSpec> spec = OptimizerSpec::parse(function);
-    Value loss = failed(spec) ? Value() : lossOf(function);
+    FailureOr<gradc::UpdateRule> rule = gradc::UpdateRule::parse(function);
+    Value loss = failed(rule) ? Value() : lossOf(function);
     if (!loss)
       return signalPassFailure();
-    steps.push_back({function, *spec});
+    steps.push_back({function, *rule});
     SmallVector<Value> reads = parameterReads(function);
     for (auto [read, reach] : llvm::zip_equal(reads, gradc::findReach(loss, reads))) {
       StringAttr name = read.getDefiningOp<ReadOp>().getStateAttr().getAttr();
@@ -164,57 +122,54 @@ void BuildStep::runOnOperation() {
   }
 
   // 3. The steps.
-  for (auto [function, spec] : steps)
-    if (failed(StepBuilder(function, spec).build(trained)))
+  for (auto [function, rule] : steps)
+    if (failed(StepBuilder(function, rule).build(trained)))
       return signalPassFailure();
-}
-
-LogicalResult StepBuilder::findScalars() {
-  for (StringRef role : spec.rule().getUpdateScalars()) {
-    Value found;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
-          attribute && attribute == role)
-        found = function.getArgument(i);
-    if (!found)
-      return function.emitError("expected an argument with role \"") << role << "\", found none";
-    auto type = dyn_cast<RankedTensorType>(found.getType());
-    if (!type || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
-      return function.emitError("expected the argument with role \"")
-             << role << "\" to be a float scalar, found " << found.getType();
-    scalars.push_back(found);
-  }
-  return success();
+  for (auto state : module.getOps<StateOp>())
+    state->removeAttr("grad.optimizer");
 }
 
 LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
-  if (failed(findScalars()))
+  if (failed(updates.findScalars(updates.common())))
     return failure();
-  Value loss = lossOf(function);
   SmallVector<Value> parameters = llvm::filter_to_vector(parameterReads(function), [&](Value v) {
     return trained.contains(v.getDefiningOp<ReadOp>().getStateAttr().getAttr());
   });
-  SmallVector<Value> gradients;
-  if (!parameters.empty())
-    llvm::append_range(gradients,
-                       GradientOp::create(b, loss.getLoc(), loss, parameters).getResults());
+  FailureOr<SmallVector<Value>> found = findGradients(parameters);
+  if (failed(found))
+    return failure();
+  SmallVector<Value> &gradients = *found;
+  Value loss = lossOf(function);
   proceed = IsFiniteOp::create(b, loss.getLoc(), loss);
-  if (auto limits = function->getAttrOfType<DictionaryAttr>("grad.clip")) {
-    auto limit = limits.getAs<FloatAttr>("global_norm");
-    if (!limit || !(limit.getValueAsDouble() > 0))
-      return function.emitError("expected grad.clip with a positive float `global_norm`, found ")
-             << limits;
-    clip(gradients, limit.getValueAsDouble());
-  }
+  if (failed(clip(gradients)))
+    return failure();
   requireIndices();
   guardStatistics();
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
-    if (failed(update(parameter.getDefiningOp<ReadOp>(), gradient)))
+    if (failed(updates.build(b, parameter.getDefiningOp<ReadOp>(), gradient, proceed)))
       return failure();
   addResult(proceed, GRADC_ROLE_PROCEED);
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
   return success();
+}
+
+/// Of the loss over the whole batch, unscaled again.
+FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters) {
+  scale = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_LOSS_SCALE));
+  FailureOr<SmallVector<Value>> gradients = SmallVector<Value>();
+  if (function->hasAttr(gradc::microBatchesName))
+    gradients = gradc::accumulateGradients(function, parameters);
+  else
+    gradients = gradc::requestGradients(b, lossOf(function), parameters, scale);
+  if (failed(gradients) || !scale)
+    return gradients;
+  Expr inverse = 1 / Expr(b, function.getLoc(), scale);
+  for (Value &gradient : *gradients) {
+    Expr g(b, gradient.getLoc(), gradient);
+    gradient = g * inverse.cast(g.type().getElementType()).broadcastScalar(g.type());
+  }
+  return gradients;
 }
 
 /// A step with an index out of range leaves everything as it was; the runtime says which.
@@ -248,89 +203,21 @@ void StepBuilder::guardStatistics() {
   }
 }
 
-/// Scales all gradients by min(1, limit / (norm + 1e-6)), as PyTorch's clip_grad_norm_.
-void StepBuilder::clip(MutableArrayRef<Value> gradients, double limit) {
-  Expr loss(b, function.getLoc(), lossOf(function));
-  Value total;
-  for (Value gradient : gradients) {
-    Expr g = Expr(b, gradient.getLoc(), gradient).cast(loss.type().getElementType());
-    // The last dim first: the rows are independent, so that threads may share them.
-    int64_t rank = g.type().getRank();
-    Expr squares = g * g;
-    if (rank > 1)
-      squares = squares.sum(rank - 1);
-    if (rank > 0)
-      squares = squares.sum(llvm::to_vector(llvm::seq<int64_t>(0, std::max<int64_t>(rank - 1, 1))));
-    total = total ? loss.with(total) + squares : squares;
-  }
-  Expr norm = total ? loss.with(total).apply<SqrtOp>() : loss.splat(0);
-  Expr scale = (limit / (norm + 1e-6)).apply<MinOp>(norm.splat(1));
-  for (Value &gradient : gradients) {
-    Expr g(b, gradient.getLoc(), gradient);
-    gradient = g * scale.cast(g.type().getElementType()).broadcastScalar(g.type());
-  }
-  proceed =
-      AndOp::create(b, function.getLoc(), proceed, IsFiniteOp::create(b, function.getLoc(), norm));
-  addResult(norm, GRADC_ROLE_GRADIENT_NORM);
-}
-
-/// The slot's value; its state is made by the first function that needs it. One as large as its
-/// parameter is stored in the same order.
-FailureOr<Value> StepBuilder::slot(ReadOp parameter, const UpdateSlot &slot) {
-  StringAttr symbol = b.getStringAttr(parameter.getState() + "." + slot.name);
-  if (Operation *existing = symbols.lookup(symbol)) {
-    auto state = dyn_cast<StateOp>(existing);
-    if (!state || state.getKind() != StateKind::slot || state.getType() != slot.type)
-      return existing->emitError("expected ") << symbol << " to be free for optimizer slot `"
-                                              << slot.name << "` of type " << slot.type;
-  } else {
-    auto owner = symbols.lookup<StateOp>(parameter.getState());
-    Operation *last = owner;
-    while (auto next = dyn_cast_or_null<StateOp>(last->getNextNode())) {
-      if (next.getKind() != StateKind::slot)
-        break;
-      last = next;
-    }
-    OpBuilder after(module.getContext());
-    after.setInsertionPointAfter(last);
-    bool isAlike = slot.type.getShape() == parameter.getType().getShape();
-    RankedTensorType logical = slot.type;
-    if (isAlike)
-      logical = slot.type.clone(cast<RankedTensorType>(owner.getLogicalType()).getShape());
-    auto initial = cast<ElementsAttr>(DenseElementsAttr::get(
-        logical, cast<Attribute>(b.getFloatAttr(slot.type.getElementType(), slot.initial))));
-    auto state =
-        StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
-    if (isAlike)
-      state.setPermutationAttr(owner.getPermutationAttr());
-    symbols.insert(state);
-  }
-  return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol))
-      .getResult();
-}
-
-LogicalResult StepBuilder::update(ReadOp parameter, Value gradient) {
-  auto type = cast<RankedTensorType>(parameter.getResult().getType());
-  OperationState state(parameter.getLoc(), spec.op);
-  state.addOperands({parameter.getResult(), gradient});
-  state.addTypes(type);
-  SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
-  for (const UpdateSlot &wanted : spec.rule().getUpdateSlots(type, spec.hyperparameters)) {
-    FailureOr<Value> value = slot(parameter, wanted);
-    if (failed(value))
-      return failure();
-    state.addOperands(*value);
-    state.addTypes(wanted.type);
-    updated.push_back(value->getDefiningOp<ReadOp>().getStateAttr());
-  }
-  state.addOperands(scalars);
-  state.addOperands(proceed);
-  state.addAttributes(spec.hyperparameters.getValue());
-  Operation *op = b.create(state);
-  if (failed(verify(op))) // a hyperparameter that the op needs is not there
+/// Clipping shows the norm of the gradients, and a norm that is not finite stops the step. So does a
+/// scale of the loss, which looks for such norms.
+LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
+  Attribute attribute = function->getAttr("grad.clip");
+  if (!attribute && !scale)
+    return success();
+  FailureOr<gradc::Clipping> clipping = gradc::Clipping();
+  if (attribute)
+    clipping = gradc::Clipping::parse(function, attribute);
+  if (failed(clipping))
     return failure();
-  for (auto [symbol, value] : llvm::zip_equal(updated, op->getResults()))
-    WriteOp::create(b, op->getLoc(), symbol, value);
+  Location location = function.getLoc();
+  Value norm = clipping->build(Expr(b, location, lossOf(function)), gradients);
+  proceed = AndOp::create(b, location, proceed, IsFiniteOp::create(b, location, norm));
+  addResult(norm, GRADC_ROLE_GRADIENT_NORM);
   return success();
 }
 

@@ -51,8 +51,10 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   let summary = "Turn a loss into a training step: gradients, clipping, optimizer updates";
   let description = [{
     In every function with `grad.optimizer`: requests the gradient of result 0 (the loss) with
-    respect to every parameter it reads, clips by global norm (`grad.clip`), applies the optimizer
-    and writes parameters and slots back. Slots become states `PARAMETER.SLOT`. The update is
+    respect to every parameter it reads, clips (`grad.clip`: by value, by each norm or by the global
+    one), applies the optimizer and writes parameters and slots back. Slots become states
+    `PARAMETER.SLOT`. A state's own `grad.optimizer` stands in for the function's, and its
+    `learning_rate_factor` scales the step's learning rate. The update is
     predicated on a finite loss (with clipping: a finite norm), and so are the running statistics that
     the forward writes. Parameters that the loss does not reach become constants, with a remark. The
     request is an op, so this pass needs no backward graph.
@@ -79,6 +81,27 @@ def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
     %s = grad.matmul %a, %b wide : tensor<4x8xbf16>, tensor<8x2xbf16>
     %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
     %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
+    ```
+  }];
+}
+
+def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
+  let summary = "Keep an exponential moving average of each trained parameter, and evaluate on it";
+  let description = [{
+    In every function with `grad.average`, the decay: each parameter W that it writes has a state `W.ema`, which begins as
+    W does; behind the update, where the step proceeds, it becomes ema + (1 - decay) (W - ema). Functions without the
+    attribute, which do not train, read the averages in place of the weights. Running statistics have none: what they
+    hold is read as it is.
+
+    ```mlir
+    grad.write @w, %updated : tensor<4xf32>
+    ```
+    becomes, where the step proceeds,
+    ```mlir
+    grad.write @w, %updated : tensor<4xf32>
+    %e = grad.read @w.ema : tensor<4xf32>
+    %moved = ... %e + (1 - decay) (%updated - %e)
+    grad.write @w.ema, %moved : tensor<4xf32>
     ```
   }];
 }

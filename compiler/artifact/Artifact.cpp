@@ -6,6 +6,7 @@
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Blocks.h"
 #include "dialects/grad/Grad.h"
+#include "passes/support/Averages.h"
 #include "passes/support/LibraryForm.h"
 #include "passes/support/Winograd.h"
 #include "runtime/include/gradc/hash.h"
@@ -15,6 +16,7 @@ using namespace mlir::grad;
 
 static_assert(exec::maxDepth == GRADC_MAX_DEPTH && exec::maxLoops == GRADC_MAX_LOOPS &&
               exec::maxIterations == GRADC_MAX_ITERATIONS);
+static_assert(std::string_view(gradc::averageSuffix) == GRADC_AVERAGE_SUFFIX);
 
 namespace gradc {
 namespace {
@@ -93,7 +95,7 @@ private:
       writeInitial(op, state);
       std::vector<gradc_artifact_place> places;
       for (const InitializerRange &range : imported.ranges)
-        if (range.state == op.getSymName()) {
+        if (range.state == modelName(op) && isExported(op)) {
           assert(range.bytes == state.tensor.bytes && "a state is stored as its initializer is");
           places.push_back({range.offset, range.transposed, 0});
         }
@@ -103,6 +105,19 @@ private:
       addToModelHash(op);
     }
     return blob.append(ArrayRef(states));
+  }
+
+  /// The name of the model's tensor that a state holds, or the average of.
+  static StringRef modelName(StateOp op) {
+    StringRef name = op.getSymName();
+    return op.getKind() == StateKind::average ? name.drop_back(strlen(averageSuffix)) : name;
+  }
+
+  /// An average is exported in place of its weight.
+  static bool isExported(StateOp op) {
+    auto module = op->getParentOfType<ModuleOp>();
+    auto average = module.lookupSymbol<StateOp>((op.getSymName() + averageSuffix).str());
+    return !average || average.getKind() != StateKind::average;
   }
 
   /// The state's logical type: the order in which a pass stores it is not the model's, and neither
@@ -132,7 +147,7 @@ private:
   gradc_range place(StateOp op, ArrayRef<char> values) {
     StringRef bytes(values.data(), values.size());
     for (const InitializerRange &range : imported.ranges)
-      if (range.state == op.getSymName() && !range.transposed &&
+      if (range.state == modelName(op) && !range.transposed &&
           StringRef(imported.modelBytes).substr(range.offset, range.bytes) == bytes)
         return {model.offset + range.offset, range.bytes};
     return blob.appendBytes(values);

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/Gradients.h"
+#include "compiler/import/Groups.h"
 #include "compiler/import/Loss.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/ParameterChecks.h"
@@ -20,7 +21,7 @@ namespace {
 class JobImport {
 public:
   JobImport(SpecFile &spec, OnnxModel &model, const ImportOptions &options)
-      : spec(spec), model(model), import(model, options) {}
+      : spec(spec), model(model), import(model, options), groups(spec, model) {}
 
   FailureOr<Imported> run(MLIRContext &context);
 
@@ -37,11 +38,12 @@ private:
   LogicalResult prepareExport(const DataSet &set);
   void judgeReach(Imported &imported);
   std::string fieldOf(StringRef input) const;
-  DictionaryAttr optimizer(Builder &b) const;
+  void describeUpdate(func::FuncOp train) const;
 
   SpecFile &spec;
   OnnxModel &model;
   ModuleImport import;
+  Groups groups;
   llvm::StringSet<> said;                            ///< problems, by place
   std::map<std::string, std::string> exportedFields; ///< by graph input of the exported model
 };
@@ -160,29 +162,27 @@ LogicalResult JobImport::applySpec() {
   ok &= succeeded(import.states.setPatterns(
       trainable, freeze, [&](int i) { return spec.at({{"trainable", i}}); },
       [&](int i) { return spec.at({{"freeze", i}}); }));
+  ok &= succeeded(groups.resolve());
+  for (const std::string &name : groups.frozen())
+    import.states.freeze(name);
   return success(ok && succeeded(checkNames()));
 }
 
-/// The update op of that name, and the fields of its message as attributes: numbers as f64, flags
-/// that are set as unit. The learning rate is an input of the step.
-DictionaryAttr JobImport::optimizer(Builder &b) const {
-  const google::protobuf::Message &rule = optimizerRule(spec.get().optimizer());
-  const google::protobuf::Reflection *reflection = rule.GetReflection();
-  std::string kind = optimizerName(spec.get().optimizer());
-  NamedAttrList attributes;
-  // AdamW is Adam with decay in place of l2.
-  attributes.set("name", b.getStringAttr(kind == "adamw" ? StringRef("adam") : StringRef(kind)));
-  for (int i = 0; i < rule.GetDescriptor()->field_count(); ++i) {
-    const google::protobuf::FieldDescriptor *field = rule.GetDescriptor()->field(i);
-    std::string name(field->name());
-    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_BOOL) {
-      if (reflection->GetBool(rule, field))
-        attributes.set(name, b.getUnitAttr());
-    } else if (name != gradc_role_name(GRADC_ROLE_LEARNING_RATE)) {
-      attributes.set(name, b.getF64FloatAttr(reflection->GetDouble(rule, field)));
-    }
+/// How the step limits gradients, updates parameters and averages them.
+void JobImport::describeUpdate(func::FuncOp train) const {
+  Builder b(train.getContext());
+  const spec::Training &training = spec.get();
+  train->setAttr("grad.optimizer", ruleOf(b, training.optimizer()));
+  if (training.has_clip()) {
+    const spec::Clip &clip = training.clip();
+    auto [name, limit] = clip.has_value()  ? std::pair("value", clip.value())
+                         : clip.has_norm() ? std::pair("norm", clip.norm())
+                                           : std::pair("global_norm", clip.global_norm());
+    train->setAttr("grad.clip",
+                   b.getDictionaryAttr(b.getNamedAttr(name, b.getF64FloatAttr(limit))));
   }
-  return attributes.getDictionary(b.getContext());
+  if (training.has_ema())
+    train->setAttr("grad.average", b.getF64FloatAttr(training.ema().decay()));
 }
 
 /// A graph input is the batch of its field's rows.
@@ -229,15 +229,9 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
   if (failed(entry.importNodes(loss.outputs(), bind)) || failed(loss.build()))
     return failure();
   if (training) {
-    OpBuilder &b = entry.getBuilder();
     entry.scalarArgument(GRADC_ROLE_LEARNING_RATE);
     entry.scalarArgument(GRADC_ROLE_STEP);
-    func::FuncOp function = entry.getFunction();
-    function->setAttr("grad.optimizer", optimizer(b));
-    if (spec.get().has_clip())
-      function->setAttr("grad.clip",
-                        b.getDictionaryAttr(b.getNamedAttr(
-                            "global_norm", b.getF64FloatAttr(spec.get().clip().global_norm()))));
+    describeUpdate(entry.getFunction());
   }
   entry.finish();
   return success();
@@ -370,7 +364,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   maps.finish();
   imported->mapEntries = maps.entryNames();
   judgeReach(*imported);
-  if (failed(checkParameters(*imported, import.states, model)))
+  LogicalResult grouped = groups.apply(*imported, import.states);
+  if (failed(checkParameters(*imported, import.states, model)) || failed(grouped))
     return failure();
   for (const DataSet &set : *sets)
     if (!set.known && !llvm::is_contained(imported->missingData, set.file))

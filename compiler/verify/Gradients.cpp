@@ -23,6 +23,7 @@ SmallVector<std::string> requestGradients(ModuleOp module, StringRef corrupted) 
   function.setSymName("gradients");
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
+  function->removeAttr("grad.average");
   Operation *exit = function.front().getTerminator();
   OpBuilder b(exit);
   SmallVector<Value> reads, results = {exit->getOperand(0)};

@@ -105,12 +105,13 @@ private:
     effort.everyLaunch = false;
   }
 
-  /// An optimizer's slots start at zero, where half of an update cannot be seen: here they have
-  /// magnitudes from 1e-12 to 1, so that either side of each sum counts somewhere.
+  /// An optimizer's slots start at zero and averages at the weights, where half of an update cannot
+  /// be seen: here they have magnitudes from 1e-12 to 1, so that either side of each sum counts
+  /// somewhere.
   llvm::Error fillSlots() {
     std::mt19937 random(11);
     for (auto state : level.getOps<StateOp>()) {
-      if (state.getKind() != StateKind::slot)
+      if (state.getKind() != StateKind::slot && state.getKind() != StateKind::average)
         continue;
       auto bytes = session.getState(state.getSymName());
       if (!bytes)

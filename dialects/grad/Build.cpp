@@ -75,6 +75,14 @@ Expr Expr::sum(ArrayRef<int64_t> dims) const {
   return with(builder->createOrFold<ReduceSumOp>(location, value, dims));
 }
 
+Expr grad::sumOfSquares(Expr x) {
+  int64_t rank = x.type().getRank();
+  Expr squares = x * x;
+  if (rank > 1)
+    squares = squares.sum(rank - 1);
+  return squares.sum(llvm::to_vector(llvm::seq<int64_t>(0, rank > 1 ? rank - 1 : rank)));
+}
+
 Expr grad::operator+(Expr a, Expr b) { return a.apply<AddOp>(b); }
 Expr grad::operator-(Expr a, Expr b) { return a.apply<SubOp>(b); }
 Expr grad::operator*(Expr a, Expr b) { return a.apply<MulOp>(b); }

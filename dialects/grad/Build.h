@@ -46,6 +46,10 @@ private:
   Value value;
 };
 
+/// A scalar. The last dim is summed first: the rows are independent, so that threads may share
+/// them.
+Expr sumOfSquares(Expr x);
+
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);
 Expr operator*(Expr a, Expr b);

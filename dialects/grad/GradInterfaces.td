@@ -196,6 +196,13 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
         be updated in parts. Otherwise it takes the whole tensor.
       }],
       "bool", "isElementwise", (ins), "", [{ return true; }]>,
+    StaticInterfaceMethod<"Parameters of a lower rank take another rule.",
+      "int64_t", "getLeastRank", (ins), "", [{ return 0; }]>,
+    StaticInterfaceMethod<[{
+        Whether the rule reads the dims' order: it then takes the parameter with its dims as the model has them, and
+        otherwise as they are stored.
+      }],
+      "bool", "dependsOnDimOrder", (ins), "", [{ return false; }]>,
   ];
   let verify = [{ return ::mlir::grad::verifyUpdate($_op); }];
 }

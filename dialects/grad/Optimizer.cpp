@@ -1,5 +1,5 @@
-// Optimizer updates, as PyTorch computes them: elementwise formulas over broadcast scalars.
-#include "dialects/grad/Build.h"
+// What every update promises and does alike: its operands, decay, and steps that do not proceed.
+#include "dialects/grad/Optimizer.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -29,10 +29,71 @@ LogicalResult grad::verifyUpdate(Operation *op) {
   return success();
 }
 
-/// A scalar operand as a tensor of the parameter's type.
-static Expr overParameter(Expr parameter, Expr scalar) {
-  return scalar.cast(parameter.type().getElementType()).broadcastScalar(parameter.type());
+/// A decay, which an op that is printed without it does not have as an attribute.
+static double decayOf(Operation *op, StringRef name) {
+  auto value = op->getAttrOfType<FloatAttr>(name);
+  return value ? value.getValueAsDouble() : 0;
 }
+
+// Evaluation --------------------------------------------------------------------------------------
+
+void grad::evaluateWholeUpdate(Operation *op, ArrayRef<HostTensor> operands,
+                               MutableArrayRef<HostTensor> results,
+                               llvm::function_ref<void(UpdateTensors &)> rule) {
+  size_t slots = results.size() - 1;
+  if (!operands.back().getInt(0)) {
+    results[0] = operands[0];
+    for (size_t i = 0; i < slots; ++i)
+      results[1 + i] = operands[2 + i];
+    return;
+  }
+  auto load = [](const HostTensor &tensor) {
+    std::vector<double> values(size_t(tensor.size()));
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      values[size_t(i)] = tensor.getFloat(i);
+    return values;
+  };
+  UpdateTensors all{load(operands[0]), load(operands[1]), {}, 0, 0, 1};
+  for (size_t i = 0; i < slots; ++i)
+    all.slots.push_back(load(operands[2 + i]));
+  ArrayRef<HostTensor> scalars = operands.drop_front(2 + slots).drop_back();
+  all.rate = scalars[0].getFloat(0);
+  all.step = scalars.size() > 1 ? scalars[1].getFloat(0) : 0;
+  double l2 = decayOf(op, "l2");
+  for (auto [g, p] : llvm::zip_equal(all.gradient, all.parameter))
+    g += l2 * p;
+  all.kept = 1 - all.rate * decayOf(op, "weight_decay");
+  rule(all);
+  auto store = [](HostTensor &tensor, const std::vector<double> &values) {
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      tensor.setFloat(i, values[size_t(i)]);
+  };
+  store(results[0], all.parameter);
+  for (size_t i = 0; i < slots; ++i)
+    store(results[1 + i], all.slots[i]);
+}
+
+void grad::evaluateUpdate(Operation *op, ArrayRef<HostTensor> operands,
+                          MutableArrayRef<HostTensor> results,
+                          llvm::function_ref<void(UpdateElement &)> rule) {
+  evaluateWholeUpdate(op, operands, results, [&](UpdateTensors &all) {
+    SmallVector<std::vector<double>> old = all.slots;
+    for (size_t i = 0; i < all.parameter.size(); ++i) {
+      auto place = [&](const std::vector<double> &slot) { return slot.size() == 1 ? 0 : i; };
+      UpdateElement element{all.parameter[i] * all.kept, all.gradient[i], {}, all.rate, all.step};
+      for (const std::vector<double> &slot : old)
+        element.slots.push_back(slot[place(slot)]);
+      rule(element);
+      all.parameter[i] = element.parameter;
+      for (auto [slot, value] : llvm::zip_equal(all.slots, element.slots))
+        slot[place(slot)] = value;
+    }
+  });
+}
+
+double grad::biasCorrection(double step, double base) { return -std::expm1(step * std::log(base)); }
+
+// Decomposition -----------------------------------------------------------------------------------
 
 /// `updated` if the step proceeds, else `old`.
 static Value keepUnless(Expr old, Value proceed, Expr updated) {
@@ -40,179 +101,27 @@ static Value keepUnless(Expr old, Value proceed, Expr updated) {
   return old.with(proceed).broadcastScalar(mask).select(updated, old);
 }
 
-/// g + l2 p
-static Expr withL2(Expr gradient, Expr parameter, double l2) {
-  return l2 == 0 ? gradient : gradient + parameter * l2;
-}
-
-/// 1 - base^t, exact at small t.
-static Expr biasCorrection(Expr step, double base) {
-  return -(step * std::log(base)).apply<Expm1Op>();
-}
-
-/// Copies `count` operands to the results if the step does not proceed.
-static bool stays(const HostTensor &proceed, ArrayRef<const HostTensor *> old,
-                  MutableArrayRef<HostTensor> results) {
-  if (proceed.getInt(0))
-    return false;
-  for (auto [result, value] : llvm::zip_equal(results, old))
-    result = *value;
-  return true;
-}
-
-// SGD ---------------------------------------------------------------------------------------------
-
-void SgdOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  const HostTensor &parameter = operands[0], &gradient = operands[1];
-  if (stays(operands[3], {&parameter}, results))
-    return;
-  double rate = operands[2].getFloat(0), l2 = getL2().convertToDouble();
-  for (int64_t i = 0; i < parameter.size(); ++i) {
-    double p = parameter.getFloat(i);
-    results[0].setFloat(i, p - rate * (gradient.getFloat(i) + l2 * p));
-  }
-}
-
-SmallVector<Value> SgdOp::decompose(OpBuilder &b) {
-  Expr p(b, getLoc(), getParameter());
-  Expr g = withL2(p.with(getGradient()), p, getL2().convertToDouble());
-  Expr rate = overParameter(p, p.with(getLearningRate()));
-  return {keepUnless(p, getProceed(), p - rate * g)};
-}
-
-// Momentum ----------------------------------------------------------------------------------------
-
-void MomentumOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  const HostTensor &parameter = operands[0], &gradient = operands[1], &velocity = operands[2];
-  if (stays(operands[4], {&parameter, &velocity}, results))
-    return;
-  double rate = operands[3].getFloat(0), mu = getMomentum().convertToDouble();
-  double l2 = getL2().convertToDouble();
-  for (int64_t i = 0; i < parameter.size(); ++i) {
-    double p = parameter.getFloat(i), g = gradient.getFloat(i) + l2 * p;
-    double v = mu * velocity.getFloat(i) + g;
-    results[0].setFloat(i, p - rate * (getNesterov() ? g + mu * v : v));
-    results[1].setFloat(i, v);
-  }
-}
-
-SmallVector<Value> MomentumOp::decompose(OpBuilder &b) {
-  double mu = getMomentum().convertToDouble();
-  Expr p(b, getLoc(), getParameter()), velocity = p.with(getVelocity());
-  Expr g = withL2(p.with(getGradient()), p, getL2().convertToDouble());
-  Expr v = velocity * mu + g;
-  Expr direction = getNesterov() ? g + v * mu : v;
-  Expr rate = overParameter(p, p.with(getLearningRate()));
-  return {keepUnless(p, getProceed(), p - rate * direction), keepUnless(velocity, getProceed(), v)};
-}
-
-// Adam --------------------------------------------------------------------------------------------
-
-void AdamOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  const HostTensor &parameter = operands[0], &gradient = operands[1];
-  const HostTensor &first = operands[2], &second = operands[3];
-  if (stays(operands[6], {&parameter, &first, &second}, results))
-    return;
-  double rate = operands[4].getFloat(0), step = operands[5].getFloat(0);
-  double b1 = getBeta1().convertToDouble(), b2 = getBeta2().convertToDouble();
-  double correction1 = -std::expm1(step * std::log(b1));
-  double correction2 = -std::expm1(step * std::log(b2));
-  double epsilon = getEpsilon().convertToDouble(), l2 = getL2().convertToDouble();
-  double decay = getWeightDecay().convertToDouble();
-  for (int64_t i = 0; i < parameter.size(); ++i) {
-    double p = parameter.getFloat(i), g = gradient.getFloat(i) + l2 * p;
-    double m = b1 * first.getFloat(i) + (1 - b1) * g;
-    double v = b2 * second.getFloat(i) + (1 - b2) * g * g;
-    p *= 1 - rate * decay;
-    p -= rate / correction1 * m / (std::sqrt(v / correction2) + epsilon);
-    results[0].setFloat(i, p);
-    results[1].setFloat(i, m);
-    results[2].setFloat(i, v);
-  }
-}
-
-// Expressions that depend only on the step are computed once, as scalars.
-SmallVector<Value> AdamOp::decompose(OpBuilder &b) {
-  double b1 = getBeta1().convertToDouble(), b2 = getBeta2().convertToDouble();
-  double decay = getWeightDecay().convertToDouble();
-  Expr p(b, getLoc(), getParameter()), first = p.with(getFirst()), second = p.with(getSecond());
-  Expr g = withL2(p.with(getGradient()), p, getL2().convertToDouble());
-  Expr rate = p.with(getLearningRate()), step = p.with(getStep());
-  Expr m = first * b1 + g * (1 - b1);
-  Expr v = second * b2 + g * g * (1 - b2);
-  Expr size = overParameter(p, rate / biasCorrection(step, b1));
-  Expr scale = overParameter(p, biasCorrection(step, b2).apply<RsqrtOp>());
-  Expr denominator = v.apply<SqrtOp>() * scale + getEpsilon().convertToDouble();
-  Expr decayed = decay == 0 ? p : p * overParameter(p, 1.0 - rate * decay);
-  Expr updated = decayed - size * m / denominator;
-  return {keepUnless(p, getProceed(), updated), keepUnless(first, getProceed(), m),
-          keepUnless(second, getProceed(), v)};
-}
-
-// RMSprop -----------------------------------------------------------------------------------------
-
-SmallVector<UpdateSlot> RmspropOp::getUpdateSlots(RankedTensorType parameter,
-                                                  DictionaryAttr hyperparameters) {
-  SmallVector<UpdateSlot> slots = {{"square", parameter}};
-  if (hyperparameters.contains("centered"))
-    slots.push_back({"average", parameter});
-  auto momentum = hyperparameters.getAs<FloatAttr>("momentum");
-  if (momentum && momentum.getValueAsDouble() > 0)
-    slots.push_back({"velocity", parameter});
-  return slots;
-}
-
-SmallVector<StringRef> RmspropOp::getUpdateScalars() { return {"learning_rate"}; }
-
-void RmspropOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  size_t slots = getSlots().size();
-  const HostTensor &parameter = operands[0], &gradient = operands[1];
-  ArrayRef<HostTensor> old = operands.slice(2, slots);
-  SmallVector<const HostTensor *> kept = {&parameter};
-  for (const HostTensor &slot : old)
-    kept.push_back(&slot);
-  if (stays(operands.back(), kept, results))
-    return;
-  double rate = operands[2 + slots].getFloat(0), alpha = getAlpha().convertToDouble();
-  double epsilon = getEpsilon().convertToDouble(), l2 = getL2().convertToDouble();
-  double mu = getMomentum().convertToDouble();
-  for (int64_t i = 0; i < parameter.size(); ++i) {
-    double p = parameter.getFloat(i), g = gradient.getFloat(i) + l2 * p;
-    double square = alpha * old[0].getFloat(i) + (1 - alpha) * g * g, variance = square;
-    results[1].setFloat(i, square);
-    if (getCentered()) {
-      double average = alpha * old[1].getFloat(i) + (1 - alpha) * g;
-      variance = std::max(square - average * average, 0.0);
-      results[2].setFloat(i, average);
-    }
-    double update = g / (std::sqrt(variance) + epsilon);
-    if (mu > 0) {
-      update += mu * old.back().getFloat(i);
-      results.back().setFloat(i, update);
-    }
-    results[0].setFloat(i, p - rate * update);
-  }
-}
-
-SmallVector<Value> RmspropOp::decompose(OpBuilder &b) {
-  double alpha = getAlpha().convertToDouble(), mu = getMomentum().convertToDouble();
-  Expr p(b, getLoc(), getParameter());
-  Expr g = withL2(p.with(getGradient()), p, getL2().convertToDouble());
-  Expr square = p.with(getSlots()[0]) * alpha + g * g * (1 - alpha), variance = square;
-  SmallVector<Value> results = {Value(), square};
-  if (getCentered()) {
-    Expr average = p.with(getSlots()[1]) * alpha + g * (1 - alpha);
-    variance = (square - average * average).apply<MaxOp>(p.splat(0));
-    results.push_back(average);
-  }
-  Expr update = g / (variance.apply<SqrtOp>() + getEpsilon().convertToDouble());
-  if (mu > 0) {
-    update = p.with(getSlots().back()) * mu + update;
-    results.push_back(update);
-  }
-  results[0] = p - overParameter(p, p.with(getLearningRate())) * update;
-  results[0] = keepUnless(p, getProceed(), p.with(results[0]));
-  for (auto [old, result] : llvm::zip_equal(getSlots(), MutableArrayRef(results).drop_front()))
-    result = keepUnless(p.with(old), getProceed(), p.with(result));
+SmallVector<Value>
+grad::decomposeUpdate(OpBuilder &builder, Operation *op,
+                      llvm::function_ref<SmallVector<Expr>(const UpdateExprs &)> rule) {
+  Expr parameter(builder, op->getLoc(), op->getOperand(0));
+  Expr gradient = parameter.with(op->getOperand(1));
+  if (double l2 = decayOf(op, "l2"))
+    gradient = gradient + parameter * l2;
+  UpdateExprs all{parameter, gradient, parameter, {}, {}};
+  unsigned slots = op->getNumResults() - 1;
+  for (Value value : op->getOperands().drop_front(2).drop_back())
+    (all.slots.size() < slots ? all.slots : all.scalars).push_back(parameter.with(value));
+  // Expressions of scalars alone are computed once.
+  if (double decay = decayOf(op, "weight_decay"))
+    all.decayed = parameter * all.spread(1.0 - all.rate() * decay);
+  SmallVector<Value> results;
+  Value proceed = op->getOperands().back();
+  for (auto [i, updated] : llvm::enumerate(rule(all)))
+    results.push_back(keepUnless(i ? all.slots[i - 1] : parameter, proceed, updated));
   return results;
+}
+
+Expr grad::biasCorrection(Expr step, double base) {
+  return -(step * std::log(base)).apply<Expm1Op>();
 }

@@ -17,7 +17,7 @@ def Grad_ConstantOp : Op<Grad_Dialect, "constant", [Pure, ConstantLike, InferTyp
 }
 
 def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
-  let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic or large constant";
+  let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic, large constant or average of a parameter";
   let description = [{
     `initial` is an elements attribute (a splat for slots; a dense resource for weights). With `permutation`,
     entries see the state with its dims in another order than the model, checkpoints and exports do: their dim

@@ -56,7 +56,7 @@ public:
 
 private:
   bool isRole(unsigned result, StringRef role) const {
-    auto found = function.getResultAttrOfType<StringAttr>(result, "grad.role");
+    auto found = dyn_cast_or_null<StringAttr>(function.getResultAttr(result, "grad.role"));
     return found && found.getValue() == role;
   }
   SmallVector<Value> resultsOf(StringRef role) const {

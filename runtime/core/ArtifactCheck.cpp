@@ -109,7 +109,7 @@ bool Checker::checkTensor(const gradc_artifact_tensor &tensor) {
 bool Checker::checkState(const gradc_artifact_state &state) {
   if (!checkTensor(state.tensor))
     return false;
-  if (state.kind > GRADC_STATE_CONSTANT)
+  if (state.kind > GRADC_STATE_AVERAGE)
     return fail("unknown kind ", state.kind);
   std::span<const std::byte> initial;
   uint64_t expected = state.splat ? findDataType(state.tensor.dtype)->bytes : state.tensor.bytes;

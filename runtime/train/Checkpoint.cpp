@@ -134,6 +134,35 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
   return writer.finish();
 }
 
+std::string_view modelName(std::string_view name, uint32_t kind) {
+  constexpr std::string_view suffix = GRADC_AVERAGE_SUFFIX;
+  if (kind == GRADC_STATE_AVERAGE && name.ends_with(suffix))
+    name.remove_suffix(suffix.size());
+  return name;
+}
+
+const Checkpoint::State *Checkpoint::find(std::string_view name) const {
+  auto found = std::ranges::find(theStates, name, &State::name);
+  return found == theStates.end() ? nullptr : &*found;
+}
+
+std::vector<Checkpoint::State> Checkpoint::weights() const {
+  std::vector<State> weights;
+  for (const State &state : theStates) {
+    const State *average = find(text(state.name, GRADC_AVERAGE_SUFFIX));
+    bool isAveraged = average && average->kind == GRADC_STATE_AVERAGE;
+    if (state.isWeight() && state.kind != GRADC_STATE_AVERAGE)
+      weights.push_back(isAveraged ? *average : state);
+  }
+  return weights;
+}
+
+bool Checkpoint::lacksAverages(const Artifact &artifact) const {
+  return std::ranges::any_of(artifact.states(), [&](const gradc_artifact_state &state) {
+    return state.kind == GRADC_STATE_AVERAGE && !find(artifact.string(state.tensor.name));
+  });
+}
+
 bool Checkpoint::State::isWeight() const {
   return kind != GRADC_STATE_SLOT && !isOfNoModel(name) && !name.starts_with(GRADC_FITTED_PREFIX);
 }
@@ -232,14 +261,16 @@ Status Checkpoint::restore(Session &session) const {
     std::string_view name = artifact.string(state.tensor.name);
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
     std::string expected = typeOf(state.tensor.dtype, shape);
-    auto saved = std::ranges::find(theStates, name, &State::name);
-    if (saved == theStates.end())
+    const State *saved = find(name);
+    if (!saved)
+      saved = find(modelName(name, state.kind)); // an average begins at its weight
+    if (!saved)
       return otherModel(": it lacks state '", name, "' of ", expected);
     if (saved->dtype != state.tensor.dtype || !std::ranges::equal(saved->shape, shape) ||
         saved->bytes.size() != state.tensor.bytes)
       return otherModel(": its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
                         ", this artifact's is ", expected);
-    found[i] = &*saved;
+    found[i] = saved;
   }
   for (const State &state : theStates)
     if (!isOfNoModel(state.name) && state.kind != GRADC_STATE_CONSTANT &&

@@ -26,6 +26,9 @@ struct TrainPosition {
 /// Atomic: the file is whole or absent, and a file that it replaces stays until then.
 Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position);
 
+/// The name of the model's tensor that is held by a state of that name and kind, or averaged by it.
+std::string_view modelName(std::string_view name, uint32_t kind);
+
 /// An opened checkpoint, complete and undamaged.
 class Checkpoint {
 public:
@@ -36,8 +39,8 @@ public:
     std::span<const int64_t> shape;
     std::span<const std::byte> bytes; ///< row-major
 
-    /// A tensor of the model; else the optimizer's, the run's, or what the data's stages have found
-    /// out.
+    /// A tensor of the model, or its average; else the optimizer's, the run's, or what the data's
+    /// stages have found out.
     bool isWeight() const;
   };
 
@@ -53,11 +56,18 @@ public:
   const std::string &level() const { return theLevel; }
   std::span<const State> states() const { return theStates; }
 
+  /// The tensors of the model as they are exported: averages in place of their weights.
+  std::vector<State> weights() const;
+
+  /// Whether the artifact averages weights and the checkpoint has no averages: they begin at the
+  /// weights.
+  bool lacksAverages(const Artifact &artifact) const;
   /// Writes the states into a session; its artifact must be of the same model.
   Status restore(Session &session) const;
 
 private:
   Status parse();
+  const State *find(std::string_view name) const;
 
   std::string path;
   std::shared_ptr<const MappedFile> mapped;

@@ -37,6 +37,8 @@ Status Loop::prepare(const Checkpoint *resume) {
   sayPlacement();
   if (resume)
     sayWhatDiffers(behind, wantedSeed);
+  if (resume && resume->lacksAverages(session.artifact()))
+    progress->print("the checkpoint has no averages of weights: they begin at its weights");
   sayWhatIsLeftOut("training", *training.dataset, job.data);
   if (evaluation)
     sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);

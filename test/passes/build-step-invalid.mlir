@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-build-step
 
-// expected-error @+1 {{expected grad.optimizer to name one of adam, momentum, rmsprop, sgd, found {name = "relu"}}}
+// expected-error @+1 {{expected grad.optimizer to name one of adadelta, adagrad, adam, lamb, lars, lion, momentum, muon, nadam, rmsprop, sgd, found {name = "relu"}}}
 func.func @unknown(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "relu"}} {
   return %lr : tensor<f32>
 }
@@ -68,7 +68,7 @@ func.func @no_step(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32
 
 // -----
 
-// expected-error @+1 {{expected grad.clip with a positive float `global_norm`, found {global_norm = -1.000000e+00 : f64}}}
+// expected-error @+1 {{expected grad.clip with one positive float, `value`, `norm` or `global_norm`, found {global_norm = -1.000000e+00 : f64}}}
 func.func @clip(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
     attributes {grad.optimizer = {name = "sgd"}, grad.clip = {global_norm = -1.0}} {
   return %lr : tensor<f32>
@@ -80,10 +80,40 @@ grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32>
 // expected-error @+1 {{expected "w.velocity" to be free for optimizer slot `velocity` of type 'tensor<f32>'}}
 grad.state parameter @w.velocity : tensor<f32> = dense<0.5> : tensor<f32>
 
-func.func @slot(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+func.func @slot(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
     attributes {grad.optimizer = {name = "momentum", momentum = 0.9}} {
   %0 = grad.read @w : tensor<f32>
   %1 = grad.read @w.velocity : tensor<f32>
   %2 = grad.mul %0, %1 : tensor<f32>
   return %2 : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected grad.clip with one positive float, `value`, `norm` or `global_norm`, found {norm = 1.000000e+00 : f64, value = 1.000000e+00 : f64}}}
+func.func @two_clips(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}, grad.clip = {norm = 1.0, value = 1.0}} {
+  return %lr : tensor<f32>
+}
+
+// -----
+
+// A state's own rule is checked like the function's.
+
+// expected-error @+1 {{expected the hyperparameters of grad.sgd in grad.optimizer, found `momentum`}}
+grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32> {grad.optimizer = {name = "sgd", momentum = 0.9}}
+
+func.func @own(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32> {grad.optimizer = {name = "muon", momentum = 0.9}}
+
+func.func @rank(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  // expected-error @+1 {{expected a parameter of 2 dims or more, found 'tensor<f32>'}}
+  %0 = grad.read @w : tensor<f32>
+  return %0 : tensor<f32>
 }

@@ -49,10 +49,10 @@ func.func @train(%x: tensor<2x3xf32>, %lr: tensor<f32> {grad.role = "learning_ra
   // CHECK: %[[PROCEED:.*]] = grad.and %[[FINITE]], %[[NORM_FINITE]]
   // CHECK: %[[M:.*]] = grad.read @w.first
   // CHECK: %[[V:.*]] = grad.read @w.second
-  // CHECK: %[[NEW:.*]], %[[NEW_M:.*]], %[[NEW_V:.*]] = grad.adam %[[W]], %[[CLIPPED]], %[[M]], %[[V]], %arg1, %arg2, %[[PROCEED]]
+  // CHECK: %[[NEW:.*]], %[[SLOTS:.*]]:2 = grad.adam %[[W]], %[[CLIPPED]], %[[M]], %[[V]], %arg1, %arg2, %[[PROCEED]]
   // CHECK: grad.write @w, %[[NEW]]
-  // CHECK: grad.write @w.first, %[[NEW_M]]
-  // CHECK: grad.write @w.second, %[[NEW_V]]
+  // CHECK: grad.write @w.first, %[[SLOTS]]#0
+  // CHECK: grad.write @w.second, %[[SLOTS]]#1
   // CHECK: return %[[LOSS]], %[[NORM]], %[[PROCEED]]
   return %5 : tensor<f32>
 }
@@ -109,7 +109,7 @@ func.func @filter(%x: tensor<3x3x8xf32>, %lr: tensor<f32> {grad.role = "learning
 grad.state parameter @w : tensor<f32> = dense<0.5> : tensor<f32>
 
 // CHECK-LABEL: func.func @momentum(
-func.func @momentum(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {
+func.func @momentum(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32> attributes {
     grad.optimizer = {name = "momentum", momentum = 0.9, nesterov, l2 = 0.1}} {
   // CHECK: %[[W:.*]] = grad.read @w :
   // CHECK-NOT: grad.read @w :
@@ -174,4 +174,103 @@ func.func @rmsprop(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32
   %1 = grad.mul %0, %0 : tensor<4xf32>
   %2 = grad.reduce_sum %1 dims [0] : tensor<4xf32>
   return %2 : tensor<f32>
+}
+
+// -----
+
+// Each element is limited; the norm that is returned is that of the whole gradient.
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+
+// CHECK-LABEL: func.func @clip_values(
+func.func @clip_values(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {
+    grad.optimizer = {name = "sgd"}, grad.clip = {value = 2.0}} {
+  // CHECK-DAG: %[[LEAST:.*]] = grad.constant dense<-2.000000e+00> : tensor<4xf32>
+  // CHECK-DAG: %[[MOST:.*]] = grad.constant dense<2.000000e+00> : tensor<4xf32>
+  // CHECK-DAG: %[[G:.*]] = grad.gradient
+  // CHECK-DAG: grad.mul %[[G]], %[[G]]
+  // CHECK-DAG: %[[ABOVE:.*]] = grad.maximum %[[G]], %[[LEAST]]
+  // CHECK: %[[BOTH:.*]] = grad.minimum %[[ABOVE]], %[[MOST]]
+  // CHECK: %[[NORM:.*]] = grad.sqrt
+  // CHECK: grad.sgd %{{.*}}, %[[BOTH]]
+  // CHECK: return %{{.*}}, %[[NORM]]
+  %w = grad.read @w : tensor<4xf32>
+  %0 = grad.mul %x, %w : tensor<4xf32>
+  %1 = grad.reduce_mean %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Each tensor has a scale of its own.
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+grad.state parameter @b : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+
+// CHECK-LABEL: func.func @clip_norms(
+func.func @clip_norms(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {
+    grad.optimizer = {name = "sgd"}, grad.clip = {norm = 2.0}} {
+  // CHECK: %[[G:.*]]:2 = grad.gradient
+  // CHECK: %[[W2:.*]] = grad.reduce_sum
+  // CHECK: grad.sqrt %[[W2]]
+  // CHECK: %[[CLIPPED_W:.*]] = grad.mul %[[G]]#0
+  // CHECK: %[[B2:.*]] = grad.reduce_sum
+  // CHECK: %[[ALL:.*]] = grad.add %[[W2]], %[[B2]]
+  // CHECK: grad.sqrt %[[B2]]
+  // CHECK: %[[CLIPPED_B:.*]] = grad.mul %[[G]]#1
+  // CHECK: %[[NORM:.*]] = grad.sqrt %[[ALL]]
+  // CHECK: grad.sgd %{{.*}}, %[[CLIPPED_W]]
+  // CHECK: grad.sgd %{{.*}}, %[[CLIPPED_B]]
+  // CHECK: return %{{.*}}, %[[NORM]]
+  %w = grad.read @w : tensor<4xf32>
+  %b = grad.read @b : tensor<4xf32>
+  %0 = grad.mul %x, %w : tensor<4xf32>
+  %1 = grad.add %0, %b : tensor<4xf32>
+  %2 = grad.reduce_mean %1 dims [0] : tensor<4xf32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// A state's rule stands in for the function's, and its factor scales the rate.
+
+// CHECK: grad.state {{ ?}}parameter @w : tensor<4xf32> = dense<5.000000e-01> : tensor<4xf32>{{$}}
+// CHECK-NEXT: grad.state {{ ?}}slot @w.sum : tensor<4xf32> = dense<2.500000e-01>
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+    {grad.optimizer = {name = "adagrad", epsilon = 1.0e-6, initial_accumulator = 0.25, learning_rate_factor = 0.5}}
+grad.state parameter @b : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+
+// CHECK-LABEL: func.func @groups(
+func.func @groups(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"})
+    -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  // CHECK: %[[HALF:.*]] = grad.mul %arg1, %
+  // CHECK: grad.adagrad %{{.*}}, %{{.*}}, %{{.*}}, %[[HALF]], %arg2
+  // CHECK: grad.sgd %{{.*}}, %{{.*}}, %arg1
+  %w = grad.read @w : tensor<4xf32>
+  %b = grad.read @b : tensor<4xf32>
+  %0 = grad.mul %x, %w : tensor<4xf32>
+  %1 = grad.add %0, %b : tensor<4xf32>
+  %2 = grad.reduce_mean %1 dims [0] : tensor<4xf32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Muon's matrix is the model's: rows are its first dim, which is stored last. The slot is stored in the model's order.
+
+// CHECK: grad.state {{ ?}}slot @w.velocity : tensor<2x3xf32> = dense<0.000000e+00>
+grad.state parameter @w : tensor<3x2xf32> permutation [1, 0] = dense<0.5> : tensor<2x3xf32>
+
+// CHECK-LABEL: func.func @ordered(
+func.func @ordered(%x: tensor<3x2xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "muon", momentum = 0.9}} {
+  // CHECK-DAG: %[[W:.*]] = grad.transpose %{{.*}} permutation [1, 0] : tensor<3x2xf32>
+  // CHECK-DAG: %[[G:.*]] = grad.transpose %{{.*}} permutation [1, 0] : tensor<3x2xf32>
+  // CHECK: %[[NEW:.*]], %{{.*}} = grad.muon %[[W]], %[[G]], %{{.*}} : tensor<2x3xf32>, tensor<f32>
+  // CHECK: %[[STORED:.*]] = grad.transpose %[[NEW]] permutation [1, 0] : tensor<2x3xf32>
+  // CHECK: grad.write @w, %[[STORED]] : tensor<3x2xf32>
+  %w = grad.read @w : tensor<3x2xf32>
+  %0 = grad.mul %x, %w : tensor<3x2xf32>
+  %1 = grad.reduce_mean %0 dims [0, 1] : tensor<3x2xf32>
+  return %1 : tensor<f32>
 }

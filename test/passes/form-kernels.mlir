@@ -94,7 +94,7 @@ func.func @adam(%x: tensor<8x16xf32>, %d: tensor<8x32xf32>, %rate: tensor<f32>, 
   %v = grad.read @w.second : tensor<16x32xf32>
   %g = grad.matmul %x, %d transpose_lhs : tensor<8x16xf32>, tensor<8x32xf32>
   %0:3 = grad.adam %w, %g, %m, %v, %rate, %step, %go {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64}
-      : tensor<16x32xf32>, tensor<f32>
+      : (tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<f32>, tensor<f32>, tensor<i1>) -> (tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>)
   grad.write @w, %0#0 : tensor<16x32xf32>
   grad.write @w.first, %0#1 : tensor<16x32xf32>
   grad.write @w.second, %0#2 : tensor<16x32xf32>

@@ -27,23 +27,32 @@ void printJson(const Imported &imported) {
     json["learning_rate"] = describeRate(*imported.spec);
   json["missing_data"] = imported.missingData;
   json["initializers"] = nlohmann::json::array();
-  for (const Verdict &v : imported.verdicts)
+  for (const Verdict &v : imported.verdicts) {
     json["initializers"].push_back(
         {{"name", v.initializer}, {"type", v.type}, {"trains", v.trains}, {"reason", v.reason}});
+    if (!v.group.empty())
+      json["initializers"].back()["group"] = v.group;
+  }
   fmt::print("{}\n", json.dump(2));
 }
 
 void printTable(const Imported &imported, bool differentiates) {
-  size_t name = 11, type = 4;
+  size_t name = 11, type = 4, group = 0; // no column where there are no groups
   for (const Verdict &v : imported.verdicts) {
+    if (!v.group.empty())
+      group = std::max({group, v.group.size(), size_t(5)});
     name = std::max(name, v.initializer.size());
     type = std::max(type, v.type.size());
   }
+  auto row = [&](const std::string &initializer, const std::string &ofType, const char *trains,
+                 const std::string &inGroup, const std::string &why) {
+    std::string column = group ? fmt::format("{:{}}  ", inGroup, group) : "";
+    fmt::print("{:{}}  {:{}}  {:6}  {}{}\n", initializer, name, ofType, type, trains, column, why);
+  };
   if (!imported.verdicts.empty())
-    fmt::print("{:{}}  {:{}}  {:6}  {}\n", "initializer", name, "type", type, "trains", "why");
+    row("initializer", "type", "trains", "group", "why");
   for (const Verdict &v : imported.verdicts)
-    fmt::print("{:{}}  {:{}}  {:6}  {}\n", v.initializer, name, v.type, type,
-               v.trains ? "yes" : "no", v.reason);
+    row(v.initializer, v.type, v.trains ? "yes" : "no", v.group.empty() ? "-" : v.group, v.reason);
   fmt::print("all ops are supported{}\n", differentiates ? ", and every gradient exists" : "");
   for (const std::string &file : imported.missingData)
     fmt::print("the data could not be checked: {} is not there\n", file);

@@ -38,7 +38,7 @@ Status writeWeights(Session &session, const std::string &output) {
   std::vector<NamedArray> arrays;
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
-    std::string name(artifact.string(state.tensor.name));
+    std::string name(modelName(artifact.string(state.tensor.name), state.kind));
     // No initializer of the model, or one that its preprocessing has brought along.
     if (state.places.count == 0 || llvm::StringRef(name).starts_with(GRADC_FITTED_PREFIX))
       continue;
@@ -55,12 +55,11 @@ Status writeWeights(Session &session, const std::string &output) {
 /// The same from a checkpoint alone.
 Status writeWeights(const Checkpoint &checkpoint, const std::string &output) {
   std::vector<NamedArray> arrays;
-  for (const Checkpoint::State &state : checkpoint.states())
-    if (state.isWeight())
-      arrays.push_back({std::string(state.name),
-                        state.dtype,
-                        {state.shape.begin(), state.shape.end()},
-                        state.bytes});
+  for (const Checkpoint::State &state : checkpoint.weights())
+    arrays.push_back({std::string(modelName(state.name, state.kind)),
+                      state.dtype,
+                      {state.shape.begin(), state.shape.end()},
+                      state.bytes});
   return writeSafetensors(output, arrays);
 }
 

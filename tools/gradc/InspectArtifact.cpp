@@ -14,7 +14,8 @@ namespace gradc {
 using namespace runtime;
 namespace {
 
-constexpr const char *kindNames[] = {"parameters", "optimizer slots", "statistics", "constants"};
+constexpr const char *kindNames[] = {"parameters", "optimizer slots", "statistics", "constants",
+                                     "averages"};
 
 InspectedTensor describe(const Artifact &artifact, const gradc_artifact_tensor &tensor) {
   auto shape = artifact.elements<int64_t>(tensor.shape);

@@ -40,6 +40,7 @@ struct Verdict {
   std::string type; ///< "f32 [64, 128]"
   bool trains;
   std::string reason;
+  std::string group = {}; ///< the pattern that put it into a parameter group
 };
 
 } // namespace gradc

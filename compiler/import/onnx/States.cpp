@@ -4,7 +4,6 @@
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/support/Names.h"
 #include "runtime/include/gradc/artifact.h"
-#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -21,16 +20,9 @@ static LogicalResult select(const OnnxModel &model, ArrayRef<std::string> patter
   for (const onnx::TensorProto &t : model.graph().initializer())
     names.push_back(t.name());
   for (auto [i, pattern] : llvm::enumerate(patterns)) {
-    bool found = false;
-    auto glob = llvm::GlobPattern::create(pattern);
-    if (!glob)
-      llvm::consumeError(glob.takeError()); // Then it is a plain name.
-    for (const std::string &name : names)
-      if (name == pattern || (glob && glob->match(name))) {
-        selected.insert(name);
-        found = true;
-      }
-    if (found)
+    std::vector<std::string> found = matching(pattern, names);
+    selected.insert_range(found);
+    if (!found.empty())
       continue;
     auto error = emitError(where(int(i)))
                  << field << ": no initializer matches \"" << pattern << "\"";

@@ -23,6 +23,9 @@ public:
                                   llvm::function_ref<mlir::Location(int)> trainableLoc,
                                   llvm::function_ref<mlir::Location(int)> freezeLoc);
 
+  /// As if `freeze` named it.
+  void freeze(llvm::StringRef initializer) { frozen.insert(initializer); }
+
   /// The initializer as a value at `builder`. Null where its type is not supported (said).
   mlir::Value read(mlir::OpBuilder &builder, const onnx::TensorProto &initializer);
   /// The value of a constant or of an initializer, null for anything else.

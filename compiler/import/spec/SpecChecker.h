@@ -34,6 +34,9 @@ struct Checker {
   }
 };
 
+/// Optimizer, groups, clipping and average.
+void checkUpdates(Checker &c, const spec::Training &training);
+
 /// The blocks of a spec that asks for gradients.
 void checkGradients(Checker &c, const spec::Training &training);
 /// The learning rate over the run.

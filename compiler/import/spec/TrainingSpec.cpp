@@ -10,8 +10,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace gradc;
 
@@ -190,42 +188,6 @@ std::string SpecFile::resolve(StringRef name) const {
   return full.str().str();
 }
 
-std::string gradc::optimizerName(const spec::Optimizer &optimizer) {
-  const auto *kind = optimizer.GetReflection()->GetOneofFieldDescriptor(
-      optimizer, optimizer.GetDescriptor()->oneof_decl(0));
-  return kind ? std::string(kind->name()) : std::string();
-}
-
-const google::protobuf::Message &gradc::optimizerRule(const spec::Optimizer &optimizer) {
-  return optimizer.GetReflection()->GetMessage(
-      optimizer, optimizer.GetDescriptor()->FindFieldByName(optimizerName(optimizer)));
-}
-
-/// Checks a hyperparameter's range, which follows from its name, not from its optimizer.
-static void checkOptimizer(Checker &c, const spec::Optimizer &optimizer) {
-  std::string kind = optimizerName(optimizer);
-  if (kind.empty())
-    return c.require(false, {"optimizer"}, "optimizer",
-                     "optimizer { adam { learning_rate: 1e-3 } }");
-  const google::protobuf::Message &rule = optimizerRule(optimizer);
-  for (int i = 0; i < rule.GetDescriptor()->field_count(); ++i) {
-    const google::protobuf::FieldDescriptor *field = rule.GetDescriptor()->field(i);
-    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE)
-      continue;
-    double value = rule.GetReflection()->GetDouble(rule, field);
-    std::string name(field->name());
-    auto expect = [&](bool holds, const char *range) {
-      c.expect(holds, {"optimizer", kind.c_str(), name.c_str()}, name.c_str(), range, value);
-    };
-    if (name == "learning_rate" || name == "epsilon")
-      expect(value > 0 && std::isfinite(value), "above 0 and finite");
-    else if (name == "l2" || name == "weight_decay")
-      expect(value >= 0 && std::isfinite(value), "of 0 or more and finite");
-    else // a share of what was: momentum, beta, alpha
-      expect(value >= 0 && value < 1, "from 0 to below 1");
-  }
-}
-
 static void checkLoss(Checker &c, const spec::Loss &loss) {
   switch (loss.kind_case()) {
   case spec::Loss::kSoftmaxCrossEntropy:
@@ -291,11 +253,8 @@ LogicalResult SpecFile::check() const {
     checkPair(c, {{"feed", int(i)}}, "feed", "input", feed.input(), "field", feed.field());
   checkLoss(c, training.loss());
   checkMetrics(c, training);
-  checkOptimizer(c, training.optimizer());
+  checkUpdates(c, training);
   checkSchedule(c, training);
-  if (training.has_clip())
-    c.expect(training.clip().global_norm() > 0, {"clip", "global_norm"}, "global_norm", "above 0",
-             training.clip().global_norm());
   c.require(training.has_data(), {"data"}, "data",
             "data { source { npz { path: \"data.npz\" } } stage { batch { size: 32 } } }");
   const spec::Evaluation &evaluation = training.evaluation();

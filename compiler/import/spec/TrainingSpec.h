@@ -54,11 +54,6 @@ private:
   SpecTree::Places places;
 };
 
-/// The field of `optimizer` that is set: "adam"; empty where none is.
-std::string optimizerName(const spec::Optimizer &optimizer);
-/// The message in it, which has the hyperparameters.
-const google::protobuf::Message &optimizerRule(const spec::Optimizer &optimizer);
-
 /// A metric's name in logs and summaries: its own, or else its kind's.
 std::string metricName(const spec::Metric &metric);
 /// Whether the lowest or the highest value of a metric is the best; nothing where the spec has none

@@ -3,6 +3,7 @@
 
 #include "compiler/import/support/Names.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -18,6 +19,17 @@ std::string gradc::nearest(StringRef name, ArrayRef<std::string> candidates) {
     }
   }
   return best;
+}
+
+std::vector<std::string> gradc::matching(StringRef pattern, ArrayRef<std::string> names) {
+  auto glob = llvm::GlobPattern::create(pattern);
+  if (!glob)
+    llvm::consumeError(glob.takeError()); // Then it is a plain name.
+  std::vector<std::string> found;
+  for (const std::string &name : names)
+    if (name == pattern || (glob && glob->match(name)))
+      found.push_back(name);
+  return found;
 }
 
 InFlightDiagnostic gradc::unknownName(Location where, StringRef what, StringRef name,

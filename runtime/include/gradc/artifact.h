@@ -40,8 +40,11 @@ typedef struct gradc_artifact_tensor {
 /* How names of states begin that hold what the run finds in its data, where the model computes with it. */
 #define GRADC_FITTED_PREFIX "gradc.data/"
 
+#define GRADC_AVERAGE_SUFFIX ".ema"
+
 typedef enum gradc_state_kind {
-  GRADC_STATE_PARAMETER, GRADC_STATE_SLOT, GRADC_STATE_STATISTIC, GRADC_STATE_CONSTANT
+  GRADC_STATE_PARAMETER, GRADC_STATE_SLOT, GRADC_STATE_STATISTIC, GRADC_STATE_CONSTANT,
+  GRADC_STATE_AVERAGE /* of the parameter whose name with GRADC_AVERAGE_SUFFIX is its own */
 } gradc_state_kind;
 
 /* A tensor that outlives a step. */

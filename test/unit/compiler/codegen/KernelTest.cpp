@@ -239,7 +239,7 @@ TEST(Contraction, UpdateInItsEpilogueInPlace) {
                               %go: tensor<i1>) attributes {{ inplace = array<i64: 2, 3, 4>,
           layouts = [unit, unit, {4}, {4}, {4}, unit, unit, unit, {4}, {4}, {4}], {5}} {{
       %g = grad.matmul %x, %dy transpose_lhs : {0}, {1}
-      %r:3 = grad.adam %w, %g, %m, %v, %lr, %step, %go {{beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8, weight_decay = 0.01} : {2}, {3}
+      %r:3 = grad.adam %w, %g, %m, %v, %lr, %step, %go {{beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8, weight_decay = 0.01} : ({2}, {2}, {2}, {2}, {3}, {3}, tensor<i1>) -> ({2}, {2}, {2})
       exec.yield %r#0, %r#1, %r#2 : {2}, {2}, {2} })",
               tensor({9, 20}, element), tensor({9, 37}, element), tensor({20, 37}, element),
               tensor({}, element), "#exec.panel<dim = 1, width = 16>",

@@ -39,11 +39,12 @@ TEST_F(ImportErrorsTest, ReportsValuesOutOfRange) {
   parts.source = "source { npz { path: \"data.npz\" rows { every: 5 only: 5 } } }";
   parts.rest = "clip { global_norm: 0 } epochs: 0 checkpoint { directory: \"run\" keep: 0 }";
   EXPECT_TRUE(failed(training(parts)));
-  expectSaid(
-      {"expected learning_rate above 0 and finite, found -1",
-       "expected beta1 from 0 to below 1, found 1", "batch { size } is 0, expected 1 or more",
-       "rows { only } is 5, expected 0 to 4 (every is 5)", "expected global_norm above 0, found 0",
-       "expected epochs above 0, found 0", "expected keep above 0, found 0"});
+  expectSaid({"expected learning_rate above 0 and finite, found -1",
+              "expected beta1 from 0 to below 1, found 1",
+              "batch { size } is 0, expected 1 or more",
+              "rows { only } is 5, expected 0 to 4 (every is 5)",
+              "expected global_norm above 0 and finite, found 0",
+              "expected epochs above 0, found 0", "expected keep above 0, found 0"});
 }
 
 struct BadJob {

@@ -1,0 +1,44 @@
+// The update rules of a training job: the common one, and those of parameter groups.
+#ifndef COMPILER_IMPORT_GROUPS_H
+#define COMPILER_IMPORT_GROUPS_H
+
+#include "compiler/import/Import.h"
+#include "compiler/import/onnx/States.h"
+#include "compiler/import/spec/TrainingSpec.h"
+
+namespace gradc {
+
+/// The update op of that name, and the fields of its message as attributes: numbers as f64, counts
+/// as i64, flags that are set as unit. The learning rate is an input of the step.
+mlir::DictionaryAttr ruleOf(mlir::Builder &b, const spec::Optimizer &optimizer);
+
+/// The groups of a spec, by the names of a model's initializers.
+class Groups {
+public:
+  Groups(const SpecFile &spec, const OnnxModel &model) : spec(spec), model(model) {}
+
+  /// Finds each initializer's group: the first with a pattern that matches.
+  mlir::LogicalResult resolve();
+  /// Those of frozen groups.
+  std::vector<std::string> frozen() const;
+  /// Tells states that train about the rules of their groups, and verdicts about the groups.
+  /// Fails where a rule cannot take a parameter.
+  mlir::LogicalResult apply(Imported &imported, const States &states) const;
+
+private:
+  struct Member {
+    int group;
+    std::string pattern;
+  };
+  mlir::LogicalResult assign(int group, int pattern, llvm::ArrayRef<std::string> names);
+  mlir::DictionaryAttr rule(mlir::Builder &b, int group) const;
+  mlir::Location optimizerLoc(int group) const;
+
+  const SpecFile &spec;
+  const OnnxModel &model;
+  std::map<std::string, Member> members; ///< by initializer
+};
+
+} // namespace gradc
+
+#endif

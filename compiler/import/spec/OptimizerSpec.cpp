@@ -1,0 +1,156 @@
+// Checks optimizers, groups, clipping and the average, by the names of their fields.
+#include "dialects/Pch.h"
+
+#include "compiler/import/spec/OptimizerSpec.h"
+#include "compiler/import/spec/SpecChecker.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gradc;
+using google::protobuf::FieldDescriptor;
+
+std::string gradc::optimizerName(const spec::Optimizer &optimizer) {
+  const auto *kind = optimizer.GetReflection()->GetOneofFieldDescriptor(
+      optimizer, optimizer.GetDescriptor()->oneof_decl(0));
+  return kind ? std::string(kind->name()) : std::string();
+}
+
+const google::protobuf::Message &gradc::optimizerRule(const spec::Optimizer &optimizer) {
+  return optimizer.GetReflection()->GetMessage(
+      optimizer, optimizer.GetDescriptor()->FindFieldByName(optimizerName(optimizer)));
+}
+
+const FieldDescriptor *gradc::findHyperparameter(const spec::Optimizer &optimizer,
+                                                 const std::string &name) {
+  return optimizerRule(optimizer).GetDescriptor()->FindFieldByName(name);
+}
+
+double gradc::learningRate(const spec::Optimizer &optimizer) {
+  const google::protobuf::Message &rule = optimizerRule(optimizer);
+  return rule.GetReflection()->GetDouble(rule, findHyperparameter(optimizer, "learning_rate"));
+}
+
+namespace {
+/// The numbers that a hyperparameter may have.
+struct Bounds {
+  const char *text;
+  bool holds;
+};
+} // namespace
+
+/// The range follows from a field's name, not from its rule. `mayBeZero`: its default is 0.
+static Bounds rangeOf(StringRef name, double value, bool mayBeZero) {
+  bool isAmount = name == "l2" || name == "weight_decay" || name == "learning_rate_decay" ||
+                  name == "initial_accumulator" || name == "momentum_decay" ||
+                  (name == "epsilon" && mayBeZero);
+  if (isAmount)
+    return {"of 0 or more and finite", value >= 0 && std::isfinite(value)};
+  if (name == "learning_rate" || name == "epsilon" || name == "trust_coefficient")
+    return {"above 0 and finite", value > 0 && std::isfinite(value)};
+  // A share of what was: momentum, beta, alpha.
+  return {"from 0 to below 1", value >= 0 && value < 1};
+}
+
+static void checkMuon(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Muon &muon) {
+  SmallVector<SpecFile::Step> at(place);
+  at.append({"muon", "coefficients"});
+  if (int count = muon.coefficients_size(); count != 0 && count != 3)
+    c.error(at) << "expected three coefficients, found " << count;
+  for (double coefficient : muon.coefficients())
+    c.expect(std::isfinite(coefficient), at, "coefficients", "that are finite", coefficient);
+  at.back() = "iterations";
+  c.expect(muon.iterations() >= 1 && muon.iterations() < 100, at, "iterations", "from 1 to 99",
+           muon.iterations());
+}
+
+/// `place`: of the optimizer.
+static void checkOptimizer(Checker &c, ArrayRef<SpecFile::Step> place,
+                           const spec::Optimizer &optimizer) {
+  std::string kind = optimizerName(optimizer);
+  if (kind.empty())
+    return c.require(false, place, "optimizer", "optimizer { adam { learning_rate: 1e-3 } }");
+  const google::protobuf::Message &rule = optimizerRule(optimizer);
+  for (int i = 0; i < rule.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor *field = rule.GetDescriptor()->field(i);
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_DOUBLE || field->is_repeated())
+      continue;
+    double value = rule.GetReflection()->GetDouble(rule, field);
+    std::string name(field->name());
+    SmallVector<SpecFile::Step> at(place);
+    at.append({kind.c_str(), name.c_str()});
+    Bounds range = rangeOf(name, value, field->default_value_double() == 0);
+    c.expect(range.holds, at, name, range.text, value);
+  }
+  if (optimizer.has_muon())
+    checkMuon(c, place, optimizer.muon());
+  if (optimizer.momentum().nesterov() && optimizer.momentum().dampening() != 0) {
+    SmallVector<SpecFile::Step> at(place);
+    at.append({"momentum", "dampening"});
+    c.error(at) << "expected no dampening beside nesterov, found "
+                << numberText(optimizer.momentum().dampening());
+  }
+}
+
+/// The numbers that a group has in place of its optimizer's.
+static void checkNumbers(Checker &c, int index, const spec::Group &group,
+                         const spec::Optimizer &optimizer) {
+  for (auto [name, given, value] :
+       {std::tuple("learning_rate", group.has_learning_rate(), group.learning_rate()),
+        std::tuple("l2", group.has_l2(), group.l2()),
+        std::tuple("weight_decay", group.has_weight_decay(), group.weight_decay())}) {
+    if (!given)
+      continue;
+    SmallVector<SpecFile::Step> place = {{"group", index}, name};
+    Bounds range = rangeOf(name, value, false);
+    c.expect(range.holds, place, name, range.text, value);
+    std::string kind = optimizerName(optimizer);
+    if (group.frozen())
+      c.error(place) << "a frozen group has no " << name;
+    else if (group.has_optimizer())
+      c.error(place) << "a group's optimizer has its own " << name << ": set it there";
+    else if (!kind.empty() && !findHyperparameter(optimizer, name))
+      c.error(place) << kind << " has no " << name
+                     << (StringRef(name) == "l2" ? "; its decay is weight_decay"
+                                                 : "; its decay is l2");
+  }
+}
+
+static void checkGroup(Checker &c, int index, const spec::Training &training) {
+  const spec::Group &group = training.group(index);
+  SpecFile::Step place = {"group", index};
+  c.require(group.pattern_size() > 0, {place}, "the group's pattern", "pattern: \"*.bias\"");
+  checkNumbers(c, index, group, training.optimizer());
+  if (!group.has_optimizer())
+    return;
+  if (group.frozen())
+    c.error({place, "optimizer"}) << "a frozen group has no optimizer";
+  checkOptimizer(c, {place, "optimizer"}, group.optimizer());
+}
+
+static void checkClip(Checker &c, const spec::Clip &clip) {
+  auto expect = [&](const char *name, double limit) {
+    c.expect(limit > 0 && std::isfinite(limit), {"clip", name}, name, "above 0 and finite", limit);
+  };
+  switch (clip.kind_case()) {
+  case spec::Clip::kGlobalNorm:
+    return expect("global_norm", clip.global_norm());
+  case spec::Clip::kNorm:
+    return expect("norm", clip.norm());
+  case spec::Clip::kValue:
+    return expect("value", clip.value());
+  case spec::Clip::KIND_NOT_SET:
+    return c.require(false, {"clip"}, "the limit", "global_norm: 1.0, norm: 1.0 or value: 0.5");
+  }
+}
+
+void gradc::checkUpdates(Checker &c, const spec::Training &training) {
+  checkOptimizer(c, {"optimizer"}, training.optimizer());
+  for (int i = 0; i < training.group_size(); ++i)
+    checkGroup(c, i, training);
+  if (training.has_clip())
+    checkClip(c, training.clip());
+  if (training.has_ema())
+    c.expect(training.ema().decay() >= 0 && training.ema().decay() < 1, {"ema", "decay"}, "decay",
+             "from 0 to below 1", training.ema().decay());
+}

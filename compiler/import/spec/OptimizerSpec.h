@@ -1,0 +1,22 @@
+// An optimizer of a training spec: its rule, by reflection, and its learning rate.
+#ifndef COMPILER_IMPORT_OPTIMIZERSPEC_H
+#define COMPILER_IMPORT_OPTIMIZERSPEC_H
+
+#include "compiler/import/spec/training.pb.h"
+
+#include <string>
+
+namespace gradc {
+
+/// The field of `optimizer` that is set: "adam"; empty where none is.
+std::string optimizerName(const spec::Optimizer &optimizer);
+/// The message in it, which has the hyperparameters.
+const google::protobuf::Message &optimizerRule(const spec::Optimizer &optimizer);
+/// Its field of that name; null if the rule has none.
+const google::protobuf::FieldDescriptor *findHyperparameter(const spec::Optimizer &optimizer,
+                                                            const std::string &name);
+double learningRate(const spec::Optimizer &optimizer);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,64 @@
+// Rules that follow the gradient or a running sum of it.
+#include "dialects/grad/Optimizer.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+// SGD ---------------------------------------------------------------------------------------------
+
+void SgdOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  evaluateUpdate(*this, operands, results,
+                 [](UpdateElement &e) { e.parameter -= e.rate * e.gradient; });
+}
+
+SmallVector<Value> SgdOp::decompose(OpBuilder &b) {
+  return decomposeUpdate(b, *this, [](const UpdateExprs &u) -> SmallVector<Expr> {
+    return {u.decayed - u.spread(u.rate()) * u.gradient};
+  });
+}
+
+// Momentum ----------------------------------------------------------------------------------------
+
+void MomentumOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  double mu = real(getMomentum()), dampening = real(getDampening());
+  evaluateUpdate(*this, operands, results, [&](UpdateElement &e) {
+    double g = e.gradient * (getKeras() ? e.rate : 1);
+    double v = mu * e.slots[0] + g * (e.step == 1 ? 1 : 1 - dampening);
+    double update = getNesterov() ? g + mu * v : v;
+    e.parameter -= getKeras() ? update : e.rate * update;
+    e.slots[0] = v;
+  });
+}
+
+SmallVector<Value> MomentumOp::decompose(OpBuilder &b) {
+  double mu = real(getMomentum()), dampening = real(getDampening());
+  return decomposeUpdate(b, *this, [&](const UpdateExprs &u) -> SmallVector<Expr> {
+    Expr rate = u.spread(u.rate()), g = getKeras() ? rate * u.gradient : u.gradient, added = g;
+    if (dampening != 0) {
+      Expr one = u.step().splat(1), isFirst = u.step().compare(ComparePredicate::eq, one);
+      added = g * u.spread(isFirst.select(one, one.splat(1 - dampening)));
+    }
+    Expr v = u.slots[0] * mu + added;
+    Expr update = getNesterov() ? g + v * mu : v;
+    return {u.decayed - (getKeras() ? update : rate * update), v};
+  });
+}
+
+// Lion --------------------------------------------------------------------------------------------
+
+void LionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  double b1 = real(getBeta1()), b2 = real(getBeta2());
+  evaluateUpdate(*this, operands, results, [&](UpdateElement &e) {
+    double direction = b1 * e.slots[0] + (1 - b1) * e.gradient;
+    e.parameter -= e.rate * double((direction > 0) - (direction < 0));
+    e.slots[0] = b2 * e.slots[0] + (1 - b2) * e.gradient;
+  });
+}
+
+SmallVector<Value> LionOp::decompose(OpBuilder &b) {
+  double b1 = real(getBeta1()), b2 = real(getBeta2());
+  return decomposeUpdate(b, *this, [&](const UpdateExprs &u) -> SmallVector<Expr> {
+    Expr direction = (u.slots[0] * b1 + u.gradient * (1 - b1)).apply<SignOp>();
+    return {u.decayed - u.spread(u.rate()) * direction, u.slots[0] * b2 + u.gradient * (1 - b2)};
+  });
+}

@@ -1,0 +1,150 @@
+// Builds one update op a parameter, with the slots that its rule asks for.
+#include "passes/support/Updates.h"
+
+#include "runtime/include/gradc/roles.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static constexpr StringLiteral factorName = "learning_rate_factor";
+
+/// The names of all update ops: "adam, momentum, ...".
+static std::string listUpdates(MLIRContext *context) {
+  SmallVector<StringRef> names;
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (op.hasInterface<UpdateOpInterface>())
+      names.push_back(op.stripDialect());
+  llvm::sort(names);
+  return llvm::join(names, ", ");
+}
+
+FailureOr<UpdateRule> UpdateRule::parse(Operation *at) {
+  auto spec = at->getAttrOfType<DictionaryAttr>("grad.optimizer");
+  auto name = spec ? spec.getAs<StringAttr>("name") : StringAttr();
+  MLIRContext *context = at->getContext();
+  OperationName op("grad." + (name ? name.getValue() : "").str(), context);
+  if (!op.hasInterface<UpdateOpInterface>())
+    return at->emitError("expected grad.optimizer to name one of ")
+           << listUpdates(context) << ", found " << at->getAttr("grad.optimizer");
+  NamedAttrList hyperparameters(spec);
+  hyperparameters.erase("name");
+  auto factor = dyn_cast_or_null<FloatAttr>(hyperparameters.erase(factorName));
+  for (NamedAttribute given : hyperparameters)
+    if (!llvm::is_contained(op.getAttributeNames(), given.getName()))
+      return at->emitError("expected the hyperparameters of grad.")
+             << name.getValue() << " in grad.optimizer, found `" << given.getName().strref() << "`";
+  if (failed(op.verifyInherentAttrs(hyperparameters, [&] { return at->emitError(); })))
+    return failure();
+  return UpdateRule{op, hyperparameters.getDictionary(context),
+                    factor ? factor.getValueAsDouble() : 1};
+}
+
+FailureOr<SmallVector<Value>> Updates::findScalars(const UpdateRule &rule) {
+  SmallVector<Value> scalars;
+  for (StringRef role : rule.rule().getUpdateScalars()) {
+    Value found;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
+          attribute && attribute == role)
+        found = function.getArgument(i);
+    if (!found)
+      return function.emitError("expected an argument with role \"") << role << "\", found none";
+    auto type = dyn_cast<RankedTensorType>(found.getType());
+    if (!type || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
+      return function.emitError("expected the argument with role \"")
+             << role << "\" to be a float scalar, found " << found.getType();
+    scalars.push_back(found);
+  }
+  return scalars;
+}
+
+/// The slot's value; its state is made by the first function that needs it. `isOrdered`: one as
+/// large as its parameter is stored in the same order.
+FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot &slot,
+                                bool isOrdered) {
+  StringAttr symbol = b.getStringAttr(parameter.getState() + "." + slot.name);
+  if (Operation *existing = symbols.lookup(symbol)) {
+    auto state = dyn_cast<StateOp>(existing);
+    if (!state || state.getKind() != StateKind::slot || state.getType() != slot.type)
+      return existing->emitError("expected ") << symbol << " to be free for optimizer slot `"
+                                              << slot.name << "` of type " << slot.type;
+  } else {
+    auto owner = symbols.lookup<StateOp>(parameter.getState());
+    Operation *last = owner;
+    while (auto next = dyn_cast_or_null<StateOp>(last->getNextNode())) {
+      if (next.getKind() != StateKind::slot)
+        break;
+      last = next;
+    }
+    OpBuilder after(module.getContext());
+    after.setInsertionPointAfter(last);
+    bool isAlike = isOrdered && slot.type.getShape() == parameter.getType().getShape();
+    RankedTensorType logical = slot.type;
+    if (isAlike)
+      logical = slot.type.clone(cast<RankedTensorType>(owner.getLogicalType()).getShape());
+    auto initial = cast<ElementsAttr>(DenseElementsAttr::get(
+        logical, cast<Attribute>(b.getFloatAttr(slot.type.getElementType(), slot.initial))));
+    auto state =
+        StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
+    if (isAlike)
+      state.setPermutationAttr(owner.getPermutationAttr());
+    symbols.insert(state);
+  }
+  return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol));
+}
+
+LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed) {
+  // 1. The parameter's own rule, and its learning rate.
+  auto owner = symbols.lookup<StateOp>(parameter.getState());
+  FailureOr<UpdateRule> own = rule;
+  if (owner->hasAttr("grad.optimizer"))
+    own = UpdateRule::parse(owner);
+  if (failed(own))
+    return failure();
+  FailureOr<SmallVector<Value>> scalars = findScalars(*own);
+  if (failed(scalars))
+    return failure();
+  Expr value(b, parameter.getLoc(), parameter);
+  if (own->rateFactor != 1)
+    scalars->front() = value.with(scalars->front()) * own->rateFactor;
+
+  // 2. In the model's order of dims, where the rule depends on it.
+  SmallVector<int64_t> stored;
+  if (own->rule().dependsOnDimOrder() && owner.getPermutation()) {
+    stored.assign(owner.getPermutation()->begin(), owner.getPermutation()->end());
+    SmallVector<int64_t> back = invertPermutationVector(stored);
+    value = value.transpose(back);
+    gradient = value.with(gradient).transpose(back);
+  }
+
+  // 3. The update.
+  OperationState state(parameter.getLoc(), own->op);
+  state.addOperands({value, gradient});
+  state.addTypes(value.type());
+  SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
+  for (const UpdateSlot &wanted : own->rule().getUpdateSlots(value.type(), own->hyperparameters)) {
+    FailureOr<ReadOp> read = slot(b, parameter, wanted, stored.empty());
+    if (failed(read))
+      return failure();
+    state.addOperands(read->getResult());
+    state.addTypes(wanted.type);
+    updated.push_back(read->getStateAttr());
+  }
+  state.addOperands(*scalars);
+  state.addOperands(proceed);
+  state.addAttributes(own->hyperparameters.getValue());
+  Operation *op = b.create(state);
+  if (failed(verify(op))) // a hyperparameter that the op needs is not there
+    return failure();
+  SmallVector<Value> results(op->getResults());
+  if (!stored.empty())
+    results.front() = value.with(results.front()).transpose(stored);
+  for (auto [symbol, result] : llvm::zip_equal(updated, results))
+    WriteOp::create(b, op->getLoc(), symbol, result);
+  return success();
+}

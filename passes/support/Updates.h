@@ -1,0 +1,52 @@
+// Optimizer updates of parameters: which rule each has, and its slots as states.
+#ifndef PASSES_SUPPORT_UPDATES_H
+#define PASSES_SUPPORT_UPDATES_H
+
+#include "dialects/grad/Build.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+namespace gradc {
+
+/// The content of `grad.optimizer`: an update op by its name, its attributes, and as
+/// `learning_rate_factor` what the step's learning rate is multiplied by.
+struct UpdateRule {
+  mlir::OperationName op;
+  mlir::DictionaryAttr hyperparameters;
+  double rateFactor;
+
+  /// The attribute of `at`, a function or a state.
+  static mlir::FailureOr<UpdateRule> parse(mlir::Operation *at);
+  const mlir::grad::UpdateOpInterface::Concept &rule() const {
+    return *op.getInterface<mlir::grad::UpdateOpInterface>();
+  }
+};
+
+/// Builds the updates of one training function. A parameter's rule is its state's
+/// `grad.optimizer`, or else the function's.
+class Updates {
+public:
+  Updates(mlir::func::FuncOp function, UpdateRule rule)
+      : function(function), rule(rule), module(function->getParentOfType<mlir::ModuleOp>()),
+        symbols(module) {}
+
+  /// Updates `parameter` and its slots where `proceed` holds.
+  mlir::LogicalResult build(mlir::OpBuilder &b, mlir::grad::ReadOp parameter, mlir::Value gradient,
+                            mlir::Value proceed);
+  /// The arguments of the function that `rule` takes, in its order.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> findScalars(const UpdateRule &rule);
+  const UpdateRule &common() const { return rule; }
+
+private:
+  mlir::FailureOr<mlir::grad::ReadOp> slot(mlir::OpBuilder &b, mlir::grad::ReadOp parameter,
+                                           const mlir::grad::UpdateSlot &slot, bool isOrdered);
+
+  mlir::func::FuncOp function;
+  UpdateRule rule;
+  mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
+};
+
+} // namespace gradc
+
+#endif

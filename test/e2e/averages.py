@@ -1,0 +1,92 @@
+"""Averages of the weights: evaluation and exports take them in place of the weights, checkpoints hold both, and a run that goes
+on from a checkpoint without averages begins them at its weights and says so.
+
+    averages.py ROOT
+"""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+ROOT = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.join(ROOT, "test/bars")]
+from bar import compile_spec, events, gradc, run, scratch, write_mlp_job
+
+folder = scratch()
+plain_spec = write_mlp_job(folder, (6, 8, 3), batch=4, batches=5)
+with open(plain_spec) as file:
+    text = file.read()
+source = text[text.index("data {"):]
+text += f"evaluation {{ {source} }}\nepochs: 2\n"
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def compiled(name, more=""):
+    with open(path(f"{name}.textproto"), "w") as file:
+        file.write(text + more)
+    return compile_spec(path(f"{name}.textproto"), folder)
+
+
+def train(trainer, name, *options):
+    """The last evaluation's loss, and what the run said."""
+    said = run(trainer, "--log", path(f"{name}.jsonl"), "--checkpoint", path(name), *options, cwd=folder)
+    return events(path(f"{name}.jsonl"), "eval")[-1]["loss"], said
+
+
+def weights(*arguments):
+    """The values of an export as safetensors, by name."""
+    gradc("export", *arguments, "-o", path("w.safetensors"))
+    with open(path("w.safetensors"), "rb") as file:
+        data = file.read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header, values = json.loads(data[8:8 + size]), data[8 + size:]
+    return {name: struct.unpack(f"<{(t['data_offsets'][1] - t['data_offsets'][0]) // 4}f",
+                                values[t["data_offsets"][0]:t["data_offsets"][1]]) for name, t in header.items()}
+
+
+def distance(a, b):
+    return max(abs(x - y) for name in a for x, y in zip(a[name], b[name], strict=True))
+
+
+plain, averaged = compiled("plain"), compiled("averaged", "ema { decay: 0.9 }\n")
+live, _ = train(plain, "live")
+mean, _ = train(averaged, "mean", "--export", path("mean.onnx"))
+
+# 1. The steps are the same, evaluation is not.
+losses = [[step["loss"] for step in events(path(log), "step")] for log in ("live.jsonl", "mean.jsonl")]
+assert losses[0] == losses[1], losses
+assert abs(live - mean) > 1e-4, (live, mean)
+
+# 2. An export holds the averages, under the names of the weights: from the run, from a checkpoint, from both.
+exported = weights(path("mean"))
+assert list(exported) == ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"], list(exported)
+assert distance(exported, weights(path("live"))) > 1e-4
+assert weights(averaged, "--checkpoint", path("mean")) == exported
+gradc("export", averaged, "--checkpoint", path("mean"), "-o", path("again.onnx"))
+with open(path("mean.onnx"), "rb") as a, open(path("again.onnx"), "rb") as b:
+    model = a.read()
+    assert model == b.read()
+for name, values in exported.items():
+    assert struct.pack(f"<{len(values)}f", *values) in model, f"{name} is not exported"
+
+# 3. A run that goes on from averages has the bits of one that was not interrupted.
+train(averaged, "halves", "--steps", "5")
+resumed, said = train(averaged, "halves", "--resume", "--epochs", "2")
+assert resumed == mean and "averages" not in said, (resumed, mean, said)
+
+# 4. From a checkpoint without averages they begin at its weights.
+_, said = train(averaged, "begun", "--resume", path("live"), "--epochs", "3")
+assert "the checkpoint has no averages of weights: they begin at its weights" in said, said
+gradc("export", averaged, "--checkpoint", path("live"), "-o", path("w.onnx"))
+assert weights(averaged, "--checkpoint", path("live")) == weights(path("live"))
+
+# 5. A trainer that keeps no averages says which state it does not have.
+refused = subprocess.run([plain, "--resume", path("mean"), "--checkpoint", path("refused")], cwd=folder, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+assert refused.returncode == 1 and re.search(r"this artifact has no state '.*\.ema'", refused.stderr), refused.stderr
+print(f"evaluated on weights {live:.4f}, on averages {mean:.4f}")

@@ -1,0 +1,70 @@
+// RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-average-weights | FileCheck %s
+
+// The average begins as its weight does, is stored in the same order, and both entries keep the same one.
+
+// CHECK: grad.state {{ ?}}parameter @w : tensor<4x3xf32> permutation [1, 0] = dense<5.000000e-01> : tensor<3x4xf32>
+// CHECK-NEXT: grad.state {{ ?}}slot @w.first
+// CHECK-NEXT: grad.state {{ ?}}average @w.ema : tensor<4x3xf32> permutation [1, 0] = dense<5.000000e-01> : tensor<3x4xf32>
+// CHECK-NEXT: grad.state {{ ?}}statistic @s
+// CHECK-NEXT: grad.state {{ ?}}constant @frozen
+// CHECK-NOT: grad.state
+grad.state parameter @w : tensor<4x3xf32> permutation [1, 0] = dense<0.5> : tensor<3x4xf32>
+grad.state slot @w.first : tensor<4x3xf32> permutation [1, 0] = dense<0.0> : tensor<3x4xf32>
+grad.state statistic @s : tensor<4x3xf32> = dense<0.0> : tensor<4x3xf32>
+grad.state constant @frozen : tensor<4x3xf32> = dense<0.0> : tensor<4x3xf32>
+
+// CHECK-LABEL: func.func @train(
+// CHECK-NOT: grad.average
+func.func @train(%new: tensor<4x3xf32>, %go: tensor<i1>) -> (tensor<i1> {grad.role = "proceed"})
+    attributes {grad.average = 0.75 : f64} {
+  // CHECK: %[[W:.*]] = grad.read @w :
+  %w = grad.read @w : tensor<4x3xf32>
+  %0 = grad.add %w, %new : tensor<4x3xf32>
+  // CHECK: grad.write @w, %[[UPDATED:.*]] :
+  grad.write @w, %0 : tensor<4x3xf32>
+  grad.write @w.first, %0 : tensor<4x3xf32>
+  grad.write @s, %0 : tensor<4x3xf32>
+  // CHECK: %[[OLD:.*]] = grad.read @w.ema
+  // CHECK: %[[AWAY:.*]] = grad.sub %[[UPDATED]], %[[OLD]]
+  // CHECK: %[[STEP:.*]] = grad.mul %[[AWAY]]
+  // CHECK: %[[MOVED:.*]] = grad.add %[[OLD]], %[[STEP]]
+  // CHECK: %[[KEPT:.*]] = grad.select %{{.*}}, %[[MOVED]], %[[OLD]]
+  // CHECK: grad.write @w.ema, %[[KEPT]]
+  // CHECK-NOT: grad.write
+  // CHECK: return
+  return %go : tensor<i1>
+}
+
+// CHECK-LABEL: func.func @tail(
+func.func @tail(%new: tensor<4x3xf32>, %go: tensor<i1>) -> (tensor<i1> {grad.role = "proceed"})
+    attributes {grad.average = 0.75 : f64} {
+  grad.write @w, %new : tensor<4x3xf32>
+  // CHECK: grad.write @w.ema
+  return %go : tensor<i1>
+}
+
+// Statistics and constants have no average.
+
+// CHECK-LABEL: func.func @evaluate(
+func.func @evaluate() -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>) {
+  // CHECK-NEXT: grad.read @w.ema
+  // CHECK-NEXT: grad.read @s
+  // CHECK-NEXT: grad.read @frozen
+  %0 = grad.read @w : tensor<4x3xf32>
+  %1 = grad.read @s : tensor<4x3xf32>
+  %2 = grad.read @frozen : tensor<4x3xf32>
+  return %0, %1, %2 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
+// Without averages nothing changes.
+
+grad.state parameter @w : tensor<3xf32> = dense<0.5> : tensor<3xf32>
+
+// CHECK-LABEL: func.func @plain(
+func.func @plain() -> tensor<3xf32> {
+  // CHECK-NEXT: grad.read @w :
+  %0 = grad.read @w : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
