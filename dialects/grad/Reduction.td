@@ -59,7 +59,7 @@ def Grad_CountOp : Grad_Op<"count", [InferTypeOpAdaptor]> {
 
     Example: `%n = grad.count %x dims [0] : tensor<32x10xf32>`
   }];
-  let arguments = (ins Grad_NumberTensor:$operand, DenseI64ArrayAttr:$dims, OptionalAttr<I64Attr>:$least);
+  let arguments = (ins Grad_Tensor:$operand, DenseI64ArrayAttr:$dims, OptionalAttr<I64Attr>:$least);
   let results = (outs Grad_FloatScalar:$result);
   let assemblyFormat = "$operand `dims` $dims (`least` $least^)? attr-dict `:` type($operand)";
 }

@@ -1,5 +1,6 @@
 """Shared by the bars: paths of built programs and examples, running them, and reporting a figure."""
 import array
+import ast
 import atexit
 import json
 import math
@@ -18,6 +19,7 @@ sys.path.insert(0, os.path.join(ROOT, "test"))
 from onnx_writer import FLOAT, Model
 
 REFERENCES = os.path.join(ROOT, "test/e2e/references")
+NETWORKS = os.path.join(ROOT, "test/e2e/networks")
 DIGITS = os.path.join(ROOT, "examples/digits")
 
 # A shell starts background jobs with these ignored, and whoever is started by one leaves them so.
@@ -65,6 +67,14 @@ def events(log, kind):
     """The log's events of one kind, in order."""
     with open(log) as file:
         return [event for event in map(json.loads, file) if event["event"] == kind]
+
+
+def read_npy(data):
+    """Shape and values of a .npy file's bytes."""
+    end = 10 + struct.unpack("<H", data[8:10])[0]
+    header = ast.literal_eval(data[10:end].decode())
+    code = {"<f4": "f", "<i8": "q", "|u1": "B", "<f8": "d"}[header["descr"]]
+    return header["shape"], array.array(code, data[end:])
 
 
 def write_npy(path, values, shape):

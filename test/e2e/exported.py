@@ -4,17 +4,15 @@ same outputs one picture at a time, evaluated op by op. A model that its exporte
     exported.py ROOT
 """
 import array
-import ast
 import math
 import os
 import shutil
-import struct
 import sys
 import zipfile
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, events, gradc, run, scratch, write_npy
+from bar import compile_spec, events, gradc, read_npy, run, scratch, write_npy
 from onnx_writer import attribute
 
 EXAMPLES = {  # (model, folder and name of the data, scale of the pictures); every fifth row is evaluated on
@@ -22,14 +20,6 @@ EXAMPLES = {  # (model, folder and name of the data, scale of the pictures); eve
     "lenet": ("lenet.onnx", "digits", "digits.npz", 1 / 16),
     "resnet18": ("resnet18.onnx", "cifar", "pictures.npz", 1 / 256),
 }
-
-
-def read_npy(data):
-    """Shape and values of a .npy file's bytes."""
-    end = 10 + struct.unpack("<H", data[8:10])[0]
-    header = ast.literal_eval(data[10:end].decode())
-    code = {"<f4": "f", "<i8": "q", "|u1": "B", "<f8": "d"}[header["descr"]]
-    return header["shape"], array.array(code, data[end:])
 
 
 def test_set(path, scale):

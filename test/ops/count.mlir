@@ -17,6 +17,18 @@ func.func @inference(%x: tensor<2x3x4xf32>, %y: tensor<2x3xf64>) -> (tensor<f32>
 
 // -----
 
+// Masks have sizes, too.
+// CHECK-LABEL: @of_a_mask
+// CHECK: grad.count %{{.*}} dims [1] : tensor<2x5xi1>
+// BOUND-LABEL: @of_a_mask
+// BOUND: grad.constant dense<5.000000e+00> : tensor<f32>
+func.func @of_a_mask(%x: tensor<2x5xi1>) -> tensor<f32> {
+  %0 = grad.count %x dims [1] : tensor<2x5xi1>
+  return %0 : tensor<f32>
+}
+
+// -----
+
 func.func @c1_out_of_range(%x: tensor<2x3xf32>) {
   // expected-error @+1 {{expected dims in [0, 2), found 2}}
   %0 = grad.count %x dims [2] : tensor<2x3xf32>

@@ -145,7 +145,7 @@ private:
   Scope *scope;
   unsigned depth = 0; ///< graphs around the one that is being imported
   llvm::DenseMap<const onnx::GraphProto *, unsigned> firstPositions;
-  /// Of all regions so far: what their arguments are around them.
+  /// Of the regions that are being imported: what their arguments are around them.
   llvm::DenseMap<mlir::Value, mlir::Value> outside;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
   llvm::SmallVector<mlir::Value> results;

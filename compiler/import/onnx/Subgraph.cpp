@@ -103,10 +103,6 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     if (value.sequence)
       inner.sequences[input.name()] = *value.sequence;
   }
-  // An argument of a region that was thrown away may have been where one of this block is now.
-  if (inner.isRegion())
-    for (BlockArgument argument : block.getArguments())
-      outside.erase(argument);
   OpBuilder::InsertionGuard guard(builder);
   OpBuilder around(builder);
   builder.setInsertionPointToEnd(&block);
@@ -115,6 +111,9 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
   llvm::scope_exit leave([&] {
     scope = inner.outer;
     --depth;
+    // The caller may throw the region away, and other values may then take their places in memory.
+    for (auto &[value, argument] : inner.captured)
+      outside.erase(argument);
   });
 
   std::vector<std::string> outputs;

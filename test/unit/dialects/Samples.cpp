@@ -238,7 +238,7 @@ static const std::vector<Sample> table = {
     unary("grad.reduce_max %0 dims [0, 1] : tensor<2x5xT>", numbers),
     unary("grad.reduce_min %0 dims [0] : tensor<2x5xT>", numbers),
     unary("grad.reduce_mean %0 dims [1] : tensor<2x5xT>", floats),
-    unary("grad.count %0 dims [1] : tensor<2x5xT>", {"f64", "f32"}),
+    unary("grad.count %0 dims [1] : tensor<2x5xT>", {"f64", "f32", "i1"}),
     unary("grad.argmax %0 dim 0 : tensor<2x5xT>", numbers),
     unary("grad.argmax %0 dim 1 : tensor<2x5xT>", numbers),
 
