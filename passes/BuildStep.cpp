@@ -203,8 +203,8 @@ void StepBuilder::guardStatistics() {
   }
 }
 
-/// Clipping shows the norm of the gradients, and a norm that is not finite stops the step. So does a
-/// scale of the loss, which looks for such norms.
+/// Clipping shows the norm of the gradients, and a norm that is not finite stops the step. So does
+/// a scale of the loss, which looks for such norms.
 LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
   Attribute attribute = function->getAttr("grad.clip");
   if (!attribute && !scale)

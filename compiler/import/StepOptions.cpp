@@ -87,8 +87,12 @@ int64_t gradc::countMicroBatches(const SpecFile &spec, int64_t batch, int64_t ro
 void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t microBatches) {
   func::FuncOp function = entry.getFunction();
   Builder b(function.getContext());
-  if (microBatches > 1)
+  if (microBatches > 1) {
     function->setAttr(microBatchesName, b.getI64IntegerAttr(microBatches));
+    // The parts are of one size. Nobody needs to hear that: the spec asks for it.
+    function->setAttr("grad.exact", b.getStringAttr("it is computed in parts"));
+    function->setAttr("grad.said", b.getUnitAttr());
+  }
   if (spec.get().precision() == spec::FP32)
     return;
   bool isHalf = spec.get().precision() == spec::FP16;

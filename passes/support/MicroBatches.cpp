@@ -25,7 +25,8 @@ public:
     if (seen)
       return seen;
     if (auto constant = v.getDefiningOp<ConstantOp>()) {
-      OpBuilder b = OpBuilder::atBlockBegin(&block);
+      OpBuilder b(v.getContext());
+      b.setInsertionPointToStart(&block);
       return seen = b.clone(*constant)->getResult(0);
     }
     invariants.push_back(v);
@@ -55,11 +56,11 @@ public:
   SmallVector<Value> run(ArrayRef<Value> parameters);
 
 private:
-  bool isRole(unsigned result, StringRef role) const {
-    auto found = dyn_cast_or_null<StringAttr>(function.getResultAttr(result, "grad.role"));
+  bool isRole(unsigned result, StringRef role) {
+    auto found = function.getResultAttrOfType<StringAttr>(result, "grad.role");
     return found && found.getValue() == role;
   }
-  SmallVector<Value> resultsOf(StringRef role) const {
+  SmallVector<Value> resultsOf(StringRef role) {
     SmallVector<Value> found;
     for (OpOperand &result : exit->getOpOperands())
       if (isRole(result.getOperandNumber(), role))
@@ -142,7 +143,8 @@ Value Accumulation::sumOf(Value denominator) {
   RegionInputs seen(*region);
   for (auto [row, stack] : llvm::zip_equal(rows, stacks))
     seen.map(row, region->addArgument(stepType(stack.getType()), at));
-  OpBuilder inside = OpBuilder::atBlockEnd(region.get());
+  OpBuilder inside(function.getContext());
+  inside.setInsertionPointToEnd(region.get());
   IRMapping copies;
   for (Operation *op : slice)
     inside.clone(*op, copies);
@@ -178,7 +180,8 @@ void Accumulation::numberDraws(BlockArgument micro) {
   Value counter = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_COUNTER));
   if (!counter)
     return;
-  OpBuilder inside = OpBuilder::atBlockBegin(block.get());
+  OpBuilder inside(function.getContext());
+  inside.setInsertionPointToStart(block.get());
   Expr step(inside, counter.getLoc(), inputs.find(counter));
   inputs.map(counter, step * double(count) + step.with(micro).cast(step.type().getElementType()));
 }
@@ -224,7 +227,8 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
   for (Operation *op : body)
     op->moveBefore(block.get(), block->end());
   inputs.isolate();
-  OpBuilder inside = OpBuilder::atBlockEnd(block.get());
+  OpBuilder inside(function.getContext());
+  inside.setInsertionPointToEnd(block.get());
   SmallVector<Value> next;
   for (WriteOp write : writes)
     next.push_back(inputs.find(write.getValue()));
