@@ -27,7 +27,7 @@
 // The product's kernel adds the bias to the sum as it was, and stores the result only.
 // KERNEL-LABEL: exec.kernel {{.*}}matmul
 // KERNEL: %[[SUM:.*]] = grad.matmul {{.*}} wide
-// KERNEL-NOT: bf16
+// KERNEL-NOT: grad.cast
 // KERNEL: %[[ADDED:.*]] = grad.add %[[SUM]], %{{.*}} : tensor<4x2xf32>
 // KERNEL: grad.cast %[[ADDED]] storage : tensor<4x2xf32> -> tensor<4x2xbf16>
 grad.state parameter @w : tensor<8x2xf32> = dense<1.0> : tensor<8x2xf32>
