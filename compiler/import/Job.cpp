@@ -3,6 +3,7 @@
 
 #include "compiler/import/Gradients.h"
 #include "compiler/import/Loss.h"
+#include "compiler/import/LossGradients.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/data/MapModels.h"
@@ -158,6 +159,7 @@ LogicalResult JobImport::applySpec() {
   ok &= succeeded(import.states.setPatterns(
       trainable, freeze, [&](int i) { return spec.at({{"trainable", i}}); },
       [&](int i) { return spec.at({{"freeze", i}}); }));
+  ok &= succeeded(addLossGradients(spec, model));
   return success(ok && succeeded(checkNames()));
 }
 
@@ -388,7 +390,7 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
       OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
   if (failed(model) || failed(checkOptions(**model, options)))
     return failure();
-  if ((*spec)->get().gradients_size())
+  if (!(*spec)->get().has_loss() && (*spec)->get().gradients_size())
     return importGradients(**spec, **model, options);
   return JobImport(**spec, **model, options).run(context);
 }

@@ -36,6 +36,8 @@ struct Checker {
 
 /// The blocks of a spec that asks for gradients.
 void checkGradients(Checker &c, const spec::Training &training);
+/// The blocks of a spec that trains.
+void checkLossGradients(Checker &c, const spec::Training &training);
 
 /// Two names that belong together.
 inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,
