@@ -13,8 +13,8 @@ from bar import NETWORKS, compile_spec, gradc, read_npy, scratch, write_npy
 
 BATCH, TOLERANCE = 5, 1e-4
 INPUTS = {
-    "bert": ["tokens", "mask"], "llama": ["tokens"], "experts": ["tokens"], "translator": ["tokens", "previous"], "vit": ["picture"],
-    "swin": ["picture"], "mobilenet": ["picture"], "unet": ["picture"], "vae": ["picture", "noise"], "dlrm": ["numbers", "categories"],
+    "bert": ["tokens", "mask"], "llama": ["tokens"], "experts": ["tokens"], "lstm": ["tokens"], "translator": ["tokens", "previous"],
+    "vit": ["picture"], "swin": ["picture"], "mobilenet": ["picture"], "unet": ["picture"], "vae": ["picture", "noise"], "dlrm": ["numbers", "categories"],
 }
 
 

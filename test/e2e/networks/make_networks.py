@@ -60,6 +60,7 @@ CASES = {
     "bert": Case(language.Bert, ("tokens", "mask"), "softmax_cross_entropy", "topic", "adamw", dynamo=False, clip=1),
     "llama": Case(language.Llama, ("tokens",), "softmax_cross_entropy", "next", "adamw", dynamo=True, clip=1, freeze="*.inv_freq"),
     "experts": Case(language.Experts, ("tokens",), "softmax_cross_entropy", "next", "adam", dynamo=False),
+    "lstm": Case(language.LstmClassifier, ("tokens",), "softmax_cross_entropy", "topic", "momentum", dynamo=False, clip=1),
     "translator": Case(language.Translator, ("tokens", "previous"), "softmax_cross_entropy", "following", "adam", dynamo=False),
     "vit": Case(vision.make_vit, ("picture",), "softmax_cross_entropy", "topic", "adamw", dynamo=True),
     "swin": Case(vision.make_swin, ("picture",), "softmax_cross_entropy", "topic", "adamw", dynamo=True),
@@ -91,7 +92,8 @@ def write_batches():
     text = text % (language.VOCABULARY - 1) + 1  # 0 is BERT's padding, which PyTorch does not train
     lengths = random.integers(3, language.LENGTH + 1, (ROWS, 1))
     picture = random.standard_normal((ROWS, 3, 12, 12)).astype(np.float32)
-    arrays = {"tokens": text[:, :-1], "next": text[:, 1:], "previous": text[:, -5:-1][:, ::-1], "following": text[:, -4:][:, ::-1], "topic": random.integers(0, language.CLASSES, ROWS),
+    arrays = {"tokens": text[:, :-1], "next": text[:, 1:], "previous": text[:, -5:-1][:, ::-1], "following": text[:, -4:][:, ::-1],
+              "topic": random.integers(0, language.CLASSES, ROWS),
               "mask": (np.arange(language.LENGTH) < lengths).astype(np.int64), "picture": picture,
               "pixels": (picture.mean(1, keepdims=True) > 0).astype(np.float32),
               "noise": random.standard_normal((ROWS, 6)).astype(np.float32),
@@ -189,7 +191,8 @@ def write_case(case, name, arrays, outputs):
     rounded = trajectory(case, make_model(case), batches(torch.float32))
     with open(os.path.join(HERE, f"{name}.textproto"), "w") as file:
         loss = LOSSES[case.loss][0].format(output=case.outputs[-1], targets=case.targets)
-        gradients = "".join(f'gradients {{ of: "{of}"  with_respect_to: "{target}"  name: "{gradient}" }}\n' for of, target, gradient in case.gradients)
+        gradients = "".join(f'gradients {{ of: "{of}"  with_respect_to: "{target}"  name: "{gradient}" }}\n'
+                            for of, target, gradient in case.gradients)
         more = f"\nclip {{ global_norm: {case.clip} }}" if case.clip else ""
         more += f'\nfreeze: "{case.freeze}"' if case.freeze else ""
         file.write(SPEC.format(name=name, gradients=gradients, loss=loss, rule=RULES[case.rule][0], more=more, batch=BATCH, steps=STEPS))
