@@ -97,6 +97,8 @@ def attribute(name, value):
         return message((1, name), (3, value), (20, 2))
     if value and isinstance(value[0], float):
         return message((1, name), (7, list(value)), (20, 6))
+    if value and isinstance(value[0], str):
+        return message((1, name), (9, list(value)), (20, 8))
     return message((1, name), (8, list(value)), (20, 7))
 
 

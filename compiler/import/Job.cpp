@@ -4,6 +4,7 @@
 #include "compiler/import/Gradients.h"
 #include "compiler/import/Groups.h"
 #include "compiler/import/Loss.h"
+#include "compiler/import/LossGradients.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/StepOptions.h"
@@ -165,6 +166,7 @@ LogicalResult JobImport::applySpec() {
   ok &= succeeded(groups.resolve());
   for (const std::string &name : groups.frozen())
     import.states.freeze(name);
+  ok &= succeeded(addLossGradients(spec, model));
   return success(ok && succeeded(checkNames()));
 }
 
@@ -394,7 +396,7 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
       OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
   if (failed(model) || failed(checkOptions(**model, options)))
     return failure();
-  if ((*spec)->get().gradients_size())
+  if (!(*spec)->get().has_loss() && (*spec)->get().gradients_size())
     return importGradients(**spec, **model, options);
   return JobImport(**spec, **model, options).run(context);
 }

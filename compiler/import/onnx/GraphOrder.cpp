@@ -29,7 +29,10 @@ static void addFree(const onnx::GraphProto &graph, std::vector<std::string> &nam
 
 std::vector<std::string> gradc::namesRead(const onnx::NodeProto &node) {
   std::vector<std::string> names(node.input().begin(), node.input().end());
+  bool isGradient = node.op_type() == "Gradient" && node.domain() == "ai.onnx.preview.training";
   for (const onnx::AttributeProto &attribute : node.attribute()) {
+    if (isGradient && attribute.name() == "y")
+      names.push_back(attribute.s());
     if (attribute.has_g())
       addFree(attribute.g(), names);
     for (const onnx::GraphProto &graph : attribute.graphs())
@@ -38,12 +41,12 @@ std::vector<std::string> gradc::namesRead(const onnx::NodeProto &node) {
   return names;
 }
 
-/// Most nodes have no graphs, and need no list.
+/// Most nodes have neither graphs nor names as attributes, and need no list.
 bool gradc::readsName(const onnx::NodeProto &node, StringRef name) {
-  bool hasGraphs = llvm::any_of(node.attribute(), [](const onnx::AttributeProto &attribute) {
-    return attribute.has_g() || attribute.graphs_size() > 0;
+  bool readsMore = llvm::any_of(node.attribute(), [](const onnx::AttributeProto &attribute) {
+    return attribute.has_g() || attribute.graphs_size() > 0 || attribute.strings_size() > 0;
   });
-  return hasGraphs ? llvm::is_contained(namesRead(node), name)
+  return readsMore ? llvm::is_contained(namesRead(node), name)
                    : llvm::is_contained(node.input(), name);
 }
 

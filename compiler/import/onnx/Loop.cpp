@@ -1,6 +1,7 @@
 // Loop: a region that is repeated, or the iterations one by one where values change their shapes.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/EmbeddingBag.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Subgraph.h"
 #include "dialects/grad/Control.h"
@@ -35,6 +36,11 @@ public:
       if (!n.isSequence(i) && !n.operand(i))
         return n.error() << "operand " << i << " is missing";
     }
+    if (trips && !carriedCount && n.resultCount() == 1 && startsAlways()) {
+      FailureOr<Value> bags = raiseEmbeddingBags(n, graph, *trips);
+      if (failed(bags) || *bags)
+        return failed(bags) ? failure() : n.set(*bags);
+    }
     return hasSequence ? unroll() : importOnce();
   }
 
@@ -42,25 +48,36 @@ private:
   /// A node of the graph may need the number of the iteration at compile time, such as a slice that
   /// starts there: then each iteration is written out.
   LogicalResult importOnce() {
-    std::vector<Diagnostic> problems;
-    size_t checks = n.getEntry().countIndexChecks();
-    {
-      ScopedDiagnosticHandler handler(n.loc().getContext(), [&](Diagnostic &problem) {
-        problems.push_back(std::move(problem));
-        return success();
-      });
-      if (succeeded(importRegion()))
-        return success();
-    }
-    n.getEntry().dropIndexChecks(checks);
-    if (mayUnroll())
+    std::vector<Diagnostic> problems, others;
+    if (tryOut([&] { return importRegion(); }, problems))
+      return success();
+    if (trips && *trips <= maxUnrolled)
       return unroll();
+    // Without a bound it may be the condition that ends the loop at compile time.
+    if (!trips && n.operand(1) && tryOut([&] { return unroll(); }, others))
+      return success();
     for (Diagnostic &problem : problems)
       n.loc().getContext()->getDiagEngine().emit(std::move(problem));
     return failure();
   }
 
-  bool mayUnroll() const { return trips && *trips <= maxUnrolled; }
+  /// Whether an import succeeds; if not, it leaves its problems and nothing to check.
+  bool tryOut(llvm::function_ref<LogicalResult()> import, std::vector<Diagnostic> &problems) {
+    size_t checks = n.getEntry().countIndexChecks();
+    ScopedDiagnosticHandler handler(n.loc().getContext(), [&](Diagnostic &problem) {
+      problems.push_back(std::move(problem));
+      return success();
+    });
+    if (succeeded(import()))
+      return true;
+    n.getEntry().dropIndexChecks(checks);
+    return false;
+  }
+
+  bool startsAlways() {
+    std::optional<HostTensor> first = n.operand(1) ? n.tryKnown(1) : std::nullopt;
+    return !n.operand(1) || (first && first->getInt(0));
+  }
 
   LogicalResult findTrips() {
     if (!n.operand(0))
@@ -125,9 +142,7 @@ private:
     if (llvm::is_contained(yielded, Value()))
       return n.error() << "a sequence cannot be stacked";
     Value proceed = Expr(b, n.loc(), results->front().tensor).reshape({});
-    std::optional<HostTensor> first = n.operand(1) ? n.tryKnown(1) : std::nullopt;
-    bool startsAlways = !n.operand(1) || (first && first->getInt(0));
-    if (startsAlways && matchPattern(proceed, m_One()))
+    if (startsAlways() && matchPattern(proceed, m_One()))
       return repeat(std::move(block), initial, captured, yielded);
     return guard(std::move(block), initial, captured, yielded, proceed);
   }
@@ -196,7 +211,7 @@ private:
 
   /// Writes the iterations out, for sequences and for values whose shapes change.
   LogicalResult unroll() {
-    if (!trips || *trips > maxUnrolled)
+    if (trips ? *trips > maxUnrolled : !n.operand(1))
       return n.error()
              << "carries a sequence, or a tensor whose shape changes, so its iterations are "
                 "written out: expected a trip count of at most "
@@ -211,7 +226,7 @@ private:
     Value proceed = n.operand(1) ? n.operand(1)
                                  : splat(n.builder(), n.loc(),
                                          RankedTensorType::get({}, n.builder().getI1Type()), 1);
-    for (int64_t i = 0; i < *trips; ++i) {
+    for (int64_t i = 0; !trips || i < *trips; ++i) {
       auto goesOn = n.getEntry().known(proceed);
       if (!goesOn)
         return n.error()
@@ -219,6 +234,11 @@ private:
                   "when the condition ends it";
       if (!goesOn->getInt(0))
         break;
+      if (i == maxUnrolled)
+        return n.error()
+               << "carries a sequence, or a tensor whose shape changes, and its condition "
+                  "still holds after "
+               << i << " iterations; more are not written out";
       SmallVector<GraphValue> inputs{{asDeclared(n.expr(number(i)), 0), std::nullopt},
                                      {proceed, std::nullopt}};
       llvm::append_range(inputs, carried);

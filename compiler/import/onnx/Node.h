@@ -39,6 +39,7 @@ const OpTable &onnxOps();
   FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \
   FAMILY(Gather)                                                                                   \
+  FAMILY(Gradient)                                                                                 \
   FAMILY(Grid)                                                                                     \
   FAMILY(GridSample)                                                                               \
   FAMILY(Index)                                                                                    \
@@ -159,6 +160,7 @@ public:
   /// Makes result 0 a sequence of these tensors.
   mlir::LogicalResult setSequence(llvm::ArrayRef<mlir::Value> values);
   unsigned resultCount() const { return proto.output_size(); }
+  llvm::StringRef resultName(unsigned i) const { return proto.output(int(i)); }
 
   mlir::InFlightDiagnostic error();
   /// After the import function: attributes it did not read and results it did not set are errors.

@@ -290,6 +290,12 @@ void OnnxModel::edit(llvm::function_ref<void(onnx::ModelProto &)> change) {
   original = whole.SerializeAsString();
 }
 
+void OnnxModel::extend(llvm::function_ref<void(onnx::GraphProto &)> change) {
+  if (original.empty())
+    original = proto->SerializeAsString();
+  change(*proto->mutable_graph());
+}
+
 OnnxModel::Tied OnnxModel::tiedTo(StringRef name) const {
   Tied tied{name, false};
   for (auto found = ties.find(name); found != ties.end(); found = ties.find(tied.initializer))

@@ -47,6 +47,9 @@ public:
   /// Changes the model for what is imported from now on, and for `bytes`. Initializers stay.
   void edit(llvm::function_ref<void(onnx::ModelProto &)> change);
 
+  /// Changes the graph for what is imported from now on; `bytes` keeps what it was.
+  void extend(llvm::function_ref<void(onnx::GraphProto &)> change);
+
   /// The initializer that this name was tied to, at the end of a chain; or the name itself.
   struct Tied {
     llvm::StringRef initializer;
@@ -57,7 +60,7 @@ public:
   /// The files beside the model that its tensors were read from.
   const std::set<std::string> &externalFiles() const { return files; }
 
-  /// The model as a file, before ties.
+  /// The model as a file, before ties and extensions.
   std::string bytes() const;
 
 private:
@@ -73,7 +76,8 @@ private:
   std::string path;
   mlir::Location location;
   std::shared_ptr<onnx::ModelProto> proto;
-  /// The result of `bytes` if it is not `proto`: the file as read, or the model before ties.
+  /// The result of `bytes` if it is not `proto`: the file as read, or the model before ties and
+  /// extensions.
   std::string original;
   std::set<std::string> files;
   int64_t opsetVersion = 0;

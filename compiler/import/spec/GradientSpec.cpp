@@ -28,6 +28,20 @@ static void checkRequest(Checker &c, const spec::Gradients &request, int index) 
   }
 }
 
+void gradc::checkLossGradients(Checker &c, const spec::Training &training) {
+  for (auto [i, request] : llvm::enumerate(training.gradients())) {
+    checkRequest(c, request, int(i));
+    auto refuse = [&, block = SpecFile::Step("gradients", int(i))](bool given, const char *field) {
+      if (given)
+        c.error({block, field}) << "expected of, with_respect_to and name alone beside a loss, "
+                                << "found " << field << ": each derivative there is that of a sum";
+    };
+    refuse(request.has_weights(), "weights");
+    refuse(request.has_jacobian(), "jacobian");
+    refuse(request.has_per_sample(), "per_sample");
+  }
+}
+
 void gradc::checkGradients(Checker &c, const spec::Training &training) {
   std::vector<const google::protobuf::FieldDescriptor *> fields;
   training.GetReflection()->ListFields(training, &fields);
@@ -37,9 +51,8 @@ void gradc::checkGradients(Checker &c, const spec::Training &training) {
       continue;
     c.error({{name.c_str(), field->is_repeated() ? 0 : -1}})
         << "expected model, gradients and chunk alone, found " << name
-        << ": a spec asks for gradients or trains; for those of a trained model, name its export "
-           "as "
-           "the model";
+        << ": a spec without a loss asks for gradients; for those of a trained model, name its "
+           "export as the model";
   }
   for (auto [i, request] : llvm::enumerate(training.gradients()))
     checkRequest(c, request, int(i));

@@ -41,6 +41,8 @@ void checkUpdates(Checker &c, const spec::Training &training);
 void checkGradients(Checker &c, const spec::Training &training);
 /// The learning rate over the run.
 void checkSchedule(Checker &c, const spec::Training &training);
+/// The blocks of a spec that trains.
+void checkLossGradients(Checker &c, const spec::Training &training);
 
 /// Two names that belong together.
 inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,

@@ -242,10 +242,11 @@ static void checkMetrics(Checker &c, const spec::Training &training) {
 LogicalResult SpecFile::check() const {
   Checker c{*this};
   c.require(!training.model().empty(), {"model"}, "model", "model: \"model.onnx\"");
-  if (training.gradients_size()) {
+  if (training.gradients_size() && !training.has_loss()) {
     checkGradients(c, training);
     return success(c.ok);
   }
+  checkLossGradients(c, training);
   if (training.has_chunk())
     c.error({"chunk"}) << "chunk belongs to gradients { ... }; the rows of a training step are "
                           "those of stage { batch { size: 32 } }";

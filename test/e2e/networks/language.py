@@ -1,5 +1,5 @@
-"""Networks over tokens, small: BERT and a Llama-style decoder from Hugging Face's transformers, a mixture of experts with TopK routing, and a
-sequence-to-sequence GRU with attention that decodes step by step."""
+"""Networks over tokens, small: BERT and a Llama-style decoder from Hugging Face's transformers, a mixture of experts with TopK routing, an
+LSTM classifier, and a sequence-to-sequence GRU with attention that decodes step by step."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -55,6 +55,19 @@ class Experts(nn.Module):
         weights = zeros.scatter(-1, chosen, scores.softmax(-1))
         hidden = F.silu(torch.einsum("nld,edh->nleh", self.norm(x), self.up))
         return self.out(x + torch.einsum("nleh,ehd,nle->nld", hidden, self.down, weights))
+
+
+class LstmClassifier(nn.Module):
+    """A class for a text, from the last state of an LSTM."""
+
+    def __init__(self, width=12, hidden=17):
+        super().__init__()
+        self.table = nn.Embedding(VOCABULARY, width)
+        self.lstm = nn.LSTM(width, hidden, batch_first=True)
+        self.out = nn.Linear(hidden, CLASSES)
+
+    def forward(self, tokens):
+        return self.out(self.lstm(self.table(tokens))[1][0][0])
 
 
 class Translator(nn.Module):

@@ -16,6 +16,7 @@ import onnx
 import torch
 import torch.nn.functional as F
 
+import differentiated
 import language
 import tables
 import vision
@@ -52,25 +53,31 @@ class Case:
     outputs: tuple = ("logits",)
     clip: float = 0
     freeze: str = ""  # what is no parameter in PyTorch
+    gradients: tuple = ()  # (of, with respect to, name), of values that are the last inputs; the first is an output
 
 
 CASES = {
     "bert": Case(language.Bert, ("tokens", "mask"), "softmax_cross_entropy", "topic", "adamw", dynamo=False, clip=1),
     "llama": Case(language.Llama, ("tokens",), "softmax_cross_entropy", "next", "adamw", dynamo=True, clip=1, freeze="*.inv_freq"),
     "experts": Case(language.Experts, ("tokens",), "softmax_cross_entropy", "next", "adam", dynamo=False),
+    "lstm": Case(language.LstmClassifier, ("tokens",), "softmax_cross_entropy", "topic", "momentum", dynamo=False, clip=1),
     "translator": Case(language.Translator, ("tokens", "previous"), "softmax_cross_entropy", "following", "adam", dynamo=False),
     "vit": Case(vision.make_vit, ("picture",), "softmax_cross_entropy", "topic", "adamw", dynamo=True),
     "swin": Case(vision.make_swin, ("picture",), "softmax_cross_entropy", "topic", "adamw", dynamo=True),
     "mobilenet": Case(vision.make_mobilenet, ("picture",), "softmax_cross_entropy", "topic", "momentum", dynamo=False),
     "unet": Case(vision.UNet, ("picture",), "binary_cross_entropy", "pixels", "adam", dynamo=False),
     "vae": Case(vision.Vae, ("picture", "noise"), "scalar", "", "adam", dynamo=True, outputs=("decoded", "loss")),
+    "burgers": Case(differentiated.Burgers, ("points", "known", "values"), "scalar", "", "adam", dynamo=False, outputs=("u", "slope_x", "loss"),
+                    gradients=(("u", "points", "slope"), ("slope_x", "points", "curvature"))),
+    "critic": Case(differentiated.Critic, ("picture", "fake", "share"), "scalar", "", "adam", dynamo=False, outputs=("mixed", "score", "loss"),
+                   gradients=(("score", "mixed", "slope"),)),
     "dlrm": Case(tables.Recommender, ("numbers", "categories"), "binary_cross_entropy", "click", "sgd", dynamo=False),
 }
 
 SPEC = """# Made by make_networks.py.
 model: "{name}.onnx"
-loss {{ {loss} }}
-optimizer {{ {rule} }}{clip}
+{gradients}loss {{ {loss} }}
+optimizer {{ {rule} }}{more}
 data {{
   source {{ npz {{ path: "batches.npz" }} }}
   stage {{ batch {{ size: {batch}  drop_remainder: true }} }}
@@ -85,13 +92,18 @@ def write_batches():
     text = text % (language.VOCABULARY - 1) + 1  # 0 is BERT's padding, which PyTorch does not train
     lengths = random.integers(3, language.LENGTH + 1, (ROWS, 1))
     picture = random.standard_normal((ROWS, 3, 12, 12)).astype(np.float32)
-    arrays = {"tokens": text[:, :-1], "next": text[:, 1:], "previous": text[:, -5:-1][:, ::-1], "following": text[:, -4:][:, ::-1], "topic": random.integers(0, language.CLASSES, ROWS),
+    arrays = {"tokens": text[:, :-1], "next": text[:, 1:], "previous": text[:, -5:-1][:, ::-1], "following": text[:, -4:][:, ::-1],
+              "topic": random.integers(0, language.CLASSES, ROWS),
               "mask": (np.arange(language.LENGTH) < lengths).astype(np.int64), "picture": picture,
               "pixels": (picture.mean(1, keepdims=True) > 0).astype(np.float32),
               "noise": random.standard_normal((ROWS, 6)).astype(np.float32),
               "numbers": random.standard_normal((ROWS, tables.NUMBERS)).astype(np.float32),
               "categories": np.stack([random.integers(0, rows, (ROWS, tables.BAG)) for rows in tables.ROWS_OF_TABLES], 1),
-              "click": random.integers(0, 2, ROWS).astype(np.float32)}
+              "click": random.integers(0, 2, ROWS).astype(np.float32),
+              "points": random.uniform(-1, 1, (ROWS, 2)).astype(np.float32), "known": random.uniform(-1, 1, (ROWS, 2)).astype(np.float32),
+              "fake": random.standard_normal((ROWS, 3, 12, 12)).astype(np.float32) * 0.5,
+              "share": random.uniform(0, 1, ROWS).astype(np.float32)}
+    arrays["values"] = -np.sin(np.pi * arrays["known"][:, 0])
     np.savez(os.path.join(HERE, "batches.npz"), **arrays)
     return {field: torch.from_numpy(np.ascontiguousarray(array)) for field, array in arrays.items()}
 
@@ -110,6 +122,10 @@ def make_model(case):
 def export(case, name, inputs):
     """For evaluation, but with nothing folded: weights and batch norms stay what they are, and no mask becomes a weight."""
     path, fields, model = os.path.join(HERE, f"{name}.onnx"), list(case.fields), make_model(case)
+    if case.gradients:
+        values = dict(zip((*case.outputs, *fields), (*model.differentiated(*inputs), *inputs)))
+        inputs = (*inputs, *(values[target].detach() for _, target, _ in case.gradients))
+        fields += [gradient for _, _, gradient in case.gradients]
     if case.dynamo:
         rows = torch.export.Dim("N", min=1, max=4096)
         torch.onnx.export(model.eval(), inputs, path, dynamo=True, optimize=False, external_data=False, verbose=False, input_names=fields,
@@ -140,7 +156,7 @@ def strip(path):
 
 
 def outputs_of(model, inputs):
-    found = model(*inputs)
+    found = model.differentiated(*inputs) if hasattr(model, "differentiated") else model(*inputs)
     return found if isinstance(found, tuple) else (found,)
 
 
@@ -175,9 +191,11 @@ def write_case(case, name, arrays, outputs):
     rounded = trajectory(case, make_model(case), batches(torch.float32))
     with open(os.path.join(HERE, f"{name}.textproto"), "w") as file:
         loss = LOSSES[case.loss][0].format(output=case.outputs[-1], targets=case.targets)
-        clip = f"\nclip {{ global_norm: {case.clip} }}" if case.clip else ""
-        freeze = f'\nfreeze: "{case.freeze}"' if case.freeze else ""
-        file.write(SPEC.format(name=name, loss=loss, rule=RULES[case.rule][0], clip=clip + freeze, batch=BATCH, steps=STEPS))
+        gradients = "".join(f'gradients {{ of: "{of}"  with_respect_to: "{target}"  name: "{gradient}" }}\n'
+                            for of, target, gradient in case.gradients)
+        more = f"\nclip {{ global_norm: {case.clip} }}" if case.clip else ""
+        more += f'\nfreeze: "{case.freeze}"' if case.freeze else ""
+        file.write(SPEC.format(name=name, gradients=gradients, loss=loss, rule=RULES[case.rule][0], more=more, batch=BATCH, steps=STEPS))
     error = max(abs(a - b) / abs(a) for field in exact for a, b in zip(exact[field], rounded[field]))
     print(f"{name:12} {sum(p.numel() for p in model.parameters()):6} parameters, {os.path.getsize(os.path.join(HERE, f'{name}.onnx')):6} bytes, "
           f"loss {exact['loss'][0]:.5f} -> {exact['loss'][-1]:.5f}, f32 within {error:.1e}")

@@ -109,6 +109,17 @@ def wide():
     return model
 
 
+def with_slope(dims, *operands, x="x", y="logits"):
+    """A classifier with an input "slope" in its logits; or, of `operands`, with a node Gradient that computes it."""
+    model = classifier()
+    if operands:
+        model.node("Gradient", list(operands), ["slope"], "slope-of", domain="ai.onnx.preview.training", xs=[x], y=y)
+    else:
+        model.input("slope", FLOAT, dims)
+    model.output(model.node("ReduceSum", ["slope"], ["loss"], "loss", keepdims=0), FLOAT, [])
+    return model
+
+
 def reshaped(target):
     return with_op("Reshape", ["x", (INT64, [len(target)], target)])
 
@@ -186,6 +197,12 @@ MODELS = {
     "over-rows": over_rows,
     "of-labels": of_labels,
     "wide": wide,
+    "slope": lambda: with_slope(["N", 6]),
+    "slope-of-one-dim": lambda: with_slope(["N"]),
+    "gradient-at-other-values": lambda: with_slope(None, "logits"),
+    "gradient-of-nothing": lambda: with_slope(None, "x", y=""),
+    "gradient-of-too-much": lambda: with_slope(None, "x", "weight"),
+    "gradient-of-itself": lambda: with_slope(None, "x", y="loss"),
     "nested-1000": lambda: nested(1000),
     "function-calls-itself": lambda: calling(("F", "F")),
     "functions-call-each-other": lambda: calling(("F", "G"), ("G", "F")),

@@ -1,0 +1,110 @@
+// A block `gradients` is ONNX's own node Gradient: what follows is the importer's.
+#include "dialects/Pch.h"
+
+#include "compiler/import/GradientRequests.h"
+#include "compiler/import/LossGradients.h"
+#include "compiler/import/onnx/Node.h"
+#include "compiler/import/support/Names.h"
+
+using namespace mlir;
+using namespace gradc;
+
+namespace {
+/// Names of the model, to which results are added block by block.
+class KnownNames {
+public:
+  explicit KnownNames(const OnnxModel &model) {
+    for (const onnx::NodeProto &node : model.graph().node())
+      for (const std::string &name : node.output())
+        computed.insert(name);
+    for (const onnx::ValueInfoProto &output : model.graph().output())
+      outputs.push_back(output.name());
+    inputs = model.inputNames();
+    for (const onnx::TensorProto &tensor : model.graph().initializer())
+      initializers.push_back(tensor.name());
+  }
+
+  /// Whether the block's names are those of values, and its results have names of their own.
+  bool check(const SpecFile &spec, int index) {
+    const spec::Gradients &request = spec.get().gradients(index);
+    SpecFile::Step block = {"gradients", index};
+    bool ok = computed.contains(request.of());
+    if (!ok)
+      unknownName(spec.at({block, "of"}), "value", request.of(), outputs);
+    for (auto [i, target] : llvm::enumerate(request.with_respect_to())) {
+      if (!computed.contains(target) && !llvm::is_contained(inputs, target) &&
+          !llvm::is_contained(initializers, target)) {
+        std::vector<std::string> known = inputs;
+        llvm::append_range(known, outputs);
+        unknownName(spec.at({block, {"with_respect_to", int(i)}}), "value", target, known);
+        ok = false;
+      }
+      std::string name = resultName(request, int(i));
+      if (!computed.insert(name).second || llvm::is_contained(initializers, name)) {
+        emitError(spec.at({block})) << "the model has a value \"" << name << "\", or another block "
+                                    << "does: give the result a name of its own, gradients { name: "
+                                    << "\"...\" }";
+        ok = false;
+      }
+      outputs.push_back(name);
+    }
+    return ok;
+  }
+
+private:
+  llvm::StringSet<> computed;
+  std::vector<std::string> inputs, outputs, initializers;
+};
+} // namespace
+
+static void addStrings(onnx::NodeProto &node, StringRef name, ArrayRef<std::string> values) {
+  onnx::AttributeProto *attribute = node.add_attribute();
+  attribute->set_name(name.str());
+  attribute->set_type(int32_t(Node::AttributeType::strings));
+  for (const std::string &value : values)
+    attribute->add_strings(value);
+}
+
+/// The declared type of a graph input moves to the values, where the node is checked against it.
+static void takeInputsPlace(onnx::GraphProto &graph, StringRef name) {
+  auto *inputs = graph.mutable_input();
+  for (int i = 0; i < inputs->size(); ++i)
+    if (inputs->Get(i).name() == name) {
+      *graph.add_value_info() = inputs->Get(i);
+      inputs->DeleteSubrange(i, 1);
+      return;
+    }
+}
+
+static void addNode(onnx::GraphProto &graph, const spec::Gradients &request) {
+  onnx::NodeProto &node = *graph.add_node();
+  node.set_op_type("Gradient");
+  node.set_domain("ai.onnx.preview.training");
+  std::vector<std::string> targets(request.with_respect_to().begin(),
+                                   request.with_respect_to().end());
+  for (auto [i, target] : llvm::enumerate(targets)) {
+    std::string result = resultName(request, int(i));
+    takeInputsPlace(graph, result);
+    node.add_input(target);
+    node.add_output(result);
+  }
+  node.set_name("gradients:" + node.output(0));
+  addStrings(node, "xs", targets);
+  onnx::AttributeProto *of = node.add_attribute();
+  of->set_name("y");
+  of->set_type(int32_t(Node::AttributeType::string));
+  of->set_s(request.of());
+}
+
+LogicalResult gradc::addLossGradients(const SpecFile &spec, OnnxModel &model) {
+  KnownNames names(model);
+  bool ok = true;
+  for (int i = 0; i < spec.get().gradients_size(); ++i)
+    ok &= names.check(spec, i);
+  if (ok && spec.get().gradients_size())
+    model.extend([&](onnx::GraphProto &graph) {
+      for (const spec::Gradients &request : spec.get().gradients())
+        addNode(graph, request);
+    });
+  return success(ok);
+}
