@@ -112,9 +112,28 @@ Location Groups::optimizerLoc(int group) const {
   return spec.at({{"group", group}, "optimizer"});
 }
 
+/// The update op that a rule names.
+static OperationName updateOf(DictionaryAttr rule) {
+  return {("grad." + rule.getAs<StringAttr>("name").getValue()).str(), rule.getContext()};
+}
+
+/// Says which parameters, of one or more, have too few dims for their rule.
+static void refuse(Location where, OperationName op, ArrayRef<const Verdict *> parameters) {
+  const Verdict &first = *parameters.front();
+  auto error = emitError(where) << op.stripDialect() << " takes parameters of "
+                                << op.getInterface<UpdateOpInterface>()->getLeastRank()
+                                << " dims or more, found \"" << first.initializer << "\" ("
+                                << first.type << ")";
+  if (parameters.size() > 1)
+    error << " and " << parameters.size() - 1 << " more";
+  error << "; give them another rule: group { pattern: \"" << first.initializer
+        << "\" optimizer { adamw {} } }";
+}
+
 LogicalResult Groups::apply(Imported &imported, const States &states) const {
   Builder b(imported.module->getContext());
-  bool ok = true;
+  DictionaryAttr common = ruleOf(b, spec.get().optimizer());
+  std::map<int, std::vector<const Verdict *>> tooSmall; // by group; -1: none
   for (Verdict &verdict : imported.verdicts) {
     auto member = members.find(verdict.initializer);
     int group = member == members.end() ? -1 : member->second.group;
@@ -126,16 +145,13 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
     DictionaryAttr own = group < 0 ? DictionaryAttr() : rule(b, group);
     if (own)
       state->setAttr("grad.optimizer", own);
-    StringRef name = (own ? own : ruleOf(b, spec.get().optimizer())).getAs<StringAttr>("name");
-    OperationName op(("grad." + name).str(), b.getContext());
-    int64_t least = op.getInterface<UpdateOpInterface>()->getLeastRank();
-    if (state.getLogicalType().getRank() >= least)
-      continue;
-    emitError(optimizerLoc(group)) << name << " takes parameters of " << least
-                                   << " dims or more, found \"" << verdict.initializer << "\" ("
-                                   << verdict.type << "); give it another rule: group { pattern: \""
-                                   << verdict.initializer << "\" optimizer { adamw {} } }";
-    ok = false;
+    OperationName op = updateOf(own ? own : common);
+    if (state.getLogicalType().getRank() < op.getInterface<UpdateOpInterface>()->getLeastRank())
+      tooSmall[group].push_back(&verdict);
   }
-  return success(ok);
+  for (const auto &[group, parameters] : tooSmall) {
+    DictionaryAttr own = group < 0 ? DictionaryAttr() : rule(b, group);
+    refuse(optimizerLoc(group), updateOf(own ? own : common), parameters);
+  }
+  return success(tooSmall.empty());
 }

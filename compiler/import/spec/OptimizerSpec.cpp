@@ -54,11 +54,13 @@ static Bounds rangeOf(StringRef name, double value, bool mayBeZero) {
 
 static void checkMuon(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Muon &muon) {
   SmallVector<SpecFile::Step> at(place);
-  at.append({"muon", "coefficients"});
+  at.append({"muon", {"coefficients", 0}});
   if (int count = muon.coefficients_size(); count != 0 && count != 3)
     c.error(at) << "expected three coefficients, found " << count;
-  for (double coefficient : muon.coefficients())
+  for (auto [i, coefficient] : llvm::enumerate(muon.coefficients())) {
+    at.back().index = int(i);
     c.expect(std::isfinite(coefficient), at, "coefficients", "that are finite", coefficient);
+  }
   at.back() = "iterations";
   c.expect(muon.iterations() >= 1 && muon.iterations() < 100, at, "iterations", "from 1 to 99",
            muon.iterations());

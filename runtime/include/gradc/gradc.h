@@ -167,7 +167,7 @@ GRADC_API gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, in
 
 /* States ----------------------------------------------------------------------------------------*/
 
-/* Parameters, optimizer slots and statistics: what a call of "train" changes and a checkpoint holds.
+/* Parameters, their averages, optimizer slots and statistics: what a call of "train" changes and a checkpoint holds.
  * Reading and writing is in the logical, row-major layout, whatever the session keeps. */
 
 GRADC_API uint32_t gradc_state_count(const gradc_session *session);
