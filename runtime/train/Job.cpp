@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/train/Sweep.h"
 
 #include <sys/stat.h>
 #include <tuple>
@@ -60,7 +61,7 @@ std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> da
 static Status checkOutputs(const Job &job, Config spec, const TrainOptions &options) {
   std::vector<std::string> inputs = filesOfJob(spec, job.dataFolders);
   inputs.insert(inputs.begin(), "/proc/self/exe");
-  for (const std::string *output : {&job.exportPath, &options.log, &options.trace})
+  for (const std::string *output : {&job.exportPath, &options.log, &options.trace, &options.findRate})
     for (const std::string &input : inputs)
       if (isSameFile(*output, input))
         return Status::error(text("cannot write '", *output, "': ",
@@ -119,6 +120,16 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
     if (!found)
       return found.status();
     *path = std::move(*found);
+  }
+  if (!options.variant.empty()) {
+    job.exportPath = pathOfVariant(job.exportPath, options.variant);
+    if (!job.checkpointFolder.empty())
+      job.checkpointFolder += text('/', options.variant);
+  }
+  if (!options.findRate.empty()) {
+    job.evaluationData = {};
+    job.checkpointFolder.clear();
+    job.exportPath.clear();
   }
   job.checkpointEverySteps = checkpoint.integer("every_steps", 0);
   job.checkpointEveryEpochs = checkpoint.integer("every_epochs", job.checkpointEverySteps ? 0 : 1);

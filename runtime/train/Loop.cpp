@@ -81,7 +81,8 @@ Status Loop::step() {
   // 2. The step.
   const Batch &batch = walk->batch();
   int64_t epochsBefore = int64_t(batch.after.epoch) - batch.endsEpoch;
-  StepScalars scalars{float(rates.rate(done, epochsBefore)), done + 1, job.seed};
+  double rate = options.rateOfStep ? options.rateOfStep(done) : rates.rate(done, epochsBefore);
+  StepScalars scalars{float(rate), done + 1, job.seed};
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
   EntryCall &call = walk->call();
@@ -103,7 +104,8 @@ Status Loop::step() {
   log.step(report);
   input->step(report, batch, walk->iterator());
   traceStep(call, begin, fetched, now);
-  if (!call.proceeded())
+  // Looking for a rate ends where the loss does.
+  if (!call.proceeded() && options.findRate.empty())
     return stopForNonFinite(call);
   progress->step(report, now);
   stopped = (options.onStep && !options.onStep(report)) || interrupted();

@@ -5,6 +5,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/Sweep.h"
 
 #include <algorithm>
 
@@ -105,11 +106,12 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
         return status;
   }
   if (!options.log.empty())
-    if (Status status = log.open(options.log, /*append=*/resume != nullptr); !status.ok())
+    if (Status status = log.open(pathOfVariant(options.log, options.variant),
+                                 /*append=*/resume != nullptr); !status.ok())
       return status;
 
   if (!options.trace.empty()) {
-    if (Status status = trace.open(options.trace); !status.ok())
+    if (Status status = trace.open(pathOfVariant(options.trace, options.variant)); !status.ok())
       return status;
     session.profile(true);
     walk->iterator().trace();
