@@ -25,9 +25,11 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (Status status = prepareTraining(resume); !status.ok())
     return status;
   int64_t behind = findEnd();
-  watch.emplace(rates.plateau());
+  watch.emplace(job, rates.plateau());
   if (resume)
     watch->restore(resume->position().runState);
+  whyStopped = watch->whyEnd();
+  stopped = !whyStopped.empty();
   if (Status status = prepareOutputs(resume); !status.ok())
     return status;
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, training.dataset->batchSize());
@@ -106,8 +108,9 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
         return status;
   }
   if (!options.log.empty())
-    if (Status status = log.open(pathOfVariant(options.log, options.variant),
-                                 /*append=*/resume != nullptr); !status.ok())
+    if (Status status =
+            log.open(pathOfVariant(options.log, options.variant), /*append=*/resume != nullptr);
+        !status.ok())
       return status;
 
   if (!options.trace.empty()) {

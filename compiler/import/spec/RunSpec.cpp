@@ -1,4 +1,5 @@
-// Checks what a training spec says of the run as a whole: the learning rate's schedule.
+// Checks what a training spec says of the run as a whole: the learning rate's schedule, and what
+// follows from evaluations.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
@@ -133,6 +134,27 @@ void gradc::checkSchedule(Checker &c, const spec::Training &training) {
   }
 }
 
+void gradc::checkEvaluations(Checker &c, const spec::Training &training) {
+  auto metricOf = [](const auto &block) { return block.has_metric() ? block.metric() : "loss"; };
+  if (training.has_early_stopping()) {
+    const spec::EarlyStopping &stopping = training.early_stopping();
+    c.require(stopping.has_patience(), {"early_stopping"}, "patience", "patience: 5");
+    c.expect(!stopping.has_patience() || stopping.patience() > 0, {"early_stopping", "patience"},
+             "patience", "above 0", stopping.patience());
+    c.expect(stopping.min_delta() >= 0 && std::isfinite(stopping.min_delta()),
+             {"early_stopping", "min_delta"}, "min_delta", "of 0 or more and finite",
+             stopping.min_delta());
+    checkWatch(c, training, {"early_stopping"}, "early_stopping", metricOf(stopping));
+  }
+  if (training.checkpoint().has_best())
+    checkWatch(c, training, {"checkpoint", "best"}, "best", metricOf(training.checkpoint().best()));
+  if (training.export_().best() && !training.checkpoint().has_best())
+    c.error({"export", "best"}) << "export { best } needs the checkpoint that it exports: add "
+                                   "checkpoint { directory: \"run\" best {} }";
+  c.expect(!training.evaluation().has_every_steps() || training.evaluation().every_steps() > 0,
+           {"evaluation"}, "every_steps", "above 0", training.evaluation().every_steps());
+}
+
 void gradc::setDirections(spec::Training &training) {
   auto set = [&](auto &block) {
     if (!block.has_direction())
@@ -141,4 +163,8 @@ void gradc::setDirections(spec::Training &training) {
   };
   if (training.schedule().has_reduce_on_plateau())
     set(*training.mutable_schedule()->mutable_reduce_on_plateau());
+  if (training.has_early_stopping())
+    set(*training.mutable_early_stopping());
+  if (training.checkpoint().has_best())
+    set(*training.mutable_checkpoint()->mutable_best());
 }

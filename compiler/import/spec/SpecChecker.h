@@ -38,6 +38,8 @@ struct Checker {
 void checkGradients(Checker &c, const spec::Training &training);
 /// The learning rate over the run.
 void checkSchedule(Checker &c, const spec::Training &training);
+/// When to evaluate, and what follows from evaluations.
+void checkEvaluations(Checker &c, const spec::Training &training);
 
 /// Two names that belong together.
 inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,

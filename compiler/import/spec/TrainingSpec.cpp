@@ -293,6 +293,7 @@ LogicalResult SpecFile::check() const {
   checkMetrics(c, training);
   checkOptimizer(c, training.optimizer());
   checkSchedule(c, training);
+  checkEvaluations(c, training);
   if (training.has_clip())
     c.expect(training.clip().global_norm() > 0, {"clip", "global_norm"}, "global_norm", "above 0",
              training.clip().global_norm());
