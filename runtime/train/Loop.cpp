@@ -22,7 +22,8 @@ static std::string metricsText(std::span<const Metric> metrics) {
   for (const Metric &metric : metrics) {
     char value[40];
     std::snprintf(value, sizeof value, "%.4f", metric.value);
-    out += text(out.empty() ? "" : ", ", metric.name, ' ', value);
+    out += text(out.empty() ? "" : ", ", metric.name, ' ',
+                metric.table.empty() ? std::string(value) : tableText(metric));
   }
   return out;
 }
@@ -180,7 +181,7 @@ Status Loop::finish() {
     if (summary.lastLoss)
       line.real("last_loss", *summary.lastLoss);
     for (const Metric &metric : summary.evaluation)
-      line.real(metric.name, metric.value);
+      line.metric(metric);
     if (watch->bestStep() >= 0)
       line.integer("best_step", watch->bestStep()).real("best", watch->best().value);
     line.string("reason", signalled             ? "signal"
@@ -231,7 +232,7 @@ Status Loop::evaluateNow() {
     if (batches)
       line.integer("epoch_step", batches).integer("epoch_steps", perEpoch);
     for (const Metric &metric : summary.evaluation)
-      line.real(metric.name, metric.value);
+      line.metric(metric);
   }
   std::string part = batches ? text(" (", batches, " of ", perEpoch, " steps)") : "";
   progress->print(text("epoch ", epoch, part, "  step ", done,

@@ -19,6 +19,7 @@ namespace gradc::runtime {
 struct Metric {
   std::string name;
   double value = 0;
+  std::vector<double> table = {}; ///< of a square matrix, row-major, in place of the value
 };
 
 /// The facts of one step.
@@ -28,7 +29,7 @@ struct StepReport {
   float loss = 0;    ///< mean over the batch
   float learningRate = 0;
   std::optional<float> gradientNorm; ///< before clipping
-  std::span<const Metric> metrics;   ///< means over the batch
+  std::span<const Metric> metrics;   ///< of the batch
   double milliseconds = 0;           ///< including the wait for the batch
   double inputMilliseconds = 0;      ///< the wait alone
 };
