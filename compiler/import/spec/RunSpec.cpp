@@ -57,16 +57,6 @@ static void checkRanges(Checker &c, ArrayRef<SpecFile::Step> place,
   }
 }
 
-std::optional<spec::Direction> gradc::directionOf(const spec::Training &training,
-                                                  StringRef metric) {
-  if (metric == "loss")
-    return spec::MIN;
-  for (const spec::Metric &one : training.metric())
-    if (metric == metricName(one))
-      return spec::MAX;
-  return std::nullopt;
-}
-
 /// A block that watches a metric of the evaluations.
 static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<SpecFile::Step> place,
                        StringRef block, StringRef metric) {
@@ -76,7 +66,8 @@ static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<Spec
     return;
   std::vector<std::string> names = {"loss"};
   for (const spec::Metric &one : training.metric())
-    names.push_back(metricName(one));
+    if (directionOf(training, metricName(one)))
+      names.push_back(metricName(one));
   SmallVector<SpecFile::Step> at(place);
   at.push_back("metric");
   c.error(at) << "expected a metric of the spec or the loss (" << llvm::join(names, ", ")

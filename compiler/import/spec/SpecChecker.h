@@ -36,6 +36,9 @@ struct Checker {
 
 /// The blocks of a spec that asks for gradients.
 void checkGradients(Checker &c, const spec::Training &training);
+/// Losses with their weights, and regularizers.
+void checkLosses(Checker &c, const spec::Training &training);
+void checkMetrics(Checker &c, const spec::Training &training);
 /// The learning rate over the run.
 void checkSchedule(Checker &c, const spec::Training &training);
 /// When to evaluate, and what follows from evaluations.
