@@ -3,9 +3,9 @@
 
 #include "compiler/import/Gradients.h"
 #include "compiler/import/Groups.h"
-#include "compiler/import/Loss.h"
 #include "compiler/import/LossGradients.h"
 #include "compiler/import/ModuleImport.h"
+#include "compiler/import/Objective.h"
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/StepOptions.h"
 #include "compiler/import/data/MapModels.h"
@@ -32,7 +32,7 @@ private:
   LogicalResult importSteps(StringRef name, spec::Data &data, const DataSet &set, bool training);
   LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training,
                            int64_t microBatches);
-  Value bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
+  Value bindInput(EntryImport &entry, SpecValues &values, const onnx::ValueInfoProto &input,
                   const DataSet &set);
   bool sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry);
   std::vector<FedInput> fedInputs(const DataSet &set) const;
@@ -115,26 +115,11 @@ LogicalResult JobImport::checkNames() {
       ok = false;
     }
   }
-  auto expectOutput = [&](StringRef name, Location where) {
-    if (computed.contains(name))
-      return;
-    unknownName(where, "output", name, outputs);
-    ok = false;
-  };
-  const spec::Loss &loss = spec.get().loss();
-  if (loss.has_softmax_cross_entropy())
-    expectOutput(loss.softmax_cross_entropy().logits(),
-                 spec.at({"loss", "softmax_cross_entropy", "logits"}));
-  if (loss.has_binary_cross_entropy())
-    expectOutput(loss.binary_cross_entropy().logits(),
-                 spec.at({"loss", "binary_cross_entropy", "logits"}));
-  if (loss.has_mean_squared_error())
-    expectOutput(loss.mean_squared_error().predictions(),
-                 spec.at({"loss", "mean_squared_error", "predictions"}));
-  if (loss.has_scalar())
-    expectOutput(loss.scalar(), spec.at({"loss", "scalar"}));
-  for (auto [i, metric] : llvm::enumerate(spec.get().metric()))
-    expectOutput(metric.accuracy().logits(), spec.at({{"metric", int(i)}, "accuracy", "logits"}));
+  for (const NamedOutput &output : outputsOf(spec))
+    if (!computed.contains(output.name)) {
+      unknownName(output.where, "output", output.name, outputs);
+      ok = false;
+    }
   return success(ok);
 }
 
@@ -188,8 +173,8 @@ void JobImport::describeUpdate(func::FuncOp train) const {
 }
 
 /// A graph input is the batch of its field's rows.
-Value JobImport::bindInput(EntryImport &entry, LossBuilder &loss, const onnx::ValueInfoProto &input,
-                           const DataSet &set) {
+Value JobImport::bindInput(EntryImport &entry, SpecValues &values,
+                           const onnx::ValueInfoProto &input, const DataSet &set) {
   FailureOr<RankedTensorType> type = entry.inputType(input);
   if (failed(type))
     return nullptr;
@@ -204,7 +189,7 @@ Value JobImport::bindInput(EntryImport &entry, LossBuilder &loss, const onnx::Va
                      << "; export the model with a dynamic batch, or set batch.size";
     return nullptr;
   }
-  FailureOr<Value> argument = loss.field(field, *type, input.name(), where);
+  FailureOr<Value> argument = values.field(field, *type, input.name(), where);
   if (failed(argument))
     return nullptr;
   if ((*argument).getType() == *type) {
@@ -226,9 +211,14 @@ LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t 
   EntryImport entry(model, import.states, import.options, name, batch, training);
   if (training)
     setStepOptions(entry, spec, microBatches);
-  LossBuilder loss(entry, spec, set);
-  auto bind = [&](const onnx::ValueInfoProto &input) { return bindInput(entry, loss, input, set); };
-  if (failed(entry.importNodes(loss.outputs(), bind)) || failed(loss.build()))
+  SpecValues values(entry, spec, set);
+  auto bind = [&](const onnx::ValueInfoProto &input) {
+    return bindInput(entry, values, input, set);
+  };
+  std::vector<std::string> outputs;
+  for (const NamedOutput &output : outputsOf(spec))
+    outputs.push_back(output.name);
+  if (failed(entry.importNodes(outputs, bind)) || failed(buildObjective(values, spec.get())))
     return failure();
   if (training) {
     entry.scalarArgument(GRADC_ROLE_LEARNING_RATE);
@@ -366,6 +356,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   maps.finish();
   imported->mapEntries = maps.entryNames();
   judgeReach(*imported);
+  if (failed(addRegularizers(*imported, import.states, spec)))
+    return failure();
   LogicalResult grouped = groups.apply(*imported, import.states);
   if (failed(checkParameters(*imported, import.states, model)) || failed(grouped))
     return failure();
@@ -396,7 +388,7 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
       OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
   if (failed(model) || failed(checkOptions(**model, options)))
     return failure();
-  if (!(*spec)->get().has_loss() && (*spec)->get().gradients_size())
+  if (!(*spec)->get().loss_size() && (*spec)->get().gradients_size())
     return importGradients(**spec, **model, options);
   return JobImport(**spec, **model, options).run(context);
 }

@@ -1,9 +1,8 @@
-// Losses and metrics of a training spec as grad IR.
+// Losses of a training spec as grad IR.
 #ifndef COMPILER_IMPORT_LOSS_H
 #define COMPILER_IMPORT_LOSS_H
 
-#include "compiler/import/data/TrainingData.h"
-#include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/SpecValues.h"
 
 namespace gradc {
 
@@ -14,45 +13,47 @@ struct LossTerm {
   /// The number of elements that the mean is over, or the sum of their weights: it depends on
   /// fields of the data alone. Null: the model itself made a mean of unknown weight.
   mlir::Value denominator;
+  /// Whether the denominator is a sum of weights, which may be 0, and differs between batches.
+  bool isWeighted = false;
+  double weight = 1; ///< in the sum of all terms
 
+  /// Without the weight.
   mlir::Value quotient(mlir::OpBuilder &builder) const;
 };
 
-/// Builds losses and metrics into one entry, and the arguments that their labels need.
-class LossBuilder {
-public:
-  LossBuilder(EntryImport &entry, const SpecFile &spec, const DataSet &data)
-      : entry(entry), spec(spec), data(data) {}
-
-  /// The values of the graph that the loss and the metrics look at.
-  std::vector<std::string> outputs() const;
-  /// Result 0 is the loss, the metrics follow.
-  mlir::LogicalResult build();
-
-  /// The argument that a field feeds, of the type that its rows have (`otherwise` where the data
-  /// set is not known); arguments are shared by all who read the field.
-  mlir::FailureOr<mlir::Value> field(llvm::StringRef name, mlir::RankedTensorType otherwise,
-                                     llvm::StringRef argumentName, mlir::Location where);
-
-private:
-  mlir::FailureOr<LossTerm> loss();
-  mlir::FailureOr<LossTerm> softmaxCrossEntropy(const spec::SoftmaxCrossEntropy &loss);
-  mlir::FailureOr<LossTerm> regression(llvm::StringRef prediction, llvm::StringRef target,
-                                       bool logits, mlir::Location where);
-  mlir::FailureOr<mlir::Value> accuracy(const spec::Accuracy &metric, mlir::Location where);
-  mlir::FailureOr<mlir::Value> output(llvm::StringRef name, mlir::Location where);
-  mlir::FailureOr<mlir::Value> labels(llvm::StringRef name, mlir::Value scores,
-                                      mlir::Location where);
-  mlir::grad::Expr expr(mlir::Value value);
-  mlir::Value mean(mlir::Value value);
-  void returnTerm(const LossTerm &term);
-  LossTerm meanTerm(mlir::Value losses, mlir::Value field, llvm::ArrayRef<int64_t> dims);
-
-  EntryImport &entry;
-  const SpecFile &spec;
-  const DataSet &data;
-  std::map<std::string, mlir::Value> arguments;
+/// One loss for each element that the mean is over.
+struct ElementLosses {
+  mlir::grad::Expr losses;
+  std::optional<mlir::grad::Expr> denominators; ///< the weights that `losses` contain; else 1 each
+  /// There are as many losses as elements in these dims of a field, in the same order.
+  mlir::Value counted;
+  llvm::SmallVector<int64_t> dims;
 };
+
+/// Builds one loss of the spec; `where` is its kind's block.
+mlir::FailureOr<ElementLosses> buildSoftmaxCrossEntropy(SpecValues &v,
+                                                        const spec::SoftmaxCrossEntropy &loss,
+                                                        mlir::Location where);
+mlir::FailureOr<ElementLosses>
+buildBinaryCrossEntropy(SpecValues &v, const spec::BinaryCrossEntropy &loss, mlir::Location where);
+mlir::FailureOr<ElementLosses> buildFocal(SpecValues &v, const spec::Focal &loss,
+                                          mlir::Location where);
+mlir::FailureOr<ElementLosses> buildKlDivergence(SpecValues &v, const spec::KlDivergence &loss,
+                                                 mlir::Location where);
+mlir::FailureOr<ElementLosses> buildHinge(SpecValues &v, const spec::Hinge &loss,
+                                          mlir::Location where);
+mlir::FailureOr<ElementLosses> buildError(SpecValues &v, const spec::Loss &loss,
+                                          mlir::Location where);
+mlir::FailureOr<ElementLosses> buildCosine(SpecValues &v, const spec::Cosine &loss,
+                                           mlir::Location where);
+mlir::FailureOr<ElementLosses> buildTriplet(SpecValues &v, const spec::Triplet &loss,
+                                            mlir::Location where);
+
+/// The terms of the spec's losses, in their order.
+mlir::FailureOr<llvm::SmallVector<LossTerm>> buildLosses(SpecValues &values);
+
+/// The weighted sum of the terms, an f32 scalar.
+mlir::Value sumTerms(mlir::OpBuilder &builder, llvm::ArrayRef<LossTerm> terms);
 
 } // namespace gradc
 

@@ -20,7 +20,7 @@ struct TrainPosition {
   uint64_t rows = 0; ///< of the training data, per epoch
   uint64_t seed = 0;
   DataState dataState; ///< found out by the data's stages
-  RunState runState;
+  RunState runState = {};
 };
 
 /// Atomic: the file is whole or absent, and a file that it replaces stays until then.

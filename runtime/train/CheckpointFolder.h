@@ -23,6 +23,8 @@ public:
   /// kernel releases the lock of a process that ends.
   Status lock();
   std::string file(int64_t step) const;
+  /// The one of the best evaluation, which pruning leaves alone.
+  std::string best() const { return path + "/best.ckpt"; }
   /// Steps of the existing checkpoints, oldest first.
   std::vector<int64_t> steps() const;
   /// The newest checkpoint's path.

@@ -68,6 +68,28 @@ constexpr Option options[] = {
        bool isRate = line.options.learningRate && *line.options.learningRate > 0;
        return isRate ? "" : "a number above 0";
      }},
+    {"--find-learning-rate", Takes::value, "FILE",
+     "write the losses of --steps (default: 100) steps whose rate grows, as CSV or .jsonl; no "
+     "checkpoint, no export",
+     [](CommandLine &line, std::string_view value) {
+       return setText(line.options.findRate, value);
+     }},
+    {"--rates", Takes::value, "LOW:HIGH", "the rates of --find-learning-rate (default: 1e-7:10)",
+     [](CommandLine &line, std::string_view value) -> std::string_view {
+       size_t colon = std::min(value.find(':'), value.size());
+       auto low = real(value.substr(0, colon));
+       auto high = real(value.substr(std::min(colon + 1, value.size())));
+       if (!low || !high || !(*low > 0) || !(*high > *low))
+         return "two rates above 0, the lower one first, such as 1e-5:1";
+       line.options.rateRange = {*low, *high};
+       return "";
+     }},
+    {"--sweep", Takes::value, "FIELD=A,B,C",
+     "train from the start with each value of learning_rate, steps, epochs or seed",
+     [](CommandLine &line, std::string_view value) {
+       line.sweep.field = value;
+       return std::string_view();
+     }},
     {"--threads", Takes::value, "N", "threads; the same bits for any number (default: one a CPU)",
      [](CommandLine &line, std::string_view value) -> std::string_view {
        auto threads = integer(value, 1);
@@ -129,6 +151,51 @@ Status unknown(std::string_view argument) {
                     argument, '\'', near.empty() ? "" : text(", did you mean '", near, "'?")));
 }
 
+const Option *findOption(std::string_view name) {
+  auto found = std::ranges::find(options, name, &Option::name);
+  return found == std::end(options) ? nullptr : found;
+}
+
+Status set(const Option &option, CommandLine &line, std::string_view value) {
+  std::string_view expected = option.set(line, value);
+  return expected.empty()
+             ? Status()
+             : usage(text("option '", option.name, "' is '", value, "', expected ", expected));
+}
+
+/// The runs of `line.sweep.field`, which holds FIELD=A,B,C: fields that are inputs of the step, by
+/// the options of their names.
+Status expandSweep(CommandLine &line) {
+  std::string sweep = std::move(line.sweep.field);
+  size_t equals = std::min(sweep.find('='), sweep.size());
+  line.sweep.field = sweep.substr(0, equals);
+  std::vector<std::string> fields = {"learning_rate", "steps", "epochs", "seed"};
+  if (std::ranges::find(fields, line.sweep.field) == fields.end())
+    return usage(text("option '--sweep' names '", line.sweep.field, "', expected one of ",
+                      quotedList(fields), "; other fields of a spec are compiled in"));
+  if (!line.options.resume.empty() || !line.options.findRate.empty())
+    return usage("option '--sweep' trains from the start: it goes neither with '--resume' nor with "
+                 "'--find-learning-rate'");
+  std::string name = "--" + line.sweep.field;
+  std::ranges::replace(name, '_', '-');
+  for (size_t begin = equals; begin < sweep.size();) {
+    size_t end = std::min(sweep.find(',', begin + 1), sweep.size());
+    CommandLine run = line;
+    std::string value = sweep.substr(begin + 1, end - begin - 1);
+    if (Status status = set(*findOption(name), run, value); !status.ok())
+      return status;
+    run.options.variant = text(line.sweep.field, '=', value);
+    for (const auto &[other, ignored] : line.sweep.runs)
+      if (other == value)
+        return usage(text("option '--sweep' has the value '", value, "' twice"));
+    line.sweep.runs.emplace_back(value, std::move(run.options));
+    begin = end;
+  }
+  return line.sweep.runs.empty()
+             ? usage(text("option '--sweep' expects values: --sweep ", line.sweep.field, "=A,B,C"))
+             : Status();
+}
+
 } // namespace
 
 Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
@@ -137,9 +204,8 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
     std::string_view argument = arguments[i];
     size_t equals = argument.find('=');
     std::string_view name = argument.substr(0, equals);
-    auto option = std::find_if(std::begin(options), std::end(options),
-                               [&](const Option &candidate) { return candidate.name == name; });
-    if (option == std::end(options))
+    const Option *option = findOption(name);
+    if (!option)
       return unknown(name);
 
     std::string_view value;
@@ -155,9 +221,16 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
       else if (option->takes == Takes::value)
         return usage(text("option '", name, "' expects a value: ", name, ' ', option->value));
     }
-    if (std::string_view expected = option->set(line, value); !expected.empty())
-      return usage(text("option '", name, "' is '", value, "', expected ", expected));
+    if (Status status = set(*option, line, value); !status.ok())
+      return status;
   }
+  if (!line.sweep.field.empty())
+    if (Status status = expandSweep(line); !status.ok())
+      return status;
+  if (!line.options.findRate.empty() && !line.options.resume.empty())
+    return usage(
+        "option '--find-learning-rate' starts from the model's weights: it does not go with "
+        "'--resume'");
   return line;
 }
 

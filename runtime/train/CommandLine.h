@@ -6,8 +6,15 @@
 
 namespace gradc::runtime {
 
+/// The runs of a --sweep: values of one field, each with all of its options.
+struct Sweep {
+  std::string field; ///< "": no sweep
+  std::vector<std::pair<std::string, TrainOptions>> runs;
+};
+
 struct CommandLine {
   TrainOptions options;
+  Sweep sweep;
   bool help = false, version = false;
 };
 

@@ -52,15 +52,12 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   }
 
   auto outputs = portsOf(artifact, entry.outputs);
-  call->metricValues.reserve(outputs.size()); // the addresses of its elements are bound below
-  for (const gradc_artifact_port &port : outputs) {
-    if (!isGiven(port))
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!isGiven(outputs[i]))
       continue;
-    void *&place = call->outputs.emplace_back(call->ports.output(port.role));
-    if (port.role == GRADC_ROLE_METRIC) {
-      place = &call->metricValues.emplace_back();
-      call->theMetrics.push_back({std::string(artifact.string(port.tensor.name)), 0});
-    }
+    void *&place = call->outputs.emplace_back(call->ports.output(outputs[i].role));
+    if (!place)
+      place = call->results.place(i);
   }
   return call;
 }
@@ -82,8 +79,8 @@ Result<PrefetchedInputs> EntryCall::prefetch(const Batch &next) {
 
 Status EntryCall::finish() {
   Status status = session.finish();
-  for (size_t i = 0; i < theMetrics.size(); ++i)
-    theMetrics[i].value = metricValues[i];
+  if (status.ok())
+    results.read(rows);
   return status;
 }
 

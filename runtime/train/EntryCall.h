@@ -5,6 +5,7 @@
 #include "runtime/core/NonFinite.h"
 #include "runtime/core/Session.h"
 #include "runtime/data/Dataset.h"
+#include "runtime/train/EntryMetrics.h"
 #include "runtime/train/StepPorts.h"
 #include "runtime/train/Trainer.h"
 
@@ -39,12 +40,14 @@ public:
 
   float loss() const { return ports.loss; }
   std::optional<float> gradientNorm() const { return ports.gradientNorm(); }
-  std::span<const Metric> metrics() const { return theMetrics; }
+  std::span<const Metric> metrics() const { return results.metrics(); }
+  const EntryMetrics &metricResults() const { return results; }
   /// False if the loss or gradient is not finite, so that the update was left out.
   bool proceeded() const { return ports.proceeded(); }
 
 private:
-  EntryCall(Session &session, const gradc_artifact_entry &entry) : session(session), entry(entry) {}
+  EntryCall(Session &session, const gradc_artifact_entry &entry)
+      : session(session), entry(entry), results(session.artifact(), entry) {}
 
   struct DataInput {
     size_t port, field;
@@ -57,8 +60,7 @@ private:
   std::vector<void *> outputs;
   std::vector<DataInput> dataInputs;
   StepPorts ports;
-  std::vector<float> metricValues;
-  std::vector<Metric> theMetrics;
+  EntryMetrics results;
 };
 
 } // namespace gradc::runtime

@@ -1,24 +1,75 @@
 // Hands evaluations to those who look at them, and keeps their state for checkpoints.
 #include "runtime/train/EvaluationWatch.h"
 
+#include "runtime/base/Text.h"
+
 namespace gradc::runtime {
 
-EvaluationWatch::Verdict EvaluationWatch::observe(std::span<const Metric> evaluation) {
+EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau) : plateau(plateau) {
+  if (job.best)
+    bestMetric.emplace(job.best, Improvement::Threshold());
+  if (job.earlyStopping) {
+    stopping.emplace(job.earlyStopping,
+                     Improvement::Threshold{job.earlyStopping.real("min_delta", 0)});
+    patience = job.earlyStopping.integer("patience", 1);
+  }
+}
+
+EvaluationWatch::Verdict EvaluationWatch::observe(std::span<const Metric> evaluation,
+                                                  int64_t step) {
   Verdict verdict;
   verdict.reducesRate = plateau && plateau->observe(evaluation);
+  verdict.isBest = observeEnd(evaluation, step);
+  if (stopping)
+    if (const double *value = stopping->find(evaluation))
+      stopping->observe(*value);
   return verdict;
+}
+
+bool EvaluationWatch::observeEnd(std::span<const Metric> evaluation, int64_t step) {
+  const double *value = bestMetric ? bestMetric->find(evaluation) : nullptr;
+  if (!value || !bestMetric->observe(*value))
+    return false;
+  theBestStep = step;
+  return true;
+}
+
+std::string EvaluationWatch::whyEnd() const {
+  if (!stopping || stopping->waited() < patience)
+    return {};
+  return text("no better ", stopping->metric(), " in ", stopping->waited(), " evaluations");
+}
+
+std::string EvaluationWatch::bestText() const {
+  return text(bestMetric->metric(), ' ', float(bestMetric->best()), " at step ", theBestStep);
 }
 
 RunState EvaluationWatch::state() const {
   RunState state;
   if (plateau)
     state["plateau"] = plateau->state();
+  if (stopping)
+    state["early_stopping"] = stopping->state();
+  if (bestMetric) {
+    state["best"] = bestMetric->state();
+    state["best"].push_back(double(theBestStep));
+  }
   return state;
 }
 
 void EvaluationWatch::restore(const RunState &state) {
-  if (auto found = state.find("plateau"); plateau && found != state.end())
-    plateau->restore(found->second);
+  auto find = [&](const char *name) {
+    auto found = state.find(name);
+    return found == state.end() ? std::span<const double>() : std::span(found->second);
+  };
+  if (plateau)
+    plateau->restore(find("plateau"));
+  if (stopping)
+    stopping->restore(find("early_stopping"));
+  if (std::span<const double> best = find("best"); bestMetric && best.size() >= 3) {
+    bestMetric->restore(best);
+    theBestStep = int64_t(best[2]);
+  }
 }
 
 } // namespace gradc::runtime

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/train/Sweep.h"
 
 #include <sys/stat.h>
 #include <tuple>
@@ -60,7 +61,8 @@ std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> da
 static Status checkOutputs(const Job &job, Config spec, const TrainOptions &options) {
   std::vector<std::string> inputs = filesOfJob(spec, job.dataFolders);
   inputs.insert(inputs.begin(), "/proc/self/exe");
-  for (const std::string *output : {&job.exportPath, &options.log, &options.trace})
+  for (const std::string *output :
+       {&job.exportPath, &options.log, &options.trace, &options.findRate})
     for (const std::string &input : inputs)
       if (isSameFile(*output, input))
         return Status::error(text("cannot write '", *output, "': ",
@@ -101,10 +103,12 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");
   job.evaluationData = evaluation.child("data");
-  job.evaluateEveryEpochs = evaluation.integer("every_epochs", 1);
-  if (job.evaluateEveryEpochs < 1)
-    return Status::invalid(
-        text("evaluation { every_epochs } is ", job.evaluateEveryEpochs, ", expected 1 or more"));
+  job.evaluateEverySteps = evaluation.integer("every_steps", 0);
+  job.evaluateEveryEpochs = evaluation.integer("every_epochs", job.evaluateEverySteps ? 0 : 1);
+  for (const char *unit : {"every_epochs", "every_steps"})
+    if (int64_t every = evaluation.integer(unit, 1); every < 1)
+      return Status::invalid(text("evaluation { ", unit, " } is ", every, ", expected 1 or more"));
+  job.earlyStopping = spec.child("early_stopping");
   std::string folder(spec.string("directory"));
   job.dataFolders = {!options.dataFolder.empty() ? options.dataFolder
                      : folder.empty()            ? std::string(".")
@@ -122,8 +126,20 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
       return found.status();
     *path = std::move(*found);
   }
+  if (!options.variant.empty()) {
+    job.exportPath = pathOfVariant(job.exportPath, options.variant);
+    if (!job.checkpointFolder.empty())
+      job.checkpointFolder += text('/', options.variant);
+  }
+  if (!options.findRate.empty()) {
+    job.evaluationData = job.best = job.earlyStopping = {};
+    job.checkpointFolder.clear();
+    job.exportPath.clear();
+  }
   job.checkpointEverySteps = checkpoint.integer("every_steps", 0);
   job.checkpointEveryEpochs = checkpoint.integer("every_epochs", job.checkpointEverySteps ? 0 : 1);
+  job.best = checkpoint.child("best");
+  job.exportBest = spec.child("export").boolean("best", false);
   job.checkpointKeep = checkpoint.integer("keep", 3);
   if (job.checkpointKeep < 1)
     return Status::invalid(

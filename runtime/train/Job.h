@@ -22,16 +22,19 @@ struct Job {
   LossScale lossScale;
 
   Config data;
-  std::vector<SourceArray> fields; ///< instead of the files of `data`
-  Config evaluationData;           ///< absent: no evaluation
-  int64_t evaluateEveryEpochs = 1;
+  std::vector<SourceArray> fields;                         ///< instead of the files of `data`
+  Config evaluationData;                                   ///< absent: no evaluation
+  int64_t evaluateEveryEpochs = 1, evaluateEverySteps = 0; ///< 0: not in this unit
+  Config earlyStopping;                                    ///< absent: none
   std::vector<std::string> dataFolders;
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
 
   std::string checkpointFolder;                                ///< "": no checkpoints
   int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not limited in this unit
   int64_t checkpointKeep = 3;
+  Config best;            ///< the metric of the best checkpoint; absent: none is kept
   std::string exportPath; ///< "": no export
+  bool exportBest = false;
 
   static Result<Job> read(const Artifact &artifact, const TrainOptions &options);
 };

@@ -44,6 +44,22 @@ template <typename T> LogLine &LogLine::real(std::string_view name, T value) {
 template LogLine &LogLine::real(std::string_view, float);
 template LogLine &LogLine::real(std::string_view, double);
 
+LogLine &LogLine::metric(const Metric &metric) {
+  if (metric.table.empty())
+    return real(metric.name, metric.value);
+  key(metric.name);
+  out += tableText(metric);
+  return *this;
+}
+
+std::string tableText(const Metric &metric) {
+  auto columns = size_t(std::sqrt(double(metric.table.size())) + 0.5);
+  std::string out;
+  for (size_t i = 0; i < metric.table.size(); ++i)
+    out += text(i == 0 ? "[[" : i % columns ? "," : "],[", metric.table[i]);
+  return out + "]]";
+}
+
 LogLine &LogLine::string(std::string_view name, std::string_view value) {
   key(name);
   out += '"';
@@ -86,7 +102,7 @@ void Log::step(const StepReport &report) {
   LogLine line(buffer, "step");
   line.integer("step", report.step).real("loss", report.loss);
   for (const Metric &metric : report.metrics)
-    line.real(metric.name, float(metric.value));
+    metric.table.empty() ? line.real(metric.name, float(metric.value)) : line.metric(metric);
   line.real("lr", report.learningRate);
   if (report.gradientNorm)
     line.real("grad_norm", *report.gradientNorm);

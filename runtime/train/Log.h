@@ -21,12 +21,17 @@ public:
   LogLine &integer(std::string_view name, int64_t value);
   /// In the shortest form that reads back to the same float or double.
   template <typename T> LogLine &real(std::string_view name, T value);
+  /// The value, or the table as an array of rows.
+  LogLine &metric(const Metric &metric);
   LogLine &string(std::string_view name, std::string_view value);
 
 private:
   void key(std::string_view name, std::string_view suffix = {});
   std::string &out;
 };
+
+/// "[[5,1],[0,4]]"
+std::string tableText(const Metric &metric);
 
 /// Without a path, lines are dropped.
 class Log {

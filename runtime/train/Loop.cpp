@@ -3,7 +3,6 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
-#include "runtime/train/Export.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,7 +22,8 @@ static std::string metricsText(std::span<const Metric> metrics) {
   for (const Metric &metric : metrics) {
     char value[40];
     std::snprintf(value, sizeof value, "%.4f", metric.value);
-    out += text(out.empty() ? "" : ", ", metric.name, ' ', value);
+    out += text(out.empty() ? "" : ", ", metric.name, ' ',
+                metric.table.empty() ? std::string(value) : tableText(metric));
   }
   return out;
 }
@@ -81,8 +81,8 @@ Status Loop::step() {
   // 2. The step.
   const Batch &batch = walk->batch();
   int64_t epochsBefore = int64_t(batch.after.epoch) - batch.endsEpoch;
-  StepScalars scalars{float(rates.rate(done, epochsBefore)), done + 1, job.seed,
-                      lossScale.skipped(), lossScale.value()};
+  double rate = options.rateOfStep ? options.rateOfStep(done) : rates.rate(done, epochsBefore);
+  StepScalars scalars{float(rate), done + 1, job.seed, lossScale.skipped(), lossScale.value()};
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
   EntryCall &call = walk->call();
@@ -106,8 +106,10 @@ Status Loop::step() {
   log.step(report);
   input->step(report, batch, walk->iterator());
   traceStep(call, begin, fetched, now);
-  if (Status skipped = call.proceeded() ? Status() : skipStep(call); !skipped.ok())
-    return skipped;
+  // Looking for a rate ends where the loss does.
+  if (!call.proceeded() && options.findRate.empty())
+    if (Status skipped = skipStep(call); !skipped.ok())
+      return skipped;
   if (call.proceeded())
     lossScale.grow();
   progress->step(report, now);
@@ -132,24 +134,19 @@ void Loop::traceStep(const EntryCall &call, Clock::time_point begin, Clock::time
   lastTime = Clock::now();
 }
 
-/// The work between steps, as a span of its own.
-template <typename Work> Status Loop::traced(const char *name, Work &&work) {
-  int64_t begin = Trace::now();
-  Status status = work();
-  trace.span(name, name, begin, Trace::now(), done);
-  return status;
-}
-
 Status Loop::endStep(bool endsEpoch) {
   int64_t epochs = report.epoch;
-  bool evaluates = evaluation && endsEpoch && epochs % job.evaluateEveryEpochs == 0;
+  bool evaluates = (job.evaluateEverySteps && done % job.evaluateEverySteps == 0) ||
+                   (job.evaluateEveryEpochs && endsEpoch && epochs % job.evaluateEveryEpochs == 0);
+  evaluates = evaluates && evaluation;
   bool saves = (job.checkpointEverySteps && done % job.checkpointEverySteps == 0) ||
                (job.checkpointEveryEpochs && endsEpoch && epochs % job.checkpointEveryEpochs == 0);
   saves = saves && !job.checkpointFolder.empty();
   if (evaluates) {
     if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
-    drawConclusions();
+    if (Status status = drawConclusions(); !status.ok())
+      return status;
   }
   if (saves)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
@@ -164,19 +161,19 @@ Status Loop::finish() {
   bool signalled = interrupted();
   if (signalled)
     summary.signal = options.interrupt->load();
-  if (evaluation && evaluatedAt != done && !signalled)
+  if (evaluation && evaluatedAt != done && !signalled) {
     if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
+    if (watch->observeEnd(summary.evaluation, done))
+      if (Status status = keepBest(); !status.ok())
+        return status;
+  }
   if (!job.checkpointFolder.empty() && checkpointedAt != done)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
   if (!job.exportPath.empty() && !signalled) {
-    auto write = [&] { return exportOnnx(session, job.exportPath); };
-    if (Status status = traced("export", write); !status.ok())
+    if (Status status = exportNow(); !status.ok())
       return status;
-    log.line("export").string("path", job.exportPath);
-    std::string_view inputs = exportedInputs(session.artifact());
-    progress->print(text("exported '", job.exportPath, '\'', inputs.empty() ? "" : "; ", inputs));
   }
 
   input->finish(done, walk->iterator());
@@ -189,14 +186,20 @@ Status Loop::finish() {
     if (summary.lastLoss)
       line.real("last_loss", *summary.lastLoss);
     for (const Metric &metric : summary.evaluation)
-      line.real(metric.name, metric.value);
-    line.string("reason", signalled ? "signal" : stopped ? "stopped" : "finished");
+      line.metric(metric);
+    if (watch->bestStep() >= 0)
+      line.integer("best_step", watch->bestStep()).real("best", watch->best().value);
+    line.string("reason", signalled             ? "signal"
+                          : !whyStopped.empty() ? "early_stopping"
+                          : stopped             ? "stopped"
+                                                : "finished");
   }
 
   std::string result;
   if (!summary.lastLoss) {
     result = text("no step left to train: the checkpoint is of step ", done,
-                  ", the job ends at step ", lastStep);
+                  whyStopped.empty() ? text(", the job ends at step ", lastStep)
+                                     : text(", with ", whyStopped));
   } else {
     char seconds[40];
     std::snprintf(seconds, sizeof seconds, "%.3f", summary.seconds);
@@ -204,8 +207,12 @@ Status Loop::finish() {
                   seconds, " s, ", shortCount(summary.samplesPerSecond), " samples/s; ",
                   metricsText({{{"last loss", double(*summary.lastLoss)}}}));
   }
+  if (!whyStopped.empty() && summary.lastLoss)
+    result += text("; ended early, with ", whyStopped);
   if (!summary.evaluation.empty())
     result += text("; evaluation: ", metricsText(summary.evaluation));
+  if (watch->bestStep() >= 0)
+    result += text("; best ", watch->bestText());
   progress->print(result);
   return {};
 }
@@ -230,7 +237,7 @@ Status Loop::evaluateNow() {
     if (batches)
       line.integer("epoch_step", batches).integer("epoch_steps", perEpoch);
     for (const Metric &metric : summary.evaluation)
-      line.real(metric.name, metric.value);
+      line.metric(metric);
   }
   std::string part = batches ? text(" (", batches, " of ", perEpoch, " steps)") : "";
   progress->print(text("epoch ", epoch, part, "  step ", done,
@@ -238,23 +245,16 @@ Status Loop::evaluateNow() {
   return {};
 }
 
-/// After an evaluation that the job asks for.
-void Loop::drawConclusions() {
-  EvaluationWatch::Verdict verdict = watch->observe(summary.evaluation);
-  if (verdict.reducesRate) {
-    log.line("plateau").integer("step", done).real("factor", rates.plateau()->factor());
-    progress->print(text("no better ", rates.plateau()->metric(),
-                         ": the learning rate is reduced to ", rates.plateau()->factor(),
-                         " of what it would be"));
-  }
+TrainPosition Loop::position() const {
+  TrainPosition position = {uint64_t(done), walk->position(), uint64_t(training.dataset->rows()),
+                            job.seed,       *job.dataState,   watch->state()};
+  lossScale.keep(position.runState);
+  return position;
 }
 
 Status Loop::checkpointNow() {
   std::string path = checkpoints.file(done);
-  TrainPosition position = {uint64_t(done), walk->position(), uint64_t(training.dataset->rows()),
-                            job.seed,       *job.dataState,   watch->state()};
-  lossScale.keep(position.runState);
-  if (Status status = writeCheckpoint(path, session, position); !status.ok()) {
+  if (Status status = writeCheckpoint(path, session, position()); !status.ok()) {
     std::string kept = lastCheckpoint.empty()
                            ? ""
                            : text("; the previous checkpoint '", lastCheckpoint, "' is whole");

@@ -45,11 +45,20 @@ private:
   Status finish();
 
   Status evaluateNow();
-  void drawConclusions();
+  Status drawConclusions();
+  Status keepBest();
+  Status exportNow();
+  TrainPosition position() const;
   Status checkpointNow();
   void traceStep(const EntryCall &call, Clock::time_point begin, Clock::time_point fetched,
                  Clock::time_point end);
-  template <typename Work> Status traced(const char *name, Work &&work);
+  /// The work between steps, as a span of its own.
+  template <typename Work> Status traced(const char *name, Work &&work) {
+    int64_t begin = Trace::now();
+    Status status = work();
+    trace.span(name, name, begin, Trace::now(), done);
+    return status;
+  }
   void sayPlacement();
   Status skipStep(EntryCall &call);
   Status stopForNonFinite(EntryCall &call);
@@ -80,7 +89,8 @@ private:
   std::string lastCheckpoint;                    ///< written or resumed from
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
-  bool stopped = false;                          ///< by onStep or a signal
+  bool stopped = false;                          ///< by onStep, a signal or an evaluation
+  std::string whyStopped;                        ///< by an evaluation
   int64_t evaluatedAt = -1, checkpointedAt = -1; ///< steps
   double samples = 0;                            ///< seen here
   Clock::time_point lastTime;

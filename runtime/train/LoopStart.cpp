@@ -5,6 +5,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/Sweep.h"
 
 #include <algorithm>
 
@@ -24,12 +25,14 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (Status status = prepareTraining(resume); !status.ok())
     return status;
   int64_t behind = findEnd();
-  watch.emplace(rates.plateau());
+  watch.emplace(job, rates.plateau());
   lossScale = job.lossScale;
   if (resume) {
     watch->restore(resume->position().runState);
     lossScale.restore(resume->position().runState);
   }
+  whyStopped = watch->whyEnd();
+  stopped = !whyStopped.empty();
   if (Status status = prepareOutputs(resume); !status.ok())
     return status;
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, training.dataset->batchSize());
@@ -110,11 +113,13 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
         return status;
   }
   if (!options.log.empty())
-    if (Status status = log.open(options.log, /*append=*/resume != nullptr); !status.ok())
+    if (Status status =
+            log.open(pathOfVariant(options.log, options.variant), /*append=*/resume != nullptr);
+        !status.ok())
       return status;
 
   if (!options.trace.empty()) {
-    if (Status status = trace.open(options.trace); !status.ok())
+    if (Status status = trace.open(pathOfVariant(options.trace, options.variant)); !status.ok())
       return status;
     session.profile(true);
     walk->iterator().trace();

@@ -3,6 +3,8 @@
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/train/CommandLine.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/RateFinder.h"
+#include "runtime/train/Sweep.h"
 
 #include <csignal>
 #include <cstdio>
@@ -90,7 +92,13 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact)
   interruptedBy = 0;
   SignalGuard guard;
   line->options.interrupt = &interruptedBy;
-  auto summary = train(std::move(artifact), line->options);
+  if (!line->sweep.field.empty()) {
+    if (Status status = runSweep(artifact, *line); !status.ok())
+      return fail(status);
+    return interruptedBy ? 128 + interruptedBy : 0;
+  }
+  bool findsRate = !line->options.findRate.empty();
+  auto summary = (findsRate ? findLearningRate : train)(std::move(artifact), line->options);
   if (!summary)
     return fail(summary.status());
   // The exit code that a shell reports for a process ended by a signal.

@@ -81,10 +81,8 @@ std::string findNonFiniteData(const Phase &phase, const Batch &batch) {
 }
 
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
-  std::vector<Metric> sums = {{"loss", 0}};
-  for (const Metric &metric : phase.whole->metrics())
-    sums.push_back({metric.name, 0});
-
+  MetricTotals totals;
+  double losses = 0;
   PhaseWalk walk(phase);
   int64_t rows = 0;
   do {
@@ -96,15 +94,14 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
     if (!std::isfinite(call.loss()))
       if (std::string bad = findNonFiniteData(phase, walk.batch()); !bad.empty())
         return Status::error(text("cannot evaluate: ", bad, ", expected a finite number"));
-    auto weight = double(walk.batch().rows);
-    sums[0].value += call.loss() * weight;
-    for (size_t i = 0; i < call.metrics().size(); ++i)
-      sums[i + 1].value += call.metrics()[i].value * weight;
+    losses += call.loss() * double(walk.batch().rows);
+    totals.add(call.metricResults(), walk.batch().rows);
     rows += walk.batch().rows;
   } while (!walk.batch().endsEpoch);
-  for (Metric &sum : sums)
-    sum.value /= double(rows);
-  return sums;
+  std::vector<Metric> metrics = {{"loss", totals.loss().value_or(losses / double(rows))}};
+  for (Metric &metric : totals.metrics())
+    metrics.push_back(std::move(metric));
+  return metrics;
 }
 
 } // namespace gradc::runtime

@@ -24,7 +24,7 @@ struct Phase {
 /// are.
 std::string findNonFiniteData(const Phase &phase, const Batch &batch);
 
-/// Means over the rows of a data set: the loss first, then the metrics. Fails for data that are not
+/// Over all rows of a data set: the loss first, then the metrics. Fails for data that are not
 /// finite.
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed);
 

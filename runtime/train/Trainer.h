@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gradc::runtime {
@@ -18,6 +19,7 @@ namespace gradc::runtime {
 struct Metric {
   std::string name;
   double value = 0;
+  std::vector<double> table = {}; ///< of a square matrix, row-major, in place of the value
 };
 
 /// The facts of one step.
@@ -27,7 +29,7 @@ struct StepReport {
   float loss = 0;    ///< mean over the batch
   float learningRate = 0;
   std::optional<float> gradientNorm; ///< before clipping
-  std::span<const Metric> metrics;   ///< means over the batch
+  std::span<const Metric> metrics;   ///< of the batch
   std::optional<float> lossScale;    ///< that gradients were computed with, where there is one
   int64_t skipped = 0;               ///< updates left out before this step
   double milliseconds = 0;           ///< including the wait for the batch
@@ -39,18 +41,24 @@ struct TrainOptions {
   std::optional<int64_t>
       steps; ///< stops after this step; without `epochs`, runs over as many as needed
   std::optional<int64_t> epochs = {};
-  std::optional<int64_t> seed;
-  std::optional<double> learningRate; ///< in place of the optimizer's; a schedule goes by it
-  std::string log;                    ///< JSON lines; "": none
-  std::string trace;                  ///< trace-event JSON; "": none
-  std::string checkpoint;             ///< folder; "": the job's
+  std::optional<int64_t> seed = {};
+  std::optional<double> learningRate = {}; ///< in place of the optimizer's; a schedule goes by it
+  std::string log;                         ///< JSON lines; "": none
+  std::string trace;                       ///< trace-event JSON; "": none
+  std::string checkpoint;                  ///< folder; "": the job's
   std::string resume;     ///< a checkpoint, a folder of them, "latest", or "": from the start
   std::string dataFolder; ///< for relative data paths; "": the spec's folder
   std::string exportPath; ///< ONNX; "": the job's
   std::string level;      ///< "": a resumed checkpoint's, else the highest that the machine runs
   std::vector<SourceArray> fields; ///< instead of the training data's files; empty: use those files
-  int threads = 0;                 ///< 0: one per CPU
-  bool quiet = false;              ///< prints nothing
+  /// A file for the losses over growing rates instead of a training (RateFinder.h); "": a training.
+  std::string findRate;
+  std::pair<double, double> rateRange = {1e-7, 10}; ///< that `findRate` goes through
+  /// In place of optimizer and schedule: the rate behind so many steps.
+  std::function<double(int64_t done)> rateOfStep;
+  std::string variant; ///< of a sweep; becomes part of all names of files; "": none
+  int threads = 0;     ///< 0: one per CPU
+  bool quiet = false;  ///< prints nothing
 
   /// Called after every step; false makes that step the last one.
   std::function<bool(const StepReport &)> onStep;

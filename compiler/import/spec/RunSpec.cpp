@@ -1,4 +1,5 @@
-// Checks what a training spec says of the run as a whole: the learning rate's schedule.
+// Checks what a training spec says of the run as a whole: the learning rate's schedule, and what
+// follows from evaluations.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
@@ -56,16 +57,6 @@ static void checkRanges(Checker &c, ArrayRef<SpecFile::Step> place,
   }
 }
 
-std::optional<spec::Direction> gradc::directionOf(const spec::Training &training,
-                                                  StringRef metric) {
-  if (metric == "loss")
-    return spec::MIN;
-  for (const spec::Metric &one : training.metric())
-    if (metric == metricName(one))
-      return spec::MAX;
-  return std::nullopt;
-}
-
 /// A block that watches a metric of the evaluations.
 static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<SpecFile::Step> place,
                        StringRef block, StringRef metric) {
@@ -75,7 +66,8 @@ static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<Spec
     return;
   std::vector<std::string> names = {"loss"};
   for (const spec::Metric &one : training.metric())
-    names.push_back(metricName(one));
+    if (directionOf(training, metricName(one)))
+      names.push_back(metricName(one));
   SmallVector<SpecFile::Step> at(place);
   at.push_back("metric");
   c.error(at) << "expected a metric of the spec or the loss (" << llvm::join(names, ", ")
@@ -133,6 +125,27 @@ void gradc::checkSchedule(Checker &c, const spec::Training &training) {
   }
 }
 
+void gradc::checkEvaluations(Checker &c, const spec::Training &training) {
+  auto metricOf = [](const auto &block) { return block.has_metric() ? block.metric() : "loss"; };
+  if (training.has_early_stopping()) {
+    const spec::EarlyStopping &stopping = training.early_stopping();
+    c.require(stopping.has_patience(), {"early_stopping"}, "patience", "patience: 5");
+    c.expect(!stopping.has_patience() || stopping.patience() > 0, {"early_stopping", "patience"},
+             "patience", "above 0", stopping.patience());
+    c.expect(stopping.min_delta() >= 0 && std::isfinite(stopping.min_delta()),
+             {"early_stopping", "min_delta"}, "min_delta", "of 0 or more and finite",
+             stopping.min_delta());
+    checkWatch(c, training, {"early_stopping"}, "early_stopping", metricOf(stopping));
+  }
+  if (training.checkpoint().has_best())
+    checkWatch(c, training, {"checkpoint", "best"}, "best", metricOf(training.checkpoint().best()));
+  if (training.export_().best() && !training.checkpoint().has_best())
+    c.error({"export", "best"}) << "export { best } needs the checkpoint that it exports: add "
+                                   "checkpoint { directory: \"run\" best {} }";
+  c.expect(!training.evaluation().has_every_steps() || training.evaluation().every_steps() > 0,
+           {"evaluation"}, "every_steps", "above 0", training.evaluation().every_steps());
+}
+
 void gradc::setDirections(spec::Training &training) {
   auto set = [&](auto &block) {
     if (!block.has_direction())
@@ -141,4 +154,8 @@ void gradc::setDirections(spec::Training &training) {
   };
   if (training.schedule().has_reduce_on_plateau())
     set(*training.mutable_schedule()->mutable_reduce_on_plateau());
+  if (training.has_early_stopping())
+    set(*training.mutable_early_stopping());
+  if (training.checkpoint().has_best())
+    set(*training.mutable_checkpoint()->mutable_best());
 }

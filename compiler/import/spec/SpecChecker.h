@@ -39,10 +39,15 @@ void checkUpdates(Checker &c, const spec::Training &training);
 
 /// The blocks of a spec that asks for gradients.
 void checkGradients(Checker &c, const spec::Training &training);
+/// Losses with their weights, and regularizers.
+void checkLosses(Checker &c, const spec::Training &training);
+void checkMetrics(Checker &c, const spec::Training &training);
 /// The learning rate over the run.
 void checkSchedule(Checker &c, const spec::Training &training);
 /// The blocks of a spec that trains.
 void checkLossGradients(Checker &c, const spec::Training &training);
+/// When to evaluate, and what follows from evaluations.
+void checkEvaluations(Checker &c, const spec::Training &training);
 
 /// Two names that belong together.
 inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,

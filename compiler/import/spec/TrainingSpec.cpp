@@ -6,7 +6,6 @@
 #include "compiler/import/support/Names.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -188,61 +187,10 @@ std::string SpecFile::resolve(StringRef name) const {
   return full.str().str();
 }
 
-static void checkLoss(Checker &c, const spec::Loss &loss) {
-  switch (loss.kind_case()) {
-  case spec::Loss::kSoftmaxCrossEntropy:
-    return checkPair(c, {"loss", "softmax_cross_entropy"}, "softmax_cross_entropy", "logits",
-                     loss.softmax_cross_entropy().logits(), "labels",
-                     loss.softmax_cross_entropy().labels());
-  case spec::Loss::kBinaryCrossEntropy:
-    return checkPair(c, {"loss", "binary_cross_entropy"}, "binary_cross_entropy", "logits",
-                     loss.binary_cross_entropy().logits(), "targets",
-                     loss.binary_cross_entropy().targets());
-  case spec::Loss::kMeanSquaredError:
-    return checkPair(c, {"loss", "mean_squared_error"}, "mean_squared_error", "predictions",
-                     loss.mean_squared_error().predictions(), "targets",
-                     loss.mean_squared_error().targets());
-  case spec::Loss::kScalar:
-    return c.require(!loss.scalar().empty(), {"loss", "scalar"}, "the output's name",
-                     "scalar: \"loss\"");
-  case spec::Loss::KIND_NOT_SET:
-    return c.require(false, {"loss"}, "loss",
-                     "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } }");
-  }
-}
-
-std::string gradc::metricName(const spec::Metric &metric) {
-  return metric.has_name() ? metric.name() : "accuracy"; // the one kind
-}
-
-static void checkMetrics(Checker &c, const spec::Training &training) {
-  // The log's other keys.
-  llvm::StringSet<> own = {
-      "event",     "step", "epoch",     "epochs", "epoch_step", "epoch_steps", "loss",
-      "last_loss", "lr",   "grad_norm", "ms",     "input_ms",   "seconds",     "samples_per_second",
-      "reason"};
-  llvm::StringSet<> names;
-  for (auto [i, metric] : llvm::enumerate(training.metric())) {
-    SpecFile::Step place = {"metric", int(i)};
-    if (metric.has_accuracy())
-      checkPair(c, {place, "accuracy"}, "accuracy", "logits", metric.accuracy().logits(), "labels",
-                metric.accuracy().labels());
-    else
-      c.require(false, {place}, "the metric's kind", "accuracy { ... }");
-    std::string name = metricName(metric);
-    if (name.empty() || own.contains(name))
-      c.error({place}) << "expected a name of the metric's own, found \"" << name
-                       << "\", which logs use for something else";
-    else if (!names.insert(name).second)
-      c.error({place}) << "two metrics are called \"" << name
-                       << "\": tell them apart, metric { name: \"...\" accuracy { ... } }";
-  }
-}
-
 LogicalResult SpecFile::check() const {
   Checker c{*this};
   c.require(!training.model().empty(), {"model"}, "model", "model: \"model.onnx\"");
-  if (training.gradients_size() && !training.has_loss()) {
+  if (training.gradients_size() && !training.loss_size()) {
     checkGradients(c, training);
     return success(c.ok);
   }
@@ -252,10 +200,11 @@ LogicalResult SpecFile::check() const {
                           "those of stage { batch { size: 32 } }";
   for (auto [i, feed] : llvm::enumerate(training.feed()))
     checkPair(c, {{"feed", int(i)}}, "feed", "input", feed.input(), "field", feed.field());
-  checkLoss(c, training.loss());
+  checkLosses(c, training);
   checkMetrics(c, training);
   checkUpdates(c, training);
   checkSchedule(c, training);
+  checkEvaluations(c, training);
   c.require(training.has_data(), {"data"}, "data",
             "data { source { npz { path: \"data.npz\" } } stage { batch { size: 32 } } }");
   const spec::Evaluation &evaluation = training.evaluation();

@@ -25,7 +25,9 @@
   ROLE(ROWS, rows, GRADC_F32)                   /* input: rows of the run, 1 where it has none; set by the runtime */    \
   ROLE(GRADIENT, gradient, GRADC_ANY)           /* output: of a row or, where it is not batched, summed over the run's rows */ \
   ROLE(INDICES, indices, GRADC_U64)             /* output: a node's largest index + limit; read by the runtime alone */ \
-  ROLE(LOSS_SCALE, loss_scale, GRADC_F32)       /* input: factor of the loss whose gradients are computed */
+  ROLE(LOSS_SCALE, loss_scale, GRADC_F32)       /* input: factor of the loss whose gradients are computed */     \
+  ROLE(SUMS, sums, GRADC_ANY)                   /* output: f64, part of a metric, added over batches */                \
+  ROLE(SAMPLES, samples, GRADC_ANY)             /* output: f32, part of a metric, a number for each sample */
 
 #define GRADC_ROLE_ENUMERATOR(enumerator, name, type) GRADC_ROLE_##enumerator,
 typedef enum gradc_role { GRADC_PORT_ROLES(GRADC_ROLE_ENUMERATOR) GRADC_ROLES } gradc_role;

@@ -76,6 +76,37 @@ TEST_F(RunSpecTest, RefusesNumbersOutOfRange) {
                  "expected end of 0 or more and finite, found -0.5"});
 }
 
+TEST_F(RunSpecTest, WatchesEvaluations) {
+  auto imported =
+      trainingWith(std::string("early_stopping { patience: 3 min_delta: 0 } checkpoint "
+                               "{ directory: \"run\" best { metric: \"hits\" } } export "
+                               "{ onnx: \"m.onnx\" best: true }") +
+                   evaluation);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(imported->spec->early_stopping().direction(), spec::MIN);
+  EXPECT_EQ(imported->spec->checkpoint().best().direction(), spec::MAX);
+}
+
+TEST_F(RunSpecTest, RefusesToWatchWhatIsNotThere) {
+  expectRefused("early_stopping { metric: \"loss\" } checkpoint { directory: \"run\" best {} }",
+                {"missing patience: add patience: 5",
+                 "missing evaluation, which early_stopping looks at",
+                 "missing evaluation, which best looks at"});
+  expectRefused(std::string("early_stopping { metric: \"recall\" patience: 0 min_delta: -1 } "
+                            "checkpoint { directory: \"run\" best { metric: \"x\" } }") +
+                    evaluation,
+                {"expected patience above 0, found 0",
+                 "expected min_delta of 0 or more and finite, found -1",
+                 "expected a metric of the spec or the loss (loss, hits), found \"recall\"",
+                 "expected a metric of the spec or the loss (loss, hits), found \"x\""});
+  expectRefused("export { onnx: \"m.onnx\" best: true }",
+                {"export { best } needs the checkpoint that it exports: add checkpoint { "
+                 "directory: \"run\" best {} }"});
+  expectRefused("evaluation { every_steps: 0 data { source { npz { path: \"data.npz\" } } stage { "
+                "batch { size: 5 } } } }",
+                {"expected every_steps above 0, found 0"});
+}
+
 TEST_F(RunSpecTest, RefusesPlateausThatNobodyMeasures) {
   expectRefused("schedule { reduce_on_plateau {} }",
                 {"missing evaluation, which reduce_on_plateau looks at: add evaluation {"});

@@ -29,14 +29,16 @@ std::string parseError(std::vector<std::string> arguments) {
 }
 
 TEST(CommandLineTest, ReadsEveryOption) {
-  auto line = parse({"--steps", "5", "--epochs=6", "--seed", "0", "--threads", "8", "--level",
-                     "x86-64-v3", "--data-dir", "d", "--log=l", "--checkpoint", "c", "--export",
-                     "e.onnx", "--quiet", "--resume", "r"});
+  auto line = parse(
+      {"--steps",  "5",         "--epochs=6", "--seed",   "0",       "--threads",       "8",
+       "--level",  "x86-64-v3", "--data-dir", "d",        "--log=l", "--checkpoint",    "c",
+       "--export", "e.onnx",    "--quiet",    "--resume", "r",       "--learning-rate", "2e-3"});
   ASSERT_TRUE(line.ok()) << line.status().message();
   const TrainOptions &options = line->options;
   EXPECT_EQ(options.steps, 5);
   EXPECT_EQ(options.epochs, 6);
   EXPECT_EQ(options.seed, 0);
+  EXPECT_EQ(options.learningRate, 2e-3);
   EXPECT_EQ(options.threads, 8);
   EXPECT_EQ(options.level, "x86-64-v3");
   EXPECT_EQ(options.dataFolder, "d");
@@ -73,11 +75,59 @@ TEST(CommandLineTest, Errors) {
   EXPECT_EQ(parseError({"--quiet=yes"}), "option '--quiet' takes no value");
 }
 
+TEST(CommandLineTest, RatesAreNumbersAboveZero) {
+  for (std::string rate : {"0", "-1", "nan", "inf", "1e", ""})
+    EXPECT_EQ(parseError({"--learning-rate=" + rate}),
+              "option '--learning-rate' is '" + rate + "', expected a number above 0");
+  auto line = parse({"--find-learning-rate", "curve.csv", "--rates", "1e-4:0.5"});
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  EXPECT_EQ(line->options.findRate, "curve.csv");
+  EXPECT_EQ(line->options.rateRange, std::pair(1e-4, 0.5));
+  for (std::string range : {"1", "1:", ":1", "1:1", "0:1", "2:1", "1:2:3"})
+    EXPECT_EQ(parseError({"--rates=" + range}),
+              "option '--rates' is '" + range +
+                  "', expected two rates above 0, the lower one first, such as 1e-5:1");
+  EXPECT_EQ(parseError({"--find-learning-rate=c", "--resume"}),
+            "option '--find-learning-rate' starts from the model's weights: it does not go with "
+            "'--resume'");
+}
+
+TEST(CommandLineTest, ASweepIsAListOfRuns) {
+  // Options count wherever they stand.
+  auto line = parse({"--steps=5", "--sweep", "learning_rate=0.1,1e-3", "--seed=3"});
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  EXPECT_EQ(line->sweep.field, "learning_rate");
+  ASSERT_EQ(line->sweep.runs.size(), 2u);
+  EXPECT_EQ(line->sweep.runs[1].first, "1e-3");
+  const TrainOptions &run = line->sweep.runs[1].second;
+  EXPECT_EQ(run.learningRate, 1e-3);
+  EXPECT_EQ(run.steps, 5);
+  EXPECT_EQ(run.seed, 3);
+  EXPECT_EQ(run.variant, "learning_rate=1e-3");
+  EXPECT_EQ(parse({"--sweep=seed=1,2,3"})->sweep.runs[2].second.seed, 3);
+
+  EXPECT_EQ(
+      parseError({"--sweep", "batch=1,2"}),
+      "option '--sweep' names 'batch', expected one of 'learning_rate', 'steps', 'epochs' and "
+      "'seed'; other fields of a spec are compiled in");
+  EXPECT_EQ(parseError({"--sweep", "seed"}), "option '--sweep' expects values: --sweep seed=A,B,C");
+  EXPECT_EQ(parseError({"--sweep", "steps=5,0"}),
+            "option '--steps' is '0', expected a number, 1 or more");
+  EXPECT_EQ(parseError({"--sweep", "seed=5,"}),
+            "option '--seed' is '', expected a number, 0 or more");
+  EXPECT_EQ(parseError({"--sweep", "seed=5,5"}), "option '--sweep' has the value '5' twice");
+  EXPECT_EQ(parseError({"--sweep", "seed=5", "--resume"}),
+            "option '--sweep' trains from the start: it goes neither with '--resume' nor with "
+            "'--find-learning-rate'");
+}
+
 TEST(CommandLineTest, HelpNamesEveryOption) {
   std::string help = helpText("trainer");
-  for (const char *name : {"--steps N", "--epochs N", "--seed N", "--threads N", "--level NAME",
-                           "--data-dir DIR", "--log FILE", "--checkpoint DIR", "--resume [PATH]",
-                           "--export FILE", "--quiet", "--help", "--version"})
+  for (const char *name :
+       {"--steps N", "--epochs N", "--seed N", "--threads N", "--level NAME", "--data-dir DIR",
+        "--log FILE", "--checkpoint DIR", "--resume [PATH]", "--export FILE",
+        "--learning-rate RATE", "--find-learning-rate FILE", "--rates LOW:HIGH",
+        "--sweep FIELD=A,B,C", "--quiet", "--help", "--version"})
     EXPECT_NE(help.find(name), help.npos) << name;
 }
 

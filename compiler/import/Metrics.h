@@ -1,0 +1,22 @@
+// Metrics of a training spec as grad IR.
+#ifndef COMPILER_IMPORT_METRICS_H
+#define COMPILER_IMPORT_METRICS_H
+
+#include "compiler/import/SpecValues.h"
+
+namespace gradc {
+
+/// The results of a metric. A mean over the batch is one; all others are several tensors of one
+/// name, which the runtime adds over batches, or collects, and combines by the metric's kind
+/// (runtime/train/MetricRule.h, which says what each kind's tensors are).
+struct MetricResults {
+  gradc_role role;
+  llvm::SmallVector<mlir::Value> values;
+};
+
+/// Builds metric `index` of the spec.
+mlir::FailureOr<MetricResults> buildMetric(SpecValues &v, int index);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,163 @@
+// Collects losses, metrics and regularizers into the results of an entry.
+#include "dialects/Pch.h"
+
+#include "compiler/import/Metrics.h"
+#include "compiler/import/Objective.h"
+#include "passes/support/MicroBatches.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+using google::protobuf::FieldDescriptor;
+
+/// Fields of losses and metrics that name an output of the graph.
+static bool namesOutput(StringRef field) {
+  return llvm::is_contained(
+      {"logits", "predictions", "scalar", "other", "anchor", "positive", "negative"}, field);
+}
+
+static void addOutputs(const SpecFile &spec, const google::protobuf::Message &block,
+                       ArrayRef<SpecFile::Step> place, SmallVectorImpl<NamedOutput> &outputs) {
+  const google::protobuf::Reflection *r = block.GetReflection();
+  std::vector<const FieldDescriptor *> fields;
+  r->ListFields(block, &fields);
+  for (const FieldDescriptor *field : fields) {
+    std::string name(field->name());
+    SmallVector<SpecFile::Step> at(place);
+    at.push_back(name.c_str());
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      addOutputs(spec, r->GetMessage(block, field), at, outputs);
+    else if (namesOutput(name))
+      outputs.push_back({r->GetString(block, field), spec.at(at)});
+  }
+}
+
+SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec) {
+  SmallVector<NamedOutput> outputs;
+  for (auto [i, loss] : llvm::enumerate(spec.get().loss()))
+    addOutputs(spec, loss, {{"loss", int(i)}}, outputs);
+  for (auto [i, metric] : llvm::enumerate(spec.get().metric()))
+    addOutputs(spec, metric, {{"metric", int(i)}}, outputs);
+  return outputs;
+}
+
+/// Terms whose denominators differ between batches give an evaluation their two sums; the mean of
+/// their quotients would be none over all rows.
+static void addLossSums(SpecValues &values, ArrayRef<LossTerm> terms) {
+  EntryImport &entry = values.getEntry();
+  if (entry.isTraining() ||
+      llvm::none_of(terms, [](const LossTerm &term) { return term.isWeighted; }))
+    return;
+  Type f64 = values.getBuilder().getF64Type();
+  for (const LossTerm &term : terms) {
+    Expr sum = values.expr(term.numerator).cast(f64) * term.weight;
+    // A mean of the model's own counts as its batch does.
+    Value rows = CountOp::create(values.getBuilder(), sum.getLoc(), values.batched(),
+                                 ArrayRef<int64_t>{0}, IntegerAttr());
+    Expr count = sum.with(term.denominator ? term.denominator : rows).cast(f64);
+    entry.addResult(term.denominator ? sum : sum * count, "loss", GRADC_ROLE_SUMS);
+    entry.addResult(count, "loss", GRADC_ROLE_SUMS);
+  }
+}
+
+/// For a step in several parts. A mean that the model made counts as much in each.
+static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
+  OpBuilder &b = values.getBuilder();
+  for (const LossTerm &term : terms) {
+    Expr sum = values.expr(term.numerator);
+    Value denominator = term.denominator ? term.denominator : sum.splat(1).get();
+    if (term.weight != 1)
+      sum = sum * term.weight;
+    for (auto [value, role] :
+         {std::pair(sum.get(), lossNumeratorRole), std::pair(denominator, lossDenominatorRole)})
+      values.getEntry().addResult(value, role, GRADC_ROLE_LOSS,
+                                  b.getNamedAttr("grad.role", b.getStringAttr(role)));
+  }
+}
+
+LogicalResult gradc::buildObjective(SpecValues &values, const spec::Training &training) {
+  EntryImport &entry = values.getEntry();
+  FailureOr<SmallVector<LossTerm>> terms = buildLosses(values);
+  bool ok = succeeded(terms);
+  if (ok)
+    entry.addResult(sumTerms(values.getBuilder(), *terms), "loss", GRADC_ROLE_LOSS);
+  for (auto [i, metric] : llvm::enumerate(training.metric())) {
+    FailureOr<MetricResults> results = buildMetric(values, int(i));
+    ok &= succeeded(results);
+    if (succeeded(results))
+      for (Value value : results->values)
+        entry.addResult(value, metricName(metric), results->role);
+  }
+  if (ok)
+    addLossSums(values, *terms);
+  if (ok && entry.getFunction()->hasAttr(microBatchesName))
+    addTerms(values, *terms);
+  return success(ok);
+}
+
+/// The parameters that a regularizer is over, by their states' symbols, each once.
+static FailureOr<llvm::SetVector<StringRef>>
+regularized(const Imported &imported, const States &states, const SpecFile &spec, int index) {
+  const spec::Regularizer &rule = spec.get().regularizer(index);
+  llvm::SetVector<StringRef> symbols;
+  bool ok = true;
+  for (int i = 0; i < std::max(rule.pattern_size(), 1); ++i) {
+    std::string pattern = rule.pattern_size() ? rule.pattern(i) : "*";
+    Location where = spec.at({{"regularizer", index}, {"pattern", i}});
+    auto glob = llvm::GlobPattern::create(pattern);
+    if (!glob) {
+      emitError(where) << "expected a glob pattern, found \"" << pattern
+                       << "\": " << llvm::toString(glob.takeError());
+      ok = false;
+      continue;
+    }
+    bool matches = false;
+    for (const Verdict &verdict : imported.verdicts)
+      if (verdict.trains && glob->match(verdict.initializer)) {
+        symbols.insert(states.symbol(verdict.initializer));
+        matches = true;
+      }
+    if (!matches) {
+      emitError(where) << "expected the pattern of a parameter that trains, found \"" << pattern
+                       << "\"; see what `gradc check` says about each";
+      ok = false;
+    }
+  }
+  if (!ok)
+    return failure();
+  return symbols;
+}
+
+LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
+                                     const SpecFile &spec) {
+  for (int i = 0; i < spec.get().regularizer_size(); ++i) {
+    const spec::Regularizer &rule = spec.get().regularizer(i);
+    FailureOr<llvm::SetVector<StringRef>> symbols = regularized(imported, states, spec, i);
+    if (failed(symbols))
+      return failure();
+    for (auto function : imported.module->getOps<func::FuncOp>()) {
+      if (!function->hasAttr("grad.optimizer"))
+        continue;
+      Operation *exit = function.front().getTerminator();
+      OpBuilder b(exit);
+      Expr loss(b, NameLoc::get(b.getStringAttr("regularizer"), spec.at({{"regularizer", i}})),
+                exit->getOperand(0));
+      Expr penalty = loss.splat(0);
+      llvm::StringSet<> done;
+      for (auto read : function.getOps<ReadOp>()) {
+        if (!symbols->contains(read.getState()) || !done.insert(read.getState()).second)
+          continue;
+        Expr w = loss.with(read.getResult());
+        if (rule.l1() > 0)
+          penalty = penalty + loss.with(sumAll(w.apply<AbsOp>())) * rule.l1();
+        if (rule.l2() > 0)
+          penalty = penalty + loss.with(sumAll(w * w)) * rule.l2();
+      }
+      exit->setOperand(0, loss + penalty);
+      if (function->hasAttr(microBatchesName))
+        addLossTerm(function, penalty);
+    }
+  }
+  return success();
+}

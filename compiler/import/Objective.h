@@ -1,0 +1,26 @@
+// What an entry of a training job computes behind the model: its losses and metrics.
+#ifndef COMPILER_IMPORT_OBJECTIVE_H
+#define COMPILER_IMPORT_OBJECTIVE_H
+
+#include "compiler/import/Import.h"
+#include "compiler/import/Loss.h"
+
+namespace gradc {
+
+/// The values of the graph that losses and metrics look at, each with its place in the spec.
+struct NamedOutput {
+  std::string name;
+  mlir::Location where;
+};
+llvm::SmallVector<NamedOutput> outputsOf(const SpecFile &spec);
+
+/// Result 0 is the loss, the metrics follow.
+mlir::LogicalResult buildObjective(SpecValues &values, const spec::Training &training);
+
+/// Adds the spec's regularizers to the losses of the training entries. Fails (said) for a pattern
+/// that names no parameter.
+mlir::LogicalResult addRegularizers(Imported &imported, const States &states, const SpecFile &spec);
+
+} // namespace gradc
+
+#endif

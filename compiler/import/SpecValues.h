@@ -1,0 +1,84 @@
+// Outputs of the graph and fields of the data, as losses and metrics of a spec name them.
+#ifndef COMPILER_IMPORT_SPECVALUES_H
+#define COMPILER_IMPORT_SPECVALUES_H
+
+#include "compiler/import/data/TrainingData.h"
+#include "compiler/import/onnx/ImportGraph.h"
+
+namespace gradc {
+
+/// Class scores as rows, and an integer label for each of them.
+struct ClassRows {
+  mlir::grad::Expr scores;                ///< [rows, classes]
+  mlir::grad::Expr labels;                ///< i64 [rows], a class each
+  std::optional<mlir::grad::Expr> counts; ///< i1 [rows]; without it all labels count
+  mlir::Value field;                      ///< the argument, [batch, ...]
+
+  int64_t classes() const { return scores.shape()[1]; }
+  /// Whether a class is the row's: i1 [rows, classes].
+  mlir::grad::Expr isLabel() const;
+  /// x[i, label[i]] of every row of `x`, which is of the scores' type.
+  mlir::grad::Expr pick(mlir::grad::Expr x) const;
+  /// 1 for each row that counts, 0 for others, of the scores' element type.
+  mlir::grad::Expr ones() const;
+};
+
+/// One entry's outputs and fields. Fields are arguments, shared by all who read them. Failures have
+/// been reported at `where`.
+class SpecValues {
+public:
+  SpecValues(EntryImport &entry, const SpecFile &spec, const DataSet &data)
+      : entry(entry), spec(spec), data(data) {}
+
+  EntryImport &getEntry() { return entry; }
+  const SpecFile &getSpec() const { return spec; }
+  mlir::OpBuilder &getBuilder() { return entry.getBuilder(); }
+  mlir::grad::Expr expr(mlir::Value value);
+
+  /// A float output of the graph.
+  mlir::FailureOr<mlir::Value> output(llvm::StringRef name, mlir::Location where);
+  /// An output without the softmax (`sigmoid`: the sigmoid) that it ends in.
+  mlir::FailureOr<mlir::Value> scores(llvm::StringRef name, bool sigmoid, mlir::Location where);
+  /// A float output [batch, dim].
+  mlir::FailureOr<mlir::grad::Expr> vectors(llvm::StringRef name, mlir::Location where);
+
+  /// The argument that a field feeds, of the type that its rows have (`otherwise` where the data
+  /// set is not known).
+  mlir::FailureOr<mlir::Value> field(llvm::StringRef name, mlir::RankedTensorType otherwise,
+                                     llvm::StringRef argumentName, mlir::Location where);
+  /// Integer labels of the scores' shape without the classes, or a distribution of the scores'
+  /// shape.
+  mlir::FailureOr<mlir::Value> labels(llvm::StringRef name, mlir::Value scores,
+                                      mlir::Location where);
+  /// As many numbers as `like`, the value of `output`, has elements; cast and shaped alike.
+  mlir::FailureOr<mlir::grad::Expr> targets(llvm::StringRef name, mlir::Value like,
+                                            llvm::StringRef output, mlir::Location where);
+  /// Scores [batch, ..., classes] and integer labels [batch, ...] as rows. Labels of `ignore` need
+  /// not be a class.
+  mlir::FailureOr<ClassRows> classRows(llvm::StringRef output, llvm::StringRef labels,
+                                       std::optional<int64_t> ignore, mlir::Location where);
+  /// Numbers of a field whose dims are the first ones of `like`: one for each of its elements.
+  mlir::FailureOr<mlir::grad::Expr> weights(llvm::StringRef name, mlir::RankedTensorType like,
+                                            mlir::Location where);
+  mlir::LogicalResult expectClasses(mlir::Value scores, llvm::StringRef name, mlir::Location where);
+  /// The argument of a field that has been read.
+  mlir::Value argument(llvm::StringRef name) const { return arguments.at(name.str()); }
+  /// An input or a field that has the batch; null where there is none.
+  mlir::Value batched() const;
+
+private:
+  EntryImport &entry;
+  const SpecFile &spec;
+  const DataSet &data;
+  std::map<std::string, mlir::Value> arguments;
+};
+
+/// The dims of a tensor of `rank` without the last `without`.
+llvm::SmallVector<int64_t> leadingDims(int64_t rank, int64_t without = 0);
+
+/// The sum of all elements, as f32: what the runtime prints.
+mlir::Value sumAll(mlir::grad::Expr x);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,58 @@
+// What follows from evaluations in the middle of a run: a lower rate, the best checkpoint, the end.
+#include "runtime/train/Loop.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/train/Export.h"
+
+namespace gradc::runtime {
+
+/// After an evaluation that the job asks for.
+Status Loop::drawConclusions() {
+  EvaluationWatch::Verdict verdict = watch->observe(summary.evaluation, done);
+  if (verdict.reducesRate) {
+    double factor = rates.plateau()->factor();
+    log.line("plateau").integer("step", done).real("factor", factor);
+    progress->print(text("no better ", rates.plateau()->metric(),
+                         ": the learning rate is reduced to ", float(factor),
+                         " of what it would be"));
+  }
+  whyStopped = watch->whyEnd();
+  stopped |= !whyStopped.empty();
+  return verdict.isBest ? keepBest() : Status();
+}
+
+Status Loop::keepBest() {
+  if (job.checkpointFolder.empty())
+    return {};
+  Metric best = watch->best();
+  log.line("best").integer("step", done).string("metric", best.name).real("value", best.value);
+  return traced("best checkpoint",
+                [&] { return writeCheckpoint(checkpoints.best(), session, position()); });
+}
+
+/// The session's states, or those of the best evaluation.
+Status Loop::exportNow() {
+  std::string which;
+  if (job.exportBest && watch->bestStep() >= 0) {
+    auto best = Checkpoint::open(checkpoints.best());
+    if (!best)
+      return best.status();
+    // A run that goes on from an older checkpoint may not have come to its best evaluation again.
+    if (int64_t(best->position().step) != watch->bestStep())
+      return Status::error(text("cannot export the best states, of step ", watch->bestStep(), ": '",
+                                best->file(), "' is of step ", best->position().step));
+    if (Status status = best->restore(session); !status.ok())
+      return status;
+    which = text(" the best states, of step ", watch->bestStep(), ", as");
+  }
+  auto write = [&] { return exportOnnx(session, job.exportPath); };
+  if (Status status = traced("export", write); !status.ok())
+    return status;
+  log.line("export").string("path", job.exportPath);
+  std::string_view inputs = exportedInputs(session.artifact());
+  progress->print(
+      text("exported", which, " '", job.exportPath, '\'', inputs.empty() ? "" : "; ", inputs));
+  return {};
+}
+
+} // namespace gradc::runtime

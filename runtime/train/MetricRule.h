@@ -1,0 +1,43 @@
+// Metrics as the runtime computes them from the results of entries.
+#ifndef RUNTIME_TRAIN_METRICRULE_H
+#define RUNTIME_TRAIN_METRICRULE_H
+
+#include "runtime/core/Config.h"
+#include "runtime/train/Trainer.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradc::runtime {
+
+/// The tensors that entries give for one metric, in their order: sums over batches, or numbers of
+/// each sample.
+using MetricParts = std::vector<std::vector<double>>;
+
+/// How a metric follows from its parts, by the kind that the spec says:
+///   loss              pairs of a sum of losses and what it is over: the sum of their quotients
+///   accuracy, top_k, mean_absolute_error           sum, count: their quotient
+///   root_mean_squared_error, perplexity            sum, count: the root of, e to the quotient
+///   precision, recall, f1, iou   right, taken, wanted: of one class, or of each: the mean over
+///                                classes (those that occur at all, for iou)
+///   r2                sum of squared errors, of targets, of squared targets; count
+///   confusion_matrix  counts [label, class]: the metric's table
+///   auc               scores, labels of all samples
+/// Where something is over nothing it is 0, as in scikit-learn (r2 and means: NaN).
+class MetricRule {
+public:
+  /// `name`: of one of the job's metrics, or "loss".
+  MetricRule(Config job, std::string_view name);
+
+  /// Sets the value, and the table where it has one.
+  void combine(const MetricParts &parts, Metric &metric) const { function(parts, metric); }
+
+private:
+  void (*function)(const MetricParts &parts, Metric &metric);
+};
+
+} // namespace gradc::runtime
+
+#endif

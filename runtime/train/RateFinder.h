@@ -1,0 +1,25 @@
+// Looks for a learning rate: one run whose rate grows from step to step.
+#ifndef RUNTIME_TRAIN_RATEFINDER_H
+#define RUNTIME_TRAIN_RATEFINDER_H
+
+#include "runtime/train/Trainer.h"
+
+namespace gradc::runtime {
+
+/// Trains from the model's initial weights while the rate grows exponentially over `rateRange`, and
+/// writes the losses as a curve to the file `findRate`. Ends early where the loss has become four
+/// times the best one. Leaves neither checkpoint nor export.
+Result<TrainSummary> findLearningRate(std::shared_ptr<const Artifact> artifact,
+                                      const TrainOptions &options);
+
+struct RatePoint {
+  double rate = 0, loss = 0, smoothed = 0;
+};
+
+/// Where the smoothed loss falls most steeply over the logarithm of the rate; null where it falls
+/// nowhere. The first tenth, before the mean has settled, does not count.
+const RatePoint *steepest(std::span<const RatePoint> curve);
+
+} // namespace gradc::runtime
+
+#endif

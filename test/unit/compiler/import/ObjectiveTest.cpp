@@ -1,0 +1,167 @@
+// Losses, regularizers and metrics of a training spec: their results, and the messages about wrong
+// ones. Their numbers: test/e2e/objectives.test.
+#include "dialects/Pch.h"
+
+#include "TrainingTesting.h"
+#include "dialects/grad/Grad.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+
+/// The model has logits [N, 3], the data x [4] and labels.
+class ObjectiveTest : public TrainingTesting {
+protected:
+  static constexpr const char *evaluation =
+      " evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
+
+  void expectRefused(const std::string &objective, ArrayRef<StringRef> parts) {
+    said.clear();
+    Parts spec;
+    (StringRef(objective).starts_with("metric") ? spec.metric : spec.loss) = objective;
+    if (StringRef(objective).starts_with("regularizer"))
+      spec = Parts(), spec.rest = objective;
+    EXPECT_TRUE(failed(training(spec))) << objective;
+    expectSaid(parts);
+  }
+  /// "loss loss; f1 sums; ...": results with their roles.
+  std::string results(func::FuncOp f) {
+    std::string text;
+    for (unsigned i = 0; i < f.getNumResults(); ++i) {
+      auto get = [&](StringRef name) {
+        auto value = f.getResultAttrOfType<StringAttr>(i, name);
+        return value ? value.getValue().str() : std::string("-");
+      };
+      text += (i ? "; " : "") + get("grad.name") + " " + get("grad.role");
+    }
+    return text;
+  }
+};
+
+TEST_F(ObjectiveTest, MetricsAreSumsThatTheRunAdds) {
+  Parts parts;
+  parts.metric =
+      "metric { name: \"first\" f1 { logits: \"logits\" labels: \"labels\" average: MACRO } } "
+      "metric { top_k { logits: \"logits\" labels: \"labels\" k: 2 } } "
+      "metric { accuracy { logits: \"logits\" labels: \"labels\" } }";
+  parts.rest = evaluation;
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(
+      results(function(*imported, "evaluate")),
+      "loss loss; first sums; first sums; first sums; top_k sums; top_k sums; accuracy metric");
+}
+
+TEST_F(ObjectiveTest, WeightedLossesAreSumsInEvaluations) {
+  Parts parts;
+  parts.loss =
+      "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" ignore_index: 2 } }";
+  parts.rest = evaluation;
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(results(function(*imported, "evaluate")),
+            "loss loss; loss sums; loss sums; labels of field labels indices");
+  EXPECT_EQ(results(function(*imported, "train")), "loss loss; labels of field labels indices");
+}
+
+TEST_F(ObjectiveTest, RegularizersAreOverParametersThatTrain) {
+  Parts parts;
+  parts.rest = "freeze: \"fc1.bias\" regularizer { pattern: \"*.bias\" l1: 0.1 l2: 0.2 }" +
+               std::string(evaluation);
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(count<AbsOp>(function(*imported, "train")), 1);
+  EXPECT_EQ(count<AbsOp>(function(*imported, "train.tail")), 1);
+  EXPECT_EQ(count<AbsOp>(function(*imported, "evaluate")), 0);
+}
+
+TEST_F(ObjectiveTest, RefusesLossesThatNameTooLittle) {
+  expectRefused("loss { focal { logits: \"logits\" } }",
+                {"focal needs logits and targets or labels, found no targets or labels"});
+  expectRefused("loss { hinge { logits: \"logits\" labels: \"a\" targets: \"b\" } }",
+                {"hinge takes targets or labels, found both"});
+  expectRefused("loss { cosine {} }",
+                {"cosine needs predictions and targets or other, found neither"});
+  expectRefused("loss { triplet { anchor: \"logits\" } }",
+                {"missing positive: add the name of an output",
+                 "missing negative: add the name of an output"});
+  expectRefused("loss {}", {"missing loss: add loss {"});
+  expectRefused("loss { scalar: \"logits\" sample_weights: \"x\" }",
+                {"a scalar of the model has no samples left to weigh: leave sample_weights out"});
+  expectRefused("regularizer { pattern: \"*\" }", {"missing l1 or l2: add l2: 1e-4"});
+}
+
+TEST_F(ObjectiveTest, RefusesNumbersOutOfRange) {
+  expectRefused("loss { weight: 0 softmax_cross_entropy { logits: \"logits\" labels: \"labels\" "
+                "label_smoothing: 1 class_weight: [1, -1, 1] } }",
+                {"expected weight above 0 and finite, found 0",
+                 "expected label_smoothing from 0 to below 1, found 1",
+                 "expected class_weight of 0 or more and finite, found -1"});
+  expectRefused(
+      "loss { focal { logits: \"logits\" targets: \"y\" alpha: 2 gamma: -1 } }",
+      {"expected gamma of 0 or more and finite, found -1", "expected alpha from 0 to 1, found 2"});
+  expectRefused("loss { huber { predictions: \"logits\" targets: \"x\" delta: 0 } }",
+                {"expected delta above 0 and finite, found 0"});
+  expectRefused(
+      "loss { binary_cross_entropy { logits: \"logits\" targets: \"x\" positive_weight: -2 } }",
+      {"expected positive_weight above 0 and finite, found -2"});
+  expectRefused("metric { top_k { logits: \"logits\" labels: \"labels\" k: 0 } }",
+                {"expected k above 0, found 0"});
+  expectRefused("regularizer { l1: -1 l2: inf }",
+                {"expected l1 of 0 or more and finite, found -1",
+                 "expected l2 of 0 or more and finite, found inf"});
+}
+
+TEST_F(ObjectiveTest, RefusesWhatDoesNotFitTheModel) {
+  expectRefused(
+      "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" class_weight: 1 } }",
+      {"expected one class_weight for each of 3 classes, found 1"});
+  expectRefused(
+      "loss { softmax_cross_entropy { logits: \"logits\" labels: \"x\" ignore_index: 0 } }",
+      {"expected labels as integers i64 [4] for scores f32 [4, 3], found field \"x\", f32 "
+       "[4, 4]"});
+  expectRefused(
+      "loss { sample_weights: \"x\" softmax_cross_entropy { logits: \"logits\" labels: "
+      "\"labels\" } }",
+      {"expected one weight a row, or dims like those of the losses, f32 [4], found field "
+       "\"x\", f32 [4, 4]"});
+  expectRefused("loss { kl_divergence { logits: \"logits\" targets: \"labels\" } }",
+                {"expected as many targets as \"logits\", f32 [4, 3], has elements, found field "
+                 "\"labels\", i64 [4]"});
+  expectRefused("loss { cosine { predictions: \"logits\" other: \"nowhere\" } }",
+                {"output \"nowhere\" is not in the model"});
+  expectRefused(
+      "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } } "
+      "loss { triplet { anchor: \"logits\" positive: \"logits\" negative: \"hidden\" } }",
+      {"expected vectors of one size, found \"logits\", f32 [4, 3], and \"hidden\", f32 [4, "});
+  expectRefused(
+      "regularizer { pattern: \"fc7.*\" l2: 1 }",
+      {"expected the pattern of a parameter that trains, found \"fc7.*\"; see what `gradc "
+       "check` says about each"});
+  expectRefused("regularizer { pattern: \"[\" l2: 1 }", {"expected a glob pattern, found \"[\""});
+}
+
+TEST_F(ObjectiveTest, RefusesMetricsOfOtherOutputs) {
+  for (StringRef kind : {"precision", "recall", "f1", "iou"})
+    expectRefused(("metric { " + kind + " { logits: \"logits\" labels: \"labels\" } }").str(),
+                  {(":4:10): " + kind +
+                    " is of one score a sample, found \"logits\", f32 [4, 3]; average: MACRO takes "
+                    "the mean over classes")
+                       .str()});
+  expectRefused("metric { auc { logits: \"logits\" labels: \"labels\" } }",
+                {":4:10): auc is of one score a sample, found \"logits\", f32 [4, 3]"});
+  expectRefused("metric { top_k { logits: \"logits\" labels: \"labels\" k: 4 } }",
+                {"expected k to be at most the number of classes, 3, found 4"});
+  expectRefused("metric { r2 { predictions: \"logits\" targets: \"labels\" } }",
+                {"expected as many targets as \"logits\""});
+  expectRefused("metric { perplexity { logits: \"logits\" labels: \"x\" } }",
+                {"expected labels as integers"});
+  expectRefused(
+      "metric { auc { logits: \"logits\" labels: \"labels\" } } "
+      "metric { auc { logits: \"logits\" labels: \"labels\" } }",
+      {"two metrics are called \"auc\": tell them apart, metric { name: \"...\" auc { ... } }"});
+}
+
+} // namespace

@@ -1,0 +1,71 @@
+// Metrics from sums and samples, at their edges. Their numbers: test/e2e/objectives.test.
+#include "runtime/train/MetricRule.h"
+#include "runtime/train/Log.h"
+#include "test/unit/runtime/JobText.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
+
+namespace {
+
+Metric combine(const std::string &kind, MetricParts parts) {
+  JobText job("metric { " + kind + " { logits: \"y\" } name: \"mine\" }");
+  Metric metric{"mine"};
+  MetricRule(job.root(), "mine").combine(parts, metric);
+  return metric;
+}
+double value(const std::string &kind, MetricParts parts) { return combine(kind, parts).value; }
+
+TEST(MetricRuleTest, TiesCountHalfInTheAreaUnderTheCurve) {
+  EXPECT_EQ(value("auc", {{1, 2, 3, 4}, {0, 0, 1, 1}}), 1);
+  EXPECT_EQ(value("auc", {{4, 3, 2, 1}, {0, 0, 1, 1}}), 0);
+  EXPECT_EQ(value("auc", {{1, 1, 1, 1}, {0, 1, 1, 0}}), 0.5);
+  EXPECT_EQ(value("auc", {{1, 2, 2, 3}, {0, 1, 0, 1}}), 0.875);
+  EXPECT_TRUE(std::isnan(value("auc", {{1, 2}, {1, 1}}))) << "there is no other to compare with";
+  EXPECT_TRUE(std::isnan(value("auc", {{1, NAN}, {1, 0}})));
+}
+
+TEST(MetricRuleTest, NothingOverNothingIsZero) {
+  for (const char *kind : {"precision", "recall", "f1", "iou"})
+    EXPECT_EQ(value(kind, {{0}, {0}, {0}}), 0) << kind;
+  EXPECT_TRUE(std::isnan(value("root_mean_squared_error", {{0}, {0}})));
+}
+
+TEST(MetricRuleTest, MeansOverClasses) {
+  MetricParts parts = {{2, 0, 1}, {4, 0, 1}, {2, 0, 2}}; // right, taken, wanted
+  EXPECT_DOUBLE_EQ(value("precision", parts), (0.5 + 0 + 1) / 3);
+  EXPECT_DOUBLE_EQ(value("recall", parts), (1 + 0 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(value("f1", parts), (4.0 / 6 + 0 + 2.0 / 3) / 3);
+  // A class that does not occur has no union.
+  EXPECT_DOUBLE_EQ(value("iou", parts), (0.5 + 0.5) / 2);
+}
+
+TEST(MetricRuleTest, R2OfTargetsFarFromZero) {
+  // Targets 1e6, 1e6 + 1, 1e6 + 2, each off by 0.5.
+  double sum = 3e6 + 3, squares = 1e12 + (1e6 + 1) * (1e6 + 1) + (1e6 + 2) * (1e6 + 2);
+  EXPECT_NEAR(value("r2", {{0.75}, {sum}, {squares}, {3}}), 1 - 0.75 / 2, 1e-3);
+}
+
+TEST(MetricRuleTest, LossesAddTheirQuotients) {
+  Metric metric{"loss"};
+  MetricRule({}, "loss").combine({{6}, {3}, {1}, {4}, {0}, {0}}, metric);
+  EXPECT_EQ(metric.value, 2.25);
+}
+
+TEST(MetricRuleTest, ATableIsLoggedAsRows) {
+  Metric metric = combine("confusion_matrix", {{5, 1, 0, 4}});
+  std::string out;
+  LogLine(out, "eval").metric(metric);
+  EXPECT_EQ(out, "{\"event\":\"eval\",\"mine\":[[5,1],[0,4]]}\n");
+}
+
+TEST(MetricRuleTest, AnArtifactThatLacksPartsGivesNoNumber) {
+  EXPECT_TRUE(std::isnan(value("r2", {})));
+  EXPECT_TRUE(std::isnan(value("auc", {{1}})));
+  EXPECT_EQ(value("f1", {{1}}), 0);
+}
+
+} // namespace
