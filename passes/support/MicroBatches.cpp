@@ -210,10 +210,15 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
   Location at = function.getLoc();
   BlockArgument micro = carry(splat(b, at, RankedTensorType::get({}, b.getI32Type()), 0));
   SmallVector<OpOperand *> numbers; // results that are carried: the loss first
+  SmallVector<OpOperand *> samples; // those that are a number for each row
   SmallVector<BlockArgument> sums, gradients;
   for (OpOperand &result : exit->getOpOperands())
     if (!isRole(result.getOperandNumber(), gradc::lossNumeratorRole) &&
         !isRole(result.getOperandNumber(), gradc::lossDenominatorRole)) {
+      if (isRole(result.getOperandNumber(), gradc_role_name(GRADC_ROLE_SAMPLES))) {
+        samples.push_back(&result);
+        continue;
+      }
       numbers.push_back(&result);
       sums.push_back(carry(splatLike(result.get(), 0)));
     }
@@ -252,6 +257,8 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
       gradc::requestGradients(inside, loss, targets, scale ? inputs.find(scale) : Value());
   for (auto [sum, gradient] : llvm::zip_equal(gradients, found))
     next.push_back(Expr(inside, at, sum) + Expr(inside, at, gradient));
+  for (OpOperand *result : samples)
+    next.push_back(inputs.find(result->get()));
 
   // 3. What the scan leaves.
   ScanOperands operands{initial, stacks, llvm::to_vector(inputs.getInvariants())};
@@ -265,8 +272,31 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
     bool isMean = isRole(result->getOperandNumber(), gradc_role_name(GRADC_ROLE_METRIC));
     result->set(isMean ? sum * (1.0 / double(count)) : sum);
   }
+  for (auto [result, stack] :
+       llvm::zip_equal(samples, scan.getResults().take_back(samples.size()))) {
+    SmallVector<int64_t> shape(cast<RankedTensorType>(stack.getType()).getShape().drop_front());
+    shape[0] *= count;
+    result->set(Expr(b, at, stack).reshape(shape));
+  }
   dropTerms();
-  return llvm::to_vector_of<Value>(scan.getResults().take_back(parameters.size()));
+  TypeRange types = exit->getOperandTypes();
+  function.setType(b.getFunctionType(function.front().getArgumentTypes(), types));
+  auto sumsOfGradients = scan.getLastCarried().take_back(parameters.size());
+  return llvm::to_vector_of<Value>(sumsOfGradients);
+}
+
+void gradc::addLossTerm(func::FuncOp function, Value term) {
+  Operation *exit = function.front().getTerminator();
+  OpBuilder b(exit);
+  Value one = splat(b, term.getLoc(), cast<RankedTensorType>(term.getType()), 1);
+  for (auto [value, role] :
+       {std::pair(term, lossNumeratorRole), std::pair(one, lossDenominatorRole)}) {
+    NamedAttribute attributes[] = {b.getNamedAttr("grad.name", b.getStringAttr(role)),
+                                   b.getNamedAttr("grad.role", b.getStringAttr(role))};
+    (void)function.insertResult(function.getNumResults(), value.getType(),
+                                b.getDictionaryAttr(attributes));
+    exit->insertOperands(exit->getNumOperands(), value);
+  }
 }
 
 Value gradc::argumentOfRole(func::FuncOp function, StringRef role) {

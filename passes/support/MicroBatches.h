@@ -14,6 +14,9 @@ inline constexpr llvm::StringLiteral microBatchesName = "grad.micro_batches";
 inline constexpr llvm::StringLiteral lossNumeratorRole = "loss_numerator";
 inline constexpr llvm::StringLiteral lossDenominatorRole = "loss_denominator";
 
+/// Adds to the loss of such a function a value that is the same in every micro-batch.
+void addLossTerm(mlir::func::FuncOp function, mlir::Value term);
+
 /// The argument of a function with that role, or null.
 mlir::Value argumentOfRole(mlir::func::FuncOp function, llvm::StringRef role);
 
