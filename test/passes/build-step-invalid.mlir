@@ -117,3 +117,19 @@ func.func @rank(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> a
   %0 = grad.read @w : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// expected-error @+1 {{expected a positive number as grad.micro_batches, found 0 : i64}}
+func.func @no_parts(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}, grad.micro_batches = 0 : i64} {
+  return %lr : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected results with roles "loss_numerator" and "loss_denominator" for a step in several parts, found none}}
+func.func @no_terms(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}, grad.micro_batches = 2 : i64} {
+  return %lr : tensor<f32>
+}

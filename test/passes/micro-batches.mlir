@@ -1,0 +1,40 @@
+// RUN: gradc-opt %s --gradc-build-step | FileCheck %s
+
+// Rows of all parts; the weights' sum over all of them is known before the first; gradients, the loss and what the body writes are
+// carried; clipping and update come once.
+// CHECK-LABEL: func.func @train(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x3xf32> {grad.batched}, %[[M:[a-z0-9]+]]: tensor<8xf32> {grad.batched}
+// CHECK-SAME: grad.batch = 8
+// CHECK: %[[W:.*]] = grad.read @w : tensor<3xf32>
+// CHECK: %[[XS:.*]] = grad.reshape %[[X]] : tensor<8x3xf32> -> tensor<4x2x3xf32>
+// CHECK: %[[MS:.*]] = grad.reshape %[[M]] : tensor<8xf32> -> tensor<4x2xf32>
+// CHECK: %[[TOTAL:.*]] = grad.scan 4 from(%{{.*}}) over(%[[XS]], %[[MS]])
+// CHECK: grad.reduce_sum
+// CHECK: grad.yield
+// CHECK: %[[INVERSE:.*]] = grad.div %{{.*}}, %[[TOTAL]]
+// CHECK: %[[ALL:.*]]:5 = grad.scan 4 from({{.*}}) over(%[[XS]], %[[MS]]) with(
+// CHECK: %[[G:.*]] = grad.gradient %{{.*}} wrt %{{.*}} : tensor<f32>, tensor<3xf32>
+// CHECK: grad.add %{{.*}}, %[[G]] : tensor<3xf32>
+// CHECK: grad.yield
+// CHECK: %[[MEAN:.*]] = grad.mul %[[ALL]]#3, %{{.*}} : tensor<f32>
+// CHECK: grad.is_finite %[[ALL]]#2
+// CHECK: grad.sgd %[[W]], %[[ALL]]#4
+// CHECK: return %[[ALL]]#2, %[[MEAN]], %{{.*}} : tensor<f32>, tensor<f32>, tensor<i1>
+grad.state parameter @w : tensor<3xf32> = dense<0.5> : tensor<3xf32>
+grad.state statistic @s : tensor<f32> = dense<0.0> : tensor<f32>
+func.func @train(%x: tensor<2x3xf32> {grad.batched}, %m: tensor<2xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "metric"}, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 2 : i64, grad.micro_batches = 4 : i64, grad.optimizer = {name = "sgd"}} {
+  %w = grad.read @w : tensor<3xf32>
+  %s = grad.read @s : tensor<f32>
+  %0 = grad.broadcast %w dims [1] : tensor<3xf32> -> tensor<2x3xf32>
+  %1 = grad.mul %x, %0 : tensor<2x3xf32>
+  %2 = grad.reduce_sum %1 dims [1] : tensor<2x3xf32>
+  %3 = grad.mul %2, %m : tensor<2xf32>
+  %4 = grad.reduce_sum %3 dims [0] : tensor<2xf32>
+  %5 = grad.reduce_sum %m dims [0] : tensor<2xf32>
+  %6 = grad.div %4, %5 : tensor<f32>
+  %7 = grad.add %s, %4 : tensor<f32>
+  grad.write @s, %7 : tensor<f32>
+  return %6, %4, %4, %5 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
