@@ -36,6 +36,8 @@ static FailureOr<ElementLosses> buildKind(SpecValues &v, const spec::Loss &loss,
     return buildCosine(v, loss.cosine(), where);
   case spec::Loss::kTriplet:
     return buildTriplet(v, loss.triplet(), where);
+  case spec::Loss::kCtc:
+    return buildCtc(v, loss.ctc(), where);
   default:
     return buildError(v, loss, where);
   }

@@ -49,6 +49,8 @@ mlir::FailureOr<ElementLosses> buildCosine(SpecValues &v, const spec::Cosine &lo
 mlir::FailureOr<ElementLosses> buildTriplet(SpecValues &v, const spec::Triplet &loss,
                                             mlir::Location where);
 
+mlir::FailureOr<ElementLosses> buildCtc(SpecValues &v, const spec::Ctc &loss, mlir::Location where);
+
 /// The terms of the spec's losses, in their order.
 mlir::FailureOr<llvm::SmallVector<LossTerm>> buildLosses(SpecValues &values);
 

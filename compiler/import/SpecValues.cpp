@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/SpecValues.h"
+#include "compiler/import/onnx/Labels.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -15,13 +16,9 @@ Value gradc::sumAll(Expr x) {
   return x.sum(leadingDims(x.type().getRank())).cast(x.getBuilder().getF32Type());
 }
 
-Expr ClassRows::isLabel() const {
-  auto type = RankedTensorType::get(scores.shape(), labels.type().getElementType());
-  Expr iota = scores.with(IotaOp::create(scores.getBuilder(), scores.getLoc(), type, 1));
-  return iota.compare(ComparePredicate::eq, labels.broadcast(type, {0}));
-}
+Expr ClassRows::isLabel() const { return gradc::isLabel(scores, labels); }
 
-Expr ClassRows::pick(Expr x) const { return isLabel().select(x, x.splat(0)).sum({1}); }
+Expr ClassRows::pick(Expr x) const { return pickLabels(x, labels); }
 
 Expr ClassRows::ones() const {
   if (counts)
@@ -167,20 +164,24 @@ FailureOr<ClassRows> SpecValues::classRows(StringRef name, StringRef labelField,
     return emitError(where) << "expected labels as integers " << describe(expected)
                             << " for scores " << describe(type) << ", found field \"" << labelField
                             << "\", " << describe(found);
-  int64_t classes = type.getShape().back(), rows = type.getNumElements() / classes;
-  ClassRows result2{expr(*result).reshape({rows, classes}),
-                    expr(*argument).cast(b.getI64Type()).reshape({rows}), std::nullopt, *argument};
+  int64_t classes = type.getShape().back(), count = type.getNumElements() / classes;
+  ClassRows rows{expr(*result).reshape({count, classes}),
+                 expr(*argument).cast(b.getI64Type()).reshape({count}), std::nullopt, *argument};
   if (!ignore)
-    return result2;
-  Expr label = result2.labels;
+    return rows;
+  Expr label = rows.labels;
   Expr isIgnored = label.compare(ComparePredicate::eq, label.splat(double(*ignore)));
-  result2.counts = isIgnored.apply<NotOp>();
-  result2.labels = isIgnored.select(label.splat(0), label);
-  // Unlike indices of ONNX, labels do not count from the end.
-  Expr isNegative = result2.labels.compare(ComparePredicate::lt, label.splat(0));
-  entry.requireIndices(isNegative.select(label - double(classes), result2.labels), classes,
-                       NameLoc::get(b.getStringAttr("labels of field " + labelField), where));
-  return result2;
+  rows.counts = isIgnored.apply<NotOp>();
+  rows.labels = isIgnored.select(label.splat(0), label);
+  requireBelow(rows.labels, classes, "labels of field " + labelField, where);
+  return rows;
+}
+
+/// Unlike indices of ONNX, these numbers do not count from the end.
+void SpecValues::requireBelow(Expr numbers, int64_t limit, const Twine &what, Location where) {
+  Expr isNegative = numbers.compare(ComparePredicate::lt, numbers.splat(0));
+  entry.requireIndices(isNegative.select(numbers - double(limit), numbers), limit,
+                       NameLoc::get(entry.getBuilder().getStringAttr(what), where));
 }
 
 FailureOr<Expr> SpecValues::weights(StringRef name, RankedTensorType like, Location where) {

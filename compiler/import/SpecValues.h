@@ -60,6 +60,9 @@ public:
   /// Numbers of a field whose dims are the first ones of `like`: one for each of its elements.
   mlir::FailureOr<mlir::grad::Expr> weights(llvm::StringRef name, mlir::RankedTensorType like,
                                             mlir::Location where);
+  /// Makes every run fail in which one of the integers is not in [0, limit).
+  void requireBelow(mlir::grad::Expr numbers, int64_t limit, const llvm::Twine &what,
+                    mlir::Location where);
   mlir::LogicalResult expectClasses(mlir::Value scores, llvm::StringRef name, mlir::Location where);
   /// The argument of a field that has been read.
   mlir::Value argument(llvm::StringRef name) const { return arguments.at(name.str()); }

@@ -1,6 +1,7 @@
 // ONNX's own losses of class labels, with weights of classes and labels to ignore.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Labels.h"
 #include "compiler/import/onnx/Node.h"
 
 using namespace mlir;
@@ -27,12 +28,14 @@ static Expr classesLast(Expr x) {
   return (x.type().getRank() > 2 ? x.transpose(order) : x).reshape({rows, classes});
 }
 
-/// x[i, label[i]] of every row.
-static Expr pickLabels(Expr x, Expr labels) {
+Expr gradc::isLabel(Expr x, Expr labels) {
   auto index = RankedTensorType::get(x.shape(), labels.type().getElementType());
   Expr iota = x.with(IotaOp::create(x.getBuilder(), x.getLoc(), index, 1));
-  Expr picked = iota.compare(ComparePredicate::eq, labels.broadcast(index, {0}));
-  return picked.select(x, x.splat(0)).sum({1});
+  return iota.compare(ComparePredicate::eq, labels.broadcast(index, {0}));
+}
+
+Expr gradc::pickLabels(Expr x, Expr labels) {
+  return isLabel(x, labels).select(x, x.splat(0)).sum({1});
 }
 
 /// Labels to ignore become 0, and count 0; the others count 1, or the weight of their class.

@@ -100,7 +100,8 @@ void gradc::checkLosses(Checker &c, const spec::Training &training) {
     SpecFile::Step place = {"loss", int(i)};
     checkNumbers(c, place, loss);
     const FieldDescriptor *kind = kindOf(loss);
-    c.require(kind, {place}, "loss", example);
+    c.require(kind, {place}, "the loss's kind",
+              "softmax_cross_entropy { logits: \"logits\" labels: \"labels\" }");
     if (!kind)
       continue;
     std::string name(kind->name());

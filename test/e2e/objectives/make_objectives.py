@@ -39,7 +39,13 @@ DATA = {
     "pixel_weights": random.random((ROWS, 3)).astype(np.float32),
 }
 DATA["distribution"][3] = [0, 1, 0, 0]
-SHAPES = {"logits": CLASSES, "score": 1, "anchor": 5, "positive": 5, "negative": 5, "image": 3 * CLASSES}
+STEPS_OF_ROW, SYMBOLS = 8, 5
+DATA["speech"] = random.integers(1, SYMBOLS, (ROWS, 3))
+DATA["speech"][2] = DATA["speech"][2, 0]  # the same label again and again
+DATA["speech_lengths"] = random.integers(0, 4, ROWS)
+DATA["step_lengths"] = random.integers(6, STEPS_OF_ROW + 1, ROWS)
+SHAPES = {"logits": CLASSES, "score": 1, "anchor": 5, "positive": 5, "negative": 5, "image": 3 * CLASSES, "sound": STEPS_OF_ROW * SYMBOLS}
+RESHAPED = {"image": [3, CLASSES], "sound": [STEPS_OF_ROW, SYMBOLS]}
 WEIGHTS = {name: normal(6, size) * 0.7 for name, size in SHAPES.items()}
 BIASES = {name: normal(size) * 0.1 for name, size in SHAPES.items()}
 
@@ -48,12 +54,12 @@ def save_model():
     nodes, initializers, outputs = [], [], []
     for name, size in SHAPES.items():
         initializers += [numpy_helper.from_array(WEIGHTS[name], f"{name}.weight"), numpy_helper.from_array(BIASES[name], f"{name}.bias")]
-        result = "flat" if name == "image" else name
+        result = f"flat.{name}" if name in RESHAPED else name
         nodes.append(helper.make_node("Gemm", ["x", f"{name}.weight", f"{name}.bias"], [result], f"{name}.fc"))
-        shape = ["N", 3, CLASSES] if name == "image" else ["N", size]
-        outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
-    initializers.append(numpy_helper.from_array(np.array([0, 3, CLASSES], np.int64), "shape"))
-    nodes.append(helper.make_node("Reshape", ["flat", "shape"], ["image"], "reshape"))
+        outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N"] + RESHAPED.get(name, [size])))
+    for name, shape in RESHAPED.items():
+        initializers.append(numpy_helper.from_array(np.array([0] + shape, np.int64), f"{name}.shape"))
+        nodes.append(helper.make_node("Reshape", [f"flat.{name}", f"{name}.shape"], [name], f"{name}.reshape"))
     nodes.append(helper.make_node("ReduceMean", ["score"], ["mean"], "mean", keepdims=0))
     outputs.append(helper.make_tensor_value_info("mean", TensorProto.FLOAT, []))
     graph = helper.make_graph(nodes, "objectives", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 6])], outputs, initializers)
@@ -72,8 +78,7 @@ class Model:
 
     def __call__(self, x):
         out = {n: x @ self.weights[n] + self.biases[n] for n in SHAPES}
-        out["image"] = out["image"].reshape(-1, 3, CLASSES)
-        return out
+        return {n: value.reshape([-1] + RESHAPED.get(n, [SHAPES[n]])) for n, value in out.items()}
 
 
 def batch(begin, end):
@@ -106,6 +111,10 @@ def focal(out, data, model):
 def softmax_focal(out, data, model):
     ce = F.cross_entropy(out["logits"], data["labels"], reduction="none")
     return ((1 - torch.exp(-ce)) ** 1.5 * ce).mean()
+
+
+def ctc(out, labels, label_lengths, step_lengths):
+    return F.ctc_loss(F.log_softmax(out["sound"], 2).transpose(0, 1), labels, step_lengths, label_lengths)
 
 
 def regularized(out, data, model):
@@ -161,6 +170,10 @@ LOSSES = {
                        lambda out, data, model: F.cosine_embedding_loss(out["anchor"], data["vector"], torch.ones(len(data["x"])))),
     "triplet": ('loss { triplet { anchor: "anchor" positive: "positive" negative: "negative" margin: 2 } }',
                 lambda out, data, model: F.triplet_margin_loss(out["anchor"], out["positive"], out["negative"], margin=2)),
+    "ctc": ('loss { ctc { logits: "sound" labels: "speech" label_lengths: "speech_lengths" logit_lengths: "step_lengths" } }',
+            lambda out, data, model: ctc(out, data["speech"], data["speech_lengths"], data["step_lengths"])),
+    "ctc-whole": ('loss { ctc { logits: "sound" labels: "speech" } }',
+                  lambda out, data, model: ctc(out, data["speech"], torch.full([len(data["x"])], 3), torch.full([len(data["x"])], STEPS_OF_ROW))),
     "several": (f'loss {{ {CE % ""} weight: 0.5 sample_weights: "weights" }} loss {{ mean_squared_error {{ predictions: "score" targets: "real" }} weight: 0.1 }}',
                 lambda out, data, model: 0.5 * weighted(F.cross_entropy(out["logits"], data["labels"], reduction="none"), data["weights"])
                 + 0.1 * F.mse_loss(out["score"], data["real"])),

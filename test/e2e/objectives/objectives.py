@@ -6,11 +6,12 @@ of the evaluation, whatever their batches. The references are stored; make_objec
 import json
 import math
 import os
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../bars"))
-from bar import events, gradc, scratch
+from bar import events, gradc, program, scratch
 
 STEPS = 5
 JOB = """
@@ -46,6 +47,50 @@ def error(found, expected):
     return value if value == value else math.inf
 
 
+def refused(spec, code, message):
+    failed = subprocess.run([program("gradc"), "train", spec, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if failed.returncode != code or message not in failed.stderr:
+        yield f"expected exit code {code} and '{message}', found {failed.returncode}: {failed.stderr}"
+
+
+def edges(folder):
+    """A batch in which nothing counts, and labels that are neither a class nor ignored."""
+    spec, log = os.path.join(folder, "edge.textproto"), os.path.join(folder, "edge.jsonl")
+    loss = 'loss { softmax_cross_entropy { logits: "image" labels: "ignoring_pixels" ignore_index: %d } %s }'
+
+    def write(ignored, more, stage):
+        text = JOB.format(folder=HERE, objective=loss % (ignored, more), rows=7)
+        with open(spec, "w") as out:
+            out.write(text.replace("stage {", stage + " stage {"))
+
+    write(255, 'sample_weights: "pixel_weights"', 'stage { map { field: "pixel_weights" scale: 0 } }')
+    gradc("train", spec, "--log", log, "--quiet")
+    for event in events(log, "step") + events(log, "eval"):
+        if event["loss"] != 0:
+            yield f"where nothing counts the loss is {event['loss']}, expected 0"
+    write(254, "", "")
+    yield from refused(spec, 1, 'labels of field ignoring_pixels": index 255 is out of range')
+
+    def write_ctc(options, stage=""):
+        with open(spec, "w") as out:
+            out.write(JOB.format(folder=HERE, objective='loss { ctc { logits: "sound" labels: "speech" %s } }' % options, rows=7).replace("stage {", stage + " stage {"))
+
+    # Three labels do not fit into one step.
+    one = 'stage { map { field: "step_lengths" scale: 0 offset: 1 cast: I64 } }'
+    write_ctc('logit_lengths: "step_lengths" zero_infinity: true', one)
+    gradc("train", spec, "--log", log, "--quiet")
+    if any(step["loss"] != 0 for step in events(log, "step")):
+        yield f"where no alignment fits the loss is {events(log, 'step')}, expected 0"
+    write_ctc('logit_lengths: "step_lengths"', one)
+    yield from refused(spec, 1, "the loss is inf at step 1")
+    write_ctc('label_lengths: "ignoring_pixels"')
+    yield from refused(spec, 3, "expected one length a row, integers [16], found field \"ignoring_pixels\"")
+    write_ctc('label_lengths: "step_lengths"')
+    yield from refused(spec, 1, 'lengths of field step_lengths": index ')
+    write_ctc("blank: 5")
+    yield from refused(spec, 3, "expected blank to be one of 5 classes, found 5")
+
+
 def main():
     with open(os.path.join(HERE, "expected.json")) as file:
         expected = json.load(file)
@@ -76,6 +121,8 @@ def main():
         counted = [n for n in seen[0] if n != "accuracy" and not any(part in n for part in ("error", "r2", "perplexity"))]
         wrong += [f"{n} depends on the batch: {[s[n] for s in seen]}" for n in counted if len({str(s[n]) for s in seen}) > 1]
         print(f"metrics within {worst:.1e}")
+    if not wanted or "edges" in wanted:
+        wrong += edges(folder)
     print("\n".join(wrong))
     sys.exit(bool(wrong))
 

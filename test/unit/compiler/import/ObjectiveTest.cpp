@@ -87,7 +87,7 @@ TEST_F(ObjectiveTest, RefusesLossesThatNameTooLittle) {
   expectRefused("loss { triplet { anchor: \"logits\" } }",
                 {"missing positive: add the name of an output",
                  "missing negative: add the name of an output"});
-  expectRefused("loss {}", {"missing loss: add loss {"});
+  expectRefused("loss {}", {"missing the loss's kind: add softmax_cross_entropy {"});
   expectRefused("loss { scalar: \"logits\" sample_weights: \"x\" }",
                 {"a scalar of the model has no samples left to weigh: leave sample_weights out"});
   expectRefused("regularizer { pattern: \"*\" }", {"missing l1 or l2: add l2: 1e-4"});
@@ -141,6 +141,14 @@ TEST_F(ObjectiveTest, RefusesWhatDoesNotFitTheModel) {
       {"expected the pattern of a parameter that trains, found \"fc7.*\"; see what `gradc "
        "check` says about each"});
   expectRefused("regularizer { pattern: \"[\" l2: 1 }", {"expected a glob pattern, found \"[\""});
+}
+
+TEST_F(ObjectiveTest, RefusesSequencesThatAreNone) {
+  expectRefused("loss { ctc { logits: \"logits\" blank: -1 } }",
+                {"ctc needs logits and labels, found no labels",
+                 "expected blank of 0 or more and finite, found -1"});
+  expectRefused("loss { ctc { logits: \"logits\" labels: \"labels\" } }",
+                {"expected scores [batch, steps, classes], found \"logits\", f32 [4, 3]"});
 }
 
 TEST_F(ObjectiveTest, RefusesMetricsOfOtherOutputs) {
