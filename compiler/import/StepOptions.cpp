@@ -49,12 +49,13 @@ static bool checkScaling(const SpecFile &spec) {
   for (auto [name, value] :
        {std::pair("initial", scaling.initial()), std::pair("floor", scaling.floor())})
     if (!isPowerOfTwo(value)) {
-      emitError(spec.at({"loss_scaling", name})) << "expected a power of two, found " << value;
+      emitError(spec.at({"loss_scaling", name}))
+          << "expected a power of two, found " << numberText(value);
       ok = false;
     }
   if (ok && scaling.floor() > scaling.initial()) {
-    emitError(where) << "expected a floor of at most the initial scale, found " << scaling.floor()
-                     << " and " << scaling.initial();
+    emitError(where) << "expected a floor of at most the initial scale, found "
+                     << numberText(scaling.floor()) << " and " << numberText(scaling.initial());
     ok = false;
   }
   if (scaling.growth_interval() < 1) {

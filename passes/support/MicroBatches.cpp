@@ -79,7 +79,11 @@ private:
   void widenArguments();
   Value sumOf(Value denominator);
   void carryStates();
-  void numberDraws(BlockArgument micro);
+  void takeInputs(ArrayRef<Value> parameters);
+  void numberDraws();
+  Value addTerms(OpBuilder &inside, ArrayRef<Value> inverses);
+  SmallVector<Value> buildSums(ArrayRef<Value> parameters, ArrayRef<Value> inverses);
+  void takeResults(ScanOp scan);
   void dropTerms();
 
   func::FuncOp function;
@@ -90,8 +94,13 @@ private:
   SmallVector<Value> stacks; ///< the same, a step a micro-batch
   std::unique_ptr<Block> block;
   RegionInputs inputs;
-  SmallVector<Value> initial; ///< of what is carried
+  SmallVector<Value>
+      initial; ///< of what is carried: states, the number of the part, `sums`, `gradients`
   SmallVector<WriteOp> writes;
+  BlockArgument micro;
+  SmallVector<OpOperand *> numbers; ///< results that are added up, the loss first
+  SmallVector<OpOperand *> samples; ///< those that are a number for each row
+  SmallVector<BlockArgument> sums, gradients;
 };
 
 } // namespace
@@ -176,7 +185,7 @@ void Accumulation::carryStates() {
 }
 
 /// Each micro-batch has random numbers of its own: step * count + its number is their counter.
-void Accumulation::numberDraws(BlockArgument micro) {
+void Accumulation::numberDraws() {
   Value counter = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_COUNTER));
   if (!counter)
     return;
@@ -195,55 +204,48 @@ void Accumulation::dropTerms() {
     }
 }
 
-SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
-  SmallVector<Operation *> body;
-  for (Operation &op : function.front())
-    if (!isa<ReadOp, ConstantOp, WriteOp>(op) && &op != exit)
-      body.push_back(&op);
-  widenArguments();
-  SmallVector<Value> inverses;
-  for (Value denominator : resultsOf(gradc::lossDenominatorRole))
-    inverses.push_back(1 / Expr(b, denominator.getLoc(), sumOf(denominator)));
-
-  // 1. What the region takes.
+/// What the region takes: carried values first, then steps of what holds rows.
+void Accumulation::takeInputs(ArrayRef<Value> parameters) {
   carryStates();
-  Location at = function.getLoc();
-  BlockArgument micro = carry(splat(b, at, RankedTensorType::get({}, b.getI32Type()), 0));
-  SmallVector<OpOperand *> numbers; // results that are carried: the loss first
-  SmallVector<OpOperand *> samples; // those that are a number for each row
-  SmallVector<BlockArgument> sums, gradients;
-  for (OpOperand &result : exit->getOpOperands())
-    if (!isRole(result.getOperandNumber(), gradc::lossNumeratorRole) &&
-        !isRole(result.getOperandNumber(), gradc::lossDenominatorRole)) {
-      if (isRole(result.getOperandNumber(), gradc_role_name(GRADC_ROLE_SAMPLES))) {
-        samples.push_back(&result);
-        continue;
-      }
-      numbers.push_back(&result);
-      sums.push_back(carry(splatLike(result.get(), 0)));
+  micro = carry(splat(b, function.getLoc(), RankedTensorType::get({}, b.getI32Type()), 0));
+  for (OpOperand &result : exit->getOpOperands()) {
+    unsigned i = result.getOperandNumber();
+    if (isRole(i, gradc::lossNumeratorRole) || isRole(i, gradc::lossDenominatorRole))
+      continue;
+    if (isRole(i, gradc_role_name(GRADC_ROLE_SAMPLES))) {
+      samples.push_back(&result);
+      continue;
     }
+    numbers.push_back(&result);
+    sums.push_back(carry(splatLike(result.get(), 0)));
+  }
   for (Value parameter : parameters)
     gradients.push_back(carry(splatLike(parameter, 0)));
   for (auto [row, stack] : llvm::zip_equal(rows, stacks))
     inputs.map(row, block->addArgument(stepType(stack.getType()), row.getLoc()));
+}
 
-  // 2. The region: the body, and sums of what it gives.
-  numberDraws(micro);
-  for (Operation *op : body)
-    op->moveBefore(block.get(), block->end());
-  inputs.isolate();
-  OpBuilder inside(function.getContext());
-  inside.setInsertionPointToEnd(block.get());
-  SmallVector<Value> next;
-  for (WriteOp write : writes)
-    next.push_back(inputs.find(write.getValue()));
-  next.push_back(Expr(inside, at, micro) + 1.0);
+/// The loss of a micro-batch: its share of the whole batch's.
+Value Accumulation::addTerms(OpBuilder &inside, ArrayRef<Value> inverses) {
   Value loss;
   for (auto [numerator, inverse] : llvm::zip_equal(resultsOf(gradc::lossNumeratorRole), inverses)) {
     Expr term = Expr(inside, numerator.getLoc(), inputs.find(numerator)) *
                 Expr(inside, numerator.getLoc(), inputs.find(inverse));
     loss = loss ? (term.with(loss) + term).get() : term.get();
   }
+  return loss;
+}
+
+/// What the region yields, behind the body: the next carried values, then steps of stacks.
+SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, ArrayRef<Value> inverses) {
+  Location at = function.getLoc();
+  OpBuilder inside(function.getContext());
+  inside.setInsertionPointToEnd(block.get());
+  SmallVector<Value> next;
+  for (WriteOp write : writes)
+    next.push_back(inputs.find(write.getValue()));
+  next.push_back(Expr(inside, at, micro) + 1.0);
+  Value loss = addTerms(inside, inverses);
   for (auto [result, sum] : llvm::zip_equal(numbers, sums)) {
     bool isLoss = result->getOperandNumber() == 0;
     Expr one(inside, sum.getLoc(), isLoss ? loss : inputs.find(result->get()));
@@ -259,14 +261,16 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
     next.push_back(Expr(inside, at, sum) + Expr(inside, at, gradient));
   for (OpOperand *result : samples)
     next.push_back(inputs.find(result->get()));
+  return next;
+}
 
-  // 3. What the scan leaves.
-  ScanOperands operands{initial, stacks, llvm::to_vector(inputs.getInvariants())};
-  ScanOp scan = buildScan(b, at, count, /*reverse=*/false, operands, std::move(block), next);
-  for (auto [write, last] : llvm::zip(writes, scan.getResults()))
+/// States and results of the function are what the scan leaves.
+void Accumulation::takeResults(ScanOp scan) {
+  Location at = function.getLoc();
+  for (auto [write, last] : llvm::zip(writes, scan.getResults())) {
     write.getValueMutable().assign(last);
-  for (WriteOp write : writes)
     write->moveBefore(exit);
+  }
   for (auto [i, result] : llvm::enumerate(numbers)) {
     Expr sum(b, at, scan.getResult(writes.size() + 1 + i));
     bool isMean = isRole(result->getOperandNumber(), gradc_role_name(GRADC_ROLE_METRIC));
@@ -281,8 +285,28 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
   dropTerms();
   TypeRange types = exit->getOperandTypes();
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), types));
-  auto sumsOfGradients = scan.getLastCarried().take_back(parameters.size());
-  return llvm::to_vector_of<Value>(sumsOfGradients);
+}
+
+SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
+  SmallVector<Operation *> body;
+  for (Operation &op : function.front())
+    if (!isa<ReadOp, ConstantOp, WriteOp>(op) && &op != exit)
+      body.push_back(&op);
+  widenArguments();
+  SmallVector<Value> inverses;
+  for (Value denominator : resultsOf(gradc::lossDenominatorRole))
+    inverses.push_back(1 / Expr(b, denominator.getLoc(), sumOf(denominator)));
+  takeInputs(parameters);
+  numberDraws();
+  for (Operation *op : body)
+    op->moveBefore(block.get(), block->end());
+  inputs.isolate();
+  SmallVector<Value> yielded = buildSums(parameters, inverses);
+  ScanOperands operands{initial, stacks, llvm::to_vector(inputs.getInvariants())};
+  ScanOp scan = buildScan(b, function.getLoc(), count, /*reverse=*/false, operands,
+                          std::move(block), yielded);
+  takeResults(scan);
+  return llvm::to_vector_of<Value>(scan.getLastCarried().take_back(parameters.size()));
 }
 
 void gradc::addLossTerm(func::FuncOp function, Value term) {

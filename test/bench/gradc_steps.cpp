@@ -57,7 +57,7 @@ public:
 
   float run(size_t index) {
     check(train.whole->run(batches[index % batchCount],
-                           {job.learningRate, int64_t(index + 1), job.seed}));
+                           {float(job.learningRate), int64_t(index + 1), job.seed}));
     return train.whole->loss();
   }
 

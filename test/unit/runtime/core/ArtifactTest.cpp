@@ -231,7 +231,7 @@ TEST(Artifact, ChecksStates) {
   EXPECT_EQ(error([](auto &s) { s.tensor.dtype = 8; }), prefix + "unknown element type 8");
   EXPECT_EQ(error([](auto &s) { s.tensor.bytes = 95; }),
             prefix + "expected a tensor size of 96, found 95");
-  EXPECT_EQ(error([](auto &s) { s.kind = 4; }), prefix + "unknown kind 4");
+  EXPECT_EQ(error([](auto &s) { s.kind = 5; }), prefix + "unknown kind 5");
   EXPECT_EQ(error([](auto &s) { s.initial.count = 4; }),
             prefix + "expected initial values of 96, found 4");
   auto placeError = [&](const std::function<void(gradc_artifact_place &)> &change) {
