@@ -19,6 +19,8 @@ using namespace mlir::grad;
 
 namespace {
 
+constexpr StringLiteral precisionName = "grad.precision";
+
 bool isF32(Value v) { return getElementTypeOrSelf(v.getType()).isF32(); }
 
 /// The 16-bit value that `v` is read from; null where it is none.
@@ -154,13 +156,22 @@ private:
 
 struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
   void runOnOperation() override {
+    // A gradient in the loss is an answer by then: a request with respect to a value that is
+    // stored would not find who reads it.
+    bool asks = llvm::any_of(getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
+      return function->hasAttr(precisionName) && !function.getOps<GradientOp>().empty();
+    });
+    OpPassManager differentiate(ModuleOp::getOperationName());
+    differentiate.addPass(gradc::createDifferentiate());
+    if (asks && failed(runPipeline(differentiate, getOperation())))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(mix(function)))
         return signalPassFailure();
   }
 
   LogicalResult mix(func::FuncOp function) {
-    auto wanted = function->getAttrOfType<DictionaryAttr>("grad.precision");
+    auto wanted = function->getAttrOfType<DictionaryAttr>(precisionName);
     if (!wanted)
       return success();
     auto type = wanted.getAs<TypeAttr>("type");
@@ -178,7 +189,7 @@ struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
         high.push_back(std::move(*glob));
       }
     Mixer(narrow, std::move(high)).mix(function.front());
-    function->removeAttr("grad.precision");
+    function->removeAttr(precisionName);
     return success();
   }
 };

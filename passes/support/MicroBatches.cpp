@@ -134,7 +134,9 @@ Value Accumulation::sumOf(Value denominator) {
     int64_t each = 1;
     for (int64_t d : counted.getDims())
       each *= type.getDimSize(d);
-    return splatLike(denominator, double(each * count));
+    // An argument holds the rows of all parts by now.
+    bool isWhole = llvm::is_contained(rows, counted.getOperand());
+    return splatLike(denominator, double(isWhole ? each : each * count));
   }
   llvm::SetVector<Operation *> slice;
   auto collect = [&](auto &&self, Value v) -> void {
@@ -287,6 +289,11 @@ void Accumulation::takeResults(ScanOp scan) {
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), types));
 }
 
+/// 0 of 0: where nothing counts there is nothing to learn from.
+static Expr inverseOf(Expr x) {
+  return x.compare(ComparePredicate::eq, x.splat(0)).select(x.splat(0), 1 / x);
+}
+
 SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
   SmallVector<Operation *> body;
   for (Operation &op : function.front())
@@ -295,7 +302,7 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
   widenArguments();
   SmallVector<Value> inverses;
   for (Value denominator : resultsOf(gradc::lossDenominatorRole))
-    inverses.push_back(1 / Expr(b, denominator.getLoc(), sumOf(denominator)));
+    inverses.push_back(inverseOf(Expr(b, denominator.getLoc(), sumOf(denominator))));
   takeInputs(parameters);
   numberDraws();
   for (Operation *op : body)

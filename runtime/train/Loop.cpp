@@ -107,9 +107,9 @@ Status Loop::step() {
   input->step(report, batch, walk->iterator());
   traceStep(call, begin, fetched, now);
   // Looking for a rate ends where the loss does.
-  if (!call.proceeded() && options.findRate.empty())
-    if (Status skipped = skipStep(call); !skipped.ok())
-      return skipped;
+  bool mayFail = options.findRate.empty();
+  if (Status skipped = call.proceeded() ? Status() : skipStep(call); !skipped.ok() && mayFail)
+    return skipped;
   if (call.proceeded())
     lossScale.grow();
   progress->step(report, now);

@@ -11,7 +11,9 @@
 // CHECK: %[[TOTAL:.*]] = grad.scan 4 from(%{{.*}}) over(%[[XS]], %[[MS]])
 // CHECK: grad.reduce_sum
 // CHECK: grad.yield
+// CHECK: %[[NOTHING:.*]] = grad.compare eq %[[TOTAL]], %{{.*}}
 // CHECK: %[[INVERSE:.*]] = grad.div %{{.*}}, %[[TOTAL]]
+// CHECK: grad.select %[[NOTHING]], %{{.*}}, %[[INVERSE]]
 // CHECK: %[[ALL:.*]]:5 = grad.scan 4 from({{.*}}) over(%[[XS]], %[[MS]]) with(
 // CHECK: %[[G:.*]] = grad.gradient %{{.*}} wrt %{{.*}} : tensor<f32>, tensor<3xf32>
 // CHECK: grad.add %{{.*}}, %[[G]] : tensor<3xf32>

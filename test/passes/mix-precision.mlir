@@ -15,9 +15,9 @@
 // CHECK: %[[SECOND:.*]] = grad.cast %[[ADDED]] storage : tensor<4x2xf32> -> tensor<4x2xbf16>
 // A movement moves what is stored.
 // CHECK: grad.transpose %[[SECOND]] {{.*}} : tensor<4x2xbf16>
-// CHECK: grad.exp %{{.*}} : tensor<2x4xf32>
-// CHECK-NOT: bf16
-// CHECK: return
+// CHECK-NEXT: grad.cast %{{.*}} storage : tensor<2x4xbf16> -> tensor<2x4xf32>
+// CHECK-NEXT: %[[EXP:.*]] = grad.exp %{{.*}} : tensor<2x4xf32>
+// CHECK-NEXT: grad.reduce_sum %[[EXP]]
 
 // Products of the backward are of the same kind; what reaches a parameter is f32.
 // GRADIENT-LABEL: @layer
@@ -43,4 +43,22 @@ func.func @layer(%x: tensor<4x8xf32>) -> (tensor<f32>, tensor<8x2xf32>) attribut
   %5 = grad.reduce_sum %4 dims [0, 1] : tensor<2x4xf32>
   %6 = grad.gradient %5 wrt %w : tensor<f32>, tensor<8x2xf32>
   return %5, %6 : tensor<f32>, tensor<8x2xf32>
+}
+
+// A gradient in the loss is there before anything is stored: it reads what the loss reads.
+// CHECK-LABEL: @nested
+// CHECK: %[[H:.*]] = grad.matmul {{.*}} wide
+// CHECK-NOT: grad.gradient
+// CHECK: %[[FACTOR:.*]] = grad.cast {{.*}} storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+// CHECK: grad.matmul %{{.*}}, %{{.*}} transpose_rhs wide
+// CHECK-NOT: grad.constant dense<0.000000e+00>
+// CHECK: return
+func.func @nested(%x: tensor<4x8xf32>, %v: tensor<2x3xf32>) -> tensor<4x2xf32> attributes {grad.precision = {type = bf16}} {
+  %w = grad.read @w : tensor<8x2xf32>
+  %h = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x2xf32>
+  %y = grad.matmul %h, %v : tensor<4x2xf32>, tensor<2x3xf32>
+  %z = grad.tanh %y : tensor<4x3xf32>
+  %s = grad.reduce_sum %z dims [0, 1] : tensor<4x3xf32>
+  %g = grad.gradient %s wrt %h : tensor<f32>, tensor<4x2xf32>
+  return %g : tensor<4x2xf32>
 }
