@@ -51,6 +51,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // A decay of 0.9999 leaves little of an f32 constant's digits.
   pm.addPass(createAverageWeights());
   pm.addPass(createDifferentiate());
+  pm.addPass(createReadStored());
   pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
   simplify(pm);
   pm.addPass(createMoveTransposes());

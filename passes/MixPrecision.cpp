@@ -10,6 +10,7 @@
 
 namespace gradc {
 #define GEN_PASS_DEF_MIXPRECISION
+#define GEN_PASS_DEF_READSTORED
 #define GEN_PASS_DEF_SKIPROUNDINGS
 #include "passes/Passes.h.inc"
 } // namespace gradc
@@ -191,6 +192,22 @@ struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
     Mixer(narrow, std::move(high)).mix(function.front());
     function->removeAttr(precisionName);
     return success();
+  }
+};
+
+struct ReadStored : gradc::impl::ReadStoredBase<ReadStored> {
+  void runOnOperation() override {
+    getOperation().walk([](CastOp up) {
+      Value stored = storedOf(up);
+      auto down = stored ? stored.getDefiningOp<CastOp>() : CastOp();
+      if (!down || !down.getStorage() || down.getOperand().getType() != up.getType())
+        return;
+      down.getOperand().replaceUsesWithIf(up, [&](OpOperand &use) {
+        Operation *reader = use.getOwner();
+        return reader != down && reader->getBlock() == up->getBlock() &&
+               up->isBeforeInBlock(reader);
+      });
+    });
   }
 };
 

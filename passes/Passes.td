@@ -260,6 +260,20 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
   let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
 }
 
+def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
+  let summary = "Whoever reads a value that is stored in 16 bits reads it from there";
+  let description = [{
+    Gradients are built from what ops compute, before it is rounded for storage: it would be kept in both forms.
+
+    ```mlir
+    %y = grad.relu %x : tensor<4xf32>
+    %t = grad.cast %y storage : tensor<4xf32> -> tensor<4xbf16>
+    %u = grad.cast %t storage : tensor<4xbf16> -> tensor<4xf32>
+    ```
+    Who reads %y behind these reads %u.
+  }];
+}
+
 def SkipRoundings : Pass<"gradc-skip-roundings", "::mlir::ModuleOp"> {
   let summary = "Leave out roundings for storage whose result is read in the same kernel";
   let description = [{

@@ -404,7 +404,19 @@ private:
           merge(scalars[i], scalars[j]);
   }
 
+  /// A rounding for storage stands with the value that it rounds: it is what others read.
+  void storeWithProducers() {
+    for (auto cast : block.getOps<CastOp>()) {
+      Group *maker = groups.lookup(cast.getOperand().getDefiningOp());
+      if (maker && !maker->closed && cast.getStorage() && !cast.isCheapToRepeat()) {
+        llvm::erase(groups[cast]->ops, cast);
+        maker->ops.push_back(cast);
+      }
+    }
+  }
+
   std::vector<Cluster> finish() {
+    storeWithProducers();
     std::vector<Cluster> clusters;
     for (auto &group : storage) {
       if (group->ops.empty())

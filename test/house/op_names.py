@@ -15,6 +15,7 @@ REASONS = {
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
     "passes/MixPrecision.cpp": "casts for storage are what it makes",
+    "passes/support/Clusters.cpp": "a rounding for storage stands with what it rounds",
     "passes/support/MicroBatches.cpp": "a count of rows is the same in each part",
     "passes/RetypeF64.cpp": "the bits of a float are those of its own type",
     "passes/SimplifyAlgebra.cpp": "identities of algebra are about ops",
