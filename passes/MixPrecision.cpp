@@ -30,6 +30,14 @@ Value storedOf(Value v) {
   return cast && cast.getStorage() && cast.isCheapToRepeat() ? cast.getOperand() : Value();
 }
 
+/// The rounding of a value that `up` reads back in its own type; null where there is none.
+CastOp roundingOf(CastOp up) {
+  Value stored = storedOf(up);
+  auto down = stored ? stored.getDefiningOp<CastOp>() : CastOp();
+  bool isPair = down && down.getStorage() && down.getOperand().getType() == up.getType();
+  return isPair ? down : CastOp();
+}
+
 /// Whether an op's result has the elements of its operands, at other places.
 bool isMovement(Operation *op) {
   auto loops = dyn_cast<LoopsOpInterface>(op);
@@ -198,9 +206,8 @@ struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
 struct ReadStored : gradc::impl::ReadStoredBase<ReadStored> {
   void runOnOperation() override {
     getOperation().walk([](CastOp up) {
-      Value stored = storedOf(up);
-      auto down = stored ? stored.getDefiningOp<CastOp>() : CastOp();
-      if (!down || !down.getStorage() || down.getOperand().getType() != up.getType())
+      CastOp down = roundingOf(up);
+      if (!down)
         return;
       down.getOperand().replaceUsesWithIf(up, [&](OpOperand &use) {
         Operation *reader = use.getOwner();
@@ -215,9 +222,8 @@ struct SkipRoundings : gradc::impl::SkipRoundingsBase<SkipRoundings> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<exec::KernelOp>())
       kernel.walk([](CastOp up) {
-        Value stored = storedOf(up);
-        auto down = stored ? stored.getDefiningOp<CastOp>() : CastOp();
-        if (!down || !down.getStorage() || down.getOperand().getType() != up.getType())
+        CastOp down = roundingOf(up);
+        if (!down)
           return;
         up.replaceAllUsesWith(down.getOperand());
         up.erase();

@@ -19,7 +19,7 @@ public:
 
   /// Finds each initializer's group: the first with a pattern that matches.
   mlir::LogicalResult resolve();
-  /// Those of frozen groups.
+  /// Initializers of frozen groups.
   std::vector<std::string> frozen() const;
   /// Tells states that train about the rules of their groups, and verdicts about the groups.
   /// Fails where a rule cannot take a parameter.

@@ -1,4 +1,4 @@
-// What an entry of a training job computes behind the model: its losses and metrics.
+// Losses and metrics of a training job's entry, behind the model.
 #ifndef COMPILER_IMPORT_OBJECTIVE_H
 #define COMPILER_IMPORT_OBJECTIVE_H
 

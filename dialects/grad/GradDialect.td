@@ -85,7 +85,7 @@ def Grad_StateKind : EnumAttr<Grad_Dialect, Grad_StateKindEnum, "state_kind">;
 def Grad_FoldsByEvaluation : NativeOpTrait<"FoldsByEvaluation"> {
   let cppNamespace = "::mlir::grad";
 }
-/// What loses too much in 16 bits, or is small.
+/// Ops that lose too much in 16 bits, or whose results are small.
 class Grad_HighPrecision { code declaration = "Precision getPrecision() { return Precision::high; }"; }
 /// Each element of the result depends on the operands at the same index only.
 def Grad_Pointwise : NativeOpTrait<"Pointwise"> { let cppNamespace = "::mlir::grad"; }

@@ -1,4 +1,4 @@
-// What every update promises and does alike: its operands, decay, and steps that do not proceed.
+// The common part of all updates: their operands, decay, and steps that do not proceed.
 #include "dialects/grad/Optimizer.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-// What optimizers' rules share: their operands by name, and leaving everything as it was.
+// The common part of optimizers' rules: operands by name, and leaving everything as it was.
 #ifndef DIALECTS_GRAD_OPTIMIZER_H
 #define DIALECTS_GRAD_OPTIMIZER_H
 

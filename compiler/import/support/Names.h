@@ -13,7 +13,7 @@ namespace gradc {
 /// The closest of `candidates` to `name`, or "" if none is close.
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
 
-/// Those of `names` that a glob pattern ("fc1.*") or a plain name matches.
+/// The elements of `names` that a glob pattern ("fc1.*") or a plain name matches.
 std::vector<std::string> matching(llvm::StringRef pattern, llvm::ArrayRef<std::string> names);
 
 /// A name that the model does not have, with the one that was probably meant.
