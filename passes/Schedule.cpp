@@ -58,37 +58,60 @@ private:
     return cast<RankedTensorType>(v.getType()).getShape();
   }
 
-  /// The register tile of the level; column tiles outside, so that a panel stays in cache while
-  /// rows stream by, unless there are too few of them to share.
-  void contraction() {
-    int64_t n = root.getRank() - 1, m = n - 1;
+  /// The register tile of the level: as many rows as it has, from the first of `rowDims` that have
+  /// them, by columns. The rows share the rhs' columns.
+  void registerTile(ArrayRef<int64_t> rowDims) {
+    int64_t n = root.getRank() - 1, rows = 1;
+    for (int64_t d : rowDims)
+      rows = std::min(rows * size(d), level.tileRows);
     // Few rows leave registers for more columns, a single vector of columns for more rows.
     int64_t registers = (level.tileRows + 1) * level.tileVectors; // accumulators and columns
-    int64_t rows = m < 0 ? 1 : std::clamp<int64_t>(size(m), 1, level.tileRows);
     int64_t columns = std::max<int64_t>(vectors(size(n)), 1);
     columns = llvm::divideCeil(columns, llvm::divideCeil(columns, registers / (rows + 1)));
     tile[n] = lanes * columns;
-    if (m < 0)
-      return;
-    if (tile[n] == lanes)
-      rows = 2 * level.tileRows;
-    tile[m] = std::clamp<int64_t>(size(m), 1, rows);
+    int64_t wanted = columns == 1 ? 2 * level.tileRows : level.tileRows;
+    int64_t most = std::max((level.vectorRegisters - columns - 1) / columns, wanted);
+    rows = 1;
+    for (int64_t d : rowDims) {
+      if (4 * rows >= 3 * wanted)
+        break;
+      int64_t several = std::min<int64_t>(llvm::divideCeil(wanted, rows), most / rows);
+      // Pictures come in any number; of positions all tiles have the same, or one less.
+      bool isFirst = d == rowDims.front();
+      tile[d] = isFirst ? std::clamp<int64_t>(size(d), 1, several)
+                        : llvm::divideCeil(size(d), llvm::divideCeil(size(d), several));
+      rows *= tile[d];
+    }
+  }
+
+  /// Column tiles outside, so that a panel stays in cache while rows stream by, unless there are
+  /// too few of them to share.
+  void contraction() {
+    int64_t n = root.getRank() - 1, m = n - 1;
+    registerTile(m < 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{m});
     if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)))
       std::swap(order[n], order[m]);
   }
 
-  /// The same tile: pixels of several pictures by channels. A filter whose panels fit in a cache is
-  /// walked pixel by pixel; otherwise each panel meets all pixels while it is there.
+  /// The same tile: several pictures, or several positions of few pictures, by channels. A filter
+  /// whose panels fit in a cache is walked pixel by pixel; otherwise each panel meets all pixels
+  /// while it is there.
   void convolution(ContractionOpInterface op) {
-    contraction();
     int64_t rank = root.getRank(), n = rank - 1;
-    order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    auto filter = cast<RankedTensorType>(op->getOperand(1).getType());
+    bool isBlocked = walksBlocks(op, *level.kernels);
+    SmallVector<int64_t> rowDims = isBlocked ? SmallVector<int64_t>() : pictureRows(op);
+    if (rank < 3 || rowDims.empty()) {
+      contraction();
+      order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    } else {
+      registerTile(rowDims);
+    }
     if (rank < 3)
       return;
-    auto filter = cast<RankedTensorType>(op->getOperand(1).getType());
-    if (walksBlocks(op, *level.kernels) && suitsWinogradGradient(op, level)) {
+    if (isBlocked && suitsWinogradGradient(op, level)) {
       winogradGradient(op);
-    } else if (walksBlocks(op, *level.kernels)) {
+    } else if (isBlocked) {
       // Rows of the tile go innermost: they share the rhs' columns.
       order.insert(order.begin(), order.pop_back_val());
       block = blockOf(op);
@@ -96,8 +119,29 @@ private:
       order.insert(order.begin(), order.pop_back_val());
     } else {
       // Columns just outside the rows.
-      std::swap(order[n], order[n - 1]);
+      int64_t rows = rowDims.empty() ? n - 1 : rowDims.front();
+      order.erase(llvm::find(order, rows));
+      order.push_back(rows);
     }
+  }
+
+  /// The dims of a convolution's result that the filter does not have: pictures, then positions
+  /// from the innermost, unless neighbours have other taps. None where the result's leading dims
+  /// are not those that the window slides over.
+  SmallVector<int64_t> pictureRows(ContractionOpInterface op) {
+    ContractionLetters letters = op.getLetters();
+    SmallVector<int64_t> dims;
+    if (op->getResult(0).getType() != root || letters.result.empty())
+      return dims;
+    for (char letter : llvm::reverse(StringRef(letters.result).drop_back()))
+      if (letters.isRow(letter))
+        dims.push_back(letters.dimOf(letters.result, letter));
+    if (dims.empty())
+      return dims;
+    if (llvm::all_of(letters.window.getBase(), [](int64_t base) { return base == 1; }))
+      for (int64_t d = letters.windowRank() - 1; d >= 0; --d)
+        dims.push_back(d);
+    return dims;
   }
 
   bool keepsTransformedFilter() {

@@ -225,15 +225,46 @@ exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) 
   exec.yield %0 : tensor<3x3x64x64xf32>
 }
 
-// Few rows leave registers for more columns.
+// Where pictures are few, rows are positions of theirs, too, as many in each tile.
 
 // V3-LABEL: exec.kernel @few(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 2, 32], order = [0, 1, 3, 2], grain = 1>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 3, 2, 16], order = [0, 1, 3, 2], grain = 1>
 // V4-LABEL: exec.kernel @few(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 2, 64], order = [0, 1, 3, 2], grain = 1>
-exec.kernel @few(%x: tensor<8x8x2x16xf32>, %w: tensor<3x3x16x64xf32>) attributes {flops = 1048576 : i64, bytes = 77824 : i64} {
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 4, 2, 32], order = [0, 1, 3, 2], grain = 1>
+exec.kernel @few(%x: tensor<8x8x2x16xf32>, %w: tensor<3x3x16x64xf32>) attributes {flops = 2359296 : i64, bytes = 118784 : i64} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x2x16xf32>, tensor<3x3x16x64xf32>
   exec.yield %0 : tensor<8x8x2x64xf32>
+}
+
+// V3-LABEL: exec.kernel @one(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 5, 1, 16], order = [0, 1, 3, 2], grain = 1>
+// V4-LABEL: exec.kernel @one(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 7, 1, 32], order = [0, 1, 3, 2], grain = 2>
+exec.kernel @one(%x: tensor<14x14x1x64xf32>, %w: tensor<1x1x64x64xf32>) attributes {flops = 1605632 : i64, bytes = 116736 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[1, 1]> : tensor<14x14x1x64xf32>, tensor<1x1x64x64xf32>
+  exec.yield %0 : tensor<14x14x1x64xf32>
+}
+
+// Few rows leave registers for more columns.
+
+// V3-LABEL: exec.kernel @alone(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 2, 32], order = [0, 1, 3, 2], grain = 1>
+// V4-LABEL: exec.kernel @alone(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 2, 64], order = [0, 1, 3, 2], grain = 1>
+exec.kernel @alone(%x: tensor<3x3x2x16xf32>, %w: tensor<3x3x16x64xf32>) attributes {flops = 36864 : i64, bytes = 38528 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3]> : tensor<3x3x2x16xf32>, tensor<3x3x16x64xf32>
+  exec.yield %0 : tensor<1x1x2x64xf32>
+}
+
+// Groups have filters of their own: rows are a group's pictures.
+
+// V3-LABEL: exec.kernel @groups(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 1, 16], order = [0, 1, 3, 4, 2], grain = 1>
+// V4-LABEL: exec.kernel @groups(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 1, 32], order = [0, 1, 3, 4, 2], grain = 1>
+exec.kernel @groups(%x: tensor<8x8x32x3x16xf32>, %w: tensor<1x1x3x16x32xf32>) attributes {flops = 6291456 : i64, bytes = 1185792 : i64} {
+  %0 = grad.convolution %x, %w dims "ngc,gco->ngo" window <[1, 1]> : tensor<8x8x32x3x16xf32>, tensor<1x1x3x16x32xf32>
+  exec.yield %0 : tensor<8x8x32x3x32xf32>
 }
 
 // A filter that is kept transformed: windows of two by two results, as many together as stay in a

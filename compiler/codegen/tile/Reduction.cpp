@@ -167,9 +167,9 @@ void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
 }
 
 Value TileEmitter::pullOperand(const WindowReads &windows, linalg::GenericOp op, OpOperand &operand,
-                               ArrayRef<LinearExpr> domain, int64_t valid) {
+                               size_t point, ArrayRef<LinearExpr> domain, int64_t valid) {
   if (windows.has(operand)) {
-    auto [inside, at] = windows.read(operand, domain, valid);
+    auto [inside, at] = windows.read(operand, point, domain, valid);
     return pull(inside, at);
   }
   auto at = operandPoint(op, operand, domain, valid);
@@ -230,6 +230,12 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
   }
   WindowReads windows(nest, op, domains);
 
+  // Masked, so that no accumulator waits for a branch.
+  auto choose = [&](Value condition, Value value, Value otherwise) -> Value {
+    if (isa<VectorType>(value.getType()))
+      condition = nest.splat(condition);
+    return arith::SelectOp::create(nest.builder, nest.location, condition, value, otherwise);
+  };
   // Steps of the innermost dim, done together so that strided loads can be transposed.
   auto steps = [&](LinearExpr first, int64_t count, ValueRange carried) {
     unsigned inner = dims.back();
@@ -247,10 +253,14 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
         auto next = emitBody(op, domains[i], p.valid, /*fuse=*/true, [&](OpOperand &o) -> Value {
           if (op.isDpsInit(&o))
             return values[i * results + o.getOperandNumber() - op.getNumDpsInputs()];
-          return pullOperand(windows, op, o, domains[i], p.valid);
+          return pullOperand(windows, op, o, i, domains[i], p.valid);
         });
-        for (unsigned r = 0; r < results; ++r)
-          values[i * results + r] = p.hasLanes() && next[r] ? nest.splat(next[r]) : next[r];
+        for (unsigned r = 0; r < results; ++r) {
+          Value &value = values[i * results + r], before = value;
+          value = p.hasLanes() && next[r] ? nest.splat(next[r]) : next[r];
+          if (Value inside = windows.isInside(i); inside && value)
+            value = choose(inside, value, before);
+        }
       }
     return values;
   };
@@ -274,11 +284,15 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
     bool isBlock = op == accumulation.op && depth < accumulation.block.size();
     if (isBlock)
       range = accumulation.block[depth];
-    if (auto taps = windows.tapsOf(dim, range.first, range.second))
-      return nest.loop(taps->lower, taps->upper, carried, [&](LinearExpr i, ValueRange values) {
-        windows.enter(dim, i);
-        return inside(taps->firstTap + i * taps->step, values);
-      });
+    if (windows.walks(dim)) {
+      SmallVector<Value> values(carried);
+      for (const TapRange &taps : windows.tapsOf(dim, range.first, range.second))
+        values = nest.loop(taps.lower, taps.upper, values, [&](LinearExpr i, ValueRange inner) {
+          windows.enter(dim, taps, i);
+          return inside(taps.firstTap + i * taps.step, inner);
+        });
+      return values;
+    }
     if (isBlock)
       return nest.loop(nest.index(range.first), nest.index(range.second), carried, inside);
     if (int64_t each = perRow(op, dim))

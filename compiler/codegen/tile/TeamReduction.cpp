@@ -109,7 +109,7 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
   // 1. What is shared.
   auto ranges = op.getStaticLoopRanges();
   auto domains = llvm::map_to_vector(points, [&](const Point &p) { return *domainOf(result, p); });
-  WindowReads windows(nest, op, domains);
+  WindowReads windows(nest, op, domains, /*isOne=*/true);
   SmallVector<unsigned> walked, shared;
   for (unsigned d : reducedDims(op))
     (windows.walks(d) ? walked : shared).push_back(d);
@@ -134,7 +134,7 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
     for (auto [i, p] : llvm::enumerate(points)) {
       int64_t valid = steps.vector ? nest.lanes : p.valid;
       Value value = emitBody(op, domains[i], valid, /*fuse=*/true, [&](OpOperand &o) -> Value {
-        return op.isDpsInit(&o) ? carried[i] : pullOperand(windows, op, o, domains[i], valid);
+        return op.isDpsInit(&o) ? carried[i] : pullOperand(windows, op, o, i, domains[i], valid);
       })[0];
       next.push_back(isVector && value ? nest.splat(value) : value);
     }
@@ -150,17 +150,17 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
         return step(i * formation.size + formation.member, values);
       });
     unsigned dim = walked[depth];
-    auto taps = windows.tapsOf(dim, LinearExpr(0), LinearExpr(ranges[dim]));
+    TapRange taps = windows.tapsOf(dim, LinearExpr(0), LinearExpr(ranges[dim])).front();
     auto visit = [&](LinearExpr i, ValueRange values) {
-      windows.enter(dim, i);
+      windows.enter(dim, taps, i);
       for (auto &domain : domains)
-        domain[dim] = taps->firstTap + i * taps->step;
+        domain[dim] = taps.firstTap + i * taps.step;
       return self(self, depth + 1, values);
     };
     if (depth > 0 || formation.columns == 1)
-      return nest.loop(taps->lower, taps->upper, carried, visit);
-    LinearExpr first = nest.variable(taps->lower) + formation.column;
-    Value left = arith::SubIOp::create(b, nest.location, taps->upper, nest.index(first));
+      return nest.loop(taps.lower, taps.upper, carried, visit);
+    LinearExpr first = nest.variable(taps.lower) + formation.column;
+    Value left = arith::SubIOp::create(b, nest.location, taps.upper, nest.index(first));
     left = arith::CeilDivSIOp::create(b, nest.location, left, nest.constant(formation.columns));
     return nest.loop(nest.constant(0), left, carried, [&](LinearExpr i, ValueRange values) {
       return visit(first + i * formation.columns, values);

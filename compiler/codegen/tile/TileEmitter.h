@@ -119,9 +119,10 @@ private:
   mlir::Value coordinate(const LinearExpr &e);
 
   // Reductions.
-  /// An operand of a reduction at one of its steps: through its window if it has one.
+  /// An operand of a reduction at one of its steps, at a point of the tile: through its window if
+  /// it has one.
   mlir::Value pullOperand(const WindowReads &windows, mlir::linalg::GenericOp op,
-                          mlir::OpOperand &operand, llvm::ArrayRef<LinearExpr> domain,
+                          mlir::OpOperand &operand, size_t point, llvm::ArrayRef<LinearExpr> domain,
                           int64_t valid);
   /// A step of a reduction: where in the op's domain, and the lanes that count there.
   struct Step {

@@ -13,11 +13,15 @@ static linalg::GenericOp spreadOut(Value value) {
 }
 
 WindowReads::WindowReads(LoopNest &nest, linalg::GenericOp op,
-                         ArrayRef<SmallVector<LinearExpr>> domains)
+                         ArrayRef<SmallVector<LinearExpr>> domains, bool isOne)
     : nest(nest), op(op) {
+  auto isShifted = [](const auto &axis) {
+    return llvm::any_of(axis.second.shifts, [](int64_t shift) { return shift != 0; });
+  };
   for (OpOperand *operand : op.getDpsInputOperands())
     if (std::optional<Read> read = inspect(*operand, domains))
-      reads[operand->getOperandNumber()] = *read;
+      if (!isOne || llvm::none_of(read->axes, isShifted))
+        reads[operand->getOperandNumber()] = *read;
   // One loop serves all operands, so their windows over a reduced dim have to be equal.
   std::map<unsigned, Axis> loops;
   bool windowsDiffer = false;
@@ -45,7 +49,7 @@ std::optional<WindowReads::Read> WindowReads::inspect(OpOperand &operand,
       return std::nullopt;
     if (piece.isWhole && begin->constant == 0)
       continue;
-    Axis axis{~0u, {}, 0, piece.stride, piece.size, begin->constant};
+    Axis axis{~0u, {}, 0, piece.stride, piece.size, begin->constant, {}};
     for (unsigned d = 0; d < op.getNumLoops(); ++d) {
       if (!map.getResult(i).isFunctionOfDim(d) || iterators[d] != utils::IteratorType::reduction)
         continue;
@@ -65,9 +69,12 @@ std::optional<WindowReads::Read> WindowReads::inspect(OpOperand &operand,
       if (!position || position->lane != 0)
         return std::nullopt;
       *position += LinearExpr(-piece.offset);
-      if (&domain != domains.begin() && !(*position == axis.position))
+      if (&domain == domains.begin())
+        axis.position = *position;
+      LinearExpr shift = *position + axis.position * -1;
+      if (!shift.isConstant() || (axis.base > 1 && shift.constant != 0))
         return std::nullopt;
-      axis.position = *position;
+      axis.shifts.push_back(shift.constant);
     }
     read.axes[i] = axis;
   }
@@ -86,17 +93,17 @@ const WindowReads::Axis *WindowReads::axisOf(unsigned reduced) const {
   return nullptr;
 }
 
-std::optional<TapRange> WindowReads::tapsOf(unsigned dim, LinearExpr begin, LinearExpr end) {
-  const Axis *axis = axisOf(dim);
-  if (!axis)
-    return std::nullopt;
-  return axis->base == 1 ? denseTaps(*axis, begin, end) : sparseTaps(*axis, begin, end);
+SmallVector<TapRange> WindowReads::tapsOf(unsigned dim, LinearExpr begin, LinearExpr end) {
+  const Axis &axis = *axisOf(dim);
+  if (axis.base == 1)
+    return denseTaps(axis, begin, end);
+  return {sparseTaps(axis, begin, end)};
 }
 
-/// The loop's variable is the tap.
-TapRange WindowReads::denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
+std::pair<LinearExpr, LinearExpr> WindowReads::denseBounds(const Axis &axis, int64_t shift) {
   OpBuilder &b = nest.builder;
-  LinearExpr before = axis.position * -1, last = before + LinearExpr(axis.size - 1);
+  LinearExpr before = (axis.position + LinearExpr(shift)) * -1;
+  LinearExpr last = before + LinearExpr(axis.size - 1);
   if (axis.step != 1) {
     Value step = nest.constant(axis.step);
     before = computed(before, [&](Value x) {
@@ -106,7 +113,24 @@ TapRange WindowReads::denseTaps(const Axis &axis, LinearExpr begin, LinearExpr e
       return arith::FloorDivSIOp::create(b, nest.location, x, step).getResult();
     });
   }
-  return {larger(begin, before), smaller(end, last + LinearExpr(1)), LinearExpr(0), 1};
+  return {before, last + LinearExpr(1)};
+}
+
+/// The loop's variable is the tap.
+SmallVector<TapRange> WindowReads::denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
+  auto [least, most] = std::minmax_element(axis.shifts.begin(), axis.shifts.end());
+  auto range = [](Value lower, Value upper, bool isPartial) {
+    return TapRange{lower, upper, LinearExpr(0), 1, isPartial};
+  };
+  auto [firstOfAll, endOfAny] = denseBounds(axis, *least);
+  if (*least == *most)
+    return {range(larger(begin, firstOfAll), smaller(end, endOfAny), false)};
+  auto [firstOfAny, endOfAll] = denseBounds(axis, *most);
+  LinearExpr stop = nest.variable(smaller(end, endOfAny));
+  Value all = smaller(nest.variable(larger(begin, firstOfAll)), stop);
+  Value rest = larger(nest.variable(all), nest.variable(smaller(end, endOfAll)));
+  return {range(larger(begin, firstOfAny), all, true), range(all, rest, false),
+          range(rest, nest.index(stop), true)};
 }
 
 /// Every base-th tap falls on an element: the loop's variable counts those.
@@ -130,18 +154,43 @@ TapRange WindowReads::sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr 
   return {zero, arith::CeilDivSIOp::create(b, nest.location, taps, base), first, axis.base};
 }
 
-void WindowReads::enter(unsigned dim, LinearExpr variable) {
+void WindowReads::enter(unsigned dim, const TapRange &taps, LinearExpr variable) {
   const Axis &axis = *axisOf(dim);
-  elements[dim] =
-      axis.base == 1 ? axis.position + variable * axis.step : firstElements[dim] + variable;
+  OpBuilder &b = nest.builder;
+  auto &current = elements[dim];
+  current.clear();
+  for (int64_t shift : axis.shifts) {
+    LinearExpr at = axis.base == 1 ? axis.position + LinearExpr(shift) + variable * axis.step
+                                   : firstElements[dim] + variable;
+    auto [place, isNew] = current.insert({shift, {at, Value()}});
+    if (!taps.isPartial || !isNew)
+      continue;
+    // One unsigned comparison; outside, an arbitrary element is read and not used.
+    Value position = nest.index(at), last = nest.constant(axis.size - 1);
+    place->second.exists =
+        arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ule, position, last);
+    place->second.at = nest.variable(arith::MinUIOp::create(b, nest.location, position, last));
+  }
 }
 
-std::pair<Value, Point> WindowReads::read(OpOperand &operand, ArrayRef<LinearExpr> domain,
-                                          int64_t valid) const {
+Value WindowReads::isInside(size_t point) const {
+  Value inside;
+  for (auto &[dim, current] : elements) {
+    Value exists = current.at(axisOf(dim)->shifts[point]).exists;
+    if (exists && inside)
+      inside = arith::AndIOp::create(nest.builder, nest.location, inside, exists);
+    else if (exists)
+      inside = exists;
+  }
+  return inside;
+}
+
+std::pair<Value, Point> WindowReads::read(OpOperand &operand, size_t point,
+                                          ArrayRef<LinearExpr> domain, int64_t valid) const {
   const Read &read = reads.at(operand.getOperandNumber());
   Point p = *evaluate(op.getMatchingIndexingMap(&operand), domain, valid);
   for (auto &[i, axis] : read.axes)
-    p.coordinates[i] = elements.at(axis.reduced) + LinearExpr(axis.begin);
+    p.coordinates[i] = elements.at(axis.reduced).at(axis.shifts[point]).at + LinearExpr(axis.begin);
   return {read.inside, p};
 }
 

@@ -6,11 +6,12 @@
 
 namespace gradc::tile {
 
-/// The taps of one reduced dim that fall on the operand: `count` of them, `step` apart.
+/// Taps of one reduced dim, `step` apart, that fall on the operand.
 struct TapRange {
   mlir::Value lower, upper; // of the loop's variable
   LinearExpr firstTap;      // tap = firstTap + variable * step
   int64_t step = 1;
+  bool isPartial = false; // for some of the tile's points they do not
 };
 
 /// The operands of a reduction that are padded or spread out. A loop over the taps of a window
@@ -18,31 +19,35 @@ struct TapRange {
 class WindowReads {
 public:
   /// `domains` has the iteration of every point of a tile, with reduced dims 0. An operand whose
-  /// windows differ between the points is left out and read element by element.
+  /// windows lie at a varying distance from each other is left out and read element by element;
+  /// with `isOne`, so is one that has more than one window.
   WindowReads(LoopNest &nest, mlir::linalg::GenericOp op,
-              llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
+              llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains, bool isOne = false);
 
   /// Whether another op stands between the operand and the reduction that reads it.
   bool has(mlir::OpOperand &operand) const;
   /// Whether the loop over a reduced dim is one over taps.
   bool walks(unsigned dim) const { return axisOf(dim) != nullptr; }
-  /// The taps of reduced dim `dim` to visit, within [begin, end); nothing if the dim has no
-  /// windows.
-  std::optional<TapRange> tapsOf(unsigned dim, LinearExpr begin, LinearExpr end);
+  /// The taps of reduced dim `dim` to visit, within [begin, end), in order: one range, or those
+  /// that all points have between those that some have.
+  llvm::SmallVector<TapRange> tapsOf(unsigned dim, LinearExpr begin, LinearExpr end);
   /// Sets the loop over the taps of `dim` to `variable`.
-  void enter(unsigned dim, LinearExpr variable);
-  /// The tensor inside, and the point at which it is read.
-  std::pair<mlir::Value, Point> read(mlir::OpOperand &operand, llvm::ArrayRef<LinearExpr> domain,
-                                     int64_t valid) const;
+  void enter(unsigned dim, const TapRange &taps, LinearExpr variable);
+  /// Whether the current taps fall on the operands at a point: null if they do at all points.
+  mlir::Value isInside(size_t point) const;
+  /// The tensor inside, and where it is read at a point of the tile.
+  std::pair<mlir::Value, Point> read(mlir::OpOperand &operand, size_t point,
+                                     llvm::ArrayRef<LinearExpr> domain, int64_t valid) const;
 
 private:
   /// A padded or spread dim of an operand: the element of tap t is (position + t * step) /
   /// base.
   struct Axis {
     unsigned reduced;
-    LinearExpr position; // of tap 0, from the first element
+    LinearExpr position; // of tap 0 at the first point, from the first element
     int64_t step, base, size;
-    int64_t begin; // start of the piece of the operand that is read
+    int64_t begin;                     // start of the piece of the operand that is read
+    llvm::SmallVector<int64_t> shifts; // of every point's position from the first's
 
     bool operator==(const Axis &other) const = default;
   };
@@ -50,11 +55,18 @@ private:
     mlir::Value inside;
     std::map<unsigned, Axis> axes; // by the operand's dim
   };
+  /// An element of the operand, and whether there is one (null: yes).
+  struct Element {
+    LinearExpr at;
+    mlir::Value exists;
+  };
 
   std::optional<Read> inspect(mlir::OpOperand &operand,
                               llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
   const Axis *axisOf(unsigned reduced) const;
-  TapRange denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end);
+  llvm::SmallVector<TapRange> denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end);
+  /// The bounds of the taps that fall on the operand at points shifted by `shift`.
+  std::pair<LinearExpr, LinearExpr> denseBounds(const Axis &axis, int64_t shift);
   TapRange sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr end);
   LinearExpr computed(const LinearExpr &e, llvm::function_ref<mlir::Value(mlir::Value)> compute);
   mlir::Value larger(const LinearExpr &x, const LinearExpr &y);
@@ -62,9 +74,9 @@ private:
 
   LoopNest &nest;
   mutable mlir::linalg::GenericOp op;
-  std::map<unsigned, Read> reads; // by operand number
-  // By reduced dim: the element of the first tap in the loop, and that of the current one.
-  std::map<unsigned, LinearExpr> firstElements, elements;
+  std::map<unsigned, Read> reads;               // by operand number
+  std::map<unsigned, LinearExpr> firstElements; // by reduced dim: that of the loop's first tap
+  std::map<unsigned, std::map<int64_t, Element>> elements; // by reduced dim and shift: the current
 };
 
 } // namespace gradc::tile

@@ -139,6 +139,45 @@ TEST(Convolution, FilterTransform) {
       exec.yield %t : tensor<3x3x16x32xf32> })");
 }
 
+TEST(Convolution, RowsArePositions) {
+  // With a rest, with pictures beside them, over both dims, in a picture smaller than the window.
+  for (const char *tile : {"[1, 3, 1, 16]", "[2, 3, 2, 8]"}) {
+    std::string schedule = formatv("tile = {0}, order = [0, 1, 3, 2]", tile);
+    expectRight(convolution("6x7x3x5xf32", "3x3x5x20xf32", "nc,co->no",
+                            "[3, 3] low [1, 1] high [1, 1]", "6x7x3x20xf32", schedule.c_str()));
+    expectRight(convolution("6x7x3x5xf32", "5x7x5x8xf32", "nc,co->no",
+                            "[5, 7] low [2, 3] high [2, 3]", "6x7x3x8xf32", schedule.c_str()));
+    expectRight(convolution("6x2x3x5xf32", "3x5x5x8xf32", "nc,co->no",
+                            "[3, 5] low [1, 4] high [1, 4]", "6x6x3x8xf32", schedule.c_str()));
+    expectRight(convolution("9x13x3x10xf32", "3x3x10x8xf32", "nc,co->no",
+                            "[3, 3] stride [2, 2] low [1, 1] high [1, 1]", "5x7x3x8xf32",
+                            schedule.c_str()));
+    expectRight(convolution("9x8x3x4xf32", "3x2x4x8xf32", "nc,co->no",
+                            "[3, 2] low [2, 1] high [2, 1] dilation [2, 3]", "9x7x3x8xf32",
+                            schedule.c_str()));
+    expectRight(convolution("5x4x3x8xf32", "3x3x10x8xf32", "no,co->nc",
+                            "[3, 3] low [1, 1] high [1, 2] base [2, 2] reversed", "9x8x3x10xf32",
+                            schedule.c_str()));
+    expectRight(convolution("6x7x3x13xf32", "3x3x13xf32", "nc,c->nc",
+                            "[3, 3] low [1, 1] high [1, 1]", "6x7x3x13xf32", schedule.c_str()));
+  }
+}
+
+TEST(Convolution, RowsThatArePositionsSkipPadding) {
+  // What a filter holds for taps outside the picture takes no part.
+  KernelRunner runner(convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no",
+                                  "[3, 3] low [1, 1] high [1, 1]", "4x4x1x16xf32",
+                                  "tile = [2, 4, 1, 16], order = [0, 1, 3, 2]"));
+  ASSERT_TRUE(runner.isReady());
+  auto operands = runner.randomOperands(1);
+  for (int64_t i = 0; i < 8 * 16; ++i) // the first tap, which the first row and column have not
+    operands[1].setFloat(i, INFINITY);
+  auto result = runner.run(operands, {{0, runner.units()}})[0];
+  for (int64_t y = 0; y < 4; ++y)
+    for (int64_t x = 0; x < 4; ++x)
+      EXPECT_EQ(std::isfinite(result.getFloat((y * 4 + x) * 16)), y == 0 || x == 0) << y << x;
+}
+
 TEST(Convolution, OneAndThreeDims) {
   expectRight(convolution("9x5x6xf32", "3x6x10xf32", "nc,co->no", "[3] low [1] high [1]",
                           "9x5x10xf32", "tile = [1, 5, 16], order = [0, 2, 1]"));
