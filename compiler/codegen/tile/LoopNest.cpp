@@ -183,6 +183,12 @@ Value LoopNest::splat(Value scalar) {
   return vector;
 }
 
+Value LoopNest::select(Value condition, Value value, Value otherwise) {
+  if (isa<VectorType>(value.getType()))
+    condition = splat(condition);
+  return arith::SelectOp::create(builder, location, condition, value, otherwise);
+}
+
 Value LoopNest::prefixMask(int64_t count) {
   SmallVector<bool> bits(lanes, false);
   std::fill_n(bits.begin(), count, true);

@@ -66,6 +66,9 @@ public:
   mlir::VectorType vectorOf(mlir::Type element) const;
   /// The scalar in every lane; vectors stay.
   mlir::Value splat(mlir::Value scalar);
+  /// `value`, a scalar or a vector, where the condition holds; masked, so that nothing waits for a
+  /// branch.
+  mlir::Value select(mlir::Value condition, mlir::Value value, mlir::Value otherwise);
   /// True in the first `count` lanes.
   mlir::Value prefixMask(int64_t count);
 

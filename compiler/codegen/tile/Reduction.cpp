@@ -230,12 +230,6 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
   }
   WindowReads windows(nest, op, domains);
 
-  // Masked, so that no accumulator waits for a branch.
-  auto choose = [&](Value condition, Value value, Value otherwise) -> Value {
-    if (isa<VectorType>(value.getType()))
-      condition = nest.splat(condition);
-    return arith::SelectOp::create(nest.builder, nest.location, condition, value, otherwise);
-  };
   // Steps of the innermost dim, done together so that strided loads can be transposed.
   auto steps = [&](LinearExpr first, int64_t count, ValueRange carried) {
     unsigned inner = dims.back();
@@ -259,7 +253,7 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
           Value &value = values[i * results + r], before = value;
           value = p.hasLanes() && next[r] ? nest.splat(next[r]) : next[r];
           if (Value inside = windows.isInside(i); inside && value)
-            value = choose(inside, value, before);
+            value = nest.select(inside, value, before);
         }
       }
     return values;
