@@ -18,6 +18,8 @@ namespace gradc {
 
 namespace {
 
+constexpr int64_t manyUnits = 8; // enough for the threads of a small machine
+
 class Scheduler {
 public:
   Scheduler(exec::KernelOp kernel, const exec::Level &level)
@@ -37,7 +39,7 @@ public:
       else if (op && op.getLetters().window)
         convolution(op);
       else if (op)
-        contraction();
+        product(op);
       else
         loops();
     }
@@ -93,6 +95,13 @@ private:
       std::swap(order[n], order[m]);
   }
 
+  /// Where both operands run across a long sum, it is walked in blocks, which stay in a cache.
+  void product(ContractionOpInterface op) {
+    contraction();
+    if (walksBlocks(op, *level.kernels))
+      block = {level.blockSteps};
+  }
+
   /// The same tile: several pictures, or several positions of few pictures, by channels. A filter
   /// whose panels fit in a cache is walked pixel by pixel; otherwise each panel meets all pixels
   /// while it is there.
@@ -112,8 +121,11 @@ private:
     if (isBlocked && suitsWinogradGradient(op, level)) {
       winogradGradient(op);
     } else if (isBlocked) {
-      // Rows of the tile go innermost: they share the rhs' columns.
+      // Rows of the tile go innermost: they share the rhs' columns. Few column tiles are too few
+      // units: then these are the rows' tiles.
       order.insert(order.begin(), order.pop_back_val());
+      if (tiles(n) < manyUnits && tiles(n - 1) > tiles(n))
+        order.insert(order.begin(), order.pop_back_val());
       block = blockOf(op);
     } else if (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4) {
       order.insert(order.begin(), order.pop_back_val());

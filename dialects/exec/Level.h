@@ -14,7 +14,8 @@ struct KernelLimits {
   int64_t maxTensorsSideBySide; ///< of a kernel of several results that only share a number
   int64_t maxSmallElements;     ///< a kernel of this many elements takes no longer than its launch
   int64_t maxRepeatedElements;  ///< summed by a reduction that may be repeated inside another
-  int64_t minBlockedSum;        ///< steps from which a strided contraction is walked in blocks
+  int64_t minBlockedSum;        ///< steps from which a filter's gradient is walked in blocks ...
+  int64_t minBlockedProduct;    ///< ... and a product whose operands both run across the sum
   int64_t minSplitSum;          ///< elements from which a column's sum is split in two steps ...
   int64_t maxSplitColumns;      ///< ... where there are no more columns than this ...
   int64_t minSplitPieces;       ///< ... and at least this many pieces per column

@@ -36,10 +36,13 @@ bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
   if (!contraction || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
     return false;
   ContractionLetters letters = contraction.getLetters();
-  if (!letters.window || letters.lhs.empty() || letters.isSummed(letters.lhs.back()))
+  if (letters.lhs.empty() || letters.isSummed(letters.lhs.back()))
     return false;
-  int64_t flops = cast<CostOpInterface>(op).getFlops();
-  return flops / 2 / typeOf(op).getNumElements() >= limits.minBlockedSum;
+  auto isSummed = [&](char letter) { return letters.isSummed(letter); };
+  if (!letters.window && llvm::count_if(letters.lhs, isSummed) != 1)
+    return false;
+  int64_t steps = cast<CostOpInterface>(op).getFlops() / 2 / typeOf(op).getNumElements();
+  return steps >= (letters.window ? limits.minBlockedSum : limits.minBlockedProduct);
 }
 
 namespace {

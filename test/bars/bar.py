@@ -20,6 +20,7 @@ from onnx_writer import FLOAT, Model
 
 REFERENCES = os.path.join(ROOT, "test/e2e/references")
 NETWORKS = os.path.join(ROOT, "test/e2e/networks")
+PEERS = os.path.join(ROOT, "test/bench/peers")
 DIGITS = os.path.join(ROOT, "examples/digits")
 
 # A shell starts background jobs with these ignored, and whoever is started by one leaves them so.

@@ -202,15 +202,44 @@ exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) att
   exec.yield %0 : tensor<4x4x32x256xf32>
 }
 
-// The filter gradient of pictures of odd size goes over the pictures in blocks of a sum long enough to pay for its accumulators.
+// The filter gradient of pictures of odd size goes over the pictures in blocks of a sum long enough to pay for its accumulators. Units
+// are tiles of filters, or where these are few, of channels.
 
 // V3-LABEL: exec.kernel @blocks(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [2, 3, 0, 1], grain = 1, block = [1, 4]>
 // V4-LABEL: exec.kernel @blocks(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 32], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 32], order = [2, 3, 0, 1], grain = 1, block = [1, 4]>
 exec.kernel @blocks(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[15, 15] low [1, 1] high [1, 1]> : tensor<15x15x32x64xf32>, tensor<15x15x32x64xf32>
   exec.yield %0 : tensor<3x3x64x64xf32>
+}
+
+// V3-LABEL: exec.kernel @many_filters(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
+// V4-LABEL: exec.kernel @many_filters(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 8, 32], order = [3, 0, 1, 2], grain = 1, block = [1, 4]>
+exec.kernel @many_filters(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x256xf32>) attributes {flops = 2302672896 : i64, bytes = 9658368 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[15, 15] low [1, 1] high [1, 1]> : tensor<15x15x32x64xf32>, tensor<15x15x32x256xf32>
+  exec.yield %0 : tensor<3x3x64x256xf32>
+}
+
+// So does a product whose operands both run across a long sum; one whose rows run along it does not.
+
+// V3-LABEL: exec.kernel @long(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 1, block = [128]>
+// V4-LABEL: exec.kernel @long(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [1, 0], grain = 1, block = [128]>
+exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes {flops = 33554432 : i64, bytes = 1376256 : i64} {
+  %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x64xf32>, tensor<1024x256xf32>
+  exec.yield %0 : tensor<64x256xf32>
+}
+
+// V4-LABEL: exec.kernel @along(
+// V4-NOT: block
+// V4: grad.matmul
+exec.kernel @along(%x: tensor<64x1024xf32>, %g: tensor<1024x256xf32>) attributes {flops = 33554432 : i64, bytes = 1376256 : i64} {
+  %0 = grad.matmul %x, %g : tensor<64x1024xf32>, tensor<1024x256xf32>
+  exec.yield %0 : tensor<64x256xf32>
 }
 
 // Others multiply by Winograd's algorithm: some input channels a unit.
