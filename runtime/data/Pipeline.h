@@ -101,6 +101,7 @@ struct Pipeline {
   bool cached = false;             ///< a cache holds most of the memory
   std::vector<std::string> stages; ///< names of those that are metered
   bool joined = false;             ///< the last map became a part of the one before it
+  bool sampled = false;            ///< rows are drawn with replacement
   bool rowByRow = false;           ///< all fields of a row are made before those of the next one
   std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
   /// Why the data's description cannot know how many rows there are; "": it can.

@@ -27,8 +27,9 @@ struct Stage {
 const Stage sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 #undef GRADC_SOURCE
 constexpr Stage rowStages[] = {
-    {"map", applyMap},   {"shuffle", applyShuffle}, {"filter", applyFilter}, {"cache", applyCache},
-    {"take", applyTake}, {"skip", applySkip},       {"repeat", applyRepeat}, {"shard", applyShard}};
+    {"map", applyMap},       {"shuffle", applyShuffle}, {"filter", applyFilter},
+    {"cache", applyCache},   {"take", applyTake},       {"skip", applySkip},
+    {"repeat", applyRepeat}, {"shard", applyShard},     {"sampler", applySampler}};
 // Messages about the chain as a whole.
 constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
@@ -111,8 +112,8 @@ Status findUses(Config data, DataContext &context) {
   for (size_t i = stages.size(); i-- > 0;) {
     Config stage = stages[i];
     isBehind &= stage.name() != "batch";
-    if (stage.name() == "filter")
-      context.uses.push_back({std::string(stage.string("field")), "filter reads"});
+    if (std::string_view read = fieldRead(stage); !read.empty())
+      context.uses.push_back({std::string(read), text(stage.name(), " reads")});
     if (!stage.child("model"))
       continue;
     if (isBehind)
@@ -165,7 +166,20 @@ Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline) 
   if (pipeline.rule && !takesBatches)
     return Status::invalid(text("data stage '", name, "' comes after batch",
                                 name == "map" ? ", where only a map by a model is expected" : ""));
+  // Rows that are drawn anew in each epoch are too many to keep something of each.
+  bool keeps = name == "filter" || name == "cache" || name == "repeat" || name == "sampler" ||
+               (name == "map" && stage.child("standardize"));
+  if (pipeline.sampled && keeps)
+    return Status::invalid(text("data stage '", name == "map" ? "standardize" : name,
+                                "' comes after sampler, expected before it"));
   return found->apply(stage, context, pipeline);
+}
+
+std::string_view fieldRead(Config stage) {
+  if (stage.name() == "filter")
+    return stage.string("field");
+  return stage.name() == "sampler" ? stage.string(stage.child("weight") ? "weight" : "by_class")
+                                   : "";
 }
 
 bool hasModels(Config data) {

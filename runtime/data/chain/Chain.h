@@ -15,6 +15,8 @@ bool hasModels(Config data);
 
 /// Applies one stage of a `data` block; what it must not follow is an error.
 Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline);
+/// The field by which a stage chooses rows; "": none.
+std::string_view fieldRead(Config stage);
 /// Messages about the chain as a whole.
 Status readSettings(Config data, const DataContext &context, BatchRule &rule,
                     LoaderOptions &options);

@@ -63,7 +63,7 @@ private:
   Status describeFiles(const Source &source, Config kind, const std::vector<std::string> &files);
   void describeStage(Config stage);
   void forgetClasses();
-  bool namesField(Config stage);
+  bool hasField(Config stage, std::string_view name);
   void describeModel(Config map);
   template <typename Receiver> void tellShape(Receiver receiver);
 
@@ -163,8 +163,7 @@ void Describer::forgetClasses() {
 }
 
 /// Whether a stage's field is one; where fields are not known, any may be.
-bool Describer::namesField(Config stage) {
-  std::string name(stage.string("field"));
+bool Describer::hasField(Config stage, std::string_view name) {
   std::vector<std::string> names;
   for (const Field &field : pipeline.table->fields())
     names.push_back(field.name);
@@ -221,7 +220,8 @@ void Describer::describeStage(Config stage) {
   bool reads = stage.name() == "map" || stage.name() == "filter";
   if (reads && !stage.child("field"))
     return add(stage, text(stage.name(), " has no field: add field: \"images\""));
-  if (reads && !namesField(stage) && stage.name() == "filter")
+  if (!hasField(stage, stage.name() == "map" ? stage.string("field") : fieldRead(stage)) &&
+      stage.name() != "map")
     return;
   uint32_t before = problems;
   succeeds(stage, before, applyStage(stage, context, pipeline));
@@ -232,7 +232,7 @@ void Describer::describeStage(Config stage) {
     step.op = GRADC_DATA_OTHER;
     listener.step(listener.self, stage.position(), &field, &step);
   }
-  for (std::string_view selects : {"filter", "take", "skip", "shard"})
+  for (std::string_view selects : {"filter", "take", "skip", "shard", "sampler"})
     if (stage.name() == selects)
       forgetClasses();
   if (pipeline.rule && batch == 0)

@@ -15,6 +15,7 @@ Status applyCache(Config config, const DataContext &context, Pipeline &pipeline)
 Status applyTake(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
+Status applySampler(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShard(Config config, const DataContext &context, Pipeline &pipeline);
 // Of batches.
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);

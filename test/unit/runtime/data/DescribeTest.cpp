@@ -227,4 +227,24 @@ TEST_F(DescribeTest, AsksWhatModelsMake) {
   EXPECT_EQ(describe(source + model + batch, false).shape, "?: 60");
 }
 
+TEST_F(DescribeTest, ASamplerSaysHowManyRowsThereAre) {
+  EXPECT_EQ(describe(source + "sampler { by_class: \"labels\" } " + batch).shape,
+            "images u8 [2, 2], labels i64 []: 60");
+  EXPECT_EQ(describe(source +
+                     "filter { field: \"labels\" } sampler { weight: \"labels\" rows: 100 } " +
+                     batch)
+                .shape,
+            "images u8 [2, 2], labels i64 []: 100");
+  Told told =
+      describe(source + "filter { field: \"labels\" } sampler { weight: \"labels\" } " + batch);
+  EXPECT_EQ(told.shape, "images u8 [2, 2], labels i64 []: -1");
+  EXPECT_EQ(told.why, "how many rows filter keeps is known when they are read");
+  told =
+      describe("source { npz { path: \"later.npz\" } } sampler { weight: \"w\" rows: 7 } " + batch);
+  EXPECT_EQ(told.shape, "?: 7");
+  EXPECT_EQ(describe(source + "sampler { weight: \"label\" } " + batch).problems,
+            std::vector<std::string>{"sampler: no field 'label' in 'digits.npz'; it has 'images' "
+                                     "and 'labels'; did you mean 'labels'?"});
+}
+
 } // namespace
