@@ -3,6 +3,7 @@
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
 #include "passes/support/Extents.h"
+#include "passes/support/Ports.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -155,17 +156,11 @@ private:
 
   /// The argument that has the number of rows.
   Value rows() {
-    Builder b(function.getContext());
-    for (BlockArgument argument : block.getArguments())
-      if (auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
-          role && role.getValue() == "rows")
-        return argument;
-    unsigned index = function.getNumArguments();
-    auto attributes = b.getDictionaryAttr({b.getNamedAttr("grad.name", b.getStringAttr("rows")),
-                                           b.getNamedAttr("grad.role", b.getStringAttr("rows"))});
-    (void)function.insertArgument(index, RankedTensorType::get({}, b.getF32Type()), attributes,
-                                  function.getLoc());
-    return block.getArgument(index);
+    if (Value known = argumentOfRole(function, GRADC_ROLE_ROWS))
+      return known;
+    StringRef name = gradc_role_name(GRADC_ROLE_ROWS);
+    Type type = RankedTensorType::get({}, Float32Type::get(function.getContext()));
+    return addArgument(function, type, name, name);
   }
 
   /// Fewer rows are an error at the count's node.

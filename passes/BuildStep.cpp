@@ -4,9 +4,9 @@
 #include "dialects/grad/Build.h"
 #include "passes/support/Clipping.h"
 #include "passes/support/MicroBatches.h"
+#include "passes/support/Ports.h"
 #include "passes/support/Reach.h"
 #include "passes/support/Updates.h"
-#include "runtime/include/gradc/roles.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_BUILDSTEP
@@ -32,7 +32,9 @@ private:
   LogicalResult clip(MutableArrayRef<Value> gradients);
   void requireIndices();
   void guardStatistics();
-  void addResult(Value value, gradc_role role);
+  void addResult(Value value, gradc_role role) {
+    gradc::addResult(function, value, gradc_role_name(role), gradc_role_name(role));
+  }
 
   func::FuncOp function;
   gradc::Updates updates;
@@ -156,7 +158,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
 
 /// Of the loss over the whole batch, unscaled again.
 FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters) {
-  scale = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_LOSS_SCALE));
+  scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
   FailureOr<SmallVector<Value>> gradients = SmallVector<Value>();
   if (function->hasAttr(gradc::microBatchesName))
     gradients = gradc::accumulateGradients(function, parameters);
@@ -175,8 +177,7 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
 /// A step with an index out of range leaves everything as it was; the runtime says which.
 void StepBuilder::requireIndices() {
   for (auto [i, result] : llvm::enumerate(exit->getOperands())) {
-    auto role = function.getResultAttrOfType<StringAttr>(i, "grad.role");
-    if (!role || role.getValue() != gradc_role_name(GRADC_ROLE_INDICES))
+    if (gradc::roleOfResult(function, i) != gradc_role_name(GRADC_ROLE_INDICES))
       continue;
     Expr largest(b, result.getLoc(), result);
     auto limit = function.getResultAttrOfType<IntegerAttr>(i, "grad.classes");
@@ -219,13 +220,4 @@ LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
   proceed = AndOp::create(b, location, proceed, IsFiniteOp::create(b, location, norm));
   addResult(norm, GRADC_ROLE_GRADIENT_NORM);
   return success();
-}
-
-void StepBuilder::addResult(Value value, gradc_role role) {
-  StringAttr name = b.getStringAttr(gradc_role_name(role));
-  NamedAttribute attributes[] = {b.getNamedAttr("grad.name", name),
-                                 b.getNamedAttr("grad.role", name)};
-  (void)function.insertResult(function.getNumResults(), value.getType(),
-                              b.getDictionaryAttr(attributes));
-  exit->insertOperands(exit->getNumOperands(), value);
 }

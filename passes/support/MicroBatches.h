@@ -17,9 +17,6 @@ inline constexpr llvm::StringLiteral lossDenominatorRole = "loss_denominator";
 /// Adds to the loss of such a function a value that is the same in every micro-batch.
 void addLossTerm(mlir::func::FuncOp function, mlir::Value term);
 
-/// The argument of a function with that role, or null.
-mlir::Value argumentOfRole(mlir::func::FuncOp function, llvm::StringRef role);
-
 /// The gradients of `loss`, times `scale` where that is not null.
 llvm::SmallVector<mlir::Value> requestGradients(mlir::OpBuilder &builder, mlir::Value loss,
                                                 mlir::ValueRange targets, mlir::Value scale);

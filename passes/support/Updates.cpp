@@ -1,7 +1,7 @@
 // Builds one update op a parameter, with the slots that its rule asks for.
 #include "passes/support/Updates.h"
 
-#include "runtime/include/gradc/roles.h"
+#include "passes/support/Ports.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Verifier.h"
@@ -47,11 +47,7 @@ FailureOr<UpdateRule> UpdateRule::parse(Operation *at) {
 FailureOr<SmallVector<Value>> Updates::findScalars(const UpdateRule &rule) {
   SmallVector<Value> scalars;
   for (StringRef role : rule.rule().getUpdateScalars()) {
-    Value found;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
-          attribute && attribute == role)
-        found = function.getArgument(i);
+    Value found = argumentOfRole(function, role);
     if (!found)
       return function.emitError("expected an argument with role \"") << role << "\", found none";
     auto type = dyn_cast<RankedTensorType>(found.getType());
