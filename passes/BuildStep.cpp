@@ -6,6 +6,7 @@
 #include "passes/support/MicroBatches.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Reach.h"
+#include "passes/support/TrainedStates.h"
 #include "passes/support/Updates.h"
 
 namespace gradc {
@@ -101,7 +102,10 @@ void BuildStep::runOnOperation() {
     steps.push_back({function, *rule});
     SmallVector<Value> reads = parameterReads(function);
     for (auto [read, reach] : llvm::zip_equal(reads, gradc::findReach(loss, reads))) {
-      StringAttr name = read.getDefiningOp<ReadOp>().getStateAttr().getAttr();
+      FlatSymbolRefAttr symbol = read.getDefiningOp<ReadOp>().getStateAttr();
+      StringAttr name = symbol.getAttr();
+      if (!gradc::isTrainedBy(function, symbol))
+        continue;
       // A missing gradient is for the differentiate pass to report, not to train without.
       if (reach.arrival == gradc::Arrival::arrives || reach.arrival == gradc::Arrival::missing)
         trained.insert(name);
@@ -127,15 +131,18 @@ void BuildStep::runOnOperation() {
   for (auto [function, rule] : steps)
     if (failed(StepBuilder(function, rule).build(trained)))
       return signalPassFailure();
-  for (auto state : module.getOps<StateOp>())
+  for (auto state : module.getOps<StateOp>()) {
     state->removeAttr("grad.optimizer");
+    state->removeAttr(gradc::stepsName);
+  }
 }
 
 LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   if (failed(updates.findScalars(updates.common())))
     return failure();
   SmallVector<Value> parameters = llvm::filter_to_vector(parameterReads(function), [&](Value v) {
-    return trained.contains(v.getDefiningOp<ReadOp>().getStateAttr().getAttr());
+    FlatSymbolRefAttr symbol = v.getDefiningOp<ReadOp>().getStateAttr();
+    return trained.contains(symbol.getAttr()) && gradc::isTrainedBy(function, symbol);
   });
   FailureOr<SmallVector<Value>> found = findGradients(parameters);
   if (failed(found))
@@ -153,6 +160,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   addResult(proceed, GRADC_ROLE_PROCEED);
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
+  function->removeAttr(gradc::trainsName);
   return success();
 }
 

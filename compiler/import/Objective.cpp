@@ -4,6 +4,7 @@
 #include "compiler/import/Metrics.h"
 #include "compiler/import/Objective.h"
 #include "passes/support/MicroBatches.h"
+#include "passes/support/TrainedStates.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -33,11 +34,11 @@ static void addOutputs(const SpecFile &spec, const google::protobuf::Message &bl
   }
 }
 
-SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec) {
+SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec, const StepSpec &step) {
   SmallVector<NamedOutput> outputs;
-  for (auto [i, loss] : llvm::enumerate(spec.get().loss()))
-    addOutputs(spec, loss, {{"loss", int(i)}}, outputs);
-  for (auto [i, metric] : llvm::enumerate(spec.get().metric()))
+  for (auto [i, loss] : llvm::enumerate(step.losses()))
+    addOutputs(spec, loss, step.lossPlace(int(i)), outputs);
+  for (auto [i, metric] : llvm::enumerate(step.metrics()))
     addOutputs(spec, metric, {{"metric", int(i)}}, outputs);
   return outputs;
 }
@@ -76,13 +77,13 @@ static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
   }
 }
 
-LogicalResult gradc::buildObjective(SpecValues &values, const spec::Training &training) {
+LogicalResult gradc::buildObjective(SpecValues &values) {
   EntryImport &entry = values.getEntry();
   FailureOr<SmallVector<LossTerm>> terms = buildLosses(values);
   bool ok = succeeded(terms);
   if (ok)
     entry.addResult(sumTerms(values.getBuilder(), *terms), "loss", GRADC_ROLE_LOSS);
-  for (auto [i, metric] : llvm::enumerate(training.metric())) {
+  for (auto [i, metric] : llvm::enumerate(values.getStep().metrics())) {
     FailureOr<MetricResults> results = buildMetric(values, int(i));
     ok &= succeeded(results);
     if (succeeded(results))
@@ -146,7 +147,8 @@ LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
       Expr penalty = loss.splat(0);
       llvm::StringSet<> done;
       for (auto read : function.getOps<ReadOp>()) {
-        if (!symbols->contains(read.getState()) || !done.insert(read.getState()).second)
+        if (!symbols->contains(read.getState()) || !isTrainedBy(function, read.getStateAttr()) ||
+            !done.insert(read.getState()).second)
           continue;
         Expr w = loss.with(read.getResult());
         if (rule.l1() > 0)

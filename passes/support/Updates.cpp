@@ -1,7 +1,9 @@
 // Builds one update op a parameter, with the slots that its rule asks for.
 #include "passes/support/Updates.h"
 
+#include "dialects/grad/Build.h"
 #include "passes/support/Ports.h"
+#include "passes/support/TrainedStates.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Verifier.h"
@@ -94,6 +96,32 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
   return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol));
 }
 
+/// The number of this step among those that count there. A step that does not proceed is not
+/// counted.
+FailureOr<Value> Updates::countStep(OpBuilder &b, FlatSymbolRefAttr counter, Value proceed) {
+  Value &number = counted[counter];
+  if (number)
+    return number;
+  auto type = RankedTensorType::get({}, b.getF32Type());
+  if (Operation *existing = symbols.lookup(counter.getAttr())) {
+    auto state = dyn_cast<StateOp>(existing);
+    if (!state || state.getKind() != StateKind::slot || state.getType() != type)
+      return existing->emitError("expected ")
+             << counter << " to be free for the number of steps, of type " << type;
+  } else {
+    // Before all others: slots behind a parameter are its own.
+    OpBuilder before(*module.getOps<StateOp>().begin());
+    auto zero = cast<ElementsAttr>(
+        DenseElementsAttr::get(type, cast<Attribute>(b.getFloatAttr(type.getElementType(), 0))));
+    symbols.insert(
+        StateOp::create(before, function.getLoc(), counter.getAttr(), StateKind::slot, type, zero));
+  }
+  Expr old(b, function.getLoc(), ReadOp::create(b, function.getLoc(), type, counter));
+  Expr now = old + 1.0;
+  WriteOp::create(b, function.getLoc(), counter, old.with(proceed).select(now, old));
+  return number = now;
+}
+
 LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed) {
   // 1. The parameter's own rule, and its learning rate.
   auto owner = symbols.lookup<StateOp>(parameter.getState());
@@ -105,6 +133,15 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   FailureOr<SmallVector<Value>> scalars = findScalars(*own);
   if (failed(scalars))
     return failure();
+  if (auto counter = owner->getAttrOfType<FlatSymbolRefAttr>(stepsName))
+    for (auto [role, scalar] : llvm::zip_equal(own->rule().getUpdateScalars(), *scalars)) {
+      if (role != gradc_role_name(GRADC_ROLE_STEP))
+        continue;
+      FailureOr<Value> number = countStep(b, counter, proceed);
+      if (failed(number))
+        return failure();
+      scalar = *number;
+    }
   Expr value(b, parameter.getLoc(), parameter);
   if (own->rateFactor != 1)
     scalars->front() = value.with(scalars->front()) * own->rateFactor;

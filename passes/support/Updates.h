@@ -38,6 +38,8 @@ public:
   const UpdateRule &common() const { return rule; }
 
 private:
+  mlir::FailureOr<mlir::Value> countStep(mlir::OpBuilder &b, mlir::FlatSymbolRefAttr counter,
+                                         mlir::Value proceed);
   mlir::FailureOr<mlir::grad::ReadOp> slot(mlir::OpBuilder &b, mlir::grad::ReadOp parameter,
                                            const mlir::grad::UpdateSlot &slot, bool isOrdered);
 
@@ -45,6 +47,7 @@ private:
   UpdateRule rule;
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> counted; ///< steps, this one included, by counter
 };
 
 } // namespace gradc

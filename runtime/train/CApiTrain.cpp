@@ -7,6 +7,7 @@
 #include "runtime/train/Export.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/Turns.h"
 
 #include <limits>
 
@@ -14,11 +15,11 @@ using namespace gradc::runtime;
 
 static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 
-/// The entry for this number of samples; 0: a whole batch.
-static Result<const gradc_artifact_entry *> findTrainEntry(const gradc_session &session,
-                                                           int64_t samples) {
+/// The entry, or its smaller twin, for this number of samples; 0: a whole batch.
+static Result<const gradc_artifact_entry *>
+findTrainEntry(const gradc_session &session, const std::string &which, int64_t samples) {
   std::string sizes;
-  for (const char *name : {"train", "train.tail"}) {
+  for (const std::string &name : {which, which + ".tail"}) {
     const gradc_artifact_entry *entry = session.session->findEntry(name);
     if (!entry)
       continue;
@@ -29,24 +30,28 @@ static Result<const gradc_artifact_entry *> findTrainEntry(const gradc_session &
     sizes += text(sizes.empty() ? "" : " or ", entry->batch);
   }
   if (sizes.empty())
-    return usage("the artifact was compiled without a training spec: it has no entry 'train'");
+    return usage(
+        text("the artifact was compiled without a training spec: it has no entry '", which, '\''));
   return usage(text("expected a batch of ", sizes, " samples, found ", samples));
 }
 
 gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
                               int64_t samples, float learning_rate, gradc_step_result *result) {
   return cCall([&]() -> Status {
-    auto entry = findTrainEntry(*session, samples);
+    const Artifact &artifact = *session->artifact;
+    Config job = Config::job(artifact);
+    Turns turns(job, [&](std::string_view name) { return session->session->findEntry(name); });
+    const Turns::Entry &turn = turns.entries()[turns.entryOf(session->step)];
+    auto entry = findTrainEntry(*session, turn.name, samples);
     if (!entry)
       return entry.status();
-    const Artifact &artifact = *session->artifact;
     int64_t step = session->step + 1;
     if (samples == 0)
       samples = (*entry)->batch;
 
     // 1. The caller's data, and the scalars kept by this session.
     if (!(learning_rate > 0))
-      learning_rate = float(optimizerRate(Config::job(artifact).child("optimizer")));
+      learning_rate = float(commonRate(job) * turn.share);
     StepPorts ports;
     ports.set({learning_rate, step, session->seed});
     std::vector<const void *> inputs;

@@ -100,7 +100,10 @@ void Log::step(const StepReport &report) {
   if (!isOpen())
     return;
   LogLine line(buffer, "step");
-  line.integer("step", report.step).real("loss", report.loss);
+  line.integer("step", report.step);
+  if (!report.entry.empty())
+    line.string("entry", report.entry);
+  line.real("loss", report.loss);
   for (const Metric &metric : report.metrics)
     metric.table.empty() ? line.real(metric.name, float(metric.value)) : line.metric(metric);
   line.real("lr", report.learningRate);

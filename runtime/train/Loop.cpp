@@ -81,7 +81,11 @@ Status Loop::step() {
   // 2. The step.
   const Batch &batch = walk->batch();
   int64_t epochsBefore = int64_t(batch.after.epoch) - batch.endsEpoch;
+  size_t turn = turns->entryOf(done);
+  walk->choose(turn, turns->entryOf(done + 1));
+  const Turns::Entry &entry = turns->entries()[turn];
   double rate = options.rateOfStep ? options.rateOfStep(done) : rates.rate(done, epochsBefore);
+  rate *= entry.share;
   StepScalars scalars{float(rate), done + 1, job.seed, lossScale.skipped(), lossScale.value()};
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
@@ -93,6 +97,7 @@ Status Loop::step() {
 
   // 3. The report.
   report.step = done;
+  report.entry = entry.block;
   report.epoch = int64_t(batch.after.epoch) + !batch.endsEpoch;
   report.loss = call.loss();
   report.learningRate = scalars.learningRate;
@@ -113,6 +118,7 @@ Status Loop::step() {
   if (call.proceeded())
     lossScale.grow();
   progress->step(report, now);
+  sayThaw();
   stopped = (options.onStep && !options.onStep(report)) || interrupted();
   return endStep(batch.endsEpoch);
 }
@@ -280,6 +286,15 @@ Status Loop::stopForCutOff(const std::string &file) {
           : text("; checkpoint '", lastCheckpoint,
                  "' has all that was trained before: once the file is whole, go on with --resume");
   return Status::error(std::move(message));
+}
+
+/// Groups that train from the next step on.
+void Loop::sayThaw() {
+  std::string patterns = turns->thawnAfter(done);
+  if (patterns.empty())
+    return;
+  log.line("thaw").integer("step", done).string("groups", patterns);
+  progress->print(text("step ", done, ": from here on ", patterns, " train, too"));
 }
 
 /// A smaller scale may mend gradients that are not finite; nothing mends a loss.

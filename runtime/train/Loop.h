@@ -11,6 +11,7 @@
 #include "runtime/train/PhaseWalk.h"
 #include "runtime/train/Progress.h"
 #include "runtime/train/Trace.h"
+#include "runtime/train/Turns.h"
 
 #include <optional>
 
@@ -60,6 +61,7 @@ private:
     return status;
   }
   void sayPlacement();
+  void sayThaw();
   Status skipStep(EntryCall &call);
   Status stopForNonFinite(EntryCall &call);
   Status stopForCutOff(const std::string &file);
@@ -75,6 +77,7 @@ private:
   Phase training;
   std::optional<Phase> evaluation;
   std::optional<PhaseWalk> walk;
+  std::optional<Turns> turns;
   RateSchedule rates;
   LossScale lossScale;
   std::optional<EvaluationWatch> watch;

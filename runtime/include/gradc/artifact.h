@@ -188,8 +188,9 @@ typedef struct gradc_artifact_port {
 } gradc_artifact_port;
 
 /* What one call does. Names: "train", "evaluate", "forward", "gradients", "map.N" (models of map stages; CPU levels
- * only); where these take one number of rows only, "train.tail", "evaluate.tail" and "map.N.tail" for
- * the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
+ * only); "train.NAME" for each `train` block of the spec in place of "train"; "train.until.N" and "train.NAME.until.N" for the
+ * run's first N steps where groups are frozen then; where these take one number of rows only, "train.tail", "evaluate.tail" and
+ * so on for the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
  * output, named "value", row-major). */
 typedef struct gradc_artifact_entry {
   gradc_string name;

@@ -104,7 +104,8 @@ GRADC_API const char *gradc_session_level(const gradc_session *session);
 /* Entries ---------------------------------------------------------------------------------------*/
 
 /* An entry is something that a model can do in one call: "train" (one step), "evaluate", "forward",
- * "gradients".
+ * "gradients". A job with `train` blocks has "train.NAME" for each in place of "train", and where groups are frozen in the run's first
+ * N steps, "train.until.N" or "train.NAME.until.N" is for these.
  * Its inputs are numbered from 0, and so are its outputs. An entry without any_rows may have a second
  * one for the last, smaller batch: "train.tail", "evaluate.tail". With any_rows the entry itself is
  * found by that name, too; the names go with the next release. */
@@ -205,8 +206,8 @@ typedef struct gradc_step_result {
   uint32_t updated;     /* 0: loss or gradient were not finite, the states are as before */
 } gradc_step_result;
 
-/* One optimizer step on one batch: `data` has one pointer for each data input of "train", in their
- * order, of `samples` rows: 1 to the batch where "train" has any_rows, else that batch or the one of
+/* One optimizer step on one batch, with the entry whose turn it is by the number of the step: "train", where the job
+ * has one kind of step. `data` has one pointer for each data input of the entry, in their order, of `samples` rows: 1 to the batch where "train" has any_rows, else that batch or the one of
  * "train.tail"; 0: the largest. Step number, counter and seed are kept by the session. A `learning_rate`
  * that is not positive means the job's optimizer's, without its schedule. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
