@@ -4,7 +4,8 @@
 #include "compiler/import/Groups.h"
 #include "compiler/import/spec/OptimizerSpec.h"
 #include "compiler/import/support/Names.h"
-#include "runtime/include/gradc/roles.h"
+#include "passes/support/Ports.h"
+#include "passes/support/TrainedStates.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -124,9 +125,6 @@ FailureOr<DictionaryAttr> Groups::rule(Builder &b, int index, const StepSpec &st
              << "\" trains parameters of the group, has no " << name;
     attributes.set(name, b.getF64FloatAttr(value));
   }
-  double rate = group.has_learning_rate() ? group.learning_rate() : learningRate(optimizer);
-  if (double factor = rate / learningRate(common); factor != 1)
-    attributes.set("learning_rate_factor", b.getF64FloatAttr(factor));
   return attributes.getDictionary(b.getContext());
 }
 
@@ -180,6 +178,27 @@ static void refuse(Location where, OperationName op, ArrayRef<const Verdict *> p
         << "\" optimizer { adamw {} } }";
 }
 
+/// Each entry gets the rates of the groups that it trains.
+static void addRates(ModuleOp module) {
+  Builder b(module.getContext());
+  Type scalar = RankedTensorType::get({}, b.getF32Type());
+  StringRef role = gradc_role_name(GRADC_ROLE_LEARNING_RATE);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr("grad.optimizer"))
+      continue;
+    llvm::SetVector<StringAttr> rates;
+    for (auto read : function.getOps<ReadOp>())
+      if (isTrainedBy(function, read.getStateAttr()))
+        if (auto rate =
+                module.lookupSymbol<StateOp>(read.getState())->getAttrOfType<StringAttr>(rateName))
+          rates.insert(rate);
+    for (StringAttr rate : rates) {
+      addArgument(function, scalar, (role + " " + rate.getValue()).str(), role);
+      function.setArgAttr(function.getNumArguments() - 1, "grad.field", rate);
+    }
+  }
+}
+
 LogicalResult Groups::apply(Imported &imported, const States &states) const {
   Builder b(imported.module->getContext());
   SmallVector<StepSpec> steps = stepsOf(spec.get());
@@ -200,6 +219,8 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
     auto state = imported.module->lookupSymbol<StateOp>(states.symbol(verdict.initializer));
     if (*own)
       state->setAttr("grad.optimizer", *own);
+    if (group >= 0)
+      state->setAttr(rateName, b.getStringAttr(groups[group].block->pattern(0)));
     const StepSpec &step =
         *llvm::find_if(steps, [&](const StepSpec &one) { return one.trains(verdict.initializer); });
     OperationName op = updateOf(*own ? *own : ruleOf(b, step.optimizer()));
@@ -209,5 +230,6 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
   }
   for (const auto &[where, refused] : tooSmall)
     refuse(where, refused.first, refused.second);
+  addRates(*imported.module);
   return success(ok && tooSmall.empty());
 }

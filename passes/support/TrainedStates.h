@@ -11,6 +11,12 @@ inline constexpr llvm::StringLiteral trainsName = "grad.trains";
 /// Of a parameter that not every step trains: the symbol of the state that counts those that do.
 inline constexpr llvm::StringLiteral stepsName = "grad.steps";
 
+/// Of a parameter whose learning rate is that of its group: the "grad.field" of the functions'
+/// argument.
+inline constexpr llvm::StringLiteral rateName = "grad.rate";
+/// Of a training function that updates nothing: the parameters whose gradients it returns.
+inline constexpr llvm::StringLiteral watchName = "grad.watch";
+
 inline bool isTrainedBy(mlir::func::FuncOp function, mlir::FlatSymbolRefAttr state) {
   auto trains = function->getAttrOfType<mlir::ArrayAttr>(trainsName);
   return !trains || llvm::is_contained(trains, state);

@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-static constexpr StringLiteral factorName = "learning_rate_factor";
-
 /// The names of all update ops: "adam, momentum, ...".
 static std::string listUpdates(MLIRContext *context) {
   SmallVector<StringRef> names;
@@ -35,15 +33,13 @@ FailureOr<UpdateRule> UpdateRule::parse(Operation *at) {
            << listUpdates(context) << ", found " << at->getAttr("grad.optimizer");
   NamedAttrList hyperparameters(spec);
   hyperparameters.erase("name");
-  auto factor = dyn_cast_or_null<FloatAttr>(hyperparameters.erase(factorName));
   for (NamedAttribute given : hyperparameters)
     if (!llvm::is_contained(op.getAttributeNames(), given.getName()))
       return at->emitError("expected the hyperparameters of grad.")
              << name.getValue() << " in grad.optimizer, found `" << given.getName().strref() << "`";
   if (failed(op.verifyInherentAttrs(hyperparameters, [&] { return at->emitError(); })))
     return failure();
-  return UpdateRule{op, hyperparameters.getDictionary(context),
-                    factor ? factor.getValueAsDouble() : 1};
+  return UpdateRule{op, hyperparameters.getDictionary(context)};
 }
 
 FailureOr<SmallVector<Value>> Updates::findScalars(const UpdateRule &rule) {
@@ -96,6 +92,17 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
   return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol));
 }
 
+/// The argument with the learning rate of a group.
+FailureOr<Value> Updates::rateOf(StringAttr group) {
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), "grad.field") == group &&
+        roleOfArgument(function, argument.getArgNumber()) ==
+            gradc_role_name(GRADC_ROLE_LEARNING_RATE))
+      return Value(argument);
+  return function.emitError("expected an argument with role \"learning_rate\" and grad.field ")
+         << group << ", found none";
+}
+
 /// The number of this step among those that count there. A step that does not proceed is not
 /// counted.
 FailureOr<Value> Updates::countStep(OpBuilder &b, FlatSymbolRefAttr counter, Value proceed) {
@@ -133,6 +140,12 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   FailureOr<SmallVector<Value>> scalars = findScalars(*own);
   if (failed(scalars))
     return failure();
+  if (auto group = owner->getAttrOfType<StringAttr>(rateName)) {
+    FailureOr<Value> rate = rateOf(group);
+    if (failed(rate))
+      return failure();
+    scalars->front() = *rate;
+  }
   if (auto counter = owner->getAttrOfType<FlatSymbolRefAttr>(stepsName))
     for (auto [role, scalar] : llvm::zip_equal(own->rule().getUpdateScalars(), *scalars)) {
       if (role != gradc_role_name(GRADC_ROLE_STEP))
@@ -143,8 +156,6 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
       scalar = *number;
     }
   Expr value(b, parameter.getLoc(), parameter);
-  if (own->rateFactor != 1)
-    scalars->front() = value.with(scalars->front()) * own->rateFactor;
 
   // 2. In the model's order of dims, where the rule depends on it.
   SmallVector<int64_t> stored;

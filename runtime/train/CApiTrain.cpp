@@ -6,9 +6,11 @@
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Job.h"
+#include "runtime/train/RateSchedule.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/Turns.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace gradc::runtime;
@@ -35,51 +37,131 @@ findTrainEntry(const gradc_session &session, const std::string &which, int64_t s
   return usage(text("expected a batch of ", sizes, " samples, found ", samples));
 }
 
+/// The kind of step that a caller names, or whose turn it is.
+static Result<Turns::Entry> findTurn(const gradc_session &session, std::string_view block) {
+  Turns turns(Config::job(*session.artifact),
+              [&](std::string_view name) { return session.session->findEntry(name); });
+  if (block.empty())
+    return turns.entries()[turns.entryOf(session.step)];
+  size_t found = turns.entryOf(block, session.step);
+  if (found < turns.entries().size())
+    return turns.entries()[found];
+  std::vector<std::string> names;
+  for (const Turns::Entry &entry : turns.entries())
+    if (!entry.block.empty() && std::ranges::find(names, entry.block) == names.end())
+      names.push_back(entry.block);
+  return usage(text("the job has no train block '", block, "', expected ",
+                    names.empty() ? std::string("no name: it has one kind of step")
+                                  : text("one of ", quotedList(names))));
+}
+
+/// The caller's rates in place of the groups' own.
+static Status setRates(StepPorts &ports, const gradc_step_options &options) {
+  // A caller's struct may differ in size from ours.
+  auto *at = reinterpret_cast<const std::byte *>(options.rates);
+  for (uint32_t i = 0; at && i < options.rate_count; ++i) {
+    size_t size = reinterpret_cast<const gradc_group_rate *>(at)->size;
+    auto rate = acceptOptions(reinterpret_cast<const gradc_group_rate *>(at));
+    if (!rate)
+      return rate.status();
+    if (!(rate->learning_rate >= 0))
+      return usage(text("the learning rate of group '", orEmpty(rate->group), "' is ",
+                        rate->learning_rate, ", expected 0 or more"));
+    if (!ports.setGroupRate(orEmpty(rate->group), rate->learning_rate))
+      return usage(
+          text("the step trains no group whose first pattern is '", orEmpty(rate->group), '\''));
+    at += size;
+  }
+  return {};
+}
+
+static Status trainStep(gradc_session &session, const gradc_step_options &options,
+                        const void *const *data, uint32_t data_count, gradc_step_result *result) {
+  const Artifact &artifact = *session.artifact;
+  auto turn = findTurn(session, orEmpty(options.entry));
+  if (!turn)
+    return turn.status();
+  auto entry = findTrainEntry(session, turn->name, options.samples);
+  if (!entry)
+    return entry.status();
+  int64_t step = session.step + 1;
+  int64_t samples = options.samples ? options.samples : (*entry)->batch;
+
+  // 1. The caller's data, and the scalars kept by this session.
+  float rate = options.learning_rate;
+  if (!(rate > 0))
+    rate = float(commonRate(Config::job(artifact)) * turn->share);
+  StepPorts ports;
+  std::vector<const void *> inputs;
+  uint32_t used = 0;
+  for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->inputs)) {
+    inputs.push_back(scalarInput(artifact, **entry, port, ports));
+    if (port.role != GRADC_ROLE_DATA)
+      continue;
+    inputs.back() = used < data_count ? data[used] : nullptr;
+    ++used;
+  }
+  if (used != data_count)
+    return usage(text("expected ", used, " data inputs, found ", data_count));
+  ports.set({rate, step, session.seed});
+  if (Status set = setRates(ports, options); !set.ok())
+    return set;
+  if (Status checked = checkInputs(artifact, **entry, inputs, samples); !checked.ok())
+    return checked;
+
+  // 2. The results that a caller may ask for.
+  std::vector<void *> outputs;
+  for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->outputs))
+    if (isGiven(port))
+      outputs.push_back(ports.output(port.role));
+  session.begun = nullptr;
+  if (Status ran = session.session->run(**entry, inputs, outputs, samples); !ran.ok())
+    return ran;
+  if (ports.proceed)
+    session.step = step;
+  float norm = ports.gradientNorm().value_or(missing);
+  return result ? deliver({0, step, ports.loss, norm, ports.proceed}, result) : Status();
+}
+
 gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
                               int64_t samples, float learning_rate, gradc_step_result *result) {
+  return cCall([&] {
+    gradc_step_options options = {sizeof options, nullptr, samples, learning_rate, nullptr, 0};
+    return trainStep(*session, options, data, data_count, result);
+  });
+}
+
+gradc_status gradc_train_step_with(gradc_session *session, const gradc_step_options *options,
+                                   const void *const *data, uint32_t data_count,
+                                   gradc_step_result *result) {
   return cCall([&]() -> Status {
-    const Artifact &artifact = *session->artifact;
-    Config job = Config::job(artifact);
-    Turns turns(job, [&](std::string_view name) { return session->session->findEntry(name); });
-    const Turns::Entry &turn = turns.entries()[turns.entryOf(session->step)];
-    auto entry = findTrainEntry(*session, turn.name, samples);
-    if (!entry)
-      return entry.status();
-    int64_t step = session->step + 1;
-    if (samples == 0)
-      samples = (*entry)->batch;
+    auto accepted = acceptOptions(options);
+    return accepted ? trainStep(*session, *accepted, data, data_count, result) : accepted.status();
+  });
+}
 
-    // 1. The caller's data, and the scalars kept by this session.
-    if (!(learning_rate > 0))
-      learning_rate = float(commonRate(job) * turn.share);
-    StepPorts ports;
-    ports.set({learning_rate, step, session->seed});
-    std::vector<const void *> inputs;
-    uint32_t used = 0;
-    for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->inputs)) {
-      inputs.push_back(ports.input(port.role));
-      if (port.role != GRADC_ROLE_DATA)
-        continue;
-      inputs.back() = used < data_count ? data[used] : nullptr;
-      ++used;
+gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
+                                 float *learning_rate) {
+  return cCall([&]() -> Status {
+    auto asked = acceptOptions(query);
+    if (!asked)
+      return asked.status();
+    Config job = Config::job(*model->artifact);
+    if (!job)
+      return usage("the artifact was compiled without a training spec");
+    Turns turns(job, [](std::string_view) { return false; });
+    double share = turns.entries().front().share;
+    if (std::string_view block = orEmpty(asked->entry); !block.empty()) {
+      size_t found = turns.entryOf(block, 0);
+      if (found == turns.entries().size())
+        return usage(text("the job has no train block '", block, '\''));
+      share = turns.entries()[found].share;
     }
-    if (used != data_count)
-      return usage(text("expected ", used, " data inputs, found ", data_count));
-    if (Status checked = checkInputs(artifact, **entry, inputs, samples); !checked.ok())
-      return checked;
-
-    // 2. The results that a caller may ask for.
-    std::vector<void *> outputs;
-    for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->outputs))
-      if (isGiven(port))
-        outputs.push_back(ports.output(port.role));
-    session->begun = nullptr;
-    if (Status ran = session->session->run(**entry, inputs, outputs, samples); !ran.ok())
-      return ran;
-    if (ports.proceed)
-      session->step = step;
-    float norm = ports.gradientNorm().value_or(missing);
-    return result ? deliver({0, step, ports.loss, norm, ports.proceed}, result) : Status();
+    int64_t epochs = asked->run_epochs ? asked->run_epochs : job.integer("epochs", 1);
+    RateSchedule schedule(job.child("schedule"), commonRate(job),
+                          {asked->run_steps ? asked->run_steps : job.integer("steps", 1), epochs});
+    *learning_rate = float(schedule.rate(asked->steps, asked->epochs) * share);
+    return {};
   });
 }
 

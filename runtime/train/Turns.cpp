@@ -15,6 +15,37 @@ double commonRate(Config job) {
   return optimizerRate(own);
 }
 
+std::string_view blockOf(std::string_view entryName) {
+  constexpr std::string_view prefix = "train.";
+  if (!entryName.starts_with(prefix))
+    return {};
+  entryName.remove_prefix(prefix.size());
+  std::string_view name = entryName.substr(0, entryName.find('.'));
+  return name == "until" || name == "watch" || name == "tail" ? std::string_view() : name;
+}
+
+double shareOfGroup(Config job, std::string_view block, std::string_view group) {
+  std::vector<Config> groups;
+  double common = commonRate(job);
+  for (Config one : job.children("train"))
+    if (one.string("name") == block) {
+      groups = one.children("group");
+      if (Config optimizer = one.child("optimizer"))
+        common = optimizerRate(optimizer);
+    }
+  for (Config one : job.children("group"))
+    groups.push_back(one);
+  for (Config one : groups) {
+    if (one.string("pattern") != group)
+      continue;
+    double rate = common;
+    if (Config optimizer = one.child("optimizer"))
+      rate = optimizerRate(optimizer);
+    return one.real("learning_rate", rate) / common;
+  }
+  return 1;
+}
+
 Turns::Turns(Config job, const std::function<bool(std::string_view name)> &exists) {
   std::vector<Config> configs = job.children("train");
   if (configs.empty())

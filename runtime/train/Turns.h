@@ -49,6 +49,10 @@ private:
 /// The learning rate that the rates of all blocks and groups are shares of: the spec's optimizer's,
 /// or the first block's.
 double commonRate(Config job);
+/// "critic" of "train.critic.until.100"; "": it is no block's.
+std::string_view blockOf(std::string_view entryName);
+/// The rate of a group, told by its first pattern, over that of the block that trains it.
+double shareOfGroup(Config job, std::string_view block, std::string_view group);
 
 } // namespace gradc::runtime
 

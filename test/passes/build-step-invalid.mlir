@@ -146,3 +146,14 @@ func.func @counted(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f3
   %1 = grad.reduce_mean %0 dims [0] : tensor<4xf32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.rate = "w*"}
+
+// expected-error @+1 {{expected an argument with role "learning_rate" and grad.field "w*", found none}}
+func.func @no_rate(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_mean %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}

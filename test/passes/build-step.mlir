@@ -232,19 +232,18 @@ func.func @clip_norms(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning
 
 // -----
 
-// A state's rule stands in for the function's, and its factor scales the rate.
+// A state's rule stands in for the function's, and its group's rate for the common one.
 
 // CHECK: grad.state {{ ?}}parameter @w : tensor<4xf32> = dense<5.000000e-01> : tensor<4xf32>{{$}}
 // CHECK-NEXT: grad.state {{ ?}}slot @w.sum : tensor<4xf32> = dense<2.500000e-01>
 grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
-    {grad.optimizer = {name = "adagrad", epsilon = 1.0e-6, initial_accumulator = 0.25, learning_rate_factor = 0.5}}
+    {grad.optimizer = {name = "adagrad", epsilon = 1.0e-6, initial_accumulator = 0.25}, grad.rate = "w*"}
 grad.state parameter @b : tensor<4xf32> = dense<0.5> : tensor<4xf32>
 
 // CHECK-LABEL: func.func @groups(
-func.func @groups(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"})
-    -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
-  // CHECK: %[[HALF:.*]] = grad.mul %arg1, %
-  // CHECK: grad.adagrad %{{.*}}, %{{.*}}, %{{.*}}, %[[HALF]], %arg2
+func.func @groups(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"},
+    %own: tensor<f32> {grad.field = "w*", grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  // CHECK: grad.adagrad %{{.*}}, %{{.*}}, %{{.*}}, %arg3, %arg2
   // CHECK: grad.sgd %{{.*}}, %{{.*}}, %arg1
   %w = grad.read @w : tensor<4xf32>
   %b = grad.read @b : tensor<4xf32>

@@ -29,7 +29,7 @@ extern "C" {
 #define GRADC_API __attribute__((visibility("default")))
 
 /* Grows by one with every release that adds something. */
-#define GRADC_ABI_VERSION 3
+#define GRADC_ABI_VERSION 4
 
 /* The exit codes of every gradc program. */
 typedef enum gradc_status {
@@ -213,6 +213,42 @@ typedef struct gradc_step_result {
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,
                                         gradc_step_result *result);
+
+/* The learning rate of a group of the job in one step. */
+typedef struct gradc_group_rate {
+  size_t size;
+  const char *group; /* its first pattern, as the spec has it */
+  float learning_rate;
+} gradc_group_rate;
+
+typedef struct gradc_step_options {
+  size_t size;
+  const char *entry;   /* name of the `train` block; default: the one whose turn it is, or the job's one kind of step */
+  int64_t samples;     /* as in gradc_train_step */
+  float learning_rate; /* default: the optimizer's, without its schedule */
+  const gradc_group_rate *rates; /* of groups that have one of their own in this step; the others keep their share of
+                                  * `learning_rate` */
+  uint32_t rate_count;
+} gradc_step_options;
+
+/* gradc_train_step with a rate for each group and a kind of step by name, for a loop that has schedules and turns of its own. Groups that
+ * are frozen until a step are so by the session's number of steps. `options` may be NULL. */
+GRADC_API gradc_status gradc_train_step_with(gradc_session *session,
+                                             const gradc_step_options *options,
+                                             const void *const *data, uint32_t data_count,
+                                             gradc_step_result *result);
+
+typedef struct gradc_rate_query {
+  size_t size;
+  const char *entry;              /* as in gradc_step_options; default: the optimizer's rate, or the first block's */
+  int64_t steps, epochs;          /* done before the step; epochs count where the schedule goes by them */
+  int64_t run_steps, run_epochs;  /* the run's length, by which a schedule ends that has none of its own; default: the job's */
+} gradc_rate_query;
+
+/* The learning rate that the job's schedule has for a step. One that looks at evaluations (reduce_on_plateau) is taken as if there was
+ * none. Pure: from any thread. */
+GRADC_API gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
+                                           float *learning_rate);
 
 /* Number of the last step; seed of random ops (default: the job's). */
 GRADC_API int64_t gradc_session_step(const gradc_session *session);

@@ -88,7 +88,9 @@ public:
       auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
       auto field = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.field");
       if (role == "learning_rate")
-        value.setFloat(0, rate);
+        value.setFloat(0, rate * (field ? runtime::shareOfGroup(
+                                              config, runtime::blockOf(entry.str()), field.str())
+                                        : 1));
       else if (role == "step")
         value.setFloat(0, step);
       else if (field == "x")

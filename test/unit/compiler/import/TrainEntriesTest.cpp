@@ -1,6 +1,7 @@
 // Several kinds of steps: their entries, and what each of them trains.
 #include "TrainingTesting.h"
 
+#include "dialects/grad/Grad.h"
 #include "passes/support/TrainedStates.h"
 
 using namespace mlir;
