@@ -4,6 +4,7 @@
 #include "dialects/grad/Build.h"
 #include "passes/support/Averages.h"
 #include "passes/support/Ports.h"
+#include "passes/support/TrainedStates.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -89,10 +90,12 @@ void AverageWeights::runOnOperation() {
   averages.clear();
   SmallVector<func::FuncOp> others;
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function->hasAttr("grad.average"))
+    if (function->removeAttr(gradc::watchName)) { // which looks at what trains
+    } else if (!function->hasAttr("grad.average")) {
       others.push_back(function);
-    else if (failed(average(function)))
+    } else if (failed(average(function))) {
       return signalPassFailure();
+    }
   for (func::FuncOp function : others)
     function.walk([&](ReadOp read) {
       if (StateOp average = averages.lookup(read.getStateAttr().getAttr()))

@@ -18,10 +18,10 @@ namespace {
 
 constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said";
 
-/// Says at `op` why an entry runs on its largest batch only. Its smaller twin for a last batch
-/// would say the same.
+/// Says at `op` why an entry runs on its largest batch only. Its twins, for a last batch or for
+/// gradients alone, would say the same.
 void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
-  if (!function.getSymName().ends_with(".tail"))
+  if (!function.getSymName().ends_with(".tail") && !function.getSymName().ends_with(".watch"))
     op->emitRemark("entry \"") << function.getSymName() << "\" takes no other number of rows than "
                                << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
                                << ": " << reason;

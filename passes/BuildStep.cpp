@@ -9,6 +9,8 @@
 #include "passes/support/TrainedStates.h"
 #include "passes/support/Updates.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 namespace gradc {
 #define GEN_PASS_DEF_BUILDSTEP
 #include "passes/Passes.h.inc"
@@ -27,6 +29,8 @@ public:
         b(exit) {}
 
   LogicalResult build(const DenseSet<StringAttr> &trained);
+  /// Returns gradients in place of updates.
+  LogicalResult watch();
 
 private:
   FailureOr<SmallVector<Value>> findGradients(ArrayRef<Value> parameters);
@@ -128,12 +132,15 @@ void BuildStep::runOnOperation() {
   }
 
   // 3. The steps.
-  for (auto [function, rule] : steps)
-    if (failed(StepBuilder(function, rule).build(trained)))
+  for (auto [function, rule] : steps) {
+    StepBuilder builder(function, rule);
+    if (failed(function->hasAttr(gradc::watchName) ? builder.watch() : builder.build(trained)))
       return signalPassFailure();
+  }
   for (auto state : module.getOps<StateOp>()) {
     state->removeAttr("grad.optimizer");
     state->removeAttr(gradc::stepsName);
+    state->removeAttr(gradc::rateName);
   }
 }
 
@@ -161,6 +168,36 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
   function->removeAttr(gradc::trainsName);
+  return success();
+}
+
+LogicalResult StepBuilder::watch() {
+  auto watched = function->getAttrOfType<ArrayAttr>(gradc::watchName);
+  SmallVector<Value> parameters = llvm::filter_to_vector(parameterReads(function), [&](Value v) {
+    return llvm::is_contained(watched, v.getDefiningOp<ReadOp>().getStateAttr());
+  });
+  FailureOr<SmallVector<Value>> gradients = findGradients(parameters);
+  if (failed(gradients))
+    return failure();
+  // Nothing changes, and nothing else is returned but what says whether indices are in range.
+  for (auto write : llvm::make_early_inc_range(function.getOps<WriteOp>()))
+    write.erase();
+  for (unsigned i = exit->getNumOperands(); i-- > 0;)
+    if (gradc::roleOfResult(function, i) != gradc_role_name(GRADC_ROLE_INDICES)) {
+      exit->eraseOperand(i);
+      (void)function.eraseResult(i);
+    }
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, *gradients)) {
+    auto state = symbols.lookup<StateOp>(parameter.getDefiningOp<ReadOp>().getState());
+    Expr value(b, gradient.getLoc(), gradient);
+    if (auto stored = state.getPermutation())
+      value = value.transpose(invertPermutationVector(*stored));
+    gradc::addResult(function, value, state.getSymName(), gradc_role_name(GRADC_ROLE_GRADIENT));
+  }
+  for (StringRef name :
+       {StringRef("grad.optimizer"), StringRef("grad.clip"), StringRef(gradc::trainsName)})
+    function->removeAttr(name);
   return success();
 }
 

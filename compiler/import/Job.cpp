@@ -293,10 +293,15 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   // Entries use different parts of the graph: all are tried, so that everything is said at once.
   bool ok = true;
   SmallVector<TrainEntry> entries = trainEntries(spec, model, groups);
+  SmallVector<std::string> twins = {""};
+  if (watchesGradients(training))
+    twins.push_back(".watch");
   for (const TrainEntry &entry : entries)
-    ok &= sayingNews(context, [&] {
-      return importSteps(entry.name(), entry.step, *training.mutable_data(), sets->front(), true);
-    });
+    for (const std::string &twin : twins)
+      ok &= sayingNews(context, [&] {
+        return importSteps(entry.name() + twin, entry.step, *training.mutable_data(), sets->front(),
+                           true);
+      });
   if (training.has_evaluation())
     ok &= sayingNews(context, [&] {
       return importSteps("evaluate", StepSpec(training),

@@ -3,9 +3,9 @@
 
 #include "compiler/import/Metrics.h"
 #include "compiler/import/Objective.h"
+#include "compiler/import/TrainedParameters.h"
 #include "passes/support/MicroBatches.h"
 #include "passes/support/TrainedStates.h"
-#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -97,44 +97,12 @@ LogicalResult gradc::buildObjective(SpecValues &values) {
   return success(ok);
 }
 
-/// The parameters that a regularizer is over, by their states' symbols, each once.
-static FailureOr<llvm::SetVector<StringRef>>
-regularized(const Imported &imported, const States &states, const SpecFile &spec, int index) {
-  const spec::Regularizer &rule = spec.get().regularizer(index);
-  llvm::SetVector<StringRef> symbols;
-  bool ok = true;
-  for (int i = 0; i < std::max(rule.pattern_size(), 1); ++i) {
-    std::string pattern = rule.pattern_size() ? rule.pattern(i) : "*";
-    Location where = spec.at({{"regularizer", index}, {"pattern", i}});
-    auto glob = llvm::GlobPattern::create(pattern);
-    if (!glob) {
-      emitError(where) << "expected a glob pattern, found \"" << pattern
-                       << "\": " << llvm::toString(glob.takeError());
-      ok = false;
-      continue;
-    }
-    bool matches = false;
-    for (const Verdict &verdict : imported.verdicts)
-      if (verdict.trains && glob->match(verdict.initializer)) {
-        symbols.insert(states.symbol(verdict.initializer));
-        matches = true;
-      }
-    if (!matches) {
-      emitError(where) << "expected the pattern of a parameter that trains, found \"" << pattern
-                       << "\"; see what `gradc check` says about each";
-      ok = false;
-    }
-  }
-  if (!ok)
-    return failure();
-  return symbols;
-}
-
 LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
                                      const SpecFile &spec) {
   for (int i = 0; i < spec.get().regularizer_size(); ++i) {
     const spec::Regularizer &rule = spec.get().regularizer(i);
-    FailureOr<llvm::SetVector<StringRef>> symbols = regularized(imported, states, spec, i);
+    FailureOr<llvm::SetVector<StringRef>> symbols =
+        trainedParameters(imported, states, spec, {{"regularizer", i}}, rule.pattern());
     if (failed(symbols))
       return failure();
     for (auto function : imported.module->getOps<func::FuncOp>()) {

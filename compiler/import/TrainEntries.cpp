@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/TrainEntries.h"
+#include "compiler/import/TrainedParameters.h"
 #include "compiler/import/support/Names.h"
 #include "passes/support/Reach.h"
 #include "passes/support/TrainedStates.h"
@@ -81,6 +82,7 @@ public:
   void findReached(const StepSpec &step);
   void judge(Verdict &verdict);
   LogicalResult tell(ArrayRef<TrainEntry> entries);
+  LogicalResult watch(ArrayRef<TrainEntry> entries);
 
 private:
   bool trains(const TrainEntry &entry, const Verdict &verdict) const;
@@ -202,11 +204,47 @@ LogicalResult Decision::tell(ArrayRef<TrainEntry> entries) {
       if (trains(entry, verdict))
         trained.push_back(
             FlatSymbolRefAttr::get(b.getContext(), states.symbol(verdict.initializer)));
-    for (const std::string &name : {entry.name(), entry.name() + ".tail"})
-      if (auto function = imported.module->lookupSymbol<func::FuncOp>(name))
+    for (const char *twin : {"", ".tail", ".watch", ".watch.tail"})
+      if (auto function = imported.module->lookupSymbol<func::FuncOp>(entry.name() + twin))
         function->setAttr(trainsName, b.getArrayAttr(trained));
   }
   return success();
+}
+
+/// A twin that is left without parameters goes again.
+LogicalResult Decision::watch(ArrayRef<TrainEntry> entries) {
+  llvm::SetVector<StringRef> watched;
+  bool ok = true;
+  for (auto [i, block] : llvm::enumerate(spec.get().watch())) {
+    auto symbols = trainedParameters(imported, states, spec, {{"watch", int(i)}}, block.pattern());
+    ok &= succeeded(symbols);
+    if (succeeded(symbols) && block.gradients())
+      watched.insert_range(*symbols);
+  }
+  if (!ok || watched.empty())
+    return success(ok);
+  Builder b(imported.module->getContext());
+  for (const TrainEntry &entry : entries) {
+    SmallVector<Attribute> found;
+    for (const Verdict &verdict : imported.verdicts)
+      if (StringRef symbol = states.symbol(verdict.initializer);
+          trains(entry, verdict) && watched.contains(symbol))
+        found.push_back(FlatSymbolRefAttr::get(b.getContext(), symbol));
+    for (const char *twin : {".watch", ".watch.tail"}) {
+      auto function = imported.module->lookupSymbol<func::FuncOp>(entry.name() + twin);
+      if (!function)
+        continue;
+      function->removeAttr("grad.average");
+      function->setAttr(watchName, b.getArrayAttr(found));
+      if (found.empty())
+        function.erase();
+    }
+  }
+  return success();
+}
+
+bool gradc::watchesGradients(const spec::Training &training) {
+  return llvm::any_of(training.watch(), [](const spec::Watch &block) { return block.gradients(); });
 }
 
 LogicalResult gradc::decideTraining(Imported &imported, const States &states, const SpecFile &spec,
@@ -217,5 +255,6 @@ LogicalResult gradc::decideTraining(Imported &imported, const States &states, co
       decision.findReached(entry.step);
   for (Verdict &verdict : imported.verdicts)
     decision.judge(verdict);
-  return decision.tell(entries);
+  LogicalResult told = decision.tell(entries), watched = decision.watch(entries);
+  return success(succeeded(told) && succeeded(watched));
 }

@@ -26,6 +26,9 @@ mlir::LogicalResult checkTrains(const SpecFile &spec, const OnnxModel &model);
 /// Tells the passes how a step limits gradients, updates parameters and averages them.
 void describeUpdate(mlir::func::FuncOp train, const spec::Training &training, const StepSpec &step);
 
+/// Whether steps have a twin that returns gradients of what is watched, "train.watch".
+bool watchesGradients(const spec::Training &training);
+
 /// Decides which parameters train, those that the losses of a step depend on which trains them, and
 /// tells the entries and the verdicts. Fails where an entry is left with none.
 mlir::LogicalResult decideTraining(Imported &imported, const States &states, const SpecFile &spec,

@@ -255,9 +255,9 @@ llvm::Expected<std::vector<GradientCheck>> checkParameters(GradientVerifier &ver
 std::vector<std::string> entriesWithGradients(const Imported &imported) {
   std::vector<std::string> names;
   for (auto function : ModuleOp(*imported.module).getOps<func::FuncOp>())
-    if (StringRef name = function.getSymName(); function->hasAttr("grad.optimizer") &&
-                                                !name.ends_with(".tail") &&
-                                                !name.contains(".until."))
+    if (StringRef name = function.getSymName();
+        function->hasAttr("grad.optimizer") && !name.ends_with(".tail") &&
+        !name.ends_with(".watch") && !name.contains(".until."))
       names.push_back(name.str());
   return names;
 }

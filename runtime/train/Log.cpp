@@ -60,6 +60,15 @@ std::string tableText(const Metric &metric) {
   return out + "]]";
 }
 
+LogLine &LogLine::reals(std::string_view name, std::span<const double> values) {
+  key(name);
+  out += '[';
+  for (size_t i = 0; i < values.size(); ++i)
+    out += text(i ? "," : "", values[i]);
+  out += ']';
+  return *this;
+}
+
 LogLine &LogLine::string(std::string_view name, std::string_view value) {
   key(name);
   out += '"';

@@ -87,6 +87,12 @@ Status Loop::step() {
   double rate = options.rateOfStep ? options.rateOfStep(done) : rates.rate(done, epochsBefore);
   rate *= entry.share;
   StepScalars scalars{float(rate), done + 1, job.seed, lossScale.skipped(), lossScale.value()};
+  if (parameters.isDue(done + 1)) {
+    status = traced("watch", [&] { return watchParameters(turn, scalars); });
+    if (!status.ok())
+      return status;
+    lastTime = Clock::now(); // it is not part of the step's time
+  }
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
   EntryCall &call = walk->call();
@@ -286,6 +292,17 @@ Status Loop::stopForCutOff(const std::string &file) {
           : text("; checkpoint '", lastCheckpoint,
                  "' has all that was trained before: once the file is whole, go on with --resume");
   return Status::error(std::move(message));
+}
+
+/// Of the step that comes.
+Status Loop::watchParameters(size_t turn, const StepScalars &scalars) {
+  EntryCall *call = nullptr;
+  if (size_t entry = watching[turn]) {
+    call = &training.callFor(walk->batch(), entry);
+    if (Status ran = call->run(walk->batch(), scalars); !ran.ok())
+      return ran;
+  }
+  return parameters.observe(done + 1, turns->entries()[turn].block, call, log);
 }
 
 /// Groups that train from the next step on.

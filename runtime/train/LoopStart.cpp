@@ -59,6 +59,15 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
   std::vector<std::string> names;
   for (const Turns::Entry &entry : turns->entries())
     names.push_back(entry.name);
+  if (!options.log.empty() && options.findRate.empty())
+    parameters = ParameterWatch(session, Config::job(session.artifact()));
+  for (const Turns::Entry &entry : turns->entries()) {
+    std::string name = text(entry.name, ".watch");
+    bool isWatched = !options.log.empty() && session.findEntry(name);
+    watching.push_back(isWatched ? names.size() : 0);
+    if (isWatched)
+      names.push_back(std::move(name));
+  }
   auto phase = Phase::make(session, names, job.data, job);
   if (!phase)
     return phase.status();

@@ -337,3 +337,31 @@ func.func @second(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rat
   %2 = grad.reduce_mean %1 dims [0] : tensor<4xf32>
   return %2 : tensor<f32>
 }
+
+// -----
+
+// What is watched is returned in the model's order of dims; nothing is written, no other result is left but the largest index.
+
+grad.state parameter @w : tensor<3x2xf32> permutation [1, 0] = dense<0.5> : tensor<2x3xf32>
+grad.state parameter @b : tensor<3x2xf32> = dense<0.5> : tensor<3x2xf32>
+grad.state statistic @s : tensor<f32> = dense<0.5> : tensor<f32>
+
+// CHECK-LABEL: func.func @watch(
+// CHECK-SAME: -> (tensor<i64> {grad.classes = 7 : i64, grad.role = "indices"}, tensor<2x3xf32> {grad.name = "w", grad.role = "gradient"})
+// CHECK-SAME: attributes {grad.watch = [@w]}
+func.func @watch(%x: tensor<3x2xf32>, %i: tensor<i64>, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<i64> {grad.classes = 7 : i64, grad.role = "indices"})
+    attributes {grad.optimizer = {name = "sgd"}, grad.clip = {norm = 1.0}, grad.watch = [@w]} {
+  // CHECK: %[[W:.*]] = grad.read @w
+  // CHECK: %[[G:.*]] = grad.gradient %{{.*}} wrt %[[W]] :
+  // CHECK-NOT: grad.write
+  // CHECK: %[[MODELS:.*]] = grad.transpose %[[G]] permutation [1, 0]
+  // CHECK: return %arg1, %[[MODELS]] :
+  %w = grad.read @w : tensor<3x2xf32>
+  %b = grad.read @b : tensor<3x2xf32>
+  %0 = grad.mul %x, %w : tensor<3x2xf32>
+  %1 = grad.mul %0, %b : tensor<3x2xf32>
+  %2 = grad.reduce_mean %1 dims [0, 1] : tensor<3x2xf32>
+  grad.write @s, %2 : tensor<f32>
+  return %2, %i : tensor<f32>, tensor<i64>
+}

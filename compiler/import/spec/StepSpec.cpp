@@ -47,6 +47,18 @@ static void requireLoss(Checker &c, const spec::Training &training, StringRef wh
             "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } }");
 }
 
+static void checkWatches(Checker &c, const spec::Training &training) {
+  for (auto [i, watch] : llvm::enumerate(training.watch())) {
+    SpecPlace place = {{"watch", int(i)}};
+    c.expect(watch.every() > 0, place + "every", "every", "above 0", watch.every());
+    c.expect(!watch.has_histogram_bins() ||
+                 (watch.histogram_bins() > 0 && watch.histogram_bins() <= 65536),
+             place + "histogram_bins", "histogram_bins", "from 1 to 65536", watch.histogram_bins());
+    if (!watch.gradients() && !watch.weights())
+      c.error(place) << "expected gradients, weights or both to be watched, found neither";
+  }
+}
+
 void gradc::checkSteps(Checker &c, const spec::Training &training) {
   StepSpec whole(training);
   checkLosses(c, whole);
@@ -70,6 +82,7 @@ void gradc::checkSteps(Checker &c, const spec::Training &training) {
                 "optimizer { adam { learning_rate: 1e-3 } }");
     checkUpdates(c, step);
   }
+  checkWatches(c, training);
   if (training.has_ema())
     c.expect(training.ema().decay() >= 0 && training.ema().decay() < 1, {"ema", "decay"}, "decay",
              "from 0 to below 1", training.ema().decay());
