@@ -178,7 +178,8 @@ void Accumulation::carryStates() {
   }
 }
 
-/// Each micro-batch has random numbers of its own: step * count + its number is their counter.
+/// Each micro-batch of a run has random numbers of its own: their counter is its number, where all
+/// steps count as the one with most micro-batches.
 void Accumulation::numberDraws() {
   Value counter = gradc::argumentOfRole(function, GRADC_ROLE_COUNTER);
   if (!counter)
@@ -186,7 +187,9 @@ void Accumulation::numberDraws() {
   OpBuilder inside(function.getContext());
   inside.setInsertionPointToStart(block.get());
   Expr step(inside, counter.getLoc(), inputs.find(counter));
-  inputs.map(counter, step * double(count) + step.with(micro).cast(step.type().getElementType()));
+  auto most = function->getAttrOfType<IntegerAttr>(gradc::mostMicroBatchesName);
+  inputs.map(counter, step * double(most ? most.getInt() : count) +
+                          step.with(micro).cast(step.type().getElementType()));
 }
 
 /// What the region takes: carried values first, then steps of what holds rows.
@@ -330,6 +333,8 @@ FailureOr<SmallVector<Value>> gradc::accumulateGradients(func::FuncOp function,
     return function.emitError("expected results with roles \"")
            << lossNumeratorRole << "\" and \"" << lossDenominatorRole
            << "\" for a step in several parts, found none";
+  SmallVector<Value> gradients = Accumulation(function, wanted.getInt()).run(parameters);
   function->removeAttr(microBatchesName);
-  return Accumulation(function, wanted.getInt()).run(parameters);
+  function->removeAttr(mostMicroBatchesName);
+  return gradients;
 }
