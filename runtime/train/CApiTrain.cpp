@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 using namespace gradc::runtime;
 
@@ -21,8 +22,9 @@ static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 static Result<const gradc_artifact_entry *>
 findTrainEntry(const gradc_session &session, const std::string &which, int64_t samples) {
   std::string sizes;
-  for (const std::string &name : {which, which + ".tail"}) {
-    const gradc_artifact_entry *entry = session.session->findEntry(name);
+  for (const char *twin : {"", ".tail"}) {
+    const gradc_artifact_entry *entry =
+        session.session->findEntry(*twin ? std::string_view(text(which, twin)) : which);
     if (!entry)
       continue;
     if (samples == 0 || entry->batch == samples)
@@ -37,15 +39,57 @@ findTrainEntry(const gradc_session &session, const std::string &which, int64_t s
   return usage(text("expected a batch of ", sizes, " samples, found ", samples));
 }
 
+namespace {
+/// Steps of a session, kept from one to the next so that they allocate nothing.
+struct Steps {
+  explicit Steps(const gradc_session &session)
+      : commonRate(gradc::runtime::commonRate(Config::job(*session.artifact))),
+        turns(Config::job(*session.artifact),
+              [&](std::string_view name) { return session.session->findEntry(name) != nullptr; }) {}
+
+  /// An entry with the places that its ports are bound to.
+  struct Call {
+    const gradc_artifact_entry *entry;
+    StepPorts ports;
+    std::vector<const void *> inputs;
+    std::vector<size_t> data; ///< of the inputs
+    std::vector<void *> outputs;
+    bool takesScale = false;
+  };
+  Call &callOf(const Artifact &artifact, const gradc_artifact_entry &entry);
+
+  double commonRate;
+  Turns turns;
+  std::vector<std::unique_ptr<Call>> calls;
+};
+} // namespace
+
+Steps::Call &Steps::callOf(const Artifact &artifact, const gradc_artifact_entry &entry) {
+  for (const auto &call : calls)
+    if (call->entry == &entry)
+      return *call;
+  auto call = std::make_unique<Call>();
+  call->entry = &entry;
+  for (const auto &port : artifact.elements<gradc_artifact_port>(entry.inputs)) {
+    if (port.role == GRADC_ROLE_DATA)
+      call->data.push_back(call->inputs.size());
+    call->takesScale |= port.role == GRADC_ROLE_LOSS_SCALE;
+    call->inputs.push_back(scalarInput(artifact, entry, port, call->ports));
+  }
+  for (const auto &port : artifact.elements<gradc_artifact_port>(entry.outputs))
+    if (isGiven(port))
+      call->outputs.push_back(call->ports.output(port.role));
+  return *calls.emplace_back(std::move(call));
+}
+
 /// The kind of step that a caller names, or whose turn it is.
-static Result<Turns::Entry> findTurn(const gradc_session &session, std::string_view block) {
-  Turns turns(Config::job(*session.artifact),
-              [&](std::string_view name) { return session.session->findEntry(name); });
+static Result<const Turns::Entry *> findTurn(const Turns &turns, std::string_view block,
+                                             int64_t done) {
   if (block.empty())
-    return turns.entries()[turns.entryOf(session.step)];
-  size_t found = turns.entryOf(block, session.step);
+    return &turns.entries()[turns.entryOf(done)];
+  size_t found = turns.entryOf(block, done);
   if (found < turns.entries().size())
-    return turns.entries()[found];
+    return &turns.entries()[found];
   std::vector<std::string> names;
   for (const Turns::Entry &entry : turns.entries())
     if (!entry.block.empty() && std::ranges::find(names, entry.block) == names.end())
@@ -78,55 +122,51 @@ static Status setRates(StepPorts &ports, const gradc_step_options &options) {
 static Status trainStep(gradc_session &session, const gradc_step_options &options,
                         const void *const *data, uint32_t data_count, gradc_step_result *result) {
   const Artifact &artifact = *session.artifact;
-  auto turn = findTurn(session, orEmpty(options.entry));
+  if (!session.steps)
+    session.steps = std::make_shared<Steps>(session);
+  Steps &steps = *static_cast<Steps *>(session.steps.get());
+  auto turn = findTurn(steps.turns, orEmpty(options.entry), session.step);
   if (!turn)
     return turn.status();
-  auto entry = findTrainEntry(session, turn->name, options.samples);
+  auto entry = findTrainEntry(session, (*turn)->name, options.samples);
   if (!entry)
     return entry.status();
   int64_t step = session.step + 1;
   int64_t samples = options.samples ? options.samples : (*entry)->batch;
 
   // 1. The caller's data, and the scalars kept by this session.
-  float rate = options.learning_rate;
+  Steps::Call &call = steps.callOf(artifact, **entry);
+  if (call.data.size() != data_count)
+    return usage(text("expected ", call.data.size(), " data inputs, found ", data_count));
+  for (size_t i = 0; i < data_count; ++i)
+    call.inputs[call.data[i]] = data[i];
+  float rate = options.learning_rate, scale = options.loss_scale;
   if (!(rate > 0))
-    rate = float(commonRate(Config::job(artifact)) * turn->share);
-  StepPorts ports;
-  std::vector<const void *> inputs;
-  uint32_t used = 0;
-  for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->inputs)) {
-    inputs.push_back(scalarInput(artifact, **entry, port, ports));
-    if (port.role != GRADC_ROLE_DATA)
-      continue;
-    inputs.back() = used < data_count ? data[used] : nullptr;
-    ++used;
-  }
-  if (used != data_count)
-    return usage(text("expected ", used, " data inputs, found ", data_count));
-  ports.set({rate, step, session.seed});
-  if (Status set = setRates(ports, options); !set.ok())
+    rate = float(steps.commonRate * (*turn)->share);
+  if (scale != 0 && !(scale > 0 && call.takesScale))
+    return usage(call.takesScale
+                     ? text("the loss scale is ", scale, ", expected a number above 0")
+                     : std::string("the step takes no loss scale: its precision is not FP16"));
+  call.ports.set({rate, step, session.seed, /*skipped=*/0, scale > 0 ? scale : 1});
+  if (Status set = setRates(call.ports, options); !set.ok())
     return set;
-  if (Status checked = checkInputs(artifact, **entry, inputs, samples); !checked.ok())
+  if (Status checked = checkInputs(artifact, **entry, call.inputs, samples); !checked.ok())
     return checked;
 
-  // 2. The results that a caller may ask for.
-  std::vector<void *> outputs;
-  for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->outputs))
-    if (isGiven(port))
-      outputs.push_back(ports.output(port.role));
+  // 2. The results.
   session.begun = nullptr;
-  if (Status ran = session.session->run(**entry, inputs, outputs, samples); !ran.ok())
+  if (Status ran = session.session->run(**entry, call.inputs, call.outputs, samples); !ran.ok())
     return ran;
-  if (ports.proceed)
+  if (call.ports.proceed)
     session.step = step;
-  float norm = ports.gradientNorm().value_or(missing);
-  return result ? deliver({0, step, ports.loss, norm, ports.proceed}, result) : Status();
+  float norm = call.ports.gradientNorm().value_or(missing);
+  return result ? deliver({0, step, call.ports.loss, norm, call.ports.proceed}, result) : Status();
 }
 
 gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
                               int64_t samples, float learning_rate, gradc_step_result *result) {
   return cCall([&] {
-    gradc_step_options options = {sizeof options, nullptr, samples, learning_rate, nullptr, 0};
+    gradc_step_options options = {sizeof options, nullptr, samples, learning_rate, nullptr, 0, 0};
     return trainStep(*session, options, data, data_count, result);
   });
 }
@@ -241,10 +281,15 @@ static TrainOptions translate(const gradc_train_options &given) {
   options.quiet = !given.progress;
   if (given.on_step)
     options.onStep = [callback = given.on_step, context = given.context](const StepReport &step) {
-      gradc_step_report report = {sizeof report,     step.step,
-                                  step.epoch,        step.loss,
-                                  step.learningRate, step.gradientNorm.value_or(missing),
-                                  step.milliseconds, step.inputMilliseconds};
+      gradc_step_report report = {sizeof report,
+                                  step.step,
+                                  step.epoch,
+                                  step.loss,
+                                  step.learningRate,
+                                  step.gradientNorm.value_or(missing),
+                                  step.milliseconds,
+                                  step.inputMilliseconds,
+                                  step.entry.data() ? step.entry.data() : ""};
       return callback(&report, context) != 0;
     };
   return options;

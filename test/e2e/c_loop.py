@@ -28,7 +28,7 @@ def struct(*fields):
 
 
 Rate = struct(("group", text), ("learning_rate", ctypes.c_float))
-Options = struct(("entry", text), ("samples", number), ("learning_rate", ctypes.c_float), ("rates", ctypes.POINTER(Rate)), ("rate_count", ctypes.c_uint32))
+Options = struct(("entry", text), ("samples", number), ("learning_rate", ctypes.c_float), ("rates", ctypes.POINTER(Rate)), ("rate_count", ctypes.c_uint32), ("loss_scale", ctypes.c_float))
 Query = struct(("entry", text), ("steps", number), ("epochs", number), ("run_steps", number), ("run_epochs", number))
 Result = struct(("step", number), ("loss", ctypes.c_float), ("gradient_norm", ctypes.c_float), ("updated", ctypes.c_uint32))
 
@@ -54,6 +54,7 @@ class Model:
         result = Result()
         found = self.library.gradc_train_step_with(self.session, ctypes.byref(given), pointers, len(data), ctypes.byref(result))
         expect(f"status {found}, {self.error()}", found == status)
+        self.updated = result.updated
         return result.loss
 
     def rate(self, status=0, **query):
@@ -113,6 +114,17 @@ expect("rates are not the blocks' own", [round(gan.rate(entry=entry), 6) for ent
 gan.rate(status=2, entry=b"critics")
 expect(gan.error(), gan.error() == "the job has no train block 'critics'")
 
+# The whole job tells the callback whose step it was.
+Report = struct(("step", number), ("epoch", number), ("loss", ctypes.c_float), ("learning_rate", ctypes.c_float), ("gradient_norm", ctypes.c_float),
+                ("milliseconds", ctypes.c_double), ("input_milliseconds", ctypes.c_double), ("entry", text))
+Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Report), ctypes.c_void_p)
+Train = struct(("steps", number), ("epochs", number), ("seed", ctypes.c_void_p), ("threads", ctypes.c_int32), ("level", text), ("data_folder", text),
+               ("log", text), ("checkpoint", text), ("resume", text), ("export_onnx", text), ("progress", ctypes.c_uint32), ("on_step", Callback))
+told = []
+remember = Callback(lambda report, _: told.append(report.contents.entry.decode()) or 1)
+status = gan.library.gradc_train(gan.model, ctypes.byref(Train(steps=7, data_folder=GAN.encode(), on_step=remember)), None)
+expect(f"status {status}: steps of {told}", told == ["critic"] * 5 + ["generator", "critic"])
+
 # 2. Rates of groups.
 loop = Model(os.path.join(LOOP, "train.textproto"))
 with zipfile.ZipFile(os.path.join(ROOT, "examples/digits/digits.npz")) as file:
@@ -136,6 +148,21 @@ loop.step(digits, status=2, rates={"*.bias": -1})
 expect(loop.error(), loop.error() == "the learning rate of group '*.bias' is -1, expected 0 or more")
 loop.step(digits, status=2, entry=b"critic")
 expect(loop.error(), loop.error() == "the job has no train block 'critic', expected no name: it has one kind of step")
+loop.step(digits, status=2, loss_scale=1024)
+expect(loop.error(), loop.error() == "the step takes no loss scale: its precision is not FP16")
 found = [round(loop.rate(steps=step, run_steps=220), 6) for step in (0, 10, 20, 120, 220)]
 expect(f"the schedule's rates are {found}", found == [0, 0.005, 0.01, 0.005, 0])
+
+# 3. A scale of the loss that overflows changes nothing, a smaller one does.
+half = os.path.join(folder, "half.textproto")
+with open(os.path.join(LOOP, "train.textproto")) as file, open(half, "w") as copy:
+    copy.write(file.read().replace("../digits", os.path.join(ROOT, "examples/digits")) + "precision: FP16\n")
+loop = Model(half)
+updates = []
+for scale in (2.0**60, 1024, 0):
+    loop.step(digits, loss_scale=scale)
+    updates.append(loop.updated)
+expect(f"updates are {updates}", updates == [0, 1, 1])
+loop.step(digits, status=2, loss_scale=-1)
+expect(loop.error(), loop.error() == "the loss scale is -1, expected a number above 0")
 report("c-loop: turns, names, rates of groups and the schedule's rates", True)

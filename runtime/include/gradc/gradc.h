@@ -229,6 +229,8 @@ typedef struct gradc_step_options {
   const gradc_group_rate *rates; /* of groups that have one of their own in this step; the others keep their share of
                                   * `learning_rate` */
   uint32_t rate_count;
+  float loss_scale; /* of a job of FP16: gradients are computed of the loss times this and divided by it; default: 1. Where they are not
+                     * finite the result's `updated` is 0, and a smaller one may mend it */
 } gradc_step_options;
 
 /* gradc_train_step with a rate for each group and a kind of step by name, for a loop that has schedules and turns of its own. Groups that
@@ -274,6 +276,7 @@ typedef struct gradc_step_report {
   float gradient_norm;       /* NaN when the job does not ask for it */
   double milliseconds;       /* of the step, with the wait for its batch */
   double input_milliseconds; /* the wait alone */
+  const char *entry;         /* name of the `train` block; "": the job has one kind of step */
 } gradc_step_report;
 
 /* A field of a data set that lies in the caller's memory: its rows are the first dim. */
