@@ -89,13 +89,14 @@ void AverageWeights::runOnOperation() {
   symbols = &table;
   averages.clear();
   SmallVector<func::FuncOp> others;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function->removeAttr(gradc::watchName)) { // which looks at what trains
-    } else if (!function->hasAttr("grad.average")) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function->removeAttr(gradc::watchName))
+      continue; // it looks at the weights that train
+    if (!function->hasAttr("grad.average"))
       others.push_back(function);
-    } else if (failed(average(function))) {
+    else if (failed(average(function)))
       return signalPassFailure();
-    }
+  }
   for (func::FuncOp function : others)
     function.walk([&](ReadOp read) {
       if (StateOp average = averages.lookup(read.getStateAttr().getAttr()))

@@ -92,7 +92,8 @@ def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
   let description = [{
     In every function with `grad.average`, the decay: each parameter W that it writes has a state `W.ema`, which begins as
     W does; behind the update, where the step proceeds, it becomes ema + (1 - decay) (W - ema). Functions without the
-    attribute, which do not train, read the averages in place of the weights. Running statistics have none: what they
+    attribute, which do not train, read the averages in place of the weights; those with `grad.watch`, which look at a step, do
+    not. Running statistics have none: what they
     hold is read as it is.
 
     ```mlir
