@@ -3,7 +3,8 @@
 
 #include "dialects/grad/Build.h"
 #include "passes/support/Averages.h"
-#include "runtime/include/gradc/roles.h"
+#include "passes/support/Ports.h"
+#include "passes/support/TrainedStates.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -29,16 +30,6 @@ private:
 };
 
 } // namespace
-
-/// The bool that says whether the step proceeds; null where the function returns none.
-static Value proceedOf(func::FuncOp function) {
-  for (auto [i, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
-    auto role = function.getResultAttrOfType<StringAttr>(i, "grad.role");
-    if (role && role == gradc_role_name(GRADC_ROLE_PROCEED))
-      return value;
-  }
-  return {};
-}
 
 /// The state behind the weight and its slots, made by the first function that asks.
 FailureOr<StateOp> AverageWeights::averageOf(StateOp weight) {
@@ -69,7 +60,7 @@ LogicalResult AverageWeights::average(func::FuncOp function) {
   if (!decay || !(decay.getValueAsDouble() >= 0 && decay.getValueAsDouble() < 1))
     return function.emitError("expected grad.average to be a float from 0 to below 1, found ")
            << function->getAttr("grad.average");
-  Value proceed = proceedOf(function);
+  Value proceed = gradc::resultOfRole(function, GRADC_ROLE_PROCEED);
   if (!proceed)
     return function.emitError("expected a result with role \"proceed\" beside grad.average: it is "
                               "for training steps");
@@ -98,11 +89,14 @@ void AverageWeights::runOnOperation() {
   symbols = &table;
   averages.clear();
   SmallVector<func::FuncOp> others;
-  for (auto function : module.getOps<func::FuncOp>())
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function->removeAttr(gradc::watchName))
+      continue; // it looks at the weights that train
     if (!function->hasAttr("grad.average"))
       others.push_back(function);
     else if (failed(average(function)))
       return signalPassFailure();
+  }
   for (func::FuncOp function : others)
     function.walk([&](ReadOp read) {
       if (StateOp average = averages.lookup(read.getStateAttr().getAttr()))

@@ -3,6 +3,7 @@
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
 #include "passes/support/Extents.h"
+#include "passes/support/Ports.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -17,10 +18,10 @@ namespace {
 
 constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said";
 
-/// Says at `op` why an entry runs on its largest batch only. Its smaller twin for a last batch
-/// would say the same.
+/// Says at `op` why an entry runs on its largest batch only. Its twins, for a last batch or for
+/// gradients alone, would say the same.
 void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
-  if (!function.getSymName().ends_with(".tail"))
+  if (!function.getSymName().ends_with(".tail") && !function.getSymName().ends_with(".watch"))
     op->emitRemark("entry \"") << function.getSymName() << "\" takes no other number of rows than "
                                << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
                                << ": " << reason;
@@ -155,17 +156,11 @@ private:
 
   /// The argument that has the number of rows.
   Value rows() {
-    Builder b(function.getContext());
-    for (BlockArgument argument : block.getArguments())
-      if (auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
-          role && role.getValue() == "rows")
-        return argument;
-    unsigned index = function.getNumArguments();
-    auto attributes = b.getDictionaryAttr({b.getNamedAttr("grad.name", b.getStringAttr("rows")),
-                                           b.getNamedAttr("grad.role", b.getStringAttr("rows"))});
-    (void)function.insertArgument(index, RankedTensorType::get({}, b.getF32Type()), attributes,
-                                  function.getLoc());
-    return block.getArgument(index);
+    if (Value known = argumentOfRole(function, GRADC_ROLE_ROWS))
+      return known;
+    StringRef name = gradc_role_name(GRADC_ROLE_ROWS);
+    Type type = RankedTensorType::get({}, Float32Type::get(function.getContext()));
+    return addArgument(function, type, name, name);
   }
 
   /// Fewer rows are an error at the count's node.

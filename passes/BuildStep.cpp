@@ -4,9 +4,12 @@
 #include "dialects/grad/Build.h"
 #include "passes/support/Clipping.h"
 #include "passes/support/MicroBatches.h"
+#include "passes/support/Ports.h"
 #include "passes/support/Reach.h"
+#include "passes/support/TrainedStates.h"
 #include "passes/support/Updates.h"
-#include "runtime/include/gradc/roles.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_BUILDSTEP
@@ -26,13 +29,17 @@ public:
         b(exit) {}
 
   LogicalResult build(const DenseSet<StringAttr> &trained);
+  /// Returns gradients in place of updates.
+  LogicalResult watch();
 
 private:
   FailureOr<SmallVector<Value>> findGradients(ArrayRef<Value> parameters);
   LogicalResult clip(MutableArrayRef<Value> gradients);
   void requireIndices();
   void guardStatistics();
-  void addResult(Value value, gradc_role role);
+  void addResult(Value value, gradc_role role) {
+    gradc::addResult(function, value, gradc_role_name(role), gradc_role_name(role));
+  }
 
   func::FuncOp function;
   gradc::Updates updates;
@@ -99,7 +106,10 @@ void BuildStep::runOnOperation() {
     steps.push_back({function, *rule});
     SmallVector<Value> reads = parameterReads(function);
     for (auto [read, reach] : llvm::zip_equal(reads, gradc::findReach(loss, reads))) {
-      StringAttr name = read.getDefiningOp<ReadOp>().getStateAttr().getAttr();
+      FlatSymbolRefAttr symbol = read.getDefiningOp<ReadOp>().getStateAttr();
+      StringAttr name = symbol.getAttr();
+      if (!gradc::isTrainedBy(function, symbol))
+        continue;
       // A missing gradient is for the differentiate pass to report, not to train without.
       if (reach.arrival == gradc::Arrival::arrives || reach.arrival == gradc::Arrival::missing)
         trained.insert(name);
@@ -122,18 +132,24 @@ void BuildStep::runOnOperation() {
   }
 
   // 3. The steps.
-  for (auto [function, rule] : steps)
-    if (failed(StepBuilder(function, rule).build(trained)))
+  for (auto [function, rule] : steps) {
+    StepBuilder builder(function, rule);
+    if (failed(function->hasAttr(gradc::watchName) ? builder.watch() : builder.build(trained)))
       return signalPassFailure();
-  for (auto state : module.getOps<StateOp>())
+  }
+  for (auto state : module.getOps<StateOp>()) {
     state->removeAttr("grad.optimizer");
+    state->removeAttr(gradc::stepsName);
+    state->removeAttr(gradc::rateName);
+  }
 }
 
 LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   if (failed(updates.findScalars(updates.common())))
     return failure();
   SmallVector<Value> parameters = llvm::filter_to_vector(parameterReads(function), [&](Value v) {
-    return trained.contains(v.getDefiningOp<ReadOp>().getStateAttr().getAttr());
+    FlatSymbolRefAttr symbol = v.getDefiningOp<ReadOp>().getStateAttr();
+    return trained.contains(symbol.getAttr()) && gradc::isTrainedBy(function, symbol);
   });
   FailureOr<SmallVector<Value>> found = findGradients(parameters);
   if (failed(found))
@@ -151,12 +167,43 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   addResult(proceed, GRADC_ROLE_PROCEED);
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
+  function->removeAttr(gradc::trainsName);
+  return success();
+}
+
+LogicalResult StepBuilder::watch() {
+  auto watched = function->getAttrOfType<ArrayAttr>(gradc::watchName);
+  SmallVector<Value> parameters = llvm::filter_to_vector(parameterReads(function), [&](Value v) {
+    return llvm::is_contained(watched, v.getDefiningOp<ReadOp>().getStateAttr());
+  });
+  FailureOr<SmallVector<Value>> gradients = findGradients(parameters);
+  if (failed(gradients))
+    return failure();
+  // Nothing changes, and nothing else is returned but what says whether indices are in range.
+  for (auto write : llvm::make_early_inc_range(function.getOps<WriteOp>()))
+    write.erase();
+  for (unsigned i = exit->getNumOperands(); i-- > 0;)
+    if (gradc::roleOfResult(function, i) != gradc_role_name(GRADC_ROLE_INDICES)) {
+      exit->eraseOperand(i);
+      (void)function.eraseResult(i);
+    }
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, *gradients)) {
+    auto state = symbols.lookup<StateOp>(parameter.getDefiningOp<ReadOp>().getState());
+    Expr value(b, gradient.getLoc(), gradient);
+    if (auto stored = state.getPermutation())
+      value = value.transpose(invertPermutationVector(*stored));
+    gradc::addResult(function, value, state.getSymName(), gradc_role_name(GRADC_ROLE_GRADIENT));
+  }
+  for (StringRef name :
+       {StringRef("grad.optimizer"), StringRef("grad.clip"), StringRef(gradc::trainsName)})
+    function->removeAttr(name);
   return success();
 }
 
 /// Of the loss over the whole batch, unscaled again.
 FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters) {
-  scale = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_LOSS_SCALE));
+  scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
   FailureOr<SmallVector<Value>> gradients = SmallVector<Value>();
   if (function->hasAttr(gradc::microBatchesName))
     gradients = gradc::accumulateGradients(function, parameters);
@@ -175,8 +222,7 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
 /// A step with an index out of range leaves everything as it was; the runtime says which.
 void StepBuilder::requireIndices() {
   for (auto [i, result] : llvm::enumerate(exit->getOperands())) {
-    auto role = function.getResultAttrOfType<StringAttr>(i, "grad.role");
-    if (!role || role.getValue() != gradc_role_name(GRADC_ROLE_INDICES))
+    if (gradc::roleOfResult(function, i) != gradc_role_name(GRADC_ROLE_INDICES))
       continue;
     Expr largest(b, result.getLoc(), result);
     auto limit = function.getResultAttrOfType<IntegerAttr>(i, "grad.classes");
@@ -219,13 +265,4 @@ LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
   proceed = AndOp::create(b, location, proceed, IsFiniteOp::create(b, location, norm));
   addResult(norm, GRADC_ROLE_GRADIENT_NORM);
   return success();
-}
-
-void StepBuilder::addResult(Value value, gradc_role role) {
-  StringAttr name = b.getStringAttr(gradc_role_name(role));
-  NamedAttribute attributes[] = {b.getNamedAttr("grad.name", name),
-                                 b.getNamedAttr("grad.role", name)};
-  (void)function.insertResult(function.getNumResults(), value.getType(),
-                              b.getDictionaryAttr(attributes));
-  exit->insertOperands(exit->getNumOperands(), value);
 }

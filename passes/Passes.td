@@ -53,9 +53,11 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
     In every function with `grad.optimizer`: requests the gradient of result 0 (the loss) with
     respect to every parameter it reads, clips (`grad.clip`: by value, by each norm or by the global
     one), applies the optimizer and writes parameters and slots back. Slots become states
-    `PARAMETER.SLOT`. A state's own `grad.optimizer` stands in for the function's, and its
-    `learning_rate_factor` scales the step's learning rate. The update is
-    predicated on a finite loss (with clipping: a finite norm), and so are the running statistics that
+    `PARAMETER.SLOT`. A state's own `grad.optimizer` stands in for the function's, and with `grad.rate` its learning rate is the
+    argument of that role and that `grad.field`. `grad.trains` names the parameters that a function updates where these are
+    not all; a parameter's `grad.steps` names the state that counts the steps which do, in place of the argument with role "step".
+    With `grad.watch` a function updates nothing and returns the gradients of these parameters.
+    The update is predicated on a finite loss (with clipping: a finite norm), and so are the running statistics that
     the forward writes. Parameters that the loss does not reach become constants, with a remark. The
     request is an op, so this pass needs no backward graph.
   }];
@@ -90,7 +92,8 @@ def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
   let description = [{
     In every function with `grad.average`, the decay: each parameter W that it writes has a state `W.ema`, which begins as
     W does; behind the update, where the step proceeds, it becomes ema + (1 - decay) (W - ema). Functions without the
-    attribute, which do not train, read the averages in place of the weights. Running statistics have none: what they
+    attribute, which do not train, read the averages in place of the weights; those with `grad.watch`, which look at a step, do
+    not. Running statistics have none: what they
     hold is read as it is.
 
     ```mlir

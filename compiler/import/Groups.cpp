@@ -4,7 +4,8 @@
 #include "compiler/import/Groups.h"
 #include "compiler/import/spec/OptimizerSpec.h"
 #include "compiler/import/support/Names.h"
-#include "runtime/include/gradc/roles.h"
+#include "passes/support/Ports.h"
+#include "passes/support/TrainedStates.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -49,7 +50,7 @@ DictionaryAttr gradc::ruleOf(Builder &b, const spec::Optimizer &optimizer) {
 }
 
 LogicalResult Groups::assign(int group, int index, ArrayRef<std::string> names) {
-  const std::string &pattern = spec.get().group(group).pattern(index);
+  const std::string &pattern = groups[group].block->pattern(index);
   std::vector<std::string> matches = matching(pattern, names);
   bool isNew = false;
   for (const std::string &name : matches)
@@ -57,13 +58,15 @@ LogicalResult Groups::assign(int group, int index, ArrayRef<std::string> names) 
         members.try_emplace(name, Member{group, pattern}).second || members.at(name).group == group;
   if (isNew)
     return success();
-  Location where = spec.at({{"group", group}, {"pattern", index}});
+  Location where = spec.at(groups[group].place + SpecFile::Step("pattern", index));
   if (!matches.empty())
     return emitError(where) << "group: all that \"" << pattern
                             << "\" matches is in groups before this one, the first match counts: "
                                "move the group to before \""
                             << members.at(matches.front()).pattern << "\"";
-  auto error = emitError(where) << "group: no initializer matches \"" << pattern << "\"";
+  auto error = emitError(where) << "group: no initializer "
+                                << (groups[group].step.isBlock() ? "that the block trains " : "")
+                                << "matches \"" << pattern << "\"";
   if (std::string near = nearest(pattern, names); !near.empty())
     error << "; did you mean \"" << near << "\"?";
   return failure();
@@ -73,43 +76,88 @@ LogicalResult Groups::resolve() {
   std::vector<std::string> names;
   for (const onnx::TensorProto &t : model.graph().initializer())
     names.push_back(t.name());
+  SmallVector<StepSpec> steps = stepsOf(spec.get());
+  if (steps.front().isBlock())
+    steps.emplace_back(spec.get());
   bool ok = true;
-  for (int g = 0; g < spec.get().group_size(); ++g)
-    for (int p = 0; p < spec.get().group(g).pattern_size(); ++p)
-      ok &= succeeded(assign(g, p, names));
+  for (const StepSpec &step : steps) {
+    std::vector<std::string> own;
+    llvm::copy_if(names, std::back_inserter(own),
+                  [&](StringRef name) { return step.trains(name); });
+    for (auto [g, block] : llvm::enumerate(step.ownGroups())) {
+      groups.push_back({&block, step.ownPlace({"group", int(g)}), step});
+      for (int p = 0; p < block.pattern_size(); ++p)
+        ok &= succeeded(assign(int(groups.size()) - 1, p, own));
+    }
+  }
   return success(ok);
 }
 
 std::vector<std::string> Groups::frozen() const {
   std::vector<std::string> names;
   for (const auto &[name, member] : members)
-    if (spec.get().group(member.group).frozen())
+    if (groups[member.group].block->frozen())
       names.push_back(name);
   return names;
 }
 
-/// The group's rule; null where it is the common one.
-DictionaryAttr Groups::rule(Builder &b, int index) const {
-  const spec::Group &group = spec.get().group(index);
-  const spec::Optimizer &common = spec.get().optimizer();
+int64_t Groups::frozenUntil(StringRef initializer) const {
+  auto member = members.find(initializer.str());
+  return member == members.end() ? 0 : groups[member->second.group].block->frozen_until_step();
+}
+
+/// The rule of the group's parameters in that step.
+FailureOr<DictionaryAttr> Groups::rule(Builder &b, int index, const StepSpec &step) const {
+  const spec::Optimizer &common = step.optimizer();
+  if (index < 0)
+    return ruleOf(b, common);
+  const spec::Group &group = *groups[index].block;
   const spec::Optimizer &optimizer = group.has_optimizer() ? group.optimizer() : common;
   NamedAttrList attributes(ruleOf(b, optimizer));
-  if (group.has_l2())
-    attributes.set("l2", b.getF64FloatAttr(group.l2()));
-  if (group.has_weight_decay())
-    attributes.set("weight_decay", b.getF64FloatAttr(group.weight_decay()));
-  double rate = group.has_learning_rate() ? group.learning_rate() : learningRate(optimizer);
-  if (double factor = rate / learningRate(common); factor != 1)
-    attributes.set("learning_rate_factor", b.getF64FloatAttr(factor));
-  DictionaryAttr rule = attributes.getDictionary(b.getContext());
-  return rule == ruleOf(b, common) ? DictionaryAttr() : rule;
+  for (auto [name, given, value] :
+       {std::tuple("l2", group.has_l2(), group.l2()),
+        std::tuple("weight_decay", group.has_weight_decay(), group.weight_decay())}) {
+    if (!given)
+      continue;
+    if (!findHyperparameter(optimizer, name))
+      return emitError(spec.at(groups[index].place + name))
+             << optimizerName(optimizer) << ", by which \"" << step.name()
+             << "\" trains parameters of the group, has no " << name;
+    attributes.set(name, b.getF64FloatAttr(value));
+  }
+  return attributes.getDictionary(b.getContext());
+}
+
+/// The rule of a parameter in all steps that train it; null where it is the common one of each.
+FailureOr<DictionaryAttr> Groups::ownRule(Builder &b, const Verdict &verdict, int group) const {
+  DictionaryAttr own;
+  std::string first;
+  bool isCommon = true;
+  for (const StepSpec &step : stepsOf(spec.get())) {
+    if (!step.trains(verdict.initializer))
+      continue;
+    FailureOr<DictionaryAttr> found = rule(b, group, step);
+    if (failed(found))
+      return failure();
+    isCommon &= *found == ruleOf(b, step.optimizer());
+    if (own && own != *found)
+      return emitError(optimizerLoc(group, step)) << "\"" << first << "\" and \"" << step.name()
+                                                  << "\" both train \"" << verdict.initializer
+                                                  << "\", by different rules, but it has one set "
+                                                     "of optimizer slots: give both one rule, "
+                                                     "or the parameter to one of them";
+    if (!own)
+      first = step.name();
+    own = *found;
+  }
+  return isCommon ? DictionaryAttr() : own;
 }
 
 /// Of the group's optimizer, or else the common one.
-Location Groups::optimizerLoc(int group) const {
-  if (group < 0 || !spec.get().group(group).has_optimizer())
-    return spec.at({"optimizer"});
-  return spec.at({{"group", group}, "optimizer"});
+Location Groups::optimizerLoc(int group, const StepSpec &step) const {
+  if (group < 0 || !groups[group].block->has_optimizer())
+    return spec.at(step.optimizerPlace());
+  return spec.at(groups[group].place + "optimizer");
 }
 
 /// The update op that a rule names.
@@ -130,10 +178,33 @@ static void refuse(Location where, OperationName op, ArrayRef<const Verdict *> p
         << "\" optimizer { adamw {} } }";
 }
 
+/// Each entry gets the rates of the groups that it trains.
+static void addRates(ModuleOp module) {
+  Builder b(module.getContext());
+  Type scalar = RankedTensorType::get({}, b.getF32Type());
+  StringRef role = gradc_role_name(GRADC_ROLE_LEARNING_RATE);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr("grad.optimizer"))
+      continue;
+    llvm::SetVector<StringAttr> rates;
+    for (auto read : function.getOps<ReadOp>())
+      if (isTrainedBy(function, read.getStateAttr()))
+        if (auto rate =
+                module.lookupSymbol<StateOp>(read.getState())->getAttrOfType<StringAttr>(rateName))
+          rates.insert(rate);
+    for (StringAttr rate : rates) {
+      addArgument(function, scalar, (role + " " + rate.getValue()).str(), role);
+      function.setArgAttr(function.getNumArguments() - 1, "grad.field", rate);
+    }
+  }
+}
+
 LogicalResult Groups::apply(Imported &imported, const States &states) const {
   Builder b(imported.module->getContext());
-  DictionaryAttr common = ruleOf(b, spec.get().optimizer());
-  std::map<int, std::vector<const Verdict *>> tooSmall; // by group; -1: none
+  SmallVector<StepSpec> steps = stepsOf(spec.get());
+  // By the place of the rule.
+  llvm::MapVector<Location, std::pair<OperationName, std::vector<const Verdict *>>> tooSmall;
+  bool ok = true;
   for (Verdict &verdict : imported.verdicts) {
     auto member = members.find(verdict.initializer);
     int group = member == members.end() ? -1 : member->second.group;
@@ -141,17 +212,24 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
       verdict.group = member->second.pattern;
     if (!verdict.trains)
       continue;
+    FailureOr<DictionaryAttr> own = ownRule(b, verdict, group);
+    ok &= succeeded(own);
+    if (failed(own))
+      continue;
     auto state = imported.module->lookupSymbol<StateOp>(states.symbol(verdict.initializer));
-    DictionaryAttr own = group < 0 ? DictionaryAttr() : rule(b, group);
-    if (own)
-      state->setAttr("grad.optimizer", own);
-    OperationName op = updateOf(own ? own : common);
+    if (*own)
+      state->setAttr("grad.optimizer", *own);
+    if (group >= 0)
+      state->setAttr(rateName, b.getStringAttr(groups[group].block->pattern(0)));
+    const StepSpec &step =
+        *llvm::find_if(steps, [&](const StepSpec &one) { return one.trains(verdict.initializer); });
+    OperationName op = updateOf(*own ? *own : ruleOf(b, step.optimizer()));
     if (state.getLogicalType().getRank() < op.getInterface<UpdateOpInterface>()->getLeastRank())
-      tooSmall[group].push_back(&verdict);
+      tooSmall.try_emplace(optimizerLoc(group, step), op, std::vector<const Verdict *>())
+          .first->second.second.push_back(&verdict);
   }
-  for (const auto &[group, parameters] : tooSmall) {
-    DictionaryAttr own = group < 0 ? DictionaryAttr() : rule(b, group);
-    refuse(optimizerLoc(group), updateOf(own ? own : common), parameters);
-  }
-  return success(tooSmall.empty());
+  for (const auto &[where, refused] : tooSmall)
+    refuse(where, refused.first, refused.second);
+  addRates(*imported.module);
+  return success(ok && tooSmall.empty());
 }

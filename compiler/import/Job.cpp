@@ -2,16 +2,15 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/Gradients.h"
-#include "compiler/import/Groups.h"
 #include "compiler/import/LossGradients.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/Objective.h"
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/StepOptions.h"
+#include "compiler/import/TrainEntries.h"
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/data/Preprocessing.h"
 #include "compiler/import/support/Names.h"
-#include "passes/support/Reach.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -29,17 +28,16 @@ public:
 private:
   LogicalResult applySpec();
   LogicalResult checkNames();
-  LogicalResult importSteps(StringRef name, spec::Data &data, const DataSet &set, bool training);
-  LogicalResult importStep(StringRef name, const DataSet &set, int64_t batch, bool training,
-                           int64_t microBatches);
+  LogicalResult importSteps(StringRef name, const StepSpec &step, spec::Data &data,
+                            const DataSet &set, bool training);
+  LogicalResult importStep(StringRef name, const StepSpec &step, const DataSet &set, int64_t batch,
+                           bool training, int64_t microBatches);
   Value bindInput(EntryImport &entry, SpecValues &values, const onnx::ValueInfoProto &input,
                   const DataSet &set);
   bool sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry);
   std::vector<FedInput> fedInputs(const DataSet &set) const;
   LogicalResult prepareExport(const DataSet &set);
-  void judgeReach(Imported &imported);
   std::string fieldOf(StringRef input) const;
-  void describeUpdate(func::FuncOp train) const;
 
   SpecFile &spec;
   OnnxModel &model;
@@ -115,7 +113,11 @@ LogicalResult JobImport::checkNames() {
       ok = false;
     }
   }
-  for (const NamedOutput &output : outputsOf(spec))
+  SmallVector<NamedOutput> wanted = outputsOf(spec, StepSpec(spec.get()));
+  for (const StepSpec &step : stepsOf(spec.get()))
+    if (step.isBlock())
+      llvm::append_range(wanted, outputsOf(spec, step));
+  for (const NamedOutput &output : wanted)
     if (!computed.contains(output.name)) {
       unknownName(output.where, "output", output.name, outputs);
       ok = false;
@@ -149,27 +151,11 @@ LogicalResult JobImport::applySpec() {
       trainable, freeze, [&](int i) { return spec.at({{"trainable", i}}); },
       [&](int i) { return spec.at({{"freeze", i}}); }));
   ok &= succeeded(groups.resolve());
+  ok &= succeeded(checkTrains(spec, model));
   for (const std::string &name : groups.frozen())
     import.states.freeze(name);
   ok &= succeeded(addLossGradients(spec, model));
   return success(ok && succeeded(checkNames()));
-}
-
-/// How the step limits gradients, updates parameters and averages them.
-void JobImport::describeUpdate(func::FuncOp train) const {
-  Builder b(train.getContext());
-  const spec::Training &training = spec.get();
-  train->setAttr("grad.optimizer", ruleOf(b, training.optimizer()));
-  if (training.has_clip()) {
-    const spec::Clip &clip = training.clip();
-    auto [name, limit] = clip.has_value()  ? std::pair("value", clip.value())
-                         : clip.has_norm() ? std::pair("norm", clip.norm())
-                                           : std::pair("global_norm", clip.global_norm());
-    train->setAttr("grad.clip",
-                   b.getDictionaryAttr(b.getNamedAttr(name, b.getF64FloatAttr(limit))));
-  }
-  if (training.has_ema())
-    train->setAttr("grad.average", b.getF64FloatAttr(training.ema().decay()));
 }
 
 /// A graph input is the batch of its field's rows.
@@ -206,32 +192,32 @@ Value JobImport::bindInput(EntryImport &entry, SpecValues &values,
 }
 
 /// `batch`: rows of one of the parts in which the step is computed.
-LogicalResult JobImport::importStep(StringRef name, const DataSet &set, int64_t batch,
-                                    bool training, int64_t microBatches) {
+LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const DataSet &set,
+                                    int64_t batch, bool training, int64_t microBatches) {
   EntryImport entry(model, import.states, import.options, name, batch, training);
   if (training)
     setStepOptions(entry, spec, microBatches);
-  SpecValues values(entry, spec, set);
+  SpecValues values(entry, spec, step, set);
   auto bind = [&](const onnx::ValueInfoProto &input) {
     return bindInput(entry, values, input, set);
   };
   std::vector<std::string> outputs;
-  for (const NamedOutput &output : outputsOf(spec))
+  for (const NamedOutput &output : outputsOf(spec, step))
     outputs.push_back(output.name);
-  if (failed(entry.importNodes(outputs, bind)) || failed(buildObjective(values, spec.get())))
+  if (failed(entry.importNodes(outputs, bind)) || failed(buildObjective(values)))
     return failure();
   if (training) {
     entry.scalarArgument(GRADC_ROLE_LEARNING_RATE);
     entry.scalarArgument(GRADC_ROLE_STEP);
-    describeUpdate(entry.getFunction());
+    describeUpdate(entry.getFunction(), spec.get(), step);
   }
   entry.finish();
   return success();
 }
 
 /// An entry, and its smaller twin for the rows that are left over.
-LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const DataSet &set,
-                                     bool training) {
+LogicalResult JobImport::importSteps(StringRef name, const StepSpec &step, spec::Data &data,
+                                     const DataSet &set, bool training) {
   auto stage =
       llvm::find_if(*data.mutable_stage(), [](const spec::Stage &one) { return one.has_batch(); });
   spec::Batch &block = *stage->mutable_batch();
@@ -244,7 +230,7 @@ LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const Dat
   if (training && failed(checkStepOptions(spec, model, batch)))
     return failure();
   int64_t parts = training ? spec.get().micro_batches() : 1;
-  if (failed(importStep(name, set, batch / parts, training, parts)))
+  if (failed(importStep(name, step, set, batch / parts, training, parts)))
     return failure();
   if (block.drop_remainder())
     return success();
@@ -267,34 +253,7 @@ LogicalResult JobImport::importSteps(StringRef name, spec::Data &data, const Dat
   });
   if (training)
     parts = countMicroBatches(spec, batch, rest);
-  return importStep(tail, set, rest / parts, training, parts);
-}
-
-/// A parameter trains only where the loss depends on it.
-void JobImport::judgeReach(Imported &imported) {
-  auto train = imported.module->lookupSymbol<func::FuncOp>("train");
-  SmallVector<Value> reads;
-  for (auto read : train.getOps<ReadOp>())
-    reads.push_back(read);
-  SmallVector<Reach> reaches = findReach(train.front().getTerminator()->getOperand(0), reads);
-  llvm::StringMap<std::string> why;
-  llvm::StringSet<> reached;
-  for (auto [read, reach] : llvm::zip(reads, reaches)) {
-    StringRef state = read.getDefiningOp<ReadOp>().getState();
-    // An op without a gradient is an error of differentiation, reported at its node.
-    if (reach.arrival == Arrival::arrives || reach.arrival == Arrival::missing)
-      reached.insert(state);
-    else if (reach.arrival == Arrival::stopped)
-      why[state] = "no gradient gets through \"" + nodeName(reach.op) + "\"";
-  }
-  for (Verdict &verdict : imported.verdicts) {
-    StringRef symbol = import.states.symbol(verdict.initializer);
-    if (!verdict.trains || reached.contains(symbol))
-      continue;
-    verdict.trains = false;
-    verdict.reason = why.contains(symbol) ? why[symbol] : "the loss does not depend on it";
-    imported.module->lookupSymbol<StateOp>(symbol).setKind(StateKind::constant);
-  }
+  return importStep(tail, step, set, rest / parts, training, parts);
 }
 
 /// Imports an entry without repeating what an earlier one has said; whether it succeeded.
@@ -332,12 +291,21 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(applied) || failed(sets))
     return failure();
   // Entries use different parts of the graph: all are tried, so that everything is said at once.
-  bool ok = sayingNews(
-      context, [&] { return importSteps("train", *training.mutable_data(), sets->front(), true); });
+  bool ok = true;
+  SmallVector<TrainEntry> entries = trainEntries(spec, model, groups);
+  SmallVector<std::string> twins = {""};
+  if (watchesGradients(training))
+    twins.push_back(".watch");
+  for (const TrainEntry &entry : entries)
+    for (const std::string &twin : twins)
+      ok &= sayingNews(context, [&] {
+        return importSteps(entry.name() + twin, entry.step, *training.mutable_data(), sets->front(),
+                           true);
+      });
   if (training.has_evaluation())
     ok &= sayingNews(context, [&] {
-      return importSteps("evaluate", *training.mutable_evaluation()->mutable_data(), sets->back(),
-                         false);
+      return importSteps("evaluate", StepSpec(training),
+                         *training.mutable_evaluation()->mutable_data(), sets->back(), false);
     });
   ok &= sayingNews(context, [&] {
     if (failed(prepareExport(sets->back())))
@@ -355,8 +323,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     return failure();
   maps.finish();
   imported->mapEntries = maps.entryNames();
-  judgeReach(*imported);
-  if (failed(addRegularizers(*imported, import.states, spec)))
+  if (failed(decideTraining(*imported, import.states, spec, groups, entries)) ||
+      failed(addRegularizers(*imported, import.states, spec)))
     return failure();
   LogicalResult grouped = groups.apply(*imported, import.states);
   if (failed(checkParameters(*imported, import.states, model)) || failed(grouped))
@@ -388,7 +356,8 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
       OnnxModel::read(context, (*spec)->resolve((*spec)->get().model()));
   if (failed(model) || failed(checkOptions(**model, options)))
     return failure();
-  if (!(*spec)->get().loss_size() && (*spec)->get().gradients_size())
+  const spec::Training &training = (*spec)->get();
+  if (training.gradients_size() && !training.loss_size() && !training.train_size())
     return importGradients(**spec, **model, options);
   return JobImport(**spec, **model, options).run(context);
 }

@@ -57,8 +57,8 @@ static FailureOr<LossTerm> buildScalar(SpecValues &v, const spec::Loss &loss, Lo
 /// The one place where element losses become a quotient.
 static FailureOr<LossTerm> buildTerm(SpecValues &v, const spec::Loss &loss, int index) {
   std::string kind(loss.GetDescriptor()->FindFieldByNumber(loss.kind_case())->name());
-  SpecFile::Step block = {"loss", index};
-  Location where = v.getSpec().at({block, kind.c_str()});
+  SpecPlace place = v.getStep().lossPlace(index);
+  Location where = v.getSpec().at(place + kind.c_str());
   if (loss.has_scalar())
     return buildScalar(v, loss, where);
   FailureOr<ElementLosses> built = buildKind(v, loss, where);
@@ -74,7 +74,7 @@ static FailureOr<LossTerm> buildTerm(SpecValues &v, const spec::Loss &loss, int 
     if (built->denominators)
       built->denominators = built->denominators->reshape(shape);
     FailureOr<Expr> weights =
-        v.weights(loss.sample_weights(), x.type(), v.getSpec().at({block, "sample_weights"}));
+        v.weights(loss.sample_weights(), x.type(), v.getSpec().at(place + "sample_weights"));
     if (failed(weights))
       return failure();
     x = x * *weights;
@@ -89,7 +89,7 @@ static FailureOr<LossTerm> buildTerm(SpecValues &v, const spec::Loss &loss, int 
 FailureOr<SmallVector<LossTerm>> gradc::buildLosses(SpecValues &values) {
   SmallVector<LossTerm> terms;
   bool ok = true;
-  for (auto [i, loss] : llvm::enumerate(values.getSpec().get().loss())) {
+  for (auto [i, loss] : llvm::enumerate(values.getStep().losses())) {
     FailureOr<LossTerm> term = buildTerm(values, loss, int(i));
     ok &= succeeded(term);
     if (failed(term))

@@ -3,8 +3,9 @@
 
 #include "compiler/import/Metrics.h"
 #include "compiler/import/Objective.h"
+#include "compiler/import/TrainedParameters.h"
 #include "passes/support/MicroBatches.h"
-#include "llvm/Support/GlobPattern.h"
+#include "passes/support/TrainedStates.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -33,11 +34,11 @@ static void addOutputs(const SpecFile &spec, const google::protobuf::Message &bl
   }
 }
 
-SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec) {
+SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec, const StepSpec &step) {
   SmallVector<NamedOutput> outputs;
-  for (auto [i, loss] : llvm::enumerate(spec.get().loss()))
-    addOutputs(spec, loss, {{"loss", int(i)}}, outputs);
-  for (auto [i, metric] : llvm::enumerate(spec.get().metric()))
+  for (auto [i, loss] : llvm::enumerate(step.losses()))
+    addOutputs(spec, loss, step.lossPlace(int(i)), outputs);
+  for (auto [i, metric] : llvm::enumerate(step.metrics()))
     addOutputs(spec, metric, {{"metric", int(i)}}, outputs);
   return outputs;
 }
@@ -76,13 +77,13 @@ static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
   }
 }
 
-LogicalResult gradc::buildObjective(SpecValues &values, const spec::Training &training) {
+LogicalResult gradc::buildObjective(SpecValues &values) {
   EntryImport &entry = values.getEntry();
   FailureOr<SmallVector<LossTerm>> terms = buildLosses(values);
   bool ok = succeeded(terms);
   if (ok)
     entry.addResult(sumTerms(values.getBuilder(), *terms), "loss", GRADC_ROLE_LOSS);
-  for (auto [i, metric] : llvm::enumerate(training.metric())) {
+  for (auto [i, metric] : llvm::enumerate(values.getStep().metrics())) {
     FailureOr<MetricResults> results = buildMetric(values, int(i));
     ok &= succeeded(results);
     if (succeeded(results))
@@ -96,44 +97,12 @@ LogicalResult gradc::buildObjective(SpecValues &values, const spec::Training &tr
   return success(ok);
 }
 
-/// The parameters that a regularizer is over, by their states' symbols, each once.
-static FailureOr<llvm::SetVector<StringRef>>
-regularized(const Imported &imported, const States &states, const SpecFile &spec, int index) {
-  const spec::Regularizer &rule = spec.get().regularizer(index);
-  llvm::SetVector<StringRef> symbols;
-  bool ok = true;
-  for (int i = 0; i < std::max(rule.pattern_size(), 1); ++i) {
-    std::string pattern = rule.pattern_size() ? rule.pattern(i) : "*";
-    Location where = spec.at({{"regularizer", index}, {"pattern", i}});
-    auto glob = llvm::GlobPattern::create(pattern);
-    if (!glob) {
-      emitError(where) << "expected a glob pattern, found \"" << pattern
-                       << "\": " << llvm::toString(glob.takeError());
-      ok = false;
-      continue;
-    }
-    bool matches = false;
-    for (const Verdict &verdict : imported.verdicts)
-      if (verdict.trains && glob->match(verdict.initializer)) {
-        symbols.insert(states.symbol(verdict.initializer));
-        matches = true;
-      }
-    if (!matches) {
-      emitError(where) << "expected the pattern of a parameter that trains, found \"" << pattern
-                       << "\"; see what `gradc check` says about each";
-      ok = false;
-    }
-  }
-  if (!ok)
-    return failure();
-  return symbols;
-}
-
 LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
                                      const SpecFile &spec) {
   for (int i = 0; i < spec.get().regularizer_size(); ++i) {
     const spec::Regularizer &rule = spec.get().regularizer(i);
-    FailureOr<llvm::SetVector<StringRef>> symbols = regularized(imported, states, spec, i);
+    FailureOr<llvm::SetVector<StringRef>> symbols =
+        trainedParameters(imported, states, spec, {{"regularizer", i}}, rule.pattern());
     if (failed(symbols))
       return failure();
     for (auto function : imported.module->getOps<func::FuncOp>()) {
@@ -146,7 +115,8 @@ LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
       Expr penalty = loss.splat(0);
       llvm::StringSet<> done;
       for (auto read : function.getOps<ReadOp>()) {
-        if (!symbols->contains(read.getState()) || !done.insert(read.getState()).second)
+        if (!symbols->contains(read.getState()) || !isTrainedBy(function, read.getStateAttr()) ||
+            !done.insert(read.getState()).second)
           continue;
         Expr w = loss.with(read.getResult());
         if (rule.l1() > 0)

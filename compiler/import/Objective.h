@@ -12,10 +12,11 @@ struct NamedOutput {
   std::string name;
   mlir::Location where;
 };
-llvm::SmallVector<NamedOutput> outputsOf(const SpecFile &spec);
+/// Those of a step, or of an evaluation by the step's losses.
+llvm::SmallVector<NamedOutput> outputsOf(const SpecFile &spec, const StepSpec &step);
 
-/// Result 0 is the loss, the metrics follow.
-mlir::LogicalResult buildObjective(SpecValues &values, const spec::Training &training);
+/// Result 0 is the loss, the metrics follow. A `train` block's steps have none.
+mlir::LogicalResult buildObjective(SpecValues &values);
 
 /// Adds the spec's regularizers to the losses of the training entries. Fails (said) for a pattern
 /// that names no parameter.

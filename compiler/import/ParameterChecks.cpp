@@ -44,10 +44,12 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
                                   const OnnxModel &model) {
   ModuleOp module = imported.module.get();
   std::map<std::string, Uses> uses; // by symbol
-  module.lookupSymbol<func::FuncOp>("train").walk([&](ReadOp read) {
-    for (Operation *user : read->getUsers())
-      uses[read.getState().str()].nodes.insert(nodeName(user));
-  });
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr("grad.optimizer"))
+      function.walk([&](ReadOp read) {
+        for (Operation *user : read->getUsers())
+          uses[read.getState().str()].nodes.insert(nodeName(user));
+      });
   for (auto &[symbol, use] : uses)
     if (use.nodes.size() > 1)
       use.value = commonValue(module.lookupSymbol<StateOp>(symbol).getInitial());

@@ -4,6 +4,7 @@
 
 #include "compiler/import/data/TrainingData.h"
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/spec/StepSpec.h"
 
 namespace gradc {
 
@@ -27,11 +28,13 @@ struct ClassRows {
 /// been reported at `where`.
 class SpecValues {
 public:
-  SpecValues(EntryImport &entry, const SpecFile &spec, const DataSet &data)
-      : entry(entry), spec(spec), data(data) {}
+  /// `step` says which losses the entry has.
+  SpecValues(EntryImport &entry, const SpecFile &spec, const StepSpec &step, const DataSet &data)
+      : entry(entry), spec(spec), step(step), data(data) {}
 
   EntryImport &getEntry() { return entry; }
   const SpecFile &getSpec() const { return spec; }
+  const StepSpec &getStep() const { return step; }
   mlir::OpBuilder &getBuilder() { return entry.getBuilder(); }
   mlir::grad::Expr expr(mlir::Value value);
 
@@ -72,6 +75,7 @@ public:
 private:
   EntryImport &entry;
   const SpecFile &spec;
+  StepSpec step;
   const DataSet &data;
   std::map<std::string, mlir::Value> arguments;
 };

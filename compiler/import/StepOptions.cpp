@@ -88,8 +88,10 @@ int64_t gradc::countMicroBatches(const SpecFile &spec, int64_t batch, int64_t ro
 void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t microBatches) {
   func::FuncOp function = entry.getFunction();
   Builder b(function.getContext());
-  if (microBatches > 1) {
+  if (int64_t most = spec.get().micro_batches(); most > 1) {
     function->setAttr(microBatchesName, b.getI64IntegerAttr(microBatches));
+    if (microBatches < most)
+      function->setAttr(mostMicroBatchesName, b.getI64IntegerAttr(most));
     // The parts are of one size. Nobody needs to hear that: the spec asks for it.
     function->setAttr("grad.exact", b.getStringAttr("it is computed in parts"));
     function->setAttr("grad.said", b.getUnitAttr());

@@ -2,6 +2,7 @@
 #include "compiler/Session.h"
 #include "compiler/verify/Verify.h"
 #include "dialects/grad/Build.h"
+#include "passes/support/TrainedStates.h"
 
 #include <chrono>
 #include <cmath>
@@ -14,10 +15,10 @@ namespace gradc {
 namespace {
 
 /// Keeps the training function's forward and returns loss and gradients, as the entry "gradients".
-SmallVector<std::string> requestGradients(ModuleOp module, StringRef corrupted) {
+SmallVector<std::string> requestGradients(ModuleOp module, StringRef entry, StringRef corrupted) {
   SmallVector<std::string> parameters;
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
-    if (function.getSymName() != "train")
+    if (function.getSymName() != entry)
       function.erase();
   auto function = *module.getOps<func::FuncOp>().begin();
   function.setSymName("gradients");
@@ -29,10 +30,12 @@ SmallVector<std::string> requestGradients(ModuleOp module, StringRef corrupted) 
   SmallVector<Value> reads, results = {exit->getOperand(0)};
   for (auto read : function.getOps<ReadOp>())
     if (module.lookupSymbol<StateOp>(read.getState()).getKind() == StateKind::parameter &&
+        isTrainedBy(function, read.getStateAttr()) &&
         !llvm::is_contained(parameters, read.getState())) {
       parameters.push_back(read.getState().str());
       reads.push_back(read.getResult());
     }
+  function->removeAttr(trainsName);
   auto gradient = GradientOp::create(b, exit->getLoc(), results[0], reads);
   for (auto [name, value] : llvm::zip_equal(parameters, gradient.getResults()))
     results.push_back(name == corrupted ? Expr(b, exit->getLoc(), value) * 1.001
@@ -249,13 +252,23 @@ llvm::Expected<std::vector<GradientCheck>> checkParameters(GradientVerifier &ver
 
 } // namespace
 
-FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported, StringRef corrupted,
-                                                      double seconds,
+std::vector<std::string> entriesWithGradients(const Imported &imported) {
+  std::vector<std::string> names;
+  for (auto function : ModuleOp(*imported.module).getOps<func::FuncOp>())
+    if (StringRef name = function.getSymName();
+        function->hasAttr("grad.optimizer") && !name.ends_with(".tail") &&
+        !name.ends_with(".watch") && !name.contains(".until."))
+      names.push_back(name.str());
+  return names;
+}
+
+FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported, StringRef entry,
+                                                      StringRef corrupted, double seconds,
                                                       std::vector<KernelCheck> &kernels) {
   ModuleOp source = *imported.module;
   MLIRContext &context = *source.getContext();
   Imported copy{cast<ModuleOp>(source->clone()), "", {}, std::nullopt, {}};
-  SmallVector<std::string> parameters = requestGradients(*copy.module, corrupted);
+  SmallVector<std::string> parameters = requestGradients(*copy.module, entry, corrupted);
   CompileOptions options;
   options.retypeF64 = true;
   auto program = planProgram(std::move(copy), options);
@@ -273,10 +286,10 @@ FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported, 
     auto session = CompiledSession::open(*artifact);
     if (!session)
       return session.takeError();
-    auto entry = (*session)->find("gradients");
-    if (!entry)
-      return entry.takeError();
-    GradientVerifier verifier(context, **session, *entry, parameters);
+    auto gradients = (*session)->find("gradients");
+    if (!gradients)
+      return gradients.takeError();
+    GradientVerifier verifier(context, **session, *gradients, parameters);
     if (auto error = verifier.start())
       return error;
     return checkParameters(verifier, parameters.size(), seconds);

@@ -32,14 +32,16 @@ struct GradientCheck {
 llvm::Expected<std::vector<KernelCheck>> verifyKernels(PlannedProgram &program,
                                                        const std::string &artifact, double seconds);
 
-/// Compiles the training entry's gradients in f64 and compares them with central differences of the
+/// The training entries whose gradients together are those of the job.
+std::vector<std::string> entriesWithGradients(const Imported &imported);
+
+/// Compiles a training entry's gradients in f64 and compares them with central differences of the
 /// loss, parameter by parameter; those that are left after `seconds` are compared together. The f64
 /// kernels are verified as well, in as much time, and reported through `kernels`. Tests only: the
 /// gradient of parameter `corrupted` is made wrong by one in a thousand.
-mlir::FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported,
-                                                            llvm::StringRef corrupted,
-                                                            double seconds,
-                                                            std::vector<KernelCheck> &kernels);
+mlir::FailureOr<std::vector<GradientCheck>>
+verifyGradients(const Imported &imported, llvm::StringRef entry, llvm::StringRef corrupted,
+                double seconds, std::vector<KernelCheck> &kernels);
 
 } // namespace gradc
 

@@ -3,7 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
-#include "runtime/include/gradc/roles.h"
+#include "passes/support/Ports.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -57,16 +57,9 @@ public:
 
 private:
   bool isRole(unsigned result, StringRef role) {
-    auto found = function.getResultAttrOfType<StringAttr>(result, "grad.role");
-    return found && found.getValue() == role;
+    return gradc::roleOfResult(function, result) == role;
   }
-  SmallVector<Value> resultsOf(StringRef role) {
-    SmallVector<Value> found;
-    for (OpOperand &result : exit->getOpOperands())
-      if (isRole(result.getOperandNumber(), role))
-        found.push_back(result.get());
-    return found;
-  }
+  bool isRole(unsigned result, gradc_role role) { return isRole(result, gradc_role_name(role)); }
   Value splatLike(Value like, double value) {
     return splat(b, like.getLoc(), cast<RankedTensorType>(like.getType()), value);
   }
@@ -84,7 +77,6 @@ private:
   Value addTerms(OpBuilder &inside, ArrayRef<Value> inverses);
   SmallVector<Value> buildSums(ArrayRef<Value> parameters, ArrayRef<Value> inverses);
   void takeResults(ScanOp scan);
-  void dropTerms();
 
   func::FuncOp function;
   Operation *exit;
@@ -186,24 +178,18 @@ void Accumulation::carryStates() {
   }
 }
 
-/// Each micro-batch has random numbers of its own: step * count + its number is their counter.
+/// Each micro-batch of a run has random numbers of its own: their counter is its number, where all
+/// steps count as the one with most micro-batches.
 void Accumulation::numberDraws() {
-  Value counter = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_COUNTER));
+  Value counter = gradc::argumentOfRole(function, GRADC_ROLE_COUNTER);
   if (!counter)
     return;
   OpBuilder inside(function.getContext());
   inside.setInsertionPointToStart(block.get());
   Expr step(inside, counter.getLoc(), inputs.find(counter));
-  inputs.map(counter, step * double(count) + step.with(micro).cast(step.type().getElementType()));
-}
-
-/// The terms of the loss have served.
-void Accumulation::dropTerms() {
-  for (unsigned i = exit->getNumOperands(); i-- > 0;)
-    if (isRole(i, gradc::lossNumeratorRole) || isRole(i, gradc::lossDenominatorRole)) {
-      exit->eraseOperand(i);
-      (void)function.eraseResult(i);
-    }
+  auto most = function->getAttrOfType<IntegerAttr>(gradc::mostMicroBatchesName);
+  inputs.map(counter, step * double(most ? most.getInt() : count) +
+                          step.with(micro).cast(step.type().getElementType()));
 }
 
 /// What the region takes: carried values first, then steps of what holds rows.
@@ -214,7 +200,7 @@ void Accumulation::takeInputs(ArrayRef<Value> parameters) {
     unsigned i = result.getOperandNumber();
     if (isRole(i, gradc::lossNumeratorRole) || isRole(i, gradc::lossDenominatorRole))
       continue;
-    if (isRole(i, gradc_role_name(GRADC_ROLE_SAMPLES))) {
+    if (isRole(i, GRADC_ROLE_SAMPLES)) {
       samples.push_back(&result);
       continue;
     }
@@ -230,7 +216,8 @@ void Accumulation::takeInputs(ArrayRef<Value> parameters) {
 /// The loss of a micro-batch: its share of the whole batch's.
 Value Accumulation::addTerms(OpBuilder &inside, ArrayRef<Value> inverses) {
   Value loss;
-  for (auto [numerator, inverse] : llvm::zip_equal(resultsOf(gradc::lossNumeratorRole), inverses)) {
+  for (auto [numerator, inverse] :
+       llvm::zip_equal(gradc::resultsOfRole(function, gradc::lossNumeratorRole), inverses)) {
     Expr term = Expr(inside, numerator.getLoc(), inputs.find(numerator)) *
                 Expr(inside, numerator.getLoc(), inputs.find(inverse));
     loss = loss ? (term.with(loss) + term).get() : term.get();
@@ -251,12 +238,12 @@ SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, ArrayRef<
   for (auto [result, sum] : llvm::zip_equal(numbers, sums)) {
     bool isLoss = result->getOperandNumber() == 0;
     Expr one(inside, sum.getLoc(), isLoss ? loss : inputs.find(result->get()));
-    bool isLargest = isRole(result->getOperandNumber(), gradc_role_name(GRADC_ROLE_INDICES));
+    bool isLargest = isRole(result->getOperandNumber(), GRADC_ROLE_INDICES);
     next.push_back(isLargest ? one.with(sum).apply<MaxOp>(one) : one.with(sum) + one);
   }
   SmallVector<Value> targets =
       llvm::map_to_vector(parameters, [&](Value v) { return inputs.find(v); });
-  Value scale = gradc::argumentOfRole(function, gradc_role_name(GRADC_ROLE_LOSS_SCALE));
+  Value scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
   SmallVector<Value> found =
       gradc::requestGradients(inside, loss, targets, scale ? inputs.find(scale) : Value());
   for (auto [sum, gradient] : llvm::zip_equal(gradients, found))
@@ -275,7 +262,7 @@ void Accumulation::takeResults(ScanOp scan) {
   }
   for (auto [i, result] : llvm::enumerate(numbers)) {
     Expr sum(b, at, scan.getResult(writes.size() + 1 + i));
-    bool isMean = isRole(result->getOperandNumber(), gradc_role_name(GRADC_ROLE_METRIC));
+    bool isMean = isRole(result->getOperandNumber(), GRADC_ROLE_METRIC);
     result->set(isMean ? sum * (1.0 / double(count)) : sum);
   }
   for (auto [result, stack] :
@@ -284,7 +271,9 @@ void Accumulation::takeResults(ScanOp scan) {
     shape[0] *= count;
     result->set(Expr(b, at, stack).reshape(shape));
   }
-  dropTerms();
+  // The terms of the loss have served.
+  for (StringRef role : {gradc::lossNumeratorRole, gradc::lossDenominatorRole})
+    gradc::eraseResults(function, role);
   TypeRange types = exit->getOperandTypes();
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), types));
 }
@@ -301,7 +290,7 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
       body.push_back(&op);
   widenArguments();
   SmallVector<Value> inverses;
-  for (Value denominator : resultsOf(gradc::lossDenominatorRole))
+  for (Value denominator : gradc::resultsOfRole(function, gradc::lossDenominatorRole))
     inverses.push_back(inverseOf(Expr(b, denominator.getLoc(), sumOf(denominator))));
   takeInputs(parameters);
   numberDraws();
@@ -317,26 +306,10 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
 }
 
 void gradc::addLossTerm(func::FuncOp function, Value term) {
-  Operation *exit = function.front().getTerminator();
-  OpBuilder b(exit);
+  OpBuilder b(function.front().getTerminator());
   Value one = splat(b, term.getLoc(), cast<RankedTensorType>(term.getType()), 1);
-  for (auto [value, role] :
-       {std::pair(term, lossNumeratorRole), std::pair(one, lossDenominatorRole)}) {
-    NamedAttribute attributes[] = {b.getNamedAttr("grad.name", b.getStringAttr(role)),
-                                   b.getNamedAttr("grad.role", b.getStringAttr(role))};
-    (void)function.insertResult(function.getNumResults(), value.getType(),
-                                b.getDictionaryAttr(attributes));
-    exit->insertOperands(exit->getNumOperands(), value);
-  }
-}
-
-Value gradc::argumentOfRole(func::FuncOp function, StringRef role) {
-  for (BlockArgument argument : function.getArguments()) {
-    auto found = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
-    if (found && found.getValue() == role)
-      return argument;
-  }
-  return {};
+  addResult(function, term, lossNumeratorRole, lossNumeratorRole);
+  addResult(function, one, lossDenominatorRole, lossDenominatorRole);
 }
 
 SmallVector<Value> gradc::requestGradients(OpBuilder &b, Value loss, ValueRange targets,
@@ -356,15 +329,12 @@ FailureOr<SmallVector<Value>> gradc::accumulateGradients(func::FuncOp function,
   if (!wanted || wanted.getInt() < 1)
     return function.emitError("expected a positive number as ")
            << microBatchesName << ", found " << function->getAttr(microBatchesName);
-  bool hasTerms = false;
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto role = function.getResultAttrOfType<StringAttr>(i, "grad.role");
-    hasTerms |= role && role.getValue() == lossNumeratorRole;
-  }
-  if (!hasTerms)
+  if (resultsOfRole(function, lossNumeratorRole).empty())
     return function.emitError("expected results with roles \"")
            << lossNumeratorRole << "\" and \"" << lossDenominatorRole
            << "\" for a step in several parts, found none";
+  SmallVector<Value> gradients = Accumulation(function, wanted.getInt()).run(parameters);
   function->removeAttr(microBatchesName);
-  return Accumulation(function, wanted.getInt()).run(parameters);
+  function->removeAttr(mostMicroBatchesName);
+  return gradients;
 }

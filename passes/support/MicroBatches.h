@@ -14,11 +14,12 @@ inline constexpr llvm::StringLiteral microBatchesName = "grad.micro_batches";
 inline constexpr llvm::StringLiteral lossNumeratorRole = "loss_numerator";
 inline constexpr llvm::StringLiteral lossDenominatorRole = "loss_denominator";
 
+/// How many micro-batches a step has at most, where another function's has more than this one's:
+/// the counters of their random ops must differ, too.
+inline constexpr llvm::StringLiteral mostMicroBatchesName = "grad.most_micro_batches";
+
 /// Adds to the loss of such a function a value that is the same in every micro-batch.
 void addLossTerm(mlir::func::FuncOp function, mlir::Value term);
-
-/// The argument of a function with that role, or null.
-mlir::Value argumentOfRole(mlir::func::FuncOp function, llvm::StringRef role);
 
 /// The gradients of `loss`, times `scale` where that is not null.
 llvm::SmallVector<mlir::Value> requestGradients(mlir::OpBuilder &builder, mlir::Value loss,

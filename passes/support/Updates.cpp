@@ -1,7 +1,9 @@
 // Builds one update op a parameter, with the slots that its rule asks for.
 #include "passes/support/Updates.h"
 
-#include "runtime/include/gradc/roles.h"
+#include "dialects/grad/Build.h"
+#include "passes/support/Ports.h"
+#include "passes/support/TrainedStates.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Verifier.h"
@@ -10,8 +12,6 @@
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
-
-static constexpr StringLiteral factorName = "learning_rate_factor";
 
 /// The names of all update ops: "adam, momentum, ...".
 static std::string listUpdates(MLIRContext *context) {
@@ -33,25 +33,19 @@ FailureOr<UpdateRule> UpdateRule::parse(Operation *at) {
            << listUpdates(context) << ", found " << at->getAttr("grad.optimizer");
   NamedAttrList hyperparameters(spec);
   hyperparameters.erase("name");
-  auto factor = dyn_cast_or_null<FloatAttr>(hyperparameters.erase(factorName));
   for (NamedAttribute given : hyperparameters)
     if (!llvm::is_contained(op.getAttributeNames(), given.getName()))
       return at->emitError("expected the hyperparameters of grad.")
              << name.getValue() << " in grad.optimizer, found `" << given.getName().strref() << "`";
   if (failed(op.verifyInherentAttrs(hyperparameters, [&] { return at->emitError(); })))
     return failure();
-  return UpdateRule{op, hyperparameters.getDictionary(context),
-                    factor ? factor.getValueAsDouble() : 1};
+  return UpdateRule{op, hyperparameters.getDictionary(context)};
 }
 
 FailureOr<SmallVector<Value>> Updates::findScalars(const UpdateRule &rule) {
   SmallVector<Value> scalars;
   for (StringRef role : rule.rule().getUpdateScalars()) {
-    Value found;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto attribute = function.getArgAttrOfType<StringAttr>(i, "grad.role");
-          attribute && attribute == role)
-        found = function.getArgument(i);
+    Value found = argumentOfRole(function, role);
     if (!found)
       return function.emitError("expected an argument with role \"") << role << "\", found none";
     auto type = dyn_cast<RankedTensorType>(found.getType());
@@ -98,6 +92,43 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
   return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol));
 }
 
+/// The argument with the learning rate of a group.
+FailureOr<Value> Updates::rateOf(StringAttr group) {
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), "grad.field") == group &&
+        roleOfArgument(function, argument.getArgNumber()) ==
+            gradc_role_name(GRADC_ROLE_LEARNING_RATE))
+      return Value(argument);
+  return function.emitError("expected an argument with role \"learning_rate\" and grad.field ")
+         << group << ", found none";
+}
+
+/// The number of this step among those that count there. A step that does not proceed is not
+/// counted.
+FailureOr<Value> Updates::countStep(OpBuilder &b, FlatSymbolRefAttr counter, Value proceed) {
+  Value &number = counted[counter];
+  if (number)
+    return number;
+  auto type = RankedTensorType::get({}, b.getF32Type());
+  if (Operation *existing = symbols.lookup(counter.getAttr())) {
+    auto state = dyn_cast<StateOp>(existing);
+    if (!state || state.getKind() != StateKind::slot || state.getType() != type)
+      return existing->emitError("expected ")
+             << counter << " to be free for the number of steps, of type " << type;
+  } else {
+    // Before all others: slots behind a parameter are its own.
+    OpBuilder before(*module.getOps<StateOp>().begin());
+    auto zero = cast<ElementsAttr>(
+        DenseElementsAttr::get(type, cast<Attribute>(b.getFloatAttr(type.getElementType(), 0))));
+    symbols.insert(
+        StateOp::create(before, function.getLoc(), counter.getAttr(), StateKind::slot, type, zero));
+  }
+  Expr old(b, function.getLoc(), ReadOp::create(b, function.getLoc(), type, counter));
+  Expr now = old + 1.0;
+  WriteOp::create(b, function.getLoc(), counter, old.with(proceed).select(now, old));
+  return number = now;
+}
+
 LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed) {
   // 1. The parameter's own rule, and its learning rate.
   auto owner = symbols.lookup<StateOp>(parameter.getState());
@@ -109,9 +140,22 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   FailureOr<SmallVector<Value>> scalars = findScalars(*own);
   if (failed(scalars))
     return failure();
+  if (auto group = owner->getAttrOfType<StringAttr>(rateName)) {
+    FailureOr<Value> rate = rateOf(group);
+    if (failed(rate))
+      return failure();
+    scalars->front() = *rate;
+  }
+  if (auto counter = owner->getAttrOfType<FlatSymbolRefAttr>(stepsName))
+    for (auto [role, scalar] : llvm::zip_equal(own->rule().getUpdateScalars(), *scalars)) {
+      if (role != gradc_role_name(GRADC_ROLE_STEP))
+        continue;
+      FailureOr<Value> number = countStep(b, counter, proceed);
+      if (failed(number))
+        return failure();
+      scalar = *number;
+    }
   Expr value(b, parameter.getLoc(), parameter);
-  if (own->rateFactor != 1)
-    scalars->front() = value.with(scalars->front()) * own->rateFactor;
 
   // 2. In the model's order of dims, where the rule depends on it.
   SmallVector<int64_t> stored;

@@ -8,12 +8,10 @@
 
 namespace gradc {
 
-/// The content of `grad.optimizer`: an update op by its name, its attributes, and as
-/// `learning_rate_factor` what the step's learning rate is multiplied by.
+/// The content of `grad.optimizer`: an update op by its name, and its attributes.
 struct UpdateRule {
   mlir::OperationName op;
   mlir::DictionaryAttr hyperparameters;
-  double rateFactor;
 
   /// The attribute of `at`, a function or a state.
   static mlir::FailureOr<UpdateRule> parse(mlir::Operation *at);
@@ -38,6 +36,9 @@ public:
   const UpdateRule &common() const { return rule; }
 
 private:
+  mlir::FailureOr<mlir::Value> rateOf(mlir::StringAttr group);
+  mlir::FailureOr<mlir::Value> countStep(mlir::OpBuilder &b, mlir::FlatSymbolRefAttr counter,
+                                         mlir::Value proceed);
   mlir::FailureOr<mlir::grad::ReadOp> slot(mlir::OpBuilder &b, mlir::grad::ReadOp parameter,
                                            const mlir::grad::UpdateSlot &slot, bool isOrdered);
 
@@ -45,6 +46,7 @@ private:
   UpdateRule rule;
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> counted; ///< steps, this one included, by counter
 };
 
 } // namespace gradc

@@ -24,6 +24,7 @@ struct gradc_session {
   gradc::runtime::NonFinite nonFinite;         // strings that gradc_find_non_finite handed out
   int64_t step = 0;
   uint64_t seed = 0;
+  std::shared_ptr<void> steps; // what training keeps between single steps
 };
 
 namespace gradc::runtime {

@@ -6,20 +6,25 @@
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Job.h"
+#include "runtime/train/RateSchedule.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/Turns.h"
 
+#include <algorithm>
 #include <limits>
+#include <memory>
 
 using namespace gradc::runtime;
 
 static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 
-/// The entry for this number of samples; 0: a whole batch.
-static Result<const gradc_artifact_entry *> findTrainEntry(const gradc_session &session,
-                                                           int64_t samples) {
+/// The entry, or its smaller twin, for this number of samples; 0: a whole batch.
+static Result<const gradc_artifact_entry *>
+findTrainEntry(const gradc_session &session, const std::string &which, int64_t samples) {
   std::string sizes;
-  for (const char *name : {"train", "train.tail"}) {
-    const gradc_artifact_entry *entry = session.session->findEntry(name);
+  for (const char *twin : {"", ".tail"}) {
+    const gradc_artifact_entry *entry =
+        session.session->findEntry(*twin ? std::string_view(text(which, twin)) : which);
     if (!entry)
       continue;
     if (samples == 0 || entry->batch == samples)
@@ -29,52 +34,174 @@ static Result<const gradc_artifact_entry *> findTrainEntry(const gradc_session &
     sizes += text(sizes.empty() ? "" : " or ", entry->batch);
   }
   if (sizes.empty())
-    return usage("the artifact was compiled without a training spec: it has no entry 'train'");
+    return usage(
+        text("the artifact was compiled without a training spec: it has no entry '", which, '\''));
   return usage(text("expected a batch of ", sizes, " samples, found ", samples));
+}
+
+namespace {
+/// Steps of a session, kept from one to the next so that they allocate nothing.
+struct Steps {
+  explicit Steps(const gradc_session &session)
+      : commonRate(gradc::runtime::commonRate(Config::job(*session.artifact))),
+        turns(Config::job(*session.artifact),
+              [&](std::string_view name) { return session.session->findEntry(name) != nullptr; }) {}
+
+  /// An entry with the places that its ports are bound to.
+  struct Call {
+    const gradc_artifact_entry *entry;
+    StepPorts ports;
+    std::vector<const void *> inputs;
+    std::vector<size_t> data; ///< of the inputs
+    std::vector<void *> outputs;
+    bool takesScale = false;
+  };
+  Call &callOf(const Artifact &artifact, const gradc_artifact_entry &entry);
+
+  double commonRate;
+  Turns turns;
+  std::vector<std::unique_ptr<Call>> calls;
+};
+} // namespace
+
+Steps::Call &Steps::callOf(const Artifact &artifact, const gradc_artifact_entry &entry) {
+  for (const auto &call : calls)
+    if (call->entry == &entry)
+      return *call;
+  auto call = std::make_unique<Call>();
+  call->entry = &entry;
+  for (const auto &port : artifact.elements<gradc_artifact_port>(entry.inputs)) {
+    if (port.role == GRADC_ROLE_DATA)
+      call->data.push_back(call->inputs.size());
+    call->takesScale |= port.role == GRADC_ROLE_LOSS_SCALE;
+    call->inputs.push_back(scalarInput(artifact, entry, port, call->ports));
+  }
+  for (const auto &port : artifact.elements<gradc_artifact_port>(entry.outputs))
+    if (isGiven(port))
+      call->outputs.push_back(call->ports.output(port.role));
+  return *calls.emplace_back(std::move(call));
+}
+
+/// The kind of step that a caller names, or whose turn it is.
+static Result<const Turns::Entry *> findTurn(const Turns &turns, std::string_view block,
+                                             int64_t done) {
+  if (block.empty())
+    return &turns.entries()[turns.entryOf(done)];
+  size_t found = turns.entryOf(block, done);
+  if (found < turns.entries().size())
+    return &turns.entries()[found];
+  std::vector<std::string> names;
+  for (const Turns::Entry &entry : turns.entries())
+    if (!entry.block.empty() && std::ranges::find(names, entry.block) == names.end())
+      names.push_back(entry.block);
+  return usage(text("the job has no train block '", block, "', expected ",
+                    names.empty() ? std::string("no name: it has one kind of step")
+                                  : text("one of ", quotedList(names))));
+}
+
+/// The caller's rates in place of the groups' own.
+static Status setRates(StepPorts &ports, const gradc_step_options &options) {
+  // A caller's struct may differ in size from ours.
+  auto *at = reinterpret_cast<const std::byte *>(options.rates);
+  for (uint32_t i = 0; at && i < options.rate_count; ++i) {
+    size_t size = reinterpret_cast<const gradc_group_rate *>(at)->size;
+    auto rate = acceptOptions(reinterpret_cast<const gradc_group_rate *>(at));
+    if (!rate)
+      return rate.status();
+    if (!(rate->learning_rate >= 0))
+      return usage(text("the learning rate of group '", orEmpty(rate->group), "' is ",
+                        rate->learning_rate, ", expected 0 or more"));
+    if (!ports.setGroupRate(orEmpty(rate->group), rate->learning_rate))
+      return usage(
+          text("the step trains no group whose first pattern is '", orEmpty(rate->group), '\''));
+    at += size;
+  }
+  return {};
+}
+
+static Status trainStep(gradc_session &session, const gradc_step_options &options,
+                        const void *const *data, uint32_t data_count, gradc_step_result *result) {
+  const Artifact &artifact = *session.artifact;
+  if (!session.steps)
+    session.steps = std::make_shared<Steps>(session);
+  Steps &steps = *static_cast<Steps *>(session.steps.get());
+  auto turn = findTurn(steps.turns, orEmpty(options.entry), session.step);
+  if (!turn)
+    return turn.status();
+  auto entry = findTrainEntry(session, (*turn)->name, options.samples);
+  if (!entry)
+    return entry.status();
+  int64_t step = session.step + 1;
+  int64_t samples = options.samples ? options.samples : (*entry)->batch;
+
+  // 1. The caller's data, and the scalars kept by this session.
+  Steps::Call &call = steps.callOf(artifact, **entry);
+  if (call.data.size() != data_count)
+    return usage(text("expected ", call.data.size(), " data inputs, found ", data_count));
+  for (size_t i = 0; i < data_count; ++i)
+    call.inputs[call.data[i]] = data[i];
+  float rate = options.learning_rate, scale = options.loss_scale;
+  if (!(rate > 0))
+    rate = float(steps.commonRate * (*turn)->share);
+  if (scale != 0 && !(scale > 0 && call.takesScale))
+    return usage(call.takesScale
+                     ? text("the loss scale is ", scale, ", expected a number above 0")
+                     : std::string("the step takes no loss scale: its precision is not FP16"));
+  call.ports.set({rate, step, session.seed, /*skipped=*/0, scale > 0 ? scale : 1});
+  if (Status set = setRates(call.ports, options); !set.ok())
+    return set;
+  if (Status checked = checkInputs(artifact, **entry, call.inputs, samples); !checked.ok())
+    return checked;
+
+  // 2. The results.
+  session.begun = nullptr;
+  if (Status ran = session.session->run(**entry, call.inputs, call.outputs, samples); !ran.ok())
+    return ran;
+  if (call.ports.proceed)
+    session.step = step;
+  float norm = call.ports.gradientNorm().value_or(missing);
+  return result ? deliver({0, step, call.ports.loss, norm, call.ports.proceed}, result) : Status();
 }
 
 gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
                               int64_t samples, float learning_rate, gradc_step_result *result) {
+  return cCall([&] {
+    gradc_step_options options = {sizeof options, nullptr, samples, learning_rate, nullptr, 0, 0};
+    return trainStep(*session, options, data, data_count, result);
+  });
+}
+
+gradc_status gradc_train_step_with(gradc_session *session, const gradc_step_options *options,
+                                   const void *const *data, uint32_t data_count,
+                                   gradc_step_result *result) {
   return cCall([&]() -> Status {
-    auto entry = findTrainEntry(*session, samples);
-    if (!entry)
-      return entry.status();
-    const Artifact &artifact = *session->artifact;
-    int64_t step = session->step + 1;
-    if (samples == 0)
-      samples = (*entry)->batch;
+    auto accepted = acceptOptions(options);
+    return accepted ? trainStep(*session, *accepted, data, data_count, result) : accepted.status();
+  });
+}
 
-    // 1. The caller's data, and the scalars kept by this session.
-    if (!(learning_rate > 0))
-      learning_rate = float(optimizerRate(Config::job(artifact).child("optimizer")));
-    StepPorts ports;
-    ports.set({learning_rate, step, session->seed});
-    std::vector<const void *> inputs;
-    uint32_t used = 0;
-    for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->inputs)) {
-      inputs.push_back(ports.input(port.role));
-      if (port.role != GRADC_ROLE_DATA)
-        continue;
-      inputs.back() = used < data_count ? data[used] : nullptr;
-      ++used;
+gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
+                                 float *learning_rate) {
+  return cCall([&]() -> Status {
+    auto asked = acceptOptions(query);
+    if (!asked)
+      return asked.status();
+    Config job = Config::job(*model->artifact);
+    if (!job)
+      return usage("the artifact was compiled without a training spec");
+    Turns turns(job, [](std::string_view) { return false; });
+    double share = turns.entries().front().share;
+    if (std::string_view block = orEmpty(asked->entry); !block.empty()) {
+      size_t found = turns.entryOf(block, 0);
+      if (found == turns.entries().size())
+        return usage(text("the job has no train block '", block, '\''));
+      share = turns.entries()[found].share;
     }
-    if (used != data_count)
-      return usage(text("expected ", used, " data inputs, found ", data_count));
-    if (Status checked = checkInputs(artifact, **entry, inputs, samples); !checked.ok())
-      return checked;
-
-    // 2. The results that a caller may ask for.
-    std::vector<void *> outputs;
-    for (const auto &port : artifact.elements<gradc_artifact_port>((*entry)->outputs))
-      if (isGiven(port))
-        outputs.push_back(ports.output(port.role));
-    session->begun = nullptr;
-    if (Status ran = session->session->run(**entry, inputs, outputs, samples); !ran.ok())
-      return ran;
-    if (ports.proceed)
-      session->step = step;
-    float norm = ports.gradientNorm().value_or(missing);
-    return result ? deliver({0, step, ports.loss, norm, ports.proceed}, result) : Status();
+    int64_t epochs = asked->run_epochs ? asked->run_epochs : job.integer("epochs", 1);
+    RateSchedule schedule(job.child("schedule"), commonRate(job),
+                          {asked->run_steps ? asked->run_steps : job.integer("steps", 1), epochs});
+    *learning_rate = float(schedule.rate(asked->steps, asked->epochs) * share);
+    return {};
   });
 }
 
@@ -154,10 +281,15 @@ static TrainOptions translate(const gradc_train_options &given) {
   options.quiet = !given.progress;
   if (given.on_step)
     options.onStep = [callback = given.on_step, context = given.context](const StepReport &step) {
-      gradc_step_report report = {sizeof report,     step.step,
-                                  step.epoch,        step.loss,
-                                  step.learningRate, step.gradientNorm.value_or(missing),
-                                  step.milliseconds, step.inputMilliseconds};
+      gradc_step_report report = {sizeof report,
+                                  step.step,
+                                  step.epoch,
+                                  step.loss,
+                                  step.learningRate,
+                                  step.gradientNorm.value_or(missing),
+                                  step.milliseconds,
+                                  step.inputMilliseconds,
+                                  step.entry.data() ? step.entry.data() : ""};
       return callback(&report, context) != 0;
     };
   return options;

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/train/Turns.h"
 
 namespace gradc::runtime {
 
@@ -28,6 +29,15 @@ std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_ent
   return demands;
 }
 
+const void *scalarInput(const Artifact &artifact, const gradc_artifact_entry &entry,
+                        const gradc_artifact_port &port, StepPorts &ports) {
+  std::string_view group = artifact.string(port.field);
+  if (port.role != GRADC_ROLE_LEARNING_RATE || group.empty())
+    return ports.input(port.role);
+  Config job = Config::job(artifact);
+  return ports.groupRate(group, shareOfGroup(job, blockOf(artifact.string(entry.name)), group));
+}
+
 Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
                                                    const gradc_artifact_entry &entry,
                                                    std::span<const Demand> demands) {
@@ -38,7 +48,7 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
   call->inputs.resize(inputs.size());
   call->nextInputs.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    call->inputs[i] = call->ports.input(inputs[i].role);
+    call->inputs[i] = scalarInput(artifact, entry, inputs[i], call->ports);
     if (inputs[i].role != GRADC_ROLE_DATA)
       continue;
     size_t field = 0;
@@ -56,7 +66,12 @@ Result<std::unique_ptr<EntryCall>> EntryCall::bind(Session &session,
     if (!isGiven(outputs[i]))
       continue;
     void *&place = call->outputs.emplace_back(call->ports.output(outputs[i].role));
-    if (!place)
+    if (outputs[i].role == GRADC_ROLE_GRADIENT)
+      place = call->theGradients
+                  .emplace_back(artifact.string(outputs[i].tensor.name),
+                                std::vector<float>(outputs[i].tensor.bytes / sizeof(float)))
+                  .values.data();
+    else if (!place)
       place = call->results.place(i);
   }
   return call;

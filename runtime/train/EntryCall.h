@@ -14,8 +14,18 @@ namespace gradc::runtime {
 /// The entry's demands on the data set, one per data input.
 std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_entry &entry);
 
+/// The place of a scalar input of the step; null: it is none, but data or the session's.
+const void *scalarInput(const Artifact &artifact, const gradc_artifact_entry &entry,
+                        const gradc_artifact_port &port, StepPorts &ports);
+
 class EntryCall {
 public:
+  /// Of a parameter.
+  struct Gradient {
+    std::string_view parameter;
+    std::vector<float> values;
+  };
+
   /// `demands` are the fields of the batches, in order.
   static Result<std::unique_ptr<EntryCall>>
   bind(Session &session, const gradc_artifact_entry &entry, std::span<const Demand> demands);
@@ -42,6 +52,8 @@ public:
   std::optional<float> gradientNorm() const { return ports.gradientNorm(); }
   std::span<const Metric> metrics() const { return results.metrics(); }
   const EntryMetrics &metricResults() const { return results; }
+  /// Those that the entry returns, of an entry that watches.
+  std::span<const Gradient> gradients() const { return theGradients; }
   /// False if the loss or gradient is not finite, so that the update was left out.
   bool proceeded() const { return ports.proceeded(); }
 
@@ -61,6 +73,7 @@ private:
   std::vector<DataInput> dataInputs;
   StepPorts ports;
   EntryMetrics results;
+  std::vector<Gradient> theGradients;
 };
 
 } // namespace gradc::runtime

@@ -56,7 +56,7 @@ void EntryMetrics::read(int64_t rows) {
       part.assign(result.sums.begin(), result.sums.end());
   }
   auto metric = theMetrics.begin();
-  for (const Group &group : theGroups) {
+  for (Group &group : theGroups) {
     if (group.name == lossName)
       continue;
     if (group.isMean)
@@ -95,16 +95,16 @@ void MetricTotals::add(const EntryMetrics &batch, int64_t rows) {
   }
 }
 
-std::vector<Metric> MetricTotals::metrics() const {
+std::vector<Metric> MetricTotals::metrics() {
   std::vector<Metric> metrics;
-  for (const EntryMetrics::Group &group : totals)
+  for (EntryMetrics::Group &group : totals)
     if (group.name != lossName)
       group.rule.combine(group.parts, metrics.emplace_back(Metric{group.name, 0, {}}));
   return metrics;
 }
 
-std::optional<double> MetricTotals::loss() const {
-  for (const EntryMetrics::Group &group : totals)
+std::optional<double> MetricTotals::loss() {
+  for (EntryMetrics::Group &group : totals)
     if (group.name == lossName) {
       Metric metric;
       group.rule.combine(group.parts, metric);

@@ -49,9 +49,9 @@ private:
 class MetricTotals {
 public:
   void add(const EntryMetrics &batch, int64_t rows);
-  std::vector<Metric> metrics() const;
+  std::vector<Metric> metrics();
   /// The loss where the entries give its sums.
-  std::optional<double> loss() const;
+  std::optional<double> loss();
 
 private:
   std::vector<EntryMetrics::Group> totals; ///< with the parts of all batches

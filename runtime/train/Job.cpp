@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/train/Sweep.h"
+#include "runtime/train/Turns.h"
 
 #include <sys/stat.h>
 #include <tuple>
@@ -81,7 +82,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
                            "a data block");
   Job job;
   job.seed = uint64_t(options.seed ? *options.seed : spec.integer("seed", 0));
-  job.learningRate = options.learningRate.value_or(optimizerRate(spec.child("optimizer")));
+  job.learningRate = options.learningRate.value_or(commonRate(spec));
   job.schedule = spec.child("schedule");
   if (spec.string("precision") == "FP16")
     job.lossScale = LossScale(spec.child("loss_scaling"));

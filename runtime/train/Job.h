@@ -17,7 +17,7 @@ struct Job {
   int64_t epochs = 1;
   int64_t steps = unlimited;
   uint64_t seed = 0;
-  double learningRate = 0; ///< of the optimizer
+  double learningRate = 0; ///< of the optimizer; blocks and groups have shares of it
   Config schedule;         ///< of the learning rate; absent: constant
   LossScale lossScale;
 

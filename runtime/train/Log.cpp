@@ -60,6 +60,15 @@ std::string tableText(const Metric &metric) {
   return out + "]]";
 }
 
+LogLine &LogLine::reals(std::string_view name, std::span<const double> values) {
+  key(name);
+  out += '[';
+  for (size_t i = 0; i < values.size(); ++i)
+    out += text(i ? "," : "", values[i]);
+  out += ']';
+  return *this;
+}
+
 LogLine &LogLine::string(std::string_view name, std::string_view value) {
   key(name);
   out += '"';
@@ -100,7 +109,10 @@ void Log::step(const StepReport &report) {
   if (!isOpen())
     return;
   LogLine line(buffer, "step");
-  line.integer("step", report.step).real("loss", report.loss);
+  line.integer("step", report.step);
+  if (!report.entry.empty())
+    line.string("entry", report.entry);
+  line.real("loss", report.loss);
   for (const Metric &metric : report.metrics)
     metric.table.empty() ? line.real(metric.name, float(metric.value)) : line.metric(metric);
   line.real("lr", report.learningRate);

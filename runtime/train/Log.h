@@ -24,6 +24,7 @@ public:
   /// The value, or the table as an array of rows.
   LogLine &metric(const Metric &metric);
   LogLine &string(std::string_view name, std::string_view value);
+  LogLine &reals(std::string_view name, std::span<const double> values);
 
 private:
   void key(std::string_view name, std::string_view suffix = {});

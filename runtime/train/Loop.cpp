@@ -81,8 +81,18 @@ Status Loop::step() {
   // 2. The step.
   const Batch &batch = walk->batch();
   int64_t epochsBefore = int64_t(batch.after.epoch) - batch.endsEpoch;
+  size_t turn = turns->entryOf(done);
+  walk->choose(turn, turns->entryOf(done + 1));
+  const Turns::Entry &entry = turns->entries()[turn];
   double rate = options.rateOfStep ? options.rateOfStep(done) : rates.rate(done, epochsBefore);
+  rate *= entry.share;
   StepScalars scalars{float(rate), done + 1, job.seed, lossScale.skipped(), lossScale.value()};
+  if (parameters.isDue(done + 1)) {
+    status = traced("watch", [&] { return watchParameters(turn, scalars); });
+    if (!status.ok())
+      return status;
+    lastTime = Clock::now(); // it is not part of the step's time
+  }
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
     return status;
   EntryCall &call = walk->call();
@@ -93,6 +103,7 @@ Status Loop::step() {
 
   // 3. The report.
   report.step = done;
+  report.entry = entry.block;
   report.epoch = int64_t(batch.after.epoch) + !batch.endsEpoch;
   report.loss = call.loss();
   report.learningRate = scalars.learningRate;
@@ -113,6 +124,7 @@ Status Loop::step() {
   if (call.proceeded())
     lossScale.grow();
   progress->step(report, now);
+  sayThaw();
   stopped = (options.onStep && !options.onStep(report)) || interrupted();
   return endStep(batch.endsEpoch);
 }
@@ -280,6 +292,26 @@ Status Loop::stopForCutOff(const std::string &file) {
           : text("; checkpoint '", lastCheckpoint,
                  "' has all that was trained before: once the file is whole, go on with --resume");
   return Status::error(std::move(message));
+}
+
+/// Of the step that comes.
+Status Loop::watchParameters(size_t turn, const StepScalars &scalars) {
+  EntryCall *call = nullptr;
+  if (size_t entry = watching[turn]) {
+    call = &training.callFor(walk->batch(), entry);
+    if (Status ran = call->run(walk->batch(), scalars); !ran.ok())
+      return ran;
+  }
+  return parameters.observe(done + 1, turns->entries()[turn].block, call, log);
+}
+
+/// Groups that train from the next step on.
+void Loop::sayThaw() {
+  std::string patterns = turns->thawnAfter(done);
+  if (patterns.empty())
+    return;
+  log.line("thaw").integer("step", done).string("groups", patterns);
+  progress->print(text("step ", done, ": from here on ", patterns, " train, too"));
 }
 
 /// A smaller scale may mend gradients that are not finite; nothing mends a loss.

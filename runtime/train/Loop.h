@@ -8,9 +8,11 @@
 #include "runtime/train/InputWatch.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Log.h"
+#include "runtime/train/ParameterWatch.h"
 #include "runtime/train/PhaseWalk.h"
 #include "runtime/train/Progress.h"
 #include "runtime/train/Trace.h"
+#include "runtime/train/Turns.h"
 
 #include <optional>
 
@@ -60,6 +62,8 @@ private:
     return status;
   }
   void sayPlacement();
+  void sayThaw();
+  Status watchParameters(size_t turn, const StepScalars &scalars);
   Status skipStep(EntryCall &call);
   Status stopForNonFinite(EntryCall &call);
   Status stopForCutOff(const std::string &file);
@@ -75,6 +79,10 @@ private:
   Phase training;
   std::optional<Phase> evaluation;
   std::optional<PhaseWalk> walk;
+  std::optional<Turns> turns;
+  ParameterWatch parameters;
+  std::vector<size_t>
+      watching; ///< for each entry of `turns` that of `training` with its gradients; 0: none
   RateSchedule rates;
   LossScale lossScale;
   std::optional<EvaluationWatch> watch;

@@ -54,7 +54,21 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
     job.seed = resume->position().seed;
     *job.dataState = resume->position().dataState;
   }
-  auto phase = Phase::make(session, "train", job.data, job);
+  turns.emplace(Config::job(session.artifact()),
+                [&](std::string_view name) { return session.findEntry(name) != nullptr; });
+  std::vector<std::string> names;
+  for (const Turns::Entry &entry : turns->entries())
+    names.push_back(entry.name);
+  if (!options.log.empty() && options.findRate.empty())
+    parameters = ParameterWatch(session, Config::job(session.artifact()));
+  for (const Turns::Entry &entry : turns->entries()) {
+    std::string name = text(entry.name, ".watch");
+    bool isWatched = !options.log.empty() && session.findEntry(name);
+    watching.push_back(isWatched ? names.size() : 0);
+    if (isWatched)
+      names.push_back(std::move(name));
+  }
+  auto phase = Phase::make(session, names, job.data, job);
   if (!phase)
     return phase.status();
   training = std::move(*phase);
@@ -94,7 +108,8 @@ int64_t Loop::findEnd() {
 /// Everything else that may fail is tried before the first step.
 Status Loop::prepareOutputs(const Checkpoint *resume) {
   if (job.evaluationData) {
-    auto evaluated = Phase::make(session, "evaluate", job.evaluationData, job);
+    std::string name = "evaluate";
+    auto evaluated = Phase::make(session, {&name, 1}, job.evaluationData, job);
     if (!evaluated)
       return evaluated.status();
     evaluation = std::move(*evaluated);

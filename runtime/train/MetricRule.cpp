@@ -9,6 +9,8 @@ namespace gradc::runtime {
 
 namespace {
 
+using Samples = MetricRule::Samples;
+
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 /// The first number of a part; NaN where an artifact lacks it.
@@ -18,23 +20,23 @@ double scalar(const MetricParts &parts, size_t part) {
 
 double over(double sum, double count) { return count != 0 ? sum / count : 0; }
 
-void quotient(const MetricParts &parts, Metric &metric) {
+void quotient(const MetricParts &parts, Metric &metric, Samples &) {
   metric.value = scalar(parts, 0) / scalar(parts, 1);
 }
-void root(const MetricParts &parts, Metric &metric) {
+void root(const MetricParts &parts, Metric &metric, Samples &) {
   metric.value = std::sqrt(scalar(parts, 0) / scalar(parts, 1));
 }
-void exponential(const MetricParts &parts, Metric &metric) {
+void exponential(const MetricParts &parts, Metric &metric, Samples &) {
   metric.value = std::exp(scalar(parts, 0) / scalar(parts, 1));
 }
 
-void loss(const MetricParts &parts, Metric &metric) {
+void loss(const MetricParts &parts, Metric &metric, Samples &) {
   metric.value = 0;
   for (size_t i = 0; i + 1 < parts.size(); i += 2)
     metric.value += over(scalar(parts, i), scalar(parts, i + 1));
 }
 
-void r2(const MetricParts &parts, Metric &metric) {
+void r2(const MetricParts &parts, Metric &metric, Samples &) {
   double sum = scalar(parts, 1), count = scalar(parts, 3);
   metric.value = 1 - scalar(parts, 0) / (scalar(parts, 2) - sum * sum / count);
 }
@@ -55,26 +57,26 @@ void meanOverClasses(const MetricParts &parts, Metric &metric, bool occurringOnl
   }
   metric.value = over(sum, classes);
 }
-void precision(const MetricParts &parts, Metric &metric) {
+void precision(const MetricParts &parts, Metric &metric, Samples &) {
   meanOverClasses(parts, metric, false,
                   [](double right, double taken, double) { return over(right, taken); });
 }
-void recall(const MetricParts &parts, Metric &metric) {
+void recall(const MetricParts &parts, Metric &metric, Samples &) {
   meanOverClasses(parts, metric, false,
                   [](double right, double, double wanted) { return over(right, wanted); });
 }
-void f1(const MetricParts &parts, Metric &metric) {
+void f1(const MetricParts &parts, Metric &metric, Samples &) {
   meanOverClasses(parts, metric, false, [](double right, double taken, double wanted) {
     return over(2 * right, taken + wanted);
   });
 }
-void iou(const MetricParts &parts, Metric &metric) {
+void iou(const MetricParts &parts, Metric &metric, Samples &) {
   meanOverClasses(parts, metric, true, [](double right, double taken, double wanted) {
     return over(right, taken + wanted - right);
   });
 }
 
-void confusion(const MetricParts &parts, Metric &metric) {
+void confusion(const MetricParts &parts, Metric &metric, Samples &) {
   metric.value = none;
   if (!parts.empty())
     metric.table = parts[0];
@@ -82,11 +84,11 @@ void confusion(const MetricParts &parts, Metric &metric) {
 
 /// The share of pairs of a positive and another in which the positive has the higher score, by the
 /// sum of the positives' ranks.
-void areaUnderCurve(const MetricParts &parts, Metric &metric) {
+void areaUnderCurve(const MetricParts &parts, Metric &metric, Samples &samples) {
   metric.value = none;
+  samples.clear();
   if (parts.size() < 2 || parts[0].size() != parts[1].size())
     return;
-  std::vector<std::pair<double, double>> samples; // score, label
   for (size_t i = 0; i < parts[0].size(); ++i) {
     if (std::isnan(parts[0][i]))
       return;
@@ -108,7 +110,7 @@ void areaUnderCurve(const MetricParts &parts, Metric &metric) {
 
 struct Kind {
   std::string_view name;
-  void (*function)(const MetricParts &, Metric &);
+  void (*function)(const MetricParts &, Metric &, Samples &);
 };
 
 constexpr Kind kinds[] = {{"accuracy", quotient},

@@ -31,11 +31,16 @@ public:
   /// `name`: of one of the job's metrics, or "loss".
   MetricRule(Config job, std::string_view name);
 
-  /// Sets the value, and the table where it has one.
-  void combine(const MetricParts &parts, Metric &metric) const { function(parts, metric); }
+  /// Sets the value, and the table where it has one. Allocates nothing for parts that are no larger
+  /// than before.
+  void combine(const MetricParts &parts, Metric &metric) { function(parts, metric, samples); }
+
+  /// Score and label of each.
+  using Samples = std::vector<std::pair<double, double>>;
 
 private:
-  void (*function)(const MetricParts &parts, Metric &metric);
+  void (*function)(const MetricParts &parts, Metric &metric, Samples &samples);
+  Samples samples; ///< room to sort them
 };
 
 } // namespace gradc::runtime

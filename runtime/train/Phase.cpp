@@ -7,22 +7,36 @@
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/train/PhaseWalk.h"
 
+#include <algorithm>
+
 namespace gradc::runtime {
 
-Result<Phase> Phase::make(Session &session, std::string_view name, Config data, const Job &job) {
-  const gradc_artifact_entry *entry = session.findEntry(name);
-  const gradc_artifact_entry *tailEntry = session.findEntry(text(name, ".tail"));
-  if (!entry)
-    return Status::invalid(text("the artifact has no entry '", name, "'"));
+namespace {
+/// An entry of the artifact, and its smaller twin.
+struct Pair {
+  const gradc_artifact_entry *whole, *tail;
+};
+} // namespace
 
-  DataContext context;
+/// The fields that all entries together take.
+static std::vector<Demand> demandsOf(const Artifact &artifact, std::span<const Pair> entries) {
+  std::vector<Demand> demands;
+  for (const Pair &entry : entries)
+    for (Demand &demand : demandsOf(artifact, *entry.whole)) {
+      auto same = std::ranges::find(demands, demand.field, &Demand::field);
+      if (same == demands.end())
+        demands.push_back(std::move(demand));
+      else if (!same->classes)
+        same->classes = demand.classes;
+    }
+  return demands;
+}
+
+static Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data,
+                                                       const Job &job, DataContext context) {
   context.folders = job.dataFolders;
-  context.demands = demandsOf(session.artifact(), *entry);
   context.seed = job.seed;
   context.state = job.dataState;
-  if (name == "train")
-    context.arrays = job.fields;
-  context.tailAllowed = entry->any_rows || tailEntry;
   context.hostMemory = session.hostMemory();
   context.heldBatches = session.runsBeside() ? 2 : 1; // the next batch is copied while a step runs
   if (hasModels(data)) {
@@ -31,39 +45,71 @@ Result<Phase> Phase::make(Session &session, std::string_view name, Config data, 
       return host.status();
     context.models = *host;
   }
-  auto dataset = makeDataset(data, context);
+  return makeDataset(data, context);
+}
+
+/// The entry's calls on batches of the data set, if it takes them.
+static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const Dataset &dataset,
+                                      std::span<const Demand> demands) {
+  const Artifact &artifact = session.artifact();
+  auto mismatch = [&](const char *which, int64_t expected, int64_t found) {
+    return Status::error(text("the artifact was compiled for ", artifact.string(entry.whole->name),
+                              ' ', which, " of ", expected, " rows, but the data gives ", found,
+                              ": compile it again with this data"));
+  };
+  int64_t batchSize = dataset.batchSize(), tailSize = dataset.tailSize();
+  if (entry.whole->any_rows) {
+    for (int64_t rows : {batchSize, tailSize ? tailSize : batchSize})
+      if (Status fits = checkRows(artifact, *entry.whole, rows); !fits.ok())
+        return Status::error(fits.message());
+    tailSize = 0;
+  } else if (batchSize != entry.whole->batch) {
+    return mismatch("batches", entry.whole->batch, batchSize);
+  } else if (tailSize && tailSize != entry.tail->batch) {
+    return mismatch("last batches", entry.tail->batch, tailSize);
+  }
+
+  Phase::Calls calls;
+  auto whole = EntryCall::bind(session, *entry.whole, demands);
+  if (!whole)
+    return whole.status();
+  calls.whole = std::move(*whole);
+  if (tailSize) {
+    auto tail = EntryCall::bind(session, *entry.tail, demands);
+    if (!tail)
+      return tail.status();
+    calls.tail = std::move(*tail);
+  }
+  return calls;
+}
+
+Result<Phase> Phase::make(Session &session, std::span<const std::string> names, Config data,
+                          const Job &job) {
+  std::vector<Pair> pairs;
+  DataContext context;
+  context.tailAllowed = true;
+  for (const std::string &name : names) {
+    Pair pair{session.findEntry(name), session.findEntry(text(name, ".tail"))};
+    if (!pair.whole)
+      return Status::invalid(text("the artifact has no entry '", name, "'"));
+    context.tailAllowed &= pair.whole->any_rows || pair.tail;
+    pairs.push_back(pair);
+  }
+  context.demands = demandsOf(session.artifact(), pairs);
+  if (data.position() == job.data.position())
+    context.arrays = job.fields;
+  std::vector<Demand> demands = context.demands;
+  auto dataset = makeData(session, data, job, std::move(context));
   if (!dataset)
     return dataset.status();
   Phase phase;
   phase.session = &session;
   phase.dataset = std::move(*dataset);
-
-  auto mismatch = [&](const char *which, int64_t expected, int64_t found) {
-    return Status::error(text("the artifact was compiled for ", name, ' ', which, " of ", expected,
-                              " rows, but the data gives ", found,
-                              ": compile it again with this data"));
-  };
-  int64_t batchSize = phase.dataset->batchSize(), tailSize = phase.dataset->tailSize();
-  if (entry->any_rows) {
-    for (int64_t rows : {batchSize, tailSize ? tailSize : batchSize})
-      if (Status fits = checkRows(session.artifact(), *entry, rows); !fits.ok())
-        return Status::error(fits.message());
-    tailSize = 0;
-  } else if (batchSize != entry->batch) {
-    return mismatch("batches", entry->batch, batchSize);
-  } else if (tailSize && tailSize != tailEntry->batch) {
-    return mismatch("last batches", tailEntry->batch, tailSize);
-  }
-
-  auto whole = EntryCall::bind(session, *entry, context.demands);
-  if (!whole)
-    return whole.status();
-  phase.whole = std::move(*whole);
-  if (tailSize) {
-    auto tail = EntryCall::bind(session, *tailEntry, context.demands);
-    if (!tail)
-      return tail.status();
-    phase.tail = std::move(*tail);
+  for (const Pair &pair : pairs) {
+    auto calls = bindCalls(session, pair, *phase.dataset, demands);
+    if (!calls)
+      return calls.status();
+    phase.entries.push_back(std::move(*calls));
   }
   return phase;
 }

@@ -1,5 +1,4 @@
-// Training or evaluation: a data set, the entry for its batches and, if that takes no smaller ones,
-// the entry for the last batch.
+// Training or evaluation: a data set, and the entries for its batches.
 #ifndef RUNTIME_TRAIN_PHASE_H
 #define RUNTIME_TRAIN_PHASE_H
 
@@ -9,13 +8,20 @@
 namespace gradc::runtime {
 
 struct Phase {
+  /// An entry and, if it takes no smaller batches, that for the last one.
+  struct Calls {
+    std::unique_ptr<EntryCall> whole, tail; ///< null: there is no smaller batch
+  };
+
   Session *session = nullptr; ///< outlives it
   std::shared_ptr<const Dataset> dataset;
-  std::unique_ptr<EntryCall> whole, tail; ///< null: there is no smaller batch
+  std::vector<Calls> entries;
 
-  /// `name` is "train" or "evaluate".
-  static Result<Phase> make(Session &session, std::string_view name, Config data, const Job &job);
-  EntryCall &callFor(const Batch &batch) const {
+  /// `data`: the job's for training or for evaluations. All entries take the same batches.
+  static Result<Phase> make(Session &session, std::span<const std::string> names, Config data,
+                            const Job &job);
+  EntryCall &callFor(const Batch &batch, size_t entry) const {
+    const auto &[whole, tail] = entries[entry];
     return tail && batch.rows != whole->batchSize() ? *tail : *whole;
   }
 };

@@ -41,7 +41,7 @@ Status PhaseWalk::fetchAhead() {
     return status;
   if (phase.session->hasEnded())
     heldSeconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  auto brought = phase.callFor(next).prefetch(next);
+  auto brought = phase.callFor(next, nextEntry).prefetch(next);
   if (brought)
     prefetched = *brought;
   // If the device has no memory for another copy, the batch is copied in its own step.

@@ -24,7 +24,12 @@ public:
   /// Makes sure that a batch is available.
   Status fetch();
   const Batch &batch() const { return now; }
-  EntryCall &call() const { return phase.callFor(now); }
+  /// The entries that run on this batch and on the next, as the phase counts them.
+  void choose(size_t entryNow, size_t entryNext) {
+    entry = entryNow;
+    nextEntry = entryNext;
+  }
+  EntryCall &call() const { return phase.callFor(now, entry); }
   /// Runs the entry of the batch. `goesOn`: another batch will be needed.
   Status run(const StepScalars &scalars, bool goesOn);
 
@@ -39,6 +44,7 @@ private:
   const Phase &phase;
   std::unique_ptr<Iterator> batches;
   Batch now, next;
+  size_t entry = 0, nextEntry = 0;
   std::optional<Status> ahead; ///< result of fetching `next`, reported in its own step
   PrefetchedInputs prefetched; ///< of the batch that runs next
   Position at;

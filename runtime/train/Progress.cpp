@@ -58,9 +58,13 @@ void Progress::step(const StepReport &report, Clock::time_point now) {
 
   std::string total = text(totalSteps);
   char part[160];
-  std::snprintf(part, sizeof part, "step %*lld/%s  loss %.4f", int(total.size()),
-                static_cast<long long>(report.step), total.c_str(), double(report.loss));
+  std::snprintf(part, sizeof part, "step %*lld/%s  ", int(total.size()),
+                static_cast<long long>(report.step), total.c_str());
   std::string line = part;
+  if (!report.entry.empty())
+    line += text(report.entry, ' ');
+  std::snprintf(part, sizeof part, "loss %.4f", double(report.loss));
+  line += part;
   if (report.gradientNorm) {
     std::snprintf(part, sizeof part, "  norm %.2f", double(*report.gradientNorm));
     line += part;

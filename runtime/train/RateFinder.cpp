@@ -58,6 +58,11 @@ static Status writeCurve(const std::string &path, std::span<const RatePoint> cur
 
 Result<TrainSummary> findLearningRate(std::shared_ptr<const Artifact> artifact,
                                       const TrainOptions &options) {
+  if (Config::job(*artifact).child("train"))
+    return Status(
+        Code::usage,
+        "option '--find-learning-rate' follows one loss over its rates, but the job has train "
+        "blocks, each with its own");
   TrainOptions sweep = options;
   int64_t steps = options.steps.value_or(defaultSteps);
   sweep.steps = steps;

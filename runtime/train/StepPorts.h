@@ -6,7 +6,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace gradc::runtime {
 
@@ -33,10 +36,26 @@ class StepPorts {
 public:
   void set(const StepScalars &scalars) {
     learningRate.value = scalars.learningRate;
+    for (Group &group : groups)
+      group.rate.value = float(scalars.learningRate * group.share);
     step.value = float(scalars.step - scalars.skipped);
     counter.value = int32_t(scalars.step);
     seed.value = randomSeed(scalars.seed);
     lossScale.value = scalars.lossScale;
+  }
+  /// The learning rate of a group, which has that share of the step's.
+  const void *groupRate(std::string_view group, double share) {
+    return &groups.emplace_back(std::string(group), share).rate;
+  }
+  /// In place of its share, for the next step; false: there is no group of that name.
+  bool setGroupRate(std::string_view name, float rate) {
+    bool isKnown = false;
+    for (Group &group : groups)
+      if (group.name == name) {
+        group.rate.value = rate;
+        isKnown = true;
+      }
+    return isKnown;
   }
   /// Null: it is not the step's, but data or the session's.
   const void *input(uint32_t role) const {
@@ -82,6 +101,14 @@ private:
   template <typename T> struct alignas(64) Aligned {
     T value = 0;
   };
+  struct Group {
+    Group(std::string name, double share) : name(std::move(name)), share(share) {}
+    std::string name;
+    double share;
+    Aligned<float> rate;
+  };
+
+  std::deque<Group> groups; // which stay where they are
   Aligned<float> learningRate, step, lossScale;
   Aligned<int32_t> counter, seed;
   float norm = 0;

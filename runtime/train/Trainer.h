@@ -24,9 +24,10 @@ struct Metric {
 
 /// The facts of one step.
 struct StepReport {
-  int64_t step = 0;  ///< from 1
-  int64_t epoch = 0; ///< that the step belongs to, from 1
-  float loss = 0;    ///< mean over the batch
+  int64_t step = 0;       ///< from 1
+  int64_t epoch = 0;      ///< that the step belongs to, from 1
+  std::string_view entry; ///< the `train` block's name; "": there is none
+  float loss = 0;         ///< mean over the batch
   float learningRate = 0;
   std::optional<float> gradientNorm; ///< before clipping
   std::span<const Metric> metrics;   ///< of the batch

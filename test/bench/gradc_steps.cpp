@@ -47,7 +47,8 @@ public:
     TrainOptions options;
     options.dataFolder = folder;
     job = take(Job::read(session->artifact(), options));
-    train = take(Phase::make(*session, "train", job.data, job));
+    std::string name = "train";
+    train = take(Phase::make(*session, {&name, 1}, job.data, job));
     auto iterator = train.dataset->iterate();
     for (size_t i = 0; i < batchCount; ++i) {
       batches.push_back(train.dataset->allocate());
@@ -56,9 +57,9 @@ public:
   }
 
   float run(size_t index) {
-    check(train.whole->run(batches[index % batchCount],
-                           {float(job.learningRate), int64_t(index + 1), job.seed}));
-    return train.whole->loss();
+    check(train.entries[0].whole->run(batches[index % batchCount],
+                                      {float(job.learningRate), int64_t(index + 1), job.seed}));
+    return train.entries[0].whole->loss();
   }
 
 private:

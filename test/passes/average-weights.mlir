@@ -43,6 +43,15 @@ func.func @tail(%new: tensor<4x3xf32>, %go: tensor<i1>) -> (tensor<i1> {grad.rol
   return %go : tensor<i1>
 }
 
+// Gradients that are watched are those of the step.
+
+// CHECK-LABEL: func.func @watch() -> tensor<4x3xf32> {
+func.func @watch() -> tensor<4x3xf32> attributes {grad.watch = [@w]} {
+  // CHECK-NEXT: grad.read @w :
+  %0 = grad.read @w : tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
 // Statistics and constants have no average.
 
 // CHECK-LABEL: func.func @evaluate(

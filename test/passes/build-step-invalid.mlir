@@ -133,3 +133,27 @@ func.func @no_terms(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f3
     attributes {grad.optimizer = {name = "sgd"}, grad.micro_batches = 2 : i64} {
   return %lr : tensor<f32>
 }
+
+// -----
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.steps = @count}
+// expected-error @+1 {{expected @count to be free for the number of steps, of type 'tensor<f32>'}}
+grad.state statistic @count : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+
+func.func @counted(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "adam", beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_mean %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.rate = "w*"}
+
+// expected-error @+1 {{expected an argument with role "learning_rate" and grad.field "w*", found none}}
+func.func @no_rate(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_mean %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}

@@ -40,3 +40,28 @@ func.func @train(%x: tensor<2x3xf32> {grad.batched}, %m: tensor<2xf32> {grad.bat
   grad.write @s, %7 : tensor<f32>
   return %6, %4, %4, %5 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// The last, smaller batch of a run has fewer parts. Its random numbers are none of an earlier step: counters go up by what a whole
+// batch takes.
+
+// CHECK-LABEL: func.func @rest(
+// CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<i32> {grad.role = "counter"}
+// CHECK-NOT: grad.most_micro_batches
+// CHECK: grad.scan 2
+// CHECK: grad.scan 2
+// CHECK: %[[FOUR:.*]] = grad.constant dense<4> : tensor<i32>
+// CHECK: %[[FIRST:.*]] = grad.mul %{{.*}}, %[[FOUR]] : tensor<i32>
+// CHECK: %[[COUNTER:.*]] = grad.add %[[FIRST]], %{{.*}} : tensor<i32>
+// CHECK: grad.cast %[[COUNTER]] : tensor<i32> -> tensor<f32>
+func.func @rest(%x: tensor<2xf32> {grad.batched}, %c: tensor<i32> {grad.role = "counter"},
+    %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 2 : i64, grad.micro_batches = 2 : i64, grad.most_micro_batches = 4 : i64, grad.optimizer = {name = "sgd"}} {
+  %w = grad.read @w : tensor<3xf32>
+  %0 = grad.reduce_sum %w dims [0] : tensor<3xf32>
+  %1 = grad.reduce_sum %x dims [0] : tensor<2xf32>
+  %2 = grad.cast %c : tensor<i32> -> tensor<f32>
+  %3 = grad.mul %0, %2 : tensor<f32>
+  %4 = grad.mul %3, %1 : tensor<f32>
+  return %4, %4, %1 : tensor<f32>, tensor<f32>, tensor<f32>
+}

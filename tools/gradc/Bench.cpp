@@ -7,6 +7,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/train/Phase.h"
 #include "runtime/train/Trace.h"
+#include "runtime/train/Turns.h"
 
 #include <fstream>
 #include <malloc.h>
@@ -87,6 +88,7 @@ private:
 
   Session &session;
   const gradc_artifact_entry *theEntry = nullptr;
+  std::string entryName; ///< of a job's step
   std::string origin = "random inputs";
   std::vector<std::unique_ptr<void, Free>> memory;
   std::vector<Batch> data_;
@@ -97,7 +99,10 @@ private:
 };
 
 Status Workload::chooseEntry() {
-  for (const char *name : {"train", "gradients", "forward"})
+  // Of several kinds of steps that of the first when nothing is frozen any more.
+  Turns turns(Config::job(session.artifact()), [](std::string_view) { return false; });
+  entryName = turns.entries().front().name;
+  for (std::string name : {entryName, std::string("gradients"), std::string("forward")})
     if ((theEntry = session.findEntry(name)))
       return {};
   return Status::invalid("the artifact has none of the entries 'train', 'gradients' and 'forward'");
@@ -137,7 +142,7 @@ Status Workload::takeData() {
   auto job = Job::read(session.artifact(), {});
   if (!job)
     return job.status();
-  auto phase = Phase::make(session, "train", job->data, *job);
+  auto phase = Phase::make(session, {&entryName, 1}, job->data, *job);
   if (!phase)
     return phase.status();
   auto iterator = phase->dataset->iterate();

@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Job.h"
+#include "runtime/train/Turns.h"
 
 #include <chrono>
 
@@ -24,14 +25,16 @@ Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, dou
   const gradc_artifact_entry *train = nullptr;
   DataContext context;
   context.tailAllowed = false;
+  Turns turns(Config::job(artifact), [](std::string_view) { return false; });
+  const std::string &step = turns.entries().front().name;
   for (const auto &entry : artifact.elements<gradc_artifact_entry>(artifact.levels()[0].entries)) {
     std::string_view name = artifact.string(entry.name);
-    if (name == "train")
+    if (name == step)
       train = &entry;
-    context.tailAllowed |= name == "train.tail";
+    context.tailAllowed |= name == step + ".tail";
   }
   if (!train)
-    return Status::invalid("the artifact has no entry 'train'");
+    return Status::invalid(text("the artifact has no entry '", step, '\''));
   context.folders = job->dataFolders;
   context.demands = demandsOf(artifact, *train);
   context.seed = job->seed;

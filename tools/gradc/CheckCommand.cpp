@@ -2,6 +2,7 @@
 #include "compiler/import/spec/SpecTree.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/RateSchedule.h"
+#include "runtime/train/Turns.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
@@ -16,8 +17,14 @@ namespace {
 std::string describeRate(const spec::Training &training) {
   SpecTree tree(training, "job", /*text=*/nullptr);
   runtime::Config job(tree.values.data(), tree.strings.data());
-  return runtime::RateSchedule::describe(job.child("schedule"),
-                                         runtime::optimizerRate(job.child("optimizer")));
+  std::string rates =
+      runtime::RateSchedule::describe(job.child("schedule"), runtime::commonRate(job));
+  // Of several kinds of steps each has its own.
+  runtime::Turns turns(job, [](std::string_view) { return false; });
+  for (const runtime::Turns::Entry &entry : turns.entries())
+    if (entry.share != 1)
+      rates += fmt::format("; \"{}\": {:g} times that", entry.block, entry.share);
+  return rates;
 }
 
 void printJson(const Imported &imported) {

@@ -109,11 +109,14 @@ static int expectFit(const Imported &imported) {
   if (!imported.spec)
     return 0;
   ModuleOp module = imported.module.get();
-  for (auto [name, data] : {std::pair("train", &imported.spec->data()),
-                            std::pair("evaluate", &imported.spec->evaluation().data())})
-    if (auto entry = module.lookupSymbol<func::FuncOp>(name))
-      if (int code = expectFit(entry, (data->has_memory_mb() ? data->memory_mb() : 256) << 20))
-        return code;
+  for (auto entry : module.getOps<func::FuncOp>()) {
+    bool isStep = entry.getSymName().split('.').first == "train";
+    if ((!isStep && entry.getSymName() != "evaluate") || entry.getSymName().ends_with(".tail"))
+      continue;
+    const spec::Data &data = isStep ? imported.spec->data() : imported.spec->evaluation().data();
+    if (int code = expectFit(entry, (data.has_memory_mb() ? data.memory_mb() : 256) << 20))
+      return code;
+  }
   return 0;
 }
 

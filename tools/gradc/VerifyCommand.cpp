@@ -85,12 +85,16 @@ int verify(const CompileArguments &arguments, double seconds, const std::string 
   int wrong = print(*kernels);
   size_t idle = llvm::count_if(*kernels, [](const KernelCheck &c) { return c.entry.empty(); });
   size_t checks = kernels->size() - idle;
-  if (trains && arguments.options.corruptKernel.empty()) {
+  std::vector<std::string> entries = entriesWithGradients(forGradients);
+  for (const std::string &entry : entries) {
+    if (!trains || !arguments.options.corruptKernel.empty())
+      break;
     std::vector<KernelCheck> doubles;
-    auto gradients = verifyGradients(forGradients, corruptGradient, seconds / 3, doubles);
+    auto gradients = verifyGradients(forGradients, entry, corruptGradient,
+                                     seconds / 3 / double(entries.size()), doubles);
     if (failed(gradients))
       return exitCode(Code::invalid);
-    fmt::print("gradients, in f64:\n");
+    fmt::print("gradients{}, in f64:\n", entries.size() > 1 ? " of " + entry : "");
     wrong += print(doubles) + print(*gradients);
     checks += doubles.size() + gradients->size();
   }

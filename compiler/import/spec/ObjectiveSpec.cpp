@@ -93,29 +93,32 @@ static const FieldDescriptor *kindOf(const Message &block) {
                                                         block.GetDescriptor()->oneof_decl(0));
 }
 
-void gradc::checkLosses(Checker &c, const spec::Training &training) {
-  const char *example = "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } }";
-  c.require(training.loss_size(), {}, "loss", example);
-  for (auto [i, loss] : llvm::enumerate(training.loss())) {
-    SpecFile::Step place = {"loss", int(i)};
-    checkNumbers(c, place, loss);
-    const FieldDescriptor *kind = kindOf(loss);
-    c.require(kind, {place}, "the loss's kind",
-              "softmax_cross_entropy { logits: \"logits\" labels: \"labels\" }");
-    if (!kind)
-      continue;
-    std::string name(kind->name());
-    if (loss.has_scalar()) {
-      c.require(!loss.scalar().empty(), {place, "scalar"}, "the output's name", "scalar: \"loss\"");
-      if (loss.has_sample_weights())
-        c.error({place, "sample_weights"})
-            << "a scalar of the model has no samples left to weigh: leave sample_weights out";
-      continue;
-    }
-    const Message &block = loss.GetReflection()->GetMessage(loss, kind);
-    checkNames(c, {place, name.c_str()}, name, block);
-    checkNumbers(c, {place, name.c_str()}, block);
+static void checkLoss(Checker &c, const SpecPlace &place, const spec::Loss &loss) {
+  checkNumbers(c, place, loss);
+  const FieldDescriptor *kind = kindOf(loss);
+  c.require(kind, place, "the loss's kind",
+            "softmax_cross_entropy { logits: \"logits\" labels: \"labels\" }");
+  if (!kind)
+    return;
+  std::string name(kind->name());
+  if (loss.has_scalar()) {
+    c.require(!loss.scalar().empty(), place + "scalar", "the output's name", "scalar: \"loss\"");
+    if (loss.has_sample_weights())
+      c.error(place + "sample_weights")
+          << "a scalar of the model has no samples left to weigh: leave sample_weights out";
+    return;
   }
+  const Message &block = loss.GetReflection()->GetMessage(loss, kind);
+  checkNames(c, place + name.c_str(), name, block);
+  checkNumbers(c, place + name.c_str(), block);
+}
+
+void gradc::checkLosses(Checker &c, const StepSpec &step) {
+  for (auto [i, loss] : llvm::enumerate(step.losses()))
+    checkLoss(c, step.lossPlace(int(i)), loss);
+}
+
+void gradc::checkRegularizers(Checker &c, const spec::Training &training) {
   for (auto [i, rule] : llvm::enumerate(training.regularizer())) {
     SpecFile::Step place = {"regularizer", int(i)};
     checkNumbers(c, place, rule);
@@ -133,7 +136,7 @@ void gradc::checkMetrics(Checker &c, const spec::Training &training) {
   llvm::StringSet<> own = {
       "event",     "step",      "epoch", "epochs",   "epoch_step", "epoch_steps",        "loss",
       "last_loss", "lr",        "ms",    "input_ms", "seconds",    "samples_per_second", "reason",
-      "grad_norm", "best_step", "best"};
+      "grad_norm", "best_step", "best",  "entry"};
   llvm::StringSet<> names;
   for (auto [i, metric] : llvm::enumerate(training.metric())) {
     SpecFile::Step place = {"metric", int(i)};

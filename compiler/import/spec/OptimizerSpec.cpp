@@ -94,45 +94,54 @@ static void checkOptimizer(Checker &c, ArrayRef<SpecFile::Step> place,
   }
 }
 
-/// The numbers that a group has in place of its optimizer's.
-static void checkNumbers(Checker &c, int index, const spec::Group &group,
-                         const spec::Optimizer &optimizer) {
+/// The numbers that a group has in place of its optimizer's. `common`: the rule without it.
+static void checkNumbers(Checker &c, const SpecPlace &block, const spec::Group &group,
+                         const spec::Optimizer &common) {
   for (auto [name, given, value] :
        {std::tuple("learning_rate", group.has_learning_rate(), group.learning_rate()),
         std::tuple("l2", group.has_l2(), group.l2()),
         std::tuple("weight_decay", group.has_weight_decay(), group.weight_decay())}) {
     if (!given)
       continue;
-    SmallVector<SpecFile::Step> place = {{"group", index}, name};
+    SpecPlace place = block + name;
     Bounds range = rangeOf(name, value, false);
     c.expect(range.holds, place, name, range.text, value);
-    std::string kind = optimizerName(optimizer);
+    std::string kind = optimizerName(common);
     if (group.frozen())
       c.error(place) << "a frozen group has no " << name;
     else if (group.has_optimizer())
       c.error(place) << "a group's optimizer has its own " << name << ": set it there";
-    else if (!kind.empty() && !findHyperparameter(optimizer, name))
+    else if (!kind.empty() && !findHyperparameter(common, name))
       c.error(place) << kind << " has no " << name
                      << (StringRef(name) == "l2" ? "; its decay is weight_decay"
                                                  : "; its decay is l2");
   }
 }
 
-static void checkGroup(Checker &c, int index, const spec::Training &training) {
-  const spec::Group &group = training.group(index);
-  SpecFile::Step place = {"group", index};
-  c.require(group.pattern_size() > 0, {place}, "the group's pattern", "pattern: \"*.bias\"");
-  checkNumbers(c, index, group, training.optimizer());
+static void checkGroup(Checker &c, const SpecPlace &place, const spec::Group &group,
+                       const StepSpec &step) {
+  c.require(group.pattern_size() > 0, place, "the group's pattern", "pattern: \"*.bias\"");
+  checkNumbers(c, place, group, step.optimizer());
+  if (group.frozen() && step.isBlock())
+    c.error(place + "frozen")
+        << "a train block leaves out what it does not train: say so in trains";
+  if (group.has_frozen_until_step()) {
+    c.expect(group.frozen_until_step() > 0, place + "frozen_until_step", "frozen_until_step",
+             "above 0", group.frozen_until_step());
+    if (group.frozen())
+      c.error(place + "frozen_until_step")
+          << "a frozen group stays so: leave frozen or frozen_until_step out";
+  }
   if (!group.has_optimizer())
     return;
   if (group.frozen())
-    c.error({place, "optimizer"}) << "a frozen group has no optimizer";
-  checkOptimizer(c, {place, "optimizer"}, group.optimizer());
+    c.error(place + "optimizer") << "a frozen group has no optimizer";
+  checkOptimizer(c, place + "optimizer", group.optimizer());
 }
 
-static void checkClip(Checker &c, const spec::Clip &clip) {
+static void checkClip(Checker &c, const SpecPlace &place, const spec::Clip &clip) {
   auto expect = [&](const char *name, double limit) {
-    c.expect(limit > 0 && std::isfinite(limit), {"clip", name}, name, "above 0 and finite", limit);
+    c.expect(limit > 0 && std::isfinite(limit), place + name, name, "above 0 and finite", limit);
   };
   switch (clip.kind_case()) {
   case spec::Clip::kGlobalNorm:
@@ -142,17 +151,15 @@ static void checkClip(Checker &c, const spec::Clip &clip) {
   case spec::Clip::kValue:
     return expect("value", clip.value());
   case spec::Clip::KIND_NOT_SET:
-    return c.require(false, {"clip"}, "the limit", "global_norm: 1.0, norm: 1.0 or value: 0.5");
+    return c.require(false, place, "the limit", "global_norm: 1.0, norm: 1.0 or value: 0.5");
   }
 }
 
-void gradc::checkUpdates(Checker &c, const spec::Training &training) {
-  checkOptimizer(c, {"optimizer"}, training.optimizer());
-  for (int i = 0; i < training.group_size(); ++i)
-    checkGroup(c, i, training);
-  if (training.has_clip())
-    checkClip(c, training.clip());
-  if (training.has_ema())
-    c.expect(training.ema().decay() >= 0 && training.ema().decay() < 1, {"ema", "decay"}, "decay",
-             "from 0 to below 1", training.ema().decay());
+void gradc::checkUpdates(Checker &c, const StepSpec &step) {
+  if (step.hasOwnOptimizer())
+    checkOptimizer(c, step.optimizerPlace(), step.optimizer());
+  for (auto [i, group] : llvm::enumerate(step.ownGroups()))
+    checkGroup(c, step.ownPlace({"group", int(i)}), group, step);
+  if (step.ownClip())
+    checkClip(c, step.ownPlace("clip"), *step.ownClip());
 }

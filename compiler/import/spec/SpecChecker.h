@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_SPECCHECKER_H
 #define COMPILER_IMPORT_SPECCHECKER_H
 
-#include "compiler/import/spec/TrainingSpec.h"
+#include "compiler/import/spec/StepSpec.h"
 #include "compiler/import/support/Names.h"
 
 namespace gradc {
@@ -34,13 +34,16 @@ struct Checker {
   }
 };
 
-/// Optimizer, groups, clipping and average.
-void checkUpdates(Checker &c, const spec::Training &training);
+/// Optimizer, groups and clipping, where the spec or the `train` block itself says them.
+void checkUpdates(Checker &c, const StepSpec &step);
+/// `train` blocks, what they need of the spec around them, and what it needs without them.
+void checkSteps(Checker &c, const spec::Training &training);
 
 /// The blocks of a spec that asks for gradients.
 void checkGradients(Checker &c, const spec::Training &training);
-/// Losses with their weights, and regularizers.
-void checkLosses(Checker &c, const spec::Training &training);
+/// Losses with their weights.
+void checkLosses(Checker &c, const StepSpec &step);
+void checkRegularizers(Checker &c, const spec::Training &training);
 void checkMetrics(Checker &c, const spec::Training &training);
 /// The learning rate over the run.
 void checkSchedule(Checker &c, const spec::Training &training);

@@ -190,7 +190,7 @@ std::string SpecFile::resolve(StringRef name) const {
 LogicalResult SpecFile::check() const {
   Checker c{*this};
   c.require(!training.model().empty(), {"model"}, "model", "model: \"model.onnx\"");
-  if (training.gradients_size() && !training.loss_size()) {
+  if (training.gradients_size() && !training.loss_size() && !training.train_size()) {
     checkGradients(c, training);
     return success(c.ok);
   }
@@ -200,9 +200,9 @@ LogicalResult SpecFile::check() const {
                           "those of stage { batch { size: 32 } }";
   for (auto [i, feed] : llvm::enumerate(training.feed()))
     checkPair(c, {{"feed", int(i)}}, "feed", "input", feed.input(), "field", feed.field());
-  checkLosses(c, training);
+  checkSteps(c, training);
+  checkRegularizers(c, training);
   checkMetrics(c, training);
-  checkUpdates(c, training);
   checkSchedule(c, training);
   checkEvaluations(c, training);
   c.require(training.has_data(), {"data"}, "data",

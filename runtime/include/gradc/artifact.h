@@ -178,7 +178,8 @@ typedef struct gradc_artifact_node {
 typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;
   uint32_t role;            /* gradc_role */
-  gradc_string field;       /* data inputs: the data set's field; GRADC_ROLE_INDICES: the node */
+  gradc_string field;       /* data inputs: the data set's field; GRADC_ROLE_INDICES: the node; GRADC_ROLE_LEARNING_RATE: the
+                             * group's first pattern, "" for the rate of all others */
   int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value. GRADC_ROLE_INDICES: the
                              * limit: the node takes indices from -classes to classes - 1 */
   uint32_t batched;         /* 1: a run of n rows has n / batch of its bytes, the first ones; in entries of any_rows, or
@@ -188,8 +189,9 @@ typedef struct gradc_artifact_port {
 } gradc_artifact_port;
 
 /* What one call does. Names: "train", "evaluate", "forward", "gradients", "map.N" (models of map stages; CPU levels
- * only); where these take one number of rows only, "train.tail", "evaluate.tail" and "map.N.tail" for
- * the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
+ * only); "train.NAME" for each `train` block of the spec in place of "train"; "train.until.N" and "train.NAME.until.N" for the
+ * run's first N steps where groups are frozen then; with ".watch" behind them for their gradients of watched parameters; where these take one number of rows only, "train.tail", "evaluate.tail" and
+ * so on for the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
  * output, named "value", row-major). */
 typedef struct gradc_artifact_entry {
   gradc_string name;

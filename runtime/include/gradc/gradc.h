@@ -29,7 +29,7 @@ extern "C" {
 #define GRADC_API __attribute__((visibility("default")))
 
 /* Grows by one with every release that adds something. */
-#define GRADC_ABI_VERSION 3
+#define GRADC_ABI_VERSION 4
 
 /* The exit codes of every gradc program. */
 typedef enum gradc_status {
@@ -104,7 +104,8 @@ GRADC_API const char *gradc_session_level(const gradc_session *session);
 /* Entries ---------------------------------------------------------------------------------------*/
 
 /* An entry is something that a model can do in one call: "train" (one step), "evaluate", "forward",
- * "gradients".
+ * "gradients". A job with `train` blocks has "train.NAME" for each in place of "train", and where groups are frozen in the run's first
+ * N steps, "train.until.N" or "train.NAME.until.N" is for these.
  * Its inputs are numbered from 0, and so are its outputs. An entry without any_rows may have a second
  * one for the last, smaller batch: "train.tail", "evaluate.tail". With any_rows the entry itself is
  * found by that name, too; the names go with the next release. */
@@ -205,13 +206,51 @@ typedef struct gradc_step_result {
   uint32_t updated;     /* 0: loss or gradient were not finite, the states are as before */
 } gradc_step_result;
 
-/* One optimizer step on one batch: `data` has one pointer for each data input of "train", in their
- * order, of `samples` rows: 1 to the batch where "train" has any_rows, else that batch or the one of
+/* One optimizer step on one batch, with the entry whose turn it is by the number of the step: "train", where the job
+ * has one kind of step. `data` has one pointer for each data input of the entry, in their order, of `samples` rows: 1 to the batch where "train" has any_rows, else that batch or the one of
  * "train.tail"; 0: the largest. Step number, counter and seed are kept by the session. A `learning_rate`
  * that is not positive means the job's optimizer's, without its schedule. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,
                                         gradc_step_result *result);
+
+/* The learning rate of a group of the job in one step. */
+typedef struct gradc_group_rate {
+  size_t size;
+  const char *group; /* its first pattern, as the spec has it */
+  float learning_rate;
+} gradc_group_rate;
+
+typedef struct gradc_step_options {
+  size_t size;
+  const char *entry;   /* name of the `train` block; default: the one whose turn it is, or the job's one kind of step */
+  int64_t samples;     /* as in gradc_train_step */
+  float learning_rate; /* default: the optimizer's, without its schedule */
+  const gradc_group_rate *rates; /* of groups that have one of their own in this step; the others keep their share of
+                                  * `learning_rate` */
+  uint32_t rate_count;
+  float loss_scale; /* of a job of FP16: gradients are computed of the loss times this and divided by it; default: 1. Where they are not
+                     * finite the result's `updated` is 0, and a smaller one may mend it */
+} gradc_step_options;
+
+/* gradc_train_step with a rate for each group and a kind of step by name, for a loop that has schedules and turns of its own. Groups that
+ * are frozen until a step are so by the session's number of steps. `options` may be NULL. */
+GRADC_API gradc_status gradc_train_step_with(gradc_session *session,
+                                             const gradc_step_options *options,
+                                             const void *const *data, uint32_t data_count,
+                                             gradc_step_result *result);
+
+typedef struct gradc_rate_query {
+  size_t size;
+  const char *entry;              /* as in gradc_step_options; default: the optimizer's rate, or the first block's */
+  int64_t steps, epochs;          /* done before the step; epochs count where the schedule goes by them */
+  int64_t run_steps, run_epochs;  /* the run's length, by which a schedule ends that has none of its own; default: the job's */
+} gradc_rate_query;
+
+/* The learning rate that the job's schedule has for a step. One that looks at evaluations (reduce_on_plateau) is taken as if there was
+ * none. Pure: from any thread. */
+GRADC_API gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
+                                           float *learning_rate);
 
 /* Number of the last step; seed of random ops (default: the job's). */
 GRADC_API int64_t gradc_session_step(const gradc_session *session);
@@ -237,6 +276,7 @@ typedef struct gradc_step_report {
   float gradient_norm;       /* NaN when the job does not ask for it */
   double milliseconds;       /* of the step, with the wait for its batch */
   double input_milliseconds; /* the wait alone */
+  const char *entry;         /* name of the `train` block; "": the job has one kind of step */
 } gradc_step_report;
 
 /* A field of a data set that lies in the caller's memory: its rows are the first dim. */

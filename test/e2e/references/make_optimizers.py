@@ -170,7 +170,8 @@ def clip_values(limit):
     return lambda tensors: torch.nn.utils.clip_grad_value_(tensors, limit, foreach=False)
 
 
-def trajectory(weights, data, make, clip=None, decay=None, frozen=()):
+def trajectory(weights, data, make, clip=None, decay=None, frozen=(), live_in=None):
+    """`live_in(k)`: what step k trains. Others have no gradient then, so that torch.optim passes them over."""
     w = {n: torch.tensor(v, dtype=torch.float64, requires_grad=n in TRAINED and n not in frozen) for n, v in weights.items()}
     for n in frozen:
         w[n].grad = torch.zeros_like(w[n])
@@ -180,11 +181,14 @@ def trajectory(weights, data, make, clip=None, decay=None, frozen=()):
     found = {"loss": [], **({"grad_norm": []} if clip else {})}
     for k in range(STEPS):
         rows = slice(k % BATCHES * BATCH, (k % BATCHES + 1) * BATCH)
-        live = [w[n] for n in TRAINED if n not in frozen]
-        for tensor in live:
+        live = [w[n] for n in TRAINED if n not in frozen and (not live_in or n in live_in(k))]
+        for tensor in (w[n] for n in TRAINED if n not in frozen):
             tensor.grad = None
         loss = loss_of(w, x[rows], labels[rows], True)
         loss.backward()
+        if live_in:
+            for n in set(TRAINED) - set(live_in(k)):
+                w[n].grad = None
         found["loss"].append(loss.item())
         if clip:
             found["grad_norm"].append(math.sqrt(sum((t.grad ** 2).sum().item() for t in live)))
@@ -290,6 +294,30 @@ def cases():
            torch_rule(o.AdamW, [{"params": [n for n in TRAINED if not n.startswith("fc")]},
                                 {"params": ["fc.weight", "fc.bias"], "lr": 0.1}], lr=0.01, weight_decay=0.1),
            dict(clip=clip_all(0.1), decay=0.99))
+    late = {"conv.weight": 20, "norm.weight": 20, "norm.bias": 20, "fc.bias": 7}
+    yield ("unfreeze", w + 'group { pattern: "conv.*" pattern: "norm.*" frozen_until_step: 20 } '
+           'group { pattern: "fc.bias" frozen_until_step: 7 } ema { decay: 0.9 } clip { global_norm: 0.1', rule,
+           dict(clip=clip_all(0.1), decay=0.9, live_in=lambda k: [n for n in TRAINED if k >= late.get(n, 0)]))
+    head, body = ("head.weight", "head.bias", "fc.weight", "fc.bias"), ("conv.weight", "norm.weight", "norm.bias", "fc.weight")
+    yield ("blocks", 'adam { learning_rate: 0.01 } } train { name: "head" steps: 2 trains: "head.*" trains: "fc.*" } '
+           'train { name: "body" trains: "conv.*" trains: "norm.*" trains: "fc.weight" optimizer { adam { learning_rate: 0.02 } } '
+           'group { pattern: "norm.*" learning_rate: 0.05 }',
+           by_turns(lambda k, n: 0.01 if k % 3 < 2 else 0.05 if n.startswith("norm") else 0.02),
+           dict(live_in=lambda k: head if k % 3 < 2 else body))
+
+
+def by_turns(rate):
+    """Adam with `rate(k, name)` in step k."""
+    def make(w):
+        optimizer, count = torch.optim.Adam([{"params": [w[n]], "name": n} for n in TRAINED], foreach=False), iter(range(STEPS))
+
+        def step():
+            k = next(count)
+            for group in optimizer.param_groups:
+                group["lr"] = rate(k, group["name"])
+            optimizer.step()
+        return step
+    return make
 
 
 def two_rules(first, second):

@@ -6,8 +6,9 @@
 #include "compiler/Compiler.h"
 #include "compiler/Interpreter.h"
 #include "compiler/Pipeline.h"
-#include "compiler/import/spec/OptimizerSpec.h"
+#include "compiler/import/spec/SpecTree.h"
 #include "passes/Passes.h"
+#include "runtime/train/Turns.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>
@@ -64,13 +65,22 @@ public:
       return nullptr;
     return std::make_unique<Training>(std::move(*imported));
   }
-  explicit Training(Imported job)
-      : job(std::move(job)), interpreter(*this->job.module),
+  explicit Training(Imported imported)
+      : job(std::move(imported)), interpreter(*this->job.module),
+        tree(*job.spec, "job", /*text=*/nullptr), config(tree.values.data(), tree.strings.data()),
+        turns(config,
+              [&](std::string_view name) { return job.module->lookupSymbol(name) != nullptr; }),
         x(readNpy<float>("optimizers-x.npy", 32 * 72)),
         labels(readNpy<int64_t>("optimizers-labels.npy", 32)) {}
 
+  /// The results of step `step`, from 1.
+  std::map<std::string, double> train(int begin, int rows, int step) {
+    const auto &turn = turns.entries()[turns.entryOf(step - 1)];
+    return run(turn.name, begin, rows, step, runtime::commonRate(config) * turn.share);
+  }
+
   /// The results of an entry on `rows` rows from `begin` on, by their names.
-  std::map<std::string, double> run(StringRef entry, int begin, int rows, int step) {
+  std::map<std::string, double> run(StringRef entry, int begin, int rows, int step, double rate) {
     auto function = job.module->lookupSymbol<func::FuncOp>(entry);
     SmallVector<HostTensor> arguments;
     for (BlockArgument argument : function.getArguments()) {
@@ -78,7 +88,9 @@ public:
       auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role");
       auto field = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.field");
       if (role == "learning_rate")
-        value.setFloat(0, learningRate(job.spec->optimizer()));
+        value.setFloat(0, rate * (field ? runtime::shareOfGroup(
+                                              config, runtime::blockOf(entry.str()), field.str())
+                                        : 1));
       else if (role == "step")
         value.setFloat(0, step);
       else if (field == "x")
@@ -107,6 +119,9 @@ public:
 private:
   Imported job;
   Interpreter interpreter;
+  SpecTree tree;
+  runtime::Config config;
+  runtime::Turns turns;
   std::vector<double> x, labels;
 };
 
@@ -121,7 +136,7 @@ double worstError(MLIRContext &context, const std::string &name, const nlohmann:
   if (!training)
     return INFINITY;
   for (size_t k = 0; k < expected["loss"].size(); ++k) {
-    auto found = training->run("train", int(k) % batches * batch, batch, int(k) + 1);
+    auto found = training->train(int(k) % batches * batch, batch, int(k) + 1);
     compare(found["loss"], expected["loss"][k]);
     if (expected.contains("grad_norm"))
       compare(found["gradient_norm"], expected["grad_norm"][k]);
@@ -131,7 +146,7 @@ double worstError(MLIRContext &context, const std::string &name, const nlohmann:
   if (expected.contains("averages")) {
     for (const auto &[parameter, norm] : expected["averages"].items())
       compare(training->norm(parameter + ".ema"), norm);
-    compare(training->run("evaluate", 0, batch * batches, 0)["loss"], expected["evaluation"]);
+    compare(training->run("evaluate", 0, batch * batches, 0, 0)["loss"], expected["evaluation"]);
   }
   return worst;
 }
@@ -169,6 +184,8 @@ TEST(Optimizers, AreToldApart) {
   EXPECT_GT(error("ema", "0.9 ", "0.90001 "), tolerance);
   EXPECT_GT(error("clip-norm", "norm: 0.05", "norm: 0.0501"), tolerance);
   EXPECT_GT(error("groups", "learning_rate: 0.05", "learning_rate: 0.050001"), tolerance);
+  EXPECT_GT(error("unfreeze", "frozen_until_step: 7", "frozen_until_step: 8"), tolerance);
+  EXPECT_GT(error("blocks", "steps: 2", "steps: 3"), tolerance);
 }
 
 } // namespace

@@ -4,10 +4,19 @@
 #include "test/unit/runtime/JobText.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
+
+static size_t allocations = 0;
+void *operator new(size_t size) {
+  ++allocations;
+  return std::malloc(size);
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -26,6 +35,21 @@ TEST(MetricRuleTest, TiesCountHalfInTheAreaUnderTheCurve) {
   EXPECT_EQ(value("auc", {{1, 2, 2, 3}, {0, 1, 0, 1}}), 0.875);
   EXPECT_TRUE(std::isnan(value("auc", {{1, 2}, {1, 1}}))) << "there is no other to compare with";
   EXPECT_TRUE(std::isnan(value("auc", {{1, NAN}, {1, 0}})));
+}
+
+TEST(MetricRuleTest, TheAreaUnderTheCurveOfAStepAllocatesNothing) {
+  JobText job("metric { auc { logits: \"y\" } name: \"mine\" }");
+  MetricRule rule(job.root(), "mine");
+  Metric metric{"mine"};
+  MetricParts parts = {{1, 2, 2, 3}, {0, 1, 0, 1}}, fewer = {{1, 2, 3}, {0, 1, 0}};
+  size_t atFirst = allocations;
+  rule.combine(parts, metric);
+  EXPECT_GT(allocations, atFirst) << "nothing is counted";
+  size_t before = allocations;
+  rule.combine(parts, metric);
+  rule.combine(fewer, metric);
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(metric.value, 0.5);
 }
 
 TEST(MetricRuleTest, NothingOverNothingIsZero) {

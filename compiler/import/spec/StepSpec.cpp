@@ -1,0 +1,89 @@
+// Checks the `train` blocks of a spec, and what steps take from the spec around them.
+#include "dialects/Pch.h"
+
+#include "compiler/import/spec/OptimizerSpec.h"
+#include "compiler/import/spec/SpecChecker.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace gradc;
+
+bool StepSpec::trains(StringRef initializer) const {
+  if (!isBlock() || !block().trains_size())
+    return true;
+  std::vector<std::string> name = {initializer.str()};
+  return llvm::any_of(block().trains(),
+                      [&](const std::string &pattern) { return !matching(pattern, name).empty(); });
+}
+
+SmallVector<StepSpec> gradc::stepsOf(const spec::Training &training) {
+  SmallVector<StepSpec> steps;
+  for (int i = 0; i < training.train_size(); ++i)
+    steps.emplace_back(training, i);
+  if (steps.empty())
+    steps.emplace_back(training);
+  return steps;
+}
+
+/// An artifact's entries are called "train.NAME", "train.NAME.tail", "train.NAME.until.STEP".
+static void checkName(Checker &c, const SpecPlace &place, const std::string &name,
+                      llvm::StringSet<> &names) {
+  c.require(!name.empty(), place, "the block's name", "name: \"critic\"");
+  if (name.empty())
+    return;
+  auto isAllowed = [](char x) { return llvm::isAlnum(x) || x == '-' || x == '_'; };
+  llvm::StringSet<> own = {"tail", "until", "watch"};
+  if (!llvm::all_of(name, isAllowed) || own.contains(name))
+    c.error(place + "name") << "expected a name of letters, digits, - and _ other than tail, until "
+                               "and watch, found \""
+                            << name << "\"";
+  else if (!names.insert(name).second)
+    c.error(place + "name") << "two train blocks are called \"" << name << "\"";
+}
+
+/// `who` needs the spec's own loss or optimizer, as it has none.
+static void requireLoss(Checker &c, const spec::Training &training, StringRef who) {
+  c.require(training.loss_size(), {}, ("loss" + who).str(),
+            "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } }");
+}
+
+static void checkWatches(Checker &c, const spec::Training &training) {
+  for (auto [i, watch] : llvm::enumerate(training.watch())) {
+    SpecPlace place = {{"watch", int(i)}};
+    c.expect(watch.every() > 0, place + "every", "every", "above 0", watch.every());
+    c.expect(!watch.has_histogram_bins() ||
+                 (watch.histogram_bins() > 0 && watch.histogram_bins() <= 65536),
+             place + "histogram_bins", "histogram_bins", "from 1 to 65536", watch.histogram_bins());
+    if (!watch.gradients() && !watch.weights())
+      c.error(place) << "expected gradients, weights or both to be watched, found neither";
+  }
+}
+
+void gradc::checkSteps(Checker &c, const spec::Training &training) {
+  StepSpec whole(training);
+  checkLosses(c, whole);
+  checkUpdates(c, whole);
+  if (!training.train_size())
+    requireLoss(c, training, "");
+  else if (training.has_evaluation())
+    requireLoss(c, training, ", which evaluations compute beside train blocks");
+  llvm::StringSet<> names;
+  for (auto [i, block] : llvm::enumerate(training.train())) {
+    SpecPlace place = {{"train", int(i)}};
+    StepSpec step(training, int(i));
+    checkName(c, place, block.name(), names);
+    c.expect(block.steps() > 0, place + "steps", "steps", "above 0", block.steps());
+    if (block.loss_size())
+      checkLosses(c, step);
+    else if (!training.loss_size())
+      c.require(false, place, "loss of the block or of the spec", "loss { scalar: \"loss\" }");
+    if (!block.has_optimizer() && !training.has_optimizer())
+      c.require(false, place, "optimizer of the block or of the spec",
+                "optimizer { adam { learning_rate: 1e-3 } }");
+    checkUpdates(c, step);
+  }
+  checkWatches(c, training);
+  if (training.has_ema())
+    c.expect(training.ema().decay() >= 0 && training.ema().decay() < 1, {"ema", "decay"}, "decay",
+             "from 0 to below 1", training.ema().decay());
+}

@@ -1,0 +1,36 @@
+// An entry's ports, its arguments and results, by what they are to a step.
+#ifndef PASSES_PORTS_H
+#define PASSES_PORTS_H
+
+#include "dialects/grad/Grad.h"
+#include "runtime/include/gradc/roles.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gradc {
+
+/// The role of a port; "": it has none.
+llvm::StringRef roleOfArgument(mlir::func::FuncOp function, unsigned index);
+llvm::StringRef roleOfResult(mlir::func::FuncOp function, unsigned index);
+
+/// The first argument of that role, or null.
+mlir::Value argumentOfRole(mlir::func::FuncOp function, llvm::StringRef role);
+inline mlir::Value argumentOfRole(mlir::func::FuncOp function, gradc_role role) {
+  return argumentOfRole(function, gradc_role_name(role));
+}
+
+/// The results of that role, in their order; the first of them, or null.
+llvm::SmallVector<mlir::Value> resultsOfRole(mlir::func::FuncOp function, llvm::StringRef role);
+mlir::Value resultOfRole(mlir::func::FuncOp function, gradc_role role);
+
+/// Adds a port behind the others.
+mlir::Value addArgument(mlir::func::FuncOp function, mlir::Type type, llvm::StringRef name,
+                        llvm::StringRef role);
+void addResult(mlir::func::FuncOp function, mlir::Value value, llvm::StringRef name,
+               llvm::StringRef role);
+/// Removes the results of that role.
+void eraseResults(mlir::func::FuncOp function, llvm::StringRef role);
+
+} // namespace gradc
+
+#endif

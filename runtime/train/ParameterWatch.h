@@ -1,0 +1,45 @@
+// Norms and histograms of parameters and their gradients, in the log, by the spec's `watch` blocks.
+#ifndef RUNTIME_TRAIN_PARAMETERWATCH_H
+#define RUNTIME_TRAIN_PARAMETERWATCH_H
+
+#include "runtime/core/Config.h"
+#include "runtime/train/EntryCall.h"
+#include "runtime/train/Log.h"
+
+namespace gradc::runtime {
+
+class ParameterWatch {
+public:
+  ParameterWatch() = default; ///< watches nothing
+  ParameterWatch(Session &session, Config job);
+
+  bool isDue(int64_t step) const;
+  /// Before the step. `gradients` has returned those of its batch; null: the step has none that are
+  /// watched.
+  Status observe(int64_t step, std::string_view block, const EntryCall *gradients, Log &log) const;
+
+private:
+  struct Block {
+    std::vector<std::string> patterns; ///< empty: all
+    bool gradients, weights;
+    int64_t every, bins;
+    bool matches(const std::string &parameter) const;
+  };
+
+  Session *session = nullptr;
+  std::vector<Block> blocks;
+};
+
+/// The root of the sum of squares.
+double normOf(std::span<const float> values);
+
+/// How many finite values lie in each of so many equal parts of their range.
+struct Histogram {
+  double least = 0, largest = 0;
+  std::vector<double> counts;
+};
+Histogram histogramOf(std::span<const float> values, size_t bins);
+
+} // namespace gradc::runtime
+
+#endif

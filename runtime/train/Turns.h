@@ -1,0 +1,59 @@
+// Which kind of step each step of a run is: whose turn it is in the cycle of the spec's `train`
+// blocks, and which groups are frozen.
+#ifndef RUNTIME_TRAIN_TURNS_H
+#define RUNTIME_TRAIN_TURNS_H
+
+#include "runtime/core/Config.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gradc::runtime {
+
+/// A kind of step depends on the number of the step alone, so a resume needs no state.
+class Turns {
+public:
+  struct Entry {
+    std::string name;  ///< in the artifact: "train", "train.critic.until.100"
+    std::string block; ///< "critic"; "" without `train` blocks
+    int64_t until;     ///< steps of the run
+    double share;      ///< of the run's learning rate
+  };
+
+  /// `exists` tells entries of the artifact.
+  Turns(Config job, const std::function<bool(std::string_view name)> &exists);
+
+  const std::vector<Entry> &entries() const { return all; }
+  /// The index of the entry that a step runs behind so many others.
+  size_t entryOf(int64_t done) const;
+  /// The entry of a block; entries().size(): there is no block of that name.
+  size_t entryOf(std::string_view block, int64_t done) const;
+  /// "'body.*' and 'norm*'": the patterns of groups that are frozen up to this step; "": none.
+  std::string thawnAfter(int64_t done) const;
+
+private:
+  struct Block {
+    int64_t steps;     ///< in a row
+    size_t first, end; ///< of its entries, in the order of their phases
+  };
+  size_t inPhase(const Block &block, int64_t done) const;
+
+  std::vector<Entry> all;
+  std::vector<Block> blocks;
+  std::vector<std::pair<int64_t, std::string>> thaws; ///< a step, and a pattern
+  int64_t cycle = 0;
+};
+
+/// The learning rate that the rates of all blocks and groups are shares of: the spec's optimizer's,
+/// or the first block's.
+double commonRate(Config job);
+/// "critic" of "train.critic.until.100"; "": it is no block's.
+std::string_view blockOf(std::string_view entryName);
+/// The rate of a group, told by its first pattern, over that of the block that trains it.
+double shareOfGroup(Config job, std::string_view block, std::string_view group);
+
+} // namespace gradc::runtime
+
+#endif
