@@ -278,15 +278,8 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
     bool isBlock = op == accumulation.op && depth < accumulation.block.size();
     if (isBlock)
       range = accumulation.block[depth];
-    if (windows.walks(dim)) {
-      SmallVector<Value> values(carried);
-      for (const TapRange &taps : windows.tapsOf(dim, range.first, range.second))
-        values = nest.loop(taps.lower, taps.upper, values, [&](LinearExpr i, ValueRange inner) {
-          windows.enter(dim, taps, i);
-          return inside(taps.firstTap + i * taps.step, inner);
-        });
-      return values;
-    }
+    if (windows.walks(dim))
+      return windows.loop(dim, range.first, range.second, carried, inside);
     if (isBlock)
       return nest.loop(nest.index(range.first), nest.index(range.second), carried, inside);
     if (int64_t each = perRow(op, dim))

@@ -154,6 +154,17 @@ TapRange WindowReads::sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr 
   return {zero, arith::CeilDivSIOp::create(b, nest.location, taps, base), first, axis.base};
 }
 
+SmallVector<Value> WindowReads::loop(unsigned dim, LinearExpr begin, LinearExpr end,
+                                     ValueRange carried, LoopNest::LoopBody body) {
+  SmallVector<Value> values(carried);
+  for (const TapRange &taps : tapsOf(dim, begin, end))
+    values = nest.loop(taps.lower, taps.upper, values, [&](LinearExpr i, ValueRange inner) {
+      enter(dim, taps, i);
+      return body(taps.firstTap + i * taps.step, inner);
+    });
+  return values;
+}
+
 void WindowReads::enter(unsigned dim, const TapRange &taps, LinearExpr variable) {
   const Axis &axis = *axisOf(dim);
   OpBuilder &b = nest.builder;

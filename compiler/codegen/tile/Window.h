@@ -31,6 +31,9 @@ public:
   /// The taps of reduced dim `dim` to visit, within [begin, end), in order: one range, or those
   /// that all points have between those that some have.
   llvm::SmallVector<TapRange> tapsOf(unsigned dim, LinearExpr begin, LinearExpr end);
+  /// A loop over these taps.
+  llvm::SmallVector<mlir::Value> loop(unsigned dim, LinearExpr begin, LinearExpr end,
+                                      mlir::ValueRange carried, LoopNest::LoopBody body);
   /// Sets the loop over the taps of `dim` to `variable`.
   void enter(unsigned dim, const TapRange &taps, LinearExpr variable);
   /// Whether the current taps fall on the operands at a point: null if they do at all points.
