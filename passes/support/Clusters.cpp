@@ -23,10 +23,9 @@ static RankedTensorType typeOf(Operation *op) {
 int64_t widestElement(Operation *kernel) {
   int64_t widest = 4;
   kernel->walk([&](Operation *op) {
-    for (Type t : op->getResultTypes())
-      if (auto tensor = dyn_cast<RankedTensorType>(t))
-        if (isa<FloatType>(tensor.getElementType()))
-          widest = std::max(widest, elementBytes(tensor.getElementType()));
+    for (Value v : op->getResults())
+      if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(v)))
+        widest = std::max(widest, elementBytes(element));
   });
   return widest;
 }
@@ -36,17 +35,15 @@ bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
   if (!contraction || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
     return false;
   ContractionLetters letters = contraction.getLetters();
-  if (letters.lhs.empty() || letters.isSummed(letters.lhs.back()))
-    return false;
   auto isSummed = [&](char letter) { return letters.isSummed(letter); };
-  if (!letters.window && llvm::count_if(letters.lhs, isSummed) != 1)
+  if (letters.lhs.empty() || isSummed(letters.lhs.back()) ||
+      (!letters.window && llvm::count_if(letters.lhs, isSummed) != 1))
     return false;
-  int64_t steps = cast<CostOpInterface>(op).getFlops() / 2 / typeOf(op).getNumElements();
-  return steps >= (letters.window ? limits.minBlockedSum : limits.minBlockedProduct);
+  return cast<CostOpInterface>(op).getFlops() / 2 / typeOf(op).getNumElements() >=
+         (letters.window ? limits.minBlockedSum : limits.minBlockedProduct);
 }
 
 namespace {
-
 /// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
 /// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
 /// for all of the root (`columns`), or indexed in another way (`scattered`: broadcast columns,
