@@ -28,7 +28,8 @@ class SessionOptions(ctypes.Structure):
 
 class PortInfo(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_uint32),
-                ("shape", ctypes.POINTER(ctypes.c_int64))]
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("bytes", ctypes.c_uint64), ("role", ctypes.c_int),
+                ("field", ctypes.c_char_p), ("classes", ctypes.c_int64), ("batched", ctypes.c_uint32)]
 
 
 def with_gradc(path, x, threads):
@@ -47,9 +48,9 @@ def with_gradc(path, x, threads):
     port = PortInfo(ctypes.sizeof(PortInfo))
     check(library.gradc_output_describe(session, entry, 0, ctypes.byref(port)))
     y = np.zeros(port.shape[:port.rank], np.float32)
-    inputs, outputs = (ctypes.c_void_p * 1)(x.ctypes.data), (ctypes.c_void_p * 1)(y.ctypes.data)
 
     def call():
+        inputs, outputs = (ctypes.c_void_p * 1)(x.ctypes.data), (ctypes.c_void_p * 1)(y.ctypes.data)
         check(library.gradc_run(session, entry, inputs, 1, outputs, 1))
         return y
 
