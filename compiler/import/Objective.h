@@ -12,7 +12,7 @@ struct NamedOutput {
   std::string name;
   mlir::Location where;
 };
-/// Those of a step, or of an evaluation by the step's losses.
+/// The outputs that a step's losses and metrics read, or an evaluation by the step's losses.
 llvm::SmallVector<NamedOutput> outputsOf(const SpecFile &spec, const StepSpec &step);
 
 /// Result 0 is the loss, the metrics follow. A `train` block's steps have none.

@@ -161,7 +161,7 @@ bool Decision::trains(const TrainEntry &entry, const Verdict &verdict) const {
          (!entry.until || groups.frozenUntil(verdict.initializer) < entry.until);
 }
 
-/// A group that is frozen for so many steps.
+/// The place of a group that is frozen until that step.
 Location Decision::placeOfPhase(int64_t until) const {
   SmallVector<StepSpec> all = stepsOf(spec.get());
   all.emplace_back(spec.get());

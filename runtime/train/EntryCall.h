@@ -52,7 +52,7 @@ public:
   std::optional<float> gradientNorm() const { return ports.gradientNorm(); }
   std::span<const Metric> metrics() const { return results.metrics(); }
   const EntryMetrics &metricResults() const { return results; }
-  /// Those that the entry returns, of an entry that watches.
+  /// The gradients that a watching entry returns; none from others.
   std::span<const Gradient> gradients() const { return theGradients; }
   /// False if the loss or gradient is not finite, so that the update was left out.
   bool proceeded() const { return ports.proceeded(); }

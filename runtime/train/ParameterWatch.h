@@ -33,7 +33,7 @@ private:
 /// The root of the sum of squares.
 double normOf(std::span<const float> values);
 
-/// How many finite values lie in each of so many equal parts of their range.
+/// Counts of finite values, in parts of equal width between the least and the largest.
 struct Histogram {
   double least = 0, largest = 0;
   std::vector<double> counts;

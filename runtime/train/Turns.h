@@ -26,7 +26,7 @@ public:
   Turns(Config job, const std::function<bool(std::string_view name)> &exists);
 
   const std::vector<Entry> &entries() const { return all; }
-  /// The index of the entry that a step runs behind so many others.
+  /// The index of the entry that runs the step after `done` steps.
   size_t entryOf(int64_t done) const;
   /// The entry of a block; entries().size(): there is no block of that name.
   size_t entryOf(std::string_view block, int64_t done) const;

@@ -54,7 +54,8 @@ public:
     return ownClip() ? ownClip() : training->has_clip() ? &training->clip() : nullptr;
   }
 
-  /// What the block itself says, or the spec itself, which needs no optimizer beside blocks.
+  /// Whether the step's optimizer stands in its own block. Beside blocks the spec itself needs
+  /// none.
   bool hasOwnOptimizer() const {
     return isBlock() ? block().has_optimizer()
                      : training->has_optimizer() || !training->train_size();
