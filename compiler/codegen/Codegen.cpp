@@ -49,6 +49,18 @@ private:
 };
 } // namespace
 
+namespace {
+/// Lets several threads use the context, which otherwise takes no locks, while it is in scope.
+class AllCores {
+public:
+  explicit AllCores(MLIRContext *context) : context(context) { context->enableMultithreading(); }
+  ~AllCores() { context->disableMultithreading(); }
+
+private:
+  MLIRContext *context;
+};
+} // namespace
+
 /// A module in `all` with the kernel's function.
 static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, ModuleOp all) {
   FailureOr<OwningOpRef<exec::KernelOp>> lowered = lowerRegion(kernel);
@@ -89,6 +101,7 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
   }
   if (options.emit == EmitKind::mlir)
     return print(*all);
+  AllCores allCores(context);
   {
     Phase phase(options, "lower to LLVM");
     PassManager pm(context, ModuleOp::getOperationName());
