@@ -237,6 +237,7 @@ static FailureOr<std::string> generate(ModuleOp level, EmitKind kind,
   CodegenOptions codegen;
   codegen.emit = kind;
   codegen.llvmImage = options.llvmImage;
+  codegen.cacheDirectory = options.cacheDirectory;
   if (options.timing)
     codegen.timing = [](StringRef phase, double seconds) {
       printTime(seconds * 1e3, "  " + phase + ", all kernels");

@@ -21,6 +21,8 @@ struct CompileOptions {
   std::map<std::string, mlir::grad::HostTensor> inputs;
   /// Folder for the IR after each pass, one file per pass; empty: none.
   std::string dumpDirectory;
+  /// Folder in which kernels' machine code is kept from one compilation to the next; empty: none.
+  std::string cacheDirectory;
   /// Print the time of every phase and pass to stderr.
   bool timing = false;
   /// Kernel that the test-only corruption pass changes; empty: none.

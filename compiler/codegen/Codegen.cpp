@@ -1,6 +1,7 @@
 // One nested module per kernel, all lowered in parallel, then linked.
 #include "compiler/codegen/Codegen.h"
 
+#include "compiler/codegen/KernelCache.h"
 #include "compiler/codegen/Region.h"
 #include "compiler/codegen/cpu/Kernel.h"
 #include "compiler/codegen/cpu/Object.h"
@@ -72,12 +73,100 @@ static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, 
   return emit(**lowered, level, module, kernelSymbol(kernel));
 }
 
+/// A module with one module of loops for each kernel, or with an empty one: an image without
+/// kernels is still an image.
+static FailureOr<OwningOpRef<ModuleOp>> emitLoops(ArrayRef<exec::KernelOp> kernels, Location loc,
+                                                  const exec::Level &level,
+                                                  const CodegenOptions &options) {
+  Phase phase(options, "emit loops");
+  OwningOpRef<ModuleOp> all = ModuleOp::create(loc);
+  if (kernels.empty()) {
+    auto builder = OpBuilder::atBlockEnd(all->getBody());
+    ModuleOp::create(builder, loc);
+  }
+  bool good = true;
+  for (exec::KernelOp kernel : kernels)
+    good &= succeeded(emitLoops(kernel, level, *all));
+  if (!good)
+    return failure();
+  return all;
+}
+
+static LogicalResult lowerToLLVM(ModuleOp all, const exec::Level &level,
+                                 const CodegenOptions &options) {
+  Phase phase(options, "lower to LLVM");
+  PassManager pm(all.getContext(), ModuleOp::getOperationName());
+  pm.enableVerifier(options.verify);
+  lower::buildLowering(pm.nest<ModuleOp>(), level.bf16Dots && options.cpu.empty());
+  return pm.run(all);
+}
+
 static std::string print(ModuleOp all) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   for (ModuleOp module : all.getOps<ModuleOp>())
     stream << module << '\n';
   return text;
+}
+
+/// Each kernel's object (or text), in order. Those that the cache has are not generated.
+static FailureOr<std::vector<std::string>> emitObjects(ArrayRef<exec::KernelOp> kernels,
+                                                       Location loc, const exec::Level &level,
+                                                       const CodegenOptions &options) {
+  bool isObject = options.emit == EmitKind::image || options.emit == EmitKind::object;
+  KernelCache cache(isObject ? options.cacheDirectory : "");
+  std::vector<std::string> parts(std::max<size_t>(kernels.size(), 1));
+  SmallVector<exec::KernelOp> missing;
+  SmallVector<std::string> keys; // of what is missing, and where it goes
+  SmallVector<size_t> places;
+  for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    std::string key = cache.keyOf(kernel, level, options);
+    if (std::optional<std::string> object = cache.find(key)) {
+      parts[i] = std::move(*object);
+      continue;
+    }
+    keys.push_back(std::move(key));
+    missing.push_back(kernel);
+    places.push_back(i);
+  }
+  if (kernels.empty()) {
+    keys.push_back("");
+    places.push_back(0);
+  } else if (missing.empty()) {
+    return parts;
+  }
+  FailureOr<OwningOpRef<ModuleOp>> all = emitLoops(missing, loc, level, options);
+  if (failed(all) || failed(lowerToLLVM(**all, level, options)))
+    return failure();
+  Phase phase(options, "machine code");
+  auto modules = llvm::to_vector((*all)->getOps<ModuleOp>());
+  auto emit = [&](size_t i) -> LogicalResult {
+    FailureOr<std::string> part = cpu::emitObject(modules[i], level, options);
+    if (failed(part))
+      return failure();
+    cache.store(keys[i], *part);
+    parts[places[i]] = std::move(*part);
+    return success();
+  };
+  if (failed(failableParallelForEachN(loc.getContext(), 0, modules.size(), emit)))
+    return failure();
+  return parts;
+}
+
+/// One image, or one object, of all parts.
+static FailureOr<std::string> link(ArrayRef<std::string> parts, ModuleOp module,
+                                   const CodegenOptions &options) {
+  Phase phase(options, "link");
+  llvm::Expected<std::string> image = cpu::link(parts, options.emit == EmitKind::object);
+  if (image)
+    return std::move(*image);
+  llvm::Error error = image.takeError();
+  // The machine's fault, not the model's: the program that compiles ends as on any such error.
+  if (error.isA<llvm::FileError>())
+    llvm::report_fatal_error(llvm::Twine(llvm::toString(std::move(error))),
+                             /*gen_crash_diag=*/false);
+  return module.emitError("compiler bug: kernels do not link: ")
+         << llvm::toString(std::move(error));
 }
 
 FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &level,
@@ -90,58 +179,22 @@ FailureOr<std::string> gradc::generateImage(ModuleOp module, const exec::Level &
   context->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect,
                        cf::ControlFlowDialect>();
 
-  OwningOpRef<ModuleOp> all = ModuleOp::create(module.getLoc());
-  {
-    Phase phase(options, "emit loops");
-    bool good = true;
-    for (auto kernel : module.getOps<exec::KernelOp>())
-      good &= succeeded(emitLoops(kernel, level, *all));
-    if (!good)
-      return failure();
+  auto kernels = llvm::to_vector(module.getOps<exec::KernelOp>());
+  if (options.emit == EmitKind::mlir) {
+    FailureOr<OwningOpRef<ModuleOp>> all = emitLoops(kernels, module.getLoc(), level, options);
+    return failed(all) ? FailureOr<std::string>(failure()) : print(**all);
   }
-  if (options.emit == EmitKind::mlir)
-    return print(*all);
   AllCores allCores(context);
-  {
-    Phase phase(options, "lower to LLVM");
-    PassManager pm(context, ModuleOp::getOperationName());
-    pm.enableVerifier(options.verify);
-    lower::buildLowering(pm.nest<ModuleOp>(), level.bf16Dots && options.cpu.empty());
-    if (failed(pm.run(*all)))
-      return failure();
-  }
-  auto modules = llvm::to_vector(all->getOps<ModuleOp>());
-  if (modules.empty()) // an image without kernels is still an image
-    modules.push_back(ModuleOp::create(module.getLoc()));
   if (level.isCuda()) {
-    Phase phase(options, "machine code");
-    return cuda::emitModules(modules, level, options);
-  }
-  std::vector<std::string> parts(modules.size());
-  {
-    Phase phase(options, "machine code");
-    auto emit = [&](size_t i) -> LogicalResult {
-      FailureOr<std::string> part = cpu::emitObject(modules[i], level, options);
-      if (succeeded(part))
-        parts[i] = std::move(*part);
-      return part;
-    };
-    if (failed(failableParallelForEachN(context, 0, modules.size(), emit)))
+    FailureOr<OwningOpRef<ModuleOp>> all = emitLoops(kernels, module.getLoc(), level, options);
+    if (failed(all) || failed(lowerToLLVM(**all, level, options)))
       return failure();
+    Phase phase(options, "machine code");
+    return cuda::emitModules(llvm::to_vector((*all)->getOps<ModuleOp>()), level, options);
   }
-  if (options.emit == EmitKind::assembly || options.emit == EmitKind::llvm)
-    return llvm::join(parts, "\n");
-
-  Phase phase(options, "link");
-  llvm::Expected<std::string> image = cpu::link(parts, options.emit == EmitKind::object);
-  if (!image) {
-    llvm::Error error = image.takeError();
-    // The machine's fault, not the model's: the program that compiles ends as on any such error.
-    if (error.isA<llvm::FileError>())
-      llvm::report_fatal_error(llvm::Twine(llvm::toString(std::move(error))),
-                               /*gen_crash_diag=*/false);
-    return module.emitError("compiler bug: kernels do not link: ")
-           << llvm::toString(std::move(error));
-  }
-  return std::move(*image);
+  FailureOr<std::vector<std::string>> parts = emitObjects(kernels, module.getLoc(), level, options);
+  if (failed(parts))
+    return failure();
+  bool isText = options.emit == EmitKind::assembly || options.emit == EmitKind::llvm;
+  return isText ? llvm::join(*parts, "\n") : link(*parts, module, options);
 }

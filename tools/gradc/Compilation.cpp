@@ -42,7 +42,18 @@ static std::string targetName(const exec::Level &level) {
   return level.isCuda() ? level.name.str() : "cpu:" + level.name.str();
 }
 
+std::string cacheFolder() {
+  if (const char *given = std::getenv("GRADC_CACHE_DIR"))
+    return given;
+  llvm::SmallString<128> path;
+  if (!llvm::sys::path::cache_directory(path)) // no home
+    return "";
+  llvm::sys::path::append(path, "gradc");
+  return path.str().str();
+}
+
 int CompileArguments::finish() {
+  options.cacheDirectory = cacheFolder();
   for (const std::string &text : shapes) {
     auto [name, dims] = llvm::StringRef(text).split('=');
     if (options.shapes.count(name.str()))

@@ -54,6 +54,10 @@ private:
 bool isArtifact(llvm::StringRef path);
 bool isCheckpoint(llvm::StringRef path);
 
+/// Where machine code is kept between compilations: GRADC_CACHE_DIR, which may be empty (nowhere),
+/// or gradc's folder among the user's caches.
+std::string cacheFolder();
+
 /// A file that is installed beside this program.
 std::string besideUs(llvm::StringRef name);
 

@@ -1,4 +1,5 @@
 // gradc doctor: the machine's capabilities, what is missing, and how to get it.
+#include "compiler/codegen/KernelCache.h"
 #include "compiler/codegen/cuda/Ptxas.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/data/image/Decode.h"
@@ -73,6 +74,16 @@ void printCudaLibrary(runtime::cuda::Library &&library, const char *howToGet) {
   fmt::print("  {:12} {}\n", library.name(), found);
 }
 
+void printCache() {
+  std::string wanted = cacheFolder();
+  if (wanted.empty())
+    fmt::print("kernels    not kept: GRADC_CACHE_DIR, or the home, is empty\n");
+  else if (KernelCache(wanted).folder().empty())
+    fmt::print("kernels    not kept: {} cannot be made, or other users may write to it\n", wanted);
+  else
+    fmt::print("kernels    kept in {}\n", wanted);
+}
+
 /// Whether this machine has everything for compiling and training.
 int doctor() {
   auto device = createHostDevice(1);
@@ -83,6 +94,7 @@ int doctor() {
              ThreadTeam::availableCpus());
   fmt::print("memory     {}, {} available\n", memoryText("MemTotal"), memoryText("MemAvailable"));
   fmt::print("compiler   LLVM {}, its lld linked in\n", LLVM_VERSION_STRING);
+  printCache();
   std::string problem;
   fmt::print("levels\n");
   auto gpu = createCudaDevice();

@@ -27,6 +27,8 @@ struct CodegenOptions {
   std::string cpu, features;
   /// The image of a CUDA level is LLVM bitcode for the simulated device. Tests only.
   bool llvmImage = false;
+  /// Folder in which machine code for CPUs is kept from one compilation to the next; empty: none.
+  std::string cacheDirectory;
   /// Called with the name of a phase and its seconds, over all kernels.
   std::function<void(llvm::StringRef, double)> timing;
 };

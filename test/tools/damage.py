@@ -1,0 +1,18 @@
+"""Damages each file of a folder: one byte of the first half of them changes, the others are cut in the middle.
+
+    damage.py FOLDER
+"""
+import os
+import sys
+
+folder, = sys.argv[1:]
+paths = sorted(os.path.join(folder, name) for name in os.listdir(folder))
+for i, path in enumerate(paths):
+    with open(path, "rb") as file:
+        content = bytearray(file.read())
+    if i < len(paths) // 2 and content:
+        content[len(content) // 2] ^= 1
+    else:
+        del content[len(content) // 2:]
+    with open(path, "wb") as file:
+        file.write(content)
