@@ -21,6 +21,8 @@ struct CompileOptions {
   std::map<std::string, mlir::grad::HostTensor> inputs;
   /// Folder for the IR after each pass, one file per pass; empty: none.
   std::string dumpDirectory;
+  /// Bytes that states and the arena of one entry may take; 0: as many as they need.
+  int64_t memoryBudget = 0;
   /// Folder in which kernels' machine code is kept from one compilation to the next; empty: none.
   std::string cacheDirectory;
   /// Print the time of every phase and pass to stderr.

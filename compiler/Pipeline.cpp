@@ -86,6 +86,8 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSchedule());
   // A kernel of a group has its schedule; the memory plan knows the groups.
   pm.addPass(createGroupLaunches());
+  pm.addPass(createOrderLaunches());
+  pm.addPass(createRematerialize({options.memoryBudget}));
   pm.addPass(createPlanMemory());
 }
 

@@ -382,6 +382,55 @@ def GroupLaunches : Pass<"gradc-group-launches", "::mlir::ModuleOp"> {
   }];
 }
 
+def OrderLaunches : Pass<"gradc-order-launches", "::mlir::ModuleOp"> {
+  let summary = "Run a launch as soon as that frees memory";
+  let description = [{
+    Launches come in the order of the graph, gradients first and all updates at the end. A launch whose operands are there, and after which less memory
+    is taken than before, runs at once: the update of a parameter behind its gradient, which is then still in the cache.
+    Launches that wait for something else (clipping by a global norm) stay where they are.
+
+    ```mlir
+    %g1 = exec.launch @gradient(%x, %y) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %g2 = exec.launch @gradient(%y, %z) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %w = exec.load @w.primary : tensor<8x8xf32>
+    %u1 = exec.launch @update(%g1, %w) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    exec.store @w.primary, %u1 : tensor<8x8xf32>
+    ```
+    becomes
+    ```mlir
+    %w = exec.load @w.primary : tensor<8x8xf32>
+    %g1 = exec.launch @gradient(%x, %y) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %u1 = exec.launch @update(%g1, %w) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %g2 = exec.launch @gradient(%y, %z) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    exec.store @w.primary, %u1 : tensor<8x8xf32>
+    ```
+  }];
+}
+
+def Rematerialize : Pass<"gradc-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "Compute results again where they are needed late, so that an entry fits a budget";
+  let description = [{
+    The budget is what states and the arena of an entry may take; 0 is no limit. While an entry takes more: of the results that are kept
+    over the node at which most memory is taken, the one that takes the least time per byte is computed again just before its
+    next use, from what is there then. Its operands may be kept longer for that, or be computed again in turn. The kernel is
+    the same, and so are the bits. An entry that still takes more is left so; it is for who planned it to refuse.
+
+    ```mlir
+    %a = exec.launch @gelu(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    ...                                                             // here most is taken; %x is needed later, too
+    %g = exec.launch @gradient(%x, %a) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
+    becomes
+    ```mlir
+    %a = exec.launch @gelu(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    ...
+    %b = exec.launch @gelu(%x) {exec.recomputed} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %g = exec.launch @gradient(%x, %b) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
+  }];
+  let options = [Option<"budget", "budget", "int64_t", "0", "bytes of states and the arena of one entry">];
+}
+
 def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every tensor its place: functions become exec.entry over one arena";
   let dependentDialects = ["::mlir::exec::ExecDialect"];

@@ -69,6 +69,11 @@ static bool checkScaling(const SpecFile &spec) {
 LogicalResult gradc::checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch) {
   bool ok = checkPatterns(spec, model);
   ok &= checkScaling(spec);
+  if (spec.get().has_memory_budget_mb() && spec.get().memory_budget_mb() < 1) {
+    emitError(spec.at({"memory_budget_mb"}))
+        << "expected at least 1 MiB, found " << spec.get().memory_budget_mb();
+    ok = false;
+  }
   int64_t parts = spec.get().micro_batches();
   if (parts < 1 || batch % parts) {
     emitError(spec.at({"micro_batches"}))

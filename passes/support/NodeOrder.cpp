@@ -40,6 +40,20 @@ bool gradc::readsBuffer(Operation *node, FlatSymbolRefAttr buffer) {
   return found;
 }
 
+int64_t gradc::arenaBytes(OpResult result, const SymbolTable &symbols) {
+  if (storedBuffer(result))
+    return 0;
+  Operation *node = result.getOwner();
+  for (Value returned : node->getBlock()->getTerminator()->getOperands())
+    if (storageRoot(returned) == result)
+      return 0;
+  exec::PanelAttr layout;
+  if (auto launch = dyn_cast<exec::LaunchOp>(node))
+    layout = symbols.lookup<exec::KernelOp>(launch.getKernel())
+                 .getLayout(launch.getNumOperands() + result.getResultNumber());
+  return exec::layoutBytes(cast<RankedTensorType>(result.getType()), layout);
+}
+
 gradc::NodesBefore gradc::nodesBefore(Block &block) {
   NodesBefore before;
   llvm::DenseMap<Attribute, SmallVector<Operation *>> readers;

@@ -20,6 +20,10 @@ mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
 /// Whether a node reads what a buffer held when the entry began.
 bool readsBuffer(mlir::Operation *node, mlir::FlatSymbolRefAttr buffer);
 
+/// What a node's result takes in the arena: nothing if it has a place of its own, an output's or a
+/// buffer's.
+int64_t arenaBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);
+
 /// The nodes of a block in its order, each with those that must run before it: who makes its
 /// operands, and who reads the old value of a buffer that it writes.
 using NodesBefore = llvm::MapVector<mlir::Operation *, llvm::SetVector<mlir::Operation *>>;

@@ -29,6 +29,11 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       .add_option("--libraries", options.libraries,
                   "when cuBLASLt and cuDNN take work out of a CUDA kernel: auto, always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
+  command
+      .add_option("--memory-budget", memoryBudgetMb,
+                  "most MiB of states and results; what is cheap is computed twice (default: the "
+                  "spec's memory_budget_mb)")
+      ->type_name("MB");
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");
   command
@@ -36,6 +41,8 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       ->group("");
   command.add_flag("--timing", options.timing, "print the time of each phase and pass");
 }
+
+constexpr int64_t maxBudgetMb = int64_t(1) << 30;
 
 /// The name for --target.
 static std::string targetName(const exec::Level &level) {
@@ -54,6 +61,10 @@ std::string cacheFolder() {
 
 int CompileArguments::finish() {
   options.cacheDirectory = cacheFolder();
+  if (memoryBudgetMb && (*memoryBudgetMb < 1 || *memoryBudgetMb > maxBudgetMb))
+    return fail(Code::usage, "expected --memory-budget from 1 to " + llvm::Twine(maxBudgetMb) +
+                                 " MiB, found " + llvm::Twine(*memoryBudgetMb));
+  options.memoryBudget = memoryBudgetMb.value_or(0) << 20;
   for (const std::string &text : shapes) {
     auto [name, dims] = llvm::StringRef(text).split('=');
     if (options.shapes.count(name.str()))
@@ -131,6 +142,27 @@ static int expectFit(const Imported &imported) {
   return 0;
 }
 
+/// States and each entry's results must fit into the budget.
+static int expectBudget(const PlannedProgram &program, int64_t budget) {
+  auto inMb = [](int64_t bytes) {
+    return llvm::formatv("{0:f1}", double(bytes) / (1 << 20)).str();
+  };
+  for (const OwningOpRef<ModuleOp> &constant : program.levels) {
+    ModuleOp level = constant.get();
+    int64_t states = 0;
+    for (auto buffer : level.getOps<exec::BufferOp>())
+      states += int64_t(buffer.getBytes());
+    for (auto entry : level.getOps<exec::EntryOp>())
+      if (int64_t arena = int64_t(entry.getArena()); states + arena > budget)
+        return fail(Code::doesNotFit,
+                    "entry \"" + entry.getSymName() + "\" does not fit into " + inMb(budget) +
+                        " MiB: it takes at least " + inMb(states + arena) + ", " + inMb(states) +
+                        " of them for states (parameters and what optimizers keep), " +
+                        inMb(arena) + " for results, with all computed twice that helps");
+  }
+  return 0;
+}
+
 int Compilation::import() {
   if (int code = arguments.finish())
     return code;
@@ -150,11 +182,14 @@ int Compilation::plan() {
   if (!theImported)
     if (int code = import())
       return code;
+  int64_t &budget = arguments.options.memoryBudget;
+  if (const auto &spec = theImported->spec; spec && budget == 0)
+    budget = spec->memory_budget_mb() << 20;
   auto result = planProgram(std::move(*theImported), arguments.options);
   if (failed(result))
     return exitCode(Code::invalid);
   theProgram = std::move(*result);
-  return 0;
+  return budget ? expectBudget(*theProgram, budget) : 0;
 }
 
 int Compilation::compile(llvm::StringRef directory) {

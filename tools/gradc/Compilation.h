@@ -13,6 +13,7 @@ namespace gradc {
 struct CompileArguments {
   std::string file;
   std::vector<std::string> shapes, targets;
+  std::optional<int64_t> memoryBudgetMb;
   CompileOptions options;
 
   /// `what`: the files that the command takes.

@@ -1,0 +1,165 @@
+// Runs a launch as soon as that frees memory, instead of where its node was.
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+#include "passes/Passes.h"
+#include "passes/support/NodeOrder.h"
+
+using namespace mlir;
+
+namespace gradc {
+#define GEN_PASS_DEF_ORDERLAUNCHES
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// The nodes of one block, in the order in which they will run.
+class Order {
+public:
+  Order(Block &block, const SymbolTable &symbols)
+      : block(block), symbols(symbols), before(nodesBefore(block)) {
+    for (const auto &[node, set] : before) {
+      waits[node] = set.size();
+      for (Operation *earlier : set)
+        after[earlier].push_back(node);
+      for (Value v : storagesOf(node))
+        ++uses[v];
+    }
+  }
+
+  void run() {
+    for (const auto &[node, set] : before)
+      if (!done.contains(node) && waits[node] == 0 && isScalar(node))
+        take(node);
+    for (const auto &[node, set] : before)
+      if (!done.contains(node) && waits[node] == 0)
+        take(node);
+    if (order.size() == before.size()) // or it is for the memory plan to say what is wrong
+      rewrite();
+  }
+
+private:
+  /// The storage that a node reads, each once.
+  llvm::SmallSetVector<Value, 8> storagesOf(Operation *node) const {
+    llvm::SmallSetVector<Value, 8> storages;
+    for (Value v : node->getOperands())
+      storages.insert(storageRoot(v));
+    return storages;
+  }
+
+  /// Whether all results of a node together take next to nothing: many nodes may wait for them.
+  bool isScalar(Operation *node) const {
+    constexpr int64_t scalarBytes = 64;
+    int64_t bytes = 0;
+    for (OpResult result : node->getResults())
+      bytes += arenaBytes(result, symbols);
+    return isa<exec::LaunchOp>(node) && bytes > 0 && bytes <= scalarBytes;
+  }
+
+  /// Bytes that running a node now makes free.
+  int64_t freedBy(Operation *node) {
+    int64_t bytes = 0;
+    for (Value v : storagesOf(node))
+      if (auto result = dyn_cast<OpResult>(v); result && before.contains(result.getOwner()))
+        if (uses[v] == 1)
+          bytes += arenaBytes(result, symbols);
+    for (OpResult result : node->getResults())
+      bytes -= arenaBytes(result, symbols);
+    return bytes;
+  }
+
+  /// Runs a node, and then what it lets run that frees memory or takes none.
+  void take(Operation *first) {
+    SmallVector<Operation *> stack{first};
+    while (!stack.empty()) {
+      Operation *node = stack.pop_back_val();
+      if (!done.insert(node).second)
+        continue;
+      order.push_back(node);
+      llvm::SetVector<Operation *> near; // whose turn may have come
+      for (Operation *later : after[node]) {
+        --waits[later];
+        near.insert(later);
+      }
+      for (Value v : storagesOf(node)) {
+        --uses[v];
+        for (Operation *user : users(v))
+          near.insert(user);
+      }
+      for (Operation *later : llvm::reverse(near))
+        if (!done.contains(later) && waits[later] == 0 && (isScalar(later) || freedBy(later) > 0))
+          stack.push_back(later);
+    }
+  }
+
+  /// The nodes that read a storage, through views.
+  SmallVector<Operation *> users(Value storage) const {
+    SmallVector<Operation *> found;
+    SmallVector<Value> views{storage};
+    while (!views.empty())
+      for (Operation *user : views.pop_back_val().getUsers()) {
+        if (before.contains(user))
+          found.push_back(user);
+        else if (user->getBlock() == &block && isa<grad::ReshapeOp>(user))
+          views.push_back(user->getResult(0));
+      }
+    llvm::sort(found, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    return found;
+  }
+
+  /// Loads come first, a view before its first reader, stores at the end.
+  void rewrite() {
+    Operation *end = block.getTerminator();
+    SmallVector<Operation *> others;
+    for (Operation &op : block.without_terminator())
+      if (!before.contains(&op))
+        others.push_back(&op);
+    for (Operation *op : others)
+      if (op->getNumOperands() == 0)
+        op->moveBefore(end);
+    llvm::DenseSet<Operation *> placed;
+    for (Operation *node : order) {
+      for (Value v : node->getOperands())
+        placeViews(v, end, placed);
+      node->moveBefore(end);
+    }
+    for (Operation *op : others)
+      if (op->getNumOperands() > 0 && !placed.contains(op))
+        op->moveBefore(end);
+  }
+
+  void placeViews(Value v, Operation *end, llvm::DenseSet<Operation *> &placed) {
+    auto view = v.getDefiningOp<grad::ReshapeOp>();
+    if (!view || view->getBlock() != &block || !placed.insert(view).second)
+      return;
+    placeViews(view.getOperand(), end, placed);
+    view->moveBefore(end);
+  }
+
+  Block &block;
+  const SymbolTable &symbols;
+  NodesBefore before;
+  llvm::DenseMap<Operation *, size_t> waits; ///< nodes that have to run before
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> after;
+  llvm::DenseMap<Value, int64_t> uses; ///< nodes that have yet to read a storage
+  llvm::DenseSet<Operation *> done;
+  std::vector<Operation *> order;
+};
+
+struct OrderLaunches : impl::OrderLaunchesBase<OrderLaunches> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      SmallVector<Block *> blocks{&function.front()};
+      function.walk([&](Operation *op) {
+        if (op != function && isNode(op))
+          for (Region &region : op->getRegions())
+            blocks.push_back(&region.front());
+      });
+      for (Block *block : blocks)
+        Order(*block, symbols).run();
+    }
+  }
+};
+
+} // namespace
+} // namespace gradc

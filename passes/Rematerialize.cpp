@@ -1,0 +1,85 @@
+// Keeps the memory of each entry within a budget, by computing results again.
+#include "dialects/exec/Exec.h"
+#include "passes/Passes.h"
+#include "passes/support/ModuleLevel.h"
+#include "passes/support/Placement.h"
+#include "passes/support/Recomputation.h"
+
+using namespace mlir;
+
+namespace gradc {
+#define GEN_PASS_DEF_REMATERIALIZE
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Memory is planned as if a result and an operand that it is written over were both there, and
+/// without gaps; so the aim is corrected by what the arena really takes.
+constexpr int maxRounds = 8;
+
+struct Rematerialize : impl::RematerializeBase<Rematerialize> {
+  using RematerializeBase::RematerializeBase;
+
+  void runOnOperation() override {
+    if (budget == 0)
+      return;
+    ModuleOp module = getOperation();
+    const exec::Level *level = levelOrNative(module);
+    if (!level)
+      return signalPassFailure();
+    int64_t left = budget;
+    for (auto buffer : module.getOps<exec::BufferOp>())
+      left -= int64_t(buffer.getBytes());
+    SymbolTable symbols(module);
+    CostModel costs(*level);
+    for (auto function : module.getOps<func::FuncOp>())
+      if (failed(reduce(function, std::max<int64_t>(0, left), symbols, costs)))
+        return signalPassFailure();
+  }
+
+  LogicalResult reduce(func::FuncOp function, int64_t wanted, const SymbolTable &symbols,
+                       const CostModel &costs) {
+    FailureOr<int64_t> before = arenaBytes(function), now = before;
+    for (int round = 0; round < maxRounds && succeeded(now) && *now > wanted; ++round) {
+      Recomputation block(function.front(), symbols, costs);
+      int64_t peak = block.peakBytes();
+      block.reduceTo(std::max<int64_t>(0, peak - (*now - wanted)));
+      if (block.peakBytes() == peak)
+        break;
+      now = arenaBytes(function);
+    }
+    if (succeeded(now) && *now < *before)
+      report(function, *before, *now, symbols, costs);
+    return now;
+  }
+
+  FailureOr<int64_t> arenaBytes(func::FuncOp function) {
+    Placement placement(getOperation(), function);
+    if (failed(placement.run()))
+      return failure();
+    return placement.getArenaBytes();
+  }
+
+  void report(func::FuncOp function, int64_t before, int64_t now, const SymbolTable &symbols,
+              const CostModel &costs) {
+    int64_t again = 0;
+    double all = 0, more = 0;
+    function.walk([&](exec::LaunchOp launch) {
+      Cost cost = costs.kernel(symbols.lookup<exec::KernelOp>(launch.getKernel()));
+      all += cost.arithmetic + cost.traffic;
+      if (launch->hasAttr(recomputedName)) {
+        ++again;
+        more += cost.arithmetic + cost.traffic;
+      }
+    });
+    function.emitRemark() << "entry \"" << function.getSymName() << "\" computes the results of "
+                          << again << " launches twice, about "
+                          << int64_t(std::lround(100 * more / (all - more)))
+                          << llvm::formatv(" % more work, and takes {0:f1} MiB instead of {1:f1}",
+                                           double(now) / (1 << 20), double(before) / (1 << 20))
+                                 .str();
+  }
+};
+
+} // namespace
+} // namespace gradc
