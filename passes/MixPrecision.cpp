@@ -6,7 +6,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/support/Outline.h"
 
-#include "llvm/Support/GlobPattern.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_MIXPRECISION
@@ -49,8 +49,7 @@ bool isMovement(Operation *op) {
 /// One function's ops, in program order.
 class Mixer {
 public:
-  Mixer(FloatType narrow, std::vector<llvm::GlobPattern> high)
-      : narrow(narrow), high(std::move(high)) {}
+  Mixer(FloatType narrow, llvm::StringSet<> high) : narrow(narrow), high(std::move(high)) {}
 
   void mix(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -79,11 +78,8 @@ private:
   bool isHigh(Operation *op) const {
     SmallVector<Attribute> nodes;
     gradc::collectNodes(op->getLoc(), nodes);
-    return llvm::any_of(nodes, [&](Attribute node) {
-      return llvm::any_of(high, [&](const llvm::GlobPattern &pattern) {
-        return pattern.match(cast<StringAttr>(node).getValue());
-      });
-    });
+    return llvm::any_of(
+        nodes, [&](Attribute node) { return high.contains(cast<StringAttr>(node).getValue()); });
   }
 
   /// Weights and numbers do not decide: a bias joins what it is added to.
@@ -158,7 +154,7 @@ private:
   }
 
   FloatType narrow;
-  std::vector<llvm::GlobPattern> high;
+  llvm::StringSet<> high; ///< nodes
   DenseMap<Value, Value> stored;
   DenseSet<Value> weak; ///< made of states and constants alone
 };
@@ -188,15 +184,9 @@ struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
     if (!narrow || narrow.getWidth() != 16)
       return function.emitError("expected `type` of grad.precision to be f16 or bf16, found ")
              << wanted;
-    std::vector<llvm::GlobPattern> high;
-    if (auto patterns = wanted.getAs<ArrayAttr>("high"))
-      for (StringRef pattern : patterns.getAsValueRange<StringAttr>()) {
-        auto glob = llvm::GlobPattern::create(pattern);
-        if (!glob)
-          return function.emitError("expected a glob pattern in grad.precision, found \"")
-                 << pattern << "\": " << llvm::toString(glob.takeError());
-        high.push_back(std::move(*glob));
-      }
+    llvm::StringSet<> high;
+    if (auto nodes = wanted.getAs<ArrayAttr>("high"))
+      high.insert_range(nodes.getAsValueRange<StringAttr>());
     Mixer(narrow, std::move(high)).mix(function.front());
     function->removeAttr(precisionName);
     return success();

@@ -70,7 +70,7 @@ def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
     Factors of contractions are rounded to the 16-bit type, sums are f32. What a contraction gives, and what follows from
     that alone (PrecisionOpInterface), is stored in 16 bits: it is rounded and widened by casts for storage. All
     arithmetic is of f32. Losses, reductions and powers stay as they are, and so do states: a parameter is rounded
-    where a contraction reads it. Gradients of all this are of the same kind. `high` names nodes, by patterns, that stay in f32.
+    where a contraction reads it. Gradients of all this are of the same kind. `high` names nodes that stay in f32.
 
     ```mlir
     func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) attributes {grad.precision = {type = bf16}}

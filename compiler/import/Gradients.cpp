@@ -69,9 +69,8 @@ llvm::StringSet<> GradientImport::computedNames() const {
 
 /// Every name of the spec that should be in the model or among the results before.
 LogicalResult GradientImport::checkNames() {
-  std::vector<std::string> inputs = model.inputNames(), initializers, values, results;
-  for (const onnx::TensorProto &tensor : model.graph().initializer())
-    initializers.push_back(tensor.name());
+  std::vector<std::string> inputs = model.inputNames(), initializers = model.initializerNames(),
+                           values, results;
   for (const onnx::ValueInfoProto &output : model.graph().output())
     values.push_back(output.name());
   llvm::StringSet<> computed = computedNames();

@@ -3,7 +3,6 @@
 
 #include "compiler/import/Groups.h"
 #include "compiler/import/spec/OptimizerSpec.h"
-#include "compiler/import/support/Names.h"
 #include "passes/support/Ports.h"
 #include "passes/support/TrainedStates.h"
 #include "llvm/ADT/StringExtras.h"
@@ -49,45 +48,39 @@ DictionaryAttr gradc::ruleOf(Builder &b, const spec::Optimizer &optimizer) {
   return attributes.getDictionary(b.getContext());
 }
 
-LogicalResult Groups::assign(int group, int index, ArrayRef<std::string> names) {
+LogicalResult Groups::assign(int group, int index, const PatternScope &scope) {
   const std::string &pattern = groups[group].block->pattern(index);
-  std::vector<std::string> matches = matching(pattern, names);
+  Location where = spec.at(groups[group].place + SpecFile::Step("pattern", index));
+  FailureOr<std::vector<std::string>> matches = matching(pattern, scope, where);
+  if (failed(matches))
+    return failure();
   bool isNew = false;
-  for (const std::string &name : matches)
+  for (const std::string &name : *matches)
     isNew |=
         members.try_emplace(name, Member{group, pattern}).second || members.at(name).group == group;
   if (isNew)
     return success();
-  Location where = spec.at(groups[group].place + SpecFile::Step("pattern", index));
-  if (!matches.empty())
-    return emitError(where) << "group: all that \"" << pattern
-                            << "\" matches is in groups before this one, the first match counts: "
-                               "move the group to before \""
-                            << members.at(matches.front()).pattern << "\"";
-  auto error = emitError(where) << "group: no initializer "
-                                << (groups[group].step.isBlock() ? "that the block trains " : "")
-                                << "matches \"" << pattern << "\"";
-  if (std::string near = nearest(pattern, names); !near.empty())
-    error << "; did you mean \"" << near << "\"?";
-  return failure();
+  return emitError(where) << "group: all that \"" << pattern
+                          << "\" matches is in groups before this one, the first match counts: "
+                             "move the group to before \""
+                          << members.at(matches->front()).pattern << "\"";
 }
 
 LogicalResult Groups::resolve() {
-  std::vector<std::string> names;
-  for (const onnx::TensorProto &t : model.graph().initializer())
-    names.push_back(t.name());
+  std::vector<std::string> names = model.initializerNames();
   SmallVector<StepSpec> steps = stepsOf(spec.get());
   if (steps.front().isBlock())
     steps.emplace_back(spec.get());
   bool ok = true;
   for (const StepSpec &step : steps) {
-    std::vector<std::string> own;
-    llvm::copy_if(names, std::back_inserter(own),
+    PatternScope scope{
+        "group", step.isBlock() ? "initializer that the block trains" : "initializer", {}};
+    llvm::copy_if(names, std::back_inserter(scope.names),
                   [&](StringRef name) { return step.trains(name); });
     for (auto [g, block] : llvm::enumerate(step.ownGroups())) {
       groups.push_back({&block, step.ownPlace({"group", int(g)}), step});
       for (int p = 0; p < block.pattern_size(); ++p)
-        ok &= succeeded(assign(int(groups.size()) - 1, p, own));
+        ok &= succeeded(assign(int(groups.size()) - 1, p, scope));
     }
   }
   return success(ok);

@@ -5,6 +5,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/spec/StepSpec.h"
+#include "compiler/import/support/Names.h"
 
 namespace gradc {
 
@@ -38,7 +39,7 @@ private:
     int group;
     std::string pattern;
   };
-  mlir::LogicalResult assign(int group, int pattern, llvm::ArrayRef<std::string> names);
+  mlir::LogicalResult assign(int group, int pattern, const PatternScope &scope);
   mlir::FailureOr<mlir::DictionaryAttr> rule(mlir::Builder &b, int index,
                                              const StepSpec &step) const;
   mlir::FailureOr<mlir::DictionaryAttr> ownRule(mlir::Builder &b, const Verdict &verdict,

@@ -126,9 +126,7 @@ LogicalResult JobImport::checkNames() {
 }
 
 LogicalResult JobImport::applySpec() {
-  std::vector<std::string> names;
-  for (const onnx::TensorProto &t : model.graph().initializer())
-    names.push_back(t.name());
+  std::vector<std::string> names = model.initializerNames();
   bool ok = true;
   for (auto [i, tie] : llvm::enumerate(spec.get().tie())) {
     bool known = true;

@@ -20,8 +20,7 @@ public:
     for (const onnx::ValueInfoProto &output : model.graph().output())
       outputs.push_back(output.name());
     inputs = model.inputNames();
-    for (const onnx::TensorProto &tensor : model.graph().initializer())
-      initializers.push_back(tensor.name());
+    initializers = model.initializerNames();
   }
 
   /// Whether the block's names are those of values, and its results have names of their own.

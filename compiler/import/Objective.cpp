@@ -102,7 +102,7 @@ LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
   for (int i = 0; i < spec.get().regularizer_size(); ++i) {
     const spec::Regularizer &rule = spec.get().regularizer(i);
     FailureOr<llvm::SetVector<StringRef>> symbols =
-        trainedParameters(imported, states, spec, {{"regularizer", i}}, rule.pattern());
+        trainedParameters(imported, states, spec, {"regularizer", i}, rule.pattern());
     if (failed(symbols))
       return failure();
     for (auto function : imported.module->getOps<func::FuncOp>()) {

@@ -4,31 +4,33 @@
 
 #include "compiler/import/support/Names.h"
 #include "passes/support/MicroBatches.h"
-#include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace gradc;
 
-/// Each pattern names a node.
-static bool checkPatterns(const SpecFile &spec, const OnnxModel &model) {
-  std::vector<std::string> nodes;
-  for (const onnx::NodeProto &node : model.graph().node())
-    nodes.push_back(node.name());
-  bool ok = true;
-  for (auto [i, pattern] : llvm::enumerate(spec.get().keep_fp32())) {
-    Location where = spec.at({{"keep_fp32", int(i)}});
-    auto glob = llvm::GlobPattern::create(pattern);
-    if (!glob) {
-      emitError(where) << "expected a glob pattern, found \"" << pattern
-                       << "\": " << llvm::toString(glob.takeError());
-      ok = false;
-    } else if (llvm::none_of(nodes, [&](const std::string &name) { return glob->match(name); })) {
-      unknownName(where, "node", pattern, nodes);
-      ok = false;
-    }
+/// Those of graphs in nodes, too.
+static void collectNodes(const OnnxModel &model, const onnx::GraphProto &graph,
+                         std::vector<std::string> &names) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    names.push_back(nodeName(model.nodeLoc(node)));
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        collectNodes(model, attribute.g(), names);
   }
-  return ok;
+}
+
+FailureOr<std::vector<std::string>> gradc::nodesInF32(const SpecFile &spec,
+                                                      const OnnxModel &model) {
+  std::vector<std::string> patterns(spec.get().keep_fp32().begin(), spec.get().keep_fp32().end());
+  PatternScope scope{"keep_fp32", "node", {}};
+  collectNodes(model, model.graph(), scope.names);
+  llvm::StringSet<> matches;
+  auto where = [&](int i) { return spec.at({{"keep_fp32", i}}); };
+  if (failed(collectMatching(patterns, scope, where, matches)))
+    return failure();
+  llvm::erase_if(scope.names, [&](const std::string &name) { return !matches.contains(name); });
+  return std::move(scope.names);
 }
 
 static bool isPowerOfTwo(double value) {
@@ -67,8 +69,7 @@ static bool checkScaling(const SpecFile &spec) {
 }
 
 LogicalResult gradc::checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch) {
-  bool ok = checkPatterns(spec, model);
-  ok &= checkScaling(spec);
+  bool ok = succeeded(nodesInF32(spec, model)) & checkScaling(spec);
   if (spec.get().has_memory_budget_mb() && spec.get().memory_budget_mb() < 1) {
     emitError(spec.at({"memory_budget_mb"}))
         << "expected at least 1 MiB, found " << spec.get().memory_budget_mb();
@@ -104,7 +105,8 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
   if (spec.get().precision() == spec::FP32)
     return;
   bool isHalf = spec.get().precision() == spec::FP16;
-  SmallVector<StringRef> high(spec.get().keep_fp32().begin(), spec.get().keep_fp32().end());
+  std::vector<std::string> nodes = *nodesInF32(spec, entry.getModel()); // which have been checked
+  SmallVector<StringRef> high(nodes.begin(), nodes.end());
   NamedAttribute precision[] = {
       b.getNamedAttr("type", TypeAttr::get(isHalf ? Type(b.getF16Type()) : Type(b.getBF16Type()))),
       b.getNamedAttr("high", b.getStrArrayAttr(high))};

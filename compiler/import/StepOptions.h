@@ -7,6 +7,9 @@
 
 namespace gradc {
 
+/// The nodes that `keep_fp32` names, in the model's order. A pattern without one is an error.
+mlir::FailureOr<std::vector<std::string>> nodesInF32(const SpecFile &spec, const OnnxModel &model);
+
 /// Reports what `micro_batches`, `keep_fp32` and `loss_scaling` have wrong. `batch`: rows of a
 /// step.
 mlir::LogicalResult checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch);

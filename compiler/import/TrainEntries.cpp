@@ -37,17 +37,14 @@ SmallVector<TrainEntry> gradc::trainEntries(const SpecFile &spec, const OnnxMode
 }
 
 LogicalResult gradc::checkTrains(const SpecFile &spec, const OnnxModel &model) {
-  std::vector<std::string> names;
-  for (const onnx::TensorProto &t : model.graph().initializer())
-    names.push_back(t.name());
+  PatternScope scope{"trains", "initializer", model.initializerNames()};
   bool ok = true;
-  for (auto [i, block] : llvm::enumerate(spec.get().train()))
-    for (auto [p, pattern] : llvm::enumerate(block.trains())) {
-      if (!matching(pattern, names).empty())
-        continue;
-      unknownName(spec.at({{"train", int(i)}, {"trains", int(p)}}), "initializer", pattern, names);
-      ok = false;
-    }
+  for (auto [i, block] : llvm::enumerate(spec.get().train())) {
+    std::vector<std::string> patterns(block.trains().begin(), block.trains().end());
+    auto where = [&](int p) { return spec.at({{"train", int(i)}, {"trains", p}}); };
+    llvm::StringSet<> ignored;
+    ok &= succeeded(collectMatching(patterns, scope, where, ignored));
+  }
   return success(ok);
 }
 
@@ -216,7 +213,7 @@ LogicalResult Decision::watch(ArrayRef<TrainEntry> entries) {
   llvm::SetVector<StringRef> watched;
   bool ok = true;
   for (auto [i, block] : llvm::enumerate(spec.get().watch())) {
-    auto symbols = trainedParameters(imported, states, spec, {{"watch", int(i)}}, block.pattern());
+    auto symbols = trainedParameters(imported, states, spec, {"watch", int(i)}, block.pattern());
     ok &= succeeded(symbols);
     if (succeeded(symbols) && block.gradients())
       watched.insert_range(*symbols);

@@ -1,40 +1,29 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/TrainedParameters.h"
-#include "llvm/Support/GlobPattern.h"
+#include "compiler/import/support/Names.h"
 
 using namespace mlir;
 using namespace gradc;
 
 FailureOr<llvm::SetVector<StringRef>>
 gradc::trainedParameters(const Imported &imported, const States &states, const SpecFile &spec,
-                         const SpecPlace &block,
+                         SpecFile::Step block,
                          const google::protobuf::RepeatedPtrField<std::string> &patterns) {
-  llvm::SetVector<StringRef> symbols;
-  bool ok = true;
-  for (int i = 0; i < std::max(patterns.size(), 1); ++i) {
-    std::string pattern = patterns.size() ? patterns[i] : "*";
-    Location where = spec.at(block + SpecFile::Step("pattern", i));
-    auto glob = llvm::GlobPattern::create(pattern);
-    if (!glob) {
-      emitError(where) << "expected a glob pattern, found \"" << pattern
-                       << "\": " << llvm::toString(glob.takeError());
-      ok = false;
-      continue;
-    }
-    bool matches = false;
-    for (const Verdict &verdict : imported.verdicts)
-      if (verdict.trains && glob->match(verdict.initializer)) {
-        symbols.insert(states.symbol(verdict.initializer));
-        matches = true;
-      }
-    if (!matches) {
-      emitError(where) << "expected the pattern of a parameter that trains, found \"" << pattern
-                       << "\"; see what `gradc check` says about each";
-      ok = false;
-    }
-  }
-  if (!ok)
+  std::vector<std::string> wanted(patterns.begin(), patterns.end());
+  if (wanted.empty())
+    wanted.push_back("*");
+  PatternScope scope{block.name, "parameter that trains", {}};
+  for (const Verdict &verdict : imported.verdicts)
+    if (verdict.trains)
+      scope.names.push_back(verdict.initializer);
+  llvm::StringSet<> names;
+  auto where = [&](int i) { return spec.at({block, {"pattern", i}}); };
+  if (failed(collectMatching(wanted, scope, where, names)))
     return failure();
+  llvm::SetVector<StringRef> symbols;
+  for (const std::string &name : scope.names)
+    if (names.contains(name))
+      symbols.insert(states.symbol(name));
   return symbols;
 }

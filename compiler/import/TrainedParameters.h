@@ -9,11 +9,11 @@
 namespace gradc {
 
 /// The states of parameters that train and match one of the block's patterns (none: all), each
-/// once. Fails (said) for a pattern that matches none. `block`: the place of the block that has a
+/// once. Fails (said) for a pattern that matches none. `block`: the one of the spec that has a
 /// field `pattern`.
 mlir::FailureOr<llvm::SetVector<llvm::StringRef>>
 trainedParameters(const Imported &imported, const States &states, const SpecFile &spec,
-                  const SpecPlace &block,
+                  SpecFile::Step block,
                   const google::protobuf::RepeatedPtrField<std::string> &patterns);
 
 } // namespace gradc

@@ -7,13 +7,6 @@ func.func @type(%x: tensor<4xf32>) -> tensor<4xf32> attributes {grad.precision =
 
 // -----
 
-// expected-error @+1 {{expected a glob pattern in grad.precision, found "[": }}
-func.func @pattern(%x: tensor<4xf32>) -> tensor<4xf32> attributes {grad.precision = {type = bf16, high = ["["]}} {
-  return %x : tensor<4xf32>
-}
-
-// -----
-
 func.func @storage(%x: tensor<4xf32>) -> tensor<4xi32> {
   // expected-error @+1 {{expected floats to be cast for storage, found 'f32' and 'i32'}}
   %0 = grad.cast %x storage : tensor<4xf32> -> tensor<4xi32>

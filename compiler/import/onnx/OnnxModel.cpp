@@ -225,6 +225,13 @@ std::vector<std::string> OnnxModel::inputNames() const {
   return names;
 }
 
+std::vector<std::string> OnnxModel::initializerNames() const {
+  std::vector<std::string> names;
+  for (const onnx::TensorProto &tensor : graph().initializer())
+    names.push_back(tensor.name());
+  return names;
+}
+
 LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location where) {
   const onnx::TensorProto *first = initializer(a), *second = initializer(b);
   FailureOr<RankedTensorType> firstType = type(*first, where), secondType = type(*second, where);

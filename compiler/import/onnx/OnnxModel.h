@@ -30,6 +30,7 @@ public:
 
   /// The graph's inputs without initializers (up to IR version 3 those are inputs, too).
   std::vector<std::string> inputNames() const;
+  std::vector<std::string> initializerNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
 

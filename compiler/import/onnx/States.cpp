@@ -12,33 +12,14 @@ using namespace gradc;
 /// Constants above this size in bytes are states: code contains none of them.
 static constexpr int64_t smallBytes = 1024;
 
-/// The initializers that patterns name; a pattern that names none is an error.
-static LogicalResult select(const OnnxModel &model, ArrayRef<std::string> patterns, StringRef field,
-                            llvm::function_ref<Location(int)> where, llvm::StringSet<> &selected) {
-  bool ok = true;
-  std::vector<std::string> names;
-  for (const onnx::TensorProto &t : model.graph().initializer())
-    names.push_back(t.name());
-  for (auto [i, pattern] : llvm::enumerate(patterns)) {
-    std::vector<std::string> found = matching(pattern, names);
-    selected.insert_range(found);
-    if (!found.empty())
-      continue;
-    auto error = emitError(where(int(i)))
-                 << field << ": no initializer matches \"" << pattern << "\"";
-    if (std::string near = nearest(pattern, names); !near.empty())
-      error << "; did you mean \"" << near << "\"?";
-    ok = false;
-  }
-  return success(ok);
-}
-
 LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
                                   ArrayRef<std::string> freezePatterns,
                                   llvm::function_ref<Location(int)> trainableLoc,
                                   llvm::function_ref<Location(int)> freezeLoc) {
-  LogicalResult first = select(model, trainablePatterns, "trainable", trainableLoc, trainable);
-  LogicalResult second = select(model, freezePatterns, "freeze", freezeLoc, frozen);
+  PatternScope scope{"trainable", "initializer", model.initializerNames()};
+  LogicalResult first = collectMatching(trainablePatterns, scope, trainableLoc, trainable);
+  scope.field = "freeze";
+  LogicalResult second = collectMatching(freezePatterns, scope, freezeLoc, frozen);
   return success(succeeded(first) && succeeded(second));
 }
 

@@ -11,9 +11,8 @@ using namespace gradc;
 bool StepSpec::trains(StringRef initializer) const {
   if (!isBlock() || !block().trains_size())
     return true;
-  std::vector<std::string> name = {initializer.str()};
   return llvm::any_of(block().trains(),
-                      [&](const std::string &pattern) { return !matching(pattern, name).empty(); });
+                      [&](const std::string &pattern) { return matches(pattern, initializer); });
 }
 
 SmallVector<StepSpec> gradc::stepsOf(const spec::Training &training) {

@@ -21,15 +21,47 @@ std::string gradc::nearest(StringRef name, ArrayRef<std::string> candidates) {
   return best;
 }
 
-std::vector<std::string> gradc::matching(StringRef pattern, ArrayRef<std::string> names) {
+bool gradc::matches(StringRef pattern, StringRef name) {
+  if (name == pattern)
+    return true;
   auto glob = llvm::GlobPattern::create(pattern);
   if (!glob)
     llvm::consumeError(glob.takeError()); // Then it is a plain name.
+  return glob && glob->match(name);
+}
+
+FailureOr<std::vector<std::string>> gradc::matching(StringRef pattern, const PatternScope &scope,
+                                                    Location where) {
+  auto glob = llvm::GlobPattern::create(pattern);
+  std::string whyNoGlob = glob ? std::string() : llvm::toString(glob.takeError());
   std::vector<std::string> found;
-  for (const std::string &name : names)
-    if (name == pattern || (glob && glob->match(name)))
+  for (const std::string &name : scope.names)
+    if (name == pattern || (whyNoGlob.empty() && glob->match(name)))
       found.push_back(name);
-  return found;
+  if (!found.empty())
+    return found;
+  if (!whyNoGlob.empty())
+    return emitError(where) << scope.field << ": expected a glob pattern or the name of "
+                            << (StringRef("aeiou").contains(scope.kind.front()) ? "an " : "a ")
+                            << scope.kind << ", found \"" << pattern << "\": " << whyNoGlob;
+  auto error = emitError(where) << scope.field << ": no " << scope.kind << " matches \"" << pattern
+                                << "\"";
+  if (std::string near = nearest(pattern, scope.names); !near.empty())
+    error << "; did you mean \"" << near << "\"?";
+  return failure();
+}
+
+LogicalResult gradc::collectMatching(ArrayRef<std::string> patterns, const PatternScope &scope,
+                                     llvm::function_ref<Location(int)> where,
+                                     llvm::StringSet<> &matches) {
+  bool ok = true;
+  for (auto [i, pattern] : llvm::enumerate(patterns)) {
+    FailureOr<std::vector<std::string>> found = matching(pattern, scope, where(int(i)));
+    ok &= succeeded(found);
+    if (succeeded(found))
+      matches.insert_range(*found);
+  }
+  return success(ok);
 }
 
 InFlightDiagnostic gradc::unknownName(Location where, StringRef what, StringRef name,

@@ -136,11 +136,11 @@ TEST_F(ObjectiveTest, RefusesWhatDoesNotFitTheModel) {
       "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } } "
       "loss { triplet { anchor: \"logits\" positive: \"logits\" negative: \"hidden\" } }",
       {"expected vectors of one size, found \"logits\", f32 [4, 3], and \"hidden\", f32 [4, "});
-  expectRefused(
-      "regularizer { pattern: \"fc7.*\" l2: 1 }",
-      {"expected the pattern of a parameter that trains, found \"fc7.*\"; see what `gradc "
-       "check` says about each"});
-  expectRefused("regularizer { pattern: \"[\" l2: 1 }", {"expected a glob pattern, found \"[\""});
+  expectRefused("regularizer { pattern: \"fc7.*\" l2: 1 }",
+                {"regularizer: no parameter that trains matches \"fc7.*\""});
+  expectRefused("regularizer { pattern: \"[\" l2: 1 }",
+                {"regularizer: expected a glob pattern or the name of a parameter that trains, "
+                 "found \"[\": invalid glob pattern"});
 }
 
 TEST_F(ObjectiveTest, RefusesSequencesThatAreNone) {
