@@ -1,27 +1,13 @@
-// Philox 4x32-10 (Salmon et al., SC 2011) twice: as plain integers, and as a loop body.
+// Draws of Philox's words twice: as plain integers, and as a loop body.
 #include "dialects/grad/Build.h"
-#include <array>
+#include "dialects/grad/Philox.h"
 #include <cmath>
 #include <numbers>
 
 using namespace mlir;
 using namespace mlir::grad;
 
-static constexpr uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
-static constexpr uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
-static constexpr int rounds = 10;
-
 // Reference ---------------------------------------------------------------------------------------
-
-static uint32_t philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < rounds; ++round) {
-    uint64_t p0 = uint64_t(multiplier0) * counter[0], p1 = uint64_t(multiplier1) * counter[2];
-    counter = {uint32_t(p1 >> 32) ^ counter[1] ^ key[0], uint32_t(p1),
-               uint32_t(p0 >> 32) ^ counter[3] ^ key[1], uint32_t(p0)};
-    key = {key[0] + weyl0, key[1] + weyl1};
-  }
-  return counter[0];
-}
 
 namespace {
 /// The random bits of one op, element by element.
@@ -29,7 +15,9 @@ struct Generator {
   uint32_t seed, step, stream;
   Generator(const HostTensor &seed, const HostTensor &step, uint32_t stream)
       : seed(seed.getInt(0)), step(step.getInt(0)), stream(stream) {}
-  uint32_t bits(int64_t i) const { return philox({uint32_t(i), 0, stream, 0}, {seed, step}); }
+  uint32_t bits(int64_t i) const {
+    return Philox::words({uint32_t(i), 0, stream, 0}, {seed, step})[0];
+  }
   /// In [0, 1), a multiple of 2^-24.
   double uniform(int64_t i) const { return (bits(i) >> 8) * 0x1p-24; }
 };
@@ -83,13 +71,13 @@ struct Words {
     return sum;
   }
   Value philox(std::array<Value, 4> c, std::array<Value, 2> key) {
-    Value m0 = number(multiplier0), m1 = number(multiplier1);
-    for (int round = 0; round < rounds; ++round) {
+    Value m0 = number(Philox::multiplier0), m1 = number(Philox::multiplier1);
+    for (int round = 0; round < Philox::rounds; ++round) {
       auto p0 = arith::MulUIExtendedOp::create(b, loc, m0, c[0]);
       auto p1 = arith::MulUIExtendedOp::create(b, loc, m1, c[2]);
       c = {exclusive(exclusive(p1.getHigh(), c[1]), key[0]), p1.getLow(),
            exclusive(exclusive(p0.getHigh(), c[3]), key[1]), p0.getLow()};
-      key = {add(key[0], number(weyl0)), add(key[1], number(weyl1))};
+      key = {add(key[0], number(Philox::weyl0)), add(key[1], number(Philox::weyl1))};
     }
     return c[0];
   }
