@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/spec/TrainingSpec.h"
+#include "compiler/import/support/Safetensors.h"
 #include "runtime/base/DataType.h"
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/source/IdxHeader.h"
@@ -11,7 +12,6 @@
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
-#include "tools/gradc/Safetensors.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include <fmt/core.h>
@@ -131,12 +131,12 @@ int inspectTable(const std::string &path, std::span<const std::byte> bytes) {
 }
 
 int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
-  auto entries = readSafetensorsHeader({bytes.data(), bytes.size()}, path);
+  auto entries = readSafetensors(bytes);
   if (!entries)
-    return fail(entries.status());
+    return fail(Code::error, path + " is " + llvm::toString(entries.takeError()));
   std::vector<InspectedTensor> tensors;
   for (const SafetensorsEntry &entry : *entries)
-    tensors.push_back({entry.name, entry.dtype, entry.shape, int64_t(entry.bytes)});
+    tensors.push_back({entry.name, entry.dtype, entry.shape, int64_t(entry.bytes.size())});
   fmt::print("safetensors\n");
   printTensors("tensors", tensors);
   return exitCode(Code::ok);

@@ -5,7 +5,6 @@
 #include "runtime/base/DataType.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 namespace gradc {
@@ -35,39 +34,6 @@ runtime::Status writeSafetensors(const std::string &path, std::span<const NamedA
   if (auto error = writeFile(path, parts, /*executable=*/false))
     return runtime::Status::error("cannot write " + path + ": " + llvm::toString(std::move(error)));
   return {};
-}
-
-runtime::Result<std::vector<SafetensorsEntry>> readSafetensorsHeader(std::string_view file,
-                                                                     const std::string &path) {
-  auto broken = [&](const std::string &why) {
-    return runtime::Status::error(path + " is not a safetensors file: " + why);
-  };
-  uint64_t size = 0;
-  if (file.size() < 8)
-    return broken(fmt::format("expected 8 bytes of header size, found {}", file.size()));
-  for (int i = 0; i < 8; ++i)
-    size |= uint64_t(uint8_t(file[i])) << 8 * i;
-  uint64_t room = file.size() - 8;
-  if (size > room)
-    return broken(fmt::format("the header is {} bytes long, the file has {} for it", size, room));
-  auto header = nlohmann::ordered_json::parse(file.substr(8, size), nullptr, false);
-  if (!header.is_object())
-    return broken("the header is no JSON object");
-  std::vector<SafetensorsEntry> entries;
-  try {
-    for (const auto &[name, value] : header.items()) {
-      if (name == "__metadata__")
-        continue;
-      auto [begin, end] = value.at("data_offsets").get<std::pair<uint64_t, uint64_t>>();
-      if (begin > end || end > room - size)
-        return broken(fmt::format("tensor \"{}\" lies at {} to {}, the file has {} bytes of data",
-                                  name, begin, end, room - size));
-      entries.push_back({name, value.at("dtype"), value.at("shape"), end - begin});
-    }
-  } catch (const nlohmann::json::exception &) {
-    return broken("expected dtype, shape and data_offsets for every tensor");
-  }
-  return entries;
 }
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// The safetensors format: 8 bytes with the header's size, a JSON header, the tensors' bytes.
+// Writes the safetensors format: 8 bytes with the header's size, a JSON header, the tensors' bytes.
 #ifndef TOOLS_GRADC_SAFETENSORS_H
 #define TOOLS_GRADC_SAFETENSORS_H
 
@@ -21,16 +21,6 @@ struct NamedArray {
 
 /// Atomic: the file is whole or absent.
 runtime::Status writeSafetensors(const std::string &path, std::span<const NamedArray> arrays);
-
-/// The entries of a header.
-struct SafetensorsEntry {
-  std::string name, dtype; ///< the format's own: "F32"
-  std::vector<int64_t> shape;
-  uint64_t bytes = 0;
-};
-/// `file`: all of its bytes. `path`: for messages.
-runtime::Result<std::vector<SafetensorsEntry>> readSafetensorsHeader(std::string_view file,
-                                                                     const std::string &path);
 
 } // namespace gradc
 

@@ -1,0 +1,27 @@
+// The safetensors format: 8 bytes with the header's size, a JSON header, the tensors' bytes.
+#ifndef COMPILER_IMPORT_SAFETENSORS_H
+#define COMPILER_IMPORT_SAFETENSORS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+/// A tensor of a file.
+struct SafetensorsEntry {
+  std::string name, dtype; ///< the format's own: "F32"
+  std::vector<int64_t> shape;
+  llvm::StringRef bytes; ///< row-major, little endian; a view of the file
+};
+
+/// The tensors of a file, whose bytes are given. An error says what is wrong: "not a safetensors
+/// file: ...".
+llvm::Expected<std::vector<SafetensorsEntry>> readSafetensors(llvm::StringRef file);
+
+} // namespace gradc
+
+#endif
