@@ -11,6 +11,7 @@
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/data/Preprocessing.h"
 #include "compiler/import/support/Names.h"
+#include "compiler/import/transfer/Transfer.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -21,12 +22,15 @@ namespace {
 class JobImport {
 public:
   JobImport(SpecFile &spec, OnnxModel &model, const ImportOptions &options)
-      : spec(spec), model(model), import(model, options), groups(spec, model) {}
+      : spec(spec), model(model), import(model, options), groups(spec, model),
+        teachers(spec, *import.module) {}
 
   FailureOr<Imported> run(MLIRContext &context);
 
 private:
   LogicalResult applySpec();
+  LogicalResult applyTies();
+  LogicalResult chooseTrained();
   LogicalResult checkNames();
   LogicalResult importSteps(StringRef name, const StepSpec &step, spec::Data &data,
                             const DataSet &set, bool training);
@@ -43,6 +47,8 @@ private:
   OnnxModel &model;
   ModuleImport import;
   Groups groups;
+  Teachers teachers;
+  std::vector<Adapter> adapters;
   llvm::StringSet<> said;                            ///< problems, by place
   std::map<std::string, std::string> exportedFields; ///< by graph input of the exported model
 };
@@ -125,7 +131,7 @@ LogicalResult JobImport::checkNames() {
   return success(ok);
 }
 
-LogicalResult JobImport::applySpec() {
+LogicalResult JobImport::applyTies() {
   std::vector<std::string> names = model.initializerNames();
   bool ok = true;
   for (auto [i, tie] : llvm::enumerate(spec.get().tie())) {
@@ -143,15 +149,34 @@ LogicalResult JobImport::applySpec() {
     ok &= known &&
           succeeded(model.tie(tie.a(), tie.b(), tie.transpose(), spec.at({{"tie", int(i)}})));
   }
+  return success(ok);
+}
+
+/// What trains, by the spec.
+LogicalResult JobImport::chooseTrained() {
   std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
       freeze(spec.get().freeze().begin(), spec.get().freeze().end());
-  ok &= succeeded(import.states.setPatterns(
+  LogicalResult named = import.states.setPatterns(
       trainable, freeze, [&](int i) { return spec.at({{"trainable", i}}); },
-      [&](int i) { return spec.at({{"freeze", i}}); }));
-  ok &= succeeded(groups.resolve());
-  ok &= succeeded(checkTrains(spec, model));
+      [&](int i) { return spec.at({{"freeze", i}}); });
+  LogicalResult grouped = groups.resolve(), blocks = checkTrains(spec, model);
   for (const std::string &name : groups.frozen())
     import.states.freeze(name);
+  if (!adapters.empty())
+    import.states.trainNothingElse("lora trains its adapters and what trainable names");
+  for (const Adapter &adapter : adapters)
+    for (StringRef name : {adapter.down, adapter.up})
+      import.states.train(name);
+  return success(succeeded(named) && succeeded(grouped) && succeeded(blocks));
+}
+
+LogicalResult JobImport::applySpec() {
+  bool ok = succeeded(applyTies());
+  FailureOr<std::vector<Adapter>> added = applyTransfer(spec, model);
+  if (succeeded(added))
+    adapters = std::move(*added);
+  ok &= succeeded(added) && succeeded(chooseTrained());
+  ok &= succeeded(teachers.read([&](StringRef input) { return fieldOf(input); }));
   ok &= succeeded(addLossGradients(spec, model));
   return success(ok && succeeded(checkNames()));
 }
@@ -202,7 +227,7 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
   std::vector<std::string> outputs;
   for (const NamedOutput &output : outputsOf(spec, step))
     outputs.push_back(output.name);
-  if (failed(entry.importNodes(outputs, bind)) || failed(buildObjective(values)))
+  if (failed(entry.importNodes(outputs, bind)) || failed(buildObjective(values, teachers)))
     return failure();
   if (training) {
     entry.scalarArgument(GRADC_ROLE_LEARNING_RATE);
@@ -311,6 +336,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     return import.importForward(SpecFile::batchOf(training.data()).size(),
                                 [&](StringRef input) { return exportedFields[input.str()]; });
   });
+  ok = ok && succeeded(importMerged(model, import.states, import.options, adapters));
   if (!ok)
     return failure();
   for (FittedNumbers &fitted : import.imported.fitted)
@@ -320,6 +346,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(imported))
     return failure();
   maps.finish();
+  teachers.finish();
   imported->mapEntries = maps.entryNames();
   if (failed(decideTraining(*imported, import.states, spec, groups, entries)) ||
       failed(addRegularizers(*imported, import.states, spec)))

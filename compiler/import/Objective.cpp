@@ -40,6 +40,16 @@ SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec, const StepSpec &
     addOutputs(spec, loss, step.lossPlace(int(i)), outputs);
   for (auto [i, metric] : llvm::enumerate(step.metrics()))
     addOutputs(spec, metric, {{"metric", int(i)}}, outputs);
+  if (step.hasOwnLosses())
+    return outputs;
+  for (auto [i, teacher] : llvm::enumerate(spec.get().teacher())) {
+    SpecFile::Step place = {"teacher", int(i)};
+    if (teacher.has_output())
+      outputs.push_back({teacher.has_logits() ? teacher.logits() : teacher.output(),
+                         spec.at({place, teacher.has_logits() ? "logits" : "output"})});
+    for (auto [m, match] : llvm::enumerate(teacher.match()))
+      outputs.push_back({match.student(), spec.at({place, {"match", int(m)}, "student"})});
+  }
   return outputs;
 }
 
@@ -77,10 +87,11 @@ static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
   }
 }
 
-LogicalResult gradc::buildObjective(SpecValues &values) {
+LogicalResult gradc::buildObjective(SpecValues &values, Teachers &teachers) {
   EntryImport &entry = values.getEntry();
   FailureOr<SmallVector<LossTerm>> terms = buildLosses(values);
-  bool ok = succeeded(terms);
+  bool ok =
+      succeeded(terms) && (!entry.isTraining() || succeeded(teachers.addTerms(values, *terms)));
   if (ok)
     entry.addResult(sumTerms(values.getBuilder(), *terms), "loss", GRADC_ROLE_LOSS);
   for (auto [i, metric] : llvm::enumerate(values.getStep().metrics())) {

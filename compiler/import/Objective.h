@@ -3,7 +3,7 @@
 #define COMPILER_IMPORT_OBJECTIVE_H
 
 #include "compiler/import/Import.h"
-#include "compiler/import/Loss.h"
+#include "compiler/import/Teachers.h"
 
 namespace gradc {
 
@@ -15,8 +15,9 @@ struct NamedOutput {
 /// The outputs that a step's losses and metrics read, or an evaluation by the step's losses.
 llvm::SmallVector<NamedOutput> outputsOf(const SpecFile &spec, const StepSpec &step);
 
-/// Result 0 is the loss, the metrics follow. A `train` block's steps have none.
-mlir::LogicalResult buildObjective(SpecValues &values);
+/// Result 0 is the loss, the metrics follow. A `train` block's steps have none. Teachers are those
+/// of training steps by the spec's own losses.
+mlir::LogicalResult buildObjective(SpecValues &values, Teachers &teachers);
 
 /// Adds the spec's regularizers to the losses of the training entries. Fails (said) for a pattern
 /// that names no parameter.

@@ -55,12 +55,15 @@ template <typename... Activations> static Value withoutActivation(Value value) {
   return value;
 }
 
+Value gradc::withoutSoftmax(Value value) {
+  return withoutActivation<SoftmaxOp, LogSoftmaxOp>(value);
+}
+
 FailureOr<Value> SpecValues::scores(StringRef name, bool sigmoid, Location where) {
   FailureOr<Value> value = output(name, where);
   if (failed(value))
     return failure();
-  return sigmoid ? withoutActivation<SigmoidOp>(*value)
-                 : withoutActivation<SoftmaxOp, LogSoftmaxOp>(*value);
+  return sigmoid ? withoutActivation<SigmoidOp>(*value) : withoutSoftmax(*value);
 }
 
 FailureOr<Expr> SpecValues::vectors(StringRef name, Location where) {

@@ -83,6 +83,9 @@ private:
 /// The dims of a tensor of `rank` without the last `without`.
 llvm::SmallVector<int64_t> leadingDims(int64_t rank, int64_t without = 0);
 
+/// The scores that a final softmax is over, or the value itself.
+mlir::Value withoutSoftmax(mlir::Value value);
+
 /// The sum of all elements, as f32: what the runtime prints.
 mlir::Value sumAll(mlir::grad::Expr x);
 

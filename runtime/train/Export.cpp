@@ -44,6 +44,34 @@ static std::string missingFitted(Session &session) {
   return all;
 }
 
+Result<ExportedValues> ExportedValues::compute(Session &session) {
+  ExportedValues values(session);
+  const gradc_artifact_entry *entry = session.findEntry(GRADC_MERGED_ENTRY);
+  if (!entry)
+    return values;
+  const Artifact &artifact = session.artifact();
+  // Its only inputs are those that the session sets.
+  std::vector<const void *> inputs(entry->inputs.count);
+  std::vector<void *> outputs;
+  for (const auto &port : artifact.elements<gradc_artifact_port>(entry->outputs)) {
+    auto &bytes = values.merged[std::string(artifact.string(port.tensor.name))];
+    bytes.resize(port.tensor.bytes);
+    outputs.push_back(bytes.data());
+  }
+  if (Status status = session.run(*entry, inputs, outputs); !status.ok())
+    return status;
+  return values;
+}
+
+Status ExportedValues::read(uint32_t state, void *out) const {
+  const Artifact &artifact = session->artifact();
+  auto found = merged.find(artifact.string(artifact.states()[state].tensor.name));
+  if (found == merged.end())
+    return session->readState(state, out);
+  std::copy(found->second.begin(), found->second.end(), static_cast<std::byte *>(out));
+  return {};
+}
+
 Status exportOnnx(Session &session, const std::string &path) {
   const Artifact &artifact = session.artifact();
   std::span<const std::byte> original = artifact.bytes(artifact.header().model);
@@ -53,6 +81,9 @@ Status exportOnnx(Session &session, const std::string &path) {
     return Status::error(text("cannot export '", path, "': the model computes with what training ",
                               "finds in the data (", missing,
                               "); train first, or take a checkpoint"));
+  auto exported = ExportedValues::compute(session);
+  if (!exported)
+    return exported.status();
   std::vector<std::byte> model(original.begin(), original.end());
   std::vector<std::byte> value;
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
@@ -62,8 +93,7 @@ Status exportOnnx(Session &session, const std::string &path) {
       std::byte *target = model.data() + place.offset;
       if (place.transposed)
         value.resize(state.tensor.bytes);
-      if (Status status = session.readState(i, place.transposed ? value.data() : target);
-          !status.ok())
+      if (Status status = exported->read(i, place.transposed ? value.data() : target); !status.ok())
         return status;
       if (place.transposed)
         transpose(value.data(), target, size_t(shape[0]), size_t(shape[1]),

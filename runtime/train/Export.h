@@ -6,7 +6,24 @@
 #include "runtime/core/Session.h"
 #include "runtime/data/Pipeline.h"
 
+#include <map>
+
 namespace gradc::runtime {
+
+/// What exports hold of a session: its states or, where the artifact computes something else in
+/// place of one (adapters merged into their weight), that.
+class ExportedValues {
+public:
+  static Result<ExportedValues> compute(Session &session);
+  /// As Session::readState.
+  Status read(uint32_t state, void *out) const;
+
+private:
+  explicit ExportedValues(Session &session) : session(&session) {}
+
+  Session *session;
+  std::map<std::string, std::vector<std::byte>, std::less<>> merged; ///< by state
+};
 
 /// Writes the ONNX model that was compiled, with its initializers replaced by the session's states.
 /// Atomic. An error where the model computes with what the data's stages find, and none has been

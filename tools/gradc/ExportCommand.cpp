@@ -34,6 +34,9 @@ Result<Checkpoint> openCheckpoint(std::string path) {
 /// The model's own tensors in a session: no optimizer state.
 Status writeWeights(Session &session, const std::string &output) {
   const Artifact &artifact = session.artifact();
+  auto exported = ExportedValues::compute(session);
+  if (!exported)
+    return exported.status();
   std::vector<std::vector<std::byte>> values;
   std::vector<NamedArray> arrays;
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
@@ -44,7 +47,7 @@ Status writeWeights(Session &session, const std::string &output) {
       continue;
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
     std::vector<std::byte> &value = values.emplace_back(state.tensor.bytes);
-    if (Status read = session.readState(i, value.data()); !read.ok())
+    if (Status read = exported->read(i, value.data()); !read.ok())
       return read;
     arrays.push_back(
         {std::move(name), gradc_dtype(state.tensor.dtype), {shape.begin(), shape.end()}, value});

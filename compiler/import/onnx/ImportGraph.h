@@ -107,6 +107,10 @@ public:
                  llvm::ArrayRef<mlir::NamedAttribute> more = {});
   /// Makes every run fail in which one of the node's `indices` is not in [-limit, limit).
   void requireIndices(mlir::Value indices, int64_t limit, mlir::Location node);
+  /// The same of an entry that has become a part of this one: `largest` is that of its result.
+  void addIndexCheck(mlir::Value largest, int64_t limit, llvm::StringRef node) {
+    indexChecks.push_back({largest, limit, node.str()});
+  }
   /// The checks of a region's indices, which its op hands on.
   llvm::SmallVector<mlir::Value> indexChecksIn(const mlir::Block &region) const;
   void replaceIndexCheck(mlir::Value inRegion, mlir::Value outside);

@@ -301,6 +301,8 @@ void OnnxModel::extend(llvm::function_ref<void(onnx::GraphProto &)> change) {
   if (original.empty())
     original = proto->SerializeAsString();
   change(*proto->mutable_graph());
+  for (const onnx::TensorProto &tensor : proto->graph().initializer())
+    initializers[tensor.name()] = &tensor;
 }
 
 OnnxModel::Tied OnnxModel::tiedTo(StringRef name) const {

@@ -172,6 +172,8 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
     verdict.reason = "named by trainable in the training spec";
     return verdict;
   }
+  if (!whyOthersStay.empty())
+    return no(whyOthersStay);
   if (!isFinite(state.getInitial()))
     return no("holds values that are not finite");
   for (ReadOp read : reads)

@@ -25,6 +25,10 @@ public:
 
   /// As if `freeze` named it.
   void freeze(llvm::StringRef initializer) { frozen.insert(initializer); }
+  /// As if `trainable` named it.
+  void train(llvm::StringRef initializer) { trainable.insert(initializer); }
+  /// Only what `trainable` names trains; `why` is the reason of the other verdicts.
+  void trainNothingElse(llvm::StringRef why) { whyOthersStay = why.str(); }
 
   /// The initializer as a value at `builder`. Null where its type is not supported (said).
   mlir::Value read(mlir::OpBuilder &builder, const onnx::TensorProto &initializer);
@@ -60,6 +64,7 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> names;
   llvm::StringMap<mlir::grad::StateOp> constants;
   llvm::StringSet<> trainable, frozen;
+  std::string whyOthersStay;
   llvm::StringMap<std::string> statistics; ///< by symbol: the node that updates them
 };
 

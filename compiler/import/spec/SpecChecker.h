@@ -52,6 +52,9 @@ void checkLossGradients(Checker &c, const spec::Training &training);
 /// When to evaluate, and what follows from evaluations.
 void checkEvaluations(Checker &c, const spec::Training &training);
 
+/// What is taken from other models: weights, classifiers, teachers, adapters.
+void checkTransfer(Checker &c, const spec::Training &training);
+
 /// Two names that belong together.
 inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,
                       llvm::StringRef first, const std::string &a, llvm::StringRef second,

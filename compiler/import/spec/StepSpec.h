@@ -38,6 +38,8 @@ public:
 
   using Losses = google::protobuf::RepeatedPtrField<spec::Loss>;
   const Losses &losses() const { return hasOwnLosses() ? block().loss() : training->loss(); }
+  /// Whether the losses are a block's, not the spec's.
+  bool hasOwnLosses() const { return isBlock() && block().loss_size(); }
   SpecPlace lossPlace(int loss) const { return place(hasOwnLosses(), {"loss", loss}); }
   /// A block's steps have none.
   using Metrics = google::protobuf::RepeatedPtrField<spec::Metric>;
@@ -71,7 +73,6 @@ public:
 
 private:
   const spec::Train &block() const { return training->train(index); }
-  bool hasOwnLosses() const { return isBlock() && block().loss_size(); }
   SpecPlace place(bool inBlock, SpecFile::Step field) const {
     return inBlock ? SpecPlace{{"train", index}, field} : SpecPlace{field};
   }

@@ -205,6 +205,7 @@ LogicalResult SpecFile::check() const {
   checkMetrics(c, training);
   checkSchedule(c, training);
   checkEvaluations(c, training);
+  checkTransfer(c, training);
   c.require(training.has_data(), {"data"}, "data",
             "data { source { npz { path: \"data.npz\" } } stage { batch { size: 32 } } }");
   const spec::Evaluation &evaluation = training.evaluation();

@@ -124,6 +124,25 @@ def reshaped(target):
     return with_op("Reshape", ["x", (INT64, [len(target)], target)])
 
 
+def behind(op, *operands, **attributes):
+    """A classifier with a node behind it, whose result is the logits."""
+    model = Model("wrong")
+    weight = model.initializer("weight", FLOAT, [6, 3], WEIGHTS)
+    scores = model.node("MatMul", [model.input("x", FLOAT, ["N", 6]), weight], ["scores"], "fc")
+    names = [model.initializer(name, *tensor) for name, tensor in operands]
+    model.output(model.node(op, [scores, *names], ["logits"], op.lower(), **attributes), FLOAT, ["N", 3])
+    return model
+
+
+def shared():
+    """One matrix before and in the classifier."""
+    model = Model("wrong")
+    weight = model.initializer("weight", FLOAT, [6, 6], WEIGHTS * 2)
+    hidden = model.node("MatMul", [model.input("x", FLOAT, ["N", 6]), weight], ["hidden"], "first")
+    model.output(model.node("MatMul", [hidden, weight], ["logits"], "second"), FLOAT, ["N", 6])
+    return model
+
+
 def raw(*fields):
     return message(*fields)
 
@@ -164,6 +183,10 @@ MODELS = {
     "attribute-of-another-type": lambda: with_op("LeakyRelu", ["x"], alpha="steep"),
     "list-for-a-number": lambda: with_op("Softmax", ["x"], axis=[1]),
     "merged-parameters": merged,
+    "scaled": lambda: behind("Mul", ("scale", (FLOAT, [3], [0.5, 1.0, 2.0]))),
+    "sliced": lambda: behind("Slice", ("starts", (INT64, [1], [0])), ("ends", (INT64, [1], [3])), ("axes", (INT64, [1], [1]))),
+    "shaped": lambda: behind("Reshape", ("shape", (INT64, [2], [3, -1]))),
+    "shared": shared,
     "f64": lambda: classifier(dtype=DOUBLE),
     "external-data": lambda: edited(lambda m: m.initializers.__setitem__(
         0, tensor("weight", FLOAT, [6, 3], external=("weight.bin", 128, 72)))),

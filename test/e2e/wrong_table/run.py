@@ -12,6 +12,7 @@ expected of it:
     file NAME = TEXT         bytes as Python's b"" has them
     npy NAME = TYPE SHAPE    zeros: npy x.npy = f4 24,6
     header NAME = TEXT       zeros behind a .npy header
+    tensors NAME = TENSORS   zeros in safetensors: tensors w.safetensors = fc1.bias F32 8; fc2.bias F32 3
     cut NAME BYTES           to so many
     flip NAME BYTE           the bits of one
     remove NAME, folder NAME, fifo NAME, link NAME TARGET
@@ -23,11 +24,14 @@ expected of it:
 import ast
 import concurrent.futures
 import glob
+import json
+import math
 import os
 import re
 import resource
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -75,6 +79,17 @@ def write_npy(path, dtype, shape):
         file.write(b"\x93NUMPY\x01\x00\x76\x00" + header.encode() + bytes(count * int(dtype[1:])))
 
 
+def write_safetensors(path, tensors):
+    header, end = {}, 0
+    for name, dtype, shape in tensors:
+        dims = [int(size) for size in shape.split(",")]
+        begin, end = end, end + math.prod(dims) * int(dtype.lstrip("BFI")) // 8
+        header[name] = {"dtype": dtype, "shape": dims, "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + bytes(end))
+
+
 def apply(change, folder):
     verb, rest = change.split(" ", 1)
     path = lambda name: os.path.join(folder, name)
@@ -105,6 +120,9 @@ def apply(change, folder):
         name, _, text = rest.replace(" = ", " =", 1).partition(" =")
         with open(path(name), "wb") as file:
             file.write(b"\x93NUMPY\x01\x00\x76\x00" + text.ljust(117).encode() + b"\n" + bytes(24 * 6 * 4))
+    elif verb == "tensors":
+        name, _, text = rest.partition(" = ")
+        write_safetensors(path(name), [tensor.split() for tensor in text.split("; ")])
     elif verb == "cut":
         name, size = rest.split()
         os.truncate(path(name), int(size))

@@ -1,0 +1,48 @@
+// Other models that a training step computes, whose outputs its model learns.
+#ifndef COMPILER_IMPORT_TEACHERS_H
+#define COMPILER_IMPORT_TEACHERS_H
+
+#include "compiler/import/Loss.h"
+
+namespace gradc {
+
+/// The teachers of a spec. Their weights are constants of the module.
+class Teachers {
+public:
+  Teachers(const SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
+
+  /// Reads the models, and reports what they do not have. `fieldOf`: the field that feeds a graph
+  /// input of the student.
+  mlir::LogicalResult read(llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
+
+  /// Computes the teachers of a training step, and adds their losses. A `train` block with losses
+  /// of its own has no teachers.
+  mlir::LogicalResult addTerms(SpecValues &values, llvm::SmallVectorImpl<LossTerm> &terms);
+
+  /// After all entries: see States::finish.
+  void finish();
+
+private:
+  struct Teacher {
+    std::unique_ptr<OnnxModel> model;
+    std::unique_ptr<States> states;
+    std::map<std::string, std::string> fields; ///< by graph input
+  };
+  using Computed = std::map<std::string, mlir::Value>; ///< by name
+
+  mlir::LogicalResult checkNames(int index);
+  mlir::FailureOr<Computed> compute(int index, SpecValues &values);
+  mlir::FailureOr<Computed> takeOver(int index, mlir::func::FuncOp teacher, SpecValues &values);
+  mlir::FailureOr<mlir::Value> bind(int index, mlir::func::FuncOp teacher, unsigned argument,
+                                    SpecValues &values);
+  mlir::FailureOr<LossTerm> distill(int index, SpecValues &values, mlir::Value scores);
+  mlir::FailureOr<LossTerm> match(int index, int which, SpecValues &values, mlir::Value value);
+
+  const SpecFile &spec;
+  mlir::ModuleOp module;
+  std::vector<Teacher> teachers;
+};
+
+} // namespace gradc
+
+#endif

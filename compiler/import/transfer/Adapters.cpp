@@ -1,0 +1,191 @@
+// An adapter is a few nodes of the imported graph: what follows is the importer's.
+#include "dialects/Pch.h"
+
+#include "compiler/import/transfer/Adapters.h"
+
+#include "compiler/import/support/Names.h"
+#include "compiler/import/transfer/Layers.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// Adds the nodes of one weight's adapter to a graph.
+class AdapterNodes {
+public:
+  AdapterNodes(onnx::GraphProto &graph, const Adapter &adapter, double dropout)
+      : graph(graph), adapter(adapter), dropout(dropout) {}
+
+  void addInitializer(const std::string &name, const HostTensor &value, int32_t dataType) {
+    onnx::TensorProto &tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(dataType);
+    for (int64_t dim : value.getShape())
+      tensor.add_dims(dim);
+    tensor.set_raw_data(value.bytes().data(), value.bytes().size());
+  }
+  /// Once a weight: A and B as factors of rows.
+  void addFactors() {
+    down = addNode("Transpose", {adapter.down}, adapter.down + ".transposed");
+    up = addNode("Transpose", {adapter.up}, adapter.up + ".transposed");
+  }
+  /// The product that computes `output` gets the adapter's added. `factor` is an initializer.
+  void addTo(const std::string &output, const std::string &factor) {
+    onnx::NodeProto *product = nullptr;
+    for (onnx::NodeProto &node : *graph.mutable_node())
+      if (node.output_size() && node.output(0) == output)
+        product = &node;
+    std::string frozen = output + ".frozen", x = product->input(0);
+    product->set_output(0, frozen);
+    if (dropout > 0) {
+      x = addNode("Dropout", {x}, output + ".lora_dropout");
+      onnx::AttributeProto &ratio = *graph.mutable_node(graph.node_size() - 1)->add_attribute();
+      ratio.set_name("ratio");
+      ratio.set_type(int32_t(Node::AttributeType::real));
+      ratio.set_f(float(dropout));
+    }
+    std::string low = addNode("MatMul", {x, down}, output + ".lora_A"),
+                high = addNode("MatMul", {low, up}, output + ".lora_B");
+    addNode("Add", {frozen, addNode("Mul", {high, factor}, output + ".lora")}, output);
+  }
+
+private:
+  std::string addNode(StringRef op, ArrayRef<std::string> inputs, const std::string &output) {
+    onnx::NodeProto &node = *graph.add_node();
+    node.set_op_type(op.str());
+    node.set_name("lora:" + output);
+    for (const std::string &input : inputs)
+      node.add_input(input);
+    node.add_output(output);
+    return output;
+  }
+
+  onnx::GraphProto &graph;
+  const Adapter &adapter;
+  double dropout;
+  std::string down, up;
+};
+
+/// Finds the weights of all blocks, and adapts each.
+class Adaption {
+public:
+  Adaption(const SpecFile &spec, OnnxModel &model, InitialValues &values)
+      : spec(spec), model(model), values(values) {}
+
+  FailureOr<std::vector<Adapter>> run();
+
+private:
+  LogicalResult adapt(const std::string &weight, const spec::Lora &block, Location where);
+
+  const SpecFile &spec;
+  OnnxModel &model;
+  InitialValues &values;
+  std::vector<Adapter> adapters;
+};
+} // namespace
+
+/// What is multiplied by Gemm's own factor, too.
+static double factorOf(const onnx::NodeProto &product, double factor) {
+  const onnx::AttributeProto *alpha =
+      product.op_type() == "Gemm" ? findAttribute(product, "alpha") : nullptr;
+  return alpha ? factor * alpha->f() : factor;
+}
+
+LogicalResult Adaption::adapt(const std::string &weight, const spec::Lora &block, Location where) {
+  GraphUses uses(model.graph());
+  SmallVector<LinearUse> products = linearUses(uses, weight);
+  const onnx::TensorProto &tensor = *uses.initializer(weight);
+  int32_t dataType = tensor.data_type();
+  FailureOr<RankedTensorType> type = model.type(tensor, where);
+  if (failed(type))
+    return failure();
+  bool inputsFirst = products.front().inputsFirst;
+  SmallVector<std::pair<std::string, double>> outputs; // of the products, with their factors
+  double alpha = block.has_alpha() ? block.alpha() : double(block.rank());
+  Adapter adapter{weight, weight + ".lora_A", weight + ".lora_B", alpha / double(block.rank()),
+                  inputsFirst};
+  for (const LinearUse &use : products) {
+    if (integerAttribute(*use.node, "transA", 0) || use.inputsFirst != inputsFirst)
+      return emitError(where)
+             << "lora: node \"" << nodeName(model.nodeLoc(*use.node)) << "\" multiplies by \""
+             << weight
+             << "\" in a way that adapters do not: its left operand is transposed, "
+                "or the weight is, unlike elsewhere";
+    outputs.push_back({use.node->output(0), factorOf(*use.node, adapter.factor)});
+  }
+  for (const std::string &name : {adapter.down, adapter.up})
+    if (model.initializer(name))
+      return emitError(where) << "lora: the model has an initializer \"" << name << "\" already";
+  int64_t inputs = type->getShape()[inputsFirst ? 0 : 1],
+          outputSize = type->getShape()[inputsFirst ? 1 : 0];
+  auto downType = RankedTensorType::get({block.rank(), inputs}, type->getElementType());
+  model.extend([&](onnx::GraphProto &graph) {
+    AdapterNodes nodes(graph, adapter, block.dropout());
+    nodes.addInitializer(adapter.down, HostTensor(downType), dataType);
+    nodes.addInitializer(adapter.up, HostTensor(downType.clone({outputSize, block.rank()})),
+                         dataType);
+    nodes.addFactors();
+    for (const auto &[output, factor] : outputs) {
+      HostTensor number(RankedTensorType::get({}, type->getElementType()));
+      number.setFloat(0, factor);
+      nodes.addInitializer(output + ".lora_factor", number, dataType);
+      nodes.addTo(output, output + ".lora_factor");
+    }
+  });
+  values[adapter.down] = drawUniform(spec, adapter.down, downType, 1 / std::sqrt(double(inputs)));
+  adapters.push_back(std::move(adapter));
+  return success();
+}
+
+FailureOr<std::vector<Adapter>> Adaption::run() {
+  GraphUses uses(model.graph());
+  PatternScope scope{"lora", "weight of MatMul or Gemm", {}};
+  for (const std::string &name : model.initializerNames())
+    if (!linearUses(uses, name).empty())
+      scope.names.push_back(name);
+  llvm::StringSet<> taken;
+  bool ok = true;
+  for (auto [i, block] : llvm::enumerate(spec.get().lora()))
+    for (auto [p, pattern] : llvm::enumerate(block.pattern())) {
+      Location where = spec.at({{"lora", int(i)}, {"pattern", int(p)}});
+      FailureOr<std::vector<std::string>> names = matching(pattern, scope, where);
+      ok &= succeeded(names);
+      if (succeeded(names))
+        for (const std::string &name : *names)
+          if (taken.insert(name).second)
+            ok &= succeeded(adapt(name, block, where));
+    }
+  if (!ok)
+    return failure();
+  return adapters;
+}
+
+FailureOr<std::vector<Adapter>> gradc::addAdapters(const SpecFile &spec, OnnxModel &model,
+                                                   InitialValues &values) {
+  if (spec.get().lora().empty())
+    return std::vector<Adapter>();
+  return Adaption(spec, model, values).run();
+}
+
+LogicalResult gradc::importMerged(const OnnxModel &model, States &states,
+                                  const ImportOptions &options, ArrayRef<Adapter> adapters) {
+  if (adapters.empty())
+    return success();
+  EntryImport entry(model, states, options, GRADC_MERGED_ENTRY, 0, /*training=*/false);
+  for (const Adapter &adapter : adapters) {
+    Location where = model.nameLoc(adapter.weight);
+    OpBuilder &b = entry.getBuilder();
+    Expr weight(b, where, entry.value(adapter.weight)),
+        down = weight.with(entry.value(adapter.down)), up = weight.with(entry.value(adapter.up));
+    Expr product = weight.with(adapter.inputsFirst
+                                   ? MatmulOp::create(b, where, down, up, /*transpose_lhs=*/true,
+                                                      /*transpose_rhs=*/true)
+                                   : MatmulOp::create(b, where, up, down, /*transpose_lhs=*/false,
+                                                      /*transpose_rhs=*/false));
+    entry.addResult(weight + product * adapter.factor, states.symbol(adapter.weight),
+                    GRADC_ROLE_OUTPUT);
+  }
+  entry.finish();
+  return success();
+}

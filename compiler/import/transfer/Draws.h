@@ -1,0 +1,30 @@
+// Random numbers for initial values.
+#ifndef COMPILER_IMPORT_DRAWS_H
+#define COMPILER_IMPORT_DRAWS_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <array>
+#include <cstdint>
+
+namespace gradc {
+
+/// Numbers that are a function of a seed, a name and a position, with the same bits on any machine.
+class Draws {
+public:
+  Draws(int64_t seed, llvm::StringRef name);
+
+  /// In [0, 1), a multiple of 2^-32.
+  double uniform(uint64_t position) const;
+  /// Of mean 0 and deviation 1.
+  double normal(uint64_t position) const;
+
+private:
+  std::array<uint32_t, 4> words(uint64_t position, uint32_t attempt) const;
+
+  std::array<uint32_t, 2> key;
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,65 @@
+// Indexes a graph by the names of its values.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/GraphOrder.h"
+#include "compiler/import/transfer/GraphUses.h"
+
+using namespace mlir;
+using namespace gradc;
+
+GraphUses::GraphUses(const onnx::GraphProto &graph) {
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const onnx::ValueInfoProto &output : graph.output())
+    outputs[output.name()] = true;
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (const std::string &output : node.output())
+      producers[output] = &node;
+    for (auto [i, input] : llvm::enumerate(node.input()))
+      if (!input.empty())
+        uses[input].push_back({&node, int(i)});
+    for (const std::string &name : namesRead(node))
+      if (!llvm::is_contained(node.input(), name))
+        uses[name].push_back({&node, -1});
+  }
+}
+
+ArrayRef<ValueUse> GraphUses::of(StringRef value) const {
+  auto found = uses.find(value);
+  return found == uses.end() ? ArrayRef<ValueUse>() : ArrayRef<ValueUse>(found->second);
+}
+
+std::optional<SmallVector<int64_t>> GraphUses::integers(StringRef value) const {
+  const onnx::TensorProto *tensor = initializer(value);
+  if (const onnx::NodeProto *node = producer(value); node && node->op_type() == "Constant") {
+    if (const onnx::AttributeProto *numbers = findAttribute(*node, "value_ints"))
+      return SmallVector<int64_t>(numbers->ints().begin(), numbers->ints().end());
+    const onnx::AttributeProto *constant = findAttribute(*node, "value");
+    tensor = constant ? &constant->t() : nullptr;
+  }
+  constexpr int32_t int64Type = 7;
+  if (!tensor || tensor->data_type() != int64Type)
+    return std::nullopt;
+  SmallVector<int64_t> numbers(tensor->raw_data().size() / sizeof(int64_t));
+  std::memcpy(numbers.data(), tensor->raw_data().data(), numbers.size() * sizeof(int64_t));
+  return numbers;
+}
+
+const onnx::AttributeProto *gradc::findAttribute(const onnx::NodeProto &node, StringRef name) {
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+int64_t gradc::integerAttribute(const onnx::NodeProto &node, StringRef name, int64_t otherwise) {
+  const onnx::AttributeProto *attribute = findAttribute(node, name);
+  return attribute ? attribute->i() : otherwise;
+}
+
+bool gradc::isMatrixTranspose(const onnx::NodeProto &node) {
+  if (node.op_type() != "Transpose")
+    return false;
+  const onnx::AttributeProto *order = findAttribute(node, "perm");
+  return !order || (order->ints_size() == 2 && order->ints(0) == 1 && order->ints(1) == 0);
+}

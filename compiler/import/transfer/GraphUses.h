@@ -1,0 +1,47 @@
+// Who makes and who reads the values of a graph.
+#ifndef COMPILER_IMPORT_GRAPHUSES_H
+#define COMPILER_IMPORT_GRAPHUSES_H
+
+#include "compiler/import/onnx/OnnxModel.h"
+
+namespace gradc {
+
+/// A node that reads a value. `operand` is negative where a graph inside the node reads it.
+struct ValueUse {
+  const onnx::NodeProto *node;
+  int operand;
+};
+
+/// A view of a graph, which must not change meanwhile.
+class GraphUses {
+public:
+  explicit GraphUses(const onnx::GraphProto &graph);
+
+  llvm::ArrayRef<ValueUse> of(llvm::StringRef value) const;
+  /// The node that computes a value, or null.
+  const onnx::NodeProto *producer(llvm::StringRef value) const { return producers.lookup(value); }
+  /// The initializer of that name, or null.
+  const onnx::TensorProto *initializer(llvm::StringRef name) const {
+    return initializers.lookup(name);
+  }
+  /// The 64-bit integers of an initializer or of a node Constant; nothing if they are not known.
+  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef value) const;
+  bool isOutput(llvm::StringRef value) const { return outputs.contains(value); }
+
+private:
+  llvm::StringMap<llvm::SmallVector<ValueUse, 2>> uses;
+  llvm::StringMap<const onnx::NodeProto *> producers;
+  llvm::StringMap<const onnx::TensorProto *> initializers;
+  llvm::StringMap<bool> outputs;
+};
+
+/// The attribute of that name, or null.
+const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node, llvm::StringRef name);
+int64_t integerAttribute(const onnx::NodeProto &node, llvm::StringRef name, int64_t otherwise);
+
+/// The transposed matrix is all that the node gives.
+bool isMatrixTranspose(const onnx::NodeProto &node);
+
+} // namespace gradc
+
+#endif

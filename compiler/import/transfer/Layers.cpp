@@ -1,0 +1,140 @@
+// Looks from an initializer to the node that computes with it, through transposes.
+#include "dialects/Pch.h"
+
+#include "compiler/import/transfer/Layers.h"
+
+using namespace mlir;
+using namespace gradc;
+
+/// Gemm's and MatMul's right operand, a matrix; `transposed`: on its way to the node.
+static std::optional<LinearUse> linearUse(const ValueUse &use, bool transposed) {
+  bool isGemm = use.node->op_type() == "Gemm";
+  if (use.operand != 1 || (!isGemm && use.node->op_type() != "MatMul"))
+    return std::nullopt;
+  bool outputsFirst = transposed != (isGemm && integerAttribute(*use.node, "transB", 0) != 0);
+  return LinearUse{use.node, !outputsFirst};
+}
+
+SmallVector<LinearUse> gradc::linearUses(const GraphUses &uses, StringRef initializer) {
+  const onnx::TensorProto *tensor = uses.initializer(initializer);
+  SmallVector<LinearUse> all;
+  if (!tensor || tensor->dims_size() != 2 || uses.isOutput(initializer))
+    return {};
+  SmallVector<std::pair<std::string, bool>> names = {{initializer.str(), false}};
+  while (!names.empty()) {
+    auto [name, transposed] = names.pop_back_val();
+    for (const ValueUse &use : uses.of(name)) {
+      bool turns = use.operand == 0 && isMatrixTranspose(*use.node),
+           passes = use.operand == 0 && use.node->op_type() == "Identity";
+      if (turns || passes)
+        names.push_back({use.node->output(0), transposed != turns});
+      else if (auto linear = linearUse(use, transposed))
+        all.push_back(*linear);
+      else
+        return {};
+    }
+  }
+  return all;
+}
+
+/// torch.nn.init's: dim 1 and dim 0, each times the size of the window.
+static void setWindowFans(LayerParameter &parameter, const onnx::TensorProto &weight) {
+  int64_t window = 1;
+  for (int d = 2; d < weight.dims_size(); ++d)
+    window *= weight.dims(d);
+  parameter.fanIn = weight.dims(1) * window;
+  parameter.fanOut = weight.dims(0) * window;
+}
+
+static bool isConvolution(const onnx::NodeProto &node) {
+  return node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
+}
+
+/// The product of a dense layer or convolution, if `use` is that of a weight.
+static bool isWeight(const ValueUse &use, bool transposed, const onnx::TensorProto &tensor,
+                     LayerParameter &parameter) {
+  int rank = tensor.dims_size();
+  if (isConvolution(*use.node) && use.operand == 1 && rank >= 2) {
+    setWindowFans(parameter, tensor);
+    return true;
+  }
+  bool isLeft = use.node->op_type() == "MatMul" && use.operand == 0;
+  auto linear = linearUse(use, transposed);
+  if (rank < 2 || (!linear && !isLeft))
+    return false;
+  parameter.fanIn = tensor.dims(rank - 2);
+  parameter.fanOut = tensor.dims(rank - 1);
+  if (isLeft ? !transposed : !linear->inputsFirst)
+    std::swap(parameter.fanIn, parameter.fanOut);
+  return true;
+}
+
+/// The initializer behind transposes and identities, and whether it is transposed.
+static std::pair<const onnx::TensorProto *, bool> initializerBehind(const GraphUses &uses,
+                                                                    std::string value) {
+  bool transposed = false;
+  while (!uses.initializer(value)) {
+    const onnx::NodeProto *node = uses.producer(value);
+    if (!node || (node->op_type() != "Identity" && !isMatrixTranspose(*node)))
+      return {nullptr, false};
+    transposed ^= node->op_type() == "Transpose";
+    value = node->input(0);
+  }
+  return {uses.initializer(value), transposed};
+}
+
+/// The layer whose bias is read there: its own operand, or an Add behind its product.
+static bool isBias(const GraphUses &uses, const ValueUse &use, LayerParameter &parameter) {
+  const onnx::NodeProto *layer = use.node;
+  if (layer->op_type() == "Add" && use.operand >= 0)
+    layer = uses.producer(layer->input(1 - use.operand));
+  else if (use.operand != 2 || (layer->op_type() != "Gemm" && !isConvolution(*layer)))
+    return false;
+  if (!layer || layer->input_size() < 2)
+    return false;
+  for (int operand : {1, 0}) {
+    auto [weight, transposed] = initializerBehind(uses, layer->input(operand));
+    if (weight && isWeight({layer, operand}, transposed, *weight, parameter))
+      return true;
+  }
+  return false;
+}
+
+static ParameterRole operandRole(const ValueUse &use) {
+  constexpr ParameterRole moments[] = {ParameterRole::scale, ParameterRole::shift,
+                                       ParameterRole::mean, ParameterRole::variance};
+  StringRef op = use.node->op_type();
+  if (op.ends_with("Normalization") && use.operand >= 1 && use.operand <= 4)
+    return moments[use.operand - 1];
+  if (op == "Gather" && use.operand == 0)
+    return ParameterRole::embedding;
+  if ((op == "LSTM" || op == "GRU" || op == "RNN") && use.operand >= 1 && use.operand <= 3)
+    return ParameterRole::recurrent;
+  return ParameterRole::other;
+}
+
+LayerParameter gradc::layerParameter(const GraphUses &uses, StringRef initializer) {
+  const onnx::TensorProto &tensor = *uses.initializer(initializer);
+  SmallVector<std::pair<std::string, bool>> names = {{initializer.str(), false}};
+  LayerParameter parameter;
+  for (size_t next = 0; next < names.size(); ++next) {
+    auto [name, transposed] = names[next];
+    for (const ValueUse &use : uses.of(name)) {
+      parameter.node = use.node;
+      if (isMatrixTranspose(*use.node) || use.node->op_type() == "Identity") {
+        names.push_back({use.node->output(0), transposed ^ (use.node->op_type() == "Transpose")});
+        continue;
+      }
+      if (isWeight(use, transposed, tensor, parameter))
+        parameter.role = ParameterRole::weight;
+      else if (isBias(uses, use, parameter))
+        parameter.role = ParameterRole::bias;
+      else
+        parameter.role = operandRole(use);
+      parameter.hidden = integerAttribute(*use.node, "hidden_size", 0);
+      if (parameter.role != ParameterRole::other)
+        return parameter;
+    }
+  }
+  return parameter;
+}

@@ -1,0 +1,41 @@
+// What the initializers of a graph are to its layers.
+#ifndef COMPILER_IMPORT_LAYERS_H
+#define COMPILER_IMPORT_LAYERS_H
+
+#include "compiler/import/transfer/GraphUses.h"
+
+namespace gradc {
+
+enum class ParameterRole {
+  weight,
+  bias,
+  scale,
+  shift,
+  mean,
+  variance,
+  embedding,
+  recurrent,
+  other
+};
+
+struct LayerParameter {
+  ParameterRole role = ParameterRole::other;
+  const onnx::NodeProto *node = nullptr; ///< the layer
+  int64_t fanIn = 0, fanOut = 0;         ///< of a weight, and of the weight that a bias is beside
+  int64_t hidden = 0;                    ///< of a recurrent layer
+};
+
+/// The role of an initializer in the first layer that uses it, and the fans of PyTorch.
+LayerParameter layerParameter(const GraphUses &uses, llvm::StringRef initializer);
+
+/// A matrix that MatMul or Gemm multiplies rows by.
+struct LinearUse {
+  const onnx::NodeProto *node;
+  bool inputsFirst; ///< the initializer is [inputs, outputs]
+};
+/// Each use of an initializer, if they are all of that kind; empty if they are not.
+llvm::SmallVector<LinearUse> linearUses(const GraphUses &uses, llvm::StringRef initializer);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,51 @@
+// Graphs are changed first, so that patterns and files of weights find all initializers. Later
+// values take the place of earlier ones.
+#include "dialects/Pch.h"
+
+#include "compiler/import/transfer/Transfer.h"
+
+#include "compiler/import/transfer/Heads.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static void setValues(OnnxModel &model, const InitialValues &values) {
+  if (values.empty())
+    return;
+  model.edit([&](onnx::ModelProto &proto) {
+    for (onnx::TensorProto &tensor : *proto.mutable_graph()->mutable_initializer())
+      if (auto found = values.find(tensor.name()); found != values.end())
+        tensor.set_raw_data(found->second.bytes().data(), found->second.bytes().size());
+  });
+}
+
+FailureOr<std::vector<Adapter>> gradc::applyTransfer(const SpecFile &spec, OnnxModel &model) {
+  ResizedParameters resized;
+  if (failed(resizeHeads(spec, model, resized)))
+    return failure();
+  InitialValues values;
+  for (const auto &[name, shape] : resized) {
+    FailureOr<HostTensor> fresh = drawFresh(spec, model, name);
+    if (failed(fresh))
+      return failure();
+    values[name] = *fresh;
+  }
+  FailureOr<std::vector<Adapter>> adapters = addAdapters(spec, model, values);
+  if (failed(adapters))
+    return failure();
+  llvm::StringSet<> optional;
+  for (const Adapter &adapter : *adapters)
+    optional.insert_range(ArrayRef{adapter.down, adapter.up});
+  InitialValues loaded, drawn;
+  auto isOptional = [&](StringRef name) { return optional.contains(name); };
+  LogicalResult read = readInitialWeights(spec, model, resized, isOptional, loaded),
+                fresh = drawReinitialized(spec, model, drawn);
+  if (failed(read) || failed(fresh))
+    return failure();
+  for (InitialValues *later : {&loaded, &drawn})
+    for (auto &[name, value] : *later)
+      values.insert_or_assign(name, std::move(value));
+  setValues(model, values);
+  return adapters;
+}
