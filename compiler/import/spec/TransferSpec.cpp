@@ -51,8 +51,9 @@ static void checkHeads(Checker &c, const spec::Training &training) {
 static void checkTeachers(Checker &c, const spec::Training &training) {
   if (training.teacher_size() &&
       llvm::all_of(stepsOf(training), [](const StepSpec &step) { return step.hasOwnLosses(); }))
-    c.error({"teacher", 0}) << "no step learns from a teacher: every train block has losses of its "
-                               "own; leave out those of one";
+    c.error({{"teacher", 0}})
+        << "no step learns from a teacher: every train block has losses of its "
+           "own; leave out those of one";
   for (auto [i, block] : llvm::enumerate(training.teacher())) {
     SpecFile::Step place = {"teacher", int(i)};
     auto expectPositive = [&](ArrayRef<SpecFile::Step> at, double value) {
