@@ -17,13 +17,20 @@ namespace gradc::runtime {
 class MappedFile;
 class Session;
 
+/// Rows that differ in the first dim of their shape, which lie one behind the other in an array.
+struct RaggedRows {
+  std::vector<size_t> begins;  ///< in bytes; one more than rows
+  std::vector<int64_t> shapes; ///< [rows][dims of a row]
+};
+
 /// An array with its first dimension, the rows, split off.
 struct SourceArray {
   Field field;
   int64_t rows = 0;
   const std::byte *data = nullptr;
-  std::shared_ptr<const void> owner;                ///< keeps `data` alive; null: the caller does
-  std::shared_ptr<const MappedFile> file = nullptr; ///< that it was read from, if any
+  std::shared_ptr<const void> owner;                  ///< keeps `data` alive; null: the caller does
+  std::shared_ptr<const MappedFile> file = nullptr;   ///< that it was read from, if any
+  std::shared_ptr<const RaggedRows> ragged = nullptr; ///< null: rows of one size
 };
 
 /// A field that the source has to give, and for whom: "model input 'x' is fed from", "filter

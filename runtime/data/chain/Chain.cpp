@@ -114,6 +114,11 @@ Status findUses(Config data, DataContext &context) {
     isBehind &= stage.name() != "batch";
     if (std::string_view read = fieldRead(stage); !read.empty())
       context.uses.push_back({std::string(read), text(stage.name(), " reads")});
+    if (Config pad = stage.child("pad"))
+      if (std::erase_if(context.uses, [&](const FieldUse &use) {
+            return use.field == pad.string("mask") || use.field == pad.string("length");
+          }))
+        context.uses.push_back({std::string(stage.string("field")), "pad reads"});
     if (!stage.child("model"))
       continue;
     if (isBehind)

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/data/source/NpyHeader.h"
+#include "runtime/data/transform/Convert.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +23,9 @@ public:
 
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return arrays.front().rows; }
-  const std::byte *column(size_t field) const override { return arrays[field].data; }
+  const std::byte *column(size_t field) const override {
+    return arrays[field].ragged ? nullptr : arrays[field].data;
+  }
   std::string origin() const override { return from; }
 
   void order(uint64_t, std::vector<int64_t> &rows) const override {
@@ -31,11 +34,19 @@ public:
   }
 
   Result<Value> view(size_t field, RowRef row, Scratch &) const override {
+    if (const RaggedRows *ragged = arrays[field].ragged.get()) {
+      size_t begin = ragged->begins[size_t(row.row)], rank = fieldList[field].shape.size();
+      return Value{arrays[field].data + begin,
+                   {ragged->shapes.data() + size_t(row.row) * rank, rank},
+                   ragged->begins[size_t(row.row) + 1] - begin};
+    }
     size_t bytes = fieldList[field].bytes();
     return Value{arrays[field].data + size_t(row.row) * bytes, fieldList[field].shape, bytes};
   }
 
-  Status read(size_t field, RowList rows, Scratch &, std::byte *out) const override {
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    if (arrays[field].ragged)
+      return Table::read(field, rows, scratch, out);
     size_t bytes = fieldList[field].bytes();
     const std::byte *data = arrays[field].data;
     for (int64_t row : rows.rows) {
@@ -73,6 +84,43 @@ Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte>
   array.data = bytes.data() + header->dataOffset;
   array.owner = std::move(owner);
   return array;
+}
+
+Status cutRows(SourceArray &array, const SourceArray &offsets, std::string_view origin,
+               bool isRead) {
+  const Field &by = offsets.field;
+  if (!by.shape.empty() || (by.dtype != GRADC_I64 && by.dtype != GRADC_I32))
+    return Status::error(text("field '", by.name, "' of ", origin, " has type ",
+                              findDataType(by.dtype)->name, " and rows of shape ",
+                              shapeText(by.shape), ", expected offsets of rows of '",
+                              array.field.name, "': one i64 or i32 each"));
+  int64_t entries = array.rows, rows = offsets.rows - 1;
+  size_t bytes = array.field.bytes();
+  array.field.shape.insert(array.field.shape.begin(), Field::varying);
+  array.rows = std::max<int64_t>(rows, 0);
+  if (!isRead)
+    return {};
+  auto ragged = std::make_shared<RaggedRows>();
+  Converter toInteger = findConverter(by.dtype, GRADC_I64);
+  int64_t begin = 0;
+  for (int64_t row = 0; row <= rows; ++row) {
+    int64_t end = 0;
+    toInteger(offsets.data + size_t(row) * by.bytes(), reinterpret_cast<std::byte *>(&end), 1, 1,
+              -0.0);
+    if (end < begin || end > entries || (row == 0 && end != 0))
+      return Status::error(text("entry ", row, " of field '", by.name, "' of ", origin, " is ", end,
+                                ", expected ",
+                                row ? text("an offset from ", begin, " to ", entries) : "0"));
+    ragged->begins.push_back(size_t(end) * bytes);
+    if (row) {
+      ragged->shapes.push_back(end - begin);
+      ragged->shapes.insert(ragged->shapes.end(), array.field.shape.begin() + 1,
+                            array.field.shape.end());
+    }
+    begin = end;
+  }
+  array.ragged = std::move(ragged);
+  return {};
 }
 
 bool isDemanded(std::string_view field, const DataContext &context) {

@@ -17,6 +17,11 @@ inline Result<SourceArray> makeSourceArray(std::string name, std::span<const std
   return makeSourceArray(std::move(name), bytes, std::move(owner), what, bytes.size());
 }
 
+/// Cuts an array into rows that differ in their length: row r is its entries offsets[r] to
+/// offsets[r + 1] - 1. `isRead`: the numbers are there; else only the field's shape changes.
+Status cutRows(SourceArray &array, const SourceArray &offsets, std::string_view origin,
+               bool isRead);
+
 /// Reads a file as one array: the field's name, the file, and its name for messages.
 using ArrayReader = Result<SourceArray> (*)(std::string name,
                                             std::shared_ptr<const MappedFile> file,

@@ -14,34 +14,33 @@ static std::string fieldName(const ZipMember &member) {
   return std::string(name);
 }
 
-Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
-  auto opened = openFile(config.string("path"), context);
-  if (!opened)
-    return opened.status();
-  const std::shared_ptr<const MappedFile> &file = opened->file;
-  std::string origin = text('\'', opened->path, '\'');
-  auto members = listZip(file->bytes(), origin);
-  if (!members)
-    return members.status();
+/// The field whose rows `ragged` blocks cut `field` into; "": its rows are of one size.
+static std::string_view offsetsOf(Config config, std::string_view field) {
+  for (Config ragged : config.children("ragged"))
+    if (ragged.string("field") == field)
+      return ragged.string("offsets");
+  return "";
+}
 
-  // Only arrays that the model takes are read: an archive may hold others of any kind.
-  std::vector<SourceArray> arrays;
-  for (const FieldUse &use : context.uses) {
+namespace {
+/// An archive under way.
+struct Archive {
+  OpenFile opened;
+  std::string origin;
+  std::vector<ZipMember> members;
+
+  /// The array of that name; the failure says who reads it.
+  Result<SourceArray> read(const FieldUse &use) const {
+    const std::shared_ptr<const MappedFile> &file = opened.file;
     const ZipMember *found = nullptr;
     std::vector<std::string> names;
-    for (const ZipMember &member : *members) {
+    for (const ZipMember &member : members) {
       names.push_back(fieldName(member));
       if (names.back() == use.field)
         found = &member;
     }
     if (!found)
       return missingField(use, origin, names);
-    bool known = false;
-    for (const SourceArray &array : arrays)
-      known |= array.field.name == use.field;
-    if (known)
-      continue;
-
     auto content = readZip(file->bytes(), *found, origin);
     if (!content)
       return content.status();
@@ -50,21 +49,14 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
       owner = file;
     auto array = makeSourceArray(use.field, content->bytes, std::move(owner),
                                  text("field '", use.field, "' of ", origin));
-    if (!array)
-      return array.status();
-    array->file = file;
-    arrays.push_back(std::move(*array));
+    if (array)
+      array->file = file;
+    return array;
   }
-  auto table = makeArraySource(std::move(arrays), std::move(origin));
-  if (!table)
-    return table.status();
-  pipeline.table = std::move(*table);
-  return {};
-}
+};
+} // namespace
 
-Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline) {
-  if (!context.hasFiles)
-    return {};
+static Result<Archive> openArchive(Config config, const DataContext &context) {
   auto opened = openFile(config.string("path"), context);
   if (!opened)
     return opened.status();
@@ -72,11 +64,84 @@ Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline
   auto members = listZip(opened->file->bytes(), origin);
   if (!members)
     return members.status();
+  return Archive{std::move(*opened), std::move(origin), std::move(*members)};
+}
+
+Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
+  auto archive = openArchive(config, context);
+  if (!archive)
+    return archive.status();
+  // Only arrays that the model takes are read: an archive may hold others of any kind.
+  std::vector<SourceArray> arrays;
+  for (const FieldUse &use : context.uses) {
+    bool known = std::any_of(arrays.begin(), arrays.end(), [&](const SourceArray &array) {
+      return array.field.name == use.field;
+    });
+    if (known)
+      continue;
+    auto array = archive->read(use);
+    if (!array)
+      return array.status();
+    if (std::string_view by = offsetsOf(config, use.field); !by.empty()) {
+      auto offsets = archive->read({std::string(by), text("ragged '", use.field, "' reads")});
+      if (!offsets)
+        return offsets.status();
+      if (Status status = cutRows(*array, *offsets, archive->origin, /*isRead=*/true); !status.ok())
+        return status;
+    }
+    arrays.push_back(std::move(*array));
+  }
+  auto table = makeArraySource(std::move(arrays), std::move(archive->origin));
+  if (!table)
+    return table.status();
+  pipeline.table = std::move(*table);
+  return {};
+}
+
+/// Cuts fields into rows as `ragged` blocks say, by headers alone; their offsets are no fields.
+static Status describeRagged(Config config, const DataContext &context, std::string_view origin,
+                             std::vector<SourceArray> &arrays) {
+  Status first;
+  std::vector<std::string> cut;
+  auto find = [&](std::string_view name) {
+    return std::find_if(arrays.begin(), arrays.end(),
+                        [&](const SourceArray &array) { return array.field.name == name; });
+  };
+  for (Config ragged : config.children("ragged")) {
+    auto field = find(ragged.string("field")), offsets = find(ragged.string("offsets"));
+    std::vector<std::string> names;
+    for (const SourceArray &array : arrays)
+      names.push_back(array.field.name);
+    Status status;
+    if (field == arrays.end() || offsets == arrays.end() || field == offsets)
+      status = Status::error(text("ragged has field '", ragged.string("field"), "' and offsets '",
+                                  ragged.string("offsets"), "', expected two fields of ", origin,
+                                  ", which has ", quotedList(names)));
+    else
+      status = cutRows(*field, *offsets, origin, /*isRead=*/false);
+    if (status.ok())
+      cut.push_back(offsets->field.name);
+    else
+      keepFirst(first, context.wrong(ragged, status.message()));
+  }
+  std::erase_if(arrays, [&](const SourceArray &array) {
+    return std::find(cut.begin(), cut.end(), array.field.name) != cut.end();
+  });
+  return first;
+}
+
+Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (!context.hasFiles)
+    return {};
+  auto archive = openArchive(config, context);
+  if (!archive)
+    return archive.status();
+  const std::string &origin = archive->origin;
   Status first;
   std::vector<SourceArray> arrays;
-  for (const ZipMember &member : *members) {
+  for (const ZipMember &member : archive->members) {
     std::string name = fieldName(member);
-    auto start = startZip(opened->file->bytes(), member, origin);
+    auto start = startZip(archive->opened.file->bytes(), member, origin);
     auto array = start ? makeSourceArray(name, start->bytes, start->inflated,
                                          text("field '", name, "' of ", origin), member.size)
                        : Result<SourceArray>(start.status());
@@ -90,9 +155,11 @@ Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline
             [](const SourceArray &a, const SourceArray &b) { return a.field.name < b.field.name; });
   if (arrays.empty() && first.ok())
     return Status::error(text(origin, " holds no arrays"));
+  if (first.ok())
+    first = describeRagged(config, context, origin, arrays);
   if (!first.ok())
     return first;
-  auto table = makeArraySource(std::move(arrays), std::move(origin));
+  auto table = makeArraySource(std::move(arrays), origin);
   if (!table)
     return table.status();
   pipeline.table = std::move(*table);

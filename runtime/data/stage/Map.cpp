@@ -132,6 +132,10 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
     return transform.status();
   if (context.maps)
     context.maps->add(config, fields[index], **transform);
+  if (Config pad = config.child("pad"); pad.child("mask") || pad.child("length"))
+    if (Status status = applyPadMarks(pad, index, (*transform)->result.shape, pipeline);
+        !status.ok())
+      return status;
   auto before = withoutMeter(pipeline.table);
   if (auto last = dynamic_cast<const Map *>(before.get()))
     if (auto both = last->followedBy(index, **transform)) {

@@ -27,6 +27,10 @@ Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch);
 
+/// Adds the fields that a block `pad` makes beside field `padded`, which becomes `shape`.
+Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
+                     Pipeline &pipeline);
+
 /// The rows of a source's several files, some from each in turn, as its block says.
 Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> tables,
                        Pipeline &pipeline);

@@ -247,4 +247,23 @@ TEST_F(DescribeTest, ASamplerSaysHowManyRowsThereAre) {
                                      "and 'labels'; did you mean 'labels'?"});
 }
 
+TEST_F(DescribeTest, TellsRaggedRowsAndWhatPaddingMakes) {
+  writeFile(folder / "r.npz", zip({{"ends.npy", npy("<i8", "(3,)", bytesOf<int64_t>({0, 1, 2}))},
+                                   {"t.npy", npy("<i8", "(2,)", bytesOf<int64_t>({5, 6}))}}));
+  std::string ragged =
+      "source { npz { path: \"r.npz\" ragged { field: \"t\" offsets: \"ends\" } } } ";
+  EXPECT_EQ(describe(ragged + batch).shape, "t i64 [?]: 2");
+  EXPECT_EQ(
+      describe(ragged + "map { field: \"t\" pad { shape: 4 mask: \"m\" length: \"n\" } } " + batch)
+          .shape,
+      "t i64 [4], m f32 [4], n i64 []: 2");
+  EXPECT_EQ(
+      describe("source { npz { path: \"r.npz\" ragged { field: \"x\" offsets: \"ends\" } } } " +
+               batch)
+          .problems,
+      std::vector<std::string>{"ragged: ragged has field 'x' and offsets 'ends', expected two "
+                               "fields of '" +
+                               (folder / "r.npz") + "', which has 'ends' and 't'"});
+}
+
 } // namespace
