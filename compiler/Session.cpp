@@ -284,6 +284,8 @@ std::vector<HostTensor> randomTensors(ArrayRef<Port> inputs, uint32_t seed) {
     for (int64_t i = 0; i < value.size(); ++i) {
       if (port.role == GRADC_ROLE_LEARNING_RATE)
         value.setFloat(i, 1e-3);
+      else if (port.role == GRADC_ROLE_MOMENTUM)
+        value.setFloat(i, 0.9);
       else if (port.role != GRADC_ROLE_DATA)
         value.setInt(i, 1);
       else if (isFloat)

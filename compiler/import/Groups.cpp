@@ -31,7 +31,8 @@ static Attribute hyperparameter(Builder &b, const google::protobuf::Message &rul
   }
 }
 
-DictionaryAttr gradc::ruleOf(Builder &b, const spec::Optimizer &optimizer) {
+DictionaryAttr gradc::ruleOf(Builder &b, const spec::Training &training,
+                             const spec::Optimizer &optimizer) {
   const google::protobuf::Message &rule = optimizerRule(optimizer);
   std::string kind = optimizerName(optimizer);
   NamedAttrList attributes;
@@ -45,6 +46,8 @@ DictionaryAttr gradc::ruleOf(Builder &b, const spec::Optimizer &optimizer) {
     if (Attribute value = hyperparameter(b, rule, field))
       attributes.set(name, value);
   }
+  if (training.schedule().one_cycle().cycle_momentum())
+    attributes.set("cycled", b.getUnitAttr());
   return attributes.getDictionary(b.getContext());
 }
 
@@ -103,10 +106,10 @@ int64_t Groups::frozenUntil(StringRef initializer) const {
 FailureOr<DictionaryAttr> Groups::rule(Builder &b, int index, const StepSpec &step) const {
   const spec::Optimizer &common = step.optimizer();
   if (index < 0)
-    return ruleOf(b, common);
+    return ruleOf(b, spec.get(), common);
   const spec::Group &group = *groups[index].block;
   const spec::Optimizer &optimizer = group.has_optimizer() ? group.optimizer() : common;
-  NamedAttrList attributes(ruleOf(b, optimizer));
+  NamedAttrList attributes(ruleOf(b, spec.get(), optimizer));
   for (auto [name, given, value] :
        {std::tuple("l2", group.has_l2(), group.l2()),
         std::tuple("weight_decay", group.has_weight_decay(), group.weight_decay())}) {
@@ -132,7 +135,7 @@ FailureOr<DictionaryAttr> Groups::ownRule(Builder &b, const Verdict &verdict, in
     FailureOr<DictionaryAttr> found = rule(b, group, step);
     if (failed(found))
       return failure();
-    isCommon &= *found == ruleOf(b, step.optimizer());
+    isCommon &= *found == ruleOf(b, spec.get(), step.optimizer());
     if (own && own != *found)
       return emitError(optimizerLoc(group, step)) << "\"" << first << "\" and \"" << step.name()
                                                   << "\" both train \"" << verdict.initializer
@@ -216,7 +219,7 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
       state->setAttr(rateName, b.getStringAttr(groups[group].block->pattern(0)));
     const StepSpec &step =
         *llvm::find_if(steps, [&](const StepSpec &one) { return one.trains(verdict.initializer); });
-    OperationName op = updateOf(*own ? *own : ruleOf(b, step.optimizer()));
+    OperationName op = updateOf(*own ? *own : ruleOf(b, spec.get(), step.optimizer()));
     if (state.getLogicalType().getRank() < op.getInterface<UpdateOpInterface>()->getLeastRank())
       tooSmall.try_emplace(optimizerLoc(group, step), op, std::vector<const Verdict *>())
           .first->second.second.push_back(&verdict);

@@ -10,8 +10,10 @@
 namespace gradc {
 
 /// The update op of that name, and the fields of its message as attributes: numbers as f64, counts
-/// as i64, flags that are set as unit. The learning rate is an input of the step.
-mlir::DictionaryAttr ruleOf(mlir::Builder &b, const spec::Optimizer &optimizer);
+/// as i64, flags that are set as unit. The learning rate is an input of the step, and so is the
+/// momentum where the schedule changes it (`cycled`).
+mlir::DictionaryAttr ruleOf(mlir::Builder &b, const spec::Training &training,
+                            const spec::Optimizer &optimizer);
 
 /// The groups of a spec, by the names of a model's initializers.
 class Groups {

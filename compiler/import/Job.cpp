@@ -232,6 +232,8 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
   if (training) {
     entry.scalarArgument(GRADC_ROLE_LEARNING_RATE);
     entry.scalarArgument(GRADC_ROLE_STEP);
+    if (spec.get().schedule().one_cycle().cycle_momentum())
+      entry.scalarArgument(GRADC_ROLE_MOMENTUM);
     describeUpdate(entry.getFunction(), spec.get(), step);
   }
   entry.finish();

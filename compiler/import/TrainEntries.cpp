@@ -51,7 +51,7 @@ LogicalResult gradc::checkTrains(const SpecFile &spec, const OnnxModel &model) {
 void gradc::describeUpdate(func::FuncOp train, const spec::Training &training,
                            const StepSpec &step) {
   Builder b(train.getContext());
-  train->setAttr("grad.optimizer", ruleOf(b, step.optimizer()));
+  train->setAttr("grad.optimizer", ruleOf(b, training, step.optimizer()));
   if (const spec::Clip *clip = step.clip()) {
     auto [name, limit] = clip->has_value()  ? std::pair("value", clip->value())
                          : clip->has_norm() ? std::pair("norm", clip->norm())

@@ -190,7 +190,8 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
       "::llvm::SmallVector<::mlir::grad::UpdateSlot>", "getUpdateSlots",
       (ins "::mlir::RankedTensorType":$parameter, "::mlir::DictionaryAttr":$hyperparameters)>,
     StaticInterfaceMethod<"The roles of its scalars among a step's inputs.",
-      "::llvm::SmallVector<::llvm::StringRef>", "getUpdateScalars", (ins)>,
+      "::llvm::SmallVector<::llvm::StringRef>", "getUpdateScalars",
+      (ins "::mlir::DictionaryAttr":$hyperparameters)>,
     StaticInterfaceMethod<[{
         Whether every element follows from the same element of the operands, so that a parameter may
         be updated in parts. Otherwise it takes the whole tensor.

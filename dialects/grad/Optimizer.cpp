@@ -8,7 +8,8 @@ LogicalResult grad::verifyUpdate(Operation *op) {
   auto update = cast<UpdateOpInterface>(op);
   auto parameter = cast<RankedTensorType>(op->getOperand(0).getType());
   SmallVector<UpdateSlot> slots = update.getUpdateSlots(parameter, op->getAttrDictionary());
-  size_t operands = 2 + slots.size() + update.getUpdateScalars().size() + 1;
+  size_t scalars = update.getUpdateScalars(op->getAttrDictionary()).size();
+  size_t operands = 2 + slots.size() + scalars + 1;
   if (op->getNumOperands() != operands || op->getNumResults() != 1 + slots.size())
     return op->emitOpError("expected ")
            << operands << " operands and " << 1 + slots.size() << " results, " << slots.size()
@@ -26,6 +27,9 @@ LogicalResult grad::verifyUpdate(Operation *op) {
     if (failed(expect(op->getOperand(2 + i).getType(), slot.name, slot.type)) ||
         failed(expect(op->getResult(1 + i).getType(), slot.name, slot.type)))
       return failure();
+  for (Value scalar : op->getOperands().drop_front(2 + slots.size()).drop_back())
+    if (cast<RankedTensorType>(scalar.getType()).getRank() != 0)
+      return op->emitOpError("expected scalars behind the slots, found ") << scalar.getType();
   return success();
 }
 
@@ -53,12 +57,13 @@ void grad::evaluateWholeUpdate(Operation *op, ArrayRef<HostTensor> operands,
       values[size_t(i)] = tensor.getFloat(i);
     return values;
   };
-  UpdateTensors all{load(operands[0]), load(operands[1]), {}, 0, 0, 1};
+  UpdateTensors all{load(operands[0]), load(operands[1]), {}, 0, 0, 0, 1};
   for (size_t i = 0; i < slots; ++i)
     all.slots.push_back(load(operands[2 + i]));
   ArrayRef<HostTensor> scalars = operands.drop_front(2 + slots).drop_back();
   all.rate = scalars[0].getFloat(0);
   all.step = scalars.size() > 1 ? scalars[1].getFloat(0) : 0;
+  all.momentum = scalars.back().getFloat(0);
   double l2 = decayOf(op, "l2");
   for (auto [g, p] : llvm::zip_equal(all.gradient, all.parameter))
     g += l2 * p;
@@ -80,7 +85,8 @@ void grad::evaluateUpdate(Operation *op, ArrayRef<HostTensor> operands,
     SmallVector<std::vector<double>> old = all.slots;
     for (size_t i = 0; i < all.parameter.size(); ++i) {
       auto place = [&](const std::vector<double> &slot) { return slot.size() == 1 ? 0 : i; };
-      UpdateElement element{all.parameter[i] * all.kept, all.gradient[i], {}, all.rate, all.step};
+      UpdateElement element{
+          all.parameter[i] * all.kept, all.gradient[i], {}, all.rate, all.step, all.momentum};
       for (const std::vector<double> &slot : old)
         element.slots.push_back(slot[place(slot)]);
       rule(element);
@@ -124,4 +130,7 @@ grad::decomposeUpdate(OpBuilder &builder, Operation *op,
 
 Expr grad::biasCorrection(Expr step, double base) {
   return -(step * std::log(base)).apply<Expm1Op>();
+}
+Expr grad::biasCorrection(Expr step, Expr base) {
+  return -(step * base.apply<LogOp>()).apply<Expm1Op>();
 }

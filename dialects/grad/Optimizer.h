@@ -16,6 +16,7 @@ struct UpdateElement {
   double gradient;  ///< with l2
   SmallVector<double> slots;
   double rate, step;
+  double momentum; ///< the last scalar, of a rule that is `cycled`
 };
 /// Evaluates an elementwise update.
 void evaluateUpdate(Operation *op, ArrayRef<HostTensor> operands,
@@ -27,7 +28,7 @@ struct UpdateTensors {
   std::vector<double> parameter;
   std::vector<double> gradient; ///< with l2
   SmallVector<std::vector<double>> slots;
-  double rate, step;
+  double rate, step, momentum;
   double kept; ///< of the parameter, after the decoupled decay: a factor
 };
 /// Evaluates an update that looks at whole tensors.
@@ -41,9 +42,10 @@ struct UpdateExprs {
   Expr gradient; ///< with l2
   Expr decayed;  ///< the parameter after the decoupled decay
   SmallVector<Expr> slots;
-  SmallVector<Expr> scalars; ///< the rate, then the step
+  SmallVector<Expr> scalars; ///< the rate, then the step, then the momentum
   Expr rate() const { return scalars[0]; }
   Expr step() const { return scalars[1]; }
+  Expr momentum() const { return scalars.back(); }
   /// A scalar as a tensor of the parameter's type.
   Expr spread(Expr scalar) const {
     return scalar.cast(parameter.type().getElementType()).broadcastScalar(parameter.type());
@@ -56,6 +58,7 @@ SmallVector<Value> decomposeUpdate(OpBuilder &builder, Operation *op,
 /// 1 - base^step, exact at small steps.
 double biasCorrection(double step, double base);
 Expr biasCorrection(Expr step, double base);
+Expr biasCorrection(Expr step, Expr base);
 
 } // namespace mlir::grad
 

@@ -42,24 +42,27 @@ class Grad_FixedUpdateOp<string mnemonic, list<string> slots, list<string> scala
     SmallVector<UpdateSlot> $cppClass::getUpdateSlots(RankedTensorType parameter, DictionaryAttr) {
       return {}] # !interleave(!foreach(s, slots, "UpdateSlot{\"" # s # "\", parameter}"), ", ") # "}" # [{;
     }
-    SmallVector<StringRef> $cppClass::getUpdateScalars() {
+    SmallVector<StringRef> $cppClass::getUpdateScalars(DictionaryAttr) {
       return {}] # !interleave(!foreach(s, scalars, "\"" # s # "\""), ", ") # "}" # [{;
     }
   }];
 }
 
-/// One whose slots, their types or their initial values follow from its hyperparameters.
+/// One whose slots, their types or initial values, or whose scalars follow from its hyperparameters. With `cycled`, where
+/// a rule has that, its last scalar is the step's `momentum`, which stands in for the hyperparameter.
 class Grad_VariableUpdateOp<string mnemonic, list<string> scalars, dag hyperparameters>
     : Grad_UpdateOp<mnemonic> {
   let arguments = !con((ins Grad_FloatTensor:$parameter, Grad_FloatTensor:$gradient,
-                            Variadic<Grad_FloatTensor>:$slots),
-      !dag(ins, !foreach(s, scalars, Grad_FloatScalar), scalars),
-      (ins Grad_BoolScalar:$proceed), hyperparameters, decays);
+                            Variadic<Grad_FloatTensor>:$slots_and_scalars, Grad_BoolScalar:$proceed),
+      hyperparameters, decays);
   let results = (outs Grad_FloatTensor:$new_parameter, Variadic<Grad_FloatTensor>:$new_slots);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let extraClassDefinition = noGradient # [{
-    SmallVector<StringRef> $cppClass::getUpdateScalars() {
-      return {}] # !interleave(!foreach(s, scalars, "\"" # s # "\""), ", ") # "}" # [{;
+    SmallVector<StringRef> $cppClass::getUpdateScalars(DictionaryAttr hyperparameters) {
+      SmallVector<StringRef> scalars = {}] # !interleave(!foreach(s, scalars, "\"" # s # "\""), ", ") # "}" # [{;
+      if (hyperparameters.contains("cycled"))
+        scalars.push_back("momentum");
+      return scalars;
     }
   }];
 }
@@ -68,23 +71,25 @@ def Grad_SgdOp : Grad_FixedUpdateOp<"sgd", [], ["learning_rate"], (ins)> {
   let summary = "p = p' - lr g";
 }
 
-def Grad_MomentumOp : Grad_FixedUpdateOp<"momentum", ["velocity"], ["learning_rate", "step"],
-    (ins F64Attr:$momentum, DefaultValuedAttr<F64Attr, "0.0">:$dampening, UnitAttr:$nesterov, UnitAttr:$keras)> {
+def Grad_MomentumOp : Grad_VariableUpdateOp<"momentum", ["learning_rate", "step"],
+    (ins F64Attr:$momentum, DefaultValuedAttr<F64Attr, "0.0">:$dampening, UnitAttr:$nesterov, UnitAttr:$keras,
+         UnitAttr:$cycled)> {
   let summary = "a running sum of gradients; as PyTorch";
   let description = [{
     v = mu v + (1 - dampening) g, in step 1 without the dampening; p = p' - lr v (nesterov: p = p' - lr (g + mu v)).
     With `keras` the rate is in the sum: v = mu v + lr (1 - dampening) g; p = p' - v (nesterov: p = p' - (lr g + mu v)).
+    Slot: v ("velocity"). With `cycled` mu is the last scalar.
   }];
 }
 
 def Grad_AdamOp : Grad_VariableUpdateOp<"adam", ["learning_rate", "step"],
-    (ins F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, UnitAttr:$amsgrad, UnitAttr:$keras)> {
+    (ins F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, UnitAttr:$amsgrad, UnitAttr:$keras, UnitAttr:$cycled)> {
   let summary = "Adam with bias correction; AdamW with `weight_decay`; as PyTorch";
   let description = [{
     With t the 1-based step: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; with `amsgrad` w = max(w, v), else w = v;
     p = p' - lr / (1 - b1^t) m / (sqrt(w / (1 - b2^t)) + epsilon). Keras adds epsilon to sqrt(w), before its correction.
     1 - b^t is computed as -expm1(t ln b), which keeps its digits at small t.
-    Slots: m ("first"), v ("second"), w ("largest") with `amsgrad`.
+    Slots: m ("first"), v ("second"), w ("largest") with `amsgrad`. With `cycled` b1 is the last scalar, also in 1 - b1^t.
 
     Example: `%p1, %m1, %v1 = grad.adam %p, %g, %m, %v, %lr, %t, %go {beta1 = 0.9 : f64, beta2 = 0.999 : f64,
     epsilon = 1.0e-08 : f64} : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<f32>, tensor<f32>,

@@ -15,8 +15,9 @@ SmallVector<UpdateSlot> AdamOp::getUpdateSlots(RankedTensorType parameter,
 }
 
 void AdamOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  double b1 = real(getBeta1()), b2 = real(getBeta2()), epsilon = real(getEpsilon());
+  double b2 = real(getBeta2()), epsilon = real(getEpsilon());
   evaluateUpdate(*this, operands, results, [&](UpdateElement &e) {
+    double b1 = getCycled() ? e.momentum : real(getBeta1());
     double first = b1 * e.slots[0] + (1 - b1) * e.gradient;
     double second = b2 * e.slots[1] + (1 - b2) * e.gradient * e.gradient, scale = second;
     e.slots[0] = first;
@@ -33,12 +34,16 @@ void AdamOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
 SmallVector<Value> AdamOp::decompose(OpBuilder &b) {
   double b1 = real(getBeta1()), b2 = real(getBeta2()), epsilon = real(getEpsilon());
   return decomposeUpdate(b, *this, [&](const UpdateExprs &u) {
-    Expr first = u.slots[0] * b1 + u.gradient * (1 - b1);
+    Expr first = getCycled() ? u.slots[0] * u.spread(u.momentum()) +
+                                   u.gradient * u.spread(1.0 - u.momentum())
+                             : u.slots[0] * b1 + u.gradient * (1 - b1);
     Expr second = u.slots[1] * b2 + u.gradient * u.gradient * (1 - b2), scale = second;
     SmallVector<Expr> results = {first, first, second};
     if (getAmsgrad())
       results.push_back(scale = u.slots[2].apply<MaxOp>(second));
-    Expr size = u.spread(u.rate() / biasCorrection(u.step(), b1));
+    Expr correction =
+        getCycled() ? biasCorrection(u.step(), u.momentum()) : biasCorrection(u.step(), b1);
+    Expr size = u.spread(u.rate() / correction);
     Expr root = u.spread(biasCorrection(u.step(), b2).apply<RsqrtOp>());
     Expr denominator = getKeras() ? (scale.apply<SqrtOp>() + epsilon) * root
                                   : scale.apply<SqrtOp>() * root + epsilon;

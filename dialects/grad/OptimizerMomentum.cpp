@@ -19,9 +19,14 @@ SmallVector<Value> SgdOp::decompose(OpBuilder &b) {
 
 // Momentum ----------------------------------------------------------------------------------------
 
+SmallVector<UpdateSlot> MomentumOp::getUpdateSlots(RankedTensorType parameter, DictionaryAttr) {
+  return {{"velocity", parameter}};
+}
+
 void MomentumOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  double mu = real(getMomentum()), dampening = real(getDampening());
+  double dampening = real(getDampening());
   evaluateUpdate(*this, operands, results, [&](UpdateElement &e) {
+    double mu = getCycled() ? e.momentum : real(getMomentum());
     double g = e.gradient * (getKeras() ? e.rate : 1);
     double v = mu * e.slots[0] + g * (e.step == 1 ? 1 : 1 - dampening);
     double update = getNesterov() ? g + mu * v : v;
@@ -31,15 +36,18 @@ void MomentumOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTen
 }
 
 SmallVector<Value> MomentumOp::decompose(OpBuilder &b) {
-  double mu = real(getMomentum()), dampening = real(getDampening());
+  double dampening = real(getDampening());
   return decomposeUpdate(b, *this, [&](const UpdateExprs &u) -> SmallVector<Expr> {
     Expr rate = u.spread(u.rate()), g = getKeras() ? rate * u.gradient : u.gradient, added = g;
     if (dampening != 0) {
       Expr one = u.step().splat(1), isFirst = u.step().compare(ComparePredicate::eq, one);
       added = g * u.spread(isFirst.select(one, one.splat(1 - dampening)));
     }
-    Expr v = u.slots[0] * mu + added;
-    Expr update = getNesterov() ? g + v * mu : v;
+    auto lessen = [&](Expr value) {
+      return getCycled() ? value * u.spread(u.momentum()) : value * real(getMomentum());
+    };
+    Expr v = lessen(u.slots[0]) + added;
+    Expr update = getNesterov() ? g + lessen(v) : v;
     return {u.decayed - (getKeras() ? update : rate * update), v};
   });
 }

@@ -44,7 +44,7 @@ FailureOr<UpdateRule> UpdateRule::parse(Operation *at) {
 
 FailureOr<SmallVector<Value>> Updates::findScalars(const UpdateRule &rule) {
   SmallVector<Value> scalars;
-  for (StringRef role : rule.rule().getUpdateScalars()) {
+  for (StringRef role : rule.rule().getUpdateScalars(rule.hyperparameters)) {
     Value found = argumentOfRole(function, role);
     if (!found)
       return function.emitError("expected an argument with role \"") << role << "\", found none";
@@ -147,7 +147,8 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
     scalars->front() = *rate;
   }
   if (auto counter = owner->getAttrOfType<FlatSymbolRefAttr>(stepsName))
-    for (auto [role, scalar] : llvm::zip_equal(own->rule().getUpdateScalars(), *scalars)) {
+    for (auto [role, scalar] :
+         llvm::zip_equal(own->rule().getUpdateScalars(own->hyperparameters), *scalars)) {
       if (role != gradc_role_name(GRADC_ROLE_STEP))
         continue;
       FailureOr<Value> number = countStep(b, counter, proceed);

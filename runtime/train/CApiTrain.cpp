@@ -54,7 +54,7 @@ struct Steps {
     std::vector<const void *> inputs;
     std::vector<size_t> data; ///< of the inputs
     std::vector<void *> outputs;
-    bool takesScale = false;
+    bool takesScale = false, takesMomentum = false;
   };
   Call &callOf(const Artifact &artifact, const gradc_artifact_entry &entry);
 
@@ -74,6 +74,7 @@ Steps::Call &Steps::callOf(const Artifact &artifact, const gradc_artifact_entry 
     if (port.role == GRADC_ROLE_DATA)
       call->data.push_back(call->inputs.size());
     call->takesScale |= port.role == GRADC_ROLE_LOSS_SCALE;
+    call->takesMomentum |= port.role == GRADC_ROLE_MOMENTUM;
     call->inputs.push_back(scalarInput(artifact, entry, port, call->ports));
   }
   for (const auto &port : artifact.elements<gradc_artifact_port>(entry.outputs))
@@ -119,6 +120,22 @@ static Status setRates(StepPorts &ports, const gradc_step_options &options) {
   return {};
 }
 
+/// What a job has to take of the caller.
+static Status checkScalars(const gradc_step_options &options, const Steps::Call &call) {
+  float scale = options.loss_scale;
+  if (scale != 0 && !(scale > 0 && call.takesScale))
+    return usage(call.takesScale
+                     ? text("the loss scale is ", scale, ", expected a number above 0")
+                     : std::string("the step takes no loss scale: its precision is not FP16"));
+  if (!options.momentum)
+    return {};
+  if (!call.takesMomentum)
+    return usage("the step takes no momentum: the job's schedule does not change it");
+  if (float momentum = *options.momentum; !(momentum >= 0 && momentum < 1))
+    return usage(text("the momentum is ", momentum, ", expected a number from 0 to below 1"));
+  return {};
+}
+
 static Status trainStep(gradc_session &session, const gradc_step_options &options,
                         const void *const *data, uint32_t data_count, gradc_step_result *result) {
   const Artifact &artifact = *session.artifact;
@@ -143,11 +160,10 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
   float rate = options.learning_rate, scale = options.loss_scale;
   if (!(rate > 0))
     rate = float(steps.commonRate * (*turn)->share);
-  if (scale != 0 && !(scale > 0 && call.takesScale))
-    return usage(call.takesScale
-                     ? text("the loss scale is ", scale, ", expected a number above 0")
-                     : std::string("the step takes no loss scale: its precision is not FP16"));
-  call.ports.set({rate, step, session.seed, /*skipped=*/0, scale > 0 ? scale : 1});
+  if (Status checked = checkScalars(options, call); !checked.ok())
+    return checked;
+  float momentum = options.momentum ? *options.momentum : float((*turn)->momentum);
+  call.ports.set({rate, momentum, step, session.seed, /*skipped=*/0, scale > 0 ? scale : 1});
   if (Status set = setRates(call.ports, options); !set.ok())
     return set;
   if (Status checked = checkInputs(artifact, **entry, call.inputs, samples); !checked.ok())
@@ -166,7 +182,8 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
 gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
                               int64_t samples, float learning_rate, gradc_step_result *result) {
   return cCall([&] {
-    gradc_step_options options = {sizeof options, nullptr, samples, learning_rate, nullptr, 0, 0};
+    gradc_step_options options = {sizeof options, nullptr, samples, learning_rate,
+                                  nullptr,        0,       0,       nullptr};
     return trainStep(*session, options, data, data_count, result);
   });
 }
@@ -180,8 +197,9 @@ gradc_status gradc_train_step_with(gradc_session *session, const gradc_step_opti
   });
 }
 
-gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
-                                 float *learning_rate) {
+/// Calls `use` with the schedule, the query and the block's share of the rate.
+template <typename Use>
+static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query *query, Use use) {
   return cCall([&]() -> Status {
     auto asked = acceptOptions(query);
     if (!asked)
@@ -200,8 +218,26 @@ gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_quer
     int64_t epochs = asked->run_epochs ? asked->run_epochs : job.integer("epochs", 1);
     RateSchedule schedule(job.child("schedule"), commonRate(job),
                           {asked->run_steps ? asked->run_steps : job.integer("steps", 1), epochs});
-    *learning_rate = float(schedule.rate(asked->steps, asked->epochs) * share);
-    return {};
+    return use(schedule, *asked, share);
+  });
+}
+
+gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
+                                 float *learning_rate) {
+  return askSchedule(model, query, [&](const RateSchedule &schedule, auto &asked, double share) {
+    *learning_rate = float(schedule.rate(asked.steps, asked.epochs) * share);
+    return Status();
+  });
+}
+
+gradc_status gradc_momentum(const gradc_model *model, const gradc_rate_query *query,
+                            float *momentum) {
+  return askSchedule(model, query, [&](const RateSchedule &schedule, auto &asked, double) {
+    std::optional<double> found = schedule.momentum(asked.steps, asked.epochs);
+    if (!found)
+      return usage("the job's schedule does not change the momentum");
+    *momentum = float(*found);
+    return Status();
   });
 }
 

@@ -18,6 +18,12 @@ double optimizerRate(Config optimizer) {
   return 0;
 }
 
+double optimizerMomentum(Config optimizer) {
+  for (Config kind : optimizer.children())
+    return kind.real("momentum", kind.real("beta1", 0));
+  return 0;
+}
+
 /// A path of the spec, for something that is written: relative to the spec, as all its paths are.
 static Result<std::string> outputPath(Config spec, std::string_view path, std::string_view option) {
   std::string folder(spec.string("directory"));

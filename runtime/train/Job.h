@@ -46,6 +46,8 @@ std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> da
 /// The learning rate of the spec's optimizer block, which artifacts have even where it is a
 /// default.
 double optimizerRate(Config optimizer);
+/// Its momentum or beta1; 0 where it has neither.
+double optimizerMomentum(Config optimizer);
 
 } // namespace gradc::runtime
 

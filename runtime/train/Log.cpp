@@ -116,6 +116,8 @@ void Log::step(const StepReport &report) {
   for (const Metric &metric : report.metrics)
     metric.table.empty() ? line.real(metric.name, float(metric.value)) : line.metric(metric);
   line.real("lr", report.learningRate);
+  if (report.momentum)
+    line.real("momentum", *report.momentum);
   if (report.gradientNorm)
     line.real("grad_norm", *report.gradientNorm);
   if (report.lossScale)

@@ -86,7 +86,10 @@ Status Loop::step() {
   const Turns::Entry &entry = turns->entries()[turn];
   double rate = options.rateOfStep ? options.rateOfStep(done) : rates.rate(done, epochsBefore);
   rate *= entry.share;
-  StepScalars scalars{float(rate), done + 1, job.seed, lossScale.skipped(), lossScale.value()};
+  report.momentum = rates.momentum(done, epochsBefore);
+  float momentum = options.rateOfStep ? float(entry.momentum) : report.momentum.value_or(0);
+  StepScalars scalars{float(rate),         momentum,         done + 1, job.seed,
+                      lossScale.skipped(), lossScale.value()};
   if (parameters.isDue(done + 1)) {
     status = traced("watch", [&] { return watchParameters(turn, scalars); });
     if (!status.ok())

@@ -70,19 +70,19 @@ Shape cosine(Config kind, double length) {
   };
 }
 
-Shape oneCycle(Config kind, double length) {
+/// Through the cycle's phases; it begins at `start`, and comes to `peak` as the rate does and then
+/// to `end`.
+Shape oneCycle(Config kind, double length, double start, double peak, double end) {
   struct Phase {
     double last, from, to; ///< `last`: the count at which it is `to`
   };
   double rise = kind.real("rise", 0.3);
-  double start = 1 / kind.real("initial_divisor", 25);
-  double end = start / kind.real("final_divisor", 1e4);
-  std::vector<Phase> phases = {{rise * length - 1, start, 1}};
+  std::vector<Phase> phases = {{rise * length - 1, start, peak}};
   if (kind.boolean("three_phases", false)) {
-    phases.push_back({2 * rise * length - 2, 1, start});
+    phases.push_back({2 * rise * length - 2, peak, start});
     phases.push_back({length - 1, start, end});
   } else {
-    phases.push_back({length - 1, 1, end});
+    phases.push_back({length - 1, peak, end});
   }
   auto along = kind.boolean("linear", false) ? alongLine : alongCosine;
   return [=](double count) {
@@ -97,6 +97,16 @@ Shape oneCycle(Config kind, double length) {
   };
 }
 
+Shape oneCycleRate(Config kind, double length) {
+  double start = 1 / kind.real("initial_divisor", 25);
+  return oneCycle(kind, length, start, 1, start / kind.real("final_divisor", 1e4));
+}
+
+Shape oneCycleMomentum(Config kind, double length) {
+  double most = kind.real("max_momentum", 0.95);
+  return oneCycle(kind, length, most, kind.real("base_momentum", 0.85), most);
+}
+
 struct Kind {
   std::string_view name;
   Shape (*make)(Config kind, double length);
@@ -107,7 +117,7 @@ constexpr Kind kinds[] = {{"step", step},
                           {"exponential", exponential},
                           {"polynomial", polynomial},
                           {"cosine", cosine},
-                          {"one_cycle", oneCycle}};
+                          {"one_cycle", oneCycleRate}};
 
 /// "cosine (end 0.1, restarts)"
 std::string describeBlock(Config block) {
@@ -139,6 +149,8 @@ RateSchedule::RateSchedule(Config schedule, double rate, Run run)
     for (const Kind &kind : kinds)
       if (kind.name == child.name())
         shape = kind.make(child, length);
+    if (child.boolean("cycle_momentum", false))
+      momentumOf = oneCycleMomentum(child, length);
   }
 }
 
@@ -147,8 +159,16 @@ double RateSchedule::rate(int64_t steps, int64_t epochs) const {
   if (steps < warmUpSteps)
     rate *= alongLine(warmUpFactor, 1, double(steps) / double(warmUpSteps));
   if (shape)
-    rate *= shape(double(byEpochs ? epochs : std::max<int64_t>(0, steps - warmUpSteps)));
+    rate *= shape(count(steps, epochs));
   return thePlateau ? rate * thePlateau->factor() : rate;
+}
+
+std::optional<double> RateSchedule::momentum(int64_t steps, int64_t epochs) const {
+  return momentumOf ? std::optional(momentumOf(count(steps, epochs))) : std::nullopt;
+}
+
+double RateSchedule::count(int64_t steps, int64_t epochs) const {
+  return double(byEpochs ? epochs : std::max<int64_t>(0, steps - warmUpSteps));
 }
 
 std::string RateSchedule::describe(Config schedule, double rate) {

@@ -22,6 +22,8 @@ public:
 
   /// Of the step behind so many steps attempted and epochs completed.
   double rate(int64_t steps, int64_t epochs) const;
+  /// Of the same step, in place of the optimizer's; nothing where the schedule leaves it alone.
+  std::optional<double> momentum(int64_t steps, int64_t epochs) const;
   /// Null: the schedule does not look at evaluations.
   Plateau *plateau() { return thePlateau ? &*thePlateau : nullptr; }
 
@@ -29,11 +31,15 @@ public:
   static std::string describe(Config schedule, double rate);
 
 private:
+  /// What the schedule's kind counts.
+  double count(int64_t steps, int64_t epochs) const;
+
   double base = 0;
   bool byEpochs = false;
   int64_t warmUpSteps = 0;
   double warmUpFactor = 0;
-  std::function<double(double count)> shape; ///< empty: 1
+  std::function<double(double count)> shape;      ///< empty: 1
+  std::function<double(double count)> momentumOf; ///< empty: the optimizer's
   std::optional<Plateau> thePlateau;
 };
 

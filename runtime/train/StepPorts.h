@@ -16,6 +16,7 @@ namespace gradc::runtime {
 /// The step's inputs besides data.
 struct StepScalars {
   float learningRate = 0;
+  float momentum = 0;
   int64_t step = 0; ///< from 1
   uint64_t seed = 0;
   int64_t skipped = 0; ///< of the steps before, those that optimizers do not count
@@ -38,6 +39,7 @@ public:
     learningRate.value = scalars.learningRate;
     for (Group &group : groups)
       group.rate.value = float(scalars.learningRate * group.share);
+    momentum.value = scalars.momentum;
     step.value = float(scalars.step - scalars.skipped);
     counter.value = int32_t(scalars.step);
     seed.value = randomSeed(scalars.seed);
@@ -62,6 +64,8 @@ public:
     switch (role) {
     case GRADC_ROLE_LEARNING_RATE:
       return &learningRate;
+    case GRADC_ROLE_MOMENTUM:
+      return &momentum;
     case GRADC_ROLE_STEP:
       return &step;
     case GRADC_ROLE_COUNTER:
@@ -109,7 +113,7 @@ private:
   };
 
   std::deque<Group> groups; // which stay where they are
-  Aligned<float> learningRate, step, lossScale;
+  Aligned<float> learningRate, momentum, step, lossScale;
   Aligned<int32_t> counter, seed;
   float norm = 0;
   bool hasNorm = false;

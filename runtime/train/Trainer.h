@@ -29,6 +29,7 @@ struct StepReport {
   std::string_view entry; ///< the `train` block's name; "": there is none
   float loss = 0;         ///< mean over the batch
   float learningRate = 0;
+  std::optional<float> momentum;     ///< where the schedule changes it
   std::optional<float> gradientNorm; ///< before clipping
   std::span<const Metric> metrics;   ///< of the batch
   std::optional<float> lossScale;    ///< that gradients were computed with, where there is one

@@ -7,13 +7,16 @@
 
 namespace gradc::runtime {
 
-double commonRate(Config job) {
+/// The spec's own, or the first block's.
+static Config commonOptimizer(Config job) {
   Config own = job.child("optimizer");
   for (Config block : job.children("train"))
     if (!own)
       own = block.child("optimizer");
-  return optimizerRate(own);
+  return own;
 }
+
+double commonRate(Config job) { return optimizerRate(commonOptimizer(job)); }
 
 std::string_view blockOf(std::string_view entryName) {
   constexpr std::string_view prefix = "train.";
@@ -67,16 +70,18 @@ Turns::Turns(Config job, const std::function<bool(std::string_view name)> &exist
   double common = commonRate(job);
   for (Config config : configs) {
     Block block{config ? config.integer("steps", 1) : 1, all.size(), 0};
-    Entry entry{"train", {}, Job::unlimited, 1};
+    Entry entry{"train", {}, Job::unlimited, 1, optimizerMomentum(commonOptimizer(job))};
     if (config) {
       entry.block = config.string("name");
       entry.name = text("train.", entry.block);
-      if (Config optimizer = config.child("optimizer"))
+      if (Config optimizer = config.child("optimizer")) {
         entry.share = optimizerRate(optimizer) / common;
+        entry.momentum = optimizerMomentum(optimizer);
+      }
     }
     for (int64_t until : phases)
       if (std::string name = text(entry.name, ".until.", until); exists(name))
-        all.push_back({name, entry.block, until, entry.share});
+        all.push_back({name, entry.block, until, entry.share, entry.momentum});
     all.push_back(std::move(entry));
     block.end = all.size();
     cycle += block.steps;

@@ -20,6 +20,7 @@ public:
     std::string block; ///< "critic"; "" without `train` blocks
     int64_t until;     ///< steps of the run
     double share;      ///< of the run's learning rate
+    double momentum;   ///< of its optimizer, where no schedule changes it
   };
 
   /// `exists` tells entries of the artifact.

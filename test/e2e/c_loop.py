@@ -28,7 +28,7 @@ def struct(*fields):
 
 
 Rate = struct(("group", text), ("learning_rate", ctypes.c_float))
-Options = struct(("entry", text), ("samples", number), ("learning_rate", ctypes.c_float), ("rates", ctypes.POINTER(Rate)), ("rate_count", ctypes.c_uint32), ("loss_scale", ctypes.c_float))
+Options = struct(("entry", text), ("samples", number), ("learning_rate", ctypes.c_float), ("rates", ctypes.POINTER(Rate)), ("rate_count", ctypes.c_uint32), ("loss_scale", ctypes.c_float), ("momentum", ctypes.POINTER(ctypes.c_float)))
 Query = struct(("entry", text), ("steps", number), ("epochs", number), ("run_steps", number), ("run_epochs", number))
 Result = struct(("step", number), ("loss", ctypes.c_float), ("gradient_norm", ctypes.c_float), ("updated", ctypes.c_uint32))
 
@@ -57,9 +57,9 @@ class Model:
         self.updated = result.updated
         return result.loss
 
-    def rate(self, status=0, **query):
+    def rate(self, status=0, of="learning_rate", **query):
         found = ctypes.c_float()
-        given = self.library.gradc_learning_rate(self.model, ctypes.byref(Query(**query)), ctypes.byref(found))
+        given = getattr(self.library, f"gradc_{of}")(self.model, ctypes.byref(Query(**query)), ctypes.byref(found))
         expect(f"status {given}, {self.error()}", given == status)
         return found.value
 
@@ -165,4 +165,24 @@ for scale in (2.0**60, 1024, 0):
 expect(f"updates are {updates}", updates == [0, 1, 1])
 loop.step(digits, status=2, loss_scale=-1)
 expect(loop.error(), loop.error() == "the loss scale is -1, expected a number above 0")
-report("c-loop: turns, names, rates of groups and the schedule's rates", True)
+
+# 4. The momentum of a schedule that changes it; without a caller's it is the optimizer's.
+loop.step(digits, status=2, momentum=ctypes.pointer(ctypes.c_float(0.5)))
+expect(loop.error(), loop.error() == "the step takes no momentum: the job's schedule does not change it")
+loop.rate(status=2, of="momentum")
+expect(loop.error(), loop.error() == "the job's schedule does not change the momentum")
+cycled = os.path.join(folder, "cycled.textproto")
+with open(half) as file, open(cycled, "w") as copy:
+    copy.write(file.read().replace("warm_up { steps: 20 } cosine {}", "one_cycle { cycle_momentum: true base_momentum: 0.5 max_momentum: 0.9 rise: 0.5 }")
+               .replace("precision: FP16\n", ""))
+loop = Model(cycled)
+found = [round(loop.rate(of="momentum", steps=step, run_steps=201), 4) for step in (0, 100, 200)]
+expect(f"the schedule's momenta are {found}", found == [0.9, 0.5, 0.9])
+losses = []
+for given in {}, {"momentum": ctypes.pointer(ctypes.c_float(0.9))}, {"momentum": ctypes.pointer(ctypes.c_float(0))}:
+    loop.reset()
+    losses.append([loop.step(digits, **given) for _ in range(3)][-1])
+expect(f"losses by momentum are {losses}", losses[0] == losses[1] != losses[2])
+loop.step(digits, status=2, momentum=ctypes.pointer(ctypes.c_float(1)))
+expect(loop.error(), loop.error() == "the momentum is 1, expected a number from 0 to below 1")
+report("c-loop: turns, names, rates of groups, the schedule's rates and momenta", True)

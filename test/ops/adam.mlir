@@ -63,3 +63,20 @@ func.func @amsgrad() -> (tensor<f64>, tensor<f64>, tensor<f64>) {
       -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>)
   return %0#0, %0#3, %1#0 : tensor<f64>, tensor<f64>, tensor<f64>
 }
+
+// FOLD-LABEL: @cycled
+func.func @cycled() -> tensor<f64> {
+  %p = grad.constant dense<1.0> : tensor<f64>
+  %g = grad.constant dense<-0.25> : tensor<f64>
+  %m = grad.constant dense<0.25> : tensor<f64>
+  %v = grad.constant dense<0.0> : tensor<f64>
+  %lr = grad.constant dense<0.5> : tensor<f64>
+  %t = grad.constant dense<1.0> : tensor<f64>
+  %b1 = grad.constant dense<0.75> : tensor<f64>
+  %yes = grad.constant dense<true> : tensor<i1>
+  // m = 0.75 * 0.25 - 0.25 * 0.25 = 0.125; p = 1 - 0.5 / (1 - 0.75) * 0.125 / 0.25.
+  // FOLD: dense<0.000000e+00> : tensor<f64>
+  %0:3 = grad.adam %p, %g, %m, %v, %lr, %t, %b1, %yes {beta1 = 0.5 : f64, beta2 = 0.75 : f64, epsilon = 0.0 : f64, cycled}
+      : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<i1>) -> (tensor<f64>, tensor<f64>, tensor<f64>)
+  return %0#0 : tensor<f64>
+}

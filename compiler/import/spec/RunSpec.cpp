@@ -2,6 +2,7 @@
 // follows from evaluations.
 #include "dialects/Pch.h"
 
+#include "compiler/import/spec/OptimizerSpec.h"
 #include "compiler/import/spec/SpecChecker.h"
 
 #include <cmath>
@@ -24,7 +25,8 @@ static Limits rangeOf(StringRef field) {
              {[](double value) { return value >= 1; }, "above 0"})
       .Cases({"patience", "cooldown"}, {[](double value) { return value >= 0; }, "of 0 or more"})
       .Case("rise", {[](double value) { return value >= 0 && value <= 1; }, "from 0 to 1"})
-      .Case("minimum", {[](double value) { return value >= 0 && value < 1; }, "from 0 to below 1"})
+      .Cases({"minimum", "base_momentum", "max_momentum"},
+             {[](double value) { return value >= 0 && value < 1; }, "from 0 to below 1"})
       .Cases({"end", "threshold"}, {[](double value) { return value >= 0 && std::isfinite(value); },
                                     "of 0 or more and finite"})
       .Default(
@@ -74,6 +76,36 @@ static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<Spec
               << "), found \"" << metric << "\"";
 }
 
+/// Each rule that trains something has a momentum to change.
+static void checkOneCycle(Checker &c, const spec::Training &training) {
+  const spec::OneCycleRate &cycle = training.schedule().one_cycle();
+  for (auto [name, given] : {std::pair("base_momentum", cycle.has_base_momentum()),
+                             std::pair("max_momentum", cycle.has_max_momentum())})
+    if (given && !cycle.cycle_momentum())
+      c.error({"schedule", "one_cycle", name})
+          << name
+          << " is that of a momentum that changes: add cycle_momentum: true, or leave it out";
+  if (!cycle.cycle_momentum())
+    return;
+  auto check = [&](const SpecPlace &place, const spec::Optimizer &optimizer) {
+    if (!optimizer.has_momentum() && !optimizer.has_adam() && !optimizer.has_adamw() &&
+        !optimizerName(optimizer).empty())
+      c.error(place)
+          << "schedule { one_cycle { cycle_momentum } } takes momentum, adam or adamw, found "
+          << optimizerName(optimizer);
+  };
+  SmallVector<StepSpec> steps = stepsOf(training);
+  if (steps.front().isBlock())
+    steps.emplace_back(training);
+  for (const StepSpec &step : steps) {
+    if (step.hasOwnOptimizer())
+      check(step.optimizerPlace(), step.optimizer());
+    for (auto [i, group] : llvm::enumerate(step.ownGroups()))
+      if (group.has_optimizer())
+        check(step.ownPlace({"group", int(i)}) + "optimizer", group.optimizer());
+  }
+}
+
 static void checkPiecewise(Checker &c, const spec::PiecewiseRate &rule) {
   c.require(rule.milestone_size(), {"schedule", "piecewise"}, "milestones",
             "milestone: [30, 60, 80]");
@@ -110,6 +142,8 @@ void gradc::checkSchedule(Checker &c, const spec::Training &training) {
               "factor: 0.999");
   if (schedule.has_piecewise())
     checkPiecewise(c, schedule.piecewise());
+  if (schedule.has_one_cycle())
+    checkOneCycle(c, training);
   const spec::CosineRate &cosine = schedule.cosine();
   c.require(!cosine.restarts() || cosine.has_length(), {"schedule", "cosine"},
             "the length of the first of several cycles", "length: 1000");

@@ -231,6 +231,8 @@ typedef struct gradc_step_options {
   uint32_t rate_count;
   float loss_scale; /* of a job of FP16: gradients are computed of the loss times this and divided by it; default: 1. Where they are not
                      * finite the result's `updated` is 0, and a smaller one may mend it */
+  const float *momentum; /* of a job whose schedule changes it (one_cycle { cycle_momentum }): of all parameters, or beta1;
+                          * default: the optimizer's */
 } gradc_step_options;
 
 /* gradc_train_step with a rate for each group and a kind of step by name, for a loop that has schedules and turns of its own. Groups that
@@ -251,6 +253,8 @@ typedef struct gradc_rate_query {
  * none. Pure: from any thread. */
 GRADC_API gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
                                            float *learning_rate);
+/* The momentum, or beta1, of that step; an error where the schedule leaves it alone. Pure: from any thread. */
+GRADC_API gradc_status gradc_momentum(const gradc_model *model, const gradc_rate_query *query, float *momentum);
 
 /* Number of the last step; seed of random ops (default: the job's). */
 GRADC_API int64_t gradc_session_step(const gradc_session *session);

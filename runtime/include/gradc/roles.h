@@ -27,7 +27,8 @@
   ROLE(INDICES, indices, GRADC_U64)             /* output: a node's largest index + limit; read by the runtime alone */ \
   ROLE(LOSS_SCALE, loss_scale, GRADC_F32)       /* input: factor of the loss whose gradients are computed */     \
   ROLE(SUMS, sums, GRADC_ANY)                   /* output: f64, part of a metric, added over batches */                \
-  ROLE(SAMPLES, samples, GRADC_ANY)             /* output: f32, part of a metric, a number for each sample */
+  ROLE(SAMPLES, samples, GRADC_ANY)             /* output: f32, part of a metric, a number for each sample */           \
+  ROLE(MOMENTUM, momentum, GRADC_F32)           /* input: in place of the optimizer's, where a schedule changes it */
 
 #define GRADC_ROLE_ENUMERATOR(enumerator, name, type) GRADC_ROLE_##enumerator,
 typedef enum gradc_role { GRADC_PORT_ROLES(GRADC_ROLE_ENUMERATOR) GRADC_ROLES } gradc_role;

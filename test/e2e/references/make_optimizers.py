@@ -77,6 +77,24 @@ def torch_rule(kind, groups=None, **options):
     return make
 
 
+def one_cycle_rule(kind, most, cycle, **options):
+    """torch_rule under OneCycleLR, which changes rate and momentum before each step; it notes both."""
+    def make(w):
+        optimizer = kind([w[n] for n in TRAINED], lr=most, foreach=False, **options)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=most, total_steps=STEPS, **cycle)
+
+        def step():
+            group = optimizer.param_groups[0]
+            step.rates.append(group["lr"])
+            step.momenta.append(group["momentum"] if "momentum" in group else group["betas"][0])
+            optimizer.step()
+            if len(step.rates) < STEPS:
+                schedule.step()
+        step.rates, step.momenta = [], []
+        return step
+    return make
+
+
 def keras_rule(kind, **options):
     def make(w):
         variables = [keras.Variable(w[n].detach().numpy(), dtype="float64") for n in TRAINED]
@@ -197,6 +215,8 @@ def trajectory(weights, data, make, clip=None, decay=None, frozen=(), live_in=No
         if decay is not None:  # as torch.optim.swa_utils.get_ema_avg_fn
             for n in TRAINED:
                 average[n] = decay * average[n] + (1 - decay) * w[n].detach()
+    if hasattr(step, "rates"):
+        found["rates"], found["momenta"] = step.rates, step.momenta
     found["weights"] = {n: w[n].detach().norm().item() for n in TRAINED}
     if decay is not None:
         found["averages"] = {n: average[n].norm().item() for n in TRAINED}
@@ -289,6 +309,11 @@ def cases():
                                           {"params": ["head.weight", "head.bias"], "lr": 0.1}], lr=0.01, weight_decay=0.1),
                      torch_rule(o.SGD, [{"params": ["fc.weight", "fc.bias"]}], lr=0.05, momentum=0.9)),
            dict(frozen=("conv.weight",)))
+    cycle = "schedule { one_cycle { cycle_momentum: true "
+    yield ("one-cycle-momentum", "momentum { learning_rate: 0.1 nesterov: true l2: 0.01 } } " + cycle + "base_momentum: 0.5 }",
+           one_cycle_rule(o.SGD, 0.1, dict(base_momentum=0.5), momentum=0.9, nesterov=True, weight_decay=0.01))
+    yield ("one-cycle-adamw", w + cycle + "rise: 0.4 linear: true three_phases: true }",
+           one_cycle_rule(o.AdamW, 0.01, dict(pct_start=0.4, anneal_strategy="linear", three_phase=True), weight_decay=0.1))
     yield "ema", w + "ema { decay: 0.9", rule, dict(decay=0.9)
     yield ("ema-clip", w + 'clip { global_norm: 0.1 } group { pattern: "fc.*" learning_rate: 0.1 } ema { decay: 0.99',
            torch_rule(o.AdamW, [{"params": [n for n in TRAINED if not n.startswith("fc")]},

@@ -73,14 +73,17 @@ public:
         x(readNpy<float>("optimizers-x.npy", 32 * 72)),
         labels(readNpy<int64_t>("optimizers-labels.npy", 32)) {}
 
-  /// The results of step `step`, from 1.
-  std::map<std::string, double> train(int begin, int rows, int step) {
+  /// The results of step `step`, from 1. `rate`: in place of the optimizer's.
+  std::map<std::string, double> train(int begin, int rows, int step, std::optional<double> rate,
+                                      double momentum) {
     const auto &turn = turns.entries()[turns.entryOf(step - 1)];
-    return run(turn.name, begin, rows, step, runtime::commonRate(config) * turn.share);
+    return run(turn.name, begin, rows, step,
+               rate.value_or(runtime::commonRate(config) * turn.share), momentum);
   }
 
   /// The results of an entry on `rows` rows from `begin` on, by their names.
-  std::map<std::string, double> run(StringRef entry, int begin, int rows, int step, double rate) {
+  std::map<std::string, double> run(StringRef entry, int begin, int rows, int step, double rate,
+                                    double momentum) {
     auto function = job.module->lookupSymbol<func::FuncOp>(entry);
     SmallVector<HostTensor> arguments;
     for (BlockArgument argument : function.getArguments()) {
@@ -91,6 +94,8 @@ public:
         value.setFloat(0, rate * (field ? runtime::shareOfGroup(
                                               config, runtime::blockOf(entry.str()), field.str())
                                         : 1));
+      else if (role == "momentum")
+        value.setFloat(0, momentum);
       else if (role == "step")
         value.setFloat(0, step);
       else if (field == "x")
@@ -136,7 +141,13 @@ double worstError(MLIRContext &context, const std::string &name, const nlohmann:
   if (!training)
     return INFINITY;
   for (size_t k = 0; k < expected["loss"].size(); ++k) {
-    auto found = training->train(int(k) % batches * batch, batch, int(k) + 1);
+    std::optional<double> rate;
+    double momentum = 0;
+    if (expected.contains("rates")) {
+      rate = double(expected["rates"][k]);
+      momentum = double(expected["momenta"][k]);
+    }
+    auto found = training->train(int(k) % batches * batch, batch, int(k) + 1, rate, momentum);
     compare(found["loss"], expected["loss"][k]);
     if (expected.contains("grad_norm"))
       compare(found["gradient_norm"], expected["grad_norm"][k]);
@@ -146,7 +157,7 @@ double worstError(MLIRContext &context, const std::string &name, const nlohmann:
   if (expected.contains("averages")) {
     for (const auto &[parameter, norm] : expected["averages"].items())
       compare(training->norm(parameter + ".ema"), norm);
-    compare(training->run("evaluate", 0, batch * batches, 0, 0)["loss"], expected["evaluation"]);
+    compare(training->run("evaluate", 0, batch * batches, 0, 0, 0)["loss"], expected["evaluation"]);
   }
   return worst;
 }

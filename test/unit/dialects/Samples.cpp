@@ -49,8 +49,8 @@ static Sample scatter(const std::string &how, std::vector<const char *> types) {
 
 /// How an update is printed: with its parameter's type, or with all types.
 enum Form { fixed, variable };
-/// An update whose slots are as large as its parameter. The first scalar is the rate; a second one
-/// the step.
+/// An update whose slots are as large as its parameter. The first scalar is the rate, a second one
+/// the step, a third one the momentum.
 static Sample update(const std::string &rule, const std::string &hyperparameters,
                      const std::vector<Domain> &slots, int scalars, Form form = fixed,
                      const std::string &shape = "2x5") {
@@ -61,6 +61,8 @@ static Sample update(const std::string &rule, const std::string &hyperparameters
   operands.push_back({"tensor<T>"});
   if (scalars > 1)
     operands.push_back({"tensor<T>", Domain::one});
+  if (scalars > 2)
+    operands.push_back({"tensor<T>", Domain::unit});
   operands.push_back({"tensor<i1>", Domain::one});
   std::string names, types, results = whole;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -330,9 +332,12 @@ static const std::vector<Sample> table = {
     // Optimizer
     update("grad.sgd", "l2 = 0.1 : f64", {}, 1),
     update("grad.sgd", "weight_decay = 0.1 : f64", {}, 1),
-    update("grad.momentum", "momentum = 0.9 : f64, l2 = 0.1 : f64", {Domain::any}, 2),
-    update("grad.momentum", "momentum = 0.9 : f64, nesterov", {Domain::any}, 2),
-    update("grad.momentum", "momentum = 0.9 : f64, dampening = 0.5 : f64, keras", {Domain::any}, 2),
+    update("grad.momentum", "momentum = 0.9 : f64, l2 = 0.1 : f64", {Domain::any}, 2, variable),
+    update("grad.momentum", "momentum = 0.9 : f64, nesterov", {Domain::any}, 2, variable),
+    update("grad.momentum", "momentum = 0.9 : f64, dampening = 0.5 : f64, keras", {Domain::any}, 2,
+           variable),
+    update("grad.momentum", "momentum = 0.9 : f64, nesterov, cycled", {Domain::any}, 3, variable),
+    update("grad.adam", adam + ", cycled", moments, 3, variable),
     update("grad.adam", adam + ", weight_decay = 0.01 : f64, l2 = 0.1 : f64", moments, 2, variable),
     update("grad.adam", adam + ", amsgrad", {Domain::any, Domain::positive, Domain::positive}, 2,
            variable),

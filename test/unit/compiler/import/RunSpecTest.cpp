@@ -31,7 +31,8 @@ TEST_F(RunSpecTest, TakesEverySchedule) {
        {"warm_up { steps: 5 }", "constant {}", "warm_up { steps: 5 factor: 0 } step { size: 3 }",
         "piecewise { milestone: [3, 5] factor: [0.1, 0.5] } unit: EPOCHS",
         "exponential { factor: 0.9 }", "polynomial { end: 0 power: 2 }",
-        "cosine { length: 4 restarts: true growth: 2 }", "one_cycle { rise: 0.2 }"})
+        "cosine { length: 4 restarts: true growth: 2 }", "one_cycle { rise: 0.2 }",
+        "one_cycle { cycle_momentum: true base_momentum: 0.7 max_momentum: 0.9 }"})
     EXPECT_TRUE(succeeded(trainingWith(std::string("schedule { ") + schedule + " }")))
         << schedule << everything();
 }
@@ -74,6 +75,19 @@ TEST_F(RunSpecTest, RefusesNumbersOutOfRange) {
   expectRefused("schedule { polynomial { power: nan end: -0.5 } }",
                 {"expected power above 0 and finite, found nan",
                  "expected end of 0 or more and finite, found -0.5"});
+}
+
+TEST_F(RunSpecTest, RefusesToCycleAMomentumThatIsNotThere) {
+  expectRefused("schedule { one_cycle { base_momentum: 0.8 max_momentum: 1 } }",
+                {"expected max_momentum from 0 to below 1, found 1",
+                 "base_momentum is that of a momentum that changes: add cycle_momentum: true, or "
+                 "leave it out",
+                 "max_momentum is that of a momentum that changes: add cycle_momentum: true, or "
+                 "leave it out"});
+  expectRefused(
+      "schedule { one_cycle { cycle_momentum: true } } group { pattern: \"w\" optimizer "
+      "{ lion {} } }",
+      {"schedule { one_cycle { cycle_momentum } } takes momentum, adam or adamw, found lion"});
 }
 
 TEST_F(RunSpecTest, WatchesEvaluations) {

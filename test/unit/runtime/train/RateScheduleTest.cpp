@@ -34,6 +34,23 @@ TEST(RateScheduleTest, FollowsPyTorch) {
   }
 }
 
+TEST(RateScheduleTest, CyclesMomentumAsPyTorch) {
+  for (const ScheduleCase &one : momentumCases) {
+    JobText job("schedule { " + one.text + " }");
+    auto steps = int64_t(one.rates.size());
+    RateSchedule schedule(job.root().child("schedule"), optimizerRate, {steps, 1});
+    for (int64_t step = 0; step < steps; ++step)
+      expectRate(schedule.momentum(step, 0).value_or(NAN), one.rates[size_t(step)],
+                 one.text + " at " + std::to_string(step));
+  }
+  JobText job("schedule { warm_up { steps: 7 } one_cycle { cycle_momentum: true } }");
+  RateSchedule schedule(job.root().child("schedule"), optimizerRate, {50, 1});
+  EXPECT_EQ(schedule.momentum(3, 0), 0.95);
+  EXPECT_LT(schedule.momentum(8, 0), 0.95);
+  JobText rate("schedule { one_cycle { } }");
+  EXPECT_EQ(RateSchedule(rate.root().child("schedule"), 1, {50, 1}).momentum(3, 0), std::nullopt);
+}
+
 TEST(RateScheduleTest, StaysWhereItEnds) {
   auto behind = [](const char *text) {
     JobText job("schedule { " + std::string(text) + " }");

@@ -29,6 +29,23 @@ def by_steps(make, steps):
     return rates
 
 
+def momenta(steps, **options):
+    """The momentum before each step of OneCycleLR; Adam's beta1 takes the same values."""
+    found = []
+    for kind, read in ((torch.optim.SGD, lambda group: group["momentum"]), (torch.optim.Adam, lambda group: group["betas"][0])):
+        rule = kind([torch.nn.Parameter(torch.zeros(1))], lr=RATE, **({"momentum": 0.9} if kind is torch.optim.SGD else {}))
+        schedule = torch_schedules.OneCycleLR(rule, max_lr=RATE, total_steps=steps, **options)
+        values = []
+        for step in range(steps):
+            values.append(read(rule.param_groups[0]))
+            rule.step()
+            if step + 1 < steps:
+                schedule.step()
+        found.append(values)
+    assert found[0] == found[1]
+    return found[0]
+
+
 def by_epochs(make, epochs, warm_up=None):
     """The warm-up counts steps, the other schedule epochs: their factors are multiplied."""
     sgd = optimizer()
@@ -102,6 +119,13 @@ CASES = [
      by_epochs(lambda sgd: S.StepLR(sgd, 1, gamma=0.9), 6, linear)),
 ]
 
+MOMENTA = [
+    ("one_cycle { cycle_momentum: true }", momenta(50)),
+    ("one_cycle { cycle_momentum: true linear: true rise: 0.4 base_momentum: 0.5 max_momentum: 0.99 }",
+     momenta(50, anneal_strategy="linear", pct_start=0.4, base_momentum=0.5, max_momentum=0.99)),
+    ("one_cycle { cycle_momentum: true three_phases: true base_momentum: 0.8 }", momenta(40, three_phase=True, base_momentum=0.8)),
+]
+
 PLATEAU_METRICS = [1.0, 0.8, 0.9, 0.79999, 0.81, 0.5, 0.6, 0.7, 0.8, float("nan"), 0.55, 0.5, 0.499, 0.4999, 0.4995, 0.51, 0.52, 0.3, 0.31, 0.32,
                    0.33, 0.34, 0.35, 0.36, 0.37, 0.38]
 PLATEAUS = [
@@ -140,6 +164,9 @@ def main():
         out.write("const ScheduleCase plateauCases[] = {\n")
         for text, options in PLATEAUS:
             out.write(f'    {{"{text}", {{{numbers(plateau(options))}}}}},\n')
+        out.write("};\nconst ScheduleCase momentumCases[] = {\n")
+        for text, values in MOMENTA:
+            out.write(f'    {{"{text}", {{{numbers(values)}}}}},\n')
         out.write("};\n")
 
 
