@@ -57,8 +57,9 @@ public:
   }
 
   float run(size_t index) {
-    check(train.entries[0].whole->run(batches[index % batchCount],
-                                      {float(job.learningRate), int64_t(index + 1), job.seed}));
+    check(train.entries[0].whole->run(
+        batches[index % batchCount],
+        {.learningRate = float(job.learningRate), .step = int64_t(index + 1), .seed = job.seed}));
     return train.entries[0].whole->loss();
   }
 
