@@ -208,12 +208,26 @@ struct ReadStored : gradc::impl::ReadStoredBase<ReadStored> {
   }
 };
 
+/// Whether a reduction reads the wide value while others read the narrow one. Its result is for
+/// values as those have them: a softmax's sum that is less than one of its terms makes a loss
+/// negative.
+bool isReducedAsStored(CastOp up, CastOp down) {
+  bool isReduced = llvm::any_of(up->getUsers(), [](Operation *user) {
+    auto reduction = dyn_cast<ReductionOpInterface>(user);
+    return reduction && !reduction.getReducedDims().empty();
+  });
+  return isReduced && llvm::any_of(down->getUsers(), [&](Operation *user) {
+           auto widened = dyn_cast<CastOp>(user);
+           return !widened || roundingOf(widened) != down;
+         });
+}
+
 struct SkipRoundings : gradc::impl::SkipRoundingsBase<SkipRoundings> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<exec::KernelOp>())
       kernel.walk([](CastOp up) {
         CastOp down = roundingOf(up);
-        if (!down)
+        if (!down || isReducedAsStored(up, down))
           return;
         up.replaceAllUsesWith(down.getOperand());
         up.erase();

@@ -284,7 +284,8 @@ def SkipRoundings : Pass<"gradc-skip-roundings", "::mlir::ModuleOp"> {
     %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
     %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
     ```
-    in a kernel: who reads %y reads %s. The kernel still gives %t where others read that.
+    in a kernel: what reads %y reads %s. The kernel still gives %t where others read that; then a reduction of %y reads it as
+    they do.
   }];
 }
 
