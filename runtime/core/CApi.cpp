@@ -277,6 +277,7 @@ gradc_status gradc_state_reset(gradc_session *session) {
   return cCall([&] {
     session->begun = nullptr;
     session->step = 0;
+    session->steps = nullptr;
     return session->session->resetStates();
   });
 }

@@ -11,6 +11,7 @@
 #include "runtime/train/Turns.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -45,7 +46,8 @@ struct Steps {
   explicit Steps(const gradc_session &session)
       : commonRate(gradc::runtime::commonRate(Config::job(*session.artifact))),
         turns(Config::job(*session.artifact),
-              [&](std::string_view name) { return session.session->findEntry(name) != nullptr; }) {}
+              [&](std::string_view name) { return session.session->findEntry(name) != nullptr; }),
+        lossScale(lossScaleOf(Config::job(*session.artifact))) {}
 
   /// An entry with the places that its ports are bound to.
   struct Call {
@@ -57,9 +59,17 @@ struct Steps {
     bool takesScale = false, takesMomentum = false;
   };
   Call &callOf(const Artifact &artifact, const gradc_artifact_entry &entry);
+  /// After a step with the session's own scale.
+  void adaptScale(const StepPorts &ports) {
+    if (ports.proceed)
+      lossScale.grow();
+    else if (std::isfinite(ports.loss)) // which no other scale would mend
+      lossScale.backOff(/*isCounted=*/false);
+  }
 
   double commonRate;
   Turns turns;
+  LossScale lossScale; ///< of steps for which the caller has none
   std::vector<std::unique_ptr<Call>> calls;
 };
 } // namespace
@@ -81,6 +91,12 @@ Steps::Call &Steps::callOf(const Artifact &artifact, const gradc_artifact_entry 
     if (isGiven(port))
       call->outputs.push_back(call->ports.output(port.role));
   return *calls.emplace_back(std::move(call));
+}
+
+static Steps &stepsOf(gradc_session &session) {
+  if (!session.steps)
+    session.steps = std::make_shared<Steps>(session);
+  return *static_cast<Steps *>(session.steps.get());
 }
 
 /// The kind of step that a caller names, or whose turn it is.
@@ -139,9 +155,7 @@ static Status checkScalars(const gradc_step_options &options, const Steps::Call 
 static Status trainStep(gradc_session &session, const gradc_step_options &options,
                         const void *const *data, uint32_t data_count, gradc_step_result *result) {
   const Artifact &artifact = *session.artifact;
-  if (!session.steps)
-    session.steps = std::make_shared<Steps>(session);
-  Steps &steps = *static_cast<Steps *>(session.steps.get());
+  Steps &steps = stepsOf(session);
   auto turn = findTurn(steps.turns, orEmpty(options.entry), session.step);
   if (!turn)
     return turn.status();
@@ -157,13 +171,16 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
     return usage(text("expected ", call.data.size(), " data inputs, found ", data_count));
   for (size_t i = 0; i < data_count; ++i)
     call.inputs[call.data[i]] = data[i];
-  float rate = options.learning_rate, scale = options.loss_scale;
+  float rate = options.learning_rate;
   if (!(rate > 0))
     rate = float(steps.commonRate * (*turn)->share);
   if (Status checked = checkScalars(options, call); !checked.ok())
     return checked;
+  float scale = options.loss_scale > 0 ? options.loss_scale
+                : call.takesScale      ? steps.lossScale.value()
+                                       : 1;
   float momentum = options.momentum ? *options.momentum : float((*turn)->momentum);
-  call.ports.set({rate, momentum, step, session.seed, /*skipped=*/0, scale > 0 ? scale : 1});
+  call.ports.set({rate, momentum, step, session.seed, steps.lossScale.skipped(), scale});
   if (Status set = setRates(call.ports, options); !set.ok())
     return set;
   if (Status checked = checkInputs(artifact, **entry, call.inputs, samples); !checked.ok())
@@ -175,8 +192,11 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
     return ran;
   if (call.ports.proceed)
     session.step = step;
+  if (options.loss_scale == 0)
+    steps.adaptScale(call.ports);
   float norm = call.ports.gradientNorm().value_or(missing);
-  return result ? deliver({0, step, call.ports.loss, norm, call.ports.proceed}, result) : Status();
+  return result ? deliver({0, step, call.ports.loss, norm, call.ports.proceed, scale}, result)
+                : Status();
 }
 
 gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
@@ -247,6 +267,7 @@ gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
     TrainPosition position;
     position.step = uint64_t(session->step);
     position.seed = session->seed;
+    stepsOf(*session).lossScale.keep(position.runState);
     return writeCheckpoint(orEmpty(path), *session->session, position);
   });
 }
@@ -261,6 +282,7 @@ gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
       return restored;
     session->step = int64_t(checkpoint->position().step);
     session->seed = checkpoint->position().seed;
+    stepsOf(*session).lossScale.restore(checkpoint->position().runState);
     return {};
   });
 }

@@ -90,8 +90,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   job.seed = uint64_t(options.seed ? *options.seed : spec.integer("seed", 0));
   job.learningRate = options.learningRate.value_or(commonRate(spec));
   job.schedule = spec.child("schedule");
-  if (spec.string("precision") == "FP16")
-    job.lossScale = LossScale(spec.child("loss_scaling"));
+  job.lossScale = lossScaleOf(spec);
 
   // 1. How long: a limit on the command line replaces the spec's.
   if (options.steps || options.epochs) {

@@ -12,6 +12,10 @@ LossScale::LossScale(Config scaling)
     : dynamic(true), scale(scaling.real("initial", 65536)), floor(scaling.real("floor", 1)),
       interval(scaling.integer("growth_interval", 2000)) {}
 
+LossScale lossScaleOf(Config job) {
+  return job.string("precision") == "FP16" ? LossScale(job.child("loss_scaling")) : LossScale();
+}
+
 void LossScale::grow() {
   if (!dynamic || ++streak < interval)
     return;
@@ -19,10 +23,10 @@ void LossScale::grow() {
   scale = std::min(scale * 2, most);
 }
 
-bool LossScale::backOff() {
+bool LossScale::backOff(bool isCounted) {
   if (!dynamic || scale <= floor)
     return false;
-  ++skippedSteps;
+  skippedSteps += isCounted;
   streak = 0;
   scale = std::max(scale / 2, floor);
   return true;

@@ -19,12 +19,13 @@ public:
 
   bool isDynamic() const { return dynamic; }
   float value() const { return float(scale); }
-  /// Steps whose update was left out.
+  /// Steps whose update was left out, of those that the run's number of steps counts.
   int64_t skipped() const { return skippedSteps; }
   /// After a step that was made.
   void grow();
-  /// After one that was not. False: no smaller scale is allowed.
-  bool backOff();
+  /// After one that was not. False: no smaller scale is allowed. `isCounted`: by the run's number
+  /// of steps.
+  bool backOff(bool isCounted = true);
 
   void keep(RunState &state) const;
   void restore(const RunState &state);
@@ -34,6 +35,9 @@ private:
   double scale = 1, floor = 1;
   int64_t interval = 2000, streak = 0, skippedSteps = 0;
 };
+
+/// The scale that a job begins with.
+LossScale lossScaleOf(Config job);
 
 } // namespace gradc::runtime
 

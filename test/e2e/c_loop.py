@@ -30,7 +30,7 @@ def struct(*fields):
 Rate = struct(("group", text), ("learning_rate", ctypes.c_float))
 Options = struct(("entry", text), ("samples", number), ("learning_rate", ctypes.c_float), ("rates", ctypes.POINTER(Rate)), ("rate_count", ctypes.c_uint32), ("loss_scale", ctypes.c_float), ("momentum", ctypes.POINTER(ctypes.c_float)))
 Query = struct(("entry", text), ("steps", number), ("epochs", number), ("run_steps", number), ("run_epochs", number))
-Result = struct(("step", number), ("loss", ctypes.c_float), ("gradient_norm", ctypes.c_float), ("updated", ctypes.c_uint32))
+Result = struct(("step", number), ("loss", ctypes.c_float), ("gradient_norm", ctypes.c_float), ("updated", ctypes.c_uint32), ("loss_scale", ctypes.c_float))
 
 
 def expect(what, holds):
@@ -44,6 +44,11 @@ class Model:
         self.library.gradc_last_error.restype = text
         self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
         self.library.gradc_open(None, ctypes.byref(self.model))
+        self.renew()
+
+    def renew(self):
+        """Another session."""
+        self.library.gradc_session_free(self.session)
         self.library.gradc_session_create(self.model, None, ctypes.byref(self.session))
 
     def step(self, data, status=0, **options):
@@ -54,7 +59,7 @@ class Model:
         result = Result()
         found = self.library.gradc_train_step_with(self.session, ctypes.byref(given), pointers, len(data), ctypes.byref(result))
         expect(f"status {found}, {self.error()}", found == status)
-        self.updated = result.updated
+        self.updated, self.scale = result.updated, result.loss_scale
         return result.loss
 
     def rate(self, status=0, of="learning_rate", **query):
@@ -166,7 +171,38 @@ expect(f"updates are {updates}", updates == [0, 1, 1])
 loop.step(digits, status=2, loss_scale=-1)
 expect(loop.error(), loop.error() == "the loss scale is -1, expected a number above 0")
 
-# 4. The momentum of a schedule that changes it; without a caller's it is the optimizer's.
+# 4. The session's own scale is halved until nothing overflows, grows again, and comes with a checkpoint.
+scaling = os.path.join(folder, "scaling.textproto")
+with open(half) as file, open(scaling, "w") as copy:
+    copy.write(file.read() + "loss_scaling { initial: 16777216 growth_interval: 5 }\n")
+
+
+def scales(count):
+    found = []
+    for _ in range(count):
+        loop.step(digits)
+        found.append((loop.scale, loop.updated))
+    return found
+
+
+loop = Model(scaling)
+first = scales(30)
+overflows = [updated for _, updated in first].index(1)
+expect(f"scales are {first}", overflows > 1 and [scale for scale, _ in first[:overflows + 1]] == [2.0**(24 - i) for i in range(overflows + 1)])
+grown = [(b[0] / a[0], a[1]) for a, b in zip(first, first[1:])]
+expect(f"scales grow and fall as {grown}", all(factor == 0.5 if not updated else factor in (1, 2) for factor, updated in grown) and (2, 1) in grown)
+loop.step(digits, loss_scale=4)
+expect("the caller's scale", loop.scale == 4 and loop.updated)
+checkpoint = os.path.join(folder, "scaled.ckpt").encode()
+expect(loop.error(), loop.library.gradc_checkpoint_save(loop.session, checkpoint) == 0)
+rest = scales(10)
+loop.renew()
+expect(loop.error(), loop.library.gradc_checkpoint_load(loop.session, checkpoint) == 0)
+expect("scales of a checkpoint", scales(10) == rest)
+loop.reset()
+expect("scales after a reset", scales(30) == first)
+
+# 5. The momentum of a schedule that changes it; without a caller's it is the optimizer's.
 loop.step(digits, status=2, momentum=ctypes.pointer(ctypes.c_float(0.5)))
 expect(loop.error(), loop.error() == "the step takes no momentum: the job's schedule does not change it")
 loop.rate(status=2, of="momentum")

@@ -193,7 +193,7 @@ GRADC_API gradc_status gradc_state_get(gradc_session *session, uint32_t state, v
                                        uint64_t bytes);
 GRADC_API gradc_status gradc_state_set(gradc_session *session, uint32_t state, const void *value,
                                        uint64_t bytes);
-/* All states to their initial values, and the step number to 0. */
+/* All states to their initial values, the step number to 0 and the loss scale to the job's. */
 GRADC_API gradc_status gradc_state_reset(gradc_session *session);
 
 /* Training, step by step ------------------------------------------------------------------------*/
@@ -204,6 +204,7 @@ typedef struct gradc_step_result {
   float loss;           /* mean over the batch */
   float gradient_norm;  /* before clipping; NaN when the job does not ask for it */
   uint32_t updated;     /* 0: loss or gradient were not finite, the states are as before */
+  float loss_scale;     /* that gradients were computed with; 1 where the job's precision is not FP16 */
 } gradc_step_result;
 
 /* One optimizer step on one batch, with the entry whose turn it is by the number of the step: "train", where the job
@@ -229,8 +230,9 @@ typedef struct gradc_step_options {
   const gradc_group_rate *rates; /* of groups that have one of their own in this step; the others keep their share of
                                   * `learning_rate` */
   uint32_t rate_count;
-  float loss_scale; /* of a job of FP16: gradients are computed of the loss times this and divided by it; default: 1. Where they are not
-                     * finite the result's `updated` is 0, and a smaller one may mend it */
+  float loss_scale; /* of a job of FP16: gradients are computed of the loss times this and divided by it. Default: the session's own, which
+                     * goes by the job's loss_scaling: it is halved where they are not finite, so that the result's `updated` is 0, and
+                     * grows again; checkpoints hold it */
   const float *momentum; /* of a job whose schedule changes it (one_cycle { cycle_momentum }): of all parameters, or beta1;
                           * default: the optimizer's */
 } gradc_step_options;
