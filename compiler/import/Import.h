@@ -14,6 +14,13 @@
 
 namespace gradc {
 
+/// A data block as far as compile time knows it.
+struct DataSummary {
+  std::string origin;
+  int64_t rows; ///< that an epoch visits; -1: unknown
+  std::string whyUnknown;
+};
+
 struct Imported {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The ONNX file, external data inlined: what the trained model is exported into. Initializers
@@ -25,6 +32,8 @@ struct Imported {
   std::vector<std::string> mapEntries = {};
   /// One an initializer, in the model's order.
   std::vector<Verdict> verdicts;
+  /// The data to train on, then those to evaluate on where the spec has them.
+  std::vector<DataSummary> data = {};
   /// Data files of the spec that were not there to be compared with the model.
   std::vector<std::string> missingData = {};
   /// Graph inputs whose given values some node has read at compile time: constants of @forward.
@@ -35,6 +44,8 @@ struct Imported {
   std::vector<std::string> externalFiles = {};
   /// The composition of the exported model's inputs, for people; empty: fields as they are.
   std::string exportedInputs = {};
+  /// For people: signs that the exporter has left out what training needs.
+  std::vector<std::string> notes = {};
   /// Values that the run finds in its data for the exported model; initializers by their states'
   /// symbols.
   std::vector<FittedNumbers> fitted = {};

@@ -357,6 +357,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(checkParameters(*imported, import.states, model)) || failed(grouped))
     return failure();
   for (const DataSet &set : *sets)
+    imported->data.push_back({set.file, set.rows, set.whyUnknown});
+  for (const DataSet &set : *sets)
     if (!set.known && !llvm::is_contained(imported->missingData, set.file))
       imported->missingData.push_back(set.file);
   for (const Verdict &verdict : imported->verdicts)

@@ -3,6 +3,7 @@
 
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/onnx/EvaluationForm.h"
+#include "compiler/import/onnx/ExportSigns.h"
 #include "compiler/import/support/Names.h"
 #include "mlir/IR/Verifier.h"
 
@@ -45,6 +46,7 @@ FailureOr<Imported> ModuleImport::finish() {
   if (failed(verify(*module)))
     return failure();
   imported.externalFiles.assign(model.externalFiles().begin(), model.externalFiles().end());
+  imported.notes = exportSigns(model.graph());
   imported.modelBytes = evaluationForm(model.bytes(), model.graph());
   for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
     OnnxModel::Tied tied = model.tiedTo(range.state);

@@ -6,6 +6,7 @@
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
+#include "tools/gradc/JobSummary.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -27,12 +28,15 @@ std::string describeRate(const spec::Training &training) {
   return rates;
 }
 
-void printJson(const Imported &imported) {
+void printJson(const Imported &imported, const std::vector<std::string> &job) {
   nlohmann::json json;
   json["supported"] = true;
   if (imported.spec)
     json["learning_rate"] = describeRate(*imported.spec);
   json["missing_data"] = imported.missingData;
+  json["notes"] = imported.notes;
+  for (llvm::StringRef line : job)
+    json["job"][line.split(": ").first.str()] = line.split(": ").second.str();
   json["initializers"] = nlohmann::json::array();
   for (const Verdict &v : imported.verdicts) {
     json["initializers"].push_back(
@@ -43,7 +47,8 @@ void printJson(const Imported &imported) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void printTable(const Imported &imported, bool differentiates) {
+void printTable(const Imported &imported, const std::vector<std::string> &job,
+                bool differentiates) {
   size_t name = 11, type = 4, group = 0; // no column where there are no groups
   for (const Verdict &v : imported.verdicts) {
     if (!v.group.empty())
@@ -65,6 +70,10 @@ void printTable(const Imported &imported, bool differentiates) {
     fmt::print("the data could not be checked: {} is not there\n", file);
   if (imported.spec)
     fmt::print("learning rate: {}\n", describeRate(*imported.spec));
+  for (const std::string &line : job)
+    fmt::print("{}\n", line);
+  for (const std::string &note : imported.notes)
+    fmt::print("note: {}\n", note);
 }
 
 int check(const CompileArguments &arguments, bool json) {
@@ -75,12 +84,16 @@ int check(const CompileArguments &arguments, bool json) {
     return code;
   // The graph phase asks every op on the way for its gradient.
   bool differentiates = compilation.imported().differentiates();
+  JobSummary summary(compilation.imported());
+  std::vector<std::string> job;
   if (differentiates)
     if (int code = compilation.plan())
       return code;
   const Imported &imported =
       differentiates ? compilation.program().imported : compilation.imported();
-  json ? printJson(imported) : printTable(imported, differentiates);
+  if (imported.spec)
+    job = summary.lines(compilation.program());
+  json ? printJson(imported, job) : printTable(imported, job, differentiates);
   return exitCode(Code::ok);
 }
 

@@ -1,0 +1,73 @@
+// Recognizes folded BatchNormalization and exports in evaluation mode by the names that exporters
+// write.
+#include "compiler/import/onnx/ExportSigns.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace gradc;
+using llvm::StringRef;
+
+static constexpr StringRef torchCall =
+    "torch.onnx.export(model.train(), ..., dynamo=True, optimize=False)";
+
+static bool hasOp(const onnx::GraphProto &graph, StringRef op) {
+  return llvm::any_of(graph.node(),
+                      [&](const onnx::NodeProto &node) { return node.op_type() == op; });
+}
+
+/// PyTorch's newer exporter keeps the operator and the rewriting rules that a node is from.
+static bool isFrom(const onnx::NodeProto &node, StringRef key, StringRef part) {
+  return llvm::any_of(node.metadata_props(), [&](const onnx::StringStringEntryProto &entry) {
+    return entry.key() == key && StringRef(entry.value()).contains(part);
+  });
+}
+
+/// "onnx::Conv_27": how PyTorch's older exporter calls what it has computed itself.
+static bool isNumbered(StringRef name) {
+  return name.consume_front("onnx::Conv_") && !name.empty() && llvm::all_of(name, llvm::isDigit);
+}
+
+static std::string convolutions(size_t count) {
+  return std::to_string(count) + (count == 1 ? " convolution" : " convolutions");
+}
+
+std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
+  size_t folded = 0, foldedByTf = 0;
+  std::string numbered;
+  size_t numberedCount = 0;
+  bool isEvaluation = false;
+  for (const onnx::NodeProto &node : graph.node()) {
+    isEvaluation |= isFrom(node, "pkg.torch.onnx.fx_node", "_batch_norm_legit_no_training");
+    if (!StringRef(node.op_type()).starts_with("Conv") || node.input_size() < 2)
+      continue;
+    StringRef weight = node.input(1);
+    if (isFrom(node, "pkg.onnxscript.rewriter.rule_name", "FuseBatchNorm"))
+      ++folded;
+    else if (weight.ends_with("_weights_fused_bn"))
+      ++foldedByTf;
+    else if (isNumbered(weight) && node.input_size() > 2 && isNumbered(node.input(2)) &&
+             numberedCount++ == 0)
+      numbered = weight.str();
+  }
+
+  std::vector<std::string> notes;
+  if (folded)
+    notes.push_back("the exporter has folded BatchNormalization into " + convolutions(folded) +
+                    ", and none of it trains; " + torchCall.str() + " keeps it");
+  if (foldedByTf)
+    notes.push_back("tf2onnx has folded BatchNormalization into " + convolutions(foldedByTf) +
+                    ", and none of it trains; examples/from_keras has an export that keeps it");
+  if (numberedCount)
+    notes.push_back("weights of " + convolutions(numberedCount) + " have numbers for names (\"" +
+                    numbered +
+                    "\"), as where PyTorch's exporter folds BatchNormalization into them; if the "
+                    "network has it, " +
+                    torchCall.str() + " keeps it, and the names");
+  bool seemsEvaluation = isEvaluation || numberedCount;
+  if (seemsEvaluation && !hasOp(graph, "Dropout"))
+    notes.push_back("the model looks exported in evaluation mode, which leaves out Dropout; if the "
+                    "network has it, call model.train() before the export");
+  return notes;
+}

@@ -1,0 +1,41 @@
+"""Writes models with the traces that exporters leave: a convolution without, and one for each sign.
+
+    make_exports.py FOLDER
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from onnx_writer import FLOAT, Model, field, message
+
+FUSED = ("pkg.onnxscript.rewriter.rule_name", "RemoveIdentity, FuseBatchNormIntoConv")
+EVALUATED = ("pkg.torch.onnx.fx_node", "%x = call_function[target=torch.ops.aten._native_batch_norm_legit_no_training.default]")
+EXPORTS = {  # names of weight and bias, whether there is a Dropout, and metadata of the convolution
+    "plain": ("conv.weight", "conv.bias", False, None),
+    "computed": ("onnx::Conv_7", "conv.bias", False, None),
+    "numbered": ("onnx::Conv_7", "onnx::Conv_8", False, None),
+    "numbered-dropout": ("onnx::Conv_7", "onnx::Conv_8", True, None),
+    "fused": ("conv.weight", "conv.bias", False, FUSED),
+    "evaluated": ("conv.weight", "conv.bias", False, EVALUATED),
+    "tf": ("net/conv/Conv2D_weights_fused_bn", "net/conv/Conv2D_bias_fused_bn", False, None),
+}
+
+
+def main():
+    os.makedirs(sys.argv[1], exist_ok=True)
+    for name, (weight, bias, drops, entry) in EXPORTS.items():
+        model = Model(name)
+        x = model.input("x", FLOAT, [2, 1, 4, 4])
+        model.initializer(weight, FLOAT, [1, 1, 3, 3], [0.5] * 9)
+        model.initializer(bias, FLOAT, [1], [0.5])
+        y = model.node("Conv", [x, weight, bias], ["conv.out"], "conv")
+        if entry:
+            model.nodes[-1] += field(9, message((1, entry[0]), (2, entry[1])))
+        if drops:
+            y = model.node("Dropout", [y], ["kept"], "drop")
+        model.output(model.node("Relu", [y], ["y"], "relu"), FLOAT, [2, 1, 2, 2])
+        model.save(os.path.join(sys.argv[1], f"{name}.onnx"))
+
+
+if __name__ == "__main__":
+    main()

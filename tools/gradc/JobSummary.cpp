@@ -1,0 +1,96 @@
+// Reads the figures of a job from its spec, its data's description and its plan.
+#include "tools/gradc/JobSummary.h"
+
+#include "compiler/Plan.h"
+#include "dialects/grad/Grad.h"
+#include "tools/gradc/Console.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <fmt/core.h>
+
+namespace gradc {
+namespace {
+
+std::string counted(int64_t count, const char *what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// "1438 rows of 'digits.npz'".
+std::string rowsText(const DataSummary &data) {
+  return data.rows < 0
+             ? fmt::format("rows of '{}', how many is not known: {}", data.origin, data.whyUnknown)
+             : fmt::format("{} of '{}'", counted(data.rows, "row"), data.origin);
+}
+
+const spec::Batch &batchOf(const spec::Data &data) {
+  for (const spec::Stage &stage : data.stage())
+    if (stage.has_batch())
+      return stage.batch();
+  return spec::Batch::default_instance();
+}
+
+std::string stepsLine(const spec::Training &spec, const DataSummary &data) {
+  const spec::Batch &batch = batchOf(spec.data());
+  std::string line = fmt::format("batches of {}", counted(batch.size(), "row"));
+  int64_t epochs = spec.has_epochs() || !spec.has_steps() ? std::max<int64_t>(spec.epochs(), 1) : 0;
+  if (data.rows < 0)
+    return line + (epochs ? ", " + counted(epochs, "epoch") : "") +
+           (spec.has_steps() ? ", at most " + counted(spec.steps(), "step") : "");
+  int64_t rest = data.rows % batch.size();
+  int64_t steps = data.rows / batch.size() + (rest && !batch.drop_remainder());
+  line += fmt::format(", {} an epoch", counted(steps, "step"));
+  if (rest)
+    line += batch.drop_remainder() ? fmt::format(" without its last {}", counted(rest, "row"))
+                                   : fmt::format(", the last of {}", counted(rest, "row"));
+  int64_t total = epochs * steps;
+  if (spec.has_steps() && (!epochs || spec.steps() < total))
+    return line + fmt::format("; {} in all", counted(spec.steps(), "step"));
+  return line + fmt::format("; {} in {}", counted(total, "step"), counted(epochs, "epoch"));
+}
+
+std::string resultsLine(const spec::Training &spec) {
+  std::string line;
+  if (spec.checkpoint().has_directory())
+    line = "checkpoints in '" + spec.checkpoint().directory() + "'";
+  if (spec.export_().has_onnx())
+    line += (line.empty() ? "" : ", ") + ("the trained model in '" + spec.export_().onnx()) + "'";
+  return line.empty() ? "none are kept; add checkpoint { directory: \"run\" } or export { onnx: "
+                        "\"trained.onnx\" }"
+                      : line;
+}
+
+} // namespace
+
+JobSummary::JobSummary(Imported &imported) {
+  for (auto entry : imported.module->getOps<mlir::func::FuncOp>())
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      // Of 1 are the two classes of a single score.
+      if (auto count = entry.getArgAttrOfType<mlir::IntegerAttr>(i, "grad.classes"))
+        classes = std::max({classes, count.getInt(), int64_t(2)});
+  for (auto state : imported.module->getOps<mlir::grad::StateOp>())
+    if (state.getKind() == mlir::grad::StateKind::parameter)
+      parameters += mlir::cast<mlir::ShapedType>(state.getInitial().getType()).getNumElements();
+}
+
+std::vector<std::string> JobSummary::lines(const PlannedProgram &program) const {
+  const Imported &imported = program.imported;
+  const spec::Training &spec = *imported.spec;
+  std::string data = "data: " + rowsText(imported.data.front());
+  if (classes)
+    data += fmt::format(", {} classes", classes);
+  if (imported.data.size() > 1)
+    data += "; evaluation on " + rowsText(imported.data.back());
+
+  auto trains = llvm::count_if(imported.verdicts, [](const Verdict &v) { return v.trains; });
+  ProgramPlan plan = describePlan(*llvm::ArrayRef(program.levels).front());
+  int64_t arena = 0;
+  for (const EntryPlan &entry : plan.entries)
+    arena = std::max(arena, entry.arenaBytes);
+  return {data, "steps: " + stepsLine(spec, imported.data.front()),
+          fmt::format("parameters: {} in {}", parameters, counted(trains, "initializer")),
+          fmt::format("memory: {} for weights and what the optimizer keeps, {} for a step's values",
+                      bytesText(plan.stateBytes), bytesText(arena)),
+          "results: " + resultsLine(spec)};
+}
+
+} // namespace gradc
