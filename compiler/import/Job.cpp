@@ -79,6 +79,9 @@ LogicalResult JobImport::prepareExport(const DataSet &set) {
     return emitError(spec.at({"export", "preprocessing"}))
            << "an export with preprocessing needs the types of the data's fields, but "
            << set.whyUnknown;
+  if (llvm::any_of(spec.get().data().source().csv().field(),
+                   [](const spec::CsvField &field) { return field.has_categories(); }))
+    model.edit([&](onnx::ModelProto &proto) { describeCategories(proto, spec.get()); });
   std::vector<FedInput> inputs = fedInputs(set);
   for (const FedInput &fed : inputs)
     exportedFields[fed.input] = fed.field;
@@ -388,6 +391,8 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
   const spec::Training &training = (*spec)->get();
   if (training.gradients_size() && !training.loss_size() && !training.train_size())
     return importGradients(**spec, **model, options);
+  if (failed(fitColumns(**spec)))
+    return failure();
   return JobImport(**spec, **model, options).run(context);
 }
 
@@ -397,4 +402,8 @@ bool Imported::decodesPictures() const {
                         [](const spec::Stage &stage) { return stage.map().has_decode(); });
   };
   return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
+}
+
+bool Imported::readsTables() const {
+  return spec && (spec->data().source().has_csv() || spec->evaluation().data().source().has_csv());
 }

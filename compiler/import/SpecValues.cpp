@@ -99,6 +99,19 @@ FailureOr<Value> SpecValues::field(StringRef name, RankedTensorType otherwise,
   return argument;
 }
 
+Value SpecValues::plainLabels(Value labels, ArrayRef<int64_t> expected) {
+  auto type = cast<RankedTensorType>(labels.getType());
+  if (!isa<IntegerType>(type.getElementType()))
+    return labels;
+  Expr result = expr(labels);
+  if (type.getElementType().isInteger(1))
+    result = result.cast(entry.getBuilder().getI64Type());
+  bool isColumn = type.getRank() > 1 && type.getShape().back() == 1;
+  if (isColumn && type.getShape().drop_back() == expected)
+    result = result.reshape(expected);
+  return result.get();
+}
+
 FailureOr<Value> SpecValues::labels(StringRef name, Value scores, Location where) {
   auto type = cast<RankedTensorType>(scores.getType());
   ArrayRef<int64_t> indices = type.getShape().drop_back();
@@ -106,15 +119,15 @@ FailureOr<Value> SpecValues::labels(StringRef name, Value scores, Location where
   auto argument = field(name, RankedTensorType::get(indices, b.getI64Type()), name, where);
   if (failed(argument))
     return failure();
-  auto found = cast<RankedTensorType>((*argument).getType());
+  Value plain = plainLabels(*argument, indices);
+  auto found = cast<RankedTensorType>(plain.getType());
   bool distribution = isa<FloatType>(found.getElementType());
-  if (found.getElementType().isInteger(1) ||
-      found.getShape() != (distribution ? type.getShape() : indices))
+  if (found.getShape() != (distribution ? type.getShape() : indices))
     return emitError(where) << "expected labels as integers "
                             << describe(RankedTensorType::get(indices, b.getI64Type()))
                             << " or as a distribution " << describe(type) << " for scores "
                             << describe(type) << ", found field \"" << name << "\", "
-                            << describe(found);
+                            << describe(cast<RankedTensorType>((*argument).getType()));
   if (distribution)
     return expr(*argument).cast(type.getElementType()).get();
   auto known = data.fields.find(name.str());
@@ -124,7 +137,7 @@ FailureOr<Value> SpecValues::labels(StringRef name, Value scores, Location where
                             << known->second.classes << " classes in field \"" << name << "\" of \""
                             << data.file << "\"";
   entry.setClasses(*argument, type.getShape().back());
-  return *argument;
+  return plain;
 }
 
 LogicalResult SpecValues::expectClasses(Value scores, StringRef name, Location where) {
@@ -161,15 +174,16 @@ FailureOr<ClassRows> SpecValues::classRows(StringRef name, StringRef labelField,
       ignore ? field(labelField, expected, labelField, where) : labels(labelField, *result, where);
   if (failed(argument))
     return failure();
-  auto found = cast<RankedTensorType>((*argument).getType());
-  if (!isa<IntegerType>(found.getElementType()) || found.getElementType().isInteger(1) ||
-      found.getShape() != expected.getShape())
+  Value plain = plainLabels(*argument, expected.getShape());
+  auto found = cast<RankedTensorType>(plain.getType());
+  if (!isa<IntegerType>(found.getElementType()) || found.getShape() != expected.getShape())
     return emitError(where) << "expected labels as integers " << describe(expected)
                             << " for scores " << describe(type) << ", found field \"" << labelField
-                            << "\", " << describe(found);
+                            << "\", " << describe(cast<RankedTensorType>((*argument).getType()));
   int64_t classes = type.getShape().back(), count = type.getNumElements() / classes;
   ClassRows rows{expr(*result).reshape({count, classes}),
-                 expr(*argument).cast(b.getI64Type()).reshape({count}), std::nullopt, *argument};
+                 expr(plain).cast(b.getI64Type()).reshape({count}), std::nullopt,
+                 this->argument(labelField)};
   if (!ignore)
     return rows;
   Expr label = rows.labels;

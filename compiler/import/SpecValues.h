@@ -73,6 +73,9 @@ public:
   mlir::Value batched() const;
 
 private:
+  /// Labels of booleans, or in a column [..., 1], as integers of the expected dims.
+  mlir::Value plainLabels(mlir::Value labels, llvm::ArrayRef<int64_t> expected);
+
   EntryImport &entry;
   const SpecFile &spec;
   StepSpec step;

@@ -21,6 +21,8 @@ struct Field {
   std::vector<int64_t> shape;
   /// The number of classes of labels, each of which occurs in some row; 0: not known.
   int64_t classes = 0;
+  /// Its numbers are below this one, whatever rows there are; 0: not known.
+  int64_t categories = 0;
 
   /// Whether all rows have the same size; if not, `elements` and `bytes` are meaningless.
   bool isFixed() const {

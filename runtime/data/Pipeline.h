@@ -6,6 +6,7 @@
 #include "runtime/core/Config.h"
 #include "runtime/data/Dataset.h"
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,6 +50,18 @@ class ProblemSink {
 public:
   virtual ~ProblemSink() = default;
   virtual void add(Config at, const std::string &message) = 0;
+};
+
+struct Categories;
+
+/// Collects what columns of tables hold, before the numbers of their categories are known.
+struct FittedColumns {
+  /// In place of a cell without a value, while columns are fitted: no number of a table.
+  static double markOf(gradc_dtype dtype) {
+    return dtype == GRADC_F32 || dtype == GRADC_F64 ? std::numeric_limits<double>::quiet_NaN()
+                                                    : -0x1p31;
+  }
+  std::map<std::string, std::shared_ptr<Categories>> categories; ///< by field
 };
 
 class Transform;
@@ -95,7 +108,8 @@ struct DataContext {
   /// The data are only described (gradc/data.h): stages read no row and leave no file. Null in a
   /// run.
   ProblemSink *problems = nullptr;
-  MapSink *maps = nullptr; ///< null: nobody wants to know
+  MapSink *maps = nullptr;      ///< null: nobody wants to know
+  FittedColumns *fit = nullptr; ///< the source is only read to fit its columns; null: for a run
   bool hasFiles = true; ///< what describes a source may open its files; else they are not there yet
   bool skips = false;   ///< rows that cannot be read; makeDataset fills it in
 };

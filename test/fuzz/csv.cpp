@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fields[1].columns = {"b"};
   fields[1].dtype = GRADC_I32;
   if (how & 8)
-    fields[1].missing = -1;
+    fields[1].missing = {-1};
   fields.resize(how & 16 ? 1 : 2);
   CsvOptions options;
   options.delimiter = how & 32 ? ';' : ',';

@@ -7,6 +7,7 @@
 #include "runtime/base/DataType.h"
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/source/IdxHeader.h"
+#include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/NpyHeader.h"
 #include "runtime/data/source/ZipArchive.h"
 #include "tools/gradc/Command.h"
@@ -122,6 +123,13 @@ int inspectIdx(const std::string &path, std::span<const std::byte> bytes) {
 }
 
 int inspectTable(const std::string &path, std::span<const std::byte> bytes) {
+  runtime::Inflated inflated;
+  if (runtime::isGzip(bytes)) {
+    inflated = runtime::inflateAll(bytes, size_t(1) << 36, runtime::Deflated::gzip);
+    if (!inflated.bytes)
+      return fail(Code::error, path + " is a damaged gzip file");
+    bytes = {inflated.bytes.get(), inflated.size};
+  }
   auto table = runtime::outlineCsv(bytes, path, {});
   if (!table)
     return fail(table.status());
@@ -159,7 +167,7 @@ int inspect(const std::string &path) {
     return inspectNpy(path, raw);
   if (bytes.starts_with("PK"))
     return inspectNpz(path, raw);
-  if (name.ends_with(".csv"))
+  if (name.ends_with(".csv") || name.ends_with(".csv.gz"))
     return inspectTable(path, raw);
   // MNIST's names: train-images-idx3-ubyte, possibly followed by .gz.
   if (name.contains("idx") &&

@@ -60,7 +60,11 @@ runtime::Result<HostTensor> readTensor(MLIRContext &context, const std::string &
   if (!header)
     return header.status();
   auto type = tensorType(context, header->dtype, header->shape);
-  return HostTensor(type, ArrayRef(bytes.data() + header->dataOffset, header->dataBytes));
+  const char *data = bytes.data() + header->dataOffset;
+  if (header->isPlain())
+    return HostTensor(type, ArrayRef(data, header->dataBytes));
+  auto plain = runtime::plainNpy(*header, reinterpret_cast<const std::byte *>(data));
+  return HostTensor(type, ArrayRef(reinterpret_cast<const char *>(plain.get()), header->dataBytes));
 }
 
 runtime::Result<TensorView> openTensor(MLIRContext &context, const std::string &path) {
@@ -76,6 +80,11 @@ runtime::Result<TensorView> openTensor(MLIRContext &context, const std::string &
   auto header = runtime::parseNpy((*file)->bytes(), path);
   if (!header)
     return header.status();
+  if (!header->isPlain()) {
+    auto value = readTensor(context, path);
+    return value ? runtime::Result<TensorView>(viewOf(*value))
+                 : runtime::Result<TensorView>(value.status());
+  }
   auto data = reinterpret_cast<const char *>((*file)->bytes().data()) + header->dataOffset;
   return TensorView{tensorType(context, header->dtype, header->shape),
                     ArrayRef(data, header->dataBytes), HostTensor(), *file};

@@ -3,6 +3,8 @@
 
 #include "compiler/import/data/Preprocessing.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 using namespace gradc;
 using llvm::ArrayRef;
@@ -331,6 +333,17 @@ static void setMetadata(onnx::ModelProto &model, const std::string &key, const s
   onnx::StringStringEntryProto &entry = *model.add_metadata_props();
   entry.set_key(key);
   entry.set_value(text);
+}
+
+void gradc::describeCategories(onnx::ModelProto &model, const spec::Training &training) {
+  for (const spec::CsvField &field : training.data().source().csv().field()) {
+    if (!field.has_categories())
+      continue;
+    llvm::json::Array values(field.categories().value());
+    const std::string &name = field.has_name() ? field.name() : field.column(0);
+    setMetadata(model, "gradc.categories." + name,
+                llvm::formatv("{0}", llvm::json::Value(std::move(values))));
+  }
 }
 
 std::string gradc::describeInputs(onnx::ModelProto &model, ArrayRef<FedInput> inputs,

@@ -30,6 +30,9 @@ Preprocessing addPreprocessing(onnx::ModelProto &model, llvm::ArrayRef<FedInput>
 std::string describeInputs(onnx::ModelProto &model, llvm::ArrayRef<FedInput> inputs,
                            const Preprocessing *preprocessing);
 
+/// Writes the categories of the data to train on into the model's metadata, as JSON arrays.
+void describeCategories(onnx::ModelProto &model, const spec::Training &training);
+
 } // namespace gradc
 
 #endif

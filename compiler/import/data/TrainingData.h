@@ -69,6 +69,11 @@ mlir::FailureOr<DataSet> describeData(mlir::MLIRContext &context, const SpecFile
                                       const spec::Data &data, llvm::ArrayRef<SpecFile::Step> place,
                                       MapModels *models = nullptr);
 
+/// Finds in the rows to train on what csv fields of the spec leave to be found, their categories
+/// and what fills their gaps, and writes it into the spec: artifacts then have it like any other
+/// value.
+mlir::LogicalResult fitColumns(SpecFile &spec);
+
 /// The data to train on, then those to evaluate on where the spec has them.
 mlir::FailureOr<std::vector<DataSet>> describeTrainingData(mlir::MLIRContext &context,
                                                            const SpecFile &spec, MapModels *models);

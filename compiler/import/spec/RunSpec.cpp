@@ -159,6 +159,23 @@ void gradc::checkSchedule(Checker &c, const spec::Training &training) {
   }
 }
 
+/// Rows that a split holds out are for evaluation, and it has no others of the same source.
+static void checkSplits(Checker &c, const spec::Training &training) {
+  spec::Source trains = training.data().source(), evaluates = training.evaluation().data().source();
+  spec::Split split = trains.split(), other = evaluates.split();
+  bool isSplit = trains.has_split(), isOther = evaluates.has_split();
+  trains.clear_split();
+  evaluates.clear_split();
+  if (!isSplit || !isOther || trains.SerializeAsString() != evaluates.SerializeAsString())
+    return;
+  split.set_held_out(!split.held_out());
+  other.set_held_out(other.held_out());
+  if (split.SerializeAsString() != other.SerializeAsString())
+    c.error({"evaluation", "data", "source", "split"})
+        << "expected the split of the data to train on, " << (split.held_out() ? "with" : "without")
+        << " held_out: true: other rows would be in both, or in neither";
+}
+
 void gradc::checkEvaluations(Checker &c, const spec::Training &training) {
   auto metricOf = [](const auto &block) { return block.has_metric() ? block.metric() : "loss"; };
   if (training.has_early_stopping()) {
@@ -176,6 +193,7 @@ void gradc::checkEvaluations(Checker &c, const spec::Training &training) {
   if (training.export_().best() && !training.checkpoint().has_best())
     c.error({"export", "best"}) << "export { best } needs the checkpoint that it exports: add "
                                    "checkpoint { directory: \"run\" best {} }";
+  checkSplits(c, training);
   c.expect(!training.evaluation().has_every_steps() || training.evaluation().every_steps() > 0,
            {"evaluation"}, "every_steps", "above 0", training.evaluation().every_steps());
 }

@@ -61,25 +61,6 @@ Status applyEach(const Stage &stage, Config kind, const DataContext &context, Pi
   return applyInterleave(kind, std::move(tables), pipeline);
 }
 
-Status applySource(Config source, const DataContext &context, Pipeline &pipeline) {
-  for (Config kind : source.children()) {
-    const Stage *stage = find(sources, kind.name());
-    if (!stage)
-      return Status::invalid(text("data source '", kind.name(), "' is unknown to this runtime"));
-    if (!stage->apply)
-      return Status::invalid(text("data source '", kind.name(), "': ", withoutDecoders));
-    Status status = context.arrays.empty() ? applyEach(*stage, kind, context, pipeline)
-                                           : applyMemory(context, pipeline);
-    if (!status.ok())
-      return status;
-    if (Config rows = kind.child("rows"))
-      return applyRows(rows, context, pipeline);
-    return {};
-  }
-  return Status::invalid(
-      "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or tfrecord");
-}
-
 /// "decode 'image'": what reports call a map stage.
 std::string mapName(Config map) {
   if (Config model = map.child("model"))
@@ -131,10 +112,33 @@ Status findUses(Config data, DataContext &context) {
     for (const Field &read : (*model)->inputs)
       context.uses.push_back({read.name, text((*model)->name, " reads")});
   }
+  if (Config by = data.child("source").child("split").child("stratify"))
+    context.uses.push_back({std::string(by.string()), "split { stratify } reads"});
   return {};
 }
 
 } // namespace
+
+Status applySource(Config source, const DataContext &context, Pipeline &pipeline) {
+  for (Config kind : source.children()) {
+    const Stage *stage = find(sources, kind.name());
+    if (!stage)
+      return Status::invalid(text("data source '", kind.name(), "' is unknown to this runtime"));
+    if (!stage->apply)
+      return Status::invalid(text("data source '", kind.name(), "': ", withoutDecoders));
+    Status status = context.arrays.empty() ? applyEach(*stage, kind, context, pipeline)
+                                           : applyMemory(context, pipeline);
+    if (!status.ok())
+      return status;
+    if (Config rows = kind.child("rows"))
+      if (status = applyRows(rows, context, pipeline); !status.ok())
+        return status;
+    Config split = source.child("split");
+    return split ? applySplit(split, context, pipeline) : Status();
+  }
+  return Status::invalid(
+      "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or tfrecord");
+}
 
 bool isStage(Config child) {
   return std::find(std::begin(notStages), std::end(notStages), child.name()) == std::end(notStages);

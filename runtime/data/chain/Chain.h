@@ -13,6 +13,8 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
 /// Whether stages of a `data` block are models, which a session has to run.
 bool hasModels(Config data);
 
+/// Makes the table of a `source` block, with its choice of rows.
+Status applySource(Config source, const DataContext &context, Pipeline &pipeline);
 /// Applies one stage of a `data` block; what it must not follow is an error.
 Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline);
 /// The field by which a stage chooses rows; "": none.

@@ -121,7 +121,8 @@ Status Describer::describeFiles(const Source &source, Config kind,
 void Describer::describeSource(Config data) {
   Config kind;
   for (Config child : data.child("source").children())
-    kind = child;
+    if (child.name() != "split")
+      kind = child;
   if (!kind)
     return add(data, "data has no source: add source { npz { path: \"data.npz\" } }");
   auto source = std::find_if(std::begin(sources), std::end(sources),
@@ -150,6 +151,9 @@ void Describer::describeSource(Config data) {
     succeeds(rows, before, applyRows(rows, context, pipeline));
     forgetClasses();
   }
+  before = problems;
+  if (Config split = data.child("source").child("split"))
+    succeeds(split, before, applySplit(split, context, pipeline));
 }
 
 /// Where rows are left out, so may be all of a class.
@@ -180,7 +184,7 @@ template <typename Receiver> void Describer::tellShape(Receiver receiver) {
   std::vector<gradc_data_field> fields;
   for (const Field &field : table)
     fields.push_back({field.name.c_str(), field.dtype, uint32_t(field.shape.size()),
-                      field.shape.data(), field.classes});
+                      field.shape.data(), std::max(field.classes, field.categories)});
   gradc_data_shape shape = {origin.c_str(),
                             knowsFields,
                             fields.data(),

@@ -70,10 +70,8 @@ private:
 
 } // namespace
 
-Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
-                                    std::shared_ptr<const void> owner, std::string_view what,
-                                    uint64_t size) {
-  auto header = parseNpy(bytes, what, size);
+static Result<SourceArray> shapeArray(std::string name, const Result<NpyHeader> &header,
+                                      std::string_view what) {
   if (!header)
     return header.status();
   if (header->shape.empty())
@@ -81,8 +79,27 @@ Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte>
   SourceArray array;
   array.rows = header->shape.front();
   array.field = {std::move(name), header->dtype, {header->shape.begin() + 1, header->shape.end()}};
-  array.data = bytes.data() + header->dataOffset;
-  array.owner = std::move(owner);
+  return array;
+}
+
+Result<SourceArray> describeSourceArray(std::string name, std::span<const std::byte> bytes,
+                                        std::string_view what, uint64_t size) {
+  return shapeArray(std::move(name), parseNpy(bytes, what, size), what);
+}
+
+Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
+                                    std::shared_ptr<const void> owner, std::string_view what) {
+  auto header = parseNpy(bytes, what);
+  auto array = shapeArray(std::move(name), header, what);
+  if (!array)
+    return array;
+  array->data = bytes.data() + header->dataOffset;
+  array->owner = std::move(owner);
+  if (!header->isPlain()) {
+    auto plain = plainNpy(*header, array->data);
+    array->data = plain.get();
+    array->owner = std::move(plain);
+  }
   return array;
 }
 

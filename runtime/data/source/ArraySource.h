@@ -6,16 +6,13 @@
 
 namespace gradc::runtime {
 
-/// Reads the .npy array in `bytes`, or in the `size` bytes that these begin. `what` names it in
-/// messages.
+/// Reads the .npy array in `bytes`; one that is big-endian or in Fortran order is copied. `what`
+/// names it in messages.
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
-                                    std::shared_ptr<const void> owner, std::string_view what,
-                                    uint64_t size);
-inline Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
-                                           std::shared_ptr<const void> owner,
-                                           std::string_view what) {
-  return makeSourceArray(std::move(name), bytes, std::move(owner), what, bytes.size());
-}
+                                    std::shared_ptr<const void> owner, std::string_view what);
+/// The same of the `size` bytes that `bytes` begin, without data.
+Result<SourceArray> describeSourceArray(std::string name, std::span<const std::byte> bytes,
+                                        std::string_view what, uint64_t size);
 
 /// Cuts an array into rows that differ in their length: row r is its entries offsets[r] to
 /// offsets[r + 1] - 1. `isRead`: the numbers are there; else only the field's shape changes.

@@ -16,39 +16,18 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Whether a name fits a pattern whose stars stand for any characters.
-bool matches(std::string_view pattern, std::string_view name) {
-  size_t star = pattern.find('*');
-  if (star == pattern.npos)
-    return pattern == name;
-  if (!name.starts_with(pattern.substr(0, star)))
-    return false;
-  for (size_t at = star; at <= name.size(); ++at)
-    if (matches(pattern.substr(star + 1), name.substr(at)))
-      return true;
-  return false;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-    text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-    text.remove_suffix(1);
-  return text;
-}
-
-bool isMissing(std::string_view text) {
-  std::string lower(text.substr(0, 5));
-  for (char &c : lower)
-    c = c >= 'A' && c <= 'Z' ? char(c | 0x20) : c;
-  return lower.empty() || lower == "na" || lower == "nan" || lower == "null";
-}
-
 /// The destination of a column.
 struct Column {
   std::string name;
   const CsvField *field = nullptr; ///< null: it is skipped
   std::byte *target = nullptr;     ///< of the first row's element
+  size_t place = 0;                ///< among the field's columns
+
+  /// What a cell without a value becomes; null: an error.
+  const double *missing() const {
+    const std::vector<double> &given = field->missing;
+    return given.empty() ? nullptr : &given[given.size() == 1 ? 0 : place];
+  }
 };
 
 /// Adjacent columns that are also adjacent in memory, or that are all skipped.
@@ -80,6 +59,8 @@ private:
   bool readRow();
   bool skipRun(const Run &run);
   template <typename T> bool readRun(const Run &run);
+  template <typename T> bool readTexts(const Run &run);
+  template <typename T> bool readCells(const Run &run);
   template <typename T> bool readWithCare(const Column &column, T &value);
   /// Steps over the delimiter or the line's end after a column.
   bool leaveCell(size_t column) {
@@ -111,13 +92,7 @@ bool CsvReader::readHeader() {
     CsvCell cell = nextCell();
     if (!cell.end)
       return false;
-    Column column;
-    std::string_view name = trimmed(cell.text);
-    for (size_t i = 0; i < name.size(); ++i) {
-      column.name += name[i];
-      i += *at == '"' && name[i] == '"'; // a doubled one
-    }
-    columns.push_back(std::move(column));
+    columns.push_back({unquoted(trimmed(cell.text), *at == '"')});
     at = cell.end;
     if (endsLine(at))
       break;
@@ -155,6 +130,7 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
         return fail(start, "column '", columns[index].name, "' is in field '", other->name,
                     "' and again in '", field.name, "', expected one");
       columns[index].field = &field;
+      columns[index].place = indices.size();
       indices.push_back(index);
     }
   }
@@ -165,6 +141,11 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
 bool CsvReader::shapeArray(const CsvField &field, size_t columnCount) {
   SourceArray array;
   array.field = {field.name, field.dtype, {}};
+  if (field.categories)
+    array.field.categories = field.categories->count();
+  if (field.missing.size() > 1 && field.missing.size() != columnCount)
+    return fail(start, "field '", field.name, "' has ", columnCount, " columns, but ",
+                field.missing.size(), " values of missing, expected one, or one for each");
   if (field.shape)
     array.field.shape = *field.shape;
   else if (columnCount > 1)
@@ -258,10 +239,10 @@ template <typename T> bool CsvReader::readWithCare(const Column &column, T &valu
   std::string_view content = trimmed(cell.text);
   const char *type = findDataType(column.field->dtype)->name;
   if (isMissing(content)) {
-    if (!column.field->missing)
+    if (!column.missing())
       return fail(at, "no value in column '", column.name,
                   "'; to read it as 0, write missing: 0 in field '", column.field->name, "'");
-    value = T(*column.field->missing);
+    value = T(*column.missing());
   } else {
     auto expected = [&](const char *what) {
       return fail(at, "expected ", what, type, " in column '", column.name, "', found '",
@@ -282,6 +263,44 @@ template <typename T> bool CsvReader::readWithCare(const Column &column, T &valu
   return true;
 }
 
+template <typename T> bool CsvReader::readTexts(const Run &run) {
+  std::byte *out = run.target;
+  for (size_t i = run.begin; i < run.end; ++i, out += sizeof(T)) {
+    const Column &column = columns[i];
+    CsvCell cell = nextCell();
+    if (!cell.end)
+      return false;
+    std::string content = unquoted(trimmed(cell.text), *at == '"');
+    Categories &categories = *run.field->categories;
+    bool hasNone = isMissing(content);
+    std::optional<int64_t> number;
+    if (!hasNone)
+      number = categories.find(content);
+    else if (column.missing())
+      number = int64_t(*column.missing());
+    else
+      number = categories.findMissing();
+    if (!number && hasNone)
+      return fail(at, "no value in column '", column.name, "'; write fill: CATEGORY in field '",
+                  run.field->name, "' to make such cells a category of their own");
+    if (!number)
+      return fail(at, "'", content.substr(0, 40), "' in column '", column.name, "' is none of the ",
+                  categories.values.size(), " categories of field '", run.field->name,
+                  "'; to read it as one more, write categories { unknown: ",
+                  categories.values.size(), " }");
+    auto value = T(*number);
+    std::memcpy(out, &value, sizeof value);
+    at = cell.end;
+    if (!leaveCell(i))
+      return false;
+  }
+  return true;
+}
+
+template <typename T> bool CsvReader::readCells(const Run &run) {
+  return run.field->categories ? readTexts<T>(run) : readRun<T>(run);
+}
+
 bool CsvReader::failCount(size_t column) {
   const char *position = at;
   for (++column; !endsLine(at); ++column) {
@@ -300,13 +319,13 @@ bool CsvReader::readRow() {
     if (!run.field)
       good = skipRun(run);
     else if (run.field->dtype == GRADC_F32)
-      good = readRun<float>(run);
+      good = readCells<float>(run);
     else if (run.field->dtype == GRADC_F64)
-      good = readRun<double>(run);
+      good = readCells<double>(run);
     else if (run.field->dtype == GRADC_I32)
-      good = readRun<int32_t>(run);
+      good = readCells<int32_t>(run);
     else
-      good = readRun<int64_t>(run);
+      good = readCells<int64_t>(run);
     if (!good)
       return false;
     run.target += run.stride;

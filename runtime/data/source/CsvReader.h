@@ -3,6 +3,7 @@
 #define RUNTIME_DATA_CSVREADER_H
 
 #include "runtime/data/source/ArraySource.h"
+#include "runtime/data/source/Categories.h"
 
 #include <functional>
 #include <optional>
@@ -15,7 +16,9 @@ struct CsvField {
   std::vector<std::string> columns;          ///< of the header; "pixel*" stands for all that match
   gradc_dtype dtype = GRADC_F32;             ///< f32, f64, i32 or i64
   std::optional<std::vector<int64_t>> shape; ///< of a row; none: a number, or a vector
-  std::optional<double> missing;             ///< for cells without a value; none: an error
+  std::vector<double>
+      missing; ///< for cells without a value, of all columns or of each; none: an error
+  std::shared_ptr<Categories> categories; ///< cells are texts; null: numbers
 };
 
 struct CsvOptions {

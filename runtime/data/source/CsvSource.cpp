@@ -1,6 +1,7 @@
 // Fields from the columns of a CSV file.
 #include "runtime/base/Text.h"
 #include "runtime/data/source/CsvReader.h"
+#include "runtime/data/source/Inflate.h"
 #include "runtime/data/transform/Convert.h"
 
 #include <algorithm>
@@ -24,10 +25,96 @@ uint64_t threeQuartersOfMemory() {
   return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
+/// The text of a file, inflated where it is compressed with gzip.
+struct CsvFile {
+  std::string path;
+  std::shared_ptr<const MappedFile> file;
+  Inflated inflated;
+
+  std::span<const std::byte> text() const {
+    return inflated.bytes ? std::span<const std::byte>(inflated.bytes.get(), inflated.size)
+                          : file->bytes();
+  }
+};
+
+Result<CsvFile> openCsv(std::string_view path, const DataContext &context, uint64_t maxBytes) {
+  auto opened = openFile(path, context);
+  if (!opened)
+    return opened.status();
+  CsvFile csv = {std::move(opened->path), std::move(opened->file), {}};
+  if (!isGzip(csv.file->bytes()))
+    return csv;
+  csv.inflated = inflateAll(csv.file->bytes(), maxBytes, Deflated::gzip);
+  if (!csv.inflated.bytes)
+    return Status::error(text('\'', csv.path,
+                              "' is a damaged gzip file, or larger than this "
+                              "machine's memory"));
+  return csv;
+}
+
 struct CsvSpec {
   CsvOptions options;
   std::vector<CsvField> fields;
 };
+
+/// Values, and what all others become.
+void readCategories(Config config, std::string_view name, const DataContext &context,
+                    CsvField &field, Status &first) {
+  field.categories = std::make_shared<Categories>();
+  for (Config value : config.children("value")) {
+    std::string text(value.string());
+    if (field.categories->numbers.contains(text))
+      keepFirst(first, context.wrong(config, runtime::text("csv field '", name,
+                                                           "' lists category '", text, "' twice")));
+    else
+      field.categories->add(std::move(text));
+  }
+  if (!config.child("unknown"))
+    return;
+  int64_t unknown = config.integer("unknown", 0), most = int64_t(1) << 31;
+  if (unknown < 0 || unknown >= most)
+    keepFirst(first,
+              context.wrong(config, text("csv field '", name, "' has categories { unknown } ",
+                                         unknown, ", expected 0 to ", most - 1)));
+  field.categories->unknown = unknown;
+}
+
+/// While columns are fitted (chain/Fit.cpp), cells without a value are marked, and texts are
+/// collected.
+void prepareToFit(Config config, const DataContext &context, CsvField &field) {
+  FittedColumns &fit = *context.fit;
+  if (config.child("fill"))
+    field.missing = {FittedColumns::markOf(field.dtype)};
+  if (!field.categories || !field.categories->values.empty())
+    return;
+  auto &shared = fit.categories[field.name]; // by several files
+  if (!shared) {
+    shared = field.categories;
+    shared->grows = true;
+    shared->unknown.reset();
+  }
+  field.categories = shared;
+}
+
+/// Checkpoints remember the categories: other ones would give other numbers to the same texts.
+Status rememberCategories(const CsvField &field, const DataContext &context) {
+  if (!field.categories || !context.state)
+    return {};
+  std::vector<double> bytes;
+  for (const std::string &value : field.categories->values) {
+    for (char c : value)
+      bytes.push_back(double(uint8_t(c)));
+    bytes.push_back(-1);
+  }
+  auto [kept, isNew] = context.state->emplace(text("categories ", field.name), bytes);
+  if (isNew || kept->second == bytes)
+    return {};
+  return Status::error(text("field '", field.name,
+                            "' has other categories than the run that the "
+                            "states are from, or than the data to train on: list them with "
+                            "categories { value }, as gradc inspect shows them for the artifact "
+                            "of that run"));
+}
 
 /// Reads a field's block; all that is wrong with it is said, the first is the status.
 Status readField(Config config, const DataContext &context, CsvField &field) {
@@ -40,7 +127,10 @@ Status readField(Config config, const DataContext &context, CsvField &field) {
   field.name = config.string("name", field.columns.empty() ? "" : field.columns.front());
   if (field.columns.empty())
     wrong("names no column: add column: \"age\"");
-  if (auto dtype = castType(config.string("dtype", "F32")))
+  Config categories = config.child("categories");
+  if (categories)
+    readCategories(categories, field.name, context, field, first);
+  if (auto dtype = castType(config.string("dtype", categories ? "I64" : "F32")))
     field.dtype = *dtype;
   else
     wrong("has dtype '", config.string("dtype"), "', expected F32, F64, I32 or I64");
@@ -54,13 +144,25 @@ Status readField(Config config, const DataContext &context, CsvField &field) {
     if (!fits)
       wrong("has shape ", shapeText(*field.shape), ", expected dims of 1 or more");
   }
-  if (config.child("missing")) {
-    field.missing = config.real("missing", 0);
-    bool isInteger = field.dtype == GRADC_I32 || field.dtype == GRADC_I64;
-    if (isInteger &&
-        (std::trunc(*field.missing) != *field.missing || std::abs(*field.missing) >= 0x1p31))
-      wrong("has missing ", *field.missing, ", expected a 32-bit integer");
+  bool isInteger = field.dtype == GRADC_I32 || field.dtype == GRADC_I64;
+  for (Config child : config.children("missing")) {
+    double value = child.real(0);
+    field.missing.push_back(value);
+    if (isInteger && (std::trunc(value) != value || std::abs(value) >= 0x1p31))
+      wrong("has missing ", value, ", expected a 32-bit integer");
   }
+  if (categories && !isInteger)
+    wrong("has dtype ", castName(field.dtype),
+          ", expected I32 or I64 for categories; a map casts them");
+  std::string_view fill = config.string("fill");
+  if (!fill.empty() && !field.missing.empty())
+    wrong("has missing and fill, expected one of them");
+  if (fill == "CATEGORY" && !categories)
+    wrong("has fill: CATEGORY, but no categories");
+  if (categories && (fill == "MEAN" || fill == "MEDIAN"))
+    wrong("has fill: ", fill, ", which is of numbers; categories have MOST_FREQUENT or CATEGORY");
+  if (context.fit && first.ok())
+    prepareToFit(config, context, field);
   return first;
 }
 
@@ -106,11 +208,11 @@ Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline
   CsvSpec spec;
   if (Status status = readSpec(config, context, spec); !status.ok() || !context.hasFiles)
     return status;
-  auto opened = openFile({}, context);
+  auto opened = openCsv({}, context, spec.options.maxBytes);
   if (!opened)
     return opened.status();
   std::vector<Config> blocks = config.children("field");
-  auto arrays = describeCsv(opened->file->bytes(), opened->path, spec.fields, spec.options,
+  auto arrays = describeCsv(opened->text(), opened->path, spec.fields, spec.options,
                             [&](size_t field, const std::string &message) {
                               (void)context.wrong(blocks[field], message);
                             });
@@ -132,10 +234,13 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
     if (std::find(names.begin(), names.end(), use.field) == names.end())
       return missingField(use, "the csv source", names);
 
-  auto opened = openFile(config.string("path"), context);
+  for (const CsvField &field : fields)
+    if (Status status = rememberCategories(field, context); !status.ok())
+      return status;
+  auto opened = openCsv(config.string("path"), context, spec.options.maxBytes);
   if (!opened)
     return opened.status();
-  auto arrays = readCsv(opened->file->bytes(), opened->path, fields, spec.options);
+  auto arrays = readCsv(opened->text(), opened->path, fields, spec.options);
   return setTable(std::move(arrays), opened->path, pipeline);
 }
 

@@ -6,6 +6,42 @@
 
 namespace gradc::runtime {
 
+bool matches(std::string_view pattern, std::string_view name) {
+  size_t star = pattern.find('*');
+  if (star == pattern.npos)
+    return pattern == name;
+  if (!name.starts_with(pattern.substr(0, star)))
+    return false;
+  for (size_t at = star; at <= name.size(); ++at)
+    if (matches(pattern.substr(star + 1), name.substr(at)))
+      return true;
+  return false;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+    text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
+    text.remove_suffix(1);
+  return text;
+}
+
+bool isMissing(std::string_view text) {
+  std::string lower(text.substr(0, 5));
+  for (char &c : lower)
+    c = c >= 'A' && c <= 'Z' ? char(c | 0x20) : c;
+  return lower.empty() || lower == "na" || lower == "nan" || lower == "null";
+}
+
+std::string unquoted(std::string_view text, bool isQuoted) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    plain += text[i];
+    i += isQuoted && text[i] == '"'; // a doubled one
+  }
+  return plain;
+}
+
 bool CsvText::skipByteOrderMark() {
   std::string_view all(at, size_t(end - at));
   if (all.starts_with("\xEF\xBB\xBF"))

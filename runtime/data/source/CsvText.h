@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gradc::runtime {
@@ -15,6 +16,15 @@ struct CsvCell {
   std::string_view text;     ///< between its quotes, if any
   const char *end = nullptr; ///< the delimiter, the line's end or the file's; null: an error
 };
+
+/// Whether a name fits a pattern whose stars stand for any characters.
+bool matches(std::string_view pattern, std::string_view name);
+/// Without spaces around it.
+std::string_view trimmed(std::string_view text);
+/// Whether a cell has no value: it is empty, or NA, NaN or null.
+bool isMissing(std::string_view text);
+/// A cell's text with quotes that are no longer doubled, if it began with one.
+std::string unquoted(std::string_view text, bool isQuoted);
 
 /// A place in the text; derived classes move it.
 class CsvText {

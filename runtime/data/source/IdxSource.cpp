@@ -78,10 +78,6 @@ std::shared_ptr<std::byte[]> swapped(Bytes data, size_t width) {
   return out;
 }
 
-bool isGzip(Bytes bytes) {
-  return bytes.size() >= 2 && bytes[0] == std::byte(0x1f) && bytes[1] == std::byte(0x8b);
-}
-
 Result<IdxHeader> readHeader(Bytes bytes, std::string_view what) {
   if (!isGzip(bytes))
     return parseHeader(bytes, what);

@@ -2,6 +2,8 @@
 #include "runtime/data/source/Inflate.h"
 
 #include <algorithm>
+#include <cstring>
+#include <new>
 #include <zlib.h>
 
 namespace gradc::runtime {
@@ -72,6 +74,28 @@ size_t inflateStart(std::span<const std::byte> in, std::span<std::byte> out, Def
   Inflater inflater(in, format);
   size_t produced = inflater.inflateTo(out);
   return inflater.isDamaged() ? 0 : produced;
+}
+
+Inflated inflateAll(std::span<const std::byte> in, size_t maxBytes, Deflated format) {
+  Inflater inflater(in, format);
+  Inflated all;
+  for (size_t room = std::min(maxBytes, 4 * in.size() + 4096);;) {
+    std::unique_ptr<std::byte[]> larger(new (std::nothrow) std::byte[room]);
+    if (!larger)
+      return {};
+    if (all.size)
+      std::memcpy(larger.get(), all.bytes.get(), all.size);
+    all.bytes = std::move(larger);
+    all.size += inflater.inflateTo({all.bytes.get() + all.size, room - all.size});
+    if (all.size < room || room == maxBytes)
+      break;
+    room = std::min(maxBytes, 2 * room);
+  }
+  return inflater.isComplete() ? std::move(all) : Inflated();
+}
+
+bool isGzip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte(0x1f) && bytes[1] == std::byte(0x8b);
 }
 
 bool canInflateTo(std::span<const std::byte> in, uint64_t size) {

@@ -4,6 +4,7 @@
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -114,22 +115,22 @@ Status parseDictionary(std::string_view header, std::string_view what, NpyHeader
     if (*key == "descr") {
       auto code = dictionary.quoted();
       std::string_view found = code ? *code : dictionary.anything();
+      result.bigEndian = found.starts_with('>');
       for (const Descr &descr : descrs)
-        if (descr.code == found) {
+        if (descr.code.substr(1) == found.substr(std::min<size_t>(1, found.size())) &&
+            (descr.code[0] == found[0] || result.bigEndian)) {
           result.dtype = descr.dtype;
           hasDescr = true;
         }
       if (!hasDescr)
-        return Status::error(text(what, " has element type '", found,
-                                  "', expected little-endian integers, floats or bool"));
+        return Status::error(
+            text(what, " has element type '", found, "', expected integers, floats or bool"));
     } else if (*key == "fortran_order") {
       auto fortran = dictionary.boolean();
       if (!fortran)
         return malformed();
       hasOrder = true;
-      if (*fortran)
-        return Status::error(text(what, " is in Fortran order, expected C order "
-                                        "(save numpy.ascontiguousarray of it)"));
+      result.fortranOrder = *fortran;
     } else if (*key == "shape") {
       auto shape = dictionary.shape();
       if (!shape)
@@ -184,6 +185,37 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
   if (size - header.dataOffset < header.dataBytes)
     return truncated(header.dataOffset + header.dataBytes);
   return header;
+}
+
+std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data) {
+  size_t width = findDataType(header.dtype)->bytes, count = header.dataBytes / width;
+  std::shared_ptr<std::byte[]> plain(new std::byte[header.dataBytes]);
+  // The element at hand, by its place in the file: in Fortran order the first dim is the fastest.
+  size_t rank = header.shape.size();
+  std::vector<size_t> strides(rank), index(rank);
+  size_t stride = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    size_t dim = header.fortranOrder ? i : rank - 1 - i;
+    strides[dim] = stride;
+    stride *= size_t(header.shape[dim]);
+  }
+  size_t from = 0;
+  for (size_t to = 0; to < count; ++to) {
+    const std::byte *element = data + from * width;
+    std::byte *out = plain.get() + to * width;
+    if (header.bigEndian)
+      std::reverse_copy(element, element + width, out);
+    else
+      std::memcpy(out, element, width);
+    for (size_t dim = rank; dim-- > 0;) {
+      from += strides[dim];
+      if (++index[dim] < size_t(header.shape[dim]))
+        break;
+      from -= strides[dim] * index[dim];
+      index[dim] = 0;
+    }
+  }
+  return plain;
 }
 
 } // namespace gradc::runtime

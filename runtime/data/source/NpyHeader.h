@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,14 @@ struct NpyHeader {
   std::vector<int64_t> shape;
   size_t dataOffset = 0;
   size_t dataBytes = 0;
+  bool bigEndian = false, fortranOrder = false;
+
+  /// Whether the data lie as everything else expects them: little-endian, the last dim fastest.
+  bool isPlain() const { return !bigEndian && !fortranOrder; }
 };
+
+/// A copy of the data of a header that is not plain, in plain order.
+std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data);
 
 /// Reads the header and checks that all the data that it announces is there: in `bytes`, or in the
 /// `size` bytes that these begin. `what` names the array in messages.

@@ -9,12 +9,17 @@ static Result<SourceArray> readNpy(std::string name, std::shared_ptr<const Mappe
   return makeSourceArray(std::move(name), file->bytes(), file, what);
 }
 
+static Result<SourceArray> describeFile(std::string name, std::shared_ptr<const MappedFile> file,
+                                        std::string_view what) {
+  return describeSourceArray(std::move(name), file->bytes(), what, file->bytes().size());
+}
+
 Status applyNpy(Config config, const DataContext &context, Pipeline &pipeline) {
   return applyFiles(config, context, pipeline, "the npy source", readNpy);
 }
 
 Status describeNpy(Config config, const DataContext &context, Pipeline &pipeline) {
-  return describeFiles(config, context, pipeline, "npy", readNpy);
+  return describeFiles(config, context, pipeline, "npy", describeFile);
 }
 
 } // namespace gradc::runtime

@@ -142,8 +142,8 @@ Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline
   for (const ZipMember &member : archive->members) {
     std::string name = fieldName(member);
     auto start = startZip(archive->opened.file->bytes(), member, origin);
-    auto array = start ? makeSourceArray(name, start->bytes, start->inflated,
-                                         text("field '", name, "' of ", origin), member.size)
+    auto array = start ? describeSourceArray(name, start->bytes,
+                                             text("field '", name, "' of ", origin), member.size)
                        : Result<SourceArray>(start.status());
     if (array)
       arrays.push_back(std::move(*array));

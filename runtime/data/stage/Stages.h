@@ -21,10 +21,11 @@ Status applyShard(Config config, const DataContext &context, Pipeline &pipeline)
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
 
-// Parts of other stages: a map that is a model, the choice of rows that a source may have, and the
-// fields of a batch.
+// Parts of other stages: a map that is a model, the choice of rows and the split that a source may
+// have, and the fields of a batch.
 Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
+Status applySplit(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch);
 
 /// Adds the fields that a block `pad` makes beside field `padded`, which becomes `shape`.

@@ -46,18 +46,22 @@ private:
 } // namespace
 
 Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *before) {
-  int64_t classes = config.integer("classes", 0);
+  int64_t classes = config.integer("classes", before ? before->categories : 0);
+  if (!before && !config.child("classes"))
+    return std::unique_ptr<const Transform>();
   if (classes < 1 || classes > int64_t(1) << 20)
     return Status::invalid(
-        text("one_hot { classes } is ", classes, ", expected 1 to ", int64_t(1) << 20));
+        text("one_hot { classes } is ", classes, ", expected 1 to ", int64_t(1) << 20,
+             config.child("classes") ? "" : "; only a field of categories knows how many it has"));
   if (!before)
     return std::unique_ptr<const Transform>();
   if (findDataType(before->dtype)->floating || before->dtype == GRADC_BOOL)
     return Status::invalid(text("one_hot of field '", before->name, "' expects integers, found ",
                                 findDataType(before->dtype)->name));
-  if (before->classes > classes)
+  if (std::max(before->classes, before->categories) > classes)
     return Status::invalid(text("one_hot { classes } is ", classes, ", expected at least ",
-                                before->classes, " for the classes of field '", before->name, "'"));
+                                std::max(before->classes, before->categories),
+                                " for the classes of field '", before->name, "'"));
   Field result = {before->name, GRADC_F32, before->shape};
   result.shape.push_back(classes);
   return std::unique_ptr<const Transform>(

@@ -84,6 +84,17 @@ typedef struct gradc_data_listener {
 uint32_t gradc_data_describe(const gradc_artifact_value *values, const char *strings,
                              const char *folder, const gradc_data_listener *listener);
 
+/* Told what was found for the csv field at `field`, an index of the block's tree: `count` texts, or numbers, one for each of its
+ * columns. The other pointer is null. */
+typedef void (*gradc_data_fitted)(void *self, uint32_t field, uint32_t count, const char *const *texts,
+                                  const double *numbers);
+
+/* Reads the rows of a `data` block's table, and finds what its csv fields leave to be found: categories without values, and what `fill`
+ * asks for. Returns 0, or 1 where the data cannot be read and 3 where the block is wrong, after it has told the message. Nothing is read where
+ * no field asks. */
+int gradc_data_fit(const gradc_artifact_value *values, const char *strings, const char *folder,
+                   void *self, gradc_data_fitted fitted, void (*problem)(void *self, const char *message));
+
 #ifdef __cplusplus
 }
 #endif

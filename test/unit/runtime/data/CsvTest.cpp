@@ -74,7 +74,7 @@ TEST(Csv, FieldsAreColumnsTypedAndShaped) {
   CsvField fields[] = {{"x", {"p*"}, GRADC_F32, {{2, 2}}, {}},
                        {"y", {"label"}, GRADC_I64, {}, {}},
                        {"z", {"w", "v"}, GRADC_F64, {}, {}},
-                       {"one", {"n"}, GRADC_I32, {{1}}, -1.0}};
+                       {"one", {"n"}, GRADC_I32, {{1}}, {-1.0}}};
   auto arrays = read("p0,label,p1,skipped,v,p2,w,n,p3\n"
                      "1,-7,2,text,0.5,3,0.25,NA,4\n"
                      "5,9007199254740993,6,,1.5,7,1.25,3.0,8\n",
@@ -90,7 +90,7 @@ TEST(Csv, FieldsAreColumnsTypedAndShaped) {
 }
 
 TEST(Csv, MissingValues) {
-  CsvField field{"a", {"a"}, GRADC_F32, {}, 0.5};
+  CsvField field{"a", {"a"}, GRADC_F32, {}, {0.5}};
   auto arrays = read("a,b\n,1\nNA,1\nnan,1\nNULL,1\n\"\",1\n2,1\n", {&field, 1});
   ASSERT_TRUE(arrays.ok()) << arrays.status().message();
   EXPECT_EQ(valuesOf<float>(arrays->front()), (Floats{.5, .5, .5, .5, .5, 2}));
@@ -226,7 +226,8 @@ TEST(Csv, ErrorsNameLineAndColumn) {
 /// For any bytes, the result is a table or an error with its place.
 TEST(Csv, AnyBytesAreATableOrAnError) {
   std::string good = "a,\"b\",c\r\n1,\"x\"\"y\",3\r\n-2.5e1,,4\n\"7\",z,\n";
-  CsvField fields[] = {{"x", {"a", "c"}, GRADC_F32, {}, 0.0}, {"y", {"b*"}, GRADC_I64, {}, 1.0}};
+  CsvField fields[] = {{"x", {"a", "c"}, GRADC_F32, {}, {0.0}},
+                       {"y", {"b*"}, GRADC_I64, {}, {1.0}}};
   std::mt19937 random(5);
   constexpr std::string_view interesting = "\",\n\r\0a1.e+-\xEF\xFF ";
   auto check = [&](const std::string &text) {

@@ -176,12 +176,10 @@ TEST_F(SourceTest, NpyHeaders) {
     return message.substr(std::min(message.size(), what.size()));
   };
   Bytes data(16);
-  EXPECT_EQ(error(npy("<i8", "(2,)", data, "True")),
-            "is in Fortran order, expected C order (save numpy.ascontiguousarray of it)");
-  EXPECT_EQ(error(npy(">i8", "(2,)", data)),
-            "has element type '>i8', expected little-endian integers, floats or bool");
-  EXPECT_EQ(error(npy("<c8", "(2,)", data)),
-            "has element type '<c8', expected little-endian integers, floats or bool");
+  for (std::string_view type : {"<c8", ">c8", "=i8", "i8", ">"})
+    EXPECT_EQ(error(npy(type, "(2,)", data)),
+              text("has element type '", type, "', expected integers, floats or bool"));
+  EXPECT_EQ(error(npy(">i8", "(3,)", data)), "is truncated: expected 152 bytes, found 144");
   EXPECT_EQ(error(npy("<i8", "()", data)), "is a single number, expected an array of rows");
   EXPECT_EQ(error(npy("<i8", "(3,)", data)), "is truncated: expected 152 bytes, found 144");
   EXPECT_EQ(error(npy("<i8", "(4611686018427387904, 4)", data)),
@@ -200,8 +198,23 @@ TEST_F(SourceTest, NpyHeaders) {
   std::string structured = "{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (2,), }";
   Bytes header = npy("<i8", "(2,)", data);
   std::memcpy(header.data() + 10, structured.data(), structured.size());
-  EXPECT_EQ(error(header),
-            "has element type '[('a', '<i8')]', expected little-endian integers, floats or bool");
+  EXPECT_EQ(error(header), "has element type '[('a', '<i8')]', expected integers, floats or bool");
+}
+
+/// Elements of two dims and more, in all orders of bytes and of dims.
+TEST_F(SourceTest, NpyInOtherOrders) {
+  auto members = digits(6);
+  std::vector<int64_t> labels = {0, 1, 2, 3, 4, 5};
+  for (int64_t &label : labels)
+    label = __builtin_bswap64(label);
+  std::vector<uint8_t> images(24);
+  for (int row = 0; row < 6; ++row)
+    for (int pixel = 0; pixel < 4; ++pixel) // of [row, y, x]: the row is the fastest
+      images[size_t(row + 6 * (pixel / 2) + 12 * (pixel % 2))] = uint8_t(4 * row + pixel);
+  members[0].content = npy("|u1", "(6, 2, 2)", bytesOf(images), "True");
+  members[1].content = npy(">i8", "(6,)", bytesOf(labels));
+  writeFile(path(), zip(members));
+  expectDigits(plain, 6);
 }
 
 TEST_F(SourceTest, DamagedMembers) {

@@ -1,0 +1,103 @@
+// Completes the csv fields of a spec by what their rows hold.
+#include "dialects/Pch.h"
+
+#include "compiler/import/data/TrainingData.h"
+
+using namespace mlir;
+using namespace gradc;
+
+static StringRef nameOf(const spec::CsvField &field) {
+  return field.has_name() || field.column().empty() ? field.name() : field.column(0);
+}
+
+static bool asks(const spec::CsvField &field) {
+  return field.has_fill() || (field.has_categories() && !field.categories().value_size());
+}
+
+namespace {
+/// The fields of the data to train on, while the runtime reads them.
+struct Fitting {
+  const SpecTree &tree;
+  spec::Csv &csv;
+
+  void take(uint32_t place, ArrayRef<const char *> texts, ArrayRef<double> numbers) {
+    for (spec::CsvField &field : *csv.mutable_field()) {
+      if (&field != tree.messages[place])
+        continue;
+      for (const char *text : texts)
+        field.mutable_categories()->add_value(text);
+      for (double number : numbers)
+        field.add_missing(number);
+    }
+  }
+  std::string problem = {};
+};
+} // namespace
+
+/// The data to evaluate on take what was found in those to train on.
+static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spec::Csv &to) {
+  bool ok = true;
+  for (auto [i, field] : llvm::enumerate(*to.mutable_field())) {
+    if (!asks(field))
+      continue;
+    auto fitted = llvm::find_if(
+        from.field(), [&](const spec::CsvField &one) { return nameOf(one) == nameOf(field); });
+    if (fitted == from.field().end() || fitted->has_categories() != field.has_categories()) {
+      emitError(spec.at({"evaluation", "data", "source", "csv", {"field", int(i)}}))
+          << "field \"" << nameOf(field)
+          << "\" takes what is found in the data to train on, and these have no such field";
+      ok = false;
+      continue;
+    }
+    if (field.has_categories() && !field.categories().value_size())
+      *field.mutable_categories()->mutable_value() = fitted->categories().value();
+    if (field.has_fill())
+      *field.mutable_missing() = fitted->missing();
+    field.clear_fill();
+  }
+  return success(ok);
+}
+
+/// Reads the rows to train on.
+static LogicalResult fitTrained(const SpecFile &spec, const spec::Data &data, spec::Csv &csv) {
+  auto asking = llvm::find_if(csv.field(), asks);
+  if (asking == csv.field().end())
+    return success();
+  Location where = spec.at({"data", "source", "csv", {"field", int(asking - csv.field().begin())}});
+  SpecTree tree(data, "data", spec.placesIn({"data"}));
+  Fitting fitting{tree, csv};
+  int code = gradc_data_fit(
+      tree.values.data(), tree.strings.data(), spec.resolve("").c_str(), &fitting,
+      [](void *self, uint32_t field, uint32_t count, const char *const *texts,
+         const double *numbers) {
+        static_cast<Fitting *>(self)->take(field, ArrayRef(texts, texts ? count : 0),
+                                           ArrayRef(numbers, numbers ? count : 0));
+      },
+      [](void *self, const char *message) { static_cast<Fitting *>(self)->problem = message; });
+  if (!code)
+    return success();
+  InFlightDiagnostic error = emitError(where) << fitting.problem;
+  constexpr int wrongBlock = 3;
+  if (code != wrongBlock)
+    error.attachNote() << "categories and what fills gaps are found in the data to train on when "
+                          "the job is compiled; without these data list categories { value } and "
+                          "missing";
+  return failure();
+}
+
+LogicalResult gradc::fitColumns(SpecFile &spec) {
+  spec::Training &training = spec.edit();
+  spec::Csv none, *trained = &none;
+  if (training.data().source().has_csv())
+    trained = training.mutable_data()->mutable_source()->mutable_csv();
+  if (llvm::any_of(trained->field(), asks) && failed(fitTrained(spec, training.data(), *trained)))
+    return failure();
+  LogicalResult copied = success();
+  if (training.evaluation().data().source().has_csv())
+    copied =
+        copyFitted(spec, *trained,
+                   *training.mutable_evaluation()->mutable_data()->mutable_source()->mutable_csv());
+  for (spec::CsvField &field : *trained->mutable_field())
+    field.clear_fill();
+  return copied;
+}
