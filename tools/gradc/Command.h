@@ -14,6 +14,7 @@ void addCheck(CLI::App &app, Runner &run);
 void addCompile(CLI::App &app, Runner &run);
 void addDoctor(CLI::App &app, Runner &run);
 void addExport(CLI::App &app, Runner &run);
+void addInit(CLI::App &app, Runner &run);
 void addInspect(CLI::App &app, Runner &run);
 void addPlan(CLI::App &app, Runner &run);
 void addRun(CLI::App &app, Runner &run);

@@ -111,6 +111,7 @@ int main(int argc, char **argv) {
   app.set_version_flag("--version", "gradc 0.1.0");
   app.require_subcommand(1);
   Runner run;
+  addInit(app, run);
   addCheck(app, run);
   addPlan(app, run);
   addCompile(app, run);

@@ -1,0 +1,132 @@
+"""Has `gradc init` draft specs for small models and data of every kind; each draft passes check and trains, and the data that do not go with
+their model are refused with both in the message.
+
+    init_drafts.py ROOT
+"""
+import os
+import random
+import struct
+import subprocess
+import sys
+import zlib
+
+sys.path[:0] = [os.path.join(sys.argv[1], "test"), os.path.join(sys.argv[1], "test/bars")]
+from bar import DIGITS, gradc, scratch
+from onnx_writer import FLOAT, INT64, Model
+
+NUMBERS = random.Random(4)
+
+
+def linear(path, inputs, outputs, output="y", batch="N", more=()):
+    """A dense layer; `more`: names of inputs of one integer each, which choose rows of tables."""
+    model = Model("linear", opset=17)
+    shape = [inputs] if isinstance(inputs, int) else list(inputs)
+    x = model.input("x", FLOAT, [batch, *shape])
+    size = 1
+    for dim in shape:
+        size *= dim
+    if len(shape) > 1:
+        x = model.node("Flatten", [x], ["flat"], "flatten", axis=1)
+    weight = model.initializer("w", FLOAT, [size, outputs], [NUMBERS.gauss(0, 0.1) for _ in range(size * outputs)])
+    value = model.node("Gemm", [x, weight, model.initializer("b", FLOAT, [outputs], [0.0] * outputs)], ["own"], "fc")
+    for name in more:
+        table = model.initializer(f"{name}.table", FLOAT, [4, outputs], [NUMBERS.gauss(0, 0.1) for _ in range(4 * outputs)])
+        row = model.node("Gather", [table, model.input(name, INT64, [batch])], [f"{name}.row"], f"{name}.gather")
+        value = model.node("Add", [value, row], [f"{name}.sum"], f"{name}.add")
+    model.output(model.node("Identity", [value], [output], "end"), FLOAT, [batch, outputs])
+    model.save(path)
+
+
+def picture(path, value):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes([value, 255 - value, NUMBERS.randrange(256)] * 8) for _ in range(8))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) +
+                   chunk(b"IEND", b""))
+
+
+def table(path, header, row, rows=200, delimiter=","):
+    with open(path, "w") as file:
+        file.write(delimiter.join(header) + "\n")
+        file.writelines(delimiter.join(map(str, row(i))) + "\n" for i in range(rows))
+
+
+def drafts(folder, model, data, *expected):
+    """Drafts, checks and trains; the draft has the expected texts."""
+    spec = os.path.join(folder, "train.textproto")
+    if os.path.exists(spec):
+        os.remove(spec)
+    gradc("init", model, "--data", data, cwd=folder)
+    with open(spec) as file:
+        text = file.read()
+    for part in expected:
+        if part not in text:
+            sys.exit(f"expected {part} in the draft for {data}:\n{text}")
+    gradc("check", spec)
+    said = gradc("train", spec, "--epochs", 2, "--checkpoint", os.path.join(scratch(), "run"), "--export", os.path.join(folder, "out.onnx"))
+    if "evaluation: loss" not in said:
+        sys.exit(f"expected an evaluation of the draft for {data}, found {said}")
+    print(f"{os.path.basename(data)}: drafted, checked, trained", flush=True)
+
+
+def refuses(folder, model, data, *expected):
+    result = subprocess.run(["gradc", "init", model, "--data", data, "-o", os.path.join(folder, "none")], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    if result.returncode != 3 or any(part not in result.stdout for part in expected):
+        sys.exit(f"expected exit code 3 and {expected}, found {result.returncode}: {result.stdout}")
+
+
+def tables(folder):
+    inside = lambda name: os.path.join(folder, name)
+    number = lambda: round(NUMBERS.gauss(50, 20), 2)
+    flowers = ["a", "b", "c"]
+    linear(inside("three.onnx"), 4, 3)
+    table(inside("flowers.csv"), ["id", "l", "w", "pl", "pw", "species"], lambda i: [i, number(), number(), number(), "" if i % 7 == 0 else number(), flowers[i % 3]])
+    drafts(folder, "three.onnx", "flowers.csv", "categories {}", 'stratify: "species"', "softmax_cross_entropy", "standardize {}", "fill: MEDIAN",
+           "preprocessing: true", 'Column "id" is not used')
+    linear(inside("one.onnx"), 2, 1)
+    table(inside("prices.tsv"), ["rooms", "size", "price"], lambda i: [i % 5, i, i * 100.5], delimiter="\t")
+    drafts(folder, "one.onnx", "prices.tsv", 'delimiter: "\\t"', "mean_squared_error", 'Column "price" is learned because it is the last one')
+    table(inside("yes.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], delimiter=";")
+    drafts(folder, "one.onnx", "yes.csv", 'delimiter: ";"', "binary_cross_entropy", "if these are amounts, mean_squared_error")
+    table(inside("counted.csv"), ["a", "b", "c", "d", "class"], lambda i: [1, 2, i % 3, 0, i % 3 + 1])
+    drafts(folder, "three.onnx", "counted.csv", "offset: -1")
+    linear(inside("cities.onnx"), 1, 2, more=["city"])
+    table(inside("cities.csv"), ["city", "age", "target"], lambda i: ["Bern" if i % 2 else "Zug", i % 9, i % 2])
+    drafts(folder, "cities.onnx", "cities.csv", 'field { column: "city"  categories {} }')
+    linear(inside("fixed.onnx"), 2, 1, batch=16)
+    drafts(folder, "fixed.onnx", "yes.csv", "size: 16  drop_remainder: true", "the model takes no other batch")
+
+    refuses(folder, inside("one.onnx"), inside("flowers.csv"), 'feeds graph input "x" f32 [N, 2]', "it takes 2 numbers a row, and there are 4 columns",
+            "species text")
+    refuses(folder, inside("one.onnx"), inside("cities.csv"), "it takes 2 numbers a row, and there are 1 columns")
+    linear(inside("four.onnx"), 2, 4)
+    table(inside("far.csv"), ["a", "b", "label"], lambda i: [1, 2, i % 9])
+    refuses(folder, inside("four.onnx"), inside("far.csv"), 'output "y" f32 [N, 4] and field label i64 []', "labels run from 0 to 8, expected 0 to 3")
+    table(inside("few.csv"), ["a", "b", "label"], lambda i: [1, 2, i % 2], rows=3)
+    refuses(folder, inside("one.onnx"), inside("few.csv"), "has 3 rows, expected enough for a batch of 4")
+
+
+def arrays(folder):
+    inside = lambda name: os.path.join(folder, name)
+    drafts(folder, os.path.join(DIGITS, "mlp.onnx"), os.path.join(DIGITS, "digits.npz"), "cast: F32  scale: 0.0625", 'stratify: "labels"',
+           'feed { input: "x"  field: "images" }')
+    linear(inside("wide.onnx"), 5, 10)
+    refuses(folder, inside("wide.onnx"), os.path.join(DIGITS, "digits.npz"), 'graph input "x" f32 [N, 5]', "images u8 [8, 8], labels")
+
+
+def pictures(folder):
+    for index in range(30):
+        picture(os.path.join(folder, "pictures", ("dark", "light")[index % 2], f"{index}.png"), 200 * (index % 2) + NUMBERS.randrange(50))
+    linear(os.path.join(folder, "first.onnx"), (3, 4, 4), 2)
+    drafts(folder, "first.onnx", "pictures", "normalize {}", "resize { height: 4  width: 4 }", 'stratify: "label"')
+    linear(os.path.join(folder, "last.onnx"), (4, 4, 3), 1)
+    drafts(folder, "last.onnx", "pictures", "binary_cross_entropy")
+    linear(os.path.join(folder, "flat.onnx"), 48, 2)
+    refuses(folder, os.path.join(folder, "flat.onnx"), os.path.join(folder, "pictures"), "pictures of 2 classes")
+
+
+for draft in tables, arrays, pictures:
+    draft(scratch())

@@ -1,0 +1,51 @@
+// A look at a user's data before there is a spec: what fields there are, and what their values look
+// like.
+#ifndef TOOLS_GRADC_DATALOOK_H
+#define TOOLS_GRADC_DATALOOK_H
+
+#include "runtime/base/Status.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace gradc {
+
+/// An array, or a column of a table.
+struct LookedField {
+  std::string name;
+  gradc_dtype dtype = GRADC_F32;
+  std::vector<int64_t> shape = {}; ///< of one row
+  std::string file = {};           ///< of its own, in a folder of .npy files
+
+  bool isText = false;
+  bool isWhole = true; ///< all values are integers
+  int64_t missing = 0; ///< cells without a value
+  double least = 0, most = 0;
+  /// Of columns, and of arrays of one number a row; no more than `maxDistinct`.
+  std::set<std::string> texts = {};
+  static constexpr size_t maxDistinct = 1000;
+
+  /// "images u8 [8, 8]", "city text".
+  std::string describe() const;
+  bool isScalar() const { return shape.empty() || (shape.size() == 1 && shape[0] == 1); }
+};
+
+struct LookedData {
+  enum class Kind { csv, npz, npy, folder };
+  Kind kind;
+  std::string path;
+  int64_t rows = 0;
+  char delimiter = ',';
+  std::vector<LookedField> fields = {}; ///< none of a folder of pictures
+  int64_t classes = 0;                  ///< sub-folders of a folder of pictures
+};
+
+/// Looks at a .csv, .csv.gz, .tsv or .npz file, a folder of .npy files, or one of a folder of
+/// pictures for each class. Reads a table whole, and of arrays as much as says what they are.
+runtime::Result<LookedData> lookAtData(const std::string &path);
+
+} // namespace gradc
+
+#endif

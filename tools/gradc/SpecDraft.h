@@ -1,0 +1,36 @@
+// The first draft of a training spec for a model and data.
+#ifndef TOOLS_GRADC_SPECDRAFT_H
+#define TOOLS_GRADC_SPECDRAFT_H
+
+#include "compiler/import/onnx/OnnxModel.h"
+#include "tools/gradc/DataLook.h"
+
+namespace gradc {
+
+/// A graph input or output.
+struct DraftPort {
+  std::string name;
+  gradc_dtype dtype = GRADC_F32;
+  std::vector<int64_t> shape = {}; ///< of one row; -1: any
+  int64_t batch = -1;              ///< -1: any
+  bool isLoss = false;             ///< an output of rank 0
+
+  std::string describe() const;
+};
+
+/// The model's path, its inputs and its first output.
+struct DraftModel {
+  std::string path;
+  std::vector<DraftPort> inputs;
+  DraftPort output;
+};
+runtime::Result<DraftModel> readDraftModel(const OnnxModel &model, std::string path);
+
+/// The spec's text, with comments that say what was chosen and what else fits. Paths are relative
+/// to `folder`. A status that says what model and data are where they do not go together.
+runtime::Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
+                                       const std::string &folder);
+
+} // namespace gradc
+
+#endif
