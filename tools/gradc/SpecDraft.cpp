@@ -28,7 +28,7 @@ DraftPort readPort(const onnx::ValueInfoProto &value) {
   return port;
 }
 
-/// What the model should learn, and how far it is from that.
+/// Loss and metric, and the reason for them.
 struct Objective {
   std::string loss, metric, why;
   std::string map = {};   ///< of the target, before it is learned

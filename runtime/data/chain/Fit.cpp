@@ -145,7 +145,7 @@ Status Fit::fitField(Config field, const Table &table) {
     if (order.empty())
       return Status::error(
           text("field '", nameOf(field), "' has no text in any row that is trained on"));
-    // What is most frequent is told by its final number.
+    // The most frequent category is told by its final number.
     for (Values &column : *columns)
       for (double &number : column)
         number = double(std::find(order.begin(), order.end(), size_t(number)) - order.begin());

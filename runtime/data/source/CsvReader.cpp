@@ -23,7 +23,7 @@ struct Column {
   std::byte *target = nullptr;     ///< of the first row's element
   size_t place = 0;                ///< among the field's columns
 
-  /// What a cell without a value becomes; null: an error.
+  /// Stands for a cell without a value; null: such a cell is an error.
   const double *missing() const {
     const std::vector<double> &given = field->missing;
     return given.empty() ? nullptr : &given[given.size() == 1 ? 0 : place];
