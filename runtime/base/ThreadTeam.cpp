@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <string>
 #include <sys/syscall.h>
-#include <system_error>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -59,12 +58,12 @@ Result<std::unique_ptr<ThreadTeam>> ThreadTeam::create(int threads) {
                   text("expected between 1 and ", maxThreads, " threads, found ", threads));
   std::unique_ptr<ThreadTeam> team(new ThreadTeam(unsigned(threads)));
   team->workers.reserve(size_t(threads - 1));
-  try {
-    for (unsigned thread = 1; thread < team->count; ++thread)
-      team->workers.emplace_back([team = team.get(), thread] { team->work(thread); });
-  } catch (const std::system_error &error) {
-    return Status::error(text("cannot start thread ", team->workers.size() + 2, " of ", threads,
-                              ": ", error.what()));
+  for (unsigned thread = 1; thread < team->count; ++thread) {
+    auto worker = Thread::start([team = team.get(), thread] { team->work(thread); });
+    if (!worker)
+      return Status::error(text("cannot start thread ", team->workers.size() + 2, " of ", threads,
+                                ": ", worker.status().message()));
+    team->workers.push_back(*worker);
   }
   team->complete = true;
   team->signal(team->gate, 1);
@@ -78,7 +77,7 @@ ThreadTeam::~ThreadTeam() {
   } else {
     signal(gate, 1);
   }
-  for (std::thread &worker : workers)
+  for (Thread &worker : workers)
     worker.join();
 }
 

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_CORE_THREADTEAM_H
 #define RUNTIME_CORE_THREADTEAM_H
 
-#include "runtime/base/Status.h"
+#include "runtime/base/Thread.h"
 
 #include <atomic>
 #include <chrono>
@@ -71,7 +71,7 @@ private:
   Flag gate; ///< opens when it is known whether all workers could start
   void (*task)(void *, unsigned) = nullptr; ///< null: the workers leave
   void *taskContext = nullptr;
-  std::vector<std::thread> workers;
+  std::vector<Thread> workers;
 };
 
 } // namespace gradc::runtime

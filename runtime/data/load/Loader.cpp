@@ -6,6 +6,7 @@
 #include "runtime/data/load/Loader.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/base/Thread.h"
 #include "runtime/base/ThreadSlice.h"
 #include "runtime/data/Meter.h"
 #include "runtime/data/load/BatchRing.h"
@@ -16,8 +17,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 namespace gradc::runtime {
 
@@ -116,7 +115,7 @@ private:
   InputTuning tuning;
   std::vector<std::unique_ptr<Scratch>> scratches; ///< [thread]
   std::vector<size_t> scratchBytes = {0};          ///< of each, when last measured
-  std::vector<std::thread> workers;
+  std::vector<Thread> workers;
   bool stopping = false;
   int sleeping = 0;
   int64_t interval = longestNap; ///< between two calls: decaying mean
@@ -349,13 +348,13 @@ void Loader::adapt(InputTuning wanted) {
     int thread = int(workers.size()) + 1;
     scratches.push_back(std::make_unique<Scratch>());
     scratchBytes.push_back(0);
-    try {
-      workers.emplace_back([this, thread] { work(thread); });
-    } catch (const std::system_error &) {
+    auto worker = Thread::start([this, thread] { work(thread); });
+    if (!worker) {
       scratches.pop_back(); // fewer threads suffice
       scratchBytes.pop_back();
       break;
     }
+    workers.push_back(*worker);
   }
 }
 
@@ -365,7 +364,7 @@ void Loader::stop() {
     stopping = true;
   }
   room.notify_all();
-  for (std::thread &worker : workers)
+  for (Thread &worker : workers)
     worker.join();
   workers.clear();
   stopping = false;

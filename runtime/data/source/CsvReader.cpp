@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <numeric>
 #include <utility>
 
@@ -163,7 +163,8 @@ bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indi
     return false;
   SourceArray &array = arrays.back();
   size_t rowBytes = array.field.bytes();
-  std::shared_ptr<std::byte[]> memory(new (std::nothrow) std::byte[rowBytes * maxRows]);
+  std::shared_ptr<std::byte[]> memory(static_cast<std::byte *>(std::malloc(rowBytes * maxRows)),
+                                      std::free);
   if (!memory)
     return fail(start, "cannot allocate ", rowBytes * maxRows, " bytes for field '", field.name,
                 '\'');
