@@ -40,6 +40,16 @@ void AtomicFile::fail(int code) {
     failure = Status::error(text("cannot write '", path, "': ", std::strerror(code)));
 }
 
+Status AtomicFile::sync(const std::string &path) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  bool failed = descriptor < 0 || fsync(descriptor);
+  int code = errno;
+  if (descriptor >= 0)
+    close(descriptor);
+  return failed ? Status::error(text("cannot write '", path, "': ", std::strerror(code)))
+                : Status();
+}
+
 void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty() && failure.ok()) {
     size_t count = std::min(bytes.size(), bufferBytes - buffer.size());
@@ -61,10 +71,10 @@ void AtomicFile::flush() {
   buffer.clear();
 }
 
-Status AtomicFile::commit() {
+Status AtomicFile::commit(bool isDurable) {
   if (failure.ok())
     flush();
-  if (failure.ok() && fsync(descriptor))
+  if (failure.ok() && isDurable && fsync(descriptor))
     fail(errno);
   if (failure.ok() && std::rename(temporary.c_str(), path.c_str()))
     fail(errno);
@@ -73,6 +83,8 @@ Status AtomicFile::commit() {
   close(descriptor);
   descriptor = -1;
 
+  if (!isDurable)
+    return {};
   // The new name is on disk only once the folder is.
   size_t slash = path.rfind('/');
   std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);

@@ -21,13 +21,18 @@ public:
   /// Whether a file could be written there now.
   static Status check(std::string path) { return AtomicFile(std::move(path)).failure; }
 
+  /// Makes a file durable that was committed without.
+  static Status sync(const std::string &path);
+
   explicit AtomicFile(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
 
   /// The first failure is kept, and `commit` returns it.
   void write(std::span<const std::byte> bytes);
-  Status commit();
+  /// `isDurable`: it outlives a crash of the machine from here on, at the cost of waiting for the
+  /// disk.
+  Status commit(bool isDurable = true);
 
 private:
   void fail(int code);

@@ -56,10 +56,10 @@ public:
     put({static_cast<const std::byte *>(data), size});
     put({zeros, padded(size) - size});
   }
-  Status finish() {
+  Status finish(bool isDurable) {
     uint64_t sum = gradc_hash_end(&checksum);
     file.write(std::as_bytes(std::span(&sum, 1)));
-    return file.commit();
+    return file.commit(isDurable);
   }
 
 private:
@@ -73,7 +73,8 @@ private:
 
 } // namespace
 
-Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position) {
+Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position,
+                       bool isDurable) {
   const Artifact &artifact = session.artifact();
   FileHeader header = {};
   std::memcpy(header.magic, magic.data(), magic.size());
@@ -131,7 +132,7 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
     writer.add(name.data(), name.size());
     writer.add(values.data(), values.size_bytes());
   }
-  return writer.finish();
+  return writer.finish(isDurable);
 }
 
 std::string_view modelName(std::string_view name, uint32_t kind) {

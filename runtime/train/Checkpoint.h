@@ -24,7 +24,8 @@ struct TrainPosition {
 };
 
 /// Atomic: the file is whole or absent, and a file that it replaces stays until then.
-Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position);
+Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position,
+                       bool isDurable = true);
 
 /// The name of the model's tensor that is held by a state of that name and kind, or averaged by it.
 std::string_view modelName(std::string_view name, uint32_t kind);

@@ -2,11 +2,12 @@
 #include "runtime/train/EvaluationWatch.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/train/Log.h"
 
 namespace gradc::runtime {
 
 EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau) : plateau(plateau) {
-  if (job.best)
+  if (job.best || job.evaluationData) // absent, it is the loss
     bestMetric.emplace(job.best, Improvement::Threshold());
   if (job.earlyStopping) {
     stopping.emplace(job.earlyStopping,
@@ -41,7 +42,8 @@ std::string EvaluationWatch::whyEnd() const {
 }
 
 std::string EvaluationWatch::bestText() const {
-  return text(bestMetric->metric(), ' ', float(bestMetric->best()), " at step ", theBestStep);
+  Metric metric = best();
+  return text(metricsText({&metric, 1}), " at step ", theBestStep);
 }
 
 RunState EvaluationWatch::state() const {

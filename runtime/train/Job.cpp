@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/train/RunFolder.h"
 #include "runtime/train/Sweep.h"
 #include "runtime/train/Turns.h"
 
@@ -24,8 +25,7 @@ double optimizerMomentum(Config optimizer) {
   return 0;
 }
 
-/// A path of the spec, for something that is written: relative to the spec, as all its paths are.
-static Result<std::string> outputPath(Config spec, std::string_view path, std::string_view option) {
+Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_view option) {
   std::string folder(spec.string("directory"));
   if (path.empty() || path.front() == '/' || folder.empty())
     return std::string(path);
@@ -81,6 +81,26 @@ static Status checkOutputs(const Job &job, Config spec, const TrainOptions &opti
   return {};
 }
 
+static std::string exportOfRun(const std::string &folder) { return text(folder, "/trained.onnx"); }
+
+Status Job::chooseRun(const TrainOptions &options, const std::string &resume) {
+  if (checkpointFolder.empty() || !options.checkpoint.empty())
+    return {};
+  std::string run = resume.empty() ? "" : runOf(checkpointFolder, resume);
+  if (run.empty()) {
+    auto next = newRun(checkpointFolder);
+    if (!next)
+      return next.status();
+    run = std::move(*next);
+    if (run != checkpointFolder)
+      earlierRun = checkpointFolder;
+  }
+  checkpointFolder = std::move(run);
+  if (exportsToRun)
+    exportPath = exportOfRun(checkpointFolder);
+  return {};
+}
+
 Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   Config spec = Config::job(artifact);
   if (!spec || !spec.child("data"))
@@ -127,7 +147,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
                    "--checkpoint"),
         std::tuple(&job.exportPath, &options.exportPath, spec.child("export").string("onnx"),
                    "--export")}) {
-    auto found = given->empty() ? outputPath(spec, ofSpec, option) : Result(*given);
+    auto found = given->empty() ? pathOfSpec(spec, ofSpec, option) : Result(*given);
     if (!found)
       return found.status();
     *path = std::move(*found);
@@ -145,7 +165,13 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   job.checkpointEverySteps = checkpoint.integer("every_steps", 0);
   job.checkpointEveryEpochs = checkpoint.integer("every_epochs", job.checkpointEverySteps ? 0 : 1);
   job.best = checkpoint.child("best");
-  job.exportBest = spec.child("export").boolean("best", false);
+  job.bestIsAsked = spec.child("export").boolean("best", false);
+  job.exportBest =
+      spec.child("export").boolean("best", job.evaluationData && !job.checkpointFolder.empty());
+  job.exportsToRun = job.exportPath.empty() && !job.checkpointFolder.empty() &&
+                     options.findRate.empty() && artifact.header().model.count != 0;
+  if (job.exportsToRun)
+    job.exportPath = exportOfRun(job.checkpointFolder);
   job.checkpointKeep = checkpoint.integer("keep", 3);
   if (job.checkpointKeep < 1)
     return Status::invalid(

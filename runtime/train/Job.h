@@ -28,16 +28,27 @@ struct Job {
   Config earlyStopping;                                    ///< absent: none
   std::vector<std::string> dataFolders;
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
+  bool fitsData = true; ///< stages may find out what `dataState` does not have
 
   std::string checkpointFolder;                                ///< "": no checkpoints
   int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not limited in this unit
   int64_t checkpointKeep = 3;
-  Config best;            ///< the metric of the best checkpoint; absent: none is kept
-  std::string exportPath; ///< "": no export
-  bool exportBest = false;
+  Config best;              ///< the metric of the best checkpoint; absent: the loss
+  std::string earlierRun;   ///< whose folder the spec names, in place of this one's; "": none
+  std::string exportPath;   ///< "": no export
+  bool exportBest = false;  ///< where there is a best evaluation
+  bool bestIsAsked = false; ///< by the spec: then it is an error that the best states are not there
+  bool exportsToRun = false; ///< into the checkpoint folder: no file is named
 
   static Result<Job> read(const Artifact &artifact, const TrainOptions &options);
+  /// The folder of this run, where the options name none. `resume`: the checkpoint that it goes on
+  /// from; "": from the start.
+  Status chooseRun(const TrainOptions &options, const std::string &resume);
 };
+
+/// A path of the spec, for something that is written: relative to the spec, as all its paths are.
+/// `option` names another place.
+Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_view option);
 
 /// The files that a job reads, as far as they are there: data, model, and what the model's tensors
 /// were read from.

@@ -146,4 +146,15 @@ Status Log::flush() {
   return {};
 }
 
+std::string metricsText(std::span<const Metric> metrics) {
+  std::string out;
+  for (const Metric &metric : metrics) {
+    char value[40];
+    std::snprintf(value, sizeof value, "%.4f", metric.value);
+    out += text(out.empty() ? "" : ", ", metric.name, ' ',
+                metric.table.empty() ? std::string(value) : tableText(metric));
+  }
+  return out;
+}
+
 } // namespace gradc::runtime

@@ -34,6 +34,9 @@ private:
 /// "[[5,1],[0,4]]"
 std::string tableText(const Metric &metric);
 
+/// "loss 0.1234, accuracy 0.9722"
+std::string metricsText(std::span<const Metric> metrics);
+
 /// Without a path, lines are dropped.
 class Log {
 public:

@@ -1,6 +1,7 @@
 // The steps, and the work between them: evaluation, checkpoints, log, the end.
 #include "runtime/train/Loop.h"
 
+#include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 
@@ -14,18 +15,6 @@ namespace gradc::runtime {
 static double millisecondsBetween(Progress::Clock::time_point from,
                                   Progress::Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
-}
-
-/// "loss 0.1234, accuracy 0.9722"
-static std::string metricsText(std::span<const Metric> metrics) {
-  std::string out;
-  for (const Metric &metric : metrics) {
-    char value[40];
-    std::snprintf(value, sizeof value, "%.4f", metric.value);
-    out += text(out.empty() ? "" : ", ", metric.name, ' ',
-                metric.table.empty() ? std::string(value) : tableText(metric));
-  }
-  return out;
 }
 
 /// Once, and again whenever it has changed.
@@ -62,6 +51,7 @@ Result<TrainSummary> Loop::run() {
 
 Status Loop::trainSteps() {
   lastTime = Clock::now();
+  beginEpoch();
   while (!isLast(done, walk->position()) && !stopped)
     if (Status status = step(); !status.ok())
       return status;
@@ -103,6 +93,8 @@ Status Loop::step() {
   ++done;
   samples += double(batch.rows);
   summary.lastLoss = call.loss();
+  epochLoss += call.loss() * double(batch.rows);
+  epochRows += double(batch.rows);
 
   // 3. The report.
   report.step = done;
@@ -163,6 +155,13 @@ Status Loop::endStep(bool endsEpoch) {
     if (Status status = drawConclusions(); !status.ok())
       return status;
   }
+  // Short epochs are not worth a line each.
+  bool isDue = Clock::now() - epochSaid >= std::chrono::seconds(1);
+  bool isEnd = !evaluation && isLast(done, walk->position());
+  if (evaluates || (endsEpoch && (isDue || isEnd)))
+    sayEpoch(evaluates);
+  if (endsEpoch)
+    beginEpoch();
   if (saves)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
@@ -182,9 +181,13 @@ Status Loop::finish() {
     if (watch->observeEnd(summary.evaluation, done))
       if (Status status = keepBest(); !status.ok())
         return status;
+    sayEpoch(true);
   }
   if (!job.checkpointFolder.empty() && checkpointedAt != done)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
+      return status;
+  if (keptBest)
+    if (Status status = AtomicFile::sync(checkpoints.best()); !status.ok())
       return status;
   if (!job.exportPath.empty() && !signalled) {
     if (Status status = exportNow(); !status.ok())
@@ -192,24 +195,31 @@ Status Loop::finish() {
   }
 
   input->finish(done, walk->iterator());
-  {
-    LogLine line = log.line("done");
-    line.integer("step", done)
-        .integer("epochs", int64_t(walk->position().epoch))
-        .real("seconds", summary.seconds)
-        .real("samples_per_second", summary.samplesPerSecond);
-    if (summary.lastLoss)
-      line.real("last_loss", *summary.lastLoss);
-    for (const Metric &metric : summary.evaluation)
-      line.metric(metric);
-    if (watch->bestStep() >= 0)
-      line.integer("best_step", watch->bestStep()).real("best", watch->best().value);
-    line.string("reason", signalled             ? "signal"
-                          : !whyStopped.empty() ? "early_stopping"
-                          : stopped             ? "stopped"
-                                                : "finished");
-  }
+  logEnd(signalled);
+  sayEnd(signalled);
+  sayWhatWasMade(signalled);
+  return {};
+}
 
+void Loop::logEnd(bool isSignalled) {
+  LogLine line = log.line("done");
+  line.integer("step", done)
+      .integer("epochs", int64_t(walk->position().epoch))
+      .real("seconds", summary.seconds)
+      .real("samples_per_second", summary.samplesPerSecond);
+  if (summary.lastLoss)
+    line.real("last_loss", *summary.lastLoss);
+  for (const Metric &metric : summary.evaluation)
+    line.metric(metric);
+  if (watch->bestStep() >= 0)
+    line.integer("best_step", watch->bestStep()).real("best", watch->best().value);
+  line.string("reason", isSignalled           ? "signal"
+                        : !whyStopped.empty() ? "early_stopping"
+                        : stopped             ? "stopped"
+                                              : "finished");
+}
+
+void Loop::sayEnd(bool isSignalled) {
   std::string result;
   if (!summary.lastLoss) {
     result = text("no step left to train: the checkpoint is of step ", done,
@@ -218,7 +228,7 @@ Status Loop::finish() {
   } else {
     char seconds[40];
     std::snprintf(seconds, sizeof seconds, "%.3f", summary.seconds);
-    result = text(signalled || stopped ? "stopped after step " : "trained to step ", done, " in ",
+    result = text(isSignalled || stopped ? "stopped after step " : "trained to step ", done, " in ",
                   seconds, " s, ", shortCount(summary.samplesPerSecond), " samples/s; ",
                   metricsText({{{"last loss", double(*summary.lastLoss)}}}));
   }
@@ -229,7 +239,6 @@ Status Loop::finish() {
   if (watch->bestStep() >= 0)
     result += text("; best ", watch->bestText());
   progress->print(result);
-  return {};
 }
 
 Status Loop::evaluateNow() {
@@ -254,9 +263,6 @@ Status Loop::evaluateNow() {
     for (const Metric &metric : summary.evaluation)
       line.metric(metric);
   }
-  std::string part = batches ? text(" (", batches, " of ", perEpoch, " steps)") : "";
-  progress->print(text("epoch ", epoch, part, "  step ", done,
-                       "  evaluation: ", metricsText(summary.evaluation)));
   return {};
 }
 
@@ -267,14 +273,18 @@ TrainPosition Loop::position() const {
   return position;
 }
 
+/// A failure to write a checkpoint, with the one that is left.
+Status Loop::withLastWhole(Status written) const {
+  if (written.ok() || lastCheckpoint.empty())
+    return written;
+  return Status(written.code(), text(written.message(), "; the previous checkpoint '",
+                                     lastCheckpoint, "' is whole"));
+}
+
 Status Loop::checkpointNow() {
   std::string path = checkpoints.file(done);
-  if (Status status = writeCheckpoint(path, session, position()); !status.ok()) {
-    std::string kept = lastCheckpoint.empty()
-                           ? ""
-                           : text("; the previous checkpoint '", lastCheckpoint, "' is whole");
-    return Status(status.code(), text(status.message(), kept));
-  }
+  if (Status status = withLastWhole(writeCheckpoint(path, session, position())); !status.ok())
+    return status;
   checkpoints.prune(done, job.checkpointKeep);
   checkpointedAt = done;
   summary.checkpoint = lastCheckpoint = path;

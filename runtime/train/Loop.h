@@ -11,6 +11,7 @@
 #include "runtime/train/ParameterWatch.h"
 #include "runtime/train/PhaseWalk.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/Sweep.h"
 #include "runtime/train/Trace.h"
 #include "runtime/train/Turns.h"
 
@@ -45,12 +46,19 @@ private:
   Status step();
   Status endStep(bool endsEpoch);
   Status finish();
+  void logEnd(bool isSignalled);
+  void sayEnd(bool isSignalled);
+  void beginEpoch();
+  void sayEpoch(bool isEvaluated);
+  void sayWhatWasMade(bool isSignalled);
 
   Status evaluateNow();
   Status drawConclusions();
   Status keepBest();
+  Status restoreBest();
   Status exportNow();
   TrainPosition position() const;
+  Status withLastWhole(Status written) const;
   Status checkpointNow();
   void traceStep(const EntryCall &call, Clock::time_point begin, Clock::time_point fetched,
                  Clock::time_point end);
@@ -98,9 +106,13 @@ private:
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
   bool stopped = false;                          ///< by onStep, a signal or an evaluation
+  bool keptBest = false;                         ///< here
   std::string whyStopped;                        ///< by an evaluation
   int64_t evaluatedAt = -1, checkpointedAt = -1; ///< steps
   double samples = 0;                            ///< seen here
+  double epochLoss = 0, epochRows = 0;           ///< sums over the epoch's steps made here
+  Clock::time_point epochBegin, epochSaid;
+  std::string exported; ///< the file; "": none
   Clock::time_point lastTime;
   StepReport report;
   TrainSummary summary;

@@ -26,29 +26,40 @@ Status Loop::keepBest() {
     return {};
   Metric best = watch->best();
   log.line("best").integer("step", done).string("metric", best.name).real("value", best.value);
-  return traced("best checkpoint",
-                [&] { return writeCheckpoint(checkpoints.best(), session, position()); });
+  keptBest = true;
+  // Often replaced soon: it is worth waiting for the disk only at the end.
+  return traced("best checkpoint", [&] {
+    return withLastWhole(
+        writeCheckpoint(checkpoints.best(), session, position(), /*isDurable=*/false));
+  });
+}
+
+Status Loop::restoreBest() {
+  auto best = Checkpoint::open(checkpoints.best());
+  if (!best)
+    return best.status();
+  // A run that goes on from an older checkpoint may not have come to its best evaluation again.
+  if (int64_t(best->position().step) != watch->bestStep())
+    return Status::error(text("cannot export the best states, of step ", watch->bestStep(), ": '",
+                              best->file(), "' is of step ", best->position().step));
+  return best->restore(session);
 }
 
 /// The session's states, or those of the best evaluation.
 Status Loop::exportNow() {
   std::string which;
   if (job.exportBest && watch->bestStep() >= 0) {
-    auto best = Checkpoint::open(checkpoints.best());
-    if (!best)
-      return best.status();
-    // A run that goes on from an older checkpoint may not have come to its best evaluation again.
-    if (int64_t(best->position().step) != watch->bestStep())
-      return Status::error(text("cannot export the best states, of step ", watch->bestStep(), ": '",
-                                best->file(), "' is of step ", best->position().step));
-    if (Status status = best->restore(session); !status.ok())
-      return status;
-    which = text(" the best states, of step ", watch->bestStep(), ", as");
+    Status restored = restoreBest();
+    if (!restored.ok() && job.bestIsAsked)
+      return restored;
+    which = restored.ok() ? text(" the best states, of step ", watch->bestStep(), ", as")
+                          : text(" the last states (", restored.message(), ") as");
   }
   auto write = [&] { return exportOnnx(session, job.exportPath); };
   if (Status status = traced("export", write); !status.ok())
     return status;
   log.line("export").string("path", job.exportPath);
+  exported = job.exportPath;
   std::string_view inputs = exportedInputs(session.artifact());
   progress->print(
       text("exported", which, " '", job.exportPath, '\'', inputs.empty() ? "" : "; ", inputs));

@@ -38,6 +38,11 @@ Status Loop::prepare(const Checkpoint *resume) {
   progress.emplace(/*descriptor=*/1, options.quiet, lastStep, training.dataset->batchSize());
   input.emplace(log, *progress);
   sayPlacement();
+  if (!job.earlierRun.empty())
+    progress->print(text("'", job.earlierRun, "' holds an earlier run: this one is kept in '",
+                         job.checkpointFolder, '\''));
+  if (resume)
+    progress->print(text("going on from '", resume->file(), '\''));
   if (resume)
     sayWhatDiffers(behind, wantedSeed);
   if (resume && resume->lacksAverages(session.artifact()))
@@ -116,9 +121,6 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
   }
   if (Status status = writeFitted(session, *job.dataState); !status.ok())
     return status;
-  if (!job.exportPath.empty())
-    if (Status status = AtomicFile::check(job.exportPath); !status.ok())
-      return status;
   if (!job.checkpointFolder.empty()) {
     for (Status status : {checkpoints.create(), checkpoints.lock()})
       if (!status.ok())
@@ -127,6 +129,9 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
       if (Status status = checkpoints.expectNone(); !status.ok())
         return status;
   }
+  if (!job.exportPath.empty())
+    if (Status status = AtomicFile::check(job.exportPath); !status.ok())
+      return status;
   if (!options.log.empty())
     if (Status status =
             log.open(pathOfVariant(options.log, options.variant), /*append=*/resume != nullptr);

@@ -76,7 +76,8 @@ int fail(const Status &status) {
 
 } // namespace
 
-int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact) {
+int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
+                const std::string &file) {
   auto line = parseCommandLine({argv + 1, size_t(argc > 1 ? argc - 1 : 0)});
   std::string_view program = argc > 0 ? argv[0] : "trainer";
   if (!line) {
@@ -85,10 +86,15 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact)
     return code;
   }
   if (line->help || line->version) {
-    std::fputs(line->help ? helpText(program).c_str() : "gradc " GRADC_VERSION "\n", stdout);
+    std::fputs(line->help ? helpText(program).c_str() : "gradc " GRADC_VERSION "\n",
+               stdout);
     return 0;
   }
 
+  std::string own(program);
+  line->options.trainCommand = file.empty() ? own : text("gradc train ", file);
+  line->options.predictCommand =
+      text(file.empty() ? own : "gradc", " predict", file.empty() ? "" : " ", file);
   interruptedBy = 0;
   SignalGuard guard;
   line->options.interrupt = &interruptedBy;

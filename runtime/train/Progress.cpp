@@ -3,7 +3,10 @@
 
 #include "runtime/base/Text.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -30,9 +33,10 @@ std::string shortCount(double value) {
 }
 
 Progress::Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batchSize)
-    : descriptor(descriptor), quiet(quiet), terminal(isatty(descriptor)), totalSteps(totalSteps),
-      batchSize(batchSize), interval(std::chrono::milliseconds(terminal ? 250 : 2000)),
-      since(Clock::now()) {}
+    : descriptor(descriptor), quiet(quiet), terminal(isatty(descriptor)),
+      colours(terminal && !std::getenv("NO_COLOR")), totalSteps(totalSteps), batchSize(batchSize),
+      interval(std::chrono::milliseconds(terminal ? 250 : 2000)), begin(Clock::now()),
+      since(begin) {}
 
 /// The part that fits into a line of the terminal: fields go from the end, for a line that wraps
 /// cannot be rewritten.
@@ -47,10 +51,27 @@ static void fit(std::string &line, int descriptor) {
   }
 }
 
+static constexpr int64_t barWidth = 10;
+
+/// "[##--------]  25%  1:07 left  "; nothing where the end is not known.
+std::string Progress::bar(int64_t step, Clock::time_point now) const {
+  if (totalSteps > int64_t(1) << 52)
+    return "";
+  double done = double(step) / double(totalSteps);
+  double seconds = std::chrono::duration<double>(now - begin).count() / double(allSteps) *
+                   double(totalSteps - step);
+  auto filled = size_t(done * barWidth);
+  char part[64];
+  std::snprintf(part, sizeof part, "]  %2.0f%%  %lld:%02lld left  ", std::floor(100 * done),
+                static_cast<long long>(seconds / 60), static_cast<long long>(seconds) % 60);
+  return text('[', std::string(filled, '#'), std::string(barWidth - filled, '-'), part);
+}
+
 void Progress::step(const StepReport &report, Clock::time_point now) {
   if (quiet)
     return;
   ++steps;
+  ++allSteps;
   milliseconds += report.milliseconds;
   inputMilliseconds += report.inputMilliseconds;
   if (now - since < interval)
@@ -60,7 +81,7 @@ void Progress::step(const StepReport &report, Clock::time_point now) {
   char part[160];
   std::snprintf(part, sizeof part, "step %*lld/%s  ", int(total.size()),
                 static_cast<long long>(report.step), total.c_str());
-  std::string line = part;
+  std::string line = text(terminal ? bar(report.step, now) : "", part);
   if (!report.entry.empty())
     line += text(report.entry, ' ');
   std::snprintf(part, sizeof part, "loss %.4f", double(report.loss));
@@ -77,6 +98,9 @@ void Progress::step(const StepReport &report, Clock::time_point now) {
   line += part;
   if (terminal)
     fit(line, descriptor);
+  if (colours && line.starts_with('['))
+    line = text("\x1b[32m", line.substr(0, barWidth + 2), "\x1b[0m",
+                line.substr(std::min<size_t>(barWidth + 2, line.size())));
   write(terminal ? text('\r', line, "\x1b[K") : line + '\n');
   rewriting = terminal;
   since = now;

@@ -24,12 +24,15 @@ public:
 
 private:
   void write(const std::string &bytes) const;
+  std::string bar(int64_t step, Clock::time_point now) const;
 
   int descriptor;
-  bool quiet, terminal;
+  bool quiet, terminal, colours;
   bool rewriting = false; ///< the cursor is after a line that the next one replaces
   int64_t totalSteps, batchSize;
   Clock::duration interval;
+  Clock::time_point begin;
+  int64_t allSteps = 0; ///< made here
 
   // Since the last line.
   Clock::time_point since;

@@ -3,18 +3,20 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/train/Loop.h"
+#include "runtime/train/RunFolder.h"
 
 #include <cstdio>
 #include <sys/stat.h>
 
 namespace gradc::runtime {
 
-/// The checkpoint meant by `resume`: a file, or the newest one of a folder or of the job's folder.
-static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &job) {
+/// The checkpoint meant by `resume`: a file, or the newest one of a folder or of the job's newest
+/// run. `isNamed`: the options name the job's folder.
+static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &job, bool isNamed) {
   struct stat status;
   std::string folder;
   if (resume == "latest")
-    folder = job.checkpointFolder;
+    folder = isNamed ? job.checkpointFolder : newestRun(job.checkpointFolder);
   else if (stat(resume.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
     folder = resume;
   else
@@ -62,13 +64,14 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
   if (!job)
     return job.status();
   std::optional<Checkpoint> resume;
-  CheckpointFolder checkpoints(job->checkpointFolder);
   if (!options.resume.empty()) {
     // Before the newest is looked for: a training under way would add newer ones.
-    if (checkpoints.exists())
-      if (Status locked = checkpoints.lock(); !locked.ok())
+    CheckpointFolder running(options.checkpoint.empty() ? newestRun(job->checkpointFolder)
+                                                        : job->checkpointFolder);
+    if (running.exists())
+      if (Status locked = running.lock(); !locked.ok())
         return locked;
-    auto found = findCheckpoint(options.resume, *job);
+    auto found = findCheckpoint(options.resume, *job, !options.checkpoint.empty());
     if (!found)
       return found.status();
     resume = std::move(*found);
@@ -77,6 +80,9 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
                     text("cannot resume with seed ", *options.seed,
                          ": the checkpoint was trained with seed ", resume->position().seed));
   }
+  if (Status chosen = job->chooseRun(options, resume ? resume->file() : ""); !chosen.ok())
+    return chosen;
+  CheckpointFolder checkpoints(job->checkpointFolder);
   const Checkpoint *checkpoint = resume ? &*resume : nullptr;
   auto session = makeSession(std::move(artifact), options, checkpoint);
   if (!session)

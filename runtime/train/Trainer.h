@@ -58,6 +58,8 @@ struct TrainOptions {
   std::pair<double, double> rateRange = {1e-7, 10}; ///< that `findRate` goes through
   /// In place of optimizer and schedule: the rate behind so many steps.
   std::function<double(int64_t done)> rateOfStep;
+  /// The commands of this program, for what a run says at its end; "": none.
+  std::string trainCommand, predictCommand;
   std::string variant; ///< of a sweep; becomes part of all names of files; "": none
   int threads = 0;     ///< 0: one per CPU
   bool quiet = false;  ///< prints nothing
@@ -81,8 +83,10 @@ struct TrainSummary {
 /// Runs the job on a session made for it.
 Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options);
 
-/// The command line of a compiled trainer; returns its exit code.
-int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact);
+/// The command line of a compiled trainer; returns its exit code. `file`: what gradc was given,
+/// where that runs it; "": the program is the trainer's own.
+int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
+                const std::string &file = {});
 
 } // namespace gradc::runtime
 

@@ -64,7 +64,7 @@ def hang_up():
     wait_for_checkpoint(training)
     before = saved()[-1]
     training.send_signal(signal.SIGHUP)
-    end(training, 128 + signal.SIGHUP, "stopped after step")
+    end(training, 128 + signal.SIGHUP, "stopped after step", "checkpoint 'run/step-", f"go on with: {trainer} --checkpoint run --resume")
     # Of the step at which it stopped, not the last of an epoch.
     assert saved()[-1] > before and any(step % 500 for step in saved()), saved()
 
@@ -79,6 +79,13 @@ def hang_up_under_nohup():
         time.sleep(0.02)
     training.send_signal(signal.SIGTERM)
     end(training, 128 + signal.SIGTERM)
+
+
+def nothing_is_kept():
+    training = start()
+    time.sleep(0.5)
+    training.send_signal(signal.SIGINT)
+    end(training, 128 + signal.SIGINT, "nothing was kept: name a folder for checkpoints with --checkpoint")
 
 
 def reader_goes_away():
@@ -103,7 +110,7 @@ def data_is_cut_off():
     end(start("--checkpoint", "run", "--resume", "--steps", str(newest + 3)), 0, f"trained to step {newest + 3}")
 
 
-for check in (two_in_one_folder, hang_up, hang_up_under_nohup, reader_goes_away, data_is_cut_off):
+for check in (two_in_one_folder, hang_up, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off):
     fresh()
     check()
 print("interrupted: all ended as they should")

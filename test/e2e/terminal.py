@@ -28,11 +28,11 @@ with open(model, "wb") as file:
 trainer = compile_spec(spec, folder)
 
 
-def on_terminal(columns):
+def on_terminal(columns, **environment):
     """What a training writes to a terminal until three progress lines are there."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    training = subprocess.Popen([trainer, "--steps", "2000000000"], cwd=folder, stdout=theirs)
+    training = subprocess.Popen([trainer, "--steps", "2000000000"], cwd=folder, stdout=theirs, env=os.environ | environment)
     os.close(theirs)
     said = b""
     while said.count(b"\x1b[K") < 3:
@@ -44,11 +44,13 @@ def on_terminal(columns):
 
 
 for columns in (300, 80, 60, 20):
-    lines = re.findall(r"\r([^\r\x1b]*)\x1b\[K", on_terminal(columns))
+    lines = re.findall(r"\r([^\r\x1b]*)\x1b\[K", on_terminal(columns, NO_COLOR="1"))
     assert len(lines) >= 3 and all(0 < len(line) < columns for line in lines if line), (columns, lines)
-    assert all(line.startswith("step") for line in lines if line), lines
+    assert all(re.match(r"\[#*-*\]  [ 0-9]\d%  \d+:\d\d left  step" if columns >= 80 else r"\[#*-*\]", line)
+               for line in lines if line), lines
     assert columns < 300 or "input" in lines[0], lines
-    assert columns < 80 or "norm" in lines[0], lines
+    assert columns < 80 or "loss" in lines[0], lines
+assert "\r\x1b[32m[" in on_terminal(100), "no colour on a terminal"
 
 with open(spec) as file:
     text = file.read()

@@ -61,7 +61,7 @@ static void addFiles(const google::protobuf::Message &message, llvm::ArrayRef<st
 }
 
 int expectExport(llvm::StringRef file, const Imported &imported) {
-  if (!imported.spec || !imported.spec->has_export_())
+  if (!imported.spec || !imported.spec->export_().has_onnx())
     return 0;
   const std::string &name = imported.spec->export_().onnx();
   auto wrong = [&](const llvm::Twine &why) {

@@ -190,7 +190,9 @@ void gradc::checkEvaluations(Checker &c, const spec::Training &training) {
   }
   if (training.checkpoint().has_best())
     checkWatch(c, training, {"checkpoint", "best"}, "best", metricOf(training.checkpoint().best()));
-  if (training.export_().best() && !training.checkpoint().has_best())
+  bool keepsBest =
+      training.checkpoint().has_best() || (training.has_checkpoint() && training.has_evaluation());
+  if (training.export_().best() && !keepsBest)
     c.error({"export", "best"}) << "export { best } needs the checkpoint that it exports: add "
                                    "checkpoint { directory: \"run\" best {} }";
   checkSplits(c, training);

@@ -235,7 +235,9 @@ LogicalResult SpecFile::check() const {
       c.expect(!given || value > 0, {"checkpoint", name}, name, "above 0", value);
   }
   if (training.has_export_())
-    c.require(!training.export_().onnx().empty(), {"export"}, "onnx", "onnx: \"trained.onnx\"");
+    c.require(!training.export_().onnx().empty() ||
+                  (training.has_checkpoint() && !training.export_().has_onnx()),
+              {"export"}, "onnx", "onnx: \"trained.onnx\"");
   for (auto [i, tie] : llvm::enumerate(training.tie()))
     checkPair(c, {{"tie", int(i)}}, "tie", "a", tie.a(), "b", tie.b());
   return success(c.ok);

@@ -328,8 +328,9 @@ typedef struct gradc_train_result {
 } gradc_train_result;
 
 /* Runs the job that the artifact carries, on a session of its own: input pipeline, evaluation, log,
- * checkpoints, export. `options` and `result` may be NULL. A checkpoint folder that holds checkpoints
- * is refused, unless the training resumes from one of them. */
+ * checkpoints, export. `options` and `result` may be NULL. A checkpoint folder of the options that
+ * holds checkpoints is refused, unless the training resumes from one of them; where the job's own holds some, the run
+ * takes the next free of "run-2", "run-3", ... */
 GRADC_API gradc_status gradc_train(const gradc_model *model, const gradc_train_options *options,
                                    gradc_train_result *result);
 

@@ -168,7 +168,7 @@ TEST_F(CheckpointTest, AFullDiskLeavesThePreviousOne) {
   auto said = linesOf(errors);
   ASSERT_FALSE(said.empty());
   EXPECT_EQ(said.back(), "error: cannot write '" + run +
-                             "/step-6.ckpt': File too large; the previous checkpoint '" + run +
+                             "/best.ckpt': File too large; the previous checkpoint '" + run +
                              "/step-3.ckpt' is whole");
   EXPECT_EQ(readFile(run + "/step-3.ckpt"), before);
   EXPECT_FALSE(exists(run + "/step-6.ckpt"));

@@ -248,6 +248,7 @@ TEST(ProgressTerminalTest, OneLineIsRewritten) {
   Progress progress(terminal, false, 100, 32);
   StepReport report;
   report.milliseconds = 1;
+  report.step = 25;
   progress.step(report, Progress::Clock::now() + std::chrono::seconds(1));
   progress.print("done");
   // The terminal may hand its bytes over in one piece or in several.
@@ -259,7 +260,8 @@ TEST(ProgressTerminalTest, OneLineIsRewritten) {
     ASSERT_GT(count, 0);
     seen.append(piece, size_t(count));
   }
-  EXPECT_EQ(seen.find("\rstep   0/100  loss"), 0u) << seen;
+  EXPECT_EQ(seen.find("\r\x1b[32m[##--------]\x1b[0m  25%  1:15 left  step  25/100  loss"), 0u)
+      << seen;
   EXPECT_NE(seen.find("\x1b[K\r\x1b[Kdone\r\n"), seen.npos) << seen;
   close(terminal);
   close(master);

@@ -129,7 +129,7 @@ TEST_F(ScheduledTest, StepsTakeTheirRate) {
 /// A rate that is reduced because of evaluations before the checkpoint.
 TEST_F(ScheduledTest, AResumeKeepsThePlateau) {
   makeWith(" schedule { reduce_on_plateau { metric: \"accuracy\" direction: MAX patience: 0 "
-           "factor: 0.5 } }");
+           "factor: 0.5 } } export { best: false }");
   TrainOptions options;
   options.exportPath = folder / "whole.onnx";
   options.log = folder / "log.jsonl";

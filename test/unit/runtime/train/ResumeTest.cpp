@@ -23,6 +23,7 @@ TEST_F(ResumeTest, ResumeAfterAnyStepGivesTheSameBits) {
   TrainOptions options;
   options.steps = 20;
   options.exportPath = folder / "whole.onnx";
+  options.checkpoint = folder / "whole";
   auto whole = train(options);
   ASSERT_TRUE(whole.ok());
   Bytes expected = readFile(options.exportPath);
@@ -188,6 +189,39 @@ TEST_F(ResumeTest, ANewTrainingDoesNotReplaceAnEarlierOnesCheckpoints) {
   options.steps = 9;
   ASSERT_TRUE(train(options).ok());
   EXPECT_EQ(run.steps(), (std::vector<int64_t>{4, 8, 9}));
+}
+
+TEST_F(ResumeTest, RunsInTheJobsOwnFolderAreNumbered) {
+  make({.job = digitsJobWith(" checkpoint { directory: \"{}/run\" }")});
+  TrainOptions options;
+  options.steps = 7;
+  ASSERT_TRUE(train(options).ok());
+  options.steps = 8;
+  ASSERT_TRUE(train(options).ok());
+  CheckpointFolder first(folder / "run"), second(folder / "run-2");
+  EXPECT_EQ(first.steps(), (std::vector<int64_t>{6, 7}));
+  EXPECT_EQ(second.steps(), (std::vector<int64_t>{6, 8}));
+  EXPECT_TRUE(exists(folder / "run/trained.onnx") && exists(folder / "run-2/trained.onnx"));
+
+  // A resume goes on with the newest, or where its checkpoint is.
+  options.steps = 9;
+  options.resume = "latest";
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(second.steps(), (std::vector<int64_t>{6, 8, 9}));
+  options.resume = first.file(7);
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(first.steps(), (std::vector<int64_t>{6, 7, 9}));
+  EXPECT_FALSE(exists(folder / "run-3"));
+
+  // One under way keeps others out.
+  options.resume.clear();
+  ASSERT_TRUE(second.lock().ok());
+  auto locked = train(options);
+  EXPECT_EQ(locked.status().code(), Code::error);
+  EXPECT_NE(locked.status().message().find("run-2' belongs to a training under way, process " +
+                                           std::to_string(getpid())),
+            std::string::npos)
+      << locked.status().message();
 }
 
 TEST_F(ResumeTest, WhatTheDataWasStandardizedByIsInTheCheckpoint) {

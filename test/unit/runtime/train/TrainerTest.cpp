@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <numeric>
+#include <regex>
 #include <set>
 #include <unistd.h>
 
@@ -104,6 +105,8 @@ TEST_F(TrainerTest, Log) {
   std::erase_if(lines, is("warning"));
   ASSERT_GE(lines.size(), 2u);
   lines.erase(std::remove_if(lines.begin(), lines.end() - 2, is("input")), lines.end() - 2);
+  EXPECT_EQ(std::erase_if(lines, is("best")), 1u);
+  EXPECT_EQ(std::erase_if(lines, is("export")), 1u); // into the run's folder
   ASSERT_EQ(lines.size(), 1 + 12 + 2 * 2 + 2u);
   EXPECT_EQ(lines[0], R"({"event":"start","step":0,"steps":12,"seed":7,"level":"x86-64-v3"})");
   EXPECT_EQ(lines[1].find("{\"event\":\"step\",\"step\":1,\"loss\":"), 0u);
@@ -153,7 +156,19 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
   std::string run = folder / "run", log = folder / "log.jsonl";
   EXPECT_EQ(main({"--threads=1", "--steps=3", "--checkpoint", run, "--log", log}), 0);
   std::string printed = testing::internal::GetCapturedStdout();
-  EXPECT_NE(printed.find("epoch 1 (3 of 6 steps)  step 3  evaluation: loss "), printed.npos)
+  EXPECT_TRUE(std::regex_search(
+      printed, std::regex(R"(epoch 1 \(3 of 6 steps\)  step 3  loss \d+\.\d{4}  evaluation: loss )"
+                          R"(\d+\.\d{4}.*  \d+\.\d{3} s  best so far\n)")))
+      << printed;
+  EXPECT_NE(
+      printed.find("checkpoint '" + run + "/step-3.ckpt'; the best '" + run + "/best.ckpt' (loss "),
+      printed.npos)
+      << printed;
+  EXPECT_NE(printed.find("trained model '" + run + "/trained.onnx'; log '" + log +
+                         "'\nuse it: "
+                         "trainer predict --checkpoint " +
+                         run + " --data FILE"),
+            printed.npos)
       << printed;
   auto lines = linesOf(log);
   EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string &line) {
@@ -166,12 +181,12 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(main({"--threads=1", "--steps=11", "--checkpoint", run, "--resume"}), 0);
   printed = testing::internal::GetCapturedStdout();
-  EXPECT_NE(printed.find("\nepoch 2 (5 of 6 steps)  step 11  evaluation: "), printed.npos)
-      << printed;
+  EXPECT_EQ(printed.find("going on from '" + run + "/step-3.ckpt'\n"), 0u) << printed;
+  EXPECT_NE(printed.find("\nepoch 2 (5 of 6 steps)  step 11  "), printed.npos) << printed;
   testing::internal::CaptureStdout();
   EXPECT_EQ(main({"--threads=1", "--steps=12", "--checkpoint", run, "--resume"}), 0);
   printed = testing::internal::GetCapturedStdout();
-  EXPECT_NE(printed.find("epoch 2  step 12  evaluation: "), printed.npos) << printed;
+  EXPECT_NE(printed.find("epoch 2  step 12  "), printed.npos) << printed;
 
   // No work is left: no "trained", and no speed.
   testing::internal::CaptureStdout();
@@ -181,7 +196,7 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
                          "step 9; evaluation: loss "),
             printed.npos)
       << printed;
-  EXPECT_EQ(printed.find("trained"), printed.npos) << printed;
+  EXPECT_EQ(printed.find("trained to"), printed.npos) << printed;
 }
 
 TEST_F(TrainerTest, ExportPatchesTheModel) {
@@ -419,7 +434,7 @@ TEST_F(TrainerTest, MainSaysWhatItDoes) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(main({"--threads=1", "--epochs=1"}), 0);
   std::string printed = testing::internal::GetCapturedStdout();
-  EXPECT_NE(printed.find("epoch 1  step 6  evaluation: loss "), printed.npos) << printed;
+  EXPECT_NE(printed.find("epoch 1/1  step 6  loss "), printed.npos) << printed;
   EXPECT_NE(printed.find("trained to step 6 in "), printed.npos) << printed;
   EXPECT_NE(printed.find("; evaluation: loss "), printed.npos) << printed;
   testing::internal::CaptureStdout();
