@@ -12,6 +12,12 @@ gradc_range gradc::appendJob(Blob &blob, const Imported &imported, llvm::StringR
     tree.addString("exported_inputs", imported.exportedInputs);
   for (const std::string &file : imported.externalFiles)
     tree.addString("external_data", file);
+  for (const Prediction &prediction : imported.predictions) {
+    uint32_t group = tree.addGroup("prediction");
+    tree.addString("output", prediction.output, group);
+    tree.addString("labels", prediction.labels, group);
+    tree.addString("form", prediction.form, group);
+  }
   for (const FittedNumbers &fitted : imported.fitted) {
     uint32_t group = tree.addGroup("fitted");
     tree.addString("key", fitted.key, group);

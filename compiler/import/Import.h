@@ -21,6 +21,12 @@ struct DataSummary {
   std::string whyUnknown;
 };
 
+/// An output of scores, and the field of their labels.
+struct Prediction {
+  std::string output, labels;
+  std::string form; ///< SOFTMAX or SIGMOID make them probabilities; PROBABILITIES, PROBABILITY are
+};
+
 struct Imported {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The ONNX file, external data inlined: what the trained model is exported into. Initializers
@@ -49,6 +55,7 @@ struct Imported {
   /// Values that the run finds in its data for the exported model; initializers by their states'
   /// symbols.
   std::vector<FittedNumbers> fitted = {};
+  std::vector<Prediction> predictions = {};
 
   /// Whether entries have gradients: of a training spec, or one that asks for them. Until the
   /// module is moved into a program.

@@ -6,6 +6,7 @@
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/Objective.h"
 #include "compiler/import/ParameterChecks.h"
+#include "compiler/import/Predictions.h"
 #include "compiler/import/StepOptions.h"
 #include "compiler/import/TrainEntries.h"
 #include "compiler/import/data/MapModels.h"
@@ -335,10 +336,18 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
       return importSteps("evaluate", StepSpec(training),
                          *training.mutable_evaluation()->mutable_data(), sets->back(), false);
     });
+  import.imported.predictions = describePredictions(training, model.graph());
+  int64_t batch = SpecFile::batchOf(training.data()).size();
+  // Predictions take fields as the data's stages make them, which the exported model does itself.
+  if (training.export_().preprocessing())
+    ok &= sayingNews(context, [&] {
+      return import.importForward("predict", batch,
+                                  [&](StringRef input) { return fieldOf(input); });
+    });
   ok &= sayingNews(context, [&] {
     if (failed(prepareExport(sets->back())))
       return failure();
-    return import.importForward(SpecFile::batchOf(training.data()).size(),
+    return import.importForward("forward", batch,
                                 [&](StringRef input) { return exportedFields[input.str()]; });
   });
   ok = ok && succeeded(importMerged(model, import.states, import.options, adapters));

@@ -12,9 +12,9 @@ using namespace mlir::grad;
 using namespace gradc;
 
 /// All graph outputs of all graph inputs, in the graph's order.
-LogicalResult ModuleImport::importForward(int64_t batch,
+LogicalResult ModuleImport::importForward(StringRef name, int64_t batch,
                                           llvm::function_ref<std::string(StringRef)> fieldOf) {
-  EntryImport entry(model, states, options, "forward", batch, /*training=*/false);
+  EntryImport entry(model, states, options, name, batch, /*training=*/false);
   std::vector<std::string> outputs;
   for (const onnx::ValueInfoProto &output : model.graph().output())
     outputs.push_back(output.name());
@@ -94,7 +94,7 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
     return failure();
   ModuleImport import(**model, options);
   if (failed(checkOptions(**model, options)) ||
-      failed(import.importForward(0, [](StringRef) { return std::string(); })))
+      failed(import.importForward("forward", 0, [](StringRef) { return std::string(); })))
     return failure();
   return import.finish();
 }

@@ -14,7 +14,7 @@ public:
       : model(model), options(options), module(mlir::ModuleOp::create(model.fileLoc())),
         states(model, *module) {}
 
-  mlir::LogicalResult importForward(int64_t batch,
+  mlir::LogicalResult importForward(llvm::StringRef name, int64_t batch,
                                     llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
   mlir::FailureOr<Imported> finish();
 

@@ -40,6 +40,7 @@ public:
   std::string_view string(std::string_view name, std::string_view fallback = {}) const;
 
 private:
+  friend class ConfigTree;
   const gradc_artifact_value &value() const { return values[index]; }
 
   const gradc_artifact_value *values = nullptr;

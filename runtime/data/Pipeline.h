@@ -101,6 +101,7 @@ struct DataContext {
   std::vector<SourceArray> arrays;  ///< in place of the source's files; none: those
   std::string file;                 ///< one of several that a source is built for; "": all
   std::shared_ptr<DataState> state; ///< null: none is kept
+  bool fits = true; ///< stages may find out what `state` does not have; else it is an error
   std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
   int heldBatches = 1;             ///< that whoever asks for batches has at a time
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data

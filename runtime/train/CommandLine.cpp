@@ -13,7 +13,10 @@ namespace {
 
 enum class Takes { nothing, value, optionalValue };
 
+constexpr unsigned uses = predicts | evaluates, all = trains | uses;
+
 struct Option {
+  unsigned commands; ///< that take it
   std::string_view name;
   Takes takes;
   std::string_view value; ///< its name in the help
@@ -50,31 +53,43 @@ std::string_view setText(std::string &target, std::string_view value) {
 }
 
 constexpr Option options[] = {
-    {"--steps", Takes::value, "N", "stop after step N, over as many epochs as it takes",
+    {uses, "--data", Takes::value, "FILE",
+     "a .csv, .npz or .npy file, or a folder of pictures; prepared as the spec says",
+     [](CommandLine &line, std::string_view value) { return setText(line.data, value); }},
+    {predicts, "--output", Takes::value, "FILE",
+     "a CSV file with a line for each row, also -o (default: standard output)",
+     [](CommandLine &line, std::string_view value) { return setText(line.output, value); }},
+    {uses, "--checkpoint", Takes::value, "PATH",
+     "the weights: a checkpoint, or the best or newest of a folder (default: the run's folder)",
+     [](CommandLine &line, std::string_view value) {
+       return setText(line.options.checkpoint, value);
+     }},
+    {trains, "--steps", Takes::value, "N", "stop after step N, over as many epochs as it takes",
      [](CommandLine &line, std::string_view value) { return setCount(line.options.steps, value); }},
-    {"--epochs", Takes::value, "N", "passes over the training data",
+    {trains, "--epochs", Takes::value, "N", "passes over the training data",
      [](CommandLine &line, std::string_view value) {
        return setCount(line.options.epochs, value);
      }},
-    {"--seed", Takes::value, "N", "seed of shuffling and random ops",
+    {trains, "--seed", Takes::value, "N", "seed of shuffling and random ops",
      [](CommandLine &line, std::string_view value) -> std::string_view {
        line.options.seed = integer(value, 0);
        return line.options.seed ? "" : "a number, 0 or more";
      }},
-    {"--learning-rate", Takes::value, "RATE",
+    {trains, "--learning-rate", Takes::value, "RATE",
      "the optimizer's learning rate, which a schedule goes by",
      [](CommandLine &line, std::string_view value) -> std::string_view {
        line.options.learningRate = real(value);
        bool isRate = line.options.learningRate && *line.options.learningRate > 0;
        return isRate ? "" : "a number above 0";
      }},
-    {"--find-learning-rate", Takes::value, "FILE",
+    {trains, "--find-learning-rate", Takes::value, "FILE",
      "write the losses of --steps (default: 100) steps whose rate grows, as CSV or .jsonl; no "
      "checkpoint, no export",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.findRate, value);
      }},
-    {"--rates", Takes::value, "LOW:HIGH", "the rates of --find-learning-rate (default: 1e-7:10)",
+    {trains, "--rates", Takes::value, "LOW:HIGH",
+     "the rates of --find-learning-rate (default: 1e-7:10)",
      [](CommandLine &line, std::string_view value) -> std::string_view {
        size_t colon = std::min(value.find(':'), value.size());
        auto low = real(value.substr(0, colon));
@@ -84,13 +99,14 @@ constexpr Option options[] = {
        line.options.rateRange = {*low, *high};
        return "";
      }},
-    {"--sweep", Takes::value, "FIELD=A,B,C",
+    {trains, "--sweep", Takes::value, "FIELD=A,B,C",
      "train from the start with each value of learning_rate, steps, epochs or seed",
      [](CommandLine &line, std::string_view value) {
        line.sweep.field = value;
        return std::string_view();
      }},
-    {"--threads", Takes::value, "N", "threads; the same bits for any number (default: one a CPU)",
+    {all, "--threads", Takes::value, "N",
+     "threads; the same bits for any number (default: one a CPU)",
      [](CommandLine &line, std::string_view value) -> std::string_view {
        auto threads = integer(value, 1);
        if (!threads || *threads > 4096)
@@ -98,42 +114,45 @@ constexpr Option options[] = {
        line.options.threads = int(*threads);
        return "";
      }},
-    {"--level", Takes::value, "NAME", "code for this CPU level (default: the machine's highest)",
+    {all, "--level", Takes::value, "NAME",
+     "code for this CPU level (default: the machine's highest)",
      [](CommandLine &line, std::string_view value) { return setText(line.options.level, value); }},
-    {"--data-dir", Takes::value, "DIR",
+    {trains | evaluates, "--data-dir", Takes::value, "DIR",
      "where relative data paths are looked up (default: the spec's folder)",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.dataFolder, value);
      }},
-    {"--log", Takes::value, "FILE", "write one JSON object a line for steps, evaluations, ...",
+    {trains, "--log", Takes::value, "FILE",
+     "write one JSON object a line for steps, evaluations, ...",
      [](CommandLine &line, std::string_view value) { return setText(line.options.log, value); }},
-    {"--trace", Takes::value, "FILE", "write a trace of steps and kernels, for ui.perfetto.dev",
+    {trains, "--trace", Takes::value, "FILE",
+     "write a trace of steps and kernels, for ui.perfetto.dev",
      [](CommandLine &line, std::string_view value) { return setText(line.options.trace, value); }},
-    {"--checkpoint", Takes::value, "DIR",
+    {trains, "--checkpoint", Takes::value, "DIR",
      "write checkpoints to this folder, which holds none but those of a --resume",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.checkpoint, value);
      }},
-    {"--resume", Takes::optionalValue, "PATH",
+    {trains, "--resume", Takes::optionalValue, "PATH",
      "go on from a checkpoint, or the newest of a folder (default: latest, of the run's folder)",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.resume, value.empty() ? "latest" : value);
      }},
-    {"--export", Takes::value, "FILE", "write the trained model as ONNX",
+    {trains, "--export", Takes::value, "FILE", "write the trained model as ONNX",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.exportPath, value);
      }},
-    {"--quiet", Takes::nothing, "", "print errors only",
+    {trains | predicts, "--quiet", Takes::nothing, "", "print errors only",
      [](CommandLine &line, std::string_view) -> std::string_view {
        line.options.quiet = true;
        return "";
      }},
-    {"--help", Takes::nothing, "", "print this",
+    {all, "--help", Takes::nothing, "", "print this",
      [](CommandLine &line, std::string_view) -> std::string_view {
        line.help = true;
        return "";
      }},
-    {"--version", Takes::nothing, "", "print the version",
+    {all, "--version", Takes::nothing, "", "print the version",
      [](CommandLine &line, std::string_view) -> std::string_view {
        line.version = true;
        return "";
@@ -142,18 +161,25 @@ constexpr Option options[] = {
 
 Status usage(std::string message) { return Status(Code::usage, std::move(message)); }
 
-Status unknown(std::string_view argument) {
+Status unknown(std::string_view argument, Command command) {
   std::vector<std::string> names;
   for (const Option &option : options)
-    names.emplace_back(option.name);
+    if (option.commands & command)
+      names.emplace_back(option.name);
   std::string near = nearest(argument, names);
   return usage(text(argument.starts_with('-') ? "unknown option '" : "unexpected argument '",
                     argument, '\'', near.empty() ? "" : text(", did you mean '", near, "'?")));
 }
 
-const Option *findOption(std::string_view name) {
-  auto found = std::ranges::find(options, name, &Option::name);
-  return found == std::end(options) ? nullptr : found;
+const Option *findOption(std::string_view name, Command command) {
+  if (name == "-o")
+    name = "--output";
+  if (name == "-h")
+    name = "--help";
+  for (const Option &option : options)
+    if (option.name == name && (option.commands & command))
+      return &option;
+  return nullptr;
 }
 
 Status set(const Option &option, CommandLine &line, std::string_view value) {
@@ -182,7 +208,7 @@ Status expandSweep(CommandLine &line) {
     size_t end = std::min(sweep.find(',', begin + 1), sweep.size());
     CommandLine run = line;
     std::string value = sweep.substr(begin + 1, end - begin - 1);
-    if (Status status = set(*findOption(name), run, value); !status.ok())
+    if (Status status = set(*findOption(name, trains), run, value); !status.ok())
       return status;
     run.options.variant = text(line.sweep.field, '=', value);
     for (const auto &[other, ignored] : line.sweep.runs)
@@ -196,17 +222,30 @@ Status expandSweep(CommandLine &line) {
              : Status();
 }
 
+struct NamedCommand {
+  std::string_view name;
+  Command command;
+};
+constexpr NamedCommand commands[] = {
+    {"train", trains}, {"predict", predicts}, {"evaluate", evaluates}};
+
 } // namespace
 
 Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
   CommandLine line;
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  size_t first = 0;
+  for (const NamedCommand &known : commands)
+    if (!arguments.empty() && arguments[0] == known.name) {
+      line.command = known.command;
+      first = 1;
+    }
+  for (size_t i = first; i < arguments.size(); ++i) {
     std::string_view argument = arguments[i];
     size_t equals = argument.find('=');
     std::string_view name = argument.substr(0, equals);
-    const Option *option = findOption(name);
+    const Option *option = findOption(name, line.command);
     if (!option)
-      return unknown(name);
+      return unknown(name, line.command);
 
     std::string_view value;
     if (equals != argument.npos) {
@@ -234,11 +273,22 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
   return line;
 }
 
-std::string helpText(std::string_view program) {
-  std::string out = text("usage: ", program,
-                         " [options]\n\nTrains the model that this program was "
-                         "compiled from.\n\noptions:\n");
+std::string helpText(std::string_view program, Command command) {
+  std::string out =
+      command == trains
+          ? text("usage: ", program, " [options]\n       ", program,
+                 " predict --data FILE [options]\n       ", program,
+                 " evaluate [options]\n\nTrains the model that this program was compiled from, "
+                 "predicts with it, or measures it.\n\noptions:\n")
+      : command == predicts ? text("usage: ", program,
+                                   " predict --data FILE [options]\n\nPredicts for each row of "
+                                   "a file.\n\noptions:\n")
+                            : text("usage: ", program,
+                                   " evaluate [options]\n\nPrints the spec's metrics over a "
+                                   "file, or over its evaluation data.\n\noptions:\n");
   for (const Option &option : options) {
+    if (!(option.commands & command))
+      continue;
     std::string left = text("  ", option.name);
     if (option.takes == Takes::value)
       left += text(' ', option.value);

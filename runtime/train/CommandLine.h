@@ -12,9 +12,14 @@ struct Sweep {
   std::vector<std::pair<std::string, TrainOptions>> runs;
 };
 
+/// A program's commands, as bits.
+enum Command : unsigned { trains = 1, predicts = 2, evaluates = 4 };
+
 struct CommandLine {
+  Command command = trains;
   TrainOptions options;
   Sweep sweep;
+  std::string data, output; ///< of a use of the model
   bool help = false, version = false;
 };
 
@@ -22,7 +27,7 @@ struct CommandLine {
 Result<CommandLine> parseCommandLine(std::span<char *const> arguments);
 
 /// The text of --help.
-std::string helpText(std::string_view program);
+std::string helpText(std::string_view program, Command command);
 
 } // namespace gradc::runtime
 

@@ -1,7 +1,7 @@
 // trainerMain: the command line, signals, exit codes.
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
-#include "runtime/train/CommandLine.h"
+#include "runtime/train/Predict.h"
 #include "runtime/train/Progress.h"
 #include "runtime/train/RateFinder.h"
 #include "runtime/train/Sweep.h"
@@ -86,7 +86,7 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
     return code;
   }
   if (line->help || line->version) {
-    std::fputs(line->help ? helpText(program).c_str() : "gradc " GRADC_VERSION "\n",
+    std::fputs(line->help ? helpText(program, line->command).c_str() : "gradc " GRADC_VERSION "\n",
                stdout);
     return 0;
   }
@@ -98,6 +98,12 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
   interruptedBy = 0;
   SignalGuard guard;
   line->options.interrupt = &interruptedBy;
+  if (line->command != trains) {
+    Status status = (line->command == predicts ? predict : evaluateOn)(artifact, *line);
+    if (interruptedBy)
+      return 128 + interruptedBy;
+    return status.ok() ? 0 : fail(status);
+  }
   if (!line->sweep.field.empty()) {
     if (Status status = runSweep(artifact, *line); !status.ok())
       return fail(status);

@@ -32,11 +32,8 @@ static std::vector<Demand> demandsOf(const Artifact &artifact, std::span<const P
   return demands;
 }
 
-static Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data,
-                                                       const Job &job, DataContext context) {
-  context.folders = job.dataFolders;
-  context.seed = job.seed;
-  context.state = job.dataState;
+Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data,
+                                                DataContext context) {
   context.hostMemory = session.hostMemory();
   context.heldBatches = session.runsBeside() ? 2 : 1; // the next batch is copied while a step runs
   if (hasModels(data)) {
@@ -99,7 +96,11 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   if (data.position() == job.data.position())
     context.arrays = job.fields;
   std::vector<Demand> demands = context.demands;
-  auto dataset = makeData(session, data, job, std::move(context));
+  context.folders = job.dataFolders;
+  context.seed = job.seed;
+  context.state = job.dataState;
+  context.fits = job.fitsData;
+  auto dataset = makeData(session, data, std::move(context));
   if (!dataset)
     return dataset.status();
   Phase phase;

@@ -26,6 +26,9 @@ struct Phase {
   }
 };
 
+/// The data of a block, whose context says what it is made for.
+Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data, DataContext context);
+
 /// The first number of a batch that is not finite: "row 3 of 'x.npy', field 'x', has nan"; "": all
 /// are.
 std::string findNonFiniteData(const Phase &phase, const Batch &batch);

@@ -19,8 +19,9 @@ void addInspect(CLI::App &app, Runner &run);
 void addPlan(CLI::App &app, Runner &run);
 void addRun(CLI::App &app, Runner &run);
 void addVerify(CLI::App &app, Runner &run);
-/// `gradc train` passes its arguments to the trainer, which has a command line of its own.
-int runTrain(int argc, char **argv);
+/// `gradc train`, `predict` and `evaluate` pass their arguments to the artifact's program, which
+/// has a command line of its own.
+int runProgram(int argc, char **argv);
 
 } // namespace gradc
 

@@ -104,8 +104,8 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   installErrorHandlers();
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is one that cannot be written
-  if (argc > 1 && std::strcmp(argv[1], "train") == 0)
-    return runTrain(argc - 1, argv + 1);
+  if (argc > 1 && llvm::is_contained({"train", "predict", "evaluate"}, llvm::StringRef(argv[1])))
+    return runProgram(argc - 1, argv + 1);
 
   CLI::App app("gradc compiles ONNX models and training specs ahead of time.", "gradc");
   app.set_version_flag("--version", "gradc 0.1.0");
@@ -116,6 +116,8 @@ int main(int argc, char **argv) {
   addPlan(app, run);
   addCompile(app, run);
   app.add_subcommand("train", "train a spec or a compiled artifact (gradc train --help)");
+  app.add_subcommand("predict", "classes, scores or values for the rows of a file, as CSV");
+  app.add_subcommand("evaluate", "a spec's metrics over a file, or over its evaluation data");
   addRun(app, run);
   addBench(app, run);
   addVerify(app, run);

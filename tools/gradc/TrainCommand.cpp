@@ -1,39 +1,60 @@
-// gradc train: compiles a spec in memory, or opens an artifact, and runs the trainer on it.
+// gradc train, predict and evaluate: compile a spec in memory, or open an artifact, and run its
+// program, as an executable of it would.
 #include "runtime/train/Trainer.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace gradc {
 using namespace runtime;
 
-int runTrain(int argc, char **argv) {
-  if (argc < 2 || argv[1][0] == '-') {
-    bool help = argc > 1 && llvm::StringRef(argv[1]) == "--help";
-    (help ? llvm::outs() : llvm::errs())
-        << "usage: gradc train SPEC|ARTIFACT [options]; the options are the compiled trainer's:\n";
-    char option[] = "--help";
-    char *arguments[] = {argv[0], option, nullptr};
-    int code = trainerMain(2, arguments, nullptr);
-    return help ? code : exitCode(Code::usage);
-  }
-  std::string file = argv[1];
-  // The trainer sees only its own options.
-  std::vector<char *> rest = {argv[0]};
+/// The program's own help, behind what comes before its options here.
+static int printUsage(char **argv, bool isAsked) {
+  (isAsked ? llvm::outs() : llvm::errs())
+      << "usage: gradc " << argv[0]
+      << " SPEC|ARTIFACT [options]; the options are the compiled program's:\n";
+  (isAsked ? llvm::outs() : llvm::errs()).flush();
+  char option[] = "--help", program[] = "PROGRAM";
+  char *arguments[] = {program, argv[0], option, nullptr};
+  int code = trainerMain(3, arguments, nullptr);
+  return isAsked ? code : exitCode(Code::usage);
+}
+
+/// Files that are no program, or not alone.
+static int expectProgram(llvm::StringRef command, llvm::StringRef file) {
+  if (llvm::sys::fs::is_directory(file) || isCheckpoint(file))
+    return fail(Code::usage, "a checkpoint holds weights alone: expected gradc " + command +
+                                 " SPEC|ARTIFACT --checkpoint " + file);
+  if (int code = expectFile(file))
+    return code;
+  if (file.ends_with(".onnx"))
+    return fail(Code::usage, "expected a training spec or an artifact, found the model " + file +
+                                 (command == "train" ? "" : ": gradc compile it first"));
+  return 0;
+}
+
+int runProgram(int argc, char **argv) {
+  llvm::StringRef first = argc > 1 ? argv[1] : "-";
+  if (first.starts_with("-"))
+    return printUsage(argv, first == "--help" || first == "-h");
+  std::string command = argv[0], file = argv[1], option = "--checkpoint";
+  if (int code = expectProgram(command, file))
+    return code;
+  // The program sees only its own options.
+  std::vector<char *> rest = {argv[0], argv[0]};
+  if (command != "train" && argc > 2 && argv[2][0] != '-')
+    rest.push_back(option.data());
   rest.insert(rest.end(), argv + 2, argv + argc);
   rest.push_back(nullptr);
   int count = int(rest.size()) - 1;
 
-  if (int code = expectFile(file))
-    return code;
   if (isArtifact(file)) {
     auto artifact = Artifact::open(file);
-    return artifact ? trainerMain(count, rest.data(), *artifact) : fail(artifact.status());
+    return artifact ? trainerMain(count, rest.data(), *artifact, file) : fail(artifact.status());
   }
-  if (llvm::StringRef(file).ends_with(".onnx"))
-    return fail(Code::usage, "expected a training spec or an artifact, found the model " + file);
   CompileArguments arguments;
   arguments.file = file;
   Compilation compilation(arguments);
@@ -46,7 +67,7 @@ int runTrain(int argc, char **argv) {
   if (int code = compilation.compile(folderOf(file)))
     return code;
   auto artifact = Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
-  return artifact ? trainerMain(count, rest.data(), *artifact) : fail(artifact.status());
+  return artifact ? trainerMain(count, rest.data(), *artifact, file) : fail(artifact.status());
 }
 
 } // namespace gradc

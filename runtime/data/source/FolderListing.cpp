@@ -52,6 +52,10 @@ Status readNames(const std::string &folder, std::vector<std::string> &folders,
   return {};
 }
 
+std::string below(const std::string &inside, const std::string &name) {
+  return inside.empty() ? name : text(inside, '/', name);
+}
+
 /// Adds all pictures below folder/inside.
 Status addPictures(const std::string &folder, const std::string &inside, int depth,
                    std::vector<std::string> &paths) {
@@ -59,13 +63,12 @@ Status addPictures(const std::string &folder, const std::string &inside, int dep
   if (Status status = readNames(text(folder, '/', inside), folders, files); !status.ok())
     return status;
   for (const std::string &file : files)
-    paths.push_back(text(inside, '/', file));
+    paths.push_back(below(inside, file));
   if (depth == maxDepth && !folders.empty())
     return Status::error(text("'", folder, '/', inside, "' has folders in it, expected at most ",
                               maxDepth, " levels of them"));
   for (const std::string &name : folders)
-    if (Status status = addPictures(folder, text(inside, '/', name), depth + 1, paths);
-        !status.ok())
+    if (Status status = addPictures(folder, below(inside, name), depth + 1, paths); !status.ok())
       return status;
   return {};
 }
@@ -89,6 +92,7 @@ Status numberLabels(const std::string &path, const std::vector<std::string_view>
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   listing.classes = int64_t(classes.size());
+  listing.names.assign(classes.begin(), classes.end());
   for (size_t i = 0; i < names.size(); ++i)
     listing.labels[i] =
         std::lower_bound(classes.begin(), classes.end(), names[i]) - classes.begin();
@@ -114,6 +118,17 @@ Result<PictureListing> listFolder(const std::string &folder) {
   if (listing.paths.empty())
     return Status::error(
         text("the folder '", folder, "' has no folders in it, expected one for each class"));
+  listing.names = std::move(folders);
+  return listing;
+}
+
+Result<PictureListing> listPictures(const std::string &folder) {
+  PictureListing listing;
+  if (Status status = addPictures(folder, "", 0, listing.paths); !status.ok())
+    return status;
+  listing.labels.resize(listing.paths.size());
+  if (listing.paths.empty())
+    return Status::error(text("the folder '", folder, "' holds no picture (.jpg, .jpeg or .png)"));
   return listing;
 }
 

@@ -1,5 +1,6 @@
 // Pictures in a folder, as files, and their classes.
 #include "runtime/base/Text.h"
+#include "runtime/data/ClassNames.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/FolderListing.h"
 
@@ -79,6 +80,19 @@ private:
   size_t slot; ///< for a file's bytes
 };
 
+bool isFile(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/// A picture alone; `path` becomes its folder.
+PictureListing listOne(std::string &path) {
+  size_t name = path.rfind('/') + 1;
+  PictureListing listing{{path.substr(name)}, {0}};
+  path = name == 0 ? "." : path.substr(0, name - 1);
+  return listing;
+}
+
 } // namespace
 
 /// A picture file's bytes and its label.
@@ -111,10 +125,20 @@ Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline
       return list.status();
     listing = readListFile(*list);
   } else {
-    listing = listFolder(*folder);
+    listing = isDemanded(names[1], context) ? listFolder(*folder)
+              : isFile(*folder)             ? listOne(*folder)
+                                            : listPictures(*folder);
   }
   if (!listing)
     return listing.status();
+  if (context.state && !listing->names.empty() && isDemanded(names[1], context)) {
+    auto origin = text('\'', *folder, '\'');
+    if (Status status =
+            numberClasses(*context.state, names[1], listing->names, origin, listing->labels);
+        !status.ok())
+      return status;
+    listing->classes = *std::ranges::max_element(listing->labels) + 1;
+  }
   fields[1].classes = listing->classes;
   std::erase_if(fields, [&](const Field &field) { return !isDemanded(field.name, context); });
   pipeline.table = std::make_shared<FolderSource>(std::move(*folder), std::move(*listing),

@@ -131,6 +131,10 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
                                 fitted.size() / 2, " places, expected ", places.count));
   } else if (context.problems) {
     fitted.resize(2 * places.count); // the values play no role
+  } else if (!context.fits) {
+    return Status::error(text("standardize of field '", before.name,
+                              "' goes by the training rows: name a checkpoint of the training "
+                              "with --checkpoint"));
   } else {
     auto found = fit(table, field, places);
     if (!found)

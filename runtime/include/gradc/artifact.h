@@ -191,7 +191,8 @@ typedef struct gradc_artifact_port {
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
 
-/* What one call does. Names: "train", "evaluate", "forward", "gradients", "map.N" (models of map stages; CPU levels
+/* What one call does. Names: "train", "evaluate", "forward", "predict" (forward where the exported model
+ * prepares fields itself, and this entry does not), "gradients", "map.N" (models of map stages; CPU levels
  * only); "train.NAME" for each `train` block of the spec in place of "train"; "train.until.N" and "train.NAME.until.N" for the
  * run's first N steps where groups are frozen then; with ".watch" behind them for their gradients of watched parameters; where these take one number of rows only, "train.tail", "evaluate.tail" and
  * so on for the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one

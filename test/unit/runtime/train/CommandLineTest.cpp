@@ -122,7 +122,7 @@ TEST(CommandLineTest, ASweepIsAListOfRuns) {
 }
 
 TEST(CommandLineTest, HelpNamesEveryOption) {
-  std::string help = helpText("trainer");
+  std::string help = helpText("trainer", trains);
   for (const char *name :
        {"--steps N", "--epochs N", "--seed N", "--threads N", "--level NAME", "--data-dir DIR",
         "--log FILE", "--checkpoint DIR", "--resume [PATH]", "--export FILE",

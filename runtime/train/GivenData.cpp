@@ -1,0 +1,198 @@
+// Copies the stages that matter, behind another source.
+#include "runtime/train/GivenData.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/data/transform/Convert.h"
+#include "runtime/data/transform/MapModel.h"
+
+#include <algorithm>
+#include <sys/stat.h>
+
+namespace gradc::runtime {
+
+namespace {
+
+struct Ending {
+  std::string_view ending, kind;
+};
+constexpr Ending endings[] = {{".npz", "npz"},     {".npy", "npy"},           {".csv", "csv"},
+                              {".tsv", "csv"},     {".tfrecord", "tfrecord"}, {".jpg", "folder"},
+                              {".jpeg", "folder"}, {".png", "folder"}};
+
+/// What the name says; else what the job reads.
+std::string_view kindOf(const std::string &file, std::string_view ofJob) {
+  struct stat status;
+  if (stat(file.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+    return "folder";
+  for (const Ending &known : endings)
+    if (file.ends_with(known.ending))
+      return known.kind;
+  return ofJob;
+}
+
+bool contains(const std::vector<std::string> &names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// The stages of a job's block that make demanded fields, and the fields that the source must give
+/// for them.
+class Stages {
+public:
+  Stages(Config like, std::span<const Demand> demands) : stages(like.children()) {
+    for (const Demand &demand : demands)
+      sourceFields.push_back(demand.field);
+    isKept.resize(stages.size());
+  }
+
+  Status choose(const Session *models, bool filters) {
+    for (size_t i = stages.size(); i-- > 0;) {
+      std::string_view name = stages[i].name();
+      if (name == "filter" && filters) {
+        need(stages[i].string("field"));
+        isKept[i] = true;
+      } else if (name == "map") {
+        if (Status status = chooseMap(i, models); !status.ok())
+          return status;
+      }
+    }
+    return {};
+  }
+
+  void copyTo(ConfigTree &tree, int64_t batch) const {
+    for (size_t i = 0; i < stages.size(); ++i) {
+      if (Config crop = stages[i].child("random_crop"); crop && isKept[i]) {
+        uint32_t map = tree.group("map");
+        tree.string("field", stages[i].string("field"), map);
+        uint32_t block = tree.group("crop", map);
+        for (const char *size : {"height", "width"})
+          if (crop.child(size))
+            tree.copy(crop.child(size), block);
+      } else if (stages[i].name() == "batch") {
+        tree.integer("size", batch, tree.group("batch"));
+      } else if (isKept[i] || stages[i].name() == "memory_mb" ||
+                 stages[i].name() == "parallelism") {
+        tree.copy(stages[i]);
+      }
+    }
+  }
+
+  const std::vector<std::string> &fields() const { return sourceFields; }
+
+private:
+  void need(std::string_view field) {
+    if (!contains(sourceFields, field))
+      sourceFields.emplace_back(field);
+  }
+
+  Status chooseMap(size_t index, const Session *models) {
+    Config map = stages[index];
+    if (!map.child("model")) {
+      isKept[index] = contains(sourceFields, map.string("field")) && !map.child("flip") &&
+                      !map.child("color_jitter");
+      return {};
+    }
+    auto model = MapModel::find(map, models, /*tail=*/false);
+    if (!model)
+      return model.status();
+    for (const Field &made : (*model)->outputs)
+      isKept[index] = isKept[index] || contains(sourceFields, made.name);
+    if (!isKept[index])
+      return {};
+    for (const Field &made : (*model)->outputs)
+      std::erase(sourceFields, made.name);
+    for (const Field &read : (*model)->inputs)
+      need(read.name);
+    return {};
+  }
+
+  std::vector<Config> stages;
+  std::vector<bool> isKept;
+  std::vector<std::string> sourceFields;
+};
+
+/// All columns make the one field, or each field has those that begin with its name.
+void describeColumns(ConfigTree &tree, uint32_t csv, const std::vector<std::string> &fields,
+                     std::span<const Demand> demands) {
+  for (const std::string &field : fields) {
+    uint32_t block = tree.group("field", csv);
+    tree.string("name", field, block);
+    auto demand = std::ranges::find(demands, field, &Demand::field);
+    bool isOne = demand != demands.end() && demand->shape.empty();
+    tree.string("column", isOne ? field : fields.size() == 1 ? "*" : text(field, '*'), block);
+    if (demand == demands.end())
+      continue;
+    if (std::string_view type = castName(demand->dtype); !type.empty())
+      tree.string("dtype", type, block);
+    for (int64_t dim : demand->shape)
+      tree.integer("shape", dim, block);
+  }
+}
+
+} // namespace
+
+/// A source of one array, picture or column list per field.
+static Status describeSource(ConfigTree &tree, std::string_view kind, Config own,
+                             const std::string &file, const std::vector<std::string> &fields,
+                             std::span<const Demand> demands) {
+  uint32_t block = tree.group(kind, tree.group("source"));
+  bool isArray = kind == "npy" || kind == "idx", isPicture = kind == "folder";
+  if ((isArray || (isPicture && !own)) && fields.size() != 1)
+    return Status::error(text("'", file, "' gives one field, but ", quotedList(fields),
+                              " are needed: give an .npz archive with an array for each"));
+  if (isArray) {
+    block = tree.group("field", block);
+    tree.string("name", fields[0], block);
+  }
+  tree.string("path", file, block);
+  for (Config setting : own.children())
+    if (std::string_view name = setting.name();
+        !isArray && name != "path" && name != "rows" && name != "list" && name != "interleave")
+      tree.copy(setting, block);
+  if (own)
+    return {};
+  if (isPicture)
+    tree.string("image", fields[0], block);
+  else if (kind == "csv")
+    describeColumns(tree, block, fields, demands);
+  else if (kind == "tfrecord" || kind == "tokens")
+    return Status::error(text("'", file, "' is of the kind '", kind,
+                              "', which is read only where the spec says how"));
+  if (file.ends_with(".tsv"))
+    tree.string("delimiter", "\t", block);
+  return {};
+}
+
+Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<const Demand> demands,
+                             const Session *models, int64_t batch, bool filters) {
+  Config source;
+  for (Config kind : like.child("source").children())
+    source = kind;
+  GivenData given;
+  given.kind = kindOf(file, source.name());
+  if (given.kind.empty())
+    return Status::error(text("cannot tell what kind of data '", file,
+                              "' is: expected a name that ends in .csv, .tsv, .npz or .npy, or a "
+                              "folder of pictures"));
+  Stages stages(like, demands);
+  if (Status status = stages.choose(models, filters); !status.ok())
+    return status;
+  if (Status status =
+          describeSource(given.block, given.kind, source.name() == given.kind ? source : Config(),
+                         file, stages.fields(), demands);
+      !status.ok())
+    return status;
+  if (like) {
+    stages.copyTo(given.block, batch);
+    return given;
+  }
+  for (const Demand &demand : demands)
+    if (std::string_view cast = castName(demand.dtype); !cast.empty()) {
+      uint32_t map = given.block.group("map");
+      given.block.string("field", demand.field, map);
+      given.block.string("cast", cast, map);
+    }
+  given.block.integer("size", batch, given.block.group("batch"));
+  return given;
+}
+
+} // namespace gradc::runtime

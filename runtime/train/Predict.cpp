@@ -1,0 +1,265 @@
+// Runs the entry of a model on whatever rows there are.
+#include "runtime/train/Predict.h"
+
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Text.h"
+#include "runtime/train/GivenData.h"
+#include "runtime/train/Log.h"
+#include "runtime/train/Phase.h"
+#include "runtime/train/PredictionTable.h"
+#include "runtime/train/Progress.h"
+#include "runtime/train/RunFolder.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace gradc::runtime {
+
+Result<Checkpoint> openWeights(const std::string &path) {
+  CheckpointFolder folder(path);
+  if (!folder.exists())
+    return Checkpoint::open(path);
+  if (access(folder.best().c_str(), F_OK) == 0)
+    return Checkpoint::open(folder.best());
+  auto latest = folder.latest();
+  return latest ? Checkpoint::open(*latest) : latest.status();
+}
+
+namespace {
+
+/// A session with trained weights, and the data's knowledge that belongs to them.
+struct Trained {
+  std::unique_ptr<Session> session;
+  std::shared_ptr<DataState> state = std::make_shared<DataState>();
+  std::string weights = {}; ///< whose they are, for people
+};
+
+Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
+                            const TrainOptions &options) {
+  auto session = Session::create(artifact, {options.threads, options.level});
+  if (!session)
+    return session.status();
+  Trained trained{std::move(*session)};
+  std::string path = options.checkpoint;
+  Config spec = Config::job(*artifact);
+  if (path.empty()) {
+    auto folder = pathOfSpec(spec, spec.child("checkpoint").string("directory"), "--checkpoint");
+    if (folder && !folder->empty())
+      if (std::string run = newestRun(*folder); !CheckpointFolder(run).steps().empty())
+        path = run;
+  }
+  if (path.empty()) {
+    trained.weights = spec ? "the weights that it was compiled with: --checkpoint takes those of a "
+                             "training"
+                           : "the model's weights";
+    return trained;
+  }
+  auto checkpoint = openWeights(path);
+  if (!checkpoint)
+    return checkpoint.status();
+  if (Status restored = checkpoint->restore(*trained.session); !restored.ok())
+    return restored;
+  *trained.state = checkpoint->position().dataState;
+  trained.weights = text("the weights of '", checkpoint->file(), '\'');
+  return trained;
+}
+
+/// The rows of a data set through an entry, line by line.
+class Predictions {
+public:
+  Predictions(Session &session, const gradc_artifact_entry &entry, PredictionTable &table,
+              bool namesFiles)
+      : session(session), entry(entry), table(table), namesFiles(namesFiles),
+        ports(session.artifact().elements<gradc_artifact_port>(entry.inputs)) {}
+
+  /// `take` gets the lines of each batch.
+  template <typename Take>
+  Status run(const Dataset &dataset, const std::atomic<int> *interrupt, Take &&take) {
+    auto iterator = dataset.iterate();
+    Batch batch = dataset.allocate();
+    std::string lines = table.header();
+    do {
+      if (Status status = iterator->next(batch); !status.ok())
+        return status;
+      if (std::string file = MappedFile::cutOff(); !file.empty())
+        return Status::error(text("data file '", file, "' became shorter while it was read"));
+      if (Status status = runBatch(dataset, batch); !status.ok())
+        return status;
+      for (int64_t row = 0; row < batch.rows; ++row, ++done)
+        table.addLine(lines, namesFiles ? fileOf(dataset, batch, row) : text(done), row);
+      if (Status status = take(lines); !status.ok())
+        return status;
+      lines.clear();
+      if (interrupt && interrupt->load())
+        return Status::error(text("stopped after ", done, " of ", dataset.rows(), " rows"));
+    } while (!batch.endsEpoch);
+    return {};
+  }
+
+private:
+  Status runBatch(const Dataset &dataset, Batch &batch) {
+    int64_t rows = batch.rows;
+    if (!entry.any_rows && entry.batch > rows) {
+      pad(dataset, batch);
+      rows = entry.batch;
+    }
+    std::vector<const void *> inputs;
+    size_t field = 0;
+    for (const gradc_artifact_port &port : ports)
+      inputs.push_back(port.role == GRADC_ROLE_DATA
+                           ? batch.field(field++)
+                           : scalarInput(session.artifact(), entry, port, scalars));
+    std::vector<void *> outputs = table.places();
+    return session.run(entry, inputs, outputs, rows);
+  }
+
+  /// Repeats the last row to the end of the batch.
+  void pad(const Dataset &dataset, Batch &batch) const {
+    std::span<const Field> fields = dataset.fields();
+    for (size_t i = 0; i < fields.size(); ++i)
+      for (int64_t row = batch.rows; row < entry.batch; ++row)
+        std::memcpy(batch.field(i) + size_t(row) * fields[i].bytes(),
+                    batch.field(i) + size_t(batch.rows - 1) * fields[i].bytes(), fields[i].bytes());
+  }
+
+  /// A picture's description is its path in quotes.
+  static std::string fileOf(const Dataset &dataset, const Batch &batch, int64_t row) {
+    std::string name = dataset.describeRow(batch, row);
+    return name.size() > 2 ? name.substr(1, name.size() - 2) : name;
+  }
+
+  Session &session;
+  const gradc_artifact_entry &entry;
+  PredictionTable &table;
+  bool namesFiles;
+  std::span<const gradc_artifact_port> ports;
+  StepPorts scalars;
+  int64_t done = 0;
+};
+
+std::vector<Demand> demandsOfUser(const Artifact &artifact, const gradc_artifact_entry &entry) {
+  std::vector<Demand> demands = demandsOf(artifact, entry);
+  for (Demand &demand : demands)
+    if (demand.field.empty()) // of a model without a spec
+      demand.field = demand.input;
+  return demands;
+}
+
+/// The block that says how rows are prepared for use: as for evaluation.
+Config preparation(Config spec) {
+  Config evaluation = spec.child("evaluation").child("data");
+  return evaluation ? evaluation : spec.child("data");
+}
+
+} // namespace
+
+/// Rows that are computed together may not be cut apart, nor filled up.
+static Status expectUncoupled(const Artifact &artifact, const gradc_artifact_entry &entry,
+                              int64_t rows) {
+  std::string_view node = artifact.string(entry.coupling_node);
+  if (node.empty() || rows == entry.batch || (entry.any_rows && rows < entry.batch))
+    return {};
+  return Status::error(text("cannot predict ", rows, " rows: node '", node,
+                            "' couples rows, so they must be one batch of ", entry.batch));
+}
+
+static Status write(const std::string &lines, const std::string &output,
+                    std::optional<AtomicFile> &file) {
+  if (file) {
+    file->write(std::as_bytes(std::span(lines)));
+    return {};
+  }
+  if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size() || std::fflush(stdout))
+    return Status::error(text("cannot write to standard output: ", std::strerror(errno)));
+  return {};
+}
+
+Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line) {
+  if (line.data.empty())
+    return Status(Code::usage, "expected --data FILE: what to predict for");
+  auto trained = openTrained(artifact, line.options);
+  if (!trained)
+    return trained.status();
+  Session &session = *trained->session;
+  const gradc_artifact_entry *entry = session.findEntry("predict");
+  if (!entry)
+    entry = session.findEntry("forward");
+  if (!entry || !entry->batch)
+    return Status::invalid(entry ? "cannot predict: the model has no rows, whose number a run may "
+                                   "choose: export it with "
+                                   "a dynamic batch"
+                                 : "cannot predict: the artifact has no entry 'forward'");
+
+  DataContext context;
+  context.folders = {""};
+  context.demands = demandsOfUser(*artifact, *entry);
+  context.state = trained->state;
+  context.fits = false;
+  auto given = dataOfFile(preparation(Config::job(*artifact)), line.data, context.demands, &session,
+                          entry->batch, /*filters=*/false);
+  if (!given)
+    return given.status();
+  auto dataset = makeData(session, given->block.root(), std::move(context));
+  if (!dataset)
+    return dataset.status();
+  if (Status status = expectUncoupled(*artifact, *entry, (*dataset)->rows()); !status.ok())
+    return status;
+
+  bool namesFiles = given->kind == "folder";
+  PredictionTable table(*artifact, *entry, *trained->state, namesFiles ? "file" : "row");
+  std::optional<AtomicFile> file;
+  if (!line.output.empty())
+    file.emplace(line.output);
+  Predictions predictions(session, *entry, table, namesFiles);
+  auto take = [&](const std::string &lines) { return write(lines, line.output, file); };
+  if (Status status = predictions.run(**dataset, line.options.interrupt, take); !status.ok())
+    return status;
+  if (file)
+    if (Status status = file->commit(); !status.ok())
+      return status;
+  Progress(file ? 1 : 2, line.options.quiet, 1, 1)
+      .print(text("predicted ", (*dataset)->rows(), " rows (", table.content(), ") with ",
+                  trained->weights, file ? text("; wrote '", line.output, '\'') : ""));
+  return {};
+}
+
+Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line) {
+  auto job = Job::read(*artifact, line.options);
+  if (!job)
+    return job.status();
+  auto trained = openTrained(artifact, line.options);
+  if (!trained)
+    return trained.status();
+  Session &session = *trained->session;
+  std::string name = "evaluate";
+  const gradc_artifact_entry *entry = session.findEntry(name);
+  if (!entry)
+    return Status::invalid("cannot evaluate: the spec has no evaluation block, which says how data "
+                           "are prepared and measured");
+  job->dataState = trained->state;
+  job->fitsData = false;
+  std::optional<GivenData> given;
+  if (!line.data.empty()) {
+    auto found = dataOfFile(job->evaluationData, line.data, demandsOf(*artifact, *entry), &session,
+                            entry->batch, /*filters=*/true);
+    if (!found)
+      return found.status();
+    given = std::move(*found);
+    job->evaluationData = given->block.root();
+    job->dataFolders = {""};
+  }
+  auto phase = Phase::make(session, {&name, 1}, job->evaluationData, *job);
+  if (!phase)
+    return phase.status();
+  auto metrics = evaluate(*phase, job->seed);
+  if (!metrics)
+    return metrics.status();
+  Progress(1, false, 1, 1)
+      .print(text("evaluation of ", phase->dataset->rows(), " rows with ", trained->weights, ": ",
+                  metricsText(*metrics)));
+  return {};
+}
+
+} // namespace gradc::runtime

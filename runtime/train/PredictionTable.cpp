@@ -1,0 +1,142 @@
+// Turns each output's numbers into cells.
+#include "runtime/train/PredictionTable.h"
+
+#include "runtime/base/DataType.h"
+#include "runtime/base/Text.h"
+#include "runtime/core/Config.h"
+#include "runtime/core/IndexCheck.h"
+#include "runtime/data/ClassNames.h"
+#include "runtime/data/transform/Convert.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gradc::runtime {
+
+/// One more cell of a line (RFC 4180).
+static void addCell(std::string &line, std::string_view cell) {
+  if (!line.empty() && line.back() != '\n')
+    line += ',';
+  if (cell.find_first_of(",\"\r\n") == cell.npos) {
+    line += cell;
+    return;
+  }
+  line += '"';
+  for (char c : cell)
+    line.append(c == '"' ? 2 : 1, c);
+  line += '"';
+}
+
+static std::string number(double value, gradc_dtype dtype) {
+  if (!findDataType(dtype)->floating && std::abs(value) < 0x1p53)
+    return text(int64_t(value));
+  return dtype == GRADC_F64 ? text(value) : text(float(value));
+}
+
+PredictionTable::PredictionTable(const Artifact &artifact, const gradc_artifact_entry &entry,
+                                 const DataState &state, std::string_view rowTitle) {
+  addCell(titles, rowTitle);
+  std::vector<Config> predictions = Config::job(artifact).children("prediction");
+  std::vector<gradc_artifact_port> ports;
+  for (const auto &port : artifact.elements<gradc_artifact_port>(entry.outputs))
+    if (isGiven(port))
+      ports.push_back(port);
+  for (const gradc_artifact_port &port : ports) {
+    std::string name(artifact.string(port.tensor.name));
+    Output &output = outputs.emplace_back();
+    output.dtype = gradc_dtype(port.tensor.dtype);
+    output.bytes.resize(port.tensor.bytes);
+    output.elements = port.tensor.bytes / findDataType(port.tensor.dtype)->bytes;
+    auto shape = artifact.elements<int64_t>(port.tensor.shape);
+    // Where the number of rows is fixed, no port is marked.
+    output.isBatched =
+        port.batched || (!entry.any_rows && !shape.empty() && shape.front() == entry.batch);
+    if (output.isBatched)
+      output.elements /= size_t(entry.batch);
+    for (Config prediction : predictions)
+      if (std::string_view form = prediction.string("form");
+          prediction.string("output") == name && shape.size() <= 2 && output.isBatched) {
+        output.form = form == "SOFTMAX"         ? Form::softmax
+                      : form == "PROBABILITIES" ? Form::probabilities
+                      : form == "SIGMOID"       ? Form::sigmoid
+                                                : Form::binary;
+        output.classes = classNames(state, prediction.string("labels"));
+      }
+    addTitles(output, ports.size() > 1 ? name : "");
+  }
+  titles += '\n';
+}
+
+/// Columns of an output that is not the only one have its name.
+void PredictionTable::addTitles(const Output &output, const std::string &prefix) {
+  auto title = [&](std::string_view name) {
+    addCell(titles, prefix.empty() ? std::string(name) : text(prefix, '_', name));
+  };
+  what += what.empty() ? "" : ", ";
+  bool hasClasses = output.form == Form::softmax || output.form == Form::probabilities;
+  if (output.form != Form::values && (hasClasses || output.elements == 1)) {
+    title("class");
+    title("score");
+    what +=
+        hasClasses ? text("the class and ", output.elements, " scores") : "the class and its score";
+  } else {
+    what += output.elements == 1 ? std::string("a value") : text(output.elements, " values");
+    if (output.elements == 1)
+      addCell(titles, prefix.empty() ? "value" : prefix);
+  }
+  if (output.elements == 1 && !hasClasses)
+    return;
+  for (size_t i = 0; i < output.elements; ++i)
+    title(text(output.form == Form::values ? "value_" : "score_",
+               i < output.classes.size() && hasClasses ? output.classes[i] : text(i)));
+}
+
+std::vector<void *> PredictionTable::places() {
+  std::vector<void *> places;
+  for (Output &output : outputs)
+    places.push_back(output.bytes.data());
+  return places;
+}
+
+void PredictionTable::addLine(std::string &out, std::string_view rowName, int64_t row) {
+  std::string line;
+  addCell(line, rowName);
+  for (const Output &output : outputs)
+    addValues(line, output, row);
+  out += line;
+  out += '\n';
+}
+
+void PredictionTable::addValues(std::string &out, const Output &output, int64_t row) {
+  size_t first = output.isBatched ? size_t(row) * output.elements : 0;
+  size_t width = findDataType(output.dtype)->bytes;
+  numbers.resize(output.elements);
+  for (size_t i = 0; i < output.elements; ++i)
+    numbers[i] = elementAsDouble(output.dtype, output.bytes.data() + (first + i) * width);
+
+  if (output.form == Form::softmax) {
+    double most = *std::ranges::max_element(numbers), sum = 0;
+    for (double &value : numbers)
+      sum += value = std::exp(value - most);
+    for (double &value : numbers)
+      value /= sum;
+  } else if (output.form == Form::sigmoid) {
+    for (double &value : numbers)
+      value = 1 / (1 + std::exp(-value));
+  }
+
+  auto score = [&](double value) { addCell(out, text(float(value))); };
+  bool hasClasses = output.form == Form::softmax || output.form == Form::probabilities;
+  if (hasClasses) {
+    auto best = size_t(std::ranges::max_element(numbers) - numbers.begin());
+    addCell(out, best < output.classes.size() ? output.classes[best] : text(best));
+    score(numbers[best]);
+  } else if (output.form != Form::values && output.elements == 1) {
+    addCell(out, numbers[0] > 0.5 ? "1" : "0");
+    return score(numbers[0]);
+  }
+  for (double value : numbers)
+    output.form == Form::values ? addCell(out, number(value, output.dtype)) : score(value);
+}
+
+} // namespace gradc::runtime

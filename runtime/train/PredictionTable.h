@@ -1,0 +1,46 @@
+// The results of a model as lines of a CSV file: classes and scores where the loss says so, else
+// values.
+#ifndef RUNTIME_TRAIN_PREDICTIONTABLE_H
+#define RUNTIME_TRAIN_PREDICTIONTABLE_H
+
+#include "runtime/core/Session.h"
+#include "runtime/data/Pipeline.h"
+
+namespace gradc::runtime {
+
+class PredictionTable {
+public:
+  /// `state`: for the names of classes. `rowTitle` heads the first column.
+  PredictionTable(const Artifact &artifact, const gradc_artifact_entry &entry,
+                  const DataState &state, std::string_view rowTitle);
+
+  /// Where the entry writes the results of a batch.
+  std::vector<void *> places();
+  /// Adds the line of row `row` of the last batch to `out`.
+  void addLine(std::string &out, std::string_view rowName, int64_t row);
+
+  const std::string &header() const { return titles; }
+  /// "the class and 10 scores", for people.
+  const std::string &content() const { return what; }
+
+private:
+  enum class Form { values, softmax, probabilities, sigmoid, binary };
+  struct Output {
+    Form form = Form::values;
+    gradc_dtype dtype = GRADC_F32;
+    size_t elements = 1; ///< of a row
+    bool isBatched = false;
+    std::vector<std::string> classes; ///< their names
+    std::vector<std::byte> bytes;
+  };
+  void addTitles(const Output &output, const std::string &prefix);
+  void addValues(std::string &out, const Output &output, int64_t row);
+
+  std::vector<Output> outputs;
+  std::vector<double> numbers;
+  std::string titles, what;
+};
+
+} // namespace gradc::runtime
+
+#endif
