@@ -1,14 +1,20 @@
 // gradc run: an entry of a model on given inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
+#include "compiler/import/onnx/OnnxModel.h"
+#include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/train/Predict.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
 #include "tools/gradc/Inputs.h"
 #include "tools/gradc/RunRows.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+
+#include <cmath>
 
 using mlir::grad::HostTensor;
 
@@ -18,7 +24,7 @@ namespace {
 struct Settings {
   CompileArguments compile;
   std::vector<std::string> inputs;
-  std::string outputFolder = ".", entry;
+  std::string outputFolder = ".", entry, checkpoint;
   int64_t memoryMb = 0;
   bool reference = false;
 };
@@ -48,6 +54,30 @@ int expectNoInput(const Settings &settings, llvm::ArrayRef<std::string> files) {
   return 0;
 }
 
+/// "out/logits.npy: f32 [32, 10], from -3.1 to 4.2, mean 0.1"; without values their type alone.
+void sayWritten(llvm::StringRef file, mlir::RankedTensorType type, const HostTensor *value) {
+  llvm::outs() << file << ": " << describe(type);
+  if (!value || value->size() == 0) {
+    llvm::outs() << "\n";
+    return;
+  }
+  double least = HUGE_VAL, most = -HUGE_VAL, sum = 0;
+  int64_t notFinite = 0;
+  for (int64_t i = 0; i < value->size(); ++i) {
+    double x = type.getElementType().isIntOrIndex() ? double(value->getInt(i)) : value->getFloat(i);
+    notFinite += !std::isfinite(x);
+    least = std::min(least, x);
+    most = std::max(most, x);
+    sum += x;
+  }
+  llvm::outs() << llvm::formatv(", from {0} to {1}, mean {2}", runtime::text(float(least)),
+                                runtime::text(float(most)),
+                                runtime::text(float(sum / double(value->size()))));
+  if (notFinite)
+    llvm::outs() << ", " << notFinite << " not finite";
+  llvm::outs() << "\n";
+}
+
 int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
                  llvm::ArrayRef<HostTensor> values) {
   auto files = outputFiles(settings, names);
@@ -58,6 +88,8 @@ int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
   for (auto [file, value] : llvm::zip(*files, values))
     if (Status status = writeTensor(value, file); !status.ok())
       return fail(status);
+  for (auto [file, value] : llvm::zip(*files, values))
+    sayWritten(file, value.getType(), &value);
   return exitCode(Code::ok);
 }
 
@@ -96,11 +128,39 @@ int runManyRows(const Settings &settings, mlir::MLIRContext &context, CompiledSe
   if (int code = expectNoInput(settings, *files))
     return code;
   Status status = runRows(context, session, entry, rows, inputs, *files);
-  return status.ok() ? exitCode(Code::ok) : fail(status);
+  if (!status.ok())
+    return fail(status);
+  std::vector<Port> whole =
+      portsOfRows(session.outputs(context, entry), session.batch(entry), rows);
+  for (auto [file, port] : llvm::zip(*files, whole))
+    sayWritten(file, port.type, /*value=*/nullptr);
+  return exitCode(Code::ok);
+}
+
+/// The weights of a training, in place of the ones compiled in.
+int takeWeights(CompiledSession &session, const std::string &path) {
+  auto checkpoint = runtime::openWeights(path);
+  if (!checkpoint)
+    return fail(checkpoint.status());
+  auto bytesOf = [](const runtime::Checkpoint::State &state) {
+    return llvm::ArrayRef(reinterpret_cast<const char *>(state.bytes.data()), state.bytes.size());
+  };
+  // An artifact of the training has the averages as well, one of the model alone only the weights.
+  for (const runtime::Checkpoint::State &state : checkpoint->states())
+    if (state.isWeight())
+      llvm::consumeError(session.setState(state.name, bytesOf(state)));
+  for (const runtime::Checkpoint::State &state : checkpoint->weights())
+    if (auto error = session.setState(runtime::modelName(state.name, state.kind), bytesOf(state)))
+      return fail(Code::error, "cannot take the weights of " + checkpoint->file() + ": " +
+                                   llvm::toString(std::move(error)));
+  return 0;
 }
 
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
                 const NamedViews &given) {
+  if (!settings.checkpoint.empty())
+    if (int code = takeWeights(session, settings.checkpoint))
+      return code;
   auto entry = findEntry(session, settings.entry);
   if (!entry)
     return fail(entry.takeError());
@@ -182,6 +242,9 @@ int runModel(const Settings &settings) {
   llvm::StringRef file = settings.compile.file;
   if (settings.reference && !file.ends_with(".onnx"))
     return fail(Code::usage, "--reference evaluates a model: expected a file ending in .onnx");
+  if (settings.reference && !settings.checkpoint.empty())
+    return fail(Code::usage, "--reference evaluates the model as it is: it does not go with "
+                             "--checkpoint");
   if (!isModel(file))
     return runArtifact(settings);
   Compilation compilation(settings.compile);
@@ -211,6 +274,8 @@ void addRun(CLI::App &app, Runner &run) {
   command->add_option("--entry", settings->entry,
                       "default: gradients where there are any, else forward");
   addInputs(*command, settings->inputs);
+  command->add_option("--checkpoint", settings->checkpoint,
+                      "the weights: a checkpoint, or the best or newest of a folder");
   command->add_option("--output-dir", settings->outputFolder,
                       "where NAME.npy goes for each output");
   command
