@@ -20,6 +20,7 @@ config.environment["GRADC_BIN"] = os.path.join(config.build_root, "bin")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 # Kernels that several tests compile are compiled once. run.py empties the folder first.
 config.environment["GRADC_CACHE_DIR"] = os.path.join(config.test_exec_root, "tmp", "kernels")
+config.environment["GRADC_TARGET"] = "cpu"  # one level, not the portable ones
 # Tests that compile find the caches where the build has them.
 config.environment |= {name: value for name, value in os.environ.items()
                        if name.startswith("CCACHE_") or name == "XDG_CACHE_HOME"}

@@ -1,4 +1,5 @@
 // The host: a team of threads calls the kernels, and memory is the process's own.
+#include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/Image.h"
@@ -19,26 +20,47 @@ using Kernel = void (*)(void *const *slices, int64_t begin, int64_t end, int64_t
 
 struct HostLevel {
   const char *name;
-  bool (*executes)();
+  std::string (*lacks)(); ///< what of it this machine has not; "": it executes the level
 };
 
-// Lowest first. The compiler's builtin also checks that the operating system saves the registers.
-constexpr HostLevel hostLevels[] = {
-    {"x86-64-v3",
-     [] {
-       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-              __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
-              __builtin_cpu_supports("movbe");
-     }},
-    {"x86-64-v4",
-     [] {
-       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-              __builtin_cpu_supports("avx512vl");
-     }},
-    {"x86-64-v4+bf16", [] { return bool(__builtin_cpu_supports("avx512bf16")); }},
-};
+void addIfMissing(std::string &missing, bool isThere, const char *feature) {
+  if (!isThere)
+    missing += text(missing.empty() ? "" : ", ", feature);
+}
+
+// The compiler's builtin, which takes literals only, also checks that the operating system saves
+// the registers.
+#define GRADC_NEEDS(FEATURE) addIfMissing(missing, __builtin_cpu_supports(FEATURE), FEATURE)
+
+// Lowest first.
+constexpr HostLevel hostLevels[] = {{"x86-64-v3",
+                                     [] {
+                                       std::string missing;
+                                       GRADC_NEEDS("avx2");
+                                       GRADC_NEEDS("fma");
+                                       GRADC_NEEDS("bmi");
+                                       GRADC_NEEDS("bmi2");
+                                       GRADC_NEEDS("f16c");
+                                       GRADC_NEEDS("lzcnt");
+                                       GRADC_NEEDS("movbe");
+                                       return missing;
+                                     }},
+                                    {"x86-64-v4",
+                                     [] {
+                                       std::string missing;
+                                       GRADC_NEEDS("avx512f");
+                                       GRADC_NEEDS("avx512bw");
+                                       GRADC_NEEDS("avx512cd");
+                                       GRADC_NEEDS("avx512dq");
+                                       GRADC_NEEDS("avx512vl");
+                                       return missing;
+                                     }},
+                                    {"x86-64-v4+bf16", [] {
+                                       std::string missing;
+                                       GRADC_NEEDS("avx512bf16");
+                                       return missing;
+                                     }}};
+#undef GRADC_NEEDS
 
 /// Kernels run with default rounding, and with denormals read and written as 0, whatever mode the
 /// calling program has set (and its threads have inherited): the bits must not depend on it.
@@ -131,7 +153,7 @@ private:
 
 bool HostDevice::executes(std::string_view level) const {
   for (const HostLevel &known : hostLevels) {
-    if (!known.executes())
+    if (!known.lacks().empty())
       return false;
     if (known.name == level)
       return true;
@@ -141,9 +163,11 @@ bool HostDevice::executes(std::string_view level) const {
 
 std::string HostDevice::describe() const {
   std::string highest = "none of the known levels";
-  for (const HostLevel &known : hostLevels)
-    if (executes(known.name))
-      highest = known.name;
+  for (const HostLevel &known : hostLevels) {
+    if (std::string missing = known.lacks(); !missing.empty())
+      return text(highest, " (for ", known.name, " it lacks ", missing, ')');
+    highest = known.name;
+  }
   return highest;
 }
 

@@ -15,6 +15,7 @@ import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 BIN = os.environ.get("GRADC_BIN", os.path.join(ROOT, "build/release/bin"))
+os.environ.setdefault("GRADC_TARGET", "cpu")  # figures are of one level
 sys.path.insert(0, os.path.join(ROOT, "test"))
 from onnx_writer import FLOAT, Model
 

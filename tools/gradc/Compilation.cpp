@@ -22,7 +22,9 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       ->type_name("NAME=DIMS");
   command
       .add_option("--target", targets,
-                  "cpu (this machine's level), cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16, "
+                  "cpu (this machine's level; default: an executable or library has code for "
+                  "x86-64-v3, too), "
+                  "cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16, "
                   "cuda:sm_80, cuda:sm_90")
       ->delimiter(',');
   command
@@ -59,7 +61,15 @@ std::string cacheFolder() {
   return path.str().str();
 }
 
+void CompileArguments::takeEnvironment() {
+  if (const char *given = std::getenv("GRADC_TARGET"); given && targets.empty())
+    for (llvm::StringRef target : llvm::split(given, ','))
+      if (!target.empty())
+        targets.push_back(target.str());
+}
+
 int CompileArguments::finish() {
+  takeEnvironment();
   options.cacheDirectory = cacheFolder();
   if (memoryBudgetMb && (*memoryBudgetMb < 1 || *memoryBudgetMb > maxBudgetMb))
     return fail(Code::usage, "expected --memory-budget from 1 to " + llvm::Twine(maxBudgetMb) +

@@ -19,6 +19,8 @@ struct CompileArguments {
   /// `what`: the files that the command takes.
   void add(CLI::App &command,
            const char *what = "an ONNX model (.onnx), a training spec or a module (.mlir)");
+  /// Without a --target, those of GRADC_TARGET.
+  void takeEnvironment();
   /// Reads shapes and targets and makes the dump folder. Returns 0, or the exit code after it has
   /// printed the error.
   int finish();

@@ -4,6 +4,7 @@
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -38,6 +39,10 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
   auto runner = besideUs(executable ? name : "lib" + name + ".so");
   if (auto error = writeWithRunner(runner, compilation.artifact(), settings.output, executable))
     return failToWrite(settings.output, std::move(error));
+  std::vector<std::string> levels;
+  for (auto &level : compilation.program().levels)
+    levels.push_back((*level)->getAttrOfType<mlir::StringAttr>("exec.level").str());
+  fmt::print("wrote {}, with code for {}\n", settings.output, llvm::join(levels, " and "));
   return exitCode(Code::ok);
 }
 
@@ -59,15 +64,28 @@ int writeText(Compilation &compilation, const Settings &settings) {
   return exitCode(Code::ok);
 }
 
-int compile(const Settings &settings) {
+/// Code that runs on most machines, and the best for this one. A module may be planned for a level.
+void setPortableLevels(CompileArguments &arguments) {
+  if (!arguments.targets.empty() || llvm::StringRef(arguments.file).ends_with(".mlir"))
+    return;
+  arguments.options.levels.push_back("x86-64-v3");
+  if (const mlir::exec::Level *native = mlir::exec::nativeLevel();
+      native && native->name != "x86-64-v3")
+    arguments.options.levels.push_back(native->name.str());
+}
+
+int compile(Settings settings) {
   auto begin = std::chrono::steady_clock::now();
+  bool runs = settings.emit == "exe" || settings.emit == "so";
+  settings.compile.takeEnvironment();
+  if (runs)
+    setPortableLevels(settings.compile);
   Compilation compilation(settings.compile);
   int code = compilation.import();
   if (!code)
     code = expectNoneOf(settings.output, inputFiles(settings.compile.file, compilation.imported()));
   if (code)
     return code;
-  bool runs = settings.emit == "exe" || settings.emit == "so";
   code = runs ? writeProgram(compilation, settings) : writeText(compilation, settings);
   std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - begin;
   if (settings.compile.options.timing)
