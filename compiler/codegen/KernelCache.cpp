@@ -113,7 +113,7 @@ std::string KernelCache::pathOf(llvm::StringRef key) const {
 }
 
 std::optional<std::string> KernelCache::find(llvm::StringRef key) const {
-  if (key.empty())
+  if (key.empty() || directory.empty())
     return std::nullopt;
   auto file = llvm::MemoryBuffer::getFile(pathOf(key), /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
@@ -126,7 +126,7 @@ std::optional<std::string> KernelCache::find(llvm::StringRef key) const {
 }
 
 void KernelCache::store(llvm::StringRef key, llvm::StringRef object) const {
-  if (key.empty())
+  if (key.empty() || directory.empty())
     return;
   llvm::Error error = llvm::writeToOutput(pathOf(key), [&](llvm::raw_ostream &stream) {
     stream << object << hashOf(object);

@@ -100,7 +100,9 @@ TEST_F(KernelCacheTest, AFolderThatOthersWriteToIsNotUsed) {
   KernelCache cache(folder);
   EXPECT_EQ(cache.folder(), "");
   cache.store("aa", "object");
+  EXPECT_EQ(cache.find("aa"), std::nullopt);
   EXPECT_FALSE(llvm::sys::fs::exists(folder + "/llvmcache-aa"));
+  EXPECT_FALSE(llvm::sys::fs::exists("llvmcache-aa"));
   EXPECT_EQ(KernelCache("").folder(), "");
 }
 
