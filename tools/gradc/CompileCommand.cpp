@@ -23,8 +23,7 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
   if (int code = compilation.compile(folderOf(settings.compile.file)))
     return code;
   bool executable = settings.emit == "exe";
-  const Imported &imported = compilation.program().imported;
-  bool decodes = imported.decodesPictures();
+  bool decodes = compilation.program().imported.decodesPictures();
   if (decodes && !canDecodePictures())
     return fail(Code::invalid,
                 "the training spec decodes pictures, and this gradc was built without "
@@ -33,9 +32,7 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
   bool full = decodes || llvm::any_of(compilation.options().levels, [](llvm::StringRef level) {
                 return level.starts_with("cuda:");
               });
-  std::string name = full                     ? "gradc-runner-full"
-                     : imported.readsTables() ? "gradc-runner-tables"
-                                              : "gradc-runner";
+  std::string name = full ? "gradc-runner-full" : "gradc-runner";
   auto runner = besideUs(executable ? name : "lib" + name + ".so");
   if (auto error = writeWithRunner(runner, compilation.artifact(), settings.output, executable))
     return failToWrite(settings.output, std::move(error));

@@ -116,11 +116,10 @@ int doctor() {
     problem = "this machine runs none of the levels: it needs AVX2 and FMA";
   fmt::print("runners\n");
   for (const char *runner :
-       {"gradc-runner", "libgradc-runner.so", "gradc-runner-tables", "libgradc-runner-tables.so",
-        "gradc-runner-full", "libgradc-runner-full.so"}) {
+       {"gradc-runner", "libgradc-runner.so", "gradc-runner-full", "libgradc-runner-full.so"}) {
     std::string path = besideUs(runner);
     bool there = llvm::sys::fs::exists(path);
-    fmt::print("  {:26} {}\n", runner, there ? "found" : "not found");
+    fmt::print("  {:24} {}\n", runner, there ? "found" : "not found");
     if (!there)
       problem = "expected " + path +
                 ", which gradc compile puts artifacts behind: build the target "
