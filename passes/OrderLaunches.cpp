@@ -30,9 +30,12 @@ public:
     for (const auto &[node, set] : before)
       if (!done.contains(node) && waits[node] == 0 && isScalar(node))
         take(node);
-    for (const auto &[node, set] : before)
-      if (!done.contains(node) && waits[node] == 0)
-        take(node);
+    for (size_t count = ~size_t(0); count != order.size();) { // what waits for later nodes follows
+      count = order.size();
+      for (const auto &[node, set] : before)
+        if (!done.contains(node) && waits[node] == 0)
+          take(node);
+    }
     if (order.size() == before.size()) // or it is for the memory plan to say what is wrong
       rewrite();
   }

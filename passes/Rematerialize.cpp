@@ -41,12 +41,15 @@ struct Rematerialize : impl::RematerializeBase<Rematerialize> {
                        const CostModel &costs) {
     FailureOr<int64_t> before = arenaBytes(function), now = before;
     for (int round = 0; round < maxRounds && succeeded(now) && *now > wanted; ++round) {
+      OwningOpRef<func::FuncOp> last = function.clone();
       Recomputation block(function.front(), symbols, costs);
-      int64_t peak = block.peakBytes();
-      block.reduceTo(std::max<int64_t>(0, peak - (*now - wanted)));
-      if (block.peakBytes() == peak)
+      block.reduceTo(std::max<int64_t>(0, block.peakBytes() - (*now - wanted)));
+      FailureOr<int64_t> next = arenaBytes(function);
+      if (succeeded(next) && *next >= *now) { // more work for nothing
+        function.getBody().takeBody(last->getBody());
         break;
-      now = arenaBytes(function);
+      }
+      now = next;
     }
     if (succeeded(now) && *now < *before)
       report(function, *before, *now, symbols, costs);

@@ -62,8 +62,6 @@ struct Imported {
   bool differentiates() const;
   /// Whether the run decodes pictures, for which it needs libraries.
   bool decodesPictures() const;
-  /// Whether the run reads tables as text.
-  bool readsTables() const;
 };
 
 /// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.

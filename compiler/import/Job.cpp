@@ -412,7 +412,3 @@ bool Imported::decodesPictures() const {
   };
   return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
 }
-
-bool Imported::readsTables() const {
-  return spec && (spec->data().source().has_csv() || spec->evaluation().data().source().has_csv());
-}

@@ -70,9 +70,11 @@ static bool checkScaling(const SpecFile &spec) {
 
 LogicalResult gradc::checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch) {
   bool ok = succeeded(nodesInF32(spec, model)) & checkScaling(spec);
-  if (spec.get().has_memory_budget_mb() && spec.get().memory_budget_mb() < 1) {
+  constexpr int64_t maxBudgetMb = int64_t(1) << 30;
+  int64_t budget = spec.get().memory_budget_mb();
+  if (spec.get().has_memory_budget_mb() && (budget < 1 || budget > maxBudgetMb)) {
     emitError(spec.at({"memory_budget_mb"}))
-        << "expected at least 1 MiB, found " << spec.get().memory_budget_mb();
+        << "expected from 1 to " << maxBudgetMb << " MiB, found " << budget;
     ok = false;
   }
   int64_t parts = spec.get().micro_batches();

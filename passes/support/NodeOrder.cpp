@@ -40,18 +40,21 @@ bool gradc::readsBuffer(Operation *node, FlatSymbolRefAttr buffer) {
   return found;
 }
 
-int64_t gradc::arenaBytes(OpResult result, const SymbolTable &symbols) {
-  if (storedBuffer(result))
-    return 0;
-  Operation *node = result.getOwner();
-  for (Value returned : node->getBlock()->getTerminator()->getOperands())
-    if (storageRoot(returned) == result)
-      return 0;
+int64_t gradc::layoutBytes(OpResult result, const SymbolTable &symbols) {
   exec::PanelAttr layout;
-  if (auto launch = dyn_cast<exec::LaunchOp>(node))
+  if (auto launch = dyn_cast<exec::LaunchOp>(result.getOwner()))
     layout = symbols.lookup<exec::KernelOp>(launch.getKernel())
                  .getLayout(launch.getNumOperands() + result.getResultNumber());
   return exec::layoutBytes(cast<RankedTensorType>(result.getType()), layout);
+}
+
+int64_t gradc::arenaBytes(OpResult result, const SymbolTable &symbols) {
+  if (storedBuffer(result))
+    return 0;
+  for (Value returned : result.getOwner()->getBlock()->getTerminator()->getOperands())
+    if (storageRoot(returned) == result)
+      return 0;
+  return layoutBytes(result, symbols);
 }
 
 gradc::NodesBefore gradc::nodesBefore(Block &block) {

@@ -20,6 +20,8 @@ mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
 /// Whether a node reads what a buffer held when the entry began.
 bool readsBuffer(mlir::Operation *node, mlir::FlatSymbolRefAttr buffer);
 
+/// What a node's result takes in memory, in its layout.
+int64_t layoutBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);
 /// What a node's result takes in the arena: nothing if it has a place of its own, an output's or a
 /// buffer's.
 int64_t arenaBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);

@@ -161,7 +161,7 @@ int64_t Recomputation::peakOf(const Choice &choice) const {
   llvm::DenseMap<size_t, int64_t> dying;
   for (auto [i, launch] : llvm::enumerate(choice.launches)) {
     for (OpResult result : launch->getResults()) {
-      int64_t size = arenaBytes(result, symbols);
+      int64_t size = layoutBytes(result, symbols); // a copy has no place of its own
       bytes += size;
       dying[std::max(i, lastReads.lookup(result))] += size;
     }

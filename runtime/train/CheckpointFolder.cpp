@@ -98,6 +98,10 @@ std::vector<int64_t> CheckpointFolder::steps() const {
   return steps;
 }
 
+bool CheckpointFolder::holdsAny() const {
+  return !steps().empty() || access(best().c_str(), F_OK) == 0;
+}
+
 Result<std::string> CheckpointFolder::latest() const {
   auto found = steps();
   if (found.empty())

@@ -27,6 +27,8 @@ public:
   std::string best() const { return path + "/best.ckpt"; }
   /// Steps of the existing checkpoints, oldest first.
   std::vector<int64_t> steps() const;
+  /// Whether there is a checkpoint, that of the best evaluation included.
+  bool holdsAny() const;
   /// The newest checkpoint's path.
   Result<std::string> latest() const;
   /// Whether a checkpoint file lies in this folder.

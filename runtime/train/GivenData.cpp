@@ -15,9 +15,10 @@ namespace {
 struct Ending {
   std::string_view ending, kind;
 };
-constexpr Ending endings[] = {{".npz", "npz"},     {".npy", "npy"},           {".csv", "csv"},
-                              {".tsv", "csv"},     {".tfrecord", "tfrecord"}, {".jpg", "folder"},
-                              {".jpeg", "folder"}, {".png", "folder"}};
+constexpr Ending endings[] = {{".npz", "npz"},          {".npy", "npy"},     {".csv", "csv"},
+                              {".csv.gz", "csv"},       {".tsv", "csv"},     {".tsv.gz", "csv"},
+                              {".jpg", "folder"},       {".jpeg", "folder"}, {".png", "folder"},
+                              {".tfrecord", "tfrecord"}};
 
 /// What the name says; else what the job reads.
 std::string_view kindOf(const std::string &file, std::string_view ofJob) {
@@ -157,7 +158,7 @@ static Status describeSource(ConfigTree &tree, std::string_view kind, Config own
   else if (kind == "tfrecord" || kind == "tokens")
     return Status::error(text("'", file, "' is of the kind '", kind,
                               "', which is read only where the spec says how"));
-  if (file.ends_with(".tsv"))
+  if (file.ends_with(".tsv") || file.ends_with(".tsv.gz"))
     tree.string("delimiter", "\t", block);
   return {};
 }
@@ -166,7 +167,8 @@ Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<con
                              const Session *models, int64_t batch, bool filters) {
   Config source;
   for (Config kind : like.child("source").children())
-    source = kind;
+    if (kind.name() != "split") // the given file is used whole
+      source = kind;
   GivenData given;
   given.kind = kindOf(file, source.name());
   if (given.kind.empty())

@@ -7,6 +7,7 @@
 #include "runtime/train/Sweep.h"
 #include "runtime/train/Turns.h"
 
+#include <algorithm>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -64,21 +65,24 @@ std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> da
   return files;
 }
 
-/// A run must not write the files that it reads.
-static Status checkOutputs(const Job &job, Config spec, const TrainOptions &options) {
-  std::vector<std::string> inputs = filesOfJob(spec, job.dataFolders);
-  inputs.insert(inputs.begin(), "/proc/self/exe");
-  for (const std::string *output :
-       {&job.exportPath, &options.log, &options.trace, &options.findRate})
-    for (const std::string &input : inputs)
-      if (isSameFile(*output, input))
-        return Status::error(text("cannot write '", *output, "': ",
-                                  input == inputs.front() ? std::string("it is this program")
-                                  : input == *output
-                                      ? std::string("the run reads it")
-                                      : text("it is '", input, "', which the run reads"),
-                                  "; name another file"));
-  return {};
+std::string dataFolderOf(Config spec, const TrainOptions &options) {
+  if (!options.dataFolder.empty())
+    return options.dataFolder;
+  std::string folder(spec.string("directory"));
+  return folder.empty() ? "." : folder;
+}
+
+Status expectNoInput(const std::string &output, std::span<const std::string> inputs) {
+  static const std::string program = "/proc/self/exe";
+  auto isOutput = [&](const std::string &input) { return isSameFile(output, input); };
+  auto found = std::ranges::find_if(inputs, isOutput);
+  if (!isOutput(program) && found == inputs.end())
+    return {};
+  return Status::error(text("cannot write '", output, "': ",
+                            isOutput(program)  ? std::string("it is this program")
+                            : *found == output ? std::string("the run reads it")
+                                               : text("it is '", *found, "', which the run reads"),
+                            "; name another file"));
 }
 
 static std::string exportOfRun(const std::string &folder) { return text(folder, "/trained.onnx"); }
@@ -98,10 +102,10 @@ Status Job::chooseRun(const TrainOptions &options, const std::string &resume) {
   checkpointFolder = std::move(run);
   if (exportsToRun)
     exportPath = exportOfRun(checkpointFolder);
-  return {};
+  return expectNoInput(exportPath, inputs);
 }
 
-Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
+Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, bool writes) {
   Config spec = Config::job(artifact);
   if (!spec || !spec.child("data"))
     return Status::invalid("the artifact was compiled without a training spec, expected one with "
@@ -135,10 +139,11 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
     if (int64_t every = evaluation.integer(unit, 1); every < 1)
       return Status::invalid(text("evaluation { ", unit, " } is ", every, ", expected 1 or more"));
   job.earlyStopping = spec.child("early_stopping");
-  std::string folder(spec.string("directory"));
-  job.dataFolders = {!options.dataFolder.empty() ? options.dataFolder
-                     : folder.empty()            ? std::string(".")
-                                                 : folder};
+  job.dataFolders = {dataFolderOf(spec, options)};
+  job.inputs = filesOfJob(spec, job.dataFolders);
+
+  if (!writes)
+    return job;
 
   // 3. The files it writes.
   Config checkpoint = spec.child("checkpoint");
@@ -176,8 +181,13 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options) {
   if (job.checkpointKeep < 1)
     return Status::invalid(
         text("checkpoint { keep } is ", job.checkpointKeep, ", expected 1 or more"));
-  if (Status status = checkOutputs(job, spec, options); !status.ok())
-    return status;
+  for (const std::string *output : {&options.log, &options.trace, &options.findRate})
+    if (Status status = expectNoInput(*output, job.inputs); !status.ok())
+      return status;
+  bool isChosen = options.checkpoint.empty() && job.exportsToRun; // the run's folder is not known
+  if (!isChosen)
+    if (Status status = expectNoInput(job.exportPath, job.inputs); !status.ok())
+      return status;
   return job;
 }
 

@@ -40,7 +40,11 @@ struct Job {
   bool bestIsAsked = false; ///< by the spec: then it is an error that the best states are not there
   bool exportsToRun = false; ///< into the checkpoint folder: no file is named
 
-  static Result<Job> read(const Artifact &artifact, const TrainOptions &options);
+  std::vector<std::string> inputs; ///< the files that it reads, as far as they are there
+
+  /// `writes`: whether files may be written, so that their places must be known.
+  static Result<Job> read(const Artifact &artifact, const TrainOptions &options,
+                          bool writes = true);
   /// The folder of this run, where the options name none. `resume`: the checkpoint that it goes on
   /// from; "": from the start.
   Status chooseRun(const TrainOptions &options, const std::string &resume);
@@ -49,6 +53,12 @@ struct Job {
 /// A path of the spec, for something that is written: relative to the spec, as all its paths are.
 /// `option` names another place.
 Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_view option);
+
+/// Where relative paths of data begin.
+std::string dataFolderOf(Config spec, const TrainOptions &options);
+
+/// Fails where `output` is one of `inputs`, or this program.
+Status expectNoInput(const std::string &output, std::span<const std::string> inputs);
 
 /// The files that a job reads, as far as they are there: data, model, and what the model's tensors
 /// were read from.

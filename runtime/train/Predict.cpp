@@ -34,6 +34,7 @@ struct Trained {
   std::unique_ptr<Session> session;
   std::shared_ptr<DataState> state = std::make_shared<DataState>();
   std::string weights = {}; ///< whose they are, for people
+  std::string file = {};    ///< the checkpoint; empty: none
 };
 
 Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
@@ -47,7 +48,7 @@ Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
   if (path.empty()) {
     auto folder = pathOfSpec(spec, spec.child("checkpoint").string("directory"), "--checkpoint");
     if (folder && !folder->empty())
-      if (std::string run = newestRun(*folder); !CheckpointFolder(run).steps().empty())
+      if (std::string run = newestRun(*folder); CheckpointFolder(run).holdsAny())
         path = run;
   }
   if (path.empty()) {
@@ -62,7 +63,8 @@ Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
   if (Status restored = checkpoint->restore(*trained.session); !restored.ok())
     return restored;
   *trained.state = checkpoint->position().dataState;
-  trained.weights = text("the weights of '", checkpoint->file(), '\'');
+  trained.file = checkpoint->file();
+  trained.weights = text("the weights of '", trained.file, '\'');
   return trained;
 }
 
@@ -176,12 +178,28 @@ static Status write(const std::string &lines, const std::string &output,
   return {};
 }
 
+/// The file of predictions is none of those that are read, and can be written.
+static Status expectOutput(const CommandLine &line, const Artifact &artifact,
+                           const std::string &checkpoint) {
+  if (line.output.empty())
+    return {};
+  Config spec = Config::job(artifact);
+  std::string folders[] = {dataFolderOf(spec, line.options)};
+  std::vector<std::string> inputs = filesOfJob(spec, folders);
+  inputs.insert(inputs.end(), {line.data, checkpoint});
+  if (Status status = expectNoInput(line.output, inputs); !status.ok())
+    return status;
+  return AtomicFile::check(line.output);
+}
+
 Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line) {
   if (line.data.empty())
     return Status(Code::usage, "expected --data FILE: what to predict for");
   auto trained = openTrained(artifact, line.options);
   if (!trained)
     return trained.status();
+  if (Status status = expectOutput(line, *artifact, trained->file); !status.ok())
+    return status;
   Session &session = *trained->session;
   const gradc_artifact_entry *entry = session.findEntry("predict");
   if (!entry)
@@ -226,7 +244,7 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
 }
 
 Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line) {
-  auto job = Job::read(*artifact, line.options);
+  auto job = Job::read(*artifact, line.options, /*writes=*/false);
   if (!job)
     return job.status();
   auto trained = openTrained(artifact, line.options);

@@ -1,7 +1,11 @@
-// Counts runs by the folders that are there.
+// Finds runs by the names of folders that are there; some between them may have been removed.
 #include "runtime/train/RunFolder.h"
 
 #include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <dirent.h>
 
 namespace gradc::runtime {
 
@@ -9,28 +13,56 @@ static std::string runNumber(const std::string &folder, int64_t number) {
   return number == 1 ? folder : text(folder, '-', number);
 }
 
+/// The numbers of the runs whose folders are there, in order.
+static std::vector<int64_t> runNumbers(const std::string &folder) {
+  size_t slash = folder.rfind('/');
+  std::string parent = slash == folder.npos ? "." : slash == 0 ? "/" : folder.substr(0, slash);
+  std::string prefix = text(slash == folder.npos ? folder : folder.substr(slash + 1), '-');
+  std::vector<int64_t> numbers;
+  if (CheckpointFolder(folder).exists())
+    numbers.push_back(1);
+  DIR *siblings = opendir(parent.c_str());
+  if (!siblings)
+    return numbers;
+  while (dirent *entry = readdir(siblings)) {
+    std::string_view name = entry->d_name;
+    if (!name.starts_with(prefix))
+      continue;
+    std::string_view digits = name.substr(prefix.size());
+    int64_t number = 0;
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    // Only names that `runNumber` makes: neither run-1 nor run-02.
+    if (error == std::errc() && end == digits.data() + digits.size() && number > 1 &&
+        runNumber(folder, number).ends_with(name) &&
+        CheckpointFolder(runNumber(folder, number)).exists())
+      numbers.push_back(number);
+  }
+  closedir(siblings);
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
 Result<std::string> newRun(const std::string &folder) {
-  for (int64_t number = 1;; ++number) {
+  int64_t next = 1;
+  for (int64_t number : runNumbers(folder)) {
     CheckpointFolder run(runNumber(folder, number));
-    if (!run.exists())
-      return runNumber(folder, number);
     if (Status locked = run.lock(); !locked.ok())
       return locked;
-    if (run.steps().empty())
-      return runNumber(folder, number);
+    next = run.holdsAny() ? number + 1 : number;
   }
+  return runNumber(folder, next);
 }
 
 std::string newestRun(const std::string &folder) {
   std::string newest = folder;
-  for (int64_t number = 1; CheckpointFolder(runNumber(folder, number)).exists(); ++number)
-    if (!CheckpointFolder(runNumber(folder, number)).steps().empty())
+  for (int64_t number : runNumbers(folder))
+    if (CheckpointFolder(runNumber(folder, number)).holdsAny())
       newest = runNumber(folder, number);
   return newest;
 }
 
 std::string runOf(const std::string &folder, const std::string &checkpoint) {
-  for (int64_t number = 1; CheckpointFolder(runNumber(folder, number)).exists(); ++number)
+  for (int64_t number : runNumbers(folder))
     if (CheckpointFolder(runNumber(folder, number)).holds(checkpoint))
       return runNumber(folder, number);
   return "";

@@ -7,7 +7,8 @@
 
 namespace gradc::runtime {
 
-/// The first folder without a run. Fails where a run is under way in one of them.
+/// The folder behind that of the newest run, or a newer one that is empty. Fails where a run is
+/// under way in one of them.
 Result<std::string> newRun(const std::string &folder);
 
 /// The newest with a checkpoint; without any, the first one.

@@ -43,7 +43,9 @@ private:
 std::vector<std::string_view> TableLook::line() {
   skipEmptyLines();
   std::vector<std::string_view> cells;
-  while (at != end) {
+  if (at == end)
+    return cells;
+  for (;; ++at) {
     CsvCell cell = nextCell();
     if (!cell.end)
       return {};
@@ -51,7 +53,6 @@ std::vector<std::string_view> TableLook::line() {
     at = cell.end;
     if (endsLine(at))
       break;
-    ++at;
   }
   skipLineEnd();
   return cells;
@@ -188,17 +189,22 @@ bool isPicture(const fs::path &path) {
 Result<LookedData> lookAtFolder(const std::string &path) {
   std::vector<fs::path> arrays;
   LookedData data = {LookedData::Kind::folder, path};
-  for (const auto &entry : fs::directory_iterator(path)) {
-    if (entry.path().filename().string().starts_with('.'))
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with('.'))
       continue;
-    if (entry.path().extension() == ".npy")
-      arrays.push_back(entry.path());
-    if (!entry.is_directory())
+    if (entry->path().extension() == ".npy")
+      arrays.push_back(entry->path());
+    if (!entry->is_directory(error))
       continue;
     ++data.classes;
-    for (const auto &file : fs::recursive_directory_iterator(entry.path()))
-      data.rows += file.is_regular_file() && isPicture(file.path());
+    for (fs::recursive_directory_iterator file(entry->path(), error), last; !error && file != last;
+         file.increment(error))
+      data.rows += isPicture(file->path()) && file->is_regular_file(error);
   }
+  if (error)
+    return Status::error(text("cannot read '", path, "': ", error.message()));
   std::ranges::sort(arrays);
   if (!arrays.empty())
     return lookAtArrays(path, arrays);

@@ -1,8 +1,8 @@
 // gradc export: the trained model as ONNX, or its weights as safetensors, from an artifact, a
 // checkpoint, or both.
 #include "runtime/train/Checkpoint.h"
-#include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/Predict.h"
 #include "runtime/train/Progress.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -19,17 +19,6 @@ namespace {
 struct Settings {
   std::string file, checkpoint, output;
 };
-
-/// A checkpoint, or the newest of a folder.
-Result<Checkpoint> openCheckpoint(std::string path) {
-  if (llvm::sys::fs::is_directory(path)) {
-    auto latest = CheckpointFolder(path).latest();
-    if (!latest)
-      return latest.status();
-    path = *latest;
-  }
-  return Checkpoint::open(path);
-}
 
 /// The model's own tensors in a session: no optimizer state.
 Status writeWeights(Session &session, const std::string &output) {
@@ -74,7 +63,7 @@ Status exportArtifact(const Settings &settings, bool onnx) {
   if (!session)
     return session.status();
   if (!settings.checkpoint.empty()) {
-    auto checkpoint = openCheckpoint(settings.checkpoint);
+    auto checkpoint = openWeights(settings.checkpoint);
     if (!checkpoint)
       return checkpoint.status();
     if (Status restored = checkpoint->restore(**session); !restored.ok())
@@ -104,7 +93,7 @@ Status exportModel(const Settings &settings) {
   if (!settings.checkpoint.empty())
     return Status(Code::usage,
                   "expected a trainer beside --checkpoint, found the checkpoint " + settings.file);
-  auto checkpoint = openCheckpoint(settings.file);
+  auto checkpoint = openWeights(settings.file);
   return checkpoint ? writeWeights(*checkpoint, settings.output) : checkpoint.status();
 }
 
@@ -115,9 +104,10 @@ void addExport(CLI::App &app, Runner &run) {
   CLI::App *command =
       app.add_subcommand("export", "write the trained model as ONNX, or its weights");
   command->add_option("file", settings->file, "a compiled trainer or a checkpoint")->required();
-  command->add_option("--checkpoint", settings->checkpoint,
-                      "whose weights to take: a checkpoint, or the newest of a folder; default: "
-                      "the initial ones");
+  command->add_option(
+      "--checkpoint", settings->checkpoint,
+      "whose weights to take: a checkpoint, or the best of a folder, else its newest; default: "
+      "the initial ones");
   command->add_option("-o,--output", settings->output, "model.onnx or weights.safetensors")
       ->required();
   command->callback([=, &run] {

@@ -143,7 +143,8 @@ Result<Objective> Draft::findObjective() const {
   if (target.isScalar() && count(shape) == 1)
     return ofOneNumber();
   std::vector<int64_t> places(shape.begin(), shape.end() - !shape.empty());
-  if (shape.back() > 1 && (places == target.shape || (places.empty() && target.isScalar())))
+  if (!shape.empty() && shape.back() > 1 &&
+      (places == target.shape || (places.empty() && target.isScalar())))
     return ofClasses(shape.back());
   if (count(shape) == count(target.shape))
     return regression("as many numbers a row as the output has");

@@ -42,7 +42,8 @@ static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spe
       continue;
     auto fitted = llvm::find_if(
         from.field(), [&](const spec::CsvField &one) { return nameOf(one) == nameOf(field); });
-    if (fitted == from.field().end() || fitted->has_categories() != field.has_categories()) {
+    if (fitted == from.field().end() || fitted->has_categories() != field.has_categories() ||
+        (field.has_fill() && !fitted->has_fill() && fitted->missing().empty())) {
       emitError(spec.at({"evaluation", "data", "source", "csv", {"field", int(i)}}))
           << "field \"" << nameOf(field)
           << "\" takes what is found in the data to train on, and these have no such field";

@@ -20,17 +20,22 @@ public:
   void addInitializer(const std::string &name, const HostTensor &value, int32_t dataType) {
     onnx::TensorProto &tensor = *graph.add_initializer();
     tensor.set_name(name);
-    tensor.set_data_type(dataType);
-    for (int64_t dim : value.getShape())
-      tensor.add_dims(dim);
-    tensor.set_raw_data(value.bytes().data(), value.bytes().size());
+    setValue(tensor, value, dataType);
+  }
+  /// Nothing that a pattern could train or draw.
+  void addConstant(const std::string &name, const HostTensor &value, int32_t dataType) {
+    addNode("Constant", {}, name);
+    onnx::AttributeProto &attribute = *graph.mutable_node(graph.node_size() - 1)->add_attribute();
+    attribute.set_name("value");
+    attribute.set_type(int32_t(Node::AttributeType::tensor));
+    setValue(*attribute.mutable_t(), value, dataType);
   }
   /// Once a weight: A and B as factors of rows.
   void addFactors() {
     down = addNode("Transpose", {adapter.down}, adapter.down + ".transposed");
     up = addNode("Transpose", {adapter.up}, adapter.up + ".transposed");
   }
-  /// The product that computes `output` gets the adapter's added. `factor` is an initializer.
+  /// The product that computes `output` gets the adapter's added. `factor` is a constant.
   void addTo(const std::string &output, const std::string &factor) {
     onnx::NodeProto *product = nullptr;
     for (onnx::NodeProto &node : *graph.mutable_node())
@@ -51,6 +56,13 @@ public:
   }
 
 private:
+  static void setValue(onnx::TensorProto &tensor, const HostTensor &value, int32_t dataType) {
+    tensor.set_data_type(dataType);
+    for (int64_t dim : value.getShape())
+      tensor.add_dims(dim);
+    tensor.set_raw_data(value.bytes().data(), value.bytes().size());
+  }
+
   std::string addNode(StringRef op, ArrayRef<std::string> inputs, const std::string &output) {
     onnx::NodeProto &node = *graph.add_node();
     node.set_op_type(op.str());
@@ -129,7 +141,7 @@ LogicalResult Adaption::adapt(const std::string &weight, const spec::Lora &block
     for (const auto &[output, factor] : outputs) {
       HostTensor number(RankedTensorType::get({}, type->getElementType()));
       number.setFloat(0, factor);
-      nodes.addInitializer(output + ".lora_factor", number, dataType);
+      nodes.addConstant(output + ".lora_factor", number, dataType);
       nodes.addTo(output, output + ".lora_factor");
     }
   });

@@ -36,6 +36,8 @@ LogicalResult ClassDimWalk::addParameter(const onnx::NodeProto &node, StringRef 
 /// A second operand is a bias of the classes, the same for all of them, or has classes, too.
 LogicalResult ClassDimWalk::combine(const ValueUse &use, int axis) {
   const onnx::NodeProto &node = *use.node;
+  if (node.input_size() < 2)
+    return refuse(node, "has one operand, expected two");
   const std::string &other = node.input(1 - use.operand);
   const onnx::TensorProto *tensor = uses.initializer(other);
   const onnx::NodeProto *producer = uses.producer(other);
@@ -69,6 +71,8 @@ LogicalResult ClassDimWalk::combine(const ValueUse &use, int axis) {
 }
 
 LogicalResult ClassDimWalk::reshape(const onnx::NodeProto &node, int axis) {
+  if (node.input_size() < 2)
+    return refuse(node, "has one operand, expected two");
   std::optional<SmallVector<int64_t>> shape = uses.integers(node.input(1));
   if (!shape)
     return refuse(node, "has a shape that is computed, and may contain the old number of classes");
@@ -231,7 +235,9 @@ FailureOr<ClassDims> ClassDimWalk::fromWeight(StringRef weight) {
 
 FailureOr<ClassDims> ClassDimWalk::fromOutput(StringRef output) {
   std::string value = output.str();
-  while (const onnx::NodeProto *node = uses.producer(value)) {
+  llvm::SmallPtrSet<const onnx::NodeProto *, 16> visited; // the nodes may be a cycle
+  for (const onnx::NodeProto *node = uses.producer(value); node && visited.insert(node).second;
+       node = uses.producer(value)) {
     StringRef op = node->op_type();
     bool isProduct = op == "Gemm" || op == "MatMul" || op == "Conv";
     // What is added or multiplied may be an initializer.
@@ -241,7 +247,8 @@ FailureOr<ClassDims> ClassDimWalk::fromOutput(StringRef output) {
       break;
     value = node->input(int(operand));
     for (const onnx::NodeProto *turn = uses.producer(value);
-         isProduct && turn && (isMatrixTranspose(*turn) || turn->op_type() == "Identity");
+         isProduct && turn && (isMatrixTranspose(*turn) || turn->op_type() == "Identity") &&
+         turn->input_size() && visited.insert(turn).second;
          turn = uses.producer(value))
       value = turn->input(0);
     if (isProduct && uses.initializer(value))

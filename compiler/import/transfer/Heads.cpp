@@ -10,6 +10,8 @@ using namespace mlir;
 using namespace gradc;
 
 static void setClasses(onnx::ValueInfoProto &value, int axis, int64_t before, int64_t classes) {
+  if (!value.type().tensor_type().has_shape())
+    return;
   onnx::TensorShapeProto &shape = *value.mutable_type()->mutable_tensor_type()->mutable_shape();
   int at = axis < 0 ? shape.dim_size() + axis : axis;
   if (at >= 0 && at < shape.dim_size() && shape.dim(at).dim_value() == before)

@@ -73,9 +73,11 @@ static bool isWeight(const ValueUse &use, bool transposed, const onnx::TensorPro
 static std::pair<const onnx::TensorProto *, bool> initializerBehind(const GraphUses &uses,
                                                                     std::string value) {
   bool transposed = false;
+  llvm::SmallPtrSet<const onnx::NodeProto *, 4> visited; // the nodes may be a cycle
   while (!uses.initializer(value)) {
     const onnx::NodeProto *node = uses.producer(value);
-    if (!node || (node->op_type() != "Identity" && !isMatrixTranspose(*node)))
+    if (!node || (node->op_type() != "Identity" && !isMatrixTranspose(*node)) ||
+        !node->input_size() || !visited.insert(node).second)
       return {nullptr, false};
     transposed ^= node->op_type() == "Transpose";
     value = node->input(0);

@@ -31,16 +31,17 @@ FailureOr<std::vector<Adapter>> gradc::applyTransfer(const SpecFile &spec, OnnxM
       return failure();
     values[name] = *fresh;
   }
+  InitialValues loaded, drawn;
+  // Before adapters are there: they begin as they have to.
+  LogicalResult fresh = drawReinitialized(spec, model, drawn);
   FailureOr<std::vector<Adapter>> adapters = addAdapters(spec, model, values);
   if (failed(adapters))
     return failure();
   llvm::StringSet<> optional;
   for (const Adapter &adapter : *adapters)
     optional.insert_range(ArrayRef{adapter.down, adapter.up});
-  InitialValues loaded, drawn;
   auto isOptional = [&](StringRef name) { return optional.contains(name); };
-  LogicalResult read = readInitialWeights(spec, model, resized, isOptional, loaded),
-                fresh = drawReinitialized(spec, model, drawn);
+  LogicalResult read = readInitialWeights(spec, model, resized, isOptional, loaded);
   if (failed(read) || failed(fresh))
     return failure();
   for (InitialValues *later : {&loaded, &drawn})

@@ -146,9 +146,12 @@ Status Fit::fitField(Config field, const Table &table) {
       return Status::error(
           text("field '", nameOf(field), "' has no text in any row that is trained on"));
     // The most frequent category is told by its final number.
+    std::vector<double> places(*std::ranges::max_element(order) + 1);
+    for (size_t place = 0; place < order.size(); ++place)
+      places[order[place]] = double(place);
     for (Values &column : *columns)
       for (double &number : column)
-        number = double(std::find(order.begin(), order.end(), size_t(number)) - order.begin());
+        number = places[size_t(number)];
   }
   if (rule.empty() || rule == "CATEGORY")
     return {};

@@ -75,6 +75,8 @@ private:
     return true;
   }
   bool failCount(size_t column);
+  /// Whether the cell at hand is in quotes; the last one may be empty.
+  bool isQuoted() const { return at != end && *at == '"'; }
 
   uint64_t maxBytes;
   std::vector<Column> columns;
@@ -92,7 +94,7 @@ bool CsvReader::readHeader() {
     CsvCell cell = nextCell();
     if (!cell.end)
       return false;
-    columns.push_back({unquoted(trimmed(cell.text), *at == '"')});
+    columns.push_back({unquoted(trimmed(cell.text), isQuoted())});
     at = cell.end;
     if (endsLine(at))
       break;
@@ -271,7 +273,7 @@ template <typename T> bool CsvReader::readTexts(const Run &run) {
     CsvCell cell = nextCell();
     if (!cell.end)
       return false;
-    std::string content = unquoted(trimmed(cell.text), *at == '"');
+    std::string content = unquoted(trimmed(cell.text), isQuoted());
     Categories &categories = *run.field->categories;
     bool hasNone = isMissing(content);
     std::optional<int64_t> number;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <zlib.h>
 
 namespace gradc::runtime {
@@ -80,12 +79,11 @@ Inflated inflateAll(std::span<const std::byte> in, size_t maxBytes, Deflated for
   Inflater inflater(in, format);
   Inflated all;
   for (size_t room = std::min(maxBytes, 4 * in.size() + 4096);;) {
-    std::unique_ptr<std::byte[]> larger(new (std::nothrow) std::byte[room]);
+    void *larger = std::realloc(all.bytes.get(), room);
     if (!larger)
       return {};
-    if (all.size)
-      std::memcpy(larger.get(), all.bytes.get(), all.size);
-    all.bytes = std::move(larger);
+    (void)all.bytes.release(); // realloc has freed or moved it
+    all.bytes.reset(static_cast<std::byte *>(larger));
     all.size += inflater.inflateTo({all.bytes.get() + all.size, room - all.size});
     if (all.size < room || room == maxBytes)
       break;

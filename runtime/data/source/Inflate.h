@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 
@@ -20,7 +21,11 @@ size_t inflateStart(std::span<const std::byte> in, std::span<std::byte> out, Def
 
 /// Inflates all of it into memory of at most `maxBytes`; null if it is damaged or does not fit.
 struct Inflated {
-  std::unique_ptr<std::byte[]> bytes;
+  // Not of `new`, which ends a program that carries no tables for unwinding.
+  struct Free {
+    void operator()(std::byte *bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte[], Free> bytes;
   size_t size = 0;
 };
 Inflated inflateAll(std::span<const std::byte> in, size_t maxBytes, Deflated format);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -189,7 +190,11 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
 
 std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data) {
   size_t width = findDataType(header.dtype)->bytes, count = header.dataBytes / width;
-  std::shared_ptr<std::byte[]> plain(new std::byte[header.dataBytes]);
+  // Not `new`, which ends a program that carries no tables for unwinding.
+  std::shared_ptr<std::byte[]> plain(static_cast<std::byte *>(std::malloc(header.dataBytes)),
+                                     std::free);
+  if (!plain && header.dataBytes)
+    return nullptr;
   // The element at hand, by its place in the file: in Fortran order the first dim is the fastest.
   size_t rank = header.shape.size();
   std::vector<size_t> strides(rank), index(rank);

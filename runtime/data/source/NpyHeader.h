@@ -25,7 +25,8 @@ struct NpyHeader {
   bool isPlain() const { return !bigEndian && !fortranOrder; }
 };
 
-/// A copy of the data of a header that is not plain, in plain order.
+/// A copy of the data of a header that is not plain, in plain order; null if there is no memory for
+/// it.
 std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data);
 
 /// Reads the header and checks that all the data that it announces is there: in `bytes`, or in the

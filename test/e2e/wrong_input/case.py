@@ -71,4 +71,4 @@ class Job:
 
     def checkpoint(self, folder="run", steps=3):
         subprocess.run(self.train("--steps", str(steps), "--checkpoint", self.path(folder)), check=True, cwd=self.folder)
-        return max(os.path.join(self.path(folder), name) for name in os.listdir(self.path(folder)))
+        return max(os.path.join(self.path(folder), name) for name in os.listdir(self.path(folder)) if name.endswith(".ckpt"))
