@@ -105,6 +105,51 @@ Status Job::chooseRun(const TrainOptions &options, const std::string &resume) {
   return expectNoInput(exportPath, inputs);
 }
 
+Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
+  Config spec = Config::job(artifact);
+  Config checkpoint = spec.child("checkpoint");
+  for (auto [path, given, ofSpec, option] :
+       {std::tuple(&checkpointFolder, &options.checkpoint, checkpoint.string("directory"),
+                   "--checkpoint"),
+        std::tuple(&exportPath, &options.exportPath, spec.child("export").string("onnx"),
+                   "--export")}) {
+    auto found = given->empty() ? pathOfSpec(spec, ofSpec, option) : Result(*given);
+    if (!found)
+      return found.status();
+    *path = std::move(*found);
+  }
+  if (!options.variant.empty()) {
+    exportPath = pathOfVariant(exportPath, options.variant);
+    if (!checkpointFolder.empty())
+      checkpointFolder += text('/', options.variant);
+  }
+  if (!options.findRate.empty()) {
+    evaluationData = best = earlyStopping = {};
+    checkpointFolder.clear();
+    exportPath.clear();
+  }
+  checkpointEverySteps = checkpoint.integer("every_steps", 0);
+  checkpointEveryEpochs = checkpoint.integer("every_epochs", checkpointEverySteps ? 0 : 1);
+  best = checkpoint.child("best");
+  bestIsAsked = spec.child("export").boolean("best", false);
+  exportBest = spec.child("export").boolean("best", evaluationData && !checkpointFolder.empty());
+  exportsToRun = exportPath.empty() && !checkpointFolder.empty() && options.findRate.empty() &&
+                 artifact.header().model.count != 0;
+  if (exportsToRun)
+    exportPath = exportOfRun(checkpointFolder);
+  checkpointKeep = checkpoint.integer("keep", 3);
+  if (checkpointKeep < 1)
+    return Status::invalid(text("checkpoint { keep } is ", checkpointKeep, ", expected 1 or more"));
+  for (const std::string *output : {&options.log, &options.trace, &options.findRate})
+    if (Status status = expectNoInput(*output, inputs); !status.ok())
+      return status;
+  bool isChosen = options.checkpoint.empty() && exportsToRun; // the run's folder is not known
+  if (!isChosen)
+    if (Status status = expectNoInput(exportPath, inputs); !status.ok())
+      return status;
+  return {};
+}
+
 Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, bool writes) {
   Config spec = Config::job(artifact);
   if (!spec || !spec.child("data"))
@@ -142,51 +187,9 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
   job.dataFolders = {dataFolderOf(spec, options)};
   job.inputs = filesOfJob(spec, job.dataFolders);
 
-  if (!writes)
-    return job;
-
   // 3. The files it writes.
-  Config checkpoint = spec.child("checkpoint");
-  for (auto [path, given, ofSpec, option] :
-       {std::tuple(&job.checkpointFolder, &options.checkpoint, checkpoint.string("directory"),
-                   "--checkpoint"),
-        std::tuple(&job.exportPath, &options.exportPath, spec.child("export").string("onnx"),
-                   "--export")}) {
-    auto found = given->empty() ? pathOfSpec(spec, ofSpec, option) : Result(*given);
-    if (!found)
-      return found.status();
-    *path = std::move(*found);
-  }
-  if (!options.variant.empty()) {
-    job.exportPath = pathOfVariant(job.exportPath, options.variant);
-    if (!job.checkpointFolder.empty())
-      job.checkpointFolder += text('/', options.variant);
-  }
-  if (!options.findRate.empty()) {
-    job.evaluationData = job.best = job.earlyStopping = {};
-    job.checkpointFolder.clear();
-    job.exportPath.clear();
-  }
-  job.checkpointEverySteps = checkpoint.integer("every_steps", 0);
-  job.checkpointEveryEpochs = checkpoint.integer("every_epochs", job.checkpointEverySteps ? 0 : 1);
-  job.best = checkpoint.child("best");
-  job.bestIsAsked = spec.child("export").boolean("best", false);
-  job.exportBest =
-      spec.child("export").boolean("best", job.evaluationData && !job.checkpointFolder.empty());
-  job.exportsToRun = job.exportPath.empty() && !job.checkpointFolder.empty() &&
-                     options.findRate.empty() && artifact.header().model.count != 0;
-  if (job.exportsToRun)
-    job.exportPath = exportOfRun(job.checkpointFolder);
-  job.checkpointKeep = checkpoint.integer("keep", 3);
-  if (job.checkpointKeep < 1)
-    return Status::invalid(
-        text("checkpoint { keep } is ", job.checkpointKeep, ", expected 1 or more"));
-  for (const std::string *output : {&options.log, &options.trace, &options.findRate})
-    if (Status status = expectNoInput(*output, job.inputs); !status.ok())
-      return status;
-  bool isChosen = options.checkpoint.empty() && job.exportsToRun; // the run's folder is not known
-  if (!isChosen)
-    if (Status status = expectNoInput(job.exportPath, job.inputs); !status.ok())
+  if (writes)
+    if (Status status = job.readOutputs(artifact, options); !status.ok())
       return status;
   return job;
 }

@@ -48,6 +48,10 @@ struct Job {
   /// The folder of this run, where the options name none. `resume`: the checkpoint that it goes on
   /// from; "": from the start.
   Status chooseRun(const TrainOptions &options, const std::string &resume);
+
+private:
+  /// The files that it writes, and when.
+  Status readOutputs(const Artifact &artifact, const TrainOptions &options);
 };
 
 /// A path of the spec, for something that is written: relative to the spec, as all its paths are.

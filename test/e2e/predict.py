@@ -138,6 +138,40 @@ epochs: 30  checkpoint {{ directory: "{name}.run" }}  {export}
         found.append(rows)
     assert found[0] == found[1], (found[0][0], found[1][0])
     refused(3, "the spec has no evaluation block", trainer, "evaluate")
+    shutil.copy(path("new.csv"), path("mine.csv"))
+    for output, reason in ("mine.csv", "the run reads it"), ("train.csv", "which the run reads"), (trainer, "it is this program"):
+        before = open(os.path.join(folder, output), "rb").read()
+        refused(1, reason, trainer, "predict", "--data", "mine.csv", "-o", output)
+        assert open(os.path.join(folder, output), "rb").read() == before, output
+    refused(1, "cannot write", trainer, "predict", "--data", "new.csv", "-o", "no/such/folder.csv")
+    split = held_out()
+    assert [row["value"] for row in predictions(split, "new.csv")] == [row["value"] for row in predictions(split, "turned.csv")]
+
+
+def held_out():
+    """The columns are the job's own, in its order, also where its source holds rows out."""
+    with open(path("new.csv")) as file, open(path("turned.csv"), "w") as turned:
+        for line in file:
+            turned.write(",".join(reversed(line.rstrip().split(","))) + "\n")
+    with open(path("plain.textproto")) as file:
+        spec = file.read().replace("plain.run", "split.run").replace("shape: 1 } }", "shape: 1 } } split { fraction: 0.2 }")
+    assert "split {" in spec
+    with open(path("split.textproto"), "w") as file:
+        file.write(spec)
+    trainer = compile_spec(path("split.textproto"), folder)
+    run(trainer, "--quiet", cwd=folder)
+    return trainer
+
+
+def elsewhere():
+    """Evaluation writes nothing: it needs no place for the export of a spec whose folder is gone."""
+    away = path("away")
+    shutil.copytree(DIGITS, away)
+    trainer = compile_spec(os.path.join(away, "train.textproto"), folder)
+    shutil.rmtree(away)
+    data = os.path.join(DIGITS, "digits.npz")
+    assert "evaluation of 1797 rows with" in run(trainer, "evaluate", "--checkpoint", path("run"), "--data", data, cwd=folder)
+    refused(1, "is not on this machine", trainer, "--data-dir", DIGITS, "--steps", 1)
 
 
 def binary():
@@ -261,6 +295,7 @@ def model_alone():
 
 
 accuracy = classes()
+elsewhere()
 values()
 binary()
 fixed_batches()

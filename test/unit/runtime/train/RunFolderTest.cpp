@@ -1,0 +1,62 @@
+// Which folder a run takes, and which is the newest, when some have been removed.
+#include "runtime/train/RunFolder.h"
+#include "test/unit/runtime/data/DataTesting.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
+
+namespace {
+
+class RunFolderTest : public ::testing::Test {
+protected:
+  void add(const std::string &run, const std::string &file) {
+    std::filesystem::create_directories(folder.path + "/" + run);
+    if (!file.empty())
+      std::ofstream(folder.path + "/" + run + "/" + file) << "checkpoint";
+  }
+  std::string named(const std::string &run) const { return folder.path + "/" + run; }
+  std::string next() const {
+    auto run = newRun(named("run"));
+    return run ? *run : run.status().message();
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(RunFolderTest, FoldersAreCounted) {
+  EXPECT_EQ(next(), named("run"));
+  EXPECT_EQ(newestRun(named("run")), named("run"));
+  add("run", "");
+  EXPECT_EQ(next(), named("run")) << "it is empty";
+  add("run", "step-1.ckpt");
+  EXPECT_EQ(next(), named("run-2"));
+  add("run-2", "step-1.ckpt");
+  EXPECT_EQ(next(), named("run-3"));
+  EXPECT_EQ(newestRun(named("run")), named("run-2"));
+  EXPECT_EQ(runOf(named("run"), named("run-2/step-1.ckpt")), named("run-2"));
+}
+
+TEST_F(RunFolderTest, RemovedRunsAreNotTakenAgain) {
+  add("run-3", "step-1.ckpt");
+  EXPECT_EQ(next(), named("run-4"));
+  EXPECT_EQ(newestRun(named("run")), named("run-3"));
+  EXPECT_EQ(runOf(named("run"), named("run-3/step-1.ckpt")), named("run-3"));
+}
+
+TEST_F(RunFolderTest, TheBestOfARunThatWasKilledIsKept) {
+  add("run", "best.ckpt");
+  EXPECT_EQ(next(), named("run-2"));
+  EXPECT_EQ(newestRun(named("run")), named("run"));
+}
+
+TEST_F(RunFolderTest, OtherNamesAreNoRuns) {
+  for (const char *other : {"run-1", "run-02", "run-x", "run-2b", "runs"})
+    add(other, "step-1.ckpt");
+  EXPECT_EQ(next(), named("run"));
+}
+
+} // namespace
