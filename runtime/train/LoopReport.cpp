@@ -69,7 +69,7 @@ void Loop::sayWhatWasMade(bool isSignalled) {
   if (made.empty())
     add("nothing was kept: name a folder for checkpoints with --checkpoint or in the spec");
   if (!options.log.empty())
-    add("log '", pathOfVariant(options.log, options.variant), '\'');
+    add("log '", fromHere(pathOfVariant(options.log, options.variant)), '\'');
   progress->print(made);
   if (folder.empty() || lastCheckpoint.empty() || options.trainCommand.empty() ||
       !options.variant.empty())
