@@ -5,7 +5,7 @@ import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test"))
-from onnx_writer import FLOAT, Model
+from onnx_writer import FLOAT, INT64, Model
 
 
 class Layers:
@@ -53,3 +53,17 @@ class Layers:
     def save(self, logits, classes, path):
         self.model.output(self.model.node("Identity", [logits], ["logits"], "/Identity"), FLOAT, ["N", classes])
         self.model.save(path)
+
+
+def save_lenet(classes, path):
+    """Two convolutions, each followed by a pool, and two dense layers, for pictures of 8 x 8."""
+    layers = Layers("lenet")
+    axis = layers.model.initializer("channel_axis", INT64, [1], [1])
+    x = layers.add("Unsqueeze", "channel", [layers.model.input("x", FLOAT, ["N", 8, 8]), axis])
+    x = layers.relu("conv1", layers.conv("conv1", x, 1, 16, size=5))
+    x = layers.max_pool("pool1", x)
+    x = layers.relu("conv2", layers.conv("conv2", x, 16, 32, size=3))
+    x = layers.max_pool("pool2", x)
+    x = layers.add("Flatten", "flatten", [x], axis=1)
+    x = layers.relu("fc1", layers.dense("fc1", x, 32 * 2 * 2, 64))
+    layers.save(layers.dense("fc2", x, 64, classes), classes, path)

@@ -21,8 +21,10 @@ public:
       waits[node] = set.size();
       for (Operation *earlier : set)
         after[earlier].push_back(node);
-      for (Value v : storagesOf(node))
+      for (Value v : storagesOf(node)) {
         ++uses[v];
+        readers[v].push_back(node);
+      }
     }
   }
 
@@ -85,28 +87,12 @@ private:
       }
       for (Value v : storagesOf(node)) {
         --uses[v];
-        for (Operation *user : users(v))
-          near.insert(user);
+        near.insert_range(readers[v]);
       }
       for (Operation *later : llvm::reverse(near))
         if (!done.contains(later) && waits[later] == 0 && (isScalar(later) || freedBy(later) > 0))
           stack.push_back(later);
     }
-  }
-
-  /// The nodes that read a storage, through views.
-  SmallVector<Operation *> users(Value storage) const {
-    SmallVector<Operation *> found;
-    SmallVector<Value> views{storage};
-    while (!views.empty())
-      for (Operation *user : views.pop_back_val().getUsers()) {
-        if (before.contains(user))
-          found.push_back(user);
-        else if (user->getBlock() == &block && isa<grad::ReshapeOp>(user))
-          views.push_back(user->getResult(0));
-      }
-    llvm::sort(found, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    return found;
   }
 
   /// Loads come first, a view before its first reader, stores at the end.
@@ -143,6 +129,7 @@ private:
   NodesBefore before;
   llvm::DenseMap<Operation *, size_t> waits; ///< nodes that have to run before
   llvm::DenseMap<Operation *, SmallVector<Operation *>> after;
+  llvm::DenseMap<Value, SmallVector<Operation *>> readers; ///< of a storage, in the block's order
   llvm::DenseMap<Value, int64_t> uses; ///< nodes that have yet to read a storage
   llvm::DenseSet<Operation *> done;
   std::vector<Operation *> order;

@@ -48,9 +48,7 @@ private:
   StringRef name;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
-} // namespace
 
-namespace {
 /// Lets several threads use the context, which otherwise takes no locks, while it is in scope.
 class AllCores {
 public:

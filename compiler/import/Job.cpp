@@ -103,13 +103,8 @@ LogicalResult JobImport::prepareExport(const DataSet &set) {
 
 /// Every name of the spec that should be in the model.
 LogicalResult JobImport::checkNames() {
-  std::vector<std::string> inputs = model.inputNames(), outputs;
-  llvm::StringSet<> computed;
-  for (const onnx::ValueInfoProto &output : model.graph().output())
-    outputs.push_back(output.name());
-  for (const onnx::NodeProto &node : model.graph().node())
-    for (const std::string &name : node.output())
-      computed.insert(name);
+  std::vector<std::string> inputs = model.inputNames(), outputs = model.outputNames();
+  llvm::StringSet<> computed = model.computedNames();
   bool ok = true;
   llvm::StringSet<> fed;
   for (auto [i, feed] : llvm::enumerate(spec.get().feed())) {
@@ -156,7 +151,7 @@ LogicalResult JobImport::applyTies() {
   return success(ok);
 }
 
-/// What trains, by the spec.
+/// The parameters that train, by the spec.
 LogicalResult JobImport::chooseTrained() {
   std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
       freeze(spec.get().freeze().begin(), spec.get().freeze().end());

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace gradc;
 
-/// Those of graphs in nodes, too.
+/// All node names, of graphs in nodes, too.
 static void collectNodes(const OnnxModel &model, const onnx::GraphProto &graph,
                          std::vector<std::string> &names) {
   for (const onnx::NodeProto &node : graph.node()) {
@@ -70,7 +70,6 @@ static bool checkScaling(const SpecFile &spec) {
 
 LogicalResult gradc::checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch) {
   bool ok = succeeded(nodesInF32(spec, model)) & checkScaling(spec);
-  constexpr int64_t maxBudgetMb = int64_t(1) << 30;
   int64_t budget = spec.get().memory_budget_mb();
   if (spec.get().has_memory_budget_mb() && (budget < 1 || budget > maxBudgetMb)) {
     emitError(spec.at({"memory_budget_mb"}))

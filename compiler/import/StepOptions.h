@@ -10,8 +10,11 @@ namespace gradc {
 /// The nodes that `keep_fp32` names, in the model's order. A pattern without one is an error.
 mlir::FailureOr<std::vector<std::string>> nodesInF32(const SpecFile &spec, const OnnxModel &model);
 
-/// Reports what `micro_batches`, `keep_fp32` and `loss_scaling` have wrong. `batch`: rows of a
-/// step.
+/// The largest `memory_budget_mb`.
+inline constexpr int64_t maxBudgetMb = int64_t(1) << 30;
+
+/// Reports what `micro_batches`, `keep_fp32`, `loss_scaling` and `memory_budget_mb` have wrong.
+/// `batch`: rows of a step.
 mlir::LogicalResult checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch);
 
 /// In how many parts a step over `rows` of at most `batch` is computed: all parts are of one size,

@@ -25,13 +25,8 @@ namedValues(const spec::Teacher &block, int index) {
 LogicalResult Teachers::checkNames(int index) {
   const spec::Teacher &block = spec.get().teacher(index);
   const OnnxModel &model = *teachers[index].model;
-  std::vector<std::string> inputs = model.inputNames(), outputs;
-  llvm::StringSet<> computed;
-  for (const onnx::ValueInfoProto &output : model.graph().output())
-    outputs.push_back(output.name());
-  for (const onnx::NodeProto &node : model.graph().node())
-    for (const std::string &name : node.output())
-      computed.insert(name);
+  std::vector<std::string> inputs = model.inputNames(), outputs = model.outputNames();
+  llvm::StringSet<> computed = model.computedNames();
   bool ok = true;
   for (const auto &[name, place] : namedValues(block, index))
     if (!computed.contains(name)) {
@@ -71,7 +66,7 @@ LogicalResult Teachers::read(llvm::function_ref<std::string(StringRef)> fieldOf)
   return success(ok);
 }
 
-/// What the step has for an argument of the teacher.
+/// The step's value for an argument of the teacher.
 FailureOr<Value> Teachers::bind(int index, func::FuncOp teacher, unsigned argument,
                                 SpecValues &values) {
   auto role = teacher.getArgAttrOfType<StringAttr>(argument, "grad.role");

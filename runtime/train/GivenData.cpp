@@ -2,6 +2,7 @@
 #include "runtime/train/GivenData.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/chain/Chain.h"
 #include "runtime/data/transform/Convert.h"
 #include "runtime/data/transform/MapModel.h"
 
@@ -165,10 +166,7 @@ static Status describeSource(ConfigTree &tree, std::string_view kind, Config own
 
 Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<const Demand> demands,
                              const Session *models, int64_t batch, bool filters) {
-  Config source;
-  for (Config kind : like.child("source").children())
-    if (kind.name() != "split") // the given file is used whole
-      source = kind;
+  Config source = sourceKind(like); // without a split: the given file is used whole
   GivenData given;
   given.kind = kindOf(file, source.name());
   if (given.kind.empty())

@@ -1,6 +1,7 @@
 // Reads the options shared by all compilations, and runs their steps.
 #include "tools/gradc/Compilation.h"
 
+#include "compiler/import/StepOptions.h"
 #include "runtime/include/gradc/artifact.h"
 #include "runtime/train/Checkpoint.h"
 #include "tools/gradc/Files.h"
@@ -43,8 +44,6 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       ->group("");
   command.add_flag("--timing", options.timing, "print the time of each phase and pass");
 }
-
-constexpr int64_t maxBudgetMb = int64_t(1) << 30;
 
 /// The name for --target.
 static std::string targetName(const exec::Level &level) {

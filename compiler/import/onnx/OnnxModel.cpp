@@ -225,6 +225,21 @@ std::vector<std::string> OnnxModel::inputNames() const {
   return names;
 }
 
+std::vector<std::string> OnnxModel::outputNames() const {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto &output : graph().output())
+    names.push_back(output.name());
+  return names;
+}
+
+llvm::StringSet<> OnnxModel::computedNames() const {
+  llvm::StringSet<> names;
+  for (const onnx::NodeProto &node : graph().node())
+    for (const std::string &name : node.output())
+      names.insert(name);
+  return names;
+}
+
 std::vector<std::string> OnnxModel::initializerNames() const {
   std::vector<std::string> names;
   for (const onnx::TensorProto &tensor : graph().initializer())

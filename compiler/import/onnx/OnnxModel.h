@@ -6,6 +6,7 @@
 #include "compiler/import/onnx/onnx.pb.h"
 #include "dialects/grad/HostTensor.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <memory>
 #include <set>
@@ -30,6 +31,9 @@ public:
 
   /// The graph's inputs without initializers (up to IR version 3 those are inputs, too).
   std::vector<std::string> inputNames() const;
+  std::vector<std::string> outputNames() const;
+  /// The results of its nodes.
+  llvm::StringSet<> computedNames() const;
   std::vector<std::string> initializerNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;

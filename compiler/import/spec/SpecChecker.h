@@ -52,7 +52,7 @@ void checkLossGradients(Checker &c, const spec::Training &training);
 /// When to evaluate, and what follows from evaluations.
 void checkEvaluations(Checker &c, const spec::Training &training);
 
-/// What is taken from other models: weights, classifiers, teachers, adapters.
+/// Parts that come from other models: weights, classifiers, teachers, adapters.
 void checkTransfer(Checker &c, const spec::Training &training);
 
 /// Two names that belong together.

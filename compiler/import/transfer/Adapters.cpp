@@ -97,7 +97,7 @@ private:
 };
 } // namespace
 
-/// What is multiplied by Gemm's own factor, too.
+/// The adapter's factor, times Gemm's own.
 static double factorOf(const onnx::NodeProto &product, double factor) {
   const onnx::AttributeProto *alpha =
       product.op_type() == "Gemm" ? findAttribute(product, "alpha") : nullptr;

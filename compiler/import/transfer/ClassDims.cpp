@@ -240,7 +240,7 @@ FailureOr<ClassDims> ClassDimWalk::fromOutput(StringRef output) {
        node = uses.producer(value)) {
     StringRef op = node->op_type();
     bool isProduct = op == "Gemm" || op == "MatMul" || op == "Conv";
-    // What is added or multiplied may be an initializer.
+    // The first operand of a sum or product may be an initializer.
     unsigned operand =
         isProduct || (node->input_size() > 1 && uses.initializer(node->input(0))) ? 1 : 0;
     if (node->input_size() <= int(operand))

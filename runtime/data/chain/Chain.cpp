@@ -140,6 +140,14 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
       "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or tfrecord");
 }
 
+Config sourceKind(Config data) {
+  Config found;
+  for (Config child : data.child("source").children())
+    if (child.name() != "split")
+      found = child;
+  return found;
+}
+
 bool isStage(Config child) {
   return std::find(std::begin(notStages), std::end(notStages), child.name()) == std::end(notStages);
 }

@@ -13,6 +13,8 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
 /// Whether stages of a `data` block are models, which a session has to run.
 bool hasModels(Config data);
 
+/// The block in a `data` block's source that says where rows come from; none if it has none.
+Config sourceKind(Config data);
 /// Makes the table of a `source` block, with its choice of rows.
 Status applySource(Config source, const DataContext &context, Pipeline &pipeline);
 /// Applies one stage of a `data` block; what it must not follow is an error.

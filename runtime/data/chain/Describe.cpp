@@ -119,10 +119,7 @@ Status Describer::describeFiles(const Source &source, Config kind,
 }
 
 void Describer::describeSource(Config data) {
-  Config kind;
-  for (Config child : data.child("source").children())
-    if (child.name() != "split")
-      kind = child;
+  Config kind = sourceKind(data);
   if (!kind)
     return add(data, "data has no source: add source { npz { path: \"data.npz\" } }");
   auto source = std::find_if(std::begin(sources), std::end(sources),
