@@ -23,8 +23,8 @@ namespace {
 class JobImport {
 public:
   JobImport(SpecFile &spec, OnnxModel &model, const ImportOptions &options)
-      : spec(spec), model(model), import(model, options), groups(spec, model),
-        teachers(spec, *import.module) {}
+      : spec(spec), model(model), given(options), options(options), import(model, this->options),
+        groups(spec, model), teachers(spec, *import.module) {}
 
   FailureOr<Imported> run(MLIRContext &context);
 
@@ -35,8 +35,11 @@ private:
   LogicalResult checkNames();
   LogicalResult importSteps(StringRef name, const StepSpec &step, spec::Data &data,
                             const DataSet &set, bool training);
+  LogicalResult importLengths(StringRef name, const StepSpec &step, const DataSet &set,
+                              bool training);
   LogicalResult importStep(StringRef name, const StepSpec &step, const DataSet &set, int64_t batch,
                            bool training, int64_t microBatches);
+  ImportOptions optionsFor(const DataSet &set) const;
   Value bindInput(EntryImport &entry, SpecValues &values, const onnx::ValueInfoProto &input,
                   const DataSet &set);
   bool sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry);
@@ -46,6 +49,8 @@ private:
 
   SpecFile &spec;
   OnnxModel &model;
+  const ImportOptions &given;
+  ImportOptions options; ///< with the sizes that the data's longest rows give to dims
   ModuleImport import;
   Groups groups;
   Teachers teachers;
@@ -210,13 +215,26 @@ Value JobImport::bindInput(EntryImport &entry, SpecValues &values,
                                 << input.name() << "\", found " << describe(found);
   if (found.getShape() == type->getShape() && type->getElementType().isF32())
     error << "; add stage { map { field: \"" << field << "\" cast: F32 } }";
+  else if (!set.buckets.empty())
+    error << "; for batches by length export the model with a dynamic length";
   return nullptr;
+}
+
+/// Dims of graph inputs that are symbols have the sizes of the fields that feed them.
+ImportOptions JobImport::optionsFor(const DataSet &set) const {
+  return bindDims(model, given, [&](StringRef input) -> std::optional<ArrayRef<int64_t>> {
+    auto field = set.fields.find(fieldOf(input));
+    if (field == set.fields.end())
+      return std::nullopt;
+    return field->second.shape;
+  });
 }
 
 /// `batch`: rows of one of the parts in which the step is computed.
 LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const DataSet &set,
                                     int64_t batch, bool training, int64_t microBatches) {
-  EntryImport entry(model, import.states, import.options, name, batch, training);
+  ImportOptions own = optionsFor(set);
+  EntryImport entry(model, import.states, own, name, batch, training);
   if (training)
     setStepOptions(entry, spec, microBatches);
   SpecValues values(entry, spec, step, set);
@@ -239,9 +257,29 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
   return success();
 }
 
+/// An entry for the batches of each length.
+LogicalResult JobImport::importLengths(StringRef name, const StepSpec &step, const DataSet &set,
+                                       bool training) {
+  if (!set.known)
+    return emitError(spec.at(set.place))
+           << "entries for batches of each length need the data to compile, but " << set.whyUnknown;
+  int64_t parts = training ? spec.get().micro_batches() : 1;
+  bool ok = true;
+  for (const gradc_data_bucket &bucket : llvm::reverse(set.buckets)) {
+    bool isLongest = &bucket == &set.buckets.back();
+    std::string twin = isLongest ? name.str() : lengthTwin(name, bucket.length);
+    ok &= (!training || succeeded(checkStepOptions(spec, model, bucket.batch))) &&
+          succeeded(
+              importStep(twin, step, set.ofLength(bucket), bucket.batch / parts, training, parts));
+  }
+  return success(ok);
+}
+
 /// An entry, and its smaller twin for the rows that are left over.
 LogicalResult JobImport::importSteps(StringRef name, const StepSpec &step, spec::Data &data,
                                      const DataSet &set, bool training) {
+  if (!set.buckets.empty())
+    return importLengths(name, step, set, training);
   auto stage =
       llvm::find_if(*data.mutable_stage(), [](const spec::Stage &one) { return one.has_batch(); });
   spec::Batch &block = *stage->mutable_batch();
@@ -314,6 +352,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps);
   if (failed(applied) || failed(sets))
     return failure();
+  options = optionsFor(sets->back());
   // Entries use different parts of the graph: all are tried, so that everything is said at once.
   bool ok = true;
   SmallVector<TrainEntry> entries = trainEntries(spec, model, groups);

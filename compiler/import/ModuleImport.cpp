@@ -82,6 +82,21 @@ LogicalResult gradc::checkOptions(const OnnxModel &model, const ImportOptions &o
   return success(ok);
 }
 
+ImportOptions
+gradc::bindDims(const OnnxModel &model, ImportOptions options,
+                llvm::function_ref<std::optional<ArrayRef<int64_t>>(StringRef input)> rowShape) {
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    const auto &dims = input.type().tensor_type().shape().dim();
+    auto row = rowShape(input.name());
+    if (!row || dims.size() != int(row->size()) + 1)
+      continue;
+    for (auto [dim, size] : llvm::zip(llvm::drop_begin(dims), *row))
+      if (!dim.dim_param().empty() && dim.dim_param() != dims.Get(0).dim_param() && size > 0)
+        options.dims.try_emplace(dim.dim_param(), size);
+  }
+  return options;
+}
+
 void gradc::loadGradDialects(MLIRContext &context) {
   context.loadDialect<GradDialect, func::FuncDialect>();
 }

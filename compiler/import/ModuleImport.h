@@ -27,6 +27,11 @@ public:
 
 /// Names on the command line that the model does not have.
 mlir::LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &options);
+/// With the sizes of dims that are symbols, where rows of graph inputs have them and nothing else
+/// was given. `rowShape`: of the field that feeds an input; none where it is not known.
+ImportOptions bindDims(
+    const OnnxModel &model, ImportOptions options,
+    llvm::function_ref<std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef input)> rowShape);
 void loadGradDialects(mlir::MLIRContext &context);
 
 } // namespace gradc

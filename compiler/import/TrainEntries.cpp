@@ -20,6 +20,10 @@ std::string TrainEntry::name() const {
   return step.entryName() + (until ? ".until." + std::to_string(until) : std::string());
 }
 
+std::string gradc::lengthTwin(StringRef entry, int64_t length) {
+  return (entry + ".length." + Twine(length)).str();
+}
+
 SmallVector<TrainEntry> gradc::trainEntries(const SpecFile &spec, const OnnxModel &model,
                                             const Groups &groups) {
   SmallVector<TrainEntry> entries;
@@ -61,6 +65,18 @@ void gradc::describeUpdate(func::FuncOp train, const spec::Training &training,
   }
   if (training.has_ema())
     train->setAttr("grad.average", b.getF64FloatAttr(training.ema().decay()));
+}
+
+/// The functions of an entry: itself and its twins, for the gradients that are watched, for batches
+/// of another length, and for a smaller last one.
+static SmallVector<func::FuncOp> functionsOf(ModuleOp module, const TrainEntry &entry,
+                                             bool watching) {
+  std::string name = entry.name() + (watching ? ".watch" : "");
+  return llvm::filter_to_vector(module.getOps<func::FuncOp>(), [&](func::FuncOp function) {
+    StringRef twin = function.getSymName();
+    return twin.consume_front(name) &&
+           (twin.empty() || twin == ".tail" || twin.starts_with(".length."));
+  });
 }
 
 namespace {
@@ -201,8 +217,8 @@ LogicalResult Decision::tell(ArrayRef<TrainEntry> entries) {
       if (trains(entry, verdict))
         trained.push_back(
             FlatSymbolRefAttr::get(b.getContext(), states.symbol(verdict.initializer)));
-    for (const char *twin : {"", ".tail", ".watch", ".watch.tail"})
-      if (auto function = imported.module->lookupSymbol<func::FuncOp>(entry.name() + twin))
+    for (bool watching : {false, true})
+      for (func::FuncOp function : functionsOf(*imported.module, entry, watching))
         function->setAttr(trainsName, b.getArrayAttr(trained));
   }
   return success();
@@ -227,10 +243,7 @@ LogicalResult Decision::watch(ArrayRef<TrainEntry> entries) {
       if (StringRef symbol = states.symbol(verdict.initializer);
           trains(entry, verdict) && watched.contains(symbol))
         found.push_back(FlatSymbolRefAttr::get(b.getContext(), symbol));
-    for (const char *twin : {".watch", ".watch.tail"}) {
-      auto function = imported.module->lookupSymbol<func::FuncOp>(entry.name() + twin);
-      if (!function)
-        continue;
+    for (func::FuncOp function : functionsOf(*imported.module, entry, /*watching=*/true)) {
       function->removeAttr("grad.average");
       function->setAttr(watchName, b.getArrayAttr(found));
       if (found.empty())

@@ -16,6 +16,9 @@ struct TrainEntry {
   std::string name() const;
 };
 
+/// The entry for batches of rows of up to this length: "train.length.16".
+std::string lengthTwin(llvm::StringRef entry, int64_t length);
+
 /// In the order of steps and phases. `groups` have been resolved.
 llvm::SmallVector<TrainEntry> trainEntries(const SpecFile &spec, const OnnxModel &model,
                                            const Groups &groups);

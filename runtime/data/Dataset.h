@@ -103,6 +103,7 @@ public:
   size_t fieldCount() const { return buffers.size(); }
 
   int64_t rows = 0;
+  size_t bucket = 0;                   ///< of its rows, where batches are made by length
   Position after;                      ///< where the next batch begins
   bool endsEpoch = false;              ///< after.row is 0
   int64_t skipped = 0;                 ///< bad rows that were skipped on the way
@@ -119,11 +120,16 @@ private:
   size_t totalBytes = 0;
 };
 
+struct LengthBuckets;
+
 /// How a table's rows are put into batches.
 struct BatchRule {
-  int64_t size = 1;
+  int64_t size = 1; ///< of the largest batches
   bool dropRemainder = false;
   bool skips = false; ///< rows that cannot be read; then the remainder is dropped
+  std::shared_ptr<const LengthBuckets> buckets = nullptr; ///< null: rows of any length together
+
+  bool dropsRest() const { return dropRemainder || skips; }
 };
 
 /// Work on a batch once it has all its rows. Immutable: any thread may apply it, each with a
@@ -193,8 +199,12 @@ public:
   /// Rows of the last, smaller batch; 0: none.
   virtual int64_t tailSize() const = 0;
   virtual int64_t batchesPerEpoch() const = 0;
+  /// Of its epoch, those that are given out before a position.
+  virtual int64_t batchesBefore(Position position) const = 0;
   /// Number of rows that an epoch leaves out because they do not fill a batch.
   virtual int64_t droppedRows() const = 0;
+  /// Values of a field in a row of the batch.
+  virtual size_t rowElements(const Batch &batch, size_t field) const = 0;
   virtual std::unique_ptr<Iterator> iterate() const = 0;
   virtual Batch allocate() const = 0;
   /// For messages: where row `row` of a batch comes from.

@@ -113,6 +113,14 @@ struct DataContext {
   FittedColumns *fit = nullptr; ///< the source is only read to fit its columns; null: for a run
   bool hasFiles = true; ///< what describes a source may open its files; else they are not there yet
   bool skips = false;   ///< rows that cannot be read; makeDataset fills it in
+  bool byLength = false; ///< batches are of rows of about one length; makeDataset fills it in
+};
+
+/// A field that was padded, and what is known of its rows beside it.
+struct PaddedField {
+  std::string name, mask; ///< "": it has no mask
+  std::string length;     ///< the field that says how long a row was
+  int64_t longest;        ///< what it is padded to
 };
 
 /// The product of the stages so far: a table, and how it will be read.
@@ -124,6 +132,9 @@ struct Pipeline {
   std::vector<std::string> stages; ///< names of those that are metered
   bool joined = false;             ///< the last map became a part of the one before it
   bool sampled = false;            ///< rows are drawn with replacement
+  bool shuffled = false;
+  bool chosenAnew = false;         ///< an epoch's rows are others than the last one's
+  std::vector<PaddedField> padded; ///< where batches are made by length
   bool rowByRow = false;           ///< all fields of a row are made before those of the next one
   std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
   /// Why the data's description cannot know how many rows there are; "": it can.

@@ -251,8 +251,7 @@ Status Loop::evaluateNow() {
   evaluatedAt = done;
   // The epoch of the last step, possibly cut short by the end of the job.
   Position position = walk->position();
-  int64_t size = training.dataset->batchSize();
-  int64_t batches = (int64_t(position.row) + size - 1) / size;
+  int64_t batches = training.dataset->batchesBefore(position);
   int64_t perEpoch = training.dataset->batchesPerEpoch();
   int64_t epoch = int64_t(position.epoch) + (batches > 0);
   {

@@ -18,8 +18,7 @@ static std::string secondsText(double seconds) {
 /// Of the epoch that the last step belongs to, possibly cut short by the end of the job.
 void Loop::sayEpoch(bool isEvaluated) {
   Position position = walk->position();
-  int64_t size = training.dataset->batchSize();
-  int64_t batches = (int64_t(position.row) + size - 1) / size;
+  int64_t batches = training.dataset->batchesBefore(position);
   std::string line = text("epoch ", int64_t(position.epoch) + (batches > 0));
   if (job.epochs != Job::unlimited)
     line += text('/', job.epochs);

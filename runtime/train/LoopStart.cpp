@@ -100,9 +100,9 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
 int64_t Loop::findEnd() {
   lastStep = job.steps;
   const Dataset &dataset = *training.dataset;
-  int64_t perEpoch = dataset.batchesPerEpoch(), size = dataset.batchSize();
+  int64_t perEpoch = dataset.batchesPerEpoch();
   Position at = walk->position();
-  int64_t behind = int64_t(at.epoch) * perEpoch + (int64_t(at.row) + size - 1) / size;
+  int64_t behind = int64_t(at.epoch) * perEpoch + dataset.batchesBefore(at);
   if (job.epochs <= job.steps / perEpoch)
     lastStep = std::min(job.steps, std::max(done, done + job.epochs * perEpoch - behind));
   rates = RateSchedule(job.schedule, job.learningRate,
@@ -163,8 +163,9 @@ void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
 void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {
   if (dataset.droppedRows() && !data.child("batch").boolean("drop_remainder", false))
     progress->print(text("an epoch of ", what, " leaves out ", dataset.droppedRows(), " of ",
-                         dataset.rows() + dataset.droppedRows(), " rows, which fill no batch of ",
-                         dataset.batchSize()));
+                         dataset.rows() + dataset.droppedRows(), " rows, which fill no batch",
+                         data.child("batch").child("bucket") ? " of their length"
+                                                             : text(" of ", dataset.batchSize())));
 }
 
 } // namespace gradc::runtime

@@ -12,9 +12,11 @@
 namespace gradc::runtime {
 
 namespace {
-/// An entry of the artifact, and its smaller twin.
+/// An entry of the artifact, and its twins: for a smaller last batch, and for batches of each
+/// length but the longest.
 struct Pair {
   const gradc_artifact_entry *whole, *tail;
+  std::vector<const gradc_artifact_entry *> shorter;
 };
 } // namespace
 
@@ -45,6 +47,17 @@ Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data,
   return makeDataset(data, context);
 }
 
+/// Adds the twins for batches made by length.
+static Status findShorter(const Session &session, std::string_view name, Config batch, Pair &pair) {
+  for (Config bucket : batch.children("bucket")) {
+    std::string twin = text(name, ".length.", bucket.integer("length", 0));
+    pair.shorter.push_back(session.findEntry(twin));
+    if (!pair.shorter.back())
+      return Status::invalid(text("the artifact has no entry '", twin, "'"));
+  }
+  return {};
+}
+
 /// The entry's calls on batches of the data set, if it takes them.
 static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const Dataset &dataset,
                                       std::span<const Demand> demands) {
@@ -55,7 +68,9 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
                               ": compile it again with this data"));
   };
   int64_t batchSize = dataset.batchSize(), tailSize = dataset.tailSize();
-  if (entry.whole->any_rows) {
+  if (!entry.shorter.empty()) {
+    tailSize = 0; // its batches are as the artifact has them
+  } else if (entry.whole->any_rows) {
     for (int64_t rows : {batchSize, tailSize ? tailSize : batchSize})
       if (Status fits = checkRows(artifact, *entry.whole, rows); !fits.ok())
         return Status::error(fits.message());
@@ -77,6 +92,12 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
       return tail.status();
     calls.tail = std::move(*tail);
   }
+  for (const gradc_artifact_entry *shorter : entry.shorter) {
+    auto call = EntryCall::bind(session, *shorter, demands);
+    if (!call)
+      return call.status();
+    calls.shorter.push_back(std::move(*call));
+  }
   return calls;
 }
 
@@ -86,11 +107,15 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   DataContext context;
   context.tailAllowed = true;
   for (const std::string &name : names) {
-    Pair pair{session.findEntry(name), session.findEntry(text(name, ".tail"))};
+    Pair pair{session.findEntry(name), session.findEntry(text(name, ".tail")), {}};
     if (!pair.whole)
       return Status::invalid(text("the artifact has no entry '", name, "'"));
     context.tailAllowed &= pair.whole->any_rows || pair.tail;
-    pairs.push_back(pair);
+    if (Status status = findShorter(session, name, data.child("batch"), pair); !status.ok())
+      return status;
+    for (const gradc_artifact_entry *shorter : pair.shorter)
+      context.tailAllowed &= shorter->any_rows;
+    pairs.push_back(std::move(pair));
   }
   context.demands = demandsOf(session.artifact(), pairs);
   if (data.position() == job.data.position())
@@ -118,11 +143,12 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
 std::string findNonFiniteData(const Phase &phase, const Batch &batch) {
   std::span<const Field> fields = phase.dataset->fields();
   for (size_t i = 0; i < fields.size(); ++i) {
-    auto found =
-        firstNonFinite({batch.field(i), size_t(batch.rows) * fields[i].bytes()}, fields[i].dtype);
+    size_t perRow = phase.dataset->rowElements(batch, i);
+    auto found = firstNonFinite(
+        {batch.field(i), size_t(batch.rows) * perRow * fields[i].elementBytes()}, fields[i].dtype);
     if (found)
-      return text(phase.dataset->describeRow(batch, found->index / int64_t(fields[i].elements())),
-                  ", field '", fields[i].name, "', has ", found->value);
+      return text(phase.dataset->describeRow(batch, found->index / int64_t(perRow)), ", field '",
+                  fields[i].name, "', has ", found->value);
   }
   return {};
 }

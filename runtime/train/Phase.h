@@ -11,6 +11,8 @@ struct Phase {
   /// An entry and, if it takes no smaller batches, that for the last one.
   struct Calls {
     std::unique_ptr<EntryCall> whole, tail; ///< null: there is no smaller batch
+    /// For batches of each length but the longest, where they are made by length.
+    std::vector<std::unique_ptr<EntryCall>> shorter;
   };
 
   Session *session = nullptr; ///< outlives it
@@ -21,7 +23,9 @@ struct Phase {
   static Result<Phase> make(Session &session, std::span<const std::string> names, Config data,
                             const Job &job);
   EntryCall &callFor(const Batch &batch, size_t entry) const {
-    const auto &[whole, tail] = entries[entry];
+    const auto &[whole, tail, shorter] = entries[entry];
+    if (batch.bucket < shorter.size())
+      return *shorter[batch.bucket];
     return tail && batch.rows != whole->batchSize() ? *tail : *whole;
   }
 };

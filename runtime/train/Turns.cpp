@@ -24,7 +24,9 @@ std::string_view blockOf(std::string_view entryName) {
     return {};
   entryName.remove_prefix(prefix.size());
   std::string_view name = entryName.substr(0, entryName.find('.'));
-  return name == "until" || name == "watch" || name == "tail" ? std::string_view() : name;
+  return name == "until" || name == "watch" || name == "tail" || name == "length"
+             ? std::string_view()
+             : name;
 }
 
 double shareOfGroup(Config job, std::string_view block, std::string_view group) {

@@ -154,8 +154,8 @@ Status Workload::takeData() {
     Batch &batch = data_.emplace_back(phase->dataset->allocate());
     if (Status status = iterator->next(batch); !status.ok())
       return status;
-    if (batch.rows != theEntry->batch)
-      break;
+    if (batch.rows != theEntry->batch || &phase->callFor(batch, 0).calledEntry() != theEntry)
+      continue;
     auto all = ports(theEntry->inputs);
     for (size_t port = 0, field = 0; port < all.size(); ++port)
       if (all[port].role == GRADC_ROLE_DATA)

@@ -31,9 +31,14 @@ const spec::Batch &batchOf(const spec::Data &data) {
 
 std::string stepsLine(const spec::Training &spec, const DataSummary &data) {
   const spec::Batch &batch = batchOf(spec.data());
-  std::string line = fmt::format("batches of {}", counted(batch.size(), "row"));
+  std::string line = "batches of ";
+  for (const spec::Bucket &bucket : batch.bucket())
+    line += fmt::format("{} up to {} long, ",
+                        counted(bucket.has_size() ? bucket.size() : batch.size(), "row"),
+                        bucket.length());
+  line += counted(batch.size(), "row") + (batch.bucket_size() ? " of other lengths" : "");
   int64_t epochs = spec.has_epochs() || !spec.has_steps() ? std::max<int64_t>(spec.epochs(), 1) : 0;
-  if (data.rows < 0)
+  if (data.rows < 0 || batch.bucket_size())
     return line + (epochs ? ", " + counted(epochs, "epoch") : "") +
            (spec.has_steps() ? ", at most " + counted(spec.steps(), "step") : "");
   int64_t rest = data.rows % batch.size();

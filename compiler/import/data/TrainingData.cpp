@@ -19,6 +19,14 @@ FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) cons
                           << llvm::join(names, ", ");
 }
 
+DataSet DataSet::ofLength(const gradc_data_bucket &bucket) const {
+  DataSet set = *this;
+  for (auto &[name, field] : set.fields)
+    if (field.isByLength)
+      field.shape.front() = bucket.length;
+  return set;
+}
+
 gradc_dtype gradc::dtypeOf(Type element) {
   int number = GRADC_F32;
   while (number < GRADC_BF16 && elementType(*element.getContext(), number) != element)
@@ -74,13 +82,14 @@ private:
     set.known = shape.knows_fields;
     set.rows = shape.rows;
     set.whyUnknown = shape.why_unknown;
+    set.buckets.assign(shape.buckets, shape.buckets + shape.bucket_count);
     set.fields.clear();
     for (const gradc_data_field &field : ArrayRef(shape.fields, shape.field_count))
       set.fields[field.name] = typeOf(field);
   }
 
   FieldType typeOf(const gradc_data_field &field) const {
-    FieldType type{elementType(context, field.dtype), {}, field.classes};
+    FieldType type{elementType(context, field.dtype), {}, field.classes, field.by_length != 0};
     for (int64_t dim : ArrayRef(field.shape, field.rank))
       type.shape.push_back(dim < 0 ? ShapedType::kDynamic : dim);
     return type;

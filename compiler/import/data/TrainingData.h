@@ -16,6 +16,7 @@ struct FieldType {
   llvm::SmallVector<int64_t> shape;
   /// The number of classes of labels, each of which occurs in some row; 0: not known.
   int64_t classes = 0;
+  bool isByLength = false; ///< its first dim is the length by which batches are made
 };
 
 /// A step that maps take a field through (gradc/data.h), with its numbers.
@@ -52,7 +53,11 @@ struct DataSet {
   /// That an epoch visits.
   int64_t rows = unknown;
   std::string whyUnknown; ///< the rows: "'x.csv' is not there yet"
+  /// By length; none where rows of any length come together.
+  std::vector<gradc_data_bucket> buckets;
 
+  /// What batches of a bucket are.
+  DataSet ofLength(const gradc_data_bucket &bucket) const;
   /// The field, or null where the data set is not known. Fails (said) where it is known without it.
   mlir::FailureOr<const FieldType *> find(llvm::StringRef field, mlir::Location where) const;
 };

@@ -31,11 +31,12 @@ static void checkName(Checker &c, const SpecPlace &place, const std::string &nam
   if (name.empty())
     return;
   auto isAllowed = [](char x) { return llvm::isAlnum(x) || x == '-' || x == '_'; };
-  llvm::StringSet<> own = {"tail", "until", "watch"};
+  llvm::StringSet<> own = {"length", "tail", "until", "watch"};
   if (!llvm::all_of(name, isAllowed) || own.contains(name))
-    c.error(place + "name") << "expected a name of letters, digits, - and _ other than tail, until "
-                               "and watch, found \""
-                            << name << "\"";
+    c.error(place + "name")
+        << "expected a name of letters, digits, - and _ other than length, tail, until "
+           "and watch, found \""
+        << name << "\"";
   else if (!names.insert(name).second)
     c.error(place + "name") << "two train blocks are called \"" << name << "\"";
 }

@@ -189,6 +189,8 @@ Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline) 
   if (pipeline.sampled && keeps)
     return Status::invalid(text("data stage '", name == "map" ? "standardize" : name,
                                 "' comes after sampler, expected before it"));
+  pipeline.chosenAnew |= pipeline.shuffled && (name == "take" || name == "skip" || name == "shard");
+  pipeline.shuffled |= name == "shuffle";
   return found->apply(stage, context, pipeline);
 }
 
@@ -216,6 +218,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
 
   context.memory = options.budget;
   context.skips = settings.skips;
+  context.byLength = bool(data.child("batch").child("bucket"));
   Pipeline pipeline;
   Config source = data.child("source");
   if (Status status = applySource(source, context, pipeline); !status.ok())

@@ -7,6 +7,7 @@
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/chain/StepTeller.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/data/load/LengthBuckets.h"
 #include "runtime/data/source/Sources.h"
 #include "runtime/data/stage/Stages.h"
 #include "runtime/include/gradc/data.h"
@@ -181,18 +182,27 @@ template <typename Receiver> void Describer::tellShape(Receiver receiver) {
   std::vector<gradc_data_field> fields;
   for (const Field &field : table)
     fields.push_back({field.name.c_str(), field.dtype, uint32_t(field.shape.size()),
-                      field.shape.data(), std::max(field.classes, field.categories)});
+                      field.shape.data(), std::max(field.classes, field.categories),
+                      isByLength(pipeline, field)});
+  std::vector<gradc_data_bucket> buckets;
+  if (pipeline.rule && pipeline.rule->buckets)
+    for (const LengthBuckets::Bucket &bucket : pipeline.rule->buckets->buckets)
+      buckets.push_back({bucket.length, bucket.size});
   gradc_data_shape shape = {origin.c_str(),
                             knowsFields,
                             fields.data(),
                             uint32_t(fields.size()),
                             knowsRows() ? pipeline.table->rows() : -1,
                             pipeline.unknownRows.c_str(),
-                            batch};
+                            batch,
+                            buckets.data(),
+                            uint32_t(buckets.size())};
   receiver(shape);
 }
 
 void Describer::describeModel(Config map) {
+  if (pipeline.rule && pipeline.rule->buckets)
+    add(map, "map by a model comes after batch { bucket }, expected before it");
   if (map.child("field"))
     add(map, text("map by a model names field '", map.string("field"),
                   "', expected them in the model's input and output"));
@@ -245,6 +255,7 @@ uint32_t Describer::describe(Config data) {
   LoaderOptions options;
   (void)readSettings(data, context, rule, options);
   context.skips = rule.skips;
+  context.byLength = bool(data.child("batch").child("bucket"));
   describeSource(data);
   if (!pipeline.table) {
     pipeline.table = makeDescribed({}, 1, "no source");

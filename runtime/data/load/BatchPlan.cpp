@@ -1,9 +1,23 @@
 // Walks along an epoch's order, around bad rows.
 #include "runtime/data/load/BatchPlan.h"
+#include "runtime/data/load/LengthBuckets.h"
 
 #include <algorithm>
 
 namespace gradc::runtime {
+
+std::vector<size_t> orderOf(const Table &table, const BatchRule &rule, uint64_t epoch,
+                            std::vector<int64_t> &order) {
+  table.order(epoch, order);
+  return rule.buckets ? rule.buckets->group(order, rule.dropsRest()) : std::vector<size_t>();
+}
+
+size_t BatchPlanner::endOfBatch(size_t begin) const {
+  if (!rule.buckets)
+    return std::min(order.size(), begin + size_t(rule.size));
+  auto end = std::ranges::upper_bound(ends, begin);
+  return end == ends.end() ? order.size() : *end;
+}
 
 bool BatchPlanner::hasWholeBatch(size_t from) const {
   if (bad.empty())
@@ -16,7 +30,7 @@ bool BatchPlanner::hasWholeBatch(size_t from) const {
 
 bool BatchPlanner::plan(BatchPlan &plan) {
   if (orderedEpoch != at.epoch || order.empty()) {
-    table.order(at.epoch, order);
+    ends = orderOf(table, rule, at.epoch, order);
     orderedEpoch = at.epoch;
   }
   plan.rows.clear();
@@ -24,17 +38,20 @@ bool BatchPlanner::plan(BatchPlan &plan) {
   plan.skipped = 0;
   size_t next = at.row;
   if (bad.empty()) {
-    size_t end = std::min(order.size(), next + size_t(rule.size));
+    size_t end = endOfBatch(next);
     plan.rows.assign(order.begin() + ptrdiff_t(next), order.begin() + ptrdiff_t(end));
     next = end;
   }
-  for (; next < order.size() && plan.rows.size() < size_t(rule.size); ++next)
+  bool byLength = rule.buckets != nullptr;
+  for (; !byLength && next < order.size() && plan.rows.size() < size_t(rule.size); ++next)
     if (bad.contains(order[next]))
       ++plan.skipped;
     else
       plan.rows.push_back(order[next]);
+  if (byLength && !plan.rows.empty())
+    plan.bucket = rule.buckets->ofRow[size_t(plan.rows.front())];
 
-  bool dropsRest = rule.dropRemainder || rule.skips;
+  bool dropsRest = rule.dropsRest() && !byLength; // its order is without the rest
   if (plan.rows.empty() || (dropsRest && plan.rows.size() < size_t(rule.size))) {
     at = {at.epoch + 1, 0};
     return false;

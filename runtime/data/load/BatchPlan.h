@@ -13,7 +13,13 @@ struct BatchPlan {
   Position begin, after;
   int64_t skipped = 0; ///< bad rows skipped between them
   bool endsEpoch = false;
+  size_t bucket = 0;
 };
+
+/// The rows that an epoch gives out, batch by batch. Returns where each batch ends if they are made
+/// by length; else none, and each has the rule's size.
+std::vector<size_t> orderOf(const Table &table, const BatchRule &rule, uint64_t epoch,
+                            std::vector<int64_t> &order);
 
 /// Plans batches in order. Rows known to be bad count as missing from the order, so the batches do
 /// not depend on when a row was found to be bad.
@@ -33,11 +39,13 @@ public:
 
 private:
   bool hasWholeBatch(size_t from) const;
+  size_t endOfBatch(size_t begin) const;
 
   const Table &table;
   const BatchRule rule;
   Position at;
   std::vector<int64_t> order; ///< of epoch `orderedEpoch`
+  std::vector<size_t> ends;   ///< of its batches, where they are made by length
   uint64_t orderedEpoch = 0;
   std::unordered_set<int64_t> bad;
 };

@@ -24,6 +24,7 @@ size_t BatchRing::queue(size_t most) {
   while (queued.size() < most && isReady(0) && slot(0).status.ok()) {
     Slot &here = slot(0);
     here.batch.rows = int64_t(here.plan.rows.size());
+    here.batch.bucket = here.plan.bucket;
     here.batch.after = here.plan.after;
     here.batch.endsEpoch = here.plan.endsEpoch;
     here.batch.skipped = here.plan.skipped;

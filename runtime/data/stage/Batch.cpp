@@ -2,6 +2,7 @@
 #include "runtime/data/stage/Stages.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/load/LengthBuckets.h"
 
 #include <algorithm>
 
@@ -33,15 +34,37 @@ namespace {
 class Batches final : public Dataset {
 public:
   Batches(std::shared_ptr<const Table> table, const BatchRule &rule, const LoaderOptions &options)
-      : table(std::move(table)), rule(rule), options(options),
-        dropsRemainder(rule.dropRemainder || rule.skips) {}
+      : table(std::move(table)), rule(rule), options(options) {}
 
   std::span<const Field> fields() const override { return table->fields(); }
   int64_t rows() const override { return table->rows() - droppedRows(); }
   int64_t batchSize() const override { return rule.size; }
-  int64_t tailSize() const override { return dropsRemainder ? 0 : table->rows() % rule.size; }
-  int64_t batchesPerEpoch() const override { return table->rows() / rule.size + (tailSize() != 0); }
-  int64_t droppedRows() const override { return dropsRemainder ? table->rows() % rule.size : 0; }
+  int64_t tailSize() const override {
+    return rule.dropsRest() || rule.buckets ? 0 : table->rows() % rule.size;
+  }
+  int64_t batchesPerEpoch() const override {
+    return rule.buckets ? rule.buckets->batches(rule.dropsRest())
+                        : table->rows() / rule.size + (tailSize() != 0);
+  }
+  int64_t batchesBefore(Position position) const override {
+    if (!rule.buckets)
+      return (int64_t(position.row) + rule.size - 1) / rule.size;
+    std::vector<int64_t> order;
+    std::vector<size_t> ends = orderOf(*table, rule, position.epoch, order);
+    return std::ranges::upper_bound(ends, position.row) - ends.begin();
+  }
+  int64_t droppedRows() const override {
+    if (!rule.dropsRest())
+      return 0;
+    return rule.buckets ? rule.buckets->rest() : table->rows() % rule.size;
+  }
+  size_t rowElements(const Batch &batch, size_t field) const override {
+    size_t elements = fields()[field].elements();
+    if (!rule.buckets || !rule.buckets->isCut[field])
+      return elements;
+    const LengthBuckets &all = *rule.buckets;
+    return elements / size_t(all.longest()) * size_t(all.buckets[batch.bucket].length);
+  }
   std::unique_ptr<Iterator> iterate() const override {
     return makeLoader(*table, rule, rows(), options);
   }
@@ -51,7 +74,7 @@ public:
     if (rule.skips)
       return text("row ", row, " of the batch");
     std::vector<int64_t> order;
-    table->order(batch.after.epoch - batch.endsEpoch, order);
+    (void)orderOf(*table, rule, batch.after.epoch - batch.endsEpoch, order);
     int64_t end = batch.endsEpoch ? rows() : int64_t(batch.after.row);
     return table->describeRow(order[size_t(end - batch.rows + row)]);
   }
@@ -60,14 +83,16 @@ private:
   std::shared_ptr<const Table> table;
   BatchRule rule;
   LoaderOptions options;
-  bool dropsRemainder;
 };
 
 } // namespace
 
 Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
                                                    const BatchRule &rule, LoaderOptions options) {
-  if ((rule.dropRemainder || rule.skips) && table->rows() < rule.size)
+  if (rule.buckets && rule.buckets->batches(rule.dropsRest()) == 0)
+    return Status::error(text(table->origin(), " gives ", table->rows(),
+                              " rows, which fill no batch of any bucket"));
+  if (!rule.buckets && rule.dropsRest() && table->rows() < rule.size)
     return Status::error(text(table->origin(), " gives ", table->rows(),
                               " rows, expected at least one batch of ", rule.size));
   // The caller's batch, and those ahead of it.
@@ -95,11 +120,16 @@ Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline)
   if (size < 1)
     return context.wrong(config.child("size"),
                          text("batch { size } is ", size, ", expected 1 or more"));
+  BatchRule rule{size};
+  if (config.child("bucket"))
+    if (Status status = readBuckets(config, context, pipeline, rule); !status.ok())
+      return status;
   if (!context.problems)
     if (Status status = applyFeed(context, pipeline, size); !status.ok())
       return status;
-  pipeline.rule.emplace();
-  pipeline.rule->size = size;
+  if (rule.buckets && !context.problems)
+    cutToLength(pipeline, rule);
+  pipeline.rule = std::move(rule);
   // Without an entry for the smaller last batch, its rows have nowhere to go.
   pipeline.rule->dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
   return {};

@@ -127,13 +127,17 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   if (index == noField && !context.problems)
     return Status::invalid(text("map names field '", name,
                                 "', expected one that feeds the model: ", quotedList(names)));
+  if (config.child("transpose") && index != noField && isByLength(pipeline, fields[index]))
+    return context.wrong(config, text("transpose of field '", name,
+                                      "' comes after pad, expected before it where batches are "
+                                      "made by length"));
   auto transform = makeTransform(config, *pipeline.table, index, context);
   if (!transform || index == noField)
     return transform.status();
   if (context.maps)
     context.maps->add(config, fields[index], **transform);
-  if (Config pad = config.child("pad"); pad.child("mask") || pad.child("length"))
-    if (Status status = applyPadMarks(pad, index, (*transform)->result.shape, pipeline);
+  if (Config pad = config.child("pad"))
+    if (Status status = applyPadMarks(pad, index, (*transform)->result.shape, context, pipeline);
         !status.ok())
       return status;
   auto before = withoutMeter(pipeline.table);

@@ -80,9 +80,13 @@ private:
 } // namespace
 
 Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
-                     Pipeline &pipeline) {
+                     const DataContext &context, Pipeline &pipeline) {
   auto fields = pipeline.table->fields();
   std::string mask(pad.string("mask")), length(pad.string("length"));
+  if (context.byLength && length.empty())
+    length = text("length of '", fields[padded].name, '\'');
+  if (mask.empty() && length.empty())
+    return {};
   for (const Field &field : fields)
     for (auto [name, made] : {std::pair("mask", &mask), std::pair("length", &length)})
       if (field.name == *made)
@@ -91,6 +95,8 @@ Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shap
   if (!mask.empty() && mask == length)
     return Status::invalid(text("pad has '", mask, "' as mask and as length, expected two names"));
   const Field &before = fields[padded];
+  if (context.byLength)
+    pipeline.padded.push_back({before.name, mask, length, shape[0]});
   size_t marked = before.shape.size();
   while (marked > 1 && !before.isFixed() && before.shape[marked - 1] != Field::varying)
     --marked;

@@ -30,7 +30,15 @@ Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch);
 
 /// Adds the fields that a block `pad` makes beside field `padded`, which becomes `shape`.
 Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
-                     Pipeline &pipeline);
+                     const DataContext &context, Pipeline &pipeline);
+
+/// Reads the buckets of a block `batch` into the rule, and which one each row is in. Where data are
+/// only described, no row is read.
+Status readBuckets(Config batch, const DataContext &context, Pipeline &pipeline, BatchRule &rule);
+/// Cuts the batches' padded fields to the length of their bucket.
+void cutToLength(Pipeline &pipeline, BatchRule &rule);
+/// Whether a field's rows are as long as their bucket.
+bool isByLength(const Pipeline &pipeline, const Field &field);
 
 /// The rows of a source's several files, some from each in turn, as its block says.
 Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> tables,

@@ -194,7 +194,7 @@ typedef struct gradc_artifact_port {
 /* What one call does. Names: "train", "evaluate", "forward", "predict" (forward where the exported model
  * prepares fields itself, and this entry does not), "gradients", "map.N" (models of map stages; CPU levels
  * only); "train.NAME" for each `train` block of the spec in place of "train"; "train.until.N" and "train.NAME.until.N" for the
- * run's first N steps where groups are frozen then; with ".watch" behind them for their gradients of watched parameters; where these take one number of rows only, "train.tail", "evaluate.tail" and
+ * run's first N steps where groups are frozen then; with ".watch" behind them for their gradients of watched parameters, and ".length.N" for batches of rows of up to N entries; where these take one number of rows only, "train.tail", "evaluate.tail" and
  * so on for the last, smaller batch; and "pack:STATE" / "unpack:STATE" for packed states (one input, or one
  * output, named "value", row-major). */
 typedef struct gradc_artifact_entry {

@@ -16,7 +16,13 @@ typedef struct gradc_data_field {
   uint32_t rank;
   const int64_t *shape; /* -1: varies from row to row */
   int64_t classes;      /* > 0: its numbers are labels, each from 0 to below this one in some row */
+  int by_length;        /* 1: the first dim is the longest bucket's length, in batches of another its own */
 } gradc_data_field;
+
+/* Rows of up to this length come in batches of their own. */
+typedef struct gradc_data_bucket {
+  int64_t length, batch;
+} gradc_data_bucket;
 
 /* A data set, or what the stages up to some point make of it. */
 typedef struct gradc_data_shape {
@@ -27,6 +33,8 @@ typedef struct gradc_data_shape {
   int64_t rows;             /* that an epoch visits; -1: unknown */
   const char *why_unknown;  /* the rows: "'x.csv' is not there yet" */
   int64_t batch;            /* behind the batch stage its size, before it 0 */
+  const gradc_data_bucket *buckets; /* by length; none where rows of any length come together */
+  uint32_t bucket_count;
 } gradc_data_shape;
 
 /* Fields that a model makes; all memory is the listener's until the call returns. */
