@@ -294,7 +294,7 @@ std::string helpText(std::string_view program, Command command) {
       left += text(' ', option.value);
     if (option.takes == Takes::optionalValue)
       left += text(" [", option.value, ']');
-    left.resize(std::max<size_t>(left.size() + 1, 22), ' ');
+    left.resize(std::max<size_t>(left.size() + 2, 22), ' ');
     out += text(left, option.help, '\n');
   }
   return out;

@@ -232,11 +232,12 @@ bool isCheckpoint(llvm::StringRef path) {
   return buffer && buffer->getBuffer().starts_with(Checkpoint::magic);
 }
 
-std::string besideUs(llvm::StringRef name) {
+std::string runnerFile(llvm::StringRef name) {
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(self));
+  llvm::SmallString<128> bin(llvm::sys::path::parent_path(self)), path(bin), installed(bin);
   llvm::sys::path::append(path, name);
-  return path.str().str();
+  llvm::sys::path::append(installed, "..", "lib", "gradc", name);
+  return llvm::sys::fs::exists(installed) ? installed.str().str() : path.str().str();
 }
 
 std::string folderOf(llvm::StringRef file) {

@@ -61,8 +61,8 @@ bool isCheckpoint(llvm::StringRef path);
 /// or gradc's folder among the user's caches.
 std::string cacheFolder();
 
-/// A file that is installed beside this program.
-std::string besideUs(llvm::StringRef name);
+/// Where a runner is: beside this program in a build, in ../lib/gradc when installed.
+std::string runnerFile(llvm::StringRef name);
 
 /// The folder of a spec, absolute, so that the artifact finds its data wherever it is started.
 std::string folderOf(llvm::StringRef file);

@@ -33,7 +33,7 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
                 return level.starts_with("cuda:");
               });
   std::string name = full ? "gradc-runner-full" : "gradc-runner";
-  auto runner = besideUs(executable ? name : "lib" + name + ".so");
+  auto runner = runnerFile(executable ? name : "lib" + name + ".so");
   if (auto error = writeWithRunner(runner, compilation.artifact(), settings.output, executable))
     return failToWrite(settings.output, std::move(error));
   std::vector<std::string> levels;

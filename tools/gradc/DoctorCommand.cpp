@@ -117,7 +117,7 @@ int doctor() {
   fmt::print("runners\n");
   for (const char *runner :
        {"gradc-runner", "libgradc-runner.so", "gradc-runner-full", "libgradc-runner-full.so"}) {
-    std::string path = besideUs(runner);
+    std::string path = runnerFile(runner);
     bool there = llvm::sys::fs::exists(path);
     fmt::print("  {:24} {}\n", runner, there ? "found" : "not found");
     if (!there)

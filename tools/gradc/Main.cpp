@@ -46,8 +46,11 @@ static std::string explainRequired(const CLI::App &command) {
 static std::string explainCommand(const char *found, llvm::ArrayRef<std::string> names) {
   std::string expected =
       text(llvm::join(names.drop_back(), ", "), " or ", names.back(), found ? "" : "; found none");
-  return found ? text("unknown command \"", found, "\": expected ", expected)
-               : text("expected a command: ", expected);
+  if (!found)
+    return text("expected a command: ", expected);
+  std::string near = nearest(found, names);
+  return text("unknown command \"", found, '"',
+              near.empty() ? "" : text(", did you mean \"", near, "\"?"), ": expected ", expected);
 }
 
 /// CLI11's error, in our words.
@@ -100,8 +103,22 @@ static int finishOutput(int code) {
   return code;
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+/// "gradc help" and "gradc help COMMAND" as --help, which the commands know.
+static void askCommandForHelp(std::vector<char *> &arguments) {
+  static char option[] = "--help";
+  if (arguments.size() < 2 || arguments[1] != llvm::StringRef("help"))
+    return;
+  arguments.erase(arguments.begin() + 1);
+  arguments.insert(arguments.begin() + (arguments.size() > 1 ? 2 : 1), option);
+}
+
+int main(int givenCount, char **givenArguments) {
+  llvm::InitLLVM init(givenCount, givenArguments);
+  std::vector<char *> arguments(givenArguments, givenArguments + givenCount);
+  askCommandForHelp(arguments);
+  int argc = int(arguments.size());
+  arguments.push_back(nullptr);
+  char **argv = arguments.data();
   installErrorHandlers();
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is one that cannot be written
   if (argc > 1 && llvm::is_contained({"train", "predict", "evaluate"}, llvm::StringRef(argv[1])))
@@ -110,12 +127,13 @@ int main(int argc, char **argv) {
   CLI::App app("gradc compiles ONNX models and training specs ahead of time.", "gradc");
   app.set_version_flag("--version", "gradc 0.1.0");
   app.require_subcommand(1);
+  app.get_formatter()->column_width(32); // two spaces at least behind what an option takes
   Runner run;
   addInit(app, run);
   addCheck(app, run);
   addPlan(app, run);
   addCompile(app, run);
-  app.add_subcommand("train", "train a spec or a compiled artifact (gradc train --help)");
+  app.add_subcommand("train", "train a spec or a compiled artifact");
   app.add_subcommand("predict", "classes, scores or values for the rows of a file, as CSV");
   app.add_subcommand("evaluate", "a spec's metrics over a file, or over its evaluation data");
   addRun(app, run);
@@ -124,6 +142,7 @@ int main(int argc, char **argv) {
   addExport(app, run);
   addInspect(app, run);
   addDoctor(app, run);
+  app.add_subcommand("help", "this, or a command's options: gradc help COMMAND");
   std::vector<std::string> names;
   for (const CLI::App *command : app.get_subcommands({}))
     names.push_back(command->get_name());

@@ -110,11 +110,15 @@ void addVerify(CLI::App &app, Runner &run) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App *command = app.add_subcommand("verify", "compare compiled code with the evaluator");
   arguments->add(*command);
-  command->add_option("--corrupt-kernel", arguments->options.corruptKernel,
-                      "tests only: compile this kernel wrongly, NAME or NAME:KIND");
+  command
+      ->add_option("--corrupt-kernel", arguments->options.corruptKernel,
+                   "tests only: compile this kernel wrongly, NAME or NAME:KIND")
+      ->group("");
   auto corruptGradient = std::make_shared<std::string>();
-  command->add_option("--corrupt-gradient", *corruptGradient,
-                      "tests only: make this parameter's gradient wrong by 1e-3");
+  command
+      ->add_option("--corrupt-gradient", *corruptGradient,
+                   "tests only: make this parameter's gradient wrong by 1e-3")
+      ->group("");
   auto seconds = std::make_shared<double>(60);
   command
       ->add_option("--seconds", *seconds,
