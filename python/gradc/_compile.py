@@ -1,0 +1,137 @@
+"""Runs the compiler that comes with the package."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gradc._model import Error, Model, Path
+
+_PATHS = re.compile(r'(\b(?:model|path|file|list)\s*:\s*)"([^"/][^"]*)"')
+_TOKENS = re.compile(r"""\#[^\n]* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | [A-Za-z_]\w* | [{}<>]""", re.VERBOSE)
+
+
+class CompileError(Error):
+    """The model or spec was refused; the message is the compiler's, with file and line or node."""
+
+
+def compiler() -> str:
+    """The program: GRADC, else the package's own, else that of PATH."""
+    own = os.path.join(os.path.dirname(__file__), "bin", "gradc")
+    found = os.environ.get("GRADC") or (own if os.path.exists(own) else shutil.which("gradc"))
+    if not found:
+        raise Error(f"no compiler: expected {own}, or gradc in PATH")
+    return found
+
+
+def main() -> None:
+    """The command `gradc`."""
+    os.execv(compiler(), ["gradc", *sys.argv[1:]])
+
+
+def _written(folder: str, name: str, content: bytes) -> str:
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(content)
+    return path
+
+
+def _model_file(model, folder: str) -> str:
+    """Of a path, of bytes, or of an onnx.ModelProto."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.path.abspath(model)
+    return _written(folder, "model.onnx", model if isinstance(model, bytes) else model.SerializeToString())
+
+
+def _find(spec: str, *path: str) -> int:
+    """The place behind the brace of a block, or with "" as the last name behind that of a field; -1: the spec has none."""
+    opened, name = [], ""
+    for token in _TOKENS.finditer(spec):
+        found = token[0]
+        if found in "{<":
+            opened.append(name)
+            if tuple(opened) == path:
+                return token.end()
+        elif found in "}>":
+            opened = opened[:-1]
+        elif found[0] not in "#\"'":
+            name = found
+            if (*opened, name, "") == path:
+                return token.end()
+    return -1
+
+
+def _with_source(spec: str, block: str, path: str) -> str:
+    """With arrays as the source of the spec's `data` block, or of that in its `evaluation`."""
+    place = _find(spec, *(("data",) if block == "data" else ("evaluation", "data")))
+    if place < 0:
+        raise Error(f"the spec has no {'data {}' if block == 'data' else 'evaluation { data {} }'} block that arrays could be the source of")
+    return f'{spec[:place]} source {{ npz {{ path: "{path}" }} }}{spec[place:]}'
+
+
+def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np.ndarray] | None = None,
+            evaluation: Mapping[str, np.ndarray] | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
+            target: str | None = None, output: Path | None = None) -> Model:
+    """Compiles a model, with a spec for its training.
+
+    `model`: an ONNX file, its bytes, or an onnx.ModelProto; default: the spec's own. `spec`: a file, or the text of one, whose relative paths
+    begin in the current folder. `data`, `evaluation`: arrays of [rows, ...] that stand for the source of the spec's `data` and `evaluation {
+    data }` blocks, which then have none. `shapes`: sizes of inputs whose dims are symbols. `target`: "cpu", this machine's level alone;
+    default: most machines, too. `output`: the artifact's file; default: one that goes with the model.
+
+    Raises CompileError with the compiler's message."""
+    folder = tempfile.mkdtemp(prefix="gradc-")
+    try:
+        opened = _compile_in(folder, _spec_file(model, spec, {"data": data, "evaluation": evaluation}, folder), shapes, target, output)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)  # evaluations read their arrays in it
+    opened.arrays = dict(data or {})
+    return opened
+
+
+def _compile_in(folder: str, source: str, shapes, target: str | None, output: Path | None) -> Model:
+    made = os.path.abspath(output) if output else os.path.join(folder, "model.so")
+    command = [compiler(), "compile", source, "--emit", "so", "-o", made]
+    for name, dims in (shapes or {}).items():
+        command += ["--shape", f"{name}={'x'.join(map(str, dims))}"]
+    if target:
+        command += ["--target", target]
+    done = subprocess.run(command, text=True, capture_output=True)
+    if done.returncode:
+        raise CompileError((done.stderr or done.stdout).strip().replace(folder + os.sep, ""), done.returncode)
+    return Model(made)
+
+
+def _spec_file(model, spec, arrays, folder: str) -> str:
+    if spec is None:
+        if model is None or any(arrays.values()):
+            raise Error("compile takes a model, a spec, or both; data belongs to a spec")
+        return _model_file(model, folder)
+    is_text = isinstance(spec, str) and ("{" in spec or "\n" in spec)
+    if not is_text and model is None and not any(arrays.values()):
+        return os.path.abspath(spec)
+    base, content = os.getcwd(), spec
+    if not is_text:
+        base = os.path.dirname(os.path.abspath(spec))
+        with open(spec) as file:
+            content = file.read()
+    content = _PATHS.sub(lambda match: f'{match[1]}"{os.path.join(base, match[2])}"', content)
+    if model is not None:
+        if _find(content, "model", "") >= 0:
+            raise Error("the spec names a model, and another one was given")
+        content = f'model: "{_model_file(model, folder)}"\n{content}'
+    for block, values in arrays.items():
+        if values:
+            path = os.path.join(folder, f"{block}.npz")
+            np.savez(path, **values)
+            content = _with_source(content, block, path)
+    return _written(folder, "spec.textproto", content.encode())

@@ -1,0 +1,346 @@
+"""Models and sessions over the C interface. Arrays are numpy's and are read and written where they lie."""
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradc._native import ffi, lib
+
+Arrays = Mapping[str, np.ndarray]
+Path = str | os.PathLike
+
+_DTYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
+           11: "float64", 12: "uint32", 13: "uint64", 16: "uint16"}  # bf16 as its bits
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+class Error(RuntimeError):
+    """A failed call. `status`: 1 data, files, a loss that is not finite; 2 a wrong argument; 3 a damaged artifact; 5 too little memory."""
+
+    def __init__(self, message: str, status: int = 2):
+        super().__init__(message)
+        self.status = status
+
+
+def check(status: int) -> None:
+    if status:
+        raise Error(ffi.string(lib.gradc_last_error()).decode(), status)
+
+
+def described(kind: str, call, *arguments):
+    """The struct that a gradc_..._describe fills in."""
+    info = ffi.new(f"{kind} *")
+    info.size = ffi.sizeof(kind)
+    check(call(*arguments, info))
+    return info
+
+
+def text(value) -> str:
+    return ffi.string(value).decode()
+
+
+class Step(NamedTuple):
+    """One optimizer step. `loss`: mean over the batch. `gradient_norm`: before clipping; nan where the job asks for none. `updated`: False
+    where loss or gradients were not finite, and nothing changed."""
+    number: int
+    loss: float
+    gradient_norm: float
+    updated: bool
+    loss_scale: float
+
+
+class Port:
+    """An input or output of an entry; `row` is the shape of one sample where it is batched."""
+
+    def __init__(self, info):
+        self.name, self.field, self.role = text(info.name), text(info.field), info.role
+        self.dtype = np.dtype(_DTYPES[info.dtype])
+        self.shape = tuple(info.shape[i] for i in range(info.rank))
+        self.batched = bool(info.batched)
+        self.row = self.shape[1:]
+
+    def rows_of(self, array: np.ndarray) -> int:
+        """Checks an array; its rows, or -1 where it has none."""
+        expected = self.row if self.batched else self.shape
+        found = array.shape[1:] if self.batched else array.shape
+        if array.dtype != self.dtype or found != expected or (self.batched and array.ndim == 0):
+            rows = ("rows", *expected) if self.batched else expected
+            raise Error(f"'{self.field or self.name}' has type {array.dtype} and shape {list(array.shape)}, expected {self.dtype} "
+                        f"[{', '.join(map(str, rows))}]")
+        return len(array) if self.batched else -1
+
+
+class Entry:
+    def __init__(self, session, number: int):
+        info = described("gradc_entry_info", lib.gradc_entry_describe, session, number)
+        self.number, self.name, self.batch = number, text(info.name), info.batch
+        self.any_rows, self.least_rows, self.coupled = bool(info.any_rows), info.least_rows, text(info.coupling_node)
+        port = lambda call, i: Port(described("gradc_port_info", call, session, number, i))
+        self.inputs = [port(lib.gradc_input_describe, i) for i in range(info.inputs)]
+        self.outputs = [port(lib.gradc_output_describe, i) for i in range(info.outputs)]
+        self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
+        self.pointers = ffi.new("void *[]", max(1, len(self.data)))
+
+    def arrange(self, given) -> list[np.ndarray]:
+        """Arrays in the order of the entry's data inputs. By name: of its input or of the field that feeds it."""
+        if isinstance(given, np.ndarray):
+            given = [given]
+        if isinstance(given, Mapping):
+            try:
+                return [given[port.field] if port.field in given else given[port.name] for port in self.data]
+            except KeyError:
+                wanted = [port.field or port.name for port in self.data]
+                raise Error(f"'{self.name}' takes {wanted}, found {sorted(given)}") from None
+        if len(given) != len(self.data):
+            raise Error(f"'{self.name}' takes {len(self.data)} arrays, found {len(given)}")
+        return list(given)
+
+
+def contiguous(array: np.ndarray) -> np.ndarray:
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+class Session:
+    """Parameters, optimizer state and memory of one training, or of predictions. Calls from several threads take turns; other threads run
+    during a step. A session belongs to its process: after a fork the child has to create one of its own."""
+
+    def __init__(self, model: Model, threads: int = 0, level: str | None = None):
+        """`threads`: 0, one a CPU; results are the same for any number. `level`: "x86-64-v3", ...; default: the machine's highest."""
+        self._handle, self._forks, self._lock, keep = None, _forks, threading.RLock(), []
+        options = ffi.new("gradc_session_options *", {"size": ffi.sizeof("gradc_session_options"), "threads": threads,
+                                                      "level": keep_text(keep, level)})
+        made = ffi.new("gradc_session **")
+        check(lib.gradc_session_create(model.handle, options, made))
+        self.model, self._handle = model, made[0]
+        self._entries = {entry.name: entry for entry in (Entry(self._handle, i) for i in range(lib.gradc_entry_count(self._handle)))}
+        self._result = ffi.new("gradc_step_result *", {"size": ffi.sizeof("gradc_step_result")})
+        self._options = ffi.new("gradc_step_options *", {"size": ffi.sizeof("gradc_step_options")})
+        kinds = [name for name in self._entries if name == "train" or name.startswith("train.")]
+        self._only = self._entries["train"] if kinds and "train" in kinds else None
+
+    def close(self) -> None:
+        with self._lock:
+            if self._handle and self._forks == _forks:
+                lib.gradc_session_free(self._handle)
+            self._handle = None
+
+    __del__ = close
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    @property
+    def handle(self):
+        if self._forks != _forks:
+            raise Error("the session was made before a fork, expected one of this process: call model.session()")
+        if not self._handle:
+            raise Error("the session is closed")
+        return self._handle
+
+    @property
+    def level(self) -> str:
+        """That it runs on: "x86-64-v4"."""
+        return text(lib.gradc_session_level(self.handle))
+
+    @property
+    def entries(self) -> list[str]:
+        return list(self._entries)
+
+    @property
+    def number(self) -> int:
+        """Of the last step."""
+        return lib.gradc_session_step(self.handle)
+
+    def _entry(self, name: str) -> Entry:
+        if name not in self._entries:
+            raise Error(f"no entry '{name}', expected one of {sorted(self._entries)}")
+        return self._entries[name]
+
+    def step(self, data: Arrays | Sequence[np.ndarray], *, learning_rate: float = 0, kind: str | None = None,
+             rates: Mapping[str, float] | None = None, momentum: float | None = None) -> Step:
+        """One optimizer step on a batch: arrays by field, or in the entry's order; [rows, ...] each, contiguous ones without a copy.
+
+        `learning_rate`: 0, the optimizer's. `kind`: the `train` block. `rates`: of groups, by their first pattern."""
+        entry = self._only if kind is None else self._entry(f"train.{kind}")
+        if entry is None:
+            trains = sorted(name[6:] for name in self._entries if name.startswith("train.") and name.count(".") == 1)
+            raise Error(f"the job has several kinds of steps: kind is one of {trains}" if trains else "the model trains nothing: compile it "
+                        "with a training spec")
+        arrays, rows = entry.arrange(data), -1
+        with self._lock:
+            keep = []
+            for i, (port, array) in enumerate(zip(entry.data, arrays)):
+                own = port.rows_of(array)
+                if own != rows and rows >= 0 and own >= 0:
+                    raise Error(f"'{port.field}' has {own} rows, the fields before it {rows}")
+                rows = max(rows, own)
+                buffer = ffi.from_buffer(contiguous(array))
+                keep.append(buffer)
+                entry.pointers[i] = buffer
+            options = self._options
+            options.samples, options.learning_rate = max(rows, 0), learning_rate
+            options.entry = keep_text(keep, kind)
+            options.rate_count = 0
+            if rates:
+                keep.append(ffi.new("gradc_group_rate[]", [{"size": ffi.sizeof("gradc_group_rate"), "group": keep_text(keep, group),
+                                                            "learning_rate": rate} for group, rate in rates.items()]))
+                options.rates, options.rate_count = keep[-1], len(rates)
+            options.momentum = ffi.NULL
+            if momentum is not None:
+                keep.append(ffi.new("float *", momentum))
+                options.momentum = keep[-1]
+            result = self._result
+            if status := lib.gradc_train_step_with(self.handle, options, entry.pointers, len(arrays), result):
+                check(status)
+            return Step(result.step, result.loss, result.gradient_norm, bool(result.updated), result.loss_scale)
+
+    def run(self, entry: str, data: Arrays | Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs of an entry, "forward" or another of `entries`, by name, for any number of rows."""
+        one = self._entry(entry)
+        if len(one.data) != len(one.inputs):
+            raise Error(f"'{entry}' takes more than data: call step")
+        arrays = one.arrange(data)
+        counts = {rows for port, array in zip(one.data, arrays) if (rows := port.rows_of(array)) >= 0}
+        if len(counts) > 1:
+            raise Error(f"expected as many rows in each array, found {sorted(counts)}")
+        total = counts.pop() if counts else -1
+        made = [np.empty((total, *port.row) if port.batched else port.shape, port.dtype) for port in one.outputs]
+        with self._lock:
+            if total < 0:
+                self._call(one, one.batch or 1, arrays, made)
+            for begin in range(0, max(total, 0), one.batch or 1):
+                self._chunk(one, begin, min(total, begin + one.batch) - begin, arrays, made)
+        return {port.name: array for port, array in zip(one.outputs, made)}
+
+    def _chunk(self, entry: Entry, begin: int, rows: int, arrays, made) -> None:
+        """Some rows. An entry of one batch size gets them with rows of zeros behind, where rows do not mix."""
+        part = lambda port, array: array[begin:begin + rows] if port.batched else array
+        inputs = [part(port, array) for port, array in zip(entry.data, arrays)]
+        outputs = [part(port, array) for port, array in zip(entry.outputs, made)]
+        fits = rows == entry.batch or (entry.any_rows and rows >= entry.least_rows)
+        if entry.coupled and (begin or rows < len(arrays[0])):
+            raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected at most {entry.batch}, found {len(arrays[0])}")
+        if fits:
+            return self._call(entry, rows, inputs, outputs)
+        if entry.coupled:
+            raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected {entry.batch}, found {rows}")
+        padded = [np.concatenate([array, np.zeros((entry.batch - rows, *port.row), port.dtype)]) if port.batched else array
+                  for port, array in zip(entry.data, inputs)]
+        whole = [np.empty(port.shape, port.dtype) for port in entry.outputs]
+        self._call(entry, entry.batch, padded, whole)
+        for port, found, place in zip(entry.outputs, whole, outputs):
+            place[...] = found[:rows] if port.batched else found
+
+    def _call(self, entry: Entry, rows: int, inputs, outputs) -> None:
+        keep = [ffi.from_buffer(contiguous(array)) for array in inputs]
+        places = [ffi.from_buffer(array, require_writable=True) for array in outputs]
+        pointers, results = ffi.new("void *[]", keep or [ffi.NULL]), ffi.new("void *[]", places or [ffi.NULL])
+        if entry.any_rows:
+            check(lib.gradc_run_rows(self.handle, entry.number, rows, pointers, len(inputs), results, len(outputs)))
+        else:
+            check(lib.gradc_run(self.handle, entry.number, pointers, len(inputs), results, len(outputs)))
+
+    def predict(self, data: Arrays | Sequence[np.ndarray] | np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
+        """The model's output for any number of rows; several outputs by name. Inputs are the model's, or with export { preprocessing } the data's
+        fields."""
+        found = self.run("predict" if "predict" in self._entries else "forward", data)
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    def _states(self) -> Iterator[tuple[int, object, str]]:
+        for i in range(lib.gradc_state_count(self.handle)):
+            info = described("gradc_state_info", lib.gradc_state_describe, self.handle, i)
+            yield i, info, text(info.name)
+
+    def state_dict(self, all_states: bool = False) -> dict[str, np.ndarray]:
+        """The parameters, by the names of the model's initializers; `all_states`: optimizer slots, averages and statistics, too."""
+        found = {}
+        with self._lock:
+            for i, info, name in self._states():
+                if all_states or info.kind == lib.GRADC_STATE_PARAMETER:
+                    found[name] = np.empty([info.shape[d] for d in range(info.rank)], _DTYPES[info.dtype])
+                    check(lib.gradc_state_get(self.handle, i, ffi.from_buffer(found[name], require_writable=True), info.bytes))
+        return found
+
+    def load_state_dict(self, values: Arrays) -> None:
+        """Sets states by name; those that are not named stay."""
+        with self._lock:
+            known = {name: (i, info) for i, info, name in self._states()}
+            if unknown := sorted(set(values) - set(known)):
+                raise Error(f"the model has no states {unknown}")
+            for name, value in values.items():
+                i, info = known[name]
+                shape, dtype = [info.shape[d] for d in range(info.rank)], np.dtype(_DTYPES[info.dtype])
+                if list(value.shape) != shape or value.dtype != dtype:
+                    raise Error(f"'{name}' is {value.dtype} {list(value.shape)}, expected {dtype} {shape}")
+                check(lib.gradc_state_set(self.handle, i, ffi.from_buffer(contiguous(value)), info.bytes))
+
+    def _with_path(self, call, path: Path) -> None:
+        with self._lock:
+            check(call(self.handle, os.fsencode(path)))
+
+    def save(self, path: Path) -> None:
+        """Writes a checkpoint, atomically."""
+        self._with_path(lib.gradc_checkpoint_save, path)
+
+    def load(self, path: Path) -> None:
+        """Takes a checkpoint's states and step number; one of another model is refused and leaves the session as it was."""
+        self._with_path(lib.gradc_checkpoint_load, path)
+
+    def export(self, path: Path) -> None:
+        """Writes the ONNX model with the session's parameters, atomically."""
+        self._with_path(lib.gradc_export_onnx, path)
+
+    def reset(self) -> None:
+        with self._lock:
+            check(lib.gradc_state_reset(self.handle))
+
+    def seed(self, seed: int) -> None:
+        """Of random ops; default: the job's."""
+        check(lib.gradc_session_set_seed(self.handle, seed))
+
+
+def keep_text(keep: list, value: str | None):
+    if value is None:
+        return ffi.NULL
+    keep.append(ffi.new("char[]", value.encode()))
+    return keep[-1]
+
+
+class Model:
+    """A compiled artifact. It is native code: opening a file is running it."""
+
+    def __init__(self, path: Path):
+        """Opens an artifact, or an executable or library that carries one."""
+        made = ffi.new("gradc_model **")
+        check(lib.gradc_open(os.fsencode(path), made))
+        self.handle, self.path = ffi.gc(made[0], lib.gradc_close), os.fspath(path)
+        self.arrays: Arrays = {}  # that stand for the source of its data
+        info = described("gradc_model_info", lib.gradc_model_describe, self.handle)
+        self.hash, self.trains = info.hash, bool(info.trains)
+        self.levels = [text(lib.gradc_level_name(self.handle, i)) for i in range(info.levels)]
+
+    def session(self, threads: int = 0, level: str | None = None) -> Session:
+        return Session(self, threads, level)
+
+    def learning_rate(self, steps: int, epochs: int = 0, kind: str | None = None, run_steps: int = 0, run_epochs: int = 0) -> float:
+        """What the job's schedule has for the step after `steps` and `epochs`. `run_steps`, `run_epochs`: the run's length; default: the job's."""
+        keep, rate = [], ffi.new("float *")
+        query = ffi.new("gradc_rate_query *", {"size": ffi.sizeof("gradc_rate_query"), "entry": keep_text(keep, kind), "steps": steps,
+                                               "epochs": epochs, "run_steps": run_steps, "run_epochs": run_epochs})
+        check(lib.gradc_learning_rate(self.handle, query, rate))
+        return rate[0]

@@ -1,0 +1,27 @@
+"""Models of PyTorch, where that is installed."""
+from __future__ import annotations
+
+import io
+
+from gradc._compile import compile
+from gradc._model import Error, Model
+
+
+def from_torch(module, example_inputs, spec=None, *, input_names=None, output_names=None, **options) -> Model:
+    """Compiles a torch.nn.Module with its weights, in the form that trains (Dropout and BatchNormalization are kept). The first dim of the
+    example inputs is the batch; an example has two rows or more. Other arguments are those of `compile`.
+
+    The names of the session's state_dict() are the module's: `module.load_state_dict({name: torch.from_numpy(value) ...}, strict=False)`."""
+    try:
+        import torch
+    except ImportError:
+        raise Error("from_torch needs PyTorch: pip install torch onnx onnxscript") from None
+    inputs = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    file, training = io.BytesIO(), module.training
+    try:
+        program = torch.onnx.export(module.train(), inputs, dynamo=True, optimize=False, input_names=input_names, output_names=output_names,
+                                    dynamic_shapes=tuple({0: "batch"} for _ in inputs), verbose=False)
+        program.save(file)
+    finally:
+        module.train(training)
+    return compile(file.getvalue(), spec, **options)

@@ -1,0 +1,116 @@
+"""The whole job of a spec: input pipeline, steps, evaluation, log, checkpoints, export."""
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from gradc._model import _DTYPES, Error, Model, Path, Session, check, contiguous, keep_text, text
+from gradc._native import ffi, lib
+
+_NUMBERS = {np.dtype(name): number for number, name in _DTYPES.items() if number != 16}
+
+
+class Report(NamedTuple):
+    """A step of a run, as `on_step` gets it; `milliseconds` with the wait for its batch, `input_milliseconds` the wait alone."""
+    step: int
+    epoch: int
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    milliseconds: float
+    input_milliseconds: float
+    kind: str
+
+
+class Trained(NamedTuple):
+    """The end of a run. `session` has its weights: the best by evaluation where there is one, else the last. Losses are nan where there is none."""
+    steps: int
+    seconds: float
+    loss: float
+    evaluation_loss: float
+    metric: float
+    session: Session
+
+
+class _Run:
+    """What the callback of a run needs; it is called on the thread that trains."""
+
+    def __init__(self, on_step: Callable[[Report], object] | None):
+        self.on_step, self.raised = on_step, None
+
+
+@ffi.def_extern()
+def gradc_python_on_step(report, context):
+    run = ffi.from_handle(context)
+    try:  # a signal such as Ctrl-C raises here, too
+        if run.on_step is None:
+            return 1
+        return int(run.on_step(Report(report.step, report.epoch, report.loss, report.learning_rate, report.gradient_norm, report.milliseconds,
+                                      report.input_milliseconds, text(report.entry))) is not False)
+    except BaseException as raised:
+        run.raised = raised
+        return 0
+
+
+def _fields(arrays: Mapping[str, np.ndarray], keep: list):
+    fields = ffi.new("gradc_data_field[]", len(arrays))
+    for field, (name, array) in zip(fields, arrays.items()):
+        array = contiguous(np.asarray(array))
+        if array.dtype not in _NUMBERS or array.ndim == 0:
+            raise Error(f"field '{name}' has type {array.dtype} and shape {list(array.shape)}, expected numbers [rows, ...]")
+        keep += [array, ffi.new("int64_t[]", array.shape), ffi.from_buffer(array)]
+        field.size, field.name, field.dtype = ffi.sizeof("gradc_data_field"), keep_text(keep, name), _NUMBERS[array.dtype]
+        field.rank, field.shape, field.data = array.ndim, keep[-3], ffi.cast("void *", keep[-2])
+    return fields
+
+
+def _weights(folder: str) -> str:
+    """The checkpoint that a run's session takes."""
+    steps = [(int(found[1]), name) for name in os.listdir(folder) if (found := re.fullmatch(r"step-(\d+)\.ckpt", name))]
+    best = os.path.join(folder, "best.ckpt")
+    return best if os.path.exists(best) else os.path.join(folder, max(steps)[1])
+
+
+def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: int = 0, epochs: int = 0, seed: int | None = None,
+          threads: int = 0, on_step: Callable[[Report], object] | None = None, checkpoint: Path | None = None, resume: Path | None = None,
+          log: Path | None = None, export: Path | None = None, data_folder: Path | None = None, progress: bool = False) -> Trained:
+    """Runs the job that the model was compiled with; other Python threads run meanwhile.
+
+    `data`: arrays in place of the source's files, read where they lie; default: those given to compile, else the files. `steps`, `epochs`,
+    `seed`, `threads`: 0 or None, the job's. `on_step(report)`: after each step; returning False ends the run in good order. `checkpoint`: the
+    run's folder; default: one that goes again. `resume`: a checkpoint, a folder of them, or "latest". `log`: JSON lines.
+
+    What `on_step` raises, and KeyboardInterrupt, ends the run after its step, with a checkpoint, and is raised then."""
+    if checkpoint is None:
+        with tempfile.TemporaryDirectory(prefix="gradc-run-") as folder:
+            return train(model, data=data, steps=steps, epochs=epochs, seed=seed, threads=threads, on_step=on_step,
+                         checkpoint=os.path.join(folder, "run"), resume=resume, log=log, export=export, data_folder=data_folder,
+                         progress=progress)
+    keep: list = []
+    arrays = model.arrays if data is None else data
+    run = _Run(on_step)
+    handle = ffi.new_handle(run)
+    path = lambda value: keep_text(keep, os.fspath(value) if value is not None else None)
+    options = ffi.new("gradc_train_options *", {
+        "size": ffi.sizeof("gradc_train_options"), "steps": steps, "epochs": epochs, "threads": threads, "checkpoint": path(checkpoint),
+        "resume": path(resume), "log": path(log), "export_onnx": path(export), "data_folder": path(data_folder), "progress": int(progress),
+        "on_step": lib.gradc_python_on_step, "context": handle})
+    if seed is not None:
+        keep.append(ffi.new("uint64_t *", seed))
+        options.seed = keep[-1]
+    if arrays:
+        fields = _fields(arrays, keep)
+        options.fields, options.field_count = fields, len(arrays)
+    result = ffi.new("gradc_train_result *", {"size": ffi.sizeof("gradc_train_result")})
+    status = lib.gradc_train(model.handle, options, result)
+    if run.raised is not None:
+        raise run.raised
+    check(status)
+    session = model.session(threads)
+    session.load(_weights(os.fspath(checkpoint)))
+    return Trained(result.steps, result.seconds, result.loss, result.evaluation_loss, result.metric, session)

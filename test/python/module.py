@@ -1,0 +1,180 @@
+"""The Python package over compiled digits: steps, runs, predictions, states, and what is refused.
+
+    module.py [TEST ...]
+"""
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import gradc
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODEL = os.path.join(ROOT, "examples/digits/mlp.onnx")
+SPEC = """feed { input: "x"  field: "images" }  # data { stands here, too
+loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }
+metric { accuracy { logits: "logits"  labels: "labels" } }
+optimizer { adam { learning_rate: 1e-3 } }
+evaluation { data { stage { batch { size: 64 } } } }
+data { stage { batch { size: 32 } } }
+epochs: 2
+"""
+
+
+def load():
+    with np.load(os.path.join(ROOT, "examples/digits/digits.npz")) as digits:
+        images, labels = (digits["images"] / 16).astype(np.float32), digits["labels"]
+    test = np.arange(len(images)) % 5 == 0
+    return {"images": images[~test], "labels": labels[~test]}, {"images": images[test], "labels": labels[test]}
+
+
+class Digits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.data, cls.test = load()
+        cls.model = gradc.compile(MODEL, SPEC, data=cls.data, evaluation=cls.test)
+
+    def batch(self, rows=32):
+        return {name: values[:rows] for name, values in self.data.items()}
+
+    def losses(self, **options):
+        found = []
+        gradc.train(self.model, on_step=lambda report: found.append(report.loss), **options)
+        return found
+
+    def test_steps_are_those_of_a_run(self):
+        with self.model.session() as session:
+            steps = [session.step({name: values[i * 32:(i + 1) * 32] for name, values in self.data.items()}) for i in range(40)]
+            self.assertEqual([step.loss for step in steps], self.losses(steps=40))
+            self.assertEqual([step.number for step in steps], list(range(1, 41)))
+            self.assertTrue(all(step.updated for step in steps))
+            rest = {name: values[-5:] for name, values in self.data.items()}
+            self.assertTrue(np.isfinite(session.step([rest["images"], rest["labels"]], learning_rate=0.01).loss))
+            self.assertEqual(session.number, 41)
+
+    def test_a_run_returns_its_weights(self):
+        trained = gradc.train(self.model, epochs=12)
+        self.assertGreater(trained.metric, 0.94)
+        scores = trained.session.predict(self.test["images"])
+        self.assertEqual(scores.shape, (len(self.test["labels"]), 10))
+        self.assertGreater((scores.argmax(1) == self.test["labels"]).mean(), 0.94)
+        one = np.concatenate([trained.session.predict(self.test["images"][i:i + 1]) for i in range(3)])
+        np.testing.assert_array_equal(one, scores[:3])
+
+    def test_given_arrays_take_the_place_of_the_first(self):
+        half = {name: values[:700] for name, values in self.data.items()}
+        self.assertEqual(len(self.losses(data=half, epochs=1)), 22)
+        self.assertEqual(self.losses(data=half, steps=3), self.losses(steps=3))
+
+    def test_states_go_out_and_in(self):
+        with self.model.session() as session, self.model.session() as other, tempfile.TemporaryDirectory() as folder:
+            for _ in range(3):
+                session.step(self.batch())
+            weights = session.state_dict()
+            self.assertEqual(sorted(weights), ["fc1.bias", "fc1.weight", "fc2.bias", "fc2.weight", "fc3.bias", "fc3.weight"])
+            other.load_state_dict(weights)
+            x = self.test["images"][:7]
+            np.testing.assert_array_equal(other.predict(x), session.predict({"x": x}))
+            self.assertGreater(len(session.state_dict(all_states=True)), len(weights))
+            session.save(os.path.join(folder, "a.ckpt"))
+            other.load(os.path.join(folder, "a.ckpt"))
+            self.assertEqual(other.step(self.batch())[:2], session.step(self.batch())[:2])
+            session.export(os.path.join(folder, "a.onnx"))
+            exported = gradc.compile(os.path.join(folder, "a.onnx"), shapes={"x": (7, 8, 8)})
+            np.testing.assert_allclose(exported.session().predict(x), session.predict(x), rtol=1e-5, atol=1e-6)
+            session.reset()
+            self.assertEqual(session.number, 0)
+
+    def test_arrays_are_read_where_they_lie(self):
+        with self.model.session() as session, self.model.session() as other:
+            strided = {name: values[:64:2] for name, values in self.data.items()}
+            self.assertEqual(session.step(strided)[:2], other.step({name: values.copy() for name, values in strided.items()})[:2])
+
+    def test_other_threads_run_during_a_run(self):
+        ticks, done = [], threading.Event()
+
+        def tick():
+            while not done.is_set():
+                ticks.append(1)
+                time.sleep(0.001)
+        thread = threading.Thread(target=tick)
+        thread.start()
+        gradc.train(self.model, epochs=60)
+        done.set()
+        thread.join()
+        self.assertGreater(len(ticks), 5)
+
+    def test_a_callback_ends_a_run(self):
+        self.assertEqual(gradc.train(self.model, on_step=lambda report: report.step < 5).steps, 5)
+
+        def fail(report):
+            raise KeyError("mine")
+        with self.assertRaisesRegex(KeyError, "mine"):
+            gradc.train(self.model, on_step=fail)
+
+    def test_an_interrupt_leaves_a_checkpoint(self):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a program in the background begins with it ignored
+        with tempfile.TemporaryDirectory() as folder:
+            run = os.path.join(folder, "run")
+            with self.assertRaises(KeyboardInterrupt):
+                gradc.train(self.model, epochs=1000, checkpoint=run,
+                            on_step=lambda report: os.kill(os.getpid(), signal.SIGINT) if report.step == 20 else None)
+            kept = [name for name in os.listdir(run) if name.startswith("step-")]
+            self.assertTrue(kept)
+            again = gradc.train(self.model, epochs=1, checkpoint=run, resume="latest")
+            self.assertEqual(again.steps, 45)
+
+    def test_a_session_belongs_to_its_process(self):
+        session = self.model.session()
+        child = os.fork()
+        if child == 0:
+            try:
+                session.step(self.batch())
+            except gradc.Error as error:
+                os._exit(7 if "before a fork" in str(error) else 1)
+            os._exit(2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+
+    def test_what_is_wrong_is_said(self):
+        session, data = self.model.session(), self.batch()
+        wrong = [
+            (lambda: session.step({"images": data["images"]}), "'train' takes \\['images', 'labels'\\], found \\['images'\\]"),
+            (lambda: session.step([data["images"]]), "takes 2 arrays, found 1"),
+            (lambda: session.step(data | {"images": data["images"].astype(np.float64)}),
+             "'images' has type float64 and shape \\[32, 8, 8\\], expected float32 \\[rows, 8, 8\\]"),
+            (lambda: session.step(data | {"labels": data["labels"][:3]}), "'labels' has 3 rows, the fields before it 32"),
+            (lambda: session.step(self.batch(33)), "33"),
+            (lambda: session.step(data | {"labels": data["labels"] + 10}), "expected"),
+            (lambda: session.step(data, kind="critic"), "no entry 'train.critic'"),
+            (lambda: session.run("train", data), "call step"),
+            (lambda: session.predict(data["images"][:, 0]), "shape \\[32, 8\\]"),
+            (lambda: session.load("/none"), "cannot read '/none'"),
+            (lambda: session.load_state_dict({"fc9": data["labels"]}), "no states \\['fc9'\\]"),
+            (lambda: session.load_state_dict({"fc1.bias": data["labels"]}), "'fc1.bias' is int64 \\[32\\], expected float32 \\[128\\]"),
+            (lambda: self.model.session(level="sm_1"), "sm_1"),
+            (lambda: gradc.Model("/none"), "/none"),
+            (lambda: gradc.train(self.model, data={"images": data["images"]}), "labels"),
+            (lambda: gradc.compile(), "a model, a spec, or both"),
+            (lambda: gradc.compile(MODEL, SPEC.replace("evaluation", "#"), data=self.data, evaluation=self.test), "no evaluation"),
+            (lambda: gradc.compile(MODEL, 'model: "b.onnx"\n' + SPEC), "another one was given")]
+        for call, message in wrong:
+            with self.subTest(message), self.assertRaisesRegex(gradc.Error, message):
+                call()
+        session.close()
+        with self.assertRaisesRegex(gradc.Error, "closed"):
+            session.step(data)
+        with self.assertRaisesRegex(gradc.CompileError, 'unknown field "optimiser"') as caught:
+            gradc.compile(MODEL, SPEC.replace("optimizer", "optimiser"), data=self.data, evaluation=self.test)
+        self.assertEqual(caught.exception.status, 3)
+
+    def test_a_schedule_is_asked(self):
+        self.assertAlmostEqual(self.model.learning_rate(steps=10), 1e-3)
+
+
+if __name__ == "__main__":
+    unittest.main()
