@@ -17,6 +17,7 @@ void addExport(CLI::App &app, Runner &run);
 void addInit(CLI::App &app, Runner &run);
 void addInspect(CLI::App &app, Runner &run);
 void addPlan(CLI::App &app, Runner &run);
+void addReport(CLI::App &app, Runner &run);
 void addRun(CLI::App &app, Runner &run);
 void addVerify(CLI::App &app, Runner &run);
 /// `gradc train`, `predict` and `evaluate` pass their arguments to the artifact's program, which
