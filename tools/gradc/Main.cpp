@@ -136,8 +136,8 @@ int main(int givenCount, char **givenArguments) {
   app.add_subcommand("train", "train a spec or a compiled artifact");
   app.add_subcommand("predict", "classes, scores or values for the rows of a file, as CSV");
   app.add_subcommand("evaluate", "a spec's metrics over a file, or over its evaluation data");
-  addRun(app, run);
   addReport(app, run);
+  addRun(app, run);
   addBench(app, run);
   addVerify(app, run);
   addExport(app, run);
