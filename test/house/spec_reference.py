@@ -138,14 +138,18 @@ def main():
     root = sys.argv[1]
     path = os.path.join(root, PAGE)
     with open(os.path.join(root, PROTO)) as file:
-        expected = page(file.read())
+        text = file.read()
+    expected = page(text)
+    fields = len(re.findall(r"\b[a-z]\w* = \d+(?= \[|;)", re.sub(r"//.*", "", text)))
+    if fields != expected.count("\n| `"):
+        sys.exit(f"{PROTO}: {fields} fields, of which the page has {expected.count(chr(10) + '| `')}")
     if "--write" in sys.argv:
         with open(path, "w") as file:
             file.write(expected)
     with open(path) as file:
         found = file.read()
     if found == expected:
-        print(f"{PAGE} is up to date: {expected.count(chr(10) + '## ')} messages, {expected.count('| `')} fields")
+        print(f"{PAGE} is up to date: {expected.count(chr(10) + '## ')} messages, {fields} fields")
         return 0
     print(*difflib.unified_diff(found.splitlines(), expected.splitlines(), PAGE, "training.proto", lineterm=""), sep="\n")
     print(f"{PAGE} is out of date: test/house/spec_reference.py ROOT --write")
