@@ -1,5 +1,5 @@
-"""Checks the documents: each decision record is in the index, has a number of its own and the right length, and no
-README has more than 700 words, the root's excepted. Prints every fault, exits 1 if any.
+"""Checks the documents: each decision record is in the index, has a number of its own and the right length, no
+README has more than 700 words, the root's excepted, and links lead to files that exist. Prints every fault, exits 1 if any.
 
     docs.py ROOT
 """
@@ -41,9 +41,20 @@ def record_faults(root):
         count = sum(1 for line in lines if line.strip())
         if not MIN_LINES <= count <= MAX_LINES:
             yield f"{path}: {count} lines of text, expected {MIN_LINES} to {MAX_LINES}"
-    for name in listed:
-        if not os.path.exists(os.path.join(folder, name)):
-            yield f"docs/README.md: decisions/{name} does not exist"
+
+
+def link_faults(root):
+    """Links to files that are not there."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in BUILT and not (folder.endswith("house") and name == "Inputs")]
+        for name in sorted(files):
+            if not name.endswith(".md"):
+                continue
+            path = os.path.join(folder, name)
+            text = re.sub(r"```.*?```", "", "\n".join(lines_of(path)), flags=re.S)
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+                if not os.path.exists(os.path.join(folder, target)):
+                    yield f"{os.path.relpath(path, root)}: links {target}, which does not exist"
 
 
 def readme_faults(root):
@@ -60,7 +71,7 @@ def readme_faults(root):
 
 def main():
     root = sys.argv[1]
-    faults = [*record_faults(root), *readme_faults(root)]
+    faults = [*record_faults(root), *readme_faults(root), *link_faults(root)]
     print("\n".join(faults) or "the documents are in order")
     return 1 if faults else 0
 
