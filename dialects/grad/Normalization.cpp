@@ -123,6 +123,11 @@ LogicalResult NormalizeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     return emitOptionalError(loc, "expected an epsilon of 0 or more, found ", epsilon);
   if (adaptor.getDims().empty())
     return emitOptionalError(loc, "expected at least one dim to normalize over, found none");
+  if (Value count = adaptor.getCount();
+      count && getElementTypeOrSelf(count) != getElementTypeOrSelf(adaptor.getOperand()))
+    return emitOptionalError(loc, "expected a count of ",
+                             getElementTypeOrSelf(adaptor.getOperand()), ", found ",
+                             count.getType());
   types.push_back(adaptor.getOperand().getType());
   if (failed(inferReduced(loc, adaptor.getOperand(), adaptor.getDims(), /*empty=*/false, types)))
     return failure();
@@ -133,9 +138,30 @@ LogicalResult NormalizeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 int64_t NormalizeOp::getFlops() { return 6 * getOperand().getType().getNumElements(); }
 
 /// 1 / (number of elements per mean).
-static double oneOverCount(NormalizeOp op) {
+static double oneOverCount(NormalizeOp op, ArrayRef<HostTensor> operands) {
+  if (op.getCount())
+    return 1 / operands[1].getFloat(0);
   return double(op.getMean().getType().getNumElements()) /
          op.getOperand().getType().getNumElements();
+}
+
+/// `factor` times the means over the op's dims of some tensors like its operand: over those of all
+/// ranks where it says so, with one sum over the ranks for all of them.
+static SmallVector<Expr> meansOf(NormalizeOp op, ArrayRef<Expr> tensors, double factor = 1) {
+  SmallVector<Value> sums =
+      llvm::map_to_vector(tensors, [&](Expr e) { return e.sum(op.getDims()).get(); });
+  Expr x = tensors.front().with(op.getOperand());
+  SmallVector<Expr> means;
+  if (!op.getCount()) {
+    for (Value sum : sums)
+      means.push_back(overCount(x.with(sum), x, op.getDims(), factor));
+    return means;
+  }
+  auto totals = AllReduceOp::create(x.getBuilder(), op.getLoc(), sums, /*bf16=*/false);
+  Expr share = factor / x.with(op.getCount());
+  for (Value total : totals.getResults())
+    means.push_back(x.with(total) * share.broadcastScalar(x.with(total).type()));
+  return means;
 }
 
 // Gradients of x: through the result, rstd (g - mean(g) - y mean(g y)); through the mean, g / n;
@@ -147,20 +173,29 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   if (type.getNumElements() == 0)
     return success();
   SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
-  auto shared = [&](Expr e, double factor = 1) { return overCount(e, x, getDims(), factor); };
-  auto mean = [&](Expr e) { return shared(e.sum(getDims())).broadcast(type, kept); };
+  // A gradient of the mean or the variance is of all ranks' elements alike.
+  auto shared = [&](Value g, double factor = 1) {
+    Expr e = x.with(g);
+    if (!getCount())
+      return overCount(e, x, getDims(), factor).broadcast(type, kept);
+    Expr total = e.with(AllReduceOp::create(b, getLoc(), g, /*bf16=*/false).getResult(0));
+    Expr share = factor / x.with(getCount());
+    return (total * share.broadcastScalar(total.type())).broadcast(type, kept);
+  };
   Value dx;
   auto add = [&](Expr part) { dx = dx ? (x.with(dx) + part).get() : part.get(); };
   if (Value g = resultGradients[0]) {
     Expr rstd = (x.with(getVariance()) + getEpsilon().convertToDouble()).apply<RsqrtOp>();
     Expr dy = x.with(g);
-    add(rstd.broadcast(type, kept) * (dy - mean(dy) - y * mean(dy * y)));
+    SmallVector<Expr> means = meansOf(*this, {dy, dy * y});
+    Expr shift = means[0].broadcast(type, kept), slope = means[1].broadcast(type, kept);
+    add(rstd.broadcast(type, kept) * (dy - shift - y * slope));
   }
   if (Value g = resultGradients[1])
-    add(shared(x.with(g)).broadcast(type, kept));
+    add(shared(g));
   if (Value g = resultGradients[2]) {
     Expr centred = x - x.with(getMean()).broadcast(type, kept);
-    add(shared(x.with(g), 2).broadcast(type, kept) * centred);
+    add(shared(g, 2) * centred);
   }
   operandGradients[0] = dx;
   return success();
@@ -178,7 +213,7 @@ void NormalizeOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
       body(linearize(at, results[1].getShape()), position++);
     });
   };
-  double share = oneOverCount(*this), epsilon = getEpsilon().convertToDouble();
+  double share = oneOverCount(*this, operands), epsilon = getEpsilon().convertToDouble();
   std::vector<double> means(results[1].size()), variances(results[1].size());
   forEach([&](int64_t line, int64_t i) { means[line] += x.getFloat(i) * share; });
   forEach([&](int64_t line, int64_t i) {
@@ -199,9 +234,9 @@ SmallVector<Value> NormalizeOp::decompose(OpBuilder &b) {
   Expr x(b, getLoc(), getOperand());
   RankedTensorType type = x.type();
   SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
-  Expr mean = overCount(x.sum(getDims()), x, getDims());
+  Expr mean = meansOf(*this, x).front();
   Expr centred = x - mean.broadcast(type, kept);
-  Expr variance = overCount((centred * centred).sum(getDims()), x, getDims());
+  Expr variance = meansOf(*this, centred * centred).front();
   Expr rstd = (variance + getEpsilon().convertToDouble()).apply<RsqrtOp>();
   return {centred * rstd.broadcast(type, kept), mean, variance};
 }
@@ -218,6 +253,7 @@ Operation *LogSoftmaxOp::buildPermuted(OpBuilder &b, ValueRange operands,
 }
 Operation *NormalizeOp::buildPermuted(OpBuilder &b, ValueRange operands,
                                       ArrayRef<int64_t> permutation) {
-  return create(b, getLoc(), operands[0], permuteSet(getDims(), permutation), getEpsilon());
+  return create(b, getLoc(), operands[0], getCount(), permuteSet(getDims(), permutation),
+                getEpsilon());
 }
 SmallVector<int64_t> NormalizeOp::getReducedDims() { return SmallVector<int64_t>(getDims()); }

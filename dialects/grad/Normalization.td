@@ -27,13 +27,21 @@ def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor,
     What batch, layer, group and instance normalization have in common; scale and shift follow as multiplication and
     addition. `mean` and `variance` (biased, in two passes) lack `dims`. The gradient of `result` is
     rstd * (g - mean(g) - result * mean(g * result)).
-    C1: dims are sorted, distinct and in range; there is one, and none is of size 0. C2: epsilon is not negative.
+
+    With `count`, means are over all ranks: local sums are added up over them and divided by it, the number of elements of a mean
+    on all ranks together.
+    C1: dims are sorted, distinct and in range; there is one, and none is of size 0. C2: epsilon is not negative. C3: the count is of the operand's element type.
 
     Example: `%y, %mean, %variance = grad.normalize %x dims [0, 1, 2] epsilon 1.0e-05 : tensor<8x8x32x16xf32>`
   }];
-  let arguments = (ins Grad_FloatTensor:$operand, DenseI64ArrayAttr:$dims, F64Attr:$epsilon);
+  let arguments = (ins Grad_FloatTensor:$operand, Optional<Grad_FloatScalar>:$count, DenseI64ArrayAttr:$dims,
+                       F64Attr:$epsilon);
   let results = (outs Grad_FloatTensor:$result, Grad_FloatTensor:$mean, Grad_FloatTensor:$variance);
-  let assemblyFormat = "$operand `dims` $dims `epsilon` $epsilon attr-dict `:` type($operand)";
+  let assemblyFormat = [{
+    $operand (`of` $count^ `:` type($count))? `dims` $dims `epsilon` $epsilon attr-dict `:` type($operand)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$dims, "::llvm::APFloat":$epsilon),
+                            [{ build($_builder, $_state, operand, ::mlir::Value(), dims, epsilon); }]>];
 }
 
 #endif

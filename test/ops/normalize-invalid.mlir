@@ -32,3 +32,10 @@ func.func @c2(%x: tensor<2x4xf32>) {
   // expected-error @+1 {{expected an epsilon of 0 or more, found -1}}
   %0:3 = grad.normalize %x dims [1] epsilon -1.0 : tensor<2x4xf32>
 }
+
+// -----
+
+func.func @c3(%x: tensor<2x4xf32>, %n: tensor<f64>) {
+  // expected-error @+1 {{expected a count of 'f32', found 'tensor<f64>'}}
+  %0:3 = grad.normalize %x of %n : tensor<f64> dims [0] epsilon 1.0e-05 : tensor<2x4xf32>
+}

@@ -58,3 +58,37 @@ func.func @gradient_of_the_mean(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<2x4xf32>
   return %2 : tensor<2x4xf32>
 }
+
+// -----
+
+// Means over all ranks: their sums are added up, and divided by what all ranks count.
+
+// DECOMPOSED-LABEL: @of_all_ranks
+// DECOMPOSED-SAME: (%[[X:.*]]: tensor<2x4xf32>, %[[N:.*]]: tensor<f32>
+func.func @of_all_ranks(%x: tensor<2x4xf32>, %n: tensor<f32>) -> (tensor<2x4xf32>, tensor<4xf32>) {
+  // CHECK: grad.normalize %{{.*}} of %{{.*}} : tensor<f32> dims [0] epsilon
+  // DECOMPOSED: %[[SUM:.*]] = grad.reduce_sum %[[X]] dims [0]
+  // DECOMPOSED: %[[ALL:.*]] = grad.all_reduce %[[SUM]] : tensor<4xf32>
+  // DECOMPOSED: %[[SHARE:.*]] = grad.div %{{.*}}, %[[N]]
+  // DECOMPOSED: %[[SPREAD:.*]] = grad.broadcast %[[SHARE]]
+  // DECOMPOSED: %[[MEAN:.*]] = grad.mul %[[ALL]], %[[SPREAD]]
+  // DECOMPOSED: grad.all_reduce %{{.*}} : tensor<4xf32>
+  // DECOMPOSED: return %{{.*}}, %[[MEAN]]
+  %0:3 = grad.normalize %x of %n : tensor<f32> dims [0] epsilon 1.0e-05 : tensor<2x4xf32>
+  return %0#0, %0#1 : tensor<2x4xf32>, tensor<4xf32>
+}
+
+// The two sums of the gradient travel together.
+
+// GRAD-LABEL: @gradient_of_all_ranks
+func.func @gradient_of_all_ranks(%x: tensor<2x4xf32>, %w: tensor<2x4xf32>, %n: tensor<f32>) -> tensor<2x4xf32> {
+  %0:3 = grad.normalize %x of %n : tensor<f32> dims [0] epsilon 1.0e-05 : tensor<2x4xf32>
+  %1 = grad.mul %0#0, %w : tensor<2x4xf32>
+  %2 = grad.reduce_sum %1 dims [0, 1] : tensor<2x4xf32>
+  // GRAD-COUNT-2: grad.reduce_sum %{{.*}} dims [0] : tensor<2x4xf32>
+  // GRAD: grad.all_reduce %{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>
+  // GRAD-NOT: grad.all_reduce
+  // GRAD: return
+  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<2x4xf32>
+  return %3 : tensor<2x4xf32>
+}

@@ -388,6 +388,11 @@ static const std::vector<Sample> table = {
     {"grad.dropout %0, %1, %2 stream 3 ratio 0.3 : tensor<2x5xT>, tensor<i32>",
      {{"tensor<2x5xT>"}, {"tensor<i32>"}, {"tensor<i32>"}},
      floats},
+    // Ranks
+    {"grad.all_reduce %0, %1 : tensor<2x3xT>, tensor<T>",
+     {{"tensor<2x3xT>"}, {"tensor<T>"}},
+     {"f64", "f32", "i64"}},
+
     // Control
     {"grad.if %0 with (%1, %2) : (tensor<3xT>, tensor<3xT>) -> tensor<3xT> {\n"
      "^bb0(%a: tensor<3xT>, %b: tensor<3xT>):\n"
