@@ -106,7 +106,7 @@ static std::vector<Port> describePorts(MLIRContext &context, const gradc_session
     gradc_port_info info{};
     info.size = sizeof info;
     describe(session, entry, i, &info);
-    if (info.role != GRADC_ROLE_ROWS)
+    if (!gradc_role_counts_rows(info.role))
       ports.push_back({info.name, tensorType(context, info.dtype, ArrayRef(info.shape, info.rank)),
                        info.role, info.classes, info.batched != 0});
   }
@@ -178,7 +178,7 @@ SmallVector<const void *> CompiledSession::withRows(uint32_t entry,
     gradc_port_info info{};
     info.size = sizeof info;
     gradc_input_describe(session, entry, i, &info);
-    if (info.role == GRADC_ROLE_ROWS) {
+    if (gradc_role_counts_rows(info.role)) {
       all.push_back(nullptr);
     } else if (!inputs.empty()) {
       all.push_back(inputs.front());

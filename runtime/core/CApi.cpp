@@ -25,7 +25,7 @@ Status gradc::runtime::checkInputs(const Artifact &artifact, const gradc_artifac
     const gradc_artifact_tensor &tensor = ports[i].tensor;
     std::string_view name = artifact.string(tensor.name);
     uint64_t bytes = bytesOfRows(entry, ports[i], rows);
-    if (!inputs[i] && ports[i].role != GRADC_ROLE_ROWS && (bytes || !ports[i].batched))
+    if (!inputs[i] && !gradc_role_counts_rows(ports[i].role) && (bytes || !ports[i].batched))
       return usage(text("input '", name, "' is null"));
     if (ports[i].classes <= 0)
       continue;

@@ -143,7 +143,7 @@ gradc_status gradc_launch(gradc_session *session, uint32_t launch) {
     if (!session->begun)
       return nothingBegun();
     return with(nodeOf(*session, *session->begun, launch), [&](const gradc_artifact_node &node) {
-      return node.kind == GRADC_NODE_LAUNCH || node.kind == GRADC_NODE_COPY
+      return node.kind != GRADC_NODE_IF && node.kind != GRADC_NODE_LOOP
                  ? session->session->runLaunch(launch)
                  : usage(text("launch ", launch, " is control flow: gradc_next walks through it"));
     });

@@ -58,7 +58,7 @@ Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_ar
   for (size_t i = 0; i < inputs.size(); ++i) {
     const gradc_artifact_tensor &tensor = ports[i].tensor;
     auto bytes = static_cast<const std::byte *>(inputs[i]);
-    if (ports[i].role == GRADC_ROLE_ROWS)
+    if (gradc_role_counts_rows(ports[i].role))
       continue;
     if (auto bad =
             firstNonFinite({bytes, size_t(bytesOfRows(entry, ports[i], rows))}, tensor.dtype))

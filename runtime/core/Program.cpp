@@ -37,6 +37,9 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
   movingSlices.reserve(sliceCount);
   launchList.reserve(nodes.size());
   steps.reserve(nodes.size());
+  sums.reserve(size_t(std::count_if(nodes.begin(), nodes.end(), [](const auto &node) {
+    return node.kind == GRADC_NODE_COLLECTIVE;
+  })));
   addBody(0, uint32_t(nodes.size()));
 }
 
@@ -105,21 +108,38 @@ void Program::addLaunch(uint32_t index) {
     launch.kind = Launch::Kind::copy;
     launch.units = int64_t(artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes);
     launch.shares = std::max<int64_t>(launch.units / bytesPerShare, 1);
+  } else if (node.kind == GRADC_NODE_COLLECTIVE) {
+    launch.kind = Launch::Kind::sum;
+    launch.sum = addSum(node);
   } else {
-    uint32_t number = node.as.launch.kernel;
-    const gradc_artifact_kernel &kernel = kernels[number];
-    launch.kernel = spaces.kernels[number];
-    launch.scratch = spaces.scratch;
-    launch.scratchBytes = scratchBytes;
-    launch.call = spaces.calls.empty() ? nullptr : spaces.calls[number];
-    launch.kind = launch.call ? Launch::Kind::call : Launch::Kind::kernel;
-    launch.threads = kernel.threads;
-    launch.units = kernel.units;
-    launch.shares = sharesOf(kernel, kernel.units);
-    if (kernel.rows > 0)
-      rowUnits.push_back({launchList.size(), &kernel});
+    describeKernel(launch, node.as.launch.kernel);
   }
   launchList.push_back(launch);
+}
+
+void Program::describeKernel(Launch &launch, uint32_t number) {
+  const gradc_artifact_kernel &kernel = kernels[number];
+  launch.kernel = spaces.kernels[number];
+  launch.scratch = spaces.scratch;
+  launch.scratchBytes = scratchBytes;
+  launch.call = spaces.calls.empty() ? nullptr : spaces.calls[number];
+  launch.kind = launch.call ? Launch::Kind::call : Launch::Kind::kernel;
+  launch.threads = kernel.threads;
+  launch.units = kernel.units;
+  launch.shares = sharesOf(kernel, kernel.units);
+  if (kernel.rows > 0)
+    rowUnits.push_back({launchList.size(), &kernel});
+}
+
+const Sum *Program::addSum(const gradc_artifact_node &node) {
+  auto pieces = artifact.elements<gradc_artifact_slice>(node.slices).first(node.operands);
+  auto type = gradc_dtype(pieces.front().dtype);
+  Sum sum{{}, type, Communicator::Wire::full};
+  if (node.as.collective.wire == GRADC_WIRE_BF16)
+    sum.wire = Communicator::Wire::bf16;
+  for (const gradc_artifact_slice &piece : pieces)
+    sum.counts.push_back(int64_t(piece.bytes / findDataType(type)->bytes));
+  return &sums.emplace_back(std::move(sum));
 }
 
 void Program::addControl(uint32_t index) {

@@ -35,6 +35,8 @@ public:
   const Launch *findLaunch(uint32_t node) const;
   /// The rows of the next runs; at first the entry's largest batch.
   void setRows(int64_t rows);
+  /// Whether it sums over ranks.
+  bool hasSums() const { return !sums.empty(); }
   /// Whether it writes the buffers of states.
   bool writesStates() const { return writesBuffers; }
   /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
@@ -59,12 +61,14 @@ private:
   };
 
   static bool isLaunch(const gradc_artifact_node &node) {
-    return node.kind == GRADC_NODE_LAUNCH || node.kind == GRADC_NODE_COPY;
+    return node.kind != GRADC_NODE_IF && node.kind != GRADC_NODE_LOOP;
   }
   void allocateOutputs(std::span<const gradc_artifact_port> ports);
   void addBody(uint32_t begin, uint32_t end);
   void addPiece(uint32_t begin, uint32_t end, bool follows);
   void addLaunch(uint32_t index);
+  void describeKernel(Launch &launch, uint32_t number);
+  const Sum *addSum(const gradc_artifact_node &node);
   void addControl(uint32_t index);
   void addSlices(const gradc_artifact_node &node);
 
@@ -84,6 +88,7 @@ private:
   std::vector<InputSlice> inputSlices;
   std::vector<MovingSlice> movingSlices;
   std::vector<Launch> launchList;
+  std::vector<Sum> sums;
   std::vector<Step> steps;
   std::vector<RowUnits> rowUnits;
   int64_t rows = 0;

@@ -34,6 +34,7 @@ private:
   bool checkSlices(const Node &node, const Loops &loops, const char *what, Slices &slices);
   bool checkLaunch(const Node &node, const Loops &loops);
   bool checkCopy(const Node &node, const Loops &loops);
+  bool checkCollective(const Node &node, const Loops &loops);
   bool checkIf(uint32_t index, const Loops &loops, unsigned depth);
   bool checkLoop(uint32_t index, const Loops &loops, unsigned depth);
   bool checkCall(const gradc_artifact_kernel &kernel, Slices slices);
@@ -69,6 +70,8 @@ bool ScheduleChecker::checkNode(uint32_t index, uint64_t bodyEnd, const Loops &l
     return isLeaf(index) && checkLaunch(node, loops);
   case GRADC_NODE_COPY:
     return isLeaf(index) && checkCopy(node, loops);
+  case GRADC_NODE_COLLECTIVE:
+    return isLeaf(index) && checkCollective(node, loops);
   case GRADC_NODE_IF:
     return checkIf(index, loops, depth);
   case GRADC_NODE_LOOP:
@@ -114,6 +117,28 @@ bool ScheduleChecker::checkCopy(const Node &node, const Loops &loops) {
                      slices.size() - node.operands);
   return slices[0].bytes == slices[1].bytes ||
          view.failCount("a copy to a slice", slices[0].bytes, slices[1].bytes);
+}
+
+bool ScheduleChecker::checkCollective(const Node &node, const Loops &loops) {
+  Slices slices;
+  if (!checkSlices(node, loops, "a collective", slices))
+    return false;
+  if (node.operands == 0 || slices.size() != 2 * size_t(node.operands))
+    return view.fail("expected a collective to read and write the same slices, found ",
+                     node.operands, " and ", slices.size() - node.operands);
+  uint32_t type = slices[0].dtype;
+  if (type != GRADC_F32 && type != GRADC_F64 && type != GRADC_I32 && type != GRADC_I64)
+    return view.fail("a collective of element type ", type);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const gradc_artifact_slice &read = slices[i % node.operands], &slice = slices[i];
+    if (slice.dtype != type || slice.space != read.space || slice.index != read.index ||
+        slice.offset != read.offset || slice.bytes != read.bytes ||
+        slice.strides.offset != read.strides.offset || slice.strides.count != read.strides.count)
+      return view.fail("expected a collective to read and write the same slices of one type");
+  }
+  uint32_t wire = node.as.collective.wire;
+  return wire == GRADC_WIRE_FULL || (wire == GRADC_WIRE_BF16 && type == GRADC_F32) ||
+         view.fail("a collective of element type ", type, " on wire ", wire);
 }
 
 bool ScheduleChecker::checkIf(uint32_t index, const Loops &loops, unsigned depth) {

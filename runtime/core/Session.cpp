@@ -10,6 +10,7 @@
 #include "runtime/device/Device.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -46,6 +47,7 @@ public:
     profiledRun.clear();
   }
   const Profile &lastProfile() const override { return profiledRun; }
+  void setRanks(Communicator *all) override { ranks = all && all->size() > 1 ? all : nullptr; }
   Result<const Session *> onHost() override;
   std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                       std::byte *arena) const override;
@@ -119,7 +121,10 @@ private:
   Replay replay;
   bool profiled = false;
   Profile profiledRun;
+  Communicator *ranks = nullptr;           // null: there is one
   alignas(64) float rowCount = 0;          // the input of role ROWS
+  alignas(64) float rankRows = 0;          // the input of role RANK_ROWS
+  alignas(64) uint32_t rankSeed = 0;       // the input of role SEED of a step that ranks share
   std::unique_ptr<DeviceSession> hostSide; // by onHost
   mutable std::mutex besideMutex;          // of moving the states, and of binding to them
   mutable bool boundBeside = false;
@@ -283,7 +288,7 @@ Result<DeviceSession::Bound *> DeviceSession::bindToRun(const gradc_artifact_ent
 Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
                                  std::span<const void *const> inputs, int64_t rows,
                                  PrefetchedInputs prefetched, bool inPlace) {
-  if (Status fits = checkRows(*theArtifact, entry, rows); !fits.ok())
+  if (Status fits = checkRows(*theArtifact, entry, rows, /*isShare=*/ranks); !fits.ok())
     return fits;
   auto expected = ports(entry.inputs);
   if (inputs.size() != expected.size())
@@ -291,8 +296,17 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
                                     " inputs, found ", inputs.size()));
   bound.program.setRows(rows);
   rowCount = float(std::max<int64_t>(rows, 1));
+  rankRows = float(rows);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    const void *input = expected[i].role == GRADC_ROLE_ROWS ? &rowCount : inputs[i];
+    const void *input = inputs[i];
+    if (gradc_role_counts_rows(expected[i].role))
+      input = expected[i].role == GRADC_ROLE_ROWS ? &rowCount : &rankRows;
+    if (expected[i].role == GRADC_ROLE_SEED && ranks && bound.program.hasSums()) {
+      // Each rank numbers its rows from 0: with one seed they would draw the same.
+      std::memcpy(&rankSeed, input, sizeof rankSeed);
+      rankSeed += uint32_t(ranks->rank()) * 0x9e3779b9u;
+      input = &rankSeed;
+    }
     if (inPlace && reinterpret_cast<uintptr_t>(input) % 64 == 0) {
       bound.program.bindInput(i, input);
       continue;
@@ -336,11 +350,17 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results,
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
+  if (ranks && program.hasSums() && !device->sharesHostMemory())
+    return Status(Code::usage, text("entry ", string(entry.name), " sums over ", ranks->size(),
+                                    " ranks, which this version does on CPUs only; it runs on ",
+                                    string(theLevel.name)));
   if (Status s = bindInputs(entry, **bound, inputs, rows, prefetched, device->sharesHostMemory());
       !s.ok())
     return s;
   profiledRun.clear();
-  if (Status s = device->launch(program.schedule(), profiled ? &profiledRun : nullptr); !s.ok())
+  Schedule schedule = program.schedule();
+  schedule.ranks = ranks;
+  if (Status s = device->launch(schedule, profiled ? &profiledRun : nullptr); !s.ok())
     return s;
   Status copied = copyOutputs(entry, **bound, outputs, rows);
   running = &entry;
@@ -401,23 +421,6 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const v
 }
 
 } // namespace
-
-Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_entry &entry,
-                                 int64_t rows) {
-  int64_t least = entry.any_rows ? entry.least_rows : entry.batch;
-  if (rows >= least && rows <= entry.batch)
-    return {};
-  std::string message = text("entry '", artifact.string(entry.name), "' takes ");
-  if (entry.any_rows)
-    appendText(message, text(least, " to "));
-  appendText(message, text(entry.batch, " rows, found ", rows));
-  if (entry.any_rows && rows > entry.batch)
-    appendText(message, ": compile it for a larger batch");
-  if (rows >= 0 && rows < entry.least_rows)
-    appendText(message, text(": node \"", artifact.string(entry.least_rows_node),
-                             "\" divides by one less than it counts"));
-  return Status(Code::usage, std::move(message));
-}
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact,
                                                  const SessionOptions &options) {

@@ -4,7 +4,7 @@
 #define RUNTIME_CORE_SESSION_H
 
 #include "runtime/base/HostMemory.h"
-#include "runtime/core/Artifact.h"
+#include "runtime/core/EntryRows.h"
 #include "runtime/core/PrefetchedInputs.h"
 #include "runtime/device/Schedule.h"
 
@@ -26,16 +26,6 @@ struct SessionOptions {
   int threads = 1;   ///< of the team; the same bits for any number; 0: one a CPU
   std::string level; ///< empty: a GPU's level where there is one, else the CPUs' highest
 };
-
-/// The bytes of a port in a run of `rows` rows.
-inline uint64_t bytesOfRows(const gradc_artifact_entry &entry, const gradc_artifact_port &port,
-                            int64_t rows) {
-  return port.batched ? port.tensor.bytes / uint64_t(entry.batch) * uint64_t(rows)
-                      : port.tensor.bytes;
-}
-
-/// Fails unless the entry runs on that number of rows.
-Status checkRows(const Artifact &artifact, const gradc_artifact_entry &entry, int64_t rows);
 
 /// One model's state on one device. Not thread-safe: one caller at a time.
 class Session {
@@ -83,6 +73,10 @@ public:
   virtual bool hasEnded() = 0;
   /// Memory that inputs are best kept in. The session outlives it.
   virtual std::shared_ptr<HostMemory> hostMemory() = 0;
+
+  /// The ranks that runs sum over, from the next run on; null, as at first: this process is the
+  /// only one. Stays until the last run has ended.
+  virtual void setRanks(Communicator *ranks) = 0;
 
   /// Whether runs write down when their launches begin and end; off at first.
   virtual void profile(bool on) = 0;

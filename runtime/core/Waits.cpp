@@ -33,6 +33,8 @@ private:
 void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_artifact_node> nodes,
                                std::span<Launch> piece) {
   std::vector<Access> all, split, own;
+  std::vector<std::pair<Access, uint32_t>> summed; // each with the number of its sum, from 1 on
+  uint32_t sums = 0;
   for (Launch &launch : piece) {
     own.clear();
     const gradc_artifact_node &node = nodes[launch.node];
@@ -40,6 +42,18 @@ void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_a
     for (size_t s = 0; s < touched.size(); ++s)
       own.push_back(
           {touched[s], artifact.elements<int64_t>(touched[s].strides), s >= node.operands});
+
+    for (const auto &[access, number] : summed)
+      if (number > launch.awaits &&
+          std::any_of(own.begin(), own.end(),
+                      [&access](const Access &mine) { return mine.conflicts(access); }))
+        launch.awaits = number;
+    if (launch.kind == Launch::Kind::sum) {
+      ++sums;
+      for (const Access &mine : own)
+        if (mine.writes)
+          summed.push_back({mine, sums});
+    }
 
     bool splits = launch.shares > 1;
     const std::vector<Access> &earlier = splits ? all : split;

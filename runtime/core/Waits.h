@@ -9,7 +9,8 @@ namespace gradc::runtime {
 
 /// A launch waits when it touches what a launch since the last wait has written, or writes what one
 /// has touched. Launches that are not split run on one thread, in order: they never wait for each
-/// other. `nodes`: of the entry.
+/// other. What touches values that are being summed over ranks awaits their sum. `nodes`: of the
+/// entry.
 void planWaits(const Artifact &artifact, std::span<const gradc_artifact_node> nodes,
                std::span<Launch> piece);
 

@@ -3,6 +3,7 @@
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/Image.h"
+#include "runtime/device/RankSums.h"
 #include "runtime/device/WorkShare.h"
 
 #include <algorithm>
@@ -86,19 +87,31 @@ void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end,
                                             launch.scratch + thread * launch.scratchBytes);
 }
 
+/// Runs a whole launch on the first thread.
+void runAlone(const Launch &launch, void *const *slices, RankSums &sums) {
+  if (launch.kind == Launch::Kind::sum)
+    sums.start(launch, slices);
+  else
+    call(launch, slices, 0, launch.units, 0);
+}
+
 int64_t now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Runs a whole schedule on the calling thread. `note(walk, launch)`: called before each launch.
-template <typename Note> Status runHere(ScheduleWalk &walk, Note &&note) {
+template <typename Note> Status runHere(ScheduleWalk &walk, RankSums &sums, Note &&note) {
   DefaultFloatingPoint guard;
-  while (const Step *piece = walk.next(numberIn, [](const Step &) {}))
+  while (const Step *piece = walk.next(numberIn, [](const Step &) {})) {
     for (const Launch &launch : piece->launches) {
       note(launch);
-      call(launch, walk.slices(launch), 0, launch.units, 0);
+      sums.waitFor(launch.awaits);
+      runAlone(launch, walk.slices(launch), sums);
+      sums.progress();
     }
-  return walk.status();
+    sums.endPiece();
+  }
+  return sums.status().ok() ? walk.status() : sums.status();
 }
 
 class HostDevice final : public Device {
@@ -202,7 +215,8 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
     });
   } else {
     ScheduleWalk walk(schedule, copies[0]);
-    status = runHere(walk, [&](const Launch &launch) {
+    RankSums sums(schedule.ranks);
+    status = runHere(walk, sums, [&](const Launch &launch) {
       if (profile) {
         profile->paths.push_back(walk.path(launch));
         profile->times.push_back(now());
@@ -245,7 +259,8 @@ Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profil
       share(launch, indexOf(launch), thread);
     team->barrier(thread);
   };
-  while (const Step *piece = walk.next(read, iterate))
+  RankSums sums(schedule.ranks); // the first thread's are under way
+  while (const Step *piece = walk.next(read, iterate)) {
     for (const Launch &launch : piece->launches) {
       if (launch.waits)
         team->barrier(thread);
@@ -253,14 +268,24 @@ Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profil
         profile->paths.push_back(walk.path(launch));
         profile->times.push_back(now());
       }
+      if (launch.awaits && sums.needed()) {
+        if (thread == 0)
+          sums.waitFor(launch.awaits);
+        team->barrier(thread);
+      }
       void *const *slices = walk.slices(launch);
       int64_t count = sharesOf(launch);
       if (count > 1 && thread < count)
         runShare(launch, slices, {&shares[indexOf(launch) * team->size()], size_t(count)}, thread);
       else if (thread == 0)
-        call(launch, slices, 0, launch.units, thread);
+        runAlone(launch, slices, sums);
+      if (thread == 0)
+        sums.progress();
     }
-  return walk.status();
+    if (thread == 0)
+      sums.endPiece();
+  }
+  return sums.status().ok() ? walk.status() : sums.status();
 }
 
 /// A thread whose CPU is slower, or is taken away for a while, does not keep the others waiting.
@@ -279,7 +304,8 @@ void HostDevice::runShare(const Launch &launch, void *const *slices, std::span<W
 Status gradc::runtime::launchHere(const Schedule &schedule) {
   std::vector<void *> copy;
   ScheduleWalk walk(schedule, copy);
-  return runHere(walk, [](const Launch &) {});
+  RankSums sums(schedule.ranks);
+  return runHere(walk, sums, [](const Launch &) {});
 }
 
 Result<std::unique_ptr<Device>> gradc::runtime::createHostDevice(int threads) {

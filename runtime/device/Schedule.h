@@ -5,6 +5,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
+#include "runtime/ranks/Communicator.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,19 +15,29 @@
 
 namespace gradc::runtime {
 
+/// What a launch sums over ranks: the first slices of the launch, one for each of `counts`.
+struct Sum {
+  std::vector<int64_t> counts; ///< of elements
+  gradc_dtype type;
+  Communicator::Wire wire;
+};
+
 /// One launch, with nothing left to look up.
 struct Launch {
   enum class Kind : uint8_t {
     kernel,
     call, ///< of a library, in the kernel's place
-    copy  ///< of `units` bytes from the first slice to the second
+    copy, ///< of `units` bytes from the first slice to the second
+    sum   ///< over ranks; only begins there
   };
   Kind kind = Kind::kernel;
   bool waits = false;   ///< for all earlier launches of its piece; else independent of those since
                         ///< the last wait
+  uint32_t awaits = 0;  ///< so many sums, the first of its piece, must have ended before
   uint32_t threads = 0; ///< of a unit, where that is a GPU's block
-  void *kernel = nullptr;        ///< from Image::findKernel
-  const void *call = nullptr;    ///< from Device::prepareCalls
+  void *kernel = nullptr;     ///< from Image::findKernel
+  const void *call = nullptr; ///< from Device::prepareCalls
+  const Sum *sum = nullptr;
   void *const *slices = nullptr; ///< operands, then results, in device memory; part of the
                                  ///< schedule's slices
   size_t sliceCount = 0;
@@ -68,6 +79,7 @@ struct Schedule {
   std::span<const Launch> launches;    ///< of all pieces, in their order
   std::span<void *const> slices;       ///< of all launches; where they are in each first iteration
   std::span<const MovingSlice> moving; ///< empty: slices stay where they are
+  Communicator *ranks = nullptr;       ///< that it sums over; null: there is one
 };
 
 /// A launch of a run, by its node and the iteration of each loop around it.

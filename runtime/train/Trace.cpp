@@ -99,6 +99,12 @@ const std::vector<std::string> &Trace::describe(const Session &session,
     } else if (node.kind == GRADC_NODE_COPY) {
       uint64_t bytes = artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes;
       args = text("\"bytes\":", 2 * bytes);
+    } else if (node.kind == GRADC_NODE_COLLECTIVE) {
+      uint64_t bytes = 0;
+      for (const auto &slice :
+           artifact.elements<gradc_artifact_slice>(node.slices).first(node.operands))
+        bytes += slice.bytes;
+      args = text("\"bytes\":", bytes);
     }
     known.push_back(text(beginning(name, "kernel"), ",\"args\":{", args));
   }

@@ -156,8 +156,12 @@ typedef enum gradc_node_kind {
   GRADC_NODE_COPY,      /* copies its one operand to its one result, of the same bytes */
   GRADC_NODE_IF,        /* runs one of two bodies */
   GRADC_NODE_LOOP,      /* runs a body again and again */
-  GRADC_NODE_COLLECTIVE /* reserved: several ranks compute it together; refused by this version */
+  GRADC_NODE_COLLECTIVE /* replaces its operands, which are its results, by their sums over all ranks */
 } gradc_node_kind;
+
+typedef enum gradc_wire { /* how values travel between ranks */
+  GRADC_WIRE_FULL, GRADC_WIRE_BF16 /* f32 as bf16, summed in f32 */
+} gradc_wire;
 
 #define GRADC_MAX_DEPTH 16       /* bodies around a node */
 #define GRADC_MAX_LOOPS 8        /* loops around a node */
@@ -175,6 +179,8 @@ typedef struct gradc_artifact_node {
     struct { uint32_t kernel; } launch;    /* index into level.kernels */
     struct { uint32_t otherwise; } branch; /* the first node of the else body, which ends at `end` */
     struct { int64_t trips; } loop;        /* iterations; the most there can be where the loop reads its count */
+    struct { uint32_t wire; } collective;  /* gradc_wire. It ends, at the latest, before a node touches what it sums, and
+                                            * before the body around it does */
   } as;
 } gradc_artifact_node;
 

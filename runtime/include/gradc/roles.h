@@ -28,7 +28,8 @@
   ROLE(LOSS_SCALE, loss_scale, GRADC_F32)       /* input: factor of the loss whose gradients are computed */     \
   ROLE(SUMS, sums, GRADC_ANY)                   /* output: f64, part of a metric, added over batches */                \
   ROLE(SAMPLES, samples, GRADC_ANY)             /* output: f32, part of a metric, a number for each sample */           \
-  ROLE(MOMENTUM, momentum, GRADC_F32)           /* input: in place of the optimizer's, where a schedule changes it */
+  ROLE(MOMENTUM, momentum, GRADC_F32)           /* input: in place of the optimizer's, where a schedule changes it */  \
+  ROLE(RANK_ROWS, rank_rows, GRADC_F32)         /* input: as ROWS, but 0 where it has none: this rank's of a batch that several share */
 
 #define GRADC_ROLE_ENUMERATOR(enumerator, name, type) GRADC_ROLE_##enumerator,
 typedef enum gradc_role { GRADC_PORT_ROLES(GRADC_ROLE_ENUMERATOR) GRADC_ROLES } gradc_role;
@@ -40,6 +41,11 @@ static inline const char *gradc_role_name(gradc_role role) {
   static const char *const names[] = {GRADC_PORT_ROLES(GRADC_ROLE_STRING)};
 #undef GRADC_ROLE_STRING
   return names[role];
+}
+
+/* Whether the runtime itself sets an input of that role. */
+static inline int gradc_role_counts_rows(unsigned role) {
+  return role == GRADC_ROLE_ROWS || role == GRADC_ROLE_RANK_ROWS;
 }
 
 #endif

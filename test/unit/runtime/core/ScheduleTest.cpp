@@ -351,8 +351,8 @@ TEST(Schedule, ChecksTheTree) {
             "the else body of node 6 begins at 10, outside of it");
   EXPECT_EQ(errorOf([](Nodes &all) { all.nodes[3].end = 5; }),
             "node 3 has a body, which nodes of kind 0 do not have");
-  EXPECT_EQ(errorOf([](Nodes &all) { all.nodes[9].kind = GRADC_NODE_COLLECTIVE; }),
-            "node 9 is of kind 4, which this version does not run");
+  EXPECT_EQ(errorOf([](Nodes &all) { all.nodes[9].kind = 5; }),
+            "node 9 is of kind 5, which this version does not run");
   EXPECT_EQ(errorOf([](Nodes &all) {
               all.nodes.assign(40, all.nodes[2]);
               all.slices.assign(40, {});

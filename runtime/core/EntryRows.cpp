@@ -1,0 +1,25 @@
+// How many rows an entry takes, and what it says to others.
+#include "runtime/core/EntryRows.h"
+
+#include "runtime/base/Text.h"
+
+using namespace gradc::runtime;
+
+Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_entry &entry,
+                                 int64_t rows, bool isShare) {
+  if (isShare && rows == 0 && entry.any_rows)
+    return {};
+  int64_t least = entry.any_rows ? entry.least_rows : entry.batch;
+  if (rows >= least && rows <= entry.batch)
+    return {};
+  std::string message = text("entry '", artifact.string(entry.name), "' takes ");
+  if (entry.any_rows)
+    appendText(message, text(least, " to "));
+  appendText(message, text(entry.batch, " rows, found ", rows));
+  if (entry.any_rows && rows > entry.batch)
+    appendText(message, ": compile it for a larger batch");
+  if (rows >= 0 && rows < entry.least_rows)
+    appendText(message, text(": node \"", artifact.string(entry.least_rows_node),
+                             "\" divides by one less than it counts"));
+  return Status(Code::usage, std::move(message));
+}

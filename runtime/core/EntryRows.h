@@ -1,0 +1,23 @@
+// The rows of a run of an entry.
+#ifndef RUNTIME_CORE_ENTRYROWS_H
+#define RUNTIME_CORE_ENTRYROWS_H
+
+#include "runtime/core/Artifact.h"
+
+namespace gradc::runtime {
+
+/// The bytes of a port in a run of `rows` rows.
+inline uint64_t bytesOfRows(const gradc_artifact_entry &entry, const gradc_artifact_port &port,
+                            int64_t rows) {
+  return port.batched ? port.tensor.bytes / uint64_t(entry.batch) * uint64_t(rows)
+                      : port.tensor.bytes;
+}
+
+/// Fails unless the entry runs on that number of rows. `isShare`: other ranks may have rows of the
+/// batch, too, so that this one needs none.
+Status checkRows(const Artifact &artifact, const gradc_artifact_entry &entry, int64_t rows,
+                 bool isShare = false);
+
+} // namespace gradc::runtime
+
+#endif

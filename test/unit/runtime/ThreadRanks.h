@@ -1,0 +1,115 @@
+// Ranks that are threads of one process.
+#ifndef TEST_UNIT_RUNTIME_THREADRANKS_H
+#define TEST_UNIT_RUNTIME_THREADRANKS_H
+
+#include "runtime/ranks/Communicator.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gradc::runtime::test {
+
+/// A world of ranks, each a thread with a communicator of its own. A sum is written where a rank
+/// waits for it, so that values which are used or changed too early are wrong.
+class ThreadRanks {
+public:
+  explicit ThreadRanks(int size) : given(size_t(size)), ranks(size_t(size)) {
+    for (int rank = 0; rank < size; ++rank)
+      ranks[size_t(rank)] = std::make_unique<Rank>(*this, rank);
+  }
+
+  /// Runs `body(rank)` for each rank, on a thread of its own, until all have ended.
+  void run(const std::function<void(int rank)> &body) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < int(ranks.size()); ++rank)
+      threads.emplace_back([&body, rank] { body(rank); });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  Communicator *communicator(int rank) { return ranks[size_t(rank)].get(); }
+  /// "start 64 progress wait": what a rank was asked, with the values of each sum.
+  const std::string &calls(int rank) const { return ranks[size_t(rank)]->calls; }
+
+private:
+  struct Given {
+    std::vector<Communicator::Piece> pieces;
+    std::vector<char> bytes; ///< as they were when the sum began
+  };
+
+  class Rank final : public Communicator {
+  public:
+    Rank(ThreadRanks &all, int number) : all(all), number(number) {}
+    int rank() const override { return number; }
+    int size() const override { return int(all.ranks.size()); }
+
+    Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override {
+      if (type != GRADC_F32 && type != GRADC_F64)
+        return Status::error("these ranks sum f32 and f64");
+      width = type == GRADC_F32 ? sizeof(float) : sizeof(double);
+      Given mine{{pieces.begin(), pieces.end()}, {}};
+      int64_t count = 0;
+      for (const Piece &piece : pieces) {
+        auto *first = static_cast<const char *>(piece.values);
+        mine.bytes.insert(mine.bytes.end(), first, first + size_t(piece.count) * width);
+        count += piece.count;
+      }
+      calls += "start " + std::to_string(count) + (wire == Wire::bf16 ? " bf16 " : " ");
+      widths.push_back(width);
+      std::lock_guard lock(all.mutex);
+      all.given[size_t(number)].push_back(std::move(mine));
+      all.changed.notify_all();
+      return all.given[size_t(number)].size() - 1;
+    }
+    Status progress() override {
+      calls += "progress ";
+      return {};
+    }
+    Status waitFor(uint64_t sum) override {
+      calls += "wait ";
+      std::unique_lock lock(all.mutex);
+      all.changed.wait(lock, [&] {
+        for (const auto &sums : all.given)
+          if (sums.size() <= sum)
+            return false;
+        return true;
+      });
+      widths[sum] == sizeof(float) ? write<float>(sum) : write<double>(sum);
+      return {};
+    }
+
+    std::string calls;
+
+  private:
+    template <typename T> void write(uint64_t sum) {
+      size_t at = 0;
+      for (const Piece &piece : all.given[size_t(number)][sum].pieces)
+        for (int64_t i = 0; i < piece.count; ++i, at += sizeof(T)) {
+          T total = 0, value;
+          for (const auto &sums : all.given) {
+            std::memcpy(&value, &sums[sum].bytes[at], sizeof value);
+            total += value;
+          }
+          static_cast<T *>(piece.values)[i] = total;
+        }
+    }
+
+    ThreadRanks &all;
+    int number;
+    size_t width = 0;
+    std::vector<size_t> widths; ///< of each sum's elements
+  };
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::vector<Given>> given; ///< [rank][sum]
+  std::vector<std::unique_ptr<Rank>> ranks;
+};
+
+} // namespace gradc::runtime::test
+
+#endif

@@ -1,0 +1,237 @@
+// Schedules that sum over ranks: sessions in threads, each a rank.
+#include "runtime/core/Session.h"
+#include "test/unit/runtime/ArtifactBuilder.h"
+#include "test/unit/runtime/ThreadRanks.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
+
+namespace {
+
+constexpr int columns = 16;
+constexpr uint64_t bytes = columns * sizeof(float);
+
+/// The entry "sum" of inputs x and beside, f32[16], and the rows of this rank; a batch has 4 rows:
+///   0  a = x + x
+///   1  b = x + beside
+///   2  sum a and b over ranks
+///   3  c = beside + beside
+///   4  y = a + b
+///   5  sum c over ranks
+///   6  copy c -> z
+class Writer : public ArtifactBuilder {
+public:
+  using Nodes = std::vector<gradc_artifact_node>;
+  using Slices = std::vector<std::vector<gradc_artifact_slice>>; ///< of each node
+
+  Bytes write(const std::function<void(Nodes &, Slices &)> &change = {}) {
+    auto x = at(GRADC_SPACE_INPUT, 0), beside = at(GRADC_SPACE_INPUT, 1);
+    auto a = at(GRADC_SPACE_ARENA, 0, 0), b = at(GRADC_SPACE_ARENA, 0, 64),
+         c = at(GRADC_SPACE_ARENA, 0, 128);
+    auto y = at(GRADC_SPACE_OUTPUT, 0), z = at(GRADC_SPACE_OUTPUT, 1);
+    Slices slices = {{x, x, a}, {x, beside, b}, {a, b, a, b}, {beside, beside, c},
+                     {a, b, y}, {c, c},         {c, z}};
+    Nodes nodes(slices.size());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].kind = GRADC_NODE_LAUNCH;
+      nodes[i].operands = 2;
+      nodes[i].end = uint32_t(i + 1);
+    }
+    nodes[2].kind = nodes[5].kind = GRADC_NODE_COLLECTIVE;
+    nodes[5].operands = nodes[6].operands = 1;
+    nodes[6].kind = GRADC_NODE_COPY;
+    if (change)
+      change(nodes, slices);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      nodes[i].slices = put(slices[i]);
+    gradc_artifact_entry entry = {};
+    entry.name = text("sum");
+    entry.batch = 4;
+    entry.any_rows = 1;
+    entry.inputs = put(std::vector<gradc_artifact_port>{
+        port("x", {columns}, GRADC_ROLE_DATA), port("beside", {columns}, GRADC_ROLE_DATA),
+        port("rank_rows", {}, GRADC_ROLE_RANK_ROWS)});
+    auto given = port("given", {}, GRADC_ROLE_OUTPUT);
+    given.slice = {GRADC_SPACE_INPUT, 2, 0, 4, GRADC_F32, 0, {}};
+    entry.outputs = put(std::vector<gradc_artifact_port>{result("y", 0), result("z", 1), given});
+    entry.nodes = put(nodes);
+    entry.arena = 192;
+    return finishWith(entry);
+  }
+
+private:
+  static gradc_artifact_slice at(gradc_space space, uint32_t index, uint64_t offset = 0) {
+    return {uint32_t(space), index, offset, bytes, GRADC_F32, 0, {}};
+  }
+  gradc_artifact_port port(const char *name, std::vector<int64_t> shape, gradc_role role) {
+    gradc_artifact_port p = {};
+    p.tensor = tensor(name, GRADC_F32, std::move(shape));
+    p.role = role;
+    p.field = text(name);
+    return p;
+  }
+  gradc_artifact_port result(const char *name, uint32_t index) {
+    gradc_artifact_port p = port(name, {columns}, GRADC_ROLE_OUTPUT);
+    p.slice = at(GRADC_SPACE_OUTPUT, index);
+    return p;
+  }
+  Bytes finishWith(const gradc_artifact_entry &entry) {
+    gradc_artifact_kernel add = {};
+    add.symbol = add.title = text("add_numbers");
+    add.units = columns;
+    add.grain = 1;
+    gradc_artifact_level level = {};
+    level.name = text("x86-64-v3");
+    level.image = put(readFile(GRADC_TEST_KERNELS));
+    level.kernels = put(std::vector<gradc_artifact_kernel>{add});
+    level.entries = put(std::vector<gradc_artifact_entry>{entry});
+    header.levels = put(std::vector<gradc_artifact_level>{level});
+    return finish();
+  }
+};
+
+/// One rank's call.
+struct Call {
+  alignas(64) float x[columns], beside[columns];
+  float y[columns] = {}, z[columns] = {}, given = -1;
+
+  explicit Call(int rank) {
+    for (int c = 0; c < columns; ++c) {
+      x[c] = float(rank + 1) * 0.1f + float(c);
+      beside[c] = float(rank) + 0.3f * float(c);
+    }
+  }
+  Status run(Session &session, int64_t rows) {
+    const void *inputs[] = {x, beside, nullptr};
+    void *outputs[] = {y, z, &given};
+    return session.run(*session.findEntry("sum"), inputs, outputs, rows);
+  }
+};
+
+std::unique_ptr<Session> open(const Bytes &blob, int threads) {
+  auto artifact = Artifact::fromMemory(blob);
+  EXPECT_TRUE(artifact) << artifact.status().message();
+  auto session = Session::create(*artifact, {threads, ""});
+  EXPECT_TRUE(session) << session.status().message();
+  return std::move(*session);
+}
+
+TEST(RankSums, AreTheSameOnAllRanksForAnyNumberOfThreads) {
+  const Bytes blob = Writer().write();
+  for (int threads : {1, 3})
+    for (int size : {2, 3}) {
+      ThreadRanks world(size);
+      std::vector<Call> calls;
+      for (int rank = 0; rank < size; ++rank)
+        calls.emplace_back(rank);
+      world.run([&](int rank) {
+        auto session = open(blob, threads);
+        session->setRanks(world.communicator(rank));
+        for (int repeat = 0; repeat < 3; ++repeat) // slices are bound once
+          EXPECT_TRUE(calls[size_t(rank)].run(*session, rank).ok());
+      });
+      for (int c = 0; c < columns; ++c) {
+        float a = 0, b = 0, z = 0;
+        for (int rank = 0; rank < size; ++rank) {
+          const Call &call = calls[size_t(rank)];
+          a += call.x[c] + call.x[c];
+          b += call.x[c] + call.beside[c];
+          z += call.beside[c] + call.beside[c];
+        }
+        for (int rank = 0; rank < size; ++rank) {
+          EXPECT_EQ(calls[size_t(rank)].y[c], a + b);
+          EXPECT_EQ(calls[size_t(rank)].z[c], z);
+        }
+      }
+      for (int rank = 0; rank < size; ++rank) // also 0
+        EXPECT_EQ(calls[size_t(rank)].given, float(rank));
+    }
+}
+
+TEST(RankSums, GoOnBesideLaunchesThatDoNotTouchThem) {
+  const Bytes blob = Writer().write();
+  ThreadRanks world(2);
+  world.run([&](int rank) {
+    auto session = open(blob, 1);
+    session->setRanks(world.communicator(rank));
+    EXPECT_TRUE(Call(rank).run(*session, 1).ok());
+  });
+  // Launch 3 runs beside the first sum; 4 and 6 wait.
+  EXPECT_EQ(world.calls(0), "start 32 progress progress wait start 16 progress wait ");
+}
+
+TEST(RankSums, AreTheValuesThemselvesOfOneRank) {
+  const Bytes blob = Writer().write();
+  auto session = open(blob, 2);
+  Call alone(0), first(0);
+  EXPECT_TRUE(alone.run(*session, 3).ok());
+  ThreadRanks world(1);
+  session->setRanks(world.communicator(0));
+  EXPECT_TRUE(first.run(*session, 3).ok());
+  EXPECT_EQ(world.calls(0), "");
+  for (const Call *call : {&alone, &first})
+    for (int c = 0; c < columns; ++c)
+      EXPECT_EQ(call->y[c], (call->x[c] + call->x[c]) + (call->x[c] + call->beside[c]));
+}
+
+/// Loses a rank in its second sum.
+struct Lossy final : Communicator {
+  int sums = 0, waits = 0;
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  Result<uint64_t> startSum(std::span<const Piece>, gradc_dtype, Wire) override {
+    if (++sums == 2)
+      return Status::error("rank 1 is lost");
+    return uint64_t(sums);
+  }
+  Status progress() override { return {}; }
+  Status waitFor(uint64_t) override {
+    ++waits;
+    return {};
+  }
+};
+
+TEST(RankSums, ALostRankEndsTheRun) {
+  const Bytes blob = Writer().write();
+  for (int threads : {1, 3}) {
+    auto session = open(blob, threads);
+    Lossy ranks;
+    session->setRanks(&ranks);
+    EXPECT_EQ(Call(0).run(*session, 1).message(), "rank 1 is lost");
+    EXPECT_EQ(ranks.waits, 1); // nothing is asked of the others any more
+  }
+}
+
+TEST(RankSums, BrokenCollectivesAreRefused) {
+  auto errorOf = [](const std::function<void(Writer::Nodes &, Writer::Slices &)> &change) {
+    Bytes blob = Writer().write(change);
+    std::string message = Artifact::fromMemory(blob).status().message();
+    const std::string prefix = "corrupt artifact: level x86-64-v3: entry sum: ";
+    return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+  };
+  EXPECT_EQ(errorOf([](auto &nodes, auto &) { nodes[2].operands = 1; }),
+            "expected a collective to read and write the same slices, found 1 and 3");
+  EXPECT_EQ(errorOf([](auto &nodes, auto &) { nodes[2].operands = 0; }),
+            "expected a collective to read and write the same slices, found 0 and 4");
+  EXPECT_EQ(errorOf([](auto &, auto &slices) { slices[2][3].offset = 128; }),
+            "expected a collective to read and write the same slices of one type");
+  EXPECT_EQ(errorOf([](auto &, auto &slices) { slices[2][1].dtype = GRADC_I32; }),
+            "expected a collective to read and write the same slices of one type");
+  EXPECT_EQ(errorOf([](auto &, auto &slices) {
+              for (auto &slice : slices[2])
+                slice.dtype = GRADC_BF16;
+            }),
+            "a collective of element type 16");
+  EXPECT_EQ(errorOf([](auto &nodes, auto &) { nodes[2].as.collective.wire = 2; }),
+            "a collective of element type 1 on wire 2");
+  EXPECT_EQ(errorOf([](auto &, auto &slices) {
+              slices[5][0].space = slices[5][1].space = GRADC_SPACE_INPUT;
+              slices[5][0].offset = slices[5][1].offset = 0;
+            }),
+            "a collective writes an input");
+}
+
+} // namespace
