@@ -87,6 +87,8 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // A kernel of a group has its schedule; the memory plan knows the groups.
   pm.addPass(createGroupLaunches());
   pm.addPass(createOrderLaunches());
+  // In the order of the schedule: sums that begin one after the other.
+  pm.addPass(createBucketSums());
   pm.addPass(createRematerialize({options.memoryBudget}));
   pm.addPass(createPlanMemory());
 }

@@ -135,6 +135,14 @@ private:
   llvm::DenseSet<size_t> current; ///< tensors that nothing has been written over so far
 };
 
+/// What one rank gives to a sum.
+int64_t payloadBytes(exec::CollectiveOp collective) {
+  int64_t bytes = 0;
+  for (auto slice : collective.getSlices().getAsRange<exec::SliceAttr>())
+    bytes += exec::layoutBytes(slice.getType(), nullptr);
+  return collective.getBf16() ? bytes / 2 : bytes;
+}
+
 PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollection &tables) {
   PlannedNode node;
   node.node = exec::nodesText(op);
@@ -151,6 +159,9 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
   } else if (auto copy = dyn_cast<exec::CopyOp>(op)) {
     node.what = "copy";
     node.bytes = 2 * exec::layoutBytes(copy.getFrom().getType(), nullptr);
+  } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
+    node.what = "sum over ranks";
+    node.bytes = payloadBytes(collective);
   } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
     node.what =
         (loop.getCountAttr() ? "loop of at most " : "loop of ") + std::to_string(loop.getTrips());
@@ -170,6 +181,10 @@ int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
     size_t number = plan.nodes.size();
     plan.nodes.push_back(describeNode(&op, entry, tables));
     plan.launches += isa<exec::DispatchOp, exec::CopyOp>(op);
+    if (isa<exec::CollectiveOp>(op)) {
+      ++plan.collectives;
+      plan.summed += plan.nodes.back().bytes;
+    }
     flops += plan.nodes.back().flops;
     if (auto branch = dyn_cast<exec::IfOp>(op)) {
       int64_t body = describeBody(branch.getBody(), plan, entry, tables);

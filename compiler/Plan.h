@@ -8,12 +8,13 @@ namespace gradc {
 
 /// A node of an entry's schedule.
 struct PlannedNode {
-  std::string what; ///< the kernel, or "copy", "if", "loop of 4", "loop of at most 4"
+  std::string
+      what; ///< the kernel, or "copy", "if", "loop of 4", "loop of at most 4", "sum over ranks"
   std::string node;
   unsigned depth = 0;     ///< bodies around it
   int64_t otherwise = -1; ///< an if: the number of the first node of its else body, if it has one
   bool isKernel = false;
-  int64_t flops = 0, bytes = 0, units = 0; ///< of one launch
+  int64_t flops = 0, bytes = 0, units = 0; ///< of one launch; of a sum, those that a rank sends
   std::string by = {}; ///< runs it on a GPU: "cublasLt", "cudnn" or "generated"; empty on CPUs
 };
 
@@ -26,6 +27,8 @@ struct EntryPlan {
   std::string name;
   std::vector<PlannedNode> nodes;
   int64_t launches = 0; ///< kernels and copies among the nodes
+  int64_t collectives = 0,
+          summed = 0; ///< sums over ranks among them, and the bytes of a rank in these
   int64_t flops =
       0; ///< of a run that takes the body of an if that has more, and loops as often as may be
   int64_t arenaBytes = 0;

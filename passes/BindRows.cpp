@@ -2,6 +2,7 @@
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
+#include "passes/support/DataParallel.h"
 #include "passes/support/Extents.h"
 #include "passes/support/Ports.h"
 
@@ -217,11 +218,26 @@ private:
 
   /// An entry that takes any number of rows needs no second one for the last batch.
   void judgeEntry(ModuleOp module, func::FuncOp function) {
-    if (failed(Entry::of(function)->analyze()))
-      return sayWhy(function);
+    if (failed(Entry::of(function)->analyze())) {
+      sayWhy(function);
+      if (function->hasAttr(ranksName) && !exact)
+        return refuseRanks(function);
+      return;
+    }
     function->setAttr(rowsName, UnitAttr::get(&getContext()));
     if (auto tail = module.lookupSymbol<func::FuncOp>((function.getSymName() + ".tail").str()))
       tails.push_back(tail);
+  }
+
+  /// Ranks have parts of the batch.
+  void refuseRanks(func::FuncOp function) {
+    function.emitError("expected entry \"")
+        << function.getSymName()
+        << "\" to take any number of rows, since `distribution` gives each "
+        << "rank some of the batch; it takes "
+        << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
+        << " only: " << function->getAttrOfType<StringAttr>(exactName).getValue();
+    signalPassFailure();
   }
 
   /// A reason that was known before, from the file of the model.

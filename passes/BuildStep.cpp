@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "passes/support/Clipping.h"
+#include "passes/support/DataParallel.h"
 #include "passes/support/MicroBatches.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Reach.h"
@@ -26,7 +27,7 @@ class StepBuilder {
 public:
   StepBuilder(func::FuncOp function, gradc::UpdateRule rule)
       : function(function), updates(function, rule), exit(function.front().getTerminator()),
-        b(exit) {}
+        b(exit), ranks(gradc::DataParallel::of(function)) {}
 
   LogicalResult build(const DenseSet<StringAttr> &trained);
   /// Returns gradients in place of updates.
@@ -45,7 +46,8 @@ private:
   gradc::Updates updates;
   Operation *exit;
   OpBuilder b;
-  Value scale; ///< of the loss; null: none
+  std::unique_ptr<gradc::DataParallel> ranks; ///< null: there is one
+  Value scale;                                ///< of the loss; null: none
   Value proceed;
 };
 
@@ -204,11 +206,17 @@ LogicalResult StepBuilder::watch() {
 /// Of the loss over the whole batch, unscaled again.
 FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters) {
   scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
+  if (ranks && failed(ranks->share()))
+    return failure();
   FailureOr<SmallVector<Value>> gradients = SmallVector<Value>();
   if (function->hasAttr(gradc::microBatchesName))
     gradients = gradc::accumulateGradients(function, parameters);
   else
     gradients = gradc::requestGradients(b, lossOf(function), parameters, scale);
+  if (ranks && succeeded(gradients)) {
+    ranks->sumGradients(*gradients);
+    ranks->sumLoss();
+  }
   if (failed(gradients) || !scale)
     return gradients;
   Expr inverse = 1 / Expr(b, function.getLoc(), scale);
@@ -228,7 +236,8 @@ void StepBuilder::requireIndices() {
     auto limit = function.getResultAttrOfType<IntegerAttr>(i, "grad.classes");
     Expr isInside =
         largest.compare(ComparePredicate::lt, largest.splat(2 * double(limit.getInt())));
-    proceed = AndOp::create(b, result.getLoc(), proceed, isInside);
+    Value holds = ranks ? ranks->onAll(isInside) : isInside.get();
+    proceed = AndOp::create(b, result.getLoc(), proceed, holds);
   }
 }
 

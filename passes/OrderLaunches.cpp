@@ -16,7 +16,8 @@ namespace {
 class Order {
 public:
   Order(Block &block, const SymbolTable &symbols)
-      : block(block), symbols(symbols), before(nodesBefore(block)) {
+      : block(block), symbols(symbols), before(nodesBefore(block)),
+        beforeSums(opsBeforeSums(block)) {
     for (const auto &[node, set] : before) {
       waits[node] = set.size();
       for (Operation *earlier : set)
@@ -30,12 +31,15 @@ public:
 
   void run() {
     for (const auto &[node, set] : before)
-      if (!done.contains(node) && waits[node] == 0 && isScalar(node))
+      if (isReady(node) && (isScalar(node) || isa<grad::AllReduceOp>(node)))
         take(node);
     for (size_t count = ~size_t(0); count != order.size();) { // what waits for later nodes follows
       count = order.size();
       for (const auto &[node, set] : before)
-        if (!done.contains(node) && waits[node] == 0)
+        if (isReady(node) && !awaitedBy(node))
+          take(node);
+      if (count == order.size()) // all else has run beside the sums over ranks
+        if (Operation *node = firstAwaiting())
           take(node);
     }
     if (order.size() == before.size()) // or it is for the memory plan to say what is wrong
@@ -60,6 +64,31 @@ private:
     return isa<exec::LaunchOp>(node) && bytes > 0 && bytes <= scalarBytes;
   }
 
+  bool isReady(Operation *node) const { return !done.contains(node) && waits.lookup(node) == 0; }
+
+  /// The number of the last sum over ranks whose end a node has to wait for: from 1 on, in the
+  /// order in which they begin; 0: none.
+  size_t awaitedBy(Operation *node) const {
+    size_t last = 0;
+    for (Value v : storagesOf(node))
+      if (Operation *sum = v.getDefiningOp())
+        last = std::max(last, sums.lookup(sum));
+    return last > endedSums ? last : 0;
+  }
+
+  /// Of the nodes that wait for sums alone: one that others wait for to begin, if there is one, and
+  /// whose sums began first.
+  Operation *firstAwaiting() const {
+    auto rank = [&](Operation *node) {
+      return std::pair(!beforeSums.contains(node), awaitedBy(node));
+    };
+    Operation *first = nullptr;
+    for (const auto &[node, set] : before)
+      if (isReady(node) && (!first || rank(node) < rank(first)))
+        first = node;
+    return first;
+  }
+
   /// Bytes that running a node now makes free.
   int64_t freedBy(Operation *node) {
     int64_t bytes = 0;
@@ -80,6 +109,11 @@ private:
       if (!done.insert(node).second)
         continue;
       order.push_back(node);
+      endedSums = std::max(endedSums, awaitedBy(node));
+      if (isa<grad::AllReduceOp>(node)) {
+        size_t number = sums.size() + 1;
+        sums[node] = number;
+      }
       llvm::SetVector<Operation *> near; // whose turn may have come
       for (Operation *later : after[node]) {
         --waits[later];
@@ -90,7 +124,8 @@ private:
         near.insert_range(readers[v]);
       }
       for (Operation *later : llvm::reverse(near))
-        if (!done.contains(later) && waits[later] == 0 && (isScalar(later) || freedBy(later) > 0))
+        if (isReady(later) && !awaitedBy(later) &&
+            (isScalar(later) || isa<grad::AllReduceOp>(later) || freedBy(later) > 0))
           stack.push_back(later);
     }
   }
@@ -127,10 +162,14 @@ private:
   Block &block;
   const SymbolTable &symbols;
   NodesBefore before;
+  llvm::DenseSet<Operation *> beforeSums;
   llvm::DenseMap<Operation *, size_t> waits; ///< nodes that have to run before
   llvm::DenseMap<Operation *, SmallVector<Operation *>> after;
   llvm::DenseMap<Value, SmallVector<Operation *>> readers; ///< of a storage, in the block's order
   llvm::DenseMap<Value, int64_t> uses; ///< nodes that have yet to read a storage
+  llvm::DenseMap<Operation *, size_t>
+      sums;             ///< over ranks that have begun: their numbers, from 1 on
+  size_t endedSums = 0; ///< so many of them, the first
   llvm::DenseSet<Operation *> done;
   std::vector<Operation *> order;
 };

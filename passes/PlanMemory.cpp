@@ -82,6 +82,8 @@ private:
     if (!node.op) {
       exec::CopyOp::create(builder, loc, placement.sliceOf(node.reads[0]),
                            placement.sliceOf(node.writes[0]), names);
+    } else if (auto sum = dyn_cast<grad::AllReduceOp>(node.op)) {
+      exec::CollectiveOp::create(builder, loc, slices(node.writes), sum.getBf16(), names);
     } else if (auto scan = dyn_cast<grad::ScanOp>(node.op)) {
       auto loop = exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), names);
       builder.createBlock(&loop.getBody());

@@ -1,7 +1,8 @@
 // Turns every float of a module to f64: values, signatures, states and constants.
 #include "passes/Passes.h"
 
-#include "dialects/grad/Grad.h"
+#include "dialects/grad/Build.h"
+#include "passes/support/Ports.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_RETYPEF64
@@ -74,8 +75,22 @@ struct KeepBits {
   }
 };
 
+/// The runtime counts rows in f32; here there is one rank, which has the largest batch.
+void bindRankRows(func::FuncOp function) {
+  auto rows = cast_or_null<BlockArgument>(gradc::argumentOfRole(function, GRADC_ROLE_RANK_ROWS));
+  if (!rows)
+    return;
+  OpBuilder b = OpBuilder::atBlockBegin(&function.front());
+  auto batch = function->getAttrOfType<IntegerAttr>("grad.batch");
+  rows.replaceAllUsesWith(splat(b, function.getLoc(), cast<RankedTensorType>(rows.getType()),
+                                batch ? double(batch.getInt()) : 1));
+  (void)function.eraseArgument(rows.getArgNumber());
+}
+
 struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
   void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      bindRankRows(function);
     SmallVector<KeepBits> kept;
     getOperation().walk([&](BitCastOp op) { kept.emplace_back(op); });
     getOperation().walk([](Operation *op) {

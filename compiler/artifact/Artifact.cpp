@@ -289,6 +289,9 @@ private:
     } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
       node.kind = GRADC_NODE_LOOP;
       node.as.loop.trips = int64_t(loop.getTrips());
+    } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
+      node.kind = GRADC_NODE_COLLECTIVE;
+      node.as.collective.wire = collective.getBf16() ? GRADC_WIRE_BF16 : GRADC_WIRE_FULL;
     } else {
       node.kind = isa<exec::CopyOp>(op) ? GRADC_NODE_COPY : GRADC_NODE_IF;
     }

@@ -1,6 +1,7 @@
 // A training job: its spec applied to the model, and the entries that it asks for.
 #include "dialects/Pch.h"
 
+#include "compiler/import/Distribution.h"
 #include "compiler/import/Gradients.h"
 #include "compiler/import/LossGradients.h"
 #include "compiler/import/ModuleImport.h"
@@ -254,6 +255,8 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
     describeUpdate(entry.getFunction(), spec.get(), step);
   }
   entry.finish();
+  if (name == "train")
+    remarkOnRanks(entry.getFunction(), spec);
   return success();
 }
 

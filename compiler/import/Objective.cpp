@@ -4,6 +4,7 @@
 #include "compiler/import/Metrics.h"
 #include "compiler/import/Objective.h"
 #include "compiler/import/TrainedParameters.h"
+#include "passes/support/DataParallel.h"
 #include "passes/support/MicroBatches.h"
 #include "passes/support/TrainedStates.h"
 
@@ -72,6 +73,11 @@ static void addLossSums(SpecValues &values, ArrayRef<LossTerm> terms) {
   }
 }
 
+/// Whether a step is computed in parts, each of which needs to know its share of the loss.
+static bool isInParts(func::FuncOp function) {
+  return function->hasAttr(microBatchesName) || function->hasAttr(ranksName);
+}
+
 /// For a step in several parts. A mean that the model made counts as much in each.
 static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
   OpBuilder &b = values.getBuilder();
@@ -103,7 +109,7 @@ LogicalResult gradc::buildObjective(SpecValues &values, Teachers &teachers) {
   }
   if (ok)
     addLossSums(values, *terms);
-  if (ok && entry.getFunction()->hasAttr(microBatchesName))
+  if (ok && isInParts(entry.getFunction()))
     addTerms(values, *terms);
   return success(ok);
 }
@@ -136,7 +142,7 @@ LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
           penalty = penalty + loss.with(sumAll(w * w)) * rule.l2();
       }
       exit->setOperand(0, loss + penalty);
-      if (function->hasAttr(microBatchesName))
+      if (isInParts(function))
         addLossTerm(function, penalty);
     }
   }

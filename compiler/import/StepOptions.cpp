@@ -2,6 +2,7 @@
 
 #include "compiler/import/StepOptions.h"
 
+#include "compiler/import/Distribution.h"
 #include "compiler/import/support/Names.h"
 #include "passes/support/MicroBatches.h"
 #include "llvm/Support/MathExtras.h"
@@ -82,7 +83,7 @@ LogicalResult gradc::checkStepOptions(const SpecFile &spec, const OnnxModel &mod
         << "expected a number that divides batch.size " << batch << ", found " << parts;
     ok = false;
   }
-  return success(ok);
+  return success(checkDistribution(spec, batch) && ok);
 }
 
 int64_t gradc::countMicroBatches(const SpecFile &spec, int64_t batch, int64_t rows) {
@@ -103,6 +104,7 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
     function->setAttr("grad.exact", b.getStringAttr("it is computed in parts"));
     function->setAttr("grad.said", b.getUnitAttr());
   }
+  setRanks(function, spec);
   if (spec.get().precision() == spec::FP32)
     return;
   bool isHalf = spec.get().precision() == spec::FP16;

@@ -36,6 +36,10 @@ SmallVector<Access> exec::accessesOf(Operation *node, SymbolTableCollection &tab
         accesses.push_back({slice, kernel.getLayout(accesses.size()), list != dispatch.getReads()});
   } else if (auto copy = dyn_cast<CopyOp>(node)) {
     accesses = {{copy.getFrom(), nullptr, false}, {copy.getTo(), nullptr, true}};
+  } else if (auto collective = dyn_cast<CollectiveOp>(node)) {
+    for (bool isWrite : {false, true})
+      for (auto slice : collective.getSlices().getAsRange<SliceAttr>())
+        accesses.push_back({slice, nullptr, isWrite});
   } else if (auto branch = dyn_cast<IfOp>(node)) {
     accesses = {{branch.getCondition(), nullptr, false}};
   } else if (auto loop = dyn_cast<LoopOp>(node); loop && loop.getCountAttr()) {
@@ -156,6 +160,26 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult CollectiveOp::verify() {
+  Type element;
+  for (Attribute attribute : getSlices()) {
+    auto slice = dyn_cast<SliceAttr>(attribute);
+    Type found = slice ? slice.getType().getElementType() : Type();
+    if (!found || (!found.isF32() && !found.isF64() && !found.isSignlessInteger(32) &&
+                   !found.isSignlessInteger(64)))
+      return emitOpError("expected slices of f32, f64, i32 or i64, found ") << attribute;
+    if (element && element != found)
+      return emitOpError("expected slices of one element type, found ")
+             << element << " and " << found;
+    element = found;
+  }
+  if (!element)
+    return emitOpError("expected a slice, found none");
+  if (getBf16() && !element.isF32())
+    return emitOpError("expected f32 to travel as bf16, found ") << element;
+  return success();
+}
+
 LogicalResult IfOp::verify() {
   RankedTensorType type = getCondition().getType();
   if (type.getNumElements() != 1 || !type.getElementType().isSignlessInteger(1))
@@ -193,8 +217,8 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &tables) {
       if (failed(slices.verify(*this, {slice, nullptr}, {})))
         return failure();
   for (Operation *node : nodesOf(*this)) {
-    if (!isa<DispatchOp, CopyOp, IfOp, LoopOp>(node))
-      return node->emitOpError("expected a dispatch, copy, if or loop in an entry");
+    if (!isa<DispatchOp, CopyOp, CollectiveOp, IfOp, LoopOp>(node))
+      return node->emitOpError("expected a dispatch, copy, collective, if or loop in an entry");
     if (auto dispatch = dyn_cast<DispatchOp>(node))
       if (failed(dispatch.verifySymbolUses(tables))) // the accesses below need it
         return failure();

@@ -276,6 +276,19 @@ def Exec_CopyOp : Exec_Node<"copy"> {
   let hasVerifier = 1;
 }
 
+def Exec_CollectiveOp : Exec_Node<"collective"> {
+  let summary = "planned form: replace slices by their sums over all ranks";
+  let description = [{
+    It begins when its turn comes and goes on beside the nodes behind it. A node that touches one of its slices waits for its end, and so
+    does the end of the body around it. C1: slices are of one element type, f32, f64, i32 or i64. C2: with `bf16`, how values travel, it is f32.
+
+    Example: `exec.collective [#exec.slice<arena 0 at 0 : tensor<64x10xf32>>] bf16`
+  }];
+  let arguments = (ins ArrayAttr:$slices, UnitAttr:$bf16, OptionalAttr<ArrayAttr>:$nodes);
+  let assemblyFormat = "$slices (`bf16` $bf16^)? attr-dict";
+  let hasVerifier = 1;
+}
+
 def Exec_IfOp : Exec_Node<"if", [NoTerminator, SingleBlock]> {
   let summary = "planned form: run one of two bodies, by a bool in memory";
   let description = [{

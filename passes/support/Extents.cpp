@@ -40,6 +40,8 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
     return visitIf(branch);
   if (auto scan = dyn_cast<grad::ScanOp>(op))
     return visitScan(scan);
+  if (auto sum = dyn_cast<grad::AllReduceOp>(op))
+    return visitSum(sum);
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return visitGeneric(generic);
   if (isa<linalg::FillOp, tensor::EmptyOp>(op)) {
@@ -83,6 +85,17 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return success();
   return fail("it has no loops");
+}
+
+LogicalResult ExtentAnalysis::visitSum(grad::AllReduceOp op) {
+  for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
+    if (!find(operand))
+      return fail("an operand has none");
+    if (isBatched(operand))
+      return fail("it sums rows of the batch over ranks, which have different numbers of them");
+    setAll(result, extent::whole);
+  }
+  return success();
 }
 
 LogicalResult ExtentAnalysis::visitExpansion(Operation *op, bool signless, Build build) {

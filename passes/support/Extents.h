@@ -42,12 +42,15 @@ public:
 
   /// Whether an op visited so far couples rows: it sums over them, or pairs them with each other.
   bool couplesRows() const { return couples; }
+  /// The same of the ops since the last call.
+  bool takeCoupling() { return std::exchange(couples, false); }
 
   /// Of the loops of an op whose operands are known.
   mlir::FailureOr<Extents> loopsOf(mlir::linalg::GenericOp op);
 
 private:
   mlir::LogicalResult visitGeneric(mlir::linalg::GenericOp op);
+  mlir::LogicalResult visitSum(mlir::grad::AllReduceOp op);
   mlir::LogicalResult visitIf(mlir::grad::IfOp op);
   mlir::LogicalResult visitScan(mlir::grad::ScanOp op);
   /// The extents of a value that comes from two places.

@@ -5,7 +5,9 @@
 
 using namespace mlir;
 
-bool gradc::isNode(Operation *op) { return isa<exec::LaunchOp, grad::IfOp, grad::ScanOp>(op); }
+bool gradc::isNode(Operation *op) {
+  return isa<exec::LaunchOp, grad::IfOp, grad::ScanOp, grad::AllReduceOp>(op);
+}
 
 Value gradc::storageRoot(Value v) {
   while (auto view = v.getDefiningOp<grad::ReshapeOp>()) // the one view; it has no loops to ask for
@@ -38,6 +40,16 @@ bool gradc::readsBuffer(Operation *node, FlatSymbolRefAttr buffer) {
   bool found = false;
   forEachRead(node, [&](FlatSymbolRefAttr read) { found |= read == buffer; });
   return found;
+}
+
+llvm::DenseSet<Operation *> gradc::opsBeforeSums(Block &block) {
+  llvm::DenseSet<Operation *> before;
+  for (Operation &op : llvm::reverse(block))
+    if (isa<grad::AllReduceOp>(op) || before.contains(&op))
+      for (Value v : op.getOperands())
+        if (Operation *producer = v.getDefiningOp())
+          before.insert(producer);
+  return before;
 }
 
 int64_t gradc::layoutBytes(OpResult result, const SymbolTable &symbols) {

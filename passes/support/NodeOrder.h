@@ -7,7 +7,8 @@
 
 namespace gradc {
 
-/// Whether `op` takes a place in the schedule: a launch, or an op with regions of such.
+/// Whether `op` takes a place in the schedule: a launch, an op with regions of such, or a sum over
+/// ranks.
 bool isNode(mlir::Operation *op);
 
 /// The value whose memory `v` is: views share their operand's.
@@ -19,6 +20,10 @@ mlir::FlatSymbolRefAttr storedBuffer(mlir::Value v);
 mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
 /// Whether a node reads what a buffer held when the entry began.
 bool readsBuffer(mlir::Operation *node, mlir::FlatSymbolRefAttr buffer);
+
+/// The ops of a block that a sum over ranks depends on. Sums among them are waited for while there is
+/// still much to do, others at the end.
+llvm::DenseSet<mlir::Operation *> opsBeforeSums(mlir::Block &block);
 
 /// What a node's result takes in memory, in its layout.
 int64_t layoutBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);

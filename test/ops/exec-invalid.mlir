@@ -376,7 +376,7 @@ exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}]
 // -----
 
 exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
-  // expected-error @+1 {{expected a dispatch, copy, if or loop in an entry}}
+  // expected-error @+1 {{expected a dispatch, copy, collective, if or loop in an entry}}
   %0 = grad.constant dense<1.0> : tensor<f32>
 }
 
@@ -406,3 +406,45 @@ exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}]
 
 // expected-error @+1 {{expects parent op to be one of 'exec.entry, exec.if, exec.loop'}}
 exec.loop 2 {}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected slices of one element type, found 'f32' and 'f64'}}
+  exec.collective [#exec.slice<arena 0 at 0 : tensor<16xf32>>, #exec.slice<arena 0 at 64 : tensor<8xf64>>]
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected slices of f32, f64, i32 or i64, found #exec.slice<arena 0 at 0 : tensor<16xbf16>>}}
+  exec.collective [#exec.slice<arena 0 at 0 : tensor<16xbf16>>]
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected a slice, found none}}
+  exec.collective []
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected f32 to travel as bf16, found 'f64'}}
+  exec.collective [#exec.slice<arena 0 at 0 : tensor<8xf64>>] bf16
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected no write of an input, found #exec.slice<input 0 at 0 : tensor<16xf32>>}}
+  exec.collective [#exec.slice<input 0 at 0 : tensor<16xf32>>]
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected a slice within 128 bytes, found bytes 128 to 192}}
+  exec.collective [#exec.slice<arena 0 at 128 : tensor<16xf32>>]
+}

@@ -96,6 +96,14 @@ exec.entry @tree arena 64 inputs [{name = "x", type = tensor<4x16xf32>}, {name =
   }
 }
 
+// CHECK-LABEL: exec.entry @sums
+// CHECK-NEXT: exec.collective [#exec.slice<arena 0 at 0 : tensor<4xf32>>, #exec.slice<output 0 at 0 : tensor<16xf32>>] bf16 {nodes = ["fc1"]}
+// CHECK-NEXT: exec.collective [#exec.slice<arena 0 at 64 : tensor<f64>>]
+exec.entry @sums arena 128 inputs [] outputs [{name = "y", type = tensor<16xf32>}] {
+  exec.collective [#exec.slice<arena 0 at 0 : tensor<4xf32>>, #exec.slice<output 0 at 0 : tensor<16xf32>>] bf16 {nodes = ["fc1"]}
+  exec.collective [#exec.slice<arena 0 at 64 : tensor<f64>>]
+}
+
 // Parts stand in the place of a schedule.
 
 // CHECK: exec.kernel @side_by_side(

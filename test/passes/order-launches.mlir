@@ -61,3 +61,33 @@ func.func @scalars(%x: tensor<256xf32>, %y: tensor<256xf32>) -> (tensor<256xf32>
   %u = exec.launch @scaled(%g1, %s) : (tensor<256xf32>, tensor<f32>) -> tensor<256xf32>
   return %u, %g2 : tensor<256xf32>, tensor<256xf32>
 }
+
+// A sum over ranks begins as soon as it can, and the updates that read sums come when nothing else is left, in the order of the sums. What
+// the rest waits for is waited for.
+
+// CHECK-LABEL: func.func @sums
+// CHECK: %[[N:.*]] = grad.all_reduce %arg2 : tensor<256xf32>
+// CHECK-NEXT: %[[G1:.*]] = exec.launch @gradient(%arg0)
+// CHECK-NEXT: %[[S1:.*]] = grad.all_reduce %[[G1]]
+// CHECK-NEXT: %[[G2:.*]] = exec.launch @gradient(%[[G1]])
+// CHECK-NEXT: %[[S2:.*]] = grad.all_reduce %[[G2]]
+// CHECK-NEXT: %[[M:.*]] = exec.launch @update(%[[G2]], %[[N]])
+// CHECK-NEXT: %[[S3:.*]] = grad.all_reduce %[[M]]
+// CHECK-NEXT: exec.launch @update(%[[S1]], %{{.*}})
+// CHECK-NEXT: exec.launch @copy(%[[S2]])
+// CHECK-NEXT: exec.launch @copy(%[[S3]])
+func.func @sums(%x: tensor<256xf32>, %y: tensor<256xf32>, %n: tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
+  %g1 = exec.launch @gradient(%x) : (tensor<256xf32>) -> tensor<256xf32>
+  %g2 = exec.launch @gradient(%g1) : (tensor<256xf32>) -> tensor<256xf32>
+  %all = grad.all_reduce %n : tensor<256xf32>
+  %m = exec.launch @update(%g2, %all) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+  %s3 = grad.all_reduce %m : tensor<256xf32>
+  %s2 = grad.all_reduce %g2 : tensor<256xf32>
+  %s1 = grad.all_reduce %g1 : tensor<256xf32>
+  %u3 = exec.launch @copy(%s3) : (tensor<256xf32>) -> tensor<256xf32>
+  %u2 = exec.launch @copy(%s2) : (tensor<256xf32>) -> tensor<256xf32>
+  %w = exec.load @w.primary : tensor<256xf32>
+  %u1 = exec.launch @update(%s1, %w) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+  exec.store @w.primary, %u1 : tensor<256xf32>
+  return %u2, %u3 : tensor<256xf32>, tensor<256xf32>
+}

@@ -18,8 +18,12 @@ std::string nodeText(const PlannedNode &node) {
 }
 
 void print(const EntryPlan &entry) {
-  fmt::print("\n{}: {} launches, {} flops, arena {}\n", entry.name, entry.launches, entry.flops,
-             bytesText(entry.arenaBytes));
+  std::string sums;
+  if (entry.collectives)
+    sums =
+        fmt::format(", {} sums over ranks, {} of each", entry.collectives, bytesText(entry.summed));
+  fmt::print("\n{}: {} launches, {} flops, arena {}{}\n", entry.name, entry.launches, entry.flops,
+             bytesText(entry.arenaBytes), sums);
   bool isGpu = llvm::any_of(entry.nodes, [](const PlannedNode &n) { return !n.by.empty(); });
   auto by = [&](const std::string &who) { return isGpu ? fmt::format("  {:9}", who) : ""; };
   fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", "", "flops", "bytes", "units",

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "passes/support/DataParallel.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -15,6 +16,7 @@ enum Output { result, meanOut, varianceOut, savedMean, savedVariance };
 struct BatchNorm {
   Expr x, scale, shift, mean, variance;
   double epsilon, momentum;
+  Value count = {}; ///< elements a channel, of all ranks; null: of this rank alone
 
   Expr spread(Expr channel) const { return channel.broadcast(x.type(), {1}); }
   SmallVector<int64_t> dims() const { return otherDims(x.type().getRank(), {1}); }
@@ -98,6 +100,10 @@ static LogicalResult expectOwn(Node &n, unsigned i) {
 /// checked before the run starts.
 static Expr unbiased(Node &n, const BatchNorm &norm, Expr variance) {
   OpBuilder &b = n.builder();
+  if (norm.count) {
+    Expr count = variance.with(norm.count);
+    return variance * (count / (count - 1.0)).broadcastScalar(variance.type());
+  }
   if (!mayHoldBatch(b, norm.x.type(), norm.dims())) {
     auto samples = double(norm.samples());
     return variance * (samples / (samples - 1));
@@ -106,6 +112,21 @@ static Expr unbiased(Node &n, const BatchNorm &norm, Expr variance) {
       norm.x.with(CountOp::create(b, n.loc(), norm.x, norm.dims(), b.getI64IntegerAttr(2)));
   Expr factor = (count / (count - 1.0)).cast(variance.type().getElementType());
   return variance * factor.broadcastScalar(variance.type());
+}
+
+/// Of synchronized statistics: how many elements a channel has on all ranks together.
+static FailureOr<Value> countOnAllRanks(Node &n, const BatchNorm &norm) {
+  EntryImport &entry = n.getEntry();
+  auto ranks = entry.getFunction()->getAttrOfType<DictionaryAttr>(ranksName);
+  if (!ranks || !ranks.contains("synchronize_batch_norm"))
+    return Value();
+  if (!isa<func::FuncOp>(n.builder().getInsertionBlock()->getParentOp()))
+    return n.error() << "in a branch or loop cannot be synchronized, since ranks may differ in "
+                        "whether it runs";
+  Expr rows = norm.x.with(entry.scalarArgument(GRADC_ROLE_RANK_ROWS));
+  Expr mine = rows.cast(norm.x.type().getElementType()) *
+              (double(norm.samples()) / double(entry.batchSize()));
+  return AllReduceOp::create(n.builder(), n.loc(), mine.get(), /*bf16=*/false).getResult(0);
 }
 
 /// As in PyTorch, the running variance is unbiased, so it does not exist for one sample per
@@ -131,7 +152,7 @@ static LogicalResult importBatchNormalization(Node &n) {
   FailureOr<BatchNorm> read = ::read(n);
   if (failed(read))
     return failure();
-  const BatchNorm &norm = *read;
+  BatchNorm &norm = *read;
   if (llvm::is_contained(norm.x.shape(), 0))
     return n.set(n.operand(input));
   // training_mode is left by the exporter; only a graph that reads the new statistics relies on it.
@@ -150,8 +171,12 @@ static LogicalResult importBatchNormalization(Node &n) {
   }
   Expr y = norm.x, newMean = norm.mean, newVariance = norm.variance;
   if (updates || asked) {
-    auto normalized =
-        NormalizeOp::create(n.builder(), n.loc(), norm.x, norm.dims(), APFloat(norm.epsilon));
+    FailureOr<Value> count = countOnAllRanks(n, norm);
+    if (failed(count))
+      return failure();
+    norm.count = *count;
+    auto normalized = NormalizeOp::create(n.builder(), n.loc(), norm.x, norm.count, norm.dims(),
+                                          APFloat(norm.epsilon));
     Expr batchMean = n.expr(normalized.getMean()), batchVariance = n.expr(normalized.getVariance());
     y = n.expr(normalized.getResult()) * norm.spread(norm.scale) + norm.spread(norm.shift);
     if (updates && failed(updateRunning(n, norm, batchMean, batchVariance)))

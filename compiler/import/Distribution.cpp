@@ -1,0 +1,84 @@
+#include "dialects/Pch.h"
+
+#include "compiler/import/Distribution.h"
+
+#include "compiler/import/support/Names.h"
+#include "dialects/grad/Grad.h"
+#include "passes/support/DataParallel.h"
+#include "passes/support/Ports.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
+  if (!spec.get().has_distribution())
+    return true;
+  bool ok = true;
+  if (batch < 2) {
+    emitError(spec.at({"distribution"}))
+        << "expected a batch.size of 2 or more for ranks to share, found " << batch;
+    ok = false;
+  }
+  if (spec.get().micro_batches() > 1) {
+    emitError(spec.at({"distribution"}))
+        << "expected no micro_batches beside it, found " << spec.get().micro_batches()
+        << ": more ranks take less memory each, too";
+    ok = false;
+  }
+  const spec::Distribution &distribution = spec.get().distribution();
+  if (distribution.has_stall_seconds() && !(distribution.stall_seconds() > 0)) {
+    emitError(spec.at({"distribution", "stall_seconds"}))
+        << "expected a positive number of seconds, found "
+        << numberText(distribution.stall_seconds());
+    ok = false;
+  }
+  return ok;
+}
+
+void gradc::setRanks(func::FuncOp function, const SpecFile &spec) {
+  if (!spec.get().has_distribution())
+    return;
+  Builder b(function.getContext());
+  SmallVector<NamedAttribute> ranks;
+  if (spec.get().distribution().wire() == spec::Distribution::BF16)
+    ranks.push_back(b.getNamedAttr("bf16", b.getUnitAttr()));
+  if (spec.get().distribution().synchronize_batch_norm())
+    ranks.push_back(b.getNamedAttr("synchronize_batch_norm", b.getUnitAttr()));
+  function->setAttr(ranksName, b.getDictionaryAttr(ranks));
+}
+
+/// Whether an op of the function, or of a region in it, answers.
+static bool has(func::FuncOp function, llvm::function_ref<bool(Operation *)> matches) {
+  return function
+      ->walk([&](Operation *op) {
+        return matches(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
+  if (!function->hasAttr(ranksName))
+    return;
+  Location where = spec.at({"distribution"});
+  if (has(function, [](Operation *op) {
+        auto norm = dyn_cast<NormalizeOp>(op);
+        return norm && !norm.getCount() && llvm::is_contained(norm.getDims(), 0);
+      }))
+    emitRemark(where) << "batch normalization normalizes the rows of each rank by themselves, and "
+                         "running statistics are the ranks' means: other values than in one "
+                         "process, unless synchronize_batch_norm: true";
+  if (has(function, [](Operation *op) {
+        return isa<RandomBitsOp, RandomUniformOp, RandomNormalOp, DropoutOp>(op);
+      }))
+    emitRemark(where) << "each rank draws random numbers for its own rows: those of dropout and "
+                         "the like are other ones than in one process";
+  for (const spec::Loss &loss : spec.get().loss())
+    if (loss.has_scalar())
+      emitRemark(where) << "loss \"" << loss.scalar()
+                        << "\" is taken for a mean over rows: the mean of the ranks' losses, each "
+                           "of which counts as its rows";
+  if (!resultsOfRole(function, gradc_role_name(GRADC_ROLE_SAMPLES)).empty())
+    emitRemark(where) << "metrics that rank samples, such as auc, are in the log of steps those of "
+                         "one rank's rows";
+}

@@ -1,0 +1,124 @@
+// Sums over ranks stand where a step of one process sums over the rows of its batch.
+#include "passes/support/DataParallel.h"
+
+#include "dialects/grad/Build.h"
+#include "passes/support/MicroBatches.h"
+#include "passes/support/Ports.h"
+#include "passes/support/RowSums.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+std::unique_ptr<DataParallel> DataParallel::of(func::FuncOp function) {
+  if (!function->hasAttr(ranksName))
+    return nullptr;
+  return std::unique_ptr<DataParallel>(new DataParallel(function));
+}
+
+DataParallel::DataParallel(func::FuncOp function)
+    : function(function), exit(function.front().getTerminator()), b(exit) {
+  auto options = function->getAttrOfType<DictionaryAttr>(ranksName);
+  bf16 = options && options.contains("bf16");
+  isSynchronized = options && options.contains("synchronize_batch_norm");
+}
+
+Value DataParallel::sum(Value value) {
+  return AllReduceOp::create(b, value.getLoc(), value, /*bf16=*/false).getResult(0);
+}
+
+/// 0 on a rank without rows, whose means and counts are those of one row that is not there.
+Value DataParallel::whereRows(Value value) {
+  Expr x(b, value.getLoc(), value), n = x.with(rows);
+  Expr isThere = n.compare(ComparePredicate::gt, n.splat(0));
+  return isThere.broadcastScalar(x.type().clone(b.getI1Type())).select(x, x.splat(0));
+}
+
+/// The mean over ranks, each of which counts as its rows.
+Value DataParallel::meanByRows(Value value) {
+  Expr x(b, value.getLoc(), value);
+  Expr weight = x.with(portion).cast(x.type().getElementType()).broadcastScalar(x.type());
+  return sum(whereRows(x * weight));
+}
+
+/// 0 of 0: where nothing counts there is nothing to learn from.
+static Expr inverseOf(Expr x) {
+  return x.compare(ComparePredicate::eq, x.splat(0)).select(x.splat(0), 1 / x);
+}
+
+/// Of a quotient over all rows. One that has no count of its own, a mean of the model's or a
+/// regularizer, counts as the rank's rows do.
+Value DataParallel::shareOf(Value numerator, Value denominator) {
+  Expr x(b, numerator.getLoc(), numerator);
+  if (!matchPattern(denominator, m_Constant()))
+    return x * inverseOf(x.with(sum(whereRows(denominator))));
+  Expr weighted = x * x.with(portion).cast(x.type().getElementType());
+  return whereRows(weighted / x.with(denominator));
+}
+
+LogicalResult DataParallel::share() {
+  SmallVector<Value> numerators = resultsOfRole(function, lossNumeratorRole),
+                     denominators = resultsOfRole(function, lossDenominatorRole);
+  if (numerators.empty() || numerators.size() != denominators.size())
+    return function.emitError("expected results with roles \"")
+           << lossNumeratorRole << "\" and \"" << lossDenominatorRole
+           << "\" for a step of several ranks, found " << numerators.size() << " and "
+           << denominators.size();
+  if (function->hasAttr(microBatchesName))
+    return function.emitError("expected a step of several ranks in one part, found ")
+           << function->getAttr(microBatchesName) << " micro-batches";
+  SmallVector<Value> summed = numerators;
+  llvm::append_range(summed, denominators);
+  for (gradc_role role : {GRADC_ROLE_METRIC, GRADC_ROLE_SUMS})
+    llvm::append_range(summed, resultsOfRole(function, gradc_role_name(role)));
+  if (failed(checkRowSums(function, summed)))
+    return failure();
+  StringRef role = gradc_role_name(GRADC_ROLE_RANK_ROWS);
+  rows = argumentOfRole(function, role);
+  if (!rows)
+    rows = addArgument(function, RankedTensorType::get({}, b.getF32Type()), role, role);
+  Expr mine(b, function.getLoc(), rows);
+  portion = mine / mine.with(sum(mine));
+  Value total;
+  for (auto [numerator, denominator] : llvm::zip_equal(numerators, denominators)) {
+    Expr term(b, numerator.getLoc(), shareOf(numerator, denominator));
+    total = total ? (term.with(total) + term).get() : term.get();
+  }
+  exit->setOperand(0, total);
+  for (StringRef served : {lossNumeratorRole, lossDenominatorRole})
+    eraseResults(function, served);
+  sumResults();
+  return success();
+}
+
+/// Numbers about the batch, and statistics that the forward has updated by this rank's rows.
+void DataParallel::sumResults() {
+  for (OpOperand &result : exit->getOpOperands()) {
+    StringRef role = roleOfResult(function, result.getOperandNumber());
+    if (role == gradc_role_name(GRADC_ROLE_METRIC))
+      result.set(meanByRows(result.get()));
+    else if (role == gradc_role_name(GRADC_ROLE_SUMS))
+      result.set(sum(whereRows(result.get())));
+  }
+  if (isSynchronized)
+    return; // statistics are those of all ranks
+  for (auto write : function.getOps<WriteOp>()) {
+    write.getValueMutable().assign(meanByRows(write.getValue()));
+    write->moveBefore(exit);
+  }
+}
+
+void DataParallel::sumGradients(MutableArrayRef<Value> gradients) {
+  for (Value &gradient : gradients) {
+    bool isNarrow = bf16 && getElementTypeOrSelf(gradient).isF32();
+    gradient = AllReduceOp::create(b, gradient.getLoc(), gradient, isNarrow).getResult(0);
+  }
+}
+
+void DataParallel::sumLoss() { exit->setOperand(0, sum(exit->getOperand(0))); }
+
+Value DataParallel::onAll(Value condition) {
+  Expr isNot = Expr(b, condition.getLoc(), condition).apply<NotOp>();
+  Expr count = isNot.with(sum(isNot.cast(b.getF32Type())));
+  return count.compare(ComparePredicate::eq, count.splat(0));
+}

@@ -1,0 +1,50 @@
+// A training step of which each rank computes its rows of the batch.
+#ifndef PASSES_SUPPORT_DATAPARALLEL_H
+#define PASSES_SUPPORT_DATAPARALLEL_H
+
+#include "dialects/grad/Grad.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gradc {
+
+/// How a training function says that ranks share its batch: a dictionary, perhaps with `bf16`, how
+/// gradients then travel, and `synchronize_batch_norm`: the ranks have one set of batch statistics.
+inline constexpr llvm::StringLiteral ranksName = "grad.ranks";
+
+/// The parts of such a step that know of other ranks. With one rank, none of them changes anything
+/// but the order of sums.
+class DataParallel {
+public:
+  /// Null: the function is a step of one rank.
+  static std::unique_ptr<DataParallel> of(mlir::func::FuncOp function);
+
+  /// The loss, result 0, becomes this rank's share of the whole batch's, of which gradients are
+  /// taken. Metrics and what is written to states so far become those of the whole batch.
+  mlir::LogicalResult share();
+  /// Replaces shares of gradients by the gradients of the whole batch.
+  void sumGradients(llvm::MutableArrayRef<mlir::Value> gradients);
+  /// Replaces the loss's share by the loss of the whole batch.
+  void sumLoss();
+  /// Whether a number is true on all ranks.
+  mlir::Value onAll(mlir::Value condition);
+
+private:
+  explicit DataParallel(mlir::func::FuncOp function);
+  mlir::Value sum(mlir::Value value);
+  mlir::Value whereRows(mlir::Value value);
+  mlir::Value meanByRows(mlir::Value value);
+  mlir::Value shareOf(mlir::Value numerator, mlir::Value denominator);
+  void sumResults();
+
+  mlir::func::FuncOp function;
+  mlir::Operation *exit;
+  mlir::OpBuilder b; ///< behind the body
+  bool bf16, isSynchronized;
+  mlir::Value rows;    ///< of this rank
+  mlir::Value portion; ///< of all rows, that this rank has
+};
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,19 @@
+// What of a step is a sum over the rows of its batch, and so the sum of what ranks compute.
+#ifndef PASSES_SUPPORT_ROWSUMS_H
+#define PASSES_SUPPORT_ROWSUMS_H
+
+#include "dialects/grad/Grad.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace gradc {
+
+/// Checks that `results`, values of a training function's body, depend on the batch row by row, but
+/// for sums and means over rows and what is linear in those. Normalization over rows is taken for
+/// one row's business. Reports the first op that is otherwise: a rank would compute it of its own
+/// rows.
+mlir::LogicalResult checkRowSums(mlir::func::FuncOp function, mlir::ValueRange results);
+
+} // namespace gradc
+
+#endif

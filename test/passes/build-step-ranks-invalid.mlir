@@ -1,0 +1,66 @@
+// RUN: gradc-opt %s -gradc-build-step -split-input-file -verify-diagnostics
+
+// A root of a mean is no mean of roots.
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+func.func @root(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_mean %0 dims [0, 1] : tensor<8x4xf32>
+  // expected-error @+1 {{expected the loss and metrics of a step that ranks share to be sums or means over rows, found sqrt of such a sum}}
+  %2 = grad.sqrt %1 : tensor<f32>
+  return %2, %2, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Each row with each other one.
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+func.func @pairs(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.transpose %0 permutation [1, 0] : tensor<8x4xf32>
+  // expected-error @+1 {{found matmul across rows of the batch}}
+  %2 = grad.matmul %0, %1 : tensor<8x4xf32>, tensor<4x8xf32>
+  %3 = grad.reduce_mean %2 dims [0, 1] : tensor<8x8xf32>
+  return %3, %3, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A product of two sums over rows.
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+func.func @variance(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_mean %0 dims [0] : tensor<8x4xf32>
+  %2 = grad.broadcast %1 dims [1] : tensor<4xf32> -> tensor<8x4xf32>
+  %3 = grad.sub %0, %2 : tensor<8x4xf32>
+  // expected-error @+1 {{found mul of such a sum}}
+  %4 = grad.mul %3, %3 : tensor<8x4xf32>
+  %5 = grad.reduce_mean %4 dims [0, 1] : tensor<8x4xf32>
+  return %5, %5, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+// expected-error @+1 {{expected results with roles "loss_numerator" and "loss_denominator" for a step of several ranks, found 0 and 0}}
+func.func @no_terms(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_mean %0 dims [0, 1] : tensor<8x4xf32>
+  return %1 : tensor<f32>
+}

@@ -1,0 +1,50 @@
+// RUN: gradc-opt %s -gradc-build-step | FileCheck %s
+
+// A rank's share of the loss is its sum over what all ranks count; its gradients are summed before anything looks at them.
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+grad.state statistic @mean : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+
+// CHECK-LABEL: func.func @train(
+// CHECK-SAME: %[[ROWS:[a-z0-9]*]]: tensor<f32> {grad.name = "rank_rows", grad.role = "rank_rows"}
+// CHECK-NOT: loss_numerator
+// CHECK: %[[W:.*]] = grad.read @w
+// CHECK: %[[SUM:.*]] = grad.reduce_sum %{{.*}} dims [0] : tensor<8xf32>
+// CHECK: %[[N:.*]] = grad.reduce_sum %arg1 dims [0]
+// CHECK: %[[MEAN:.*]] = grad.reduce_mean
+// CHECK: %[[ALL:.*]] = grad.all_reduce %[[ROWS]] : tensor<f32>
+// CHECK: %[[PORTION:.*]] = grad.div %[[ROWS]], %[[ALL]]
+// A rank without rows counts nothing.
+// CHECK: %[[HAS:.*]] = grad.compare  gt %[[ROWS]],
+// CHECK: %[[THERE:.*]] = grad.select %[[HAS]], %[[N]],
+// CHECK: grad.all_reduce %[[THERE]] : tensor<f32>
+// CHECK: %[[FIRST:.*]] = grad.mul %[[SUM]], %{{.*}}
+// A mean of the model's own, or a regularizer, counts as the rank's rows do.
+// CHECK: grad.mul %[[MEAN]], %[[PORTION]]
+// CHECK: %[[SECOND:.*]] = grad.select
+// CHECK: %[[SHARE:.*]] = grad.add %[[FIRST]], %[[SECOND]]
+// CHECK: %[[METRIC:.*]] = grad.all_reduce %{{.*}} : tensor<f32>
+// CHECK: %[[STATISTIC:.*]] = grad.all_reduce %{{.*}} : tensor<4xf32>
+// CHECK: %[[PART:.*]] = grad.gradient %[[SHARE]] wrt %[[W]] :
+// CHECK: %[[G:.*]] = grad.all_reduce %[[PART]] bf16 : tensor<3x4xf32>
+// CHECK: %[[LOSS:.*]] = grad.all_reduce %[[SHARE]] : tensor<f32>
+// CHECK: grad.is_finite %[[LOSS]]
+// CHECK: grad.mul %[[G]], %[[G]]
+// CHECK: grad.select %{{.*}}, %[[STATISTIC]],
+// CHECK: return %[[LOSS]], %[[METRIC]],
+func.func @train(%x: tensor<8x3xf32> {grad.batched}, %mask: tensor<8xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "metric"}, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"},
+        tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.clip = {global_norm = 2.0}, grad.ranks = {bf16}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_sum %0 dims [1] : tensor<8x4xf32>
+  %2 = grad.mul %1, %mask : tensor<8xf32>
+  %3 = grad.reduce_sum %2 dims [0] : tensor<8xf32>
+  %4 = grad.reduce_sum %mask dims [0] : tensor<8xf32>
+  %5 = grad.reduce_mean %1 dims [0] : tensor<8xf32>
+  %6 = grad.reduce_sum %0 dims [0] : tensor<8x4xf32>
+  grad.write @mean, %6 : tensor<4xf32>
+  return %5, %3, %3, %4, %5, %one : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}

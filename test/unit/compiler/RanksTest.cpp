@@ -1,0 +1,270 @@
+// Steps of several ranks against the same step of one process: losses, states and what is logged.
+// Ranks are sessions in threads.
+#include "dialects/Pch.h"
+
+#include "compiler/Compiler.h"
+#include "runtime/core/Session.h"
+#include "test/unit/runtime/ThreadRanks.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <regex>
+#include <sstream>
+
+using namespace gradc;
+using namespace gradc::runtime;
+using gradc::runtime::test::ThreadRanks;
+
+namespace {
+
+constexpr int steps = 3;
+
+/// An example's spec with other losses and the like: `drop` is a pattern of what goes.
+struct Case {
+  std::string example, drop, add;
+  std::pair<std::string, std::string> edit = {}; ///< a pattern and what stands in its place
+};
+
+std::string specOf(const Case &wanted) {
+  std::string folder = GRADC_EXAMPLES "/" + wanted.example;
+  std::ifstream file(folder + "/train.textproto");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::string spec = std::regex_replace(text.str(), std::regex("(path|model): \"([^/])"),
+                                        "$1: \"" + folder + "/$2");
+  if (!wanted.drop.empty())
+    spec = std::regex_replace(spec, std::regex(wanted.drop), "");
+  if (!wanted.edit.first.empty())
+    spec = std::regex_replace(spec, std::regex(wanted.edit.first), wanted.edit.second);
+  return spec + wanted.add + "\n";
+}
+
+/// The artifact of a spec; what the compiler says of it otherwise.
+struct Compiled {
+  std::string bytes, said;
+
+  explicit Compiled(const std::string &spec) {
+    auto context = createContext();
+    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+        said += diagnostic.str() + "\n";
+      return mlir::success();
+    });
+    std::string path = GRADC_TEST_SPECS "/ranks.textproto";
+    std::ofstream(path) << spec;
+    CompileOptions options;
+    auto imported = importFile(*context, path, options);
+    if (failed(imported))
+      return;
+    auto program = planProgram(std::move(*imported), options);
+    if (failed(program))
+      return;
+    auto artifact = compileProgram(*program, GRADC_TEST_SPECS, options);
+    if (succeeded(artifact))
+      bytes = std::move(*artifact);
+  }
+};
+
+using Bytes = std::vector<char>;
+
+/// What a step takes and gives, of one rank: buffers, one for each port.
+class Rank {
+public:
+  Rank(std::shared_ptr<const Artifact> from, int threads) : artifact(std::move(from)) {
+    auto made = Session::create(artifact, {threads, ""});
+    if (!made)
+      throw std::runtime_error(made.status().message());
+    session = std::move(*made);
+    entry = session->findEntry("train");
+    for (const auto &port : ports(entry->inputs))
+      inputs.emplace_back(port.tensor.bytes);
+    for (const auto &port : ports(entry->outputs))
+      if (port.role != GRADC_ROLE_INDICES)
+        outputs.emplace_back(port.tensor.bytes);
+  }
+
+  int64_t batch() const { return entry->batch; }
+
+  /// Runs step `number` on rows [begin, end) of a batch that depends on the number alone.
+  Status run(int number, int64_t begin, int64_t end, Communicator *ranks) {
+    session->setRanks(ranks);
+    std::mt19937 random{unsigned(number)};
+    std::vector<const void *> in;
+    std::vector<void *> out;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto &port = ports(entry->inputs)[i];
+      fill(port, inputs[i], random, number);
+      size_t row = port.batched ? inputs[i].size() / size_t(batch()) : 0;
+      std::copy(inputs[i].begin() + long(row * size_t(begin)),
+                inputs[i].begin() + long(row * size_t(end)), inputs[i].begin());
+      in.push_back(gradc_role_counts_rows(port.role) ? nullptr : inputs[i].data());
+    }
+    for (Bytes &output : outputs)
+      out.push_back(output.data());
+    return session->run(*entry, in, out, end - begin);
+  }
+
+  /// All numbers that a step shows, then all states; how large those of one tensor are tells what
+  /// an error means.
+  std::vector<std::vector<double>> values() {
+    std::vector<std::vector<double>> all;
+    size_t i = 0;
+    for (const auto &port : ports(entry->outputs))
+      if (port.role != GRADC_ROLE_INDICES)
+        all.push_back(numbers(port.tensor.dtype, outputs[i++]));
+    for (size_t s = 0; s < artifact->states().size(); ++s) {
+      Bytes bytes(artifact->states()[s].tensor.bytes);
+      EXPECT_TRUE(session->readState(uint32_t(s), bytes.data()).ok());
+      all.push_back(numbers(artifact->states()[s].tensor.dtype, bytes));
+    }
+    return all;
+  }
+  std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const auto &port : ports(entry->outputs))
+      if (port.role != GRADC_ROLE_INDICES)
+        all.emplace_back(artifact->string(port.tensor.name));
+    for (const auto &state : artifact->states())
+      all.emplace_back(artifact->string(state.tensor.name));
+    return all;
+  }
+
+private:
+  std::span<const gradc_artifact_port> ports(gradc_range range) const {
+    return artifact->elements<gradc_artifact_port>(range);
+  }
+
+  static void fill(const gradc_artifact_port &port, Bytes &bytes, std::mt19937 &random, int step) {
+    auto set = [&](auto value) {
+      using T = decltype(value());
+      for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+        T one = value();
+        std::memcpy(&bytes[i], &one, sizeof one);
+      }
+    };
+    if (port.role == GRADC_ROLE_LEARNING_RATE)
+      set([] { return 0.125f; });
+    else if (port.role == GRADC_ROLE_STEP)
+      set([&] { return float(step); });
+    else if (port.role == GRADC_ROLE_COUNTER || port.role == GRADC_ROLE_SEED)
+      set([&] { return int32_t(step); });
+    else if (port.role == GRADC_ROLE_LOSS_SCALE)
+      set([] { return 1024.0f; });
+    else if (port.tensor.dtype == GRADC_I64)
+      set([&] { return int64_t(random() % uint64_t(port.classes ? port.classes : 10)); });
+    else
+      set([&] { return float(random() % 4096) / 1024 - 2; });
+  }
+
+  static std::vector<double> numbers(uint32_t dtype, const Bytes &bytes) {
+    std::vector<double> all;
+    auto read = [&](auto zero) {
+      for (size_t i = 0; i + sizeof zero <= bytes.size(); i += sizeof zero) {
+        std::memcpy(&zero, &bytes[i], sizeof zero);
+        all.push_back(double(zero));
+      }
+    };
+    switch (dtype) {
+    case GRADC_F32:
+      read(float());
+      break;
+    case GRADC_F64:
+      read(double());
+      break;
+    case GRADC_BOOL:
+      read(char());
+      break;
+    default:
+      read(int64_t());
+    }
+    return all;
+  }
+
+  std::shared_ptr<const Artifact> artifact;
+  std::unique_ptr<Session> session;
+  const gradc_artifact_entry *entry;
+  std::vector<Bytes> inputs, outputs;
+};
+
+std::shared_ptr<const Artifact> open(const Compiled &compiled) {
+  auto artifact =
+      Artifact::fromMemory(std::as_bytes(std::span(compiled.bytes.data(), compiled.bytes.size())));
+  EXPECT_TRUE(artifact) << compiled.said << artifact.status().message();
+  return artifact ? *artifact : nullptr;
+}
+
+/// The largest distance of two steps' numbers, by the largest number of each tensor.
+double worstOf(const std::vector<std::vector<double>> &found,
+               const std::vector<std::vector<double>> &expected,
+               const std::vector<std::string> &names, std::string &where) {
+  double worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double scale = 1e-3, error = 0;
+    for (double v : expected[i])
+      scale = std::max(scale, std::abs(v));
+    for (size_t k = 0; k < expected[i].size(); ++k) {
+      double distance = std::abs(found[i][k] - expected[i][k]) / scale;
+      error = std::isnan(distance) ? INFINITY : std::max(error, distance);
+    }
+    if (error > worst) {
+      worst = error;
+      where = names[i];
+    }
+  }
+  return worst;
+}
+
+/// Trains as one process, and as ranks with these rows of each batch. `worst`: of all steps.
+void expectTheSame(const Case &wanted, const std::vector<std::vector<int64_t>> &splits,
+                   double tolerance) {
+  Compiled compiled(specOf(wanted));
+  auto artifact = open(compiled);
+  ASSERT_TRUE(artifact);
+  for (const std::vector<int64_t> &rows : splits) {
+    Rank whole(artifact, 1);
+    std::vector<std::unique_ptr<Rank>> parts;
+    for (size_t i = 0; i < rows.size(); ++i)
+      parts.push_back(std::make_unique<Rank>(artifact, 1 + int(i) % 2));
+    ThreadRanks world(int(rows.size()));
+    for (int step = 1; step <= steps; ++step) {
+      ASSERT_EQ(whole.run(step, 0, whole.batch(), nullptr).message(), "");
+      world.run([&](int rank) {
+        int64_t begin = 0;
+        for (int before = 0; before < rank; ++before)
+          begin += rows[size_t(before)];
+        EXPECT_EQ(parts[size_t(rank)]
+                      ->run(step, begin, begin + rows[size_t(rank)], world.communicator(rank))
+                      .message(),
+                  "");
+      });
+      std::string where;
+      double worst = worstOf(parts[0]->values(), whole.values(), whole.names(), where);
+      EXPECT_LT(worst, tolerance) << where << " in step " << step;
+      for (size_t i = 1; i < parts.size(); ++i)
+        EXPECT_EQ(parts[i]->values(), parts[0]->values()) << "rank " << i;
+    }
+  }
+}
+
+/// Steps of plain SGD show gradients.
+const std::string sgd = "optimizer { sgd { learning_rate: 1 } }\n";
+const std::string dropped = "\\n(optimizer|micro_batches|ema|clip|group|schedule)[ :].*";
+
+TEST(Ranks, APerceptronTrainsAsInOneProcess) {
+  expectTheSame({"digits", dropped, sgd + "distribution {}"}, {{16, 16}, {32, 0}, {5, 20, 7}},
+                2e-6);
+}
+
+TEST(Ranks, AConvolutionalNetTrainsAsInOneProcess) {
+  expectTheSame({"lenet", dropped, sgd + "distribution {}"}, {{16, 16}, {31, 1}}, 2e-6);
+}
+
+TEST(Ranks, AMaskedLossCountsWhatAllRanksCount) {
+  Case wanted{"gpt", dropped, sgd + "distribution {}"};
+  wanted.edit = {"labels: \"target\"", "labels: \"target\"  ignore_index: 3"};
+  expectTheSame(wanted, {{8, 8}, {3, 13}}, 2e-6);
+}
+
+} // namespace
