@@ -58,7 +58,7 @@ static bool has(func::FuncOp function, llvm::function_ref<bool(Operation *)> mat
 }
 
 void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
-  if (!function->hasAttr(ranksName))
+  if (!function->hasAttr(ranksName) || function.getSymName() != "train") // others are like it
     return;
   Location where = spec.at({"distribution"});
   if (has(function, [](Operation *op) {

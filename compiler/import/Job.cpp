@@ -255,8 +255,7 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
     describeUpdate(entry.getFunction(), spec.get(), step);
   }
   entry.finish();
-  if (name == "train")
-    remarkOnRanks(entry.getFunction(), spec);
+  remarkOnRanks(entry.getFunction(), spec);
   return success();
 }
 
