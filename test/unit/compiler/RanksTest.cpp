@@ -86,6 +86,7 @@ public:
   }
 
   int64_t batch() const { return entry->batch; }
+  int64_t wrongIndex = -1; ///< in place of all integers, unless it is negative
 
   /// Runs step `number` on rows [begin, end) of a batch that depends on the number alone.
   Status run(int number, int64_t begin, int64_t end, Communicator *ranks) {
@@ -136,7 +137,7 @@ private:
     return artifact->elements<gradc_artifact_port>(range);
   }
 
-  static void fill(const gradc_artifact_port &port, Bytes &bytes, std::mt19937 &random, int step) {
+  void fill(const gradc_artifact_port &port, Bytes &bytes, std::mt19937 &random, int step) {
     auto set = [&](auto value) {
       using T = decltype(value());
       for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
@@ -152,6 +153,8 @@ private:
       set([&] { return int32_t(step); });
     else if (port.role == GRADC_ROLE_LOSS_SCALE)
       set([] { return 1024.0f; });
+    else if (port.tensor.dtype == GRADC_I64 && wrongIndex >= 0)
+      set([&] { return int64_t(wrongIndex); });
     else if (port.tensor.dtype == GRADC_I64)
       set([&] { return int64_t(random() % uint64_t(port.classes ? port.classes : 10)); });
     else
@@ -265,6 +268,86 @@ TEST(Ranks, AMaskedLossCountsWhatAllRanksCount) {
   Case wanted{"gpt", dropped, sgd + "distribution {}"};
   wanted.edit = {"labels: \"target\"", "labels: \"target\"  ignore_index: 3"};
   expectTheSame(wanted, {{8, 8}, {3, 13}}, 2e-6);
+}
+
+TEST(Ranks, ClippingRegularizersAndAveragesSeeAllRanks) {
+  expectTheSame({"digits", dropped,
+                 sgd + "clip { global_norm: 0.05 }\nema { decay: 0.5 }\n"
+                       "regularizer { l2: 0.01  l1: 0.001 }\ndistribution {}"},
+                {{16, 16}, {0, 9, 23}}, 2e-6);
+}
+
+TEST(Ranks, WeightsOfClassesAreThoseOfAllRanks) {
+  Case wanted{"digits", dropped, sgd + "distribution {}"};
+  std::string weights;
+  for (int i = 1; i <= 10; ++i)
+    weights += "  class_weight: " + std::to_string(i);
+  wanted.edit = {"(loss .*)labels: \"labels\"", "$1labels: \"labels\"" + weights};
+  expectTheSame(wanted, {{16, 16}, {1, 31}}, 2e-6);
+}
+
+TEST(Ranks, GradientsAreUnscaledOnceSummed) {
+  expectTheSame({"digits", dropped, sgd + "precision: FP16\nloss_scaling {}\ndistribution {}"},
+                {{16, 16}, {4, 28}}, 2e-3);
+}
+
+TEST(Ranks, SynchronizedBatchNormalizationIsThatOfTheWholeBatch) {
+  expectTheSame({"resnet18", dropped, sgd + "distribution { synchronize_batch_norm: true }"},
+                {{16, 16}, {0, 5, 27}}, 2e-4);
+}
+
+/// Statistics of each rank's rows give other numbers than one process, but the same on all ranks.
+TEST(Ranks, RunningStatisticsStayTheSameOnAllRanks) {
+  expectTheSame({"resnet18", dropped, sgd + "distribution {}"}, {{12, 20}}, INFINITY);
+}
+
+TEST(Ranks, OnlyGradientsTravelNarrow) {
+  Compiled compiled(specOf({"digits", dropped, sgd + "distribution { wire: BF16 }"}));
+  auto artifact = open(compiled);
+  ASSERT_TRUE(artifact);
+  ThreadRanks world(2);
+  world.run([&](int rank) {
+    Rank part(artifact, 1);
+    EXPECT_EQ(part.run(1, 16 * rank, 16 * rank + 16, world.communicator(rank)).message(), "");
+  });
+  EXPECT_NE(world.calls(0).find("start 17226 bf16 "), std::string::npos) << world.calls(0);
+  EXPECT_NE(world.calls(0).find("start 2 progress"), std::string::npos) << world.calls(0);
+}
+
+/// An index out of range on one rank leaves the states of all ranks as they were.
+TEST(Ranks, AWrongIndexStopsTheStepOnAllRanks) {
+  Compiled compiled(specOf({"gpt", dropped, sgd + "distribution {}"}));
+  auto artifact = open(compiled);
+  ASSERT_TRUE(artifact);
+  Rank first(artifact, 1), second(artifact, 1), untouched(artifact, 1);
+  second.wrongIndex = 1 << 20;
+  ThreadRanks world(2);
+  world.run([&](int rank) {
+    Rank &part = rank ? second : first;
+    Status ran = part.run(1, 8 * rank, 8 * rank + 8, world.communicator(rank));
+    EXPECT_EQ(ran.ok(), rank == 0) << ran.message();
+  });
+  size_t states = artifact->states().size();
+  auto last = [&](Rank &rank) {
+    auto all = rank.values();
+    return std::vector(all.end() - long(states), all.end());
+  };
+  EXPECT_EQ(last(first), last(untouched));
+  EXPECT_EQ(last(second), last(untouched));
+}
+
+TEST(Ranks, WhatCannotBeSharedIsRefused) {
+  auto saidOf = [](const Case &wanted) { return Compiled(specOf(wanted)).said; };
+  EXPECT_NE(saidOf({"digits", dropped, sgd + "micro_batches: 2\ndistribution {}"})
+                .find("expected no micro_batches beside it, found 2"),
+            std::string::npos);
+  EXPECT_NE(saidOf({"digits", dropped, sgd + "distribution { stall_seconds: 0 }"})
+                .find("expected a positive number of seconds, found 0"),
+            std::string::npos);
+  Case single{"digits", dropped, sgd + "distribution {}"};
+  single.edit = {"size: 32", "size: 1"};
+  EXPECT_NE(saidOf(single).find("expected a batch.size of 2 or more for ranks to share, found 1"),
+            std::string::npos);
 }
 
 } // namespace
