@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace gradc::runtime {
 
@@ -38,6 +40,11 @@ public:
   virtual Status progress() = 0;
   /// Returns when that sum has ended, or a rank is known to be lost.
   virtual Status waitFor(uint64_t sum) = 0;
+
+  /// The texts of all ranks, by rank; for agreements outside of steps.
+  virtual Result<std::vector<std::string>> share(const std::string &mine) = 0;
+  /// Bytes that sums have sent from this rank so far.
+  virtual uint64_t sentBytes() const = 0;
 };
 
 } // namespace gradc::runtime

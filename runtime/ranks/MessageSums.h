@@ -1,0 +1,51 @@
+// Sums over ranks, built on messages from rank to rank.
+#ifndef RUNTIME_RANKS_MESSAGESUMS_H
+#define RUNTIME_RANKS_MESSAGESUMS_H
+
+#include "runtime/ranks/Communicator.h"
+#include "runtime/ranks/Messages.h"
+
+#include <memory>
+
+namespace gradc::runtime {
+
+/// 1. Each rank owns an equal part of the array. It receives that part of all others, and adds them
+///    in the order of ranks, its own among them.
+/// 2. It sends the sum of its part to all others.
+///
+/// So each rank sends 2 (n-1)/n of the array, and all have the bits that the owner has computed.
+/// Buffers are kept from sum to sum: a step that starts the sums of the one before allocates
+/// nothing.
+class MessageSums final : public Communicator {
+public:
+  /// `messages` outlives it.
+  explicit MessageSums(Messages &messages);
+  ~MessageSums() override;
+
+  int rank() const override { return messages.rank(); }
+  int size() const override { return messages.size(); }
+  Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override;
+  Status progress() override;
+  Status waitFor(uint64_t sum) override;
+  Result<std::vector<std::string>> share(const std::string &mine) override;
+  uint64_t sentBytes() const override { return sent; }
+
+private:
+  struct Sum;
+
+  std::unique_ptr<Sum> takeSpare(size_t bytes);
+  Status advance(Sum &sum);
+  Status sendParts(Sum &sum);
+  Status sendSums(Sum &sum);
+  Status send(Sum &sum, std::span<const std::byte> bytes, int to, int tag);
+  Status receive(Sum &sum, std::span<std::byte> bytes, int from, int tag);
+  Status complete(std::vector<Messages::Request> &requests);
+
+  Messages &messages;
+  std::vector<std::unique_ptr<Sum>> active, spare;
+  uint64_t started = 0, sent = 0;
+};
+
+} // namespace gradc::runtime
+
+#endif

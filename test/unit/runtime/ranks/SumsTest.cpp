@@ -1,0 +1,152 @@
+// Sums over ranks: their order, their types, what they send, and what happens beside them.
+#include "test/unit/runtime/ranks/ThreadRanks.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <mutex>
+
+using namespace gradc::runtime;
+using Piece = Communicator::Piece;
+using Wire = Communicator::Wire;
+
+namespace {
+
+void sum(Communicator &ranks, std::span<const Piece> pieces, gradc_dtype type,
+         Wire wire = Wire::full) {
+  auto started = ranks.startSum(pieces, type, wire);
+  ASSERT_TRUE(started) << started.status().message();
+  Status ended = ranks.waitFor(*started);
+  ASSERT_TRUE(ended.ok()) << ended.message();
+}
+
+/// Values whose sum depends on the order in which they are added.
+float valueOf(int rank, int64_t i) {
+  return std::ldexp(1.0f + 0.37f * float(i % 13), (rank * 7 + int(i)) % 23) *
+         (i % 3 ? 1.0f : -1.0f);
+}
+
+class SumsTest : public testing::TestWithParam<int> {};
+
+TEST_P(SumsTest, AddsInTheOrderOfRanksOverAllPieces) {
+  int count = GetParam();
+  test::runRanks(count, [&](Communicator &ranks) {
+    std::vector<std::vector<float>> arrays = {std::vector<float>(1), std::vector<float>(2500),
+                                              std::vector<float>(0), std::vector<float>(37)};
+    std::vector<Piece> pieces;
+    for (std::vector<float> &array : arrays) {
+      for (size_t i = 0; i < array.size(); ++i)
+        array[i] = valueOf(ranks.rank(), int64_t(i));
+      pieces.push_back({array.data(), int64_t(array.size())});
+    }
+    sum(ranks, pieces, GRADC_F32);
+    for (const std::vector<float> &array : arrays)
+      for (size_t i = 0; i < array.size(); ++i) {
+        float expected = valueOf(0, int64_t(i));
+        for (int rank = 1; rank < count; ++rank)
+          expected += valueOf(rank, int64_t(i));
+        ASSERT_EQ(array[i], expected) << "rank " << ranks.rank() << " element " << i;
+      }
+  });
+}
+
+TEST_P(SumsTest, AddsAllTypes) {
+  int count = GetParam();
+  test::runRanks(count, [&](Communicator &ranks) {
+    double real[3] = {1e-12, 1.0 + ranks.rank(), -0.25};
+    int64_t large[2] = {int64_t(1) << 40, ranks.rank()};
+    int32_t small[5] = {1, 2, 3, 4, ranks.rank()};
+    sum(ranks, {{{real, 3}}}, GRADC_F64);
+    sum(ranks, {{{large, 2}}}, GRADC_I64);
+    sum(ranks, {{{small, 5}}}, GRADC_I32);
+    int ranksSum = count * (count - 1) / 2;
+    EXPECT_EQ(real[1], count + ranksSum);
+    EXPECT_EQ(large[0], count * (int64_t(1) << 40));
+    EXPECT_EQ(large[1], ranksSum);
+    EXPECT_EQ(small[3], 4 * count);
+    EXPECT_EQ(small[4], ranksSum);
+  });
+}
+
+TEST_P(SumsTest, SendsTwiceTheOthersShare) {
+  int count = GetParam();
+  constexpr int64_t values = 12600;
+  for (Wire wire : {Wire::full, Wire::bf16})
+    test::runRanks(count, [&](Communicator &ranks) {
+      std::vector<float> array(values, 1);
+      sum(ranks, {{{array.data(), values}}}, GRADC_F32, wire);
+      EXPECT_EQ(ranks.sentBytes(),
+                uint64_t(2 * (count - 1) * values / count) * (wire == Wire::bf16 ? 2 : 4));
+    });
+}
+
+// Each value is rounded where it is sent, and the sum once more: all ranks have the same.
+TEST_P(SumsTest, AddsInF32WhatTravelsAsBf16) {
+  int count = GetParam();
+  std::mutex mutex;
+  std::vector<std::vector<float>> results;
+  test::runRanks(count, [&](Communicator &ranks) {
+    std::vector<float> array(999);
+    for (size_t i = 0; i < array.size(); ++i)
+      array[i] = 1.0f / float(i + 1) + float(ranks.rank());
+    sum(ranks, {{{array.data(), 999}}}, GRADC_F32, Wire::bf16);
+    std::lock_guard lock(mutex);
+    results.push_back(std::move(array));
+  });
+  for (const std::vector<float> &result : results) {
+    EXPECT_EQ(result, results.front());
+    for (size_t i = 0; i < result.size(); ++i) {
+      float exact = float(count) / float(i + 1) + float(count * (count - 1) / 2);
+      EXPECT_NEAR(result[i], exact, exact * 0x1p-7f) << i;
+    }
+  }
+}
+
+TEST_P(SumsTest, Bf16KeepsWhatIsNotFinite) {
+  test::runRanks(GetParam(), [](Communicator &ranks) {
+    float infinity = std::numeric_limits<float>::infinity();
+    float array[3] = {std::numeric_limits<float>::quiet_NaN(), infinity, 3.3e38f};
+    sum(ranks, {{{array, 3}}}, GRADC_F32, Wire::bf16);
+    EXPECT_TRUE(std::isnan(array[0]));
+    EXPECT_EQ(array[1], infinity);
+  });
+}
+
+TEST_P(SumsTest, ManyAreUnderWayAtOnce) {
+  test::runRanks(GetParam(), [&](Communicator &ranks) {
+    for (int step = 0; step < 20; ++step) {
+      std::vector<std::vector<float>> arrays;
+      std::vector<uint64_t> sums;
+      for (int i = 0; i < 6; ++i)
+        arrays.push_back(std::vector<float>(size_t(1 + i * 50), float(i + step)));
+      for (std::vector<float> &array : arrays) {
+        Piece piece = {array.data(), int64_t(array.size())};
+        sums.push_back(*ranks.startSum({&piece, 1}, GRADC_F32, Wire::full));
+        ASSERT_TRUE(ranks.progress().ok());
+      }
+      // Not in the order of their starts.
+      for (size_t i : {5, 0, 3, 1, 2, 4}) {
+        ASSERT_TRUE(ranks.waitFor(sums[i]).ok());
+        for (float value : arrays[i])
+          ASSERT_EQ(value, float((int(i) + step) * ranks.size()));
+      }
+    }
+  });
+}
+
+TEST_P(SumsTest, TextsAreShared) {
+  int count = GetParam();
+  test::runRanks(count, [&](Communicator &ranks) {
+    for (int round = 0; round < 3; ++round) {
+      auto texts = ranks.share(std::string(size_t(ranks.rank() * round), 'x'));
+      ASSERT_TRUE(texts);
+      ASSERT_EQ(texts->size(), size_t(count));
+      for (int rank = 0; rank < count; ++rank)
+        EXPECT_EQ((*texts)[size_t(rank)], std::string(size_t(rank * round), 'x'));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, SumsTest, testing::Values(1, 2, 3, 4, 7));
+
+} // namespace

@@ -1,0 +1,91 @@
+// Messages through mailboxes in memory; sums are those of the product.
+#include "test/unit/runtime/ranks/ThreadRanks.h"
+
+#include "runtime/ranks/MessageSums.h"
+
+#include <cstring>
+#include <deque>
+#include <gtest/gtest.h>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+namespace gradc::runtime::test {
+
+namespace {
+
+using Letter = std::vector<std::byte>;
+
+/// Of all ranks.
+struct Mailboxes {
+  std::mutex mutex;
+  std::map<std::tuple<int, int, int>, std::deque<Letter>> letters; ///< by sender, receiver and tag
+};
+
+class ThreadMessages final : public Messages {
+public:
+  ThreadMessages(Mailboxes &boxes, int rank, int size) : boxes(boxes), ownRank(rank), ranks(size) {}
+  int rank() const override { return ownRank; }
+  int size() const override { return ranks; }
+
+  Status send(std::span<const std::byte> bytes, int to, int tag, Request &request) override {
+    std::lock_guard lock(boxes.mutex);
+    boxes.letters[{ownRank, to, tag}].emplace_back(bytes.begin(), bytes.end());
+    request = nullptr;
+    return {};
+  }
+  Status receive(std::span<std::byte> bytes, int from, int tag, Request &request) override {
+    request = new Receipt{bytes, from, tag};
+    return {};
+  }
+  Result<bool> haveEnded(std::span<Request> requests) override {
+    std::lock_guard lock(boxes.mutex);
+    bool all = true;
+    for (Request &request : requests) {
+      auto *receipt = static_cast<Receipt *>(request);
+      if (!receipt)
+        continue;
+      auto &box = boxes.letters[{receipt->from, ownRank, receipt->tag}];
+      if (box.empty()) {
+        all = false;
+        continue;
+      }
+      EXPECT_EQ(box.front().size(), receipt->bytes.size());
+      std::memcpy(receipt->bytes.data(), box.front().data(), receipt->bytes.size());
+      box.pop_front();
+      delete receipt;
+      request = nullptr;
+    }
+    return all;
+  }
+  Status pause() override {
+    std::this_thread::yield();
+    return {};
+  }
+
+private:
+  struct Receipt {
+    std::span<std::byte> bytes;
+    int from, tag;
+  };
+  Mailboxes &boxes;
+  int ownRank, ranks;
+};
+
+} // namespace
+
+void runRanks(int count, const std::function<void(Communicator &)> &body) {
+  Mailboxes boxes;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < count; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadMessages messages(boxes, rank, count);
+      MessageSums sums(messages);
+      body(sums);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace gradc::runtime::test

@@ -1,0 +1,16 @@
+// Ranks that are threads of one process, for tests without MPI.
+#ifndef TEST_UNIT_RUNTIME_RANKS_THREADRANKS_H
+#define TEST_UNIT_RUNTIME_RANKS_THREADRANKS_H
+
+#include "runtime/ranks/Communicator.h"
+
+#include <functional>
+
+namespace gradc::runtime::test {
+
+/// Runs the body once for each rank, on a thread of its own, and returns when all have ended.
+void runRanks(int count, const std::function<void(Communicator &)> &body);
+
+} // namespace gradc::runtime::test
+
+#endif
