@@ -103,9 +103,11 @@ public:
   size_t fieldCount() const { return buffers.size(); }
 
   int64_t rows = 0;
-  size_t bucket = 0;                   ///< of its rows, where batches are made by length
+  int64_t allRows = 0;                 ///< of the step, over all ranks
+  int64_t firstRow = 0;                ///< of ours among these
   Position after;                      ///< where the next batch begins
   bool endsEpoch = false;              ///< after.row is 0
+  uint8_t bucket = 0;                  ///< of its rows, where batches are made by length
   int64_t skipped = 0;                 ///< bad rows that were skipped on the way
   std::vector<std::string> complaints; ///< about rows found bad since the batch before
   size_t bytes() const { return totalBytes; }
@@ -122,14 +124,27 @@ private:
 
 struct LengthBuckets;
 
+/// The rows of each batch that a rank takes: a run of them, as even as it can be.
+struct RankShare {
+  int rank = 0, ranks = 1;
+  int64_t begin(int64_t rows) const { return rows * rank / ranks; }
+  int64_t end(int64_t rows) const { return rows * (rank + 1) / ranks; }
+};
+
 /// How a table's rows are put into batches.
 struct BatchRule {
-  int64_t size = 1; ///< of the largest batches
+  int64_t size = 1; ///< of the largest batches, over all ranks
+  RankShare share = {};
+  /// Each rank makes all rows of a batch and then keeps its own: it takes all of them to know
+  /// which are bad, or for a stage behind batch.
+  bool makesAll = false;
   bool dropRemainder = false;
   bool skips = false; ///< rows that cannot be read; then the remainder is dropped
   std::shared_ptr<const LengthBuckets> buckets = nullptr; ///< null: rows of any length together
 
   bool dropsRest() const { return dropRemainder || skips; }
+  /// The most rows of a batch that are made here.
+  int64_t capacity() const { return makesAll ? size : (size + share.ranks - 1) / share.ranks; }
 };
 
 /// Work on a batch once it has all its rows. Immutable: any thread may apply it, each with a

@@ -94,6 +94,7 @@ struct DataContext {
   std::vector<std::string> folders; ///< where relative paths are looked up, in this order
   std::vector<Demand> demands;      ///< of the model's data inputs, in their order
   uint64_t seed = 0;
+  RankShare share = {};    ///< of each batch
   bool tailAllowed = true; ///< the model takes a smaller last batch
   /// The demands' fields and those that stages read besides; makeDataset fills it in.
   std::vector<FieldUse> uses;

@@ -241,6 +241,8 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   options.stages = std::move(pipeline.stages);
   options.rowByRow = pipeline.rowByRow;
   options.batchStage = std::move(pipeline.batchStage);
+  pipeline.rule->share = context.share;
+  pipeline.rule->makesAll = settings.skips || (options.batchStage && !pipeline.rule->buckets);
   options.hostMemory = context.hostMemory;
   options.heldBatches = context.heldBatches;
   options.memory = options.budget;

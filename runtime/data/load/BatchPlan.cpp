@@ -58,6 +58,11 @@ bool BatchPlanner::plan(BatchPlan &plan) {
   }
   plan.endsEpoch = dropsRest ? !hasWholeBatch(next) : next == order.size();
   at = plan.after = plan.endsEpoch ? Position{at.epoch + 1, 0} : Position{at.epoch, next};
+  plan.allRows = int64_t(plan.rows.size());
+  if (!rule.makesAll) {
+    plan.rows.resize(size_t(rule.share.end(plan.allRows)));
+    plan.rows.erase(plan.rows.begin(), plan.rows.begin() + rule.share.begin(plan.allRows));
+  }
   return true;
 }
 

@@ -9,11 +9,12 @@
 namespace gradc::runtime {
 
 struct BatchPlan {
-  std::vector<int64_t> rows;
+  std::vector<int64_t> rows; ///< that are made here
+  int64_t allRows = 0;       ///< of all ranks
   Position begin, after;
   int64_t skipped = 0; ///< bad rows skipped between them
   bool endsEpoch = false;
-  size_t bucket = 0;
+  uint8_t bucket = 0;
 };
 
 /// The rows that an epoch gives out, batch by batch. Returns where each batch ends if they are made

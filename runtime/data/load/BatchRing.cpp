@@ -15,7 +15,7 @@ void BatchRing::grow(size_t size) {
   first = 0;
   while (slots.size() < size) {
     slots.push_back(std::make_unique<Slot>());
-    spare.push_back(Batch(table.fields(), rule.size, memory));
+    spare.push_back(Batch(table.fields(), rule.capacity(), memory));
     bytes = spare.back().bytes();
   }
 }
@@ -25,6 +25,10 @@ size_t BatchRing::queue(size_t most) {
     Slot &here = slot(0);
     here.batch.rows = int64_t(here.plan.rows.size());
     here.batch.bucket = here.plan.bucket;
+    here.batch.allRows = here.plan.allRows;
+    here.batch.firstRow = rule.share.begin(here.plan.allRows);
+    if (rule.makesAll && rule.share.ranks > 1)
+      keepShare(here.batch);
     here.batch.after = here.plan.after;
     here.batch.endsEpoch = here.plan.endsEpoch;
     here.batch.skipped = here.plan.skipped;
@@ -36,6 +40,16 @@ size_t BatchRing::queue(size_t most) {
     --complete;
   }
   return queued.size();
+}
+
+/// Of a batch with the rows of all ranks.
+void BatchRing::keepShare(Batch &batch) const {
+  batch.rows = rule.share.end(batch.allRows) - batch.firstRow;
+  for (size_t field = 0; field < batch.fieldCount(); ++field) {
+    size_t bytes = table.fields()[field].bytes();
+    std::byte *rows = batch.field(field);
+    std::memmove(rows, rows + size_t(batch.firstRow) * bytes, size_t(batch.rows) * bytes);
+  }
 }
 
 void BatchRing::takeBack(std::vector<Batch> &batches) {

@@ -92,6 +92,7 @@ private:
   bool isReady(size_t index);
   bool isComplete(size_t index);
   bool findMemory(Slot &empty);
+  void keepShare(Batch &batch) const;
   void repair(size_t index);
   void complain(int64_t row, std::string complaint);
   bool plan(size_t index);

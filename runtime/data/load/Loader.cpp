@@ -182,7 +182,9 @@ Status Loader::grant() {
     Claim mine = ring.claim(rule.skips ? 2 : 1, isAlone ? SIZE_MAX : claimedRows());
     if (mine.slot)
       fill(mine, 0, lock);
-    else if (!ring.failure()) // it may just have turned out that no batch is left to plan
+    // It may just have turned out that no batch is left to plan, or that the next one has no rows
+    // for this rank.
+    else if (!ring.failure() && !ring.isDone(0))
       ready.wait(lock);
   }
   ring.take(granted);

@@ -68,7 +68,7 @@ public:
   std::unique_ptr<Iterator> iterate() const override {
     return makeLoader(*table, rule, rows(), options);
   }
-  Batch allocate() const override { return Batch(fields(), batchSize(), options.hostMemory); }
+  Batch allocate() const override { return Batch(fields(), rule.capacity(), options.hostMemory); }
   std::string describeRow(const Batch &batch, int64_t row) const override {
     // Where bad rows are passed over, which rows came together is not known afterwards.
     if (rule.skips)
@@ -76,7 +76,7 @@ public:
     std::vector<int64_t> order;
     (void)orderOf(*table, rule, batch.after.epoch - batch.endsEpoch, order);
     int64_t end = batch.endsEpoch ? rows() : int64_t(batch.after.row);
-    return table->describeRow(order[size_t(end - batch.rows + row)]);
+    return table->describeRow(order[size_t(end - batch.allRows + batch.firstRow + row)]);
   }
 
 private:
@@ -96,14 +96,14 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
     return Status::error(text(table->origin(), " gives ", table->rows(),
                               " rows, expected at least one batch of ", rule.size));
   // The caller's batch, and those ahead of it.
-  size_t bytes = batchBytes(table->fields(), rule.size);
+  size_t bytes = batchBytes(table->fields(), rule.capacity());
   size_t batches = options.budget / std::max<size_t>(bytes, 1);
   size_t least = size_t(options.heldBatches) + (rule.skips ? 2 : 1);
   if (batches < least)
     return Status(Code::doesNotFit, text("data { memory_mb } allows ", options.budget >> 20,
                                          " MB, expected at least ", ((least * bytes) >> 20) + 1,
-                                         ": ", least, " batches of ", rule.size, " rows of ",
-                                         bytes / size_t(rule.size), " bytes"));
+                                         ": ", least, " batches of ", rule.capacity(), " rows of ",
+                                         bytes / size_t(rule.capacity()), " bytes"));
   Autotune::Limits &limits = options.limits;
   limits.maxDepth = int(std::min<size_t>(batches - size_t(options.heldBatches), 64));
   limits.depth = std::min(limits.depth, limits.maxDepth);

@@ -19,6 +19,8 @@ struct CutToLength final : BatchStage {
   }
 
   Status apply(Batch &batch, RowList rows, Scratch &) const override {
+    if (rows.rows.empty()) // another rank has them
+      return {};
     int64_t length = buckets->of(rows.rows.front()).length;
     for (size_t field = 0; field < rowBytes.size(); ++field) {
       if (!buckets->isCut[field])
