@@ -27,6 +27,11 @@ public:
     bf16  ///< f32 values travel as bf16 and are summed in f32
   };
 
+  /// Something that must be the same on all ranks.
+  struct Fact {
+    std::string name, value;
+  };
+
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
@@ -43,6 +48,11 @@ public:
 
   /// The texts of all ranks, by rank; for agreements outside of steps.
   virtual Result<std::vector<std::string>> share(const std::string &mine) = 0;
+  /// Fails on all ranks where one of them has failed, or where their facts differ. The messages of
+  /// ranks that leave it to another to say why are empty.
+  virtual Status agree(const Status &mine, std::span<const Fact> facts) = 0;
+  /// For messages about this rank, should it be lost.
+  virtual void atStep(int64_t step) {}
   /// Bytes that sums have sent from this rank so far.
   virtual uint64_t sentBytes() const = 0;
 };

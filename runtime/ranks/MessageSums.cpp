@@ -1,8 +1,11 @@
 // Packs parts for the wire, adds what arrives, and unpacks the sums.
 #include "runtime/ranks/MessageSums.h"
 
+#include "runtime/base/Text.h"
+
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 namespace gradc::runtime {
@@ -309,6 +312,40 @@ Result<std::vector<std::string>> MessageSums::share(const std::string &mine) {
   }
   texts[size_t(rank())] = mine;
   return texts;
+}
+
+/// The parts of a shared text, which hold no zeros.
+static std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0, end; (end = text.find('\0', begin)) != text.npos; begin = end + 1)
+    parts.push_back(text.substr(begin, end - begin));
+  return parts;
+}
+
+Status MessageSums::agree(const Status &mine, std::span<const Fact> facts) {
+  std::string said = text(int(mine.code()));
+  said += '\0';
+  for (const Fact &fact : facts)
+    said.append(fact.value).append(1, '\0');
+  auto all = share(said);
+  if (!all)
+    return all.status();
+  // 1. The first failure, of all ranks or of some.
+  for (int other = 0; other < size(); ++other)
+    if (int code = std::atoi((*all)[size_t(other)].c_str()))
+      return other == rank() ? mine : Status(Code(code), "");
+  // 2. The first difference, which rank 0 names.
+  std::vector<std::string_view> expected = split((*all)[0]);
+  for (int other = 1; other < size(); ++other) {
+    std::vector<std::string_view> found = split((*all)[size_t(other)]);
+    for (size_t i = 0; i < facts.size(); ++i)
+      if (found.size() != expected.size() || found[i + 1] != expected[i + 1])
+        return Status::error(rank() ? ""
+                                    : text("rank ", other, " differs from rank 0: ", facts[i].name,
+                                           " is ", i + 1 < found.size() ? found[i + 1] : "unknown",
+                                           ", expected ", expected[i + 1]));
+  }
+  return {};
 }
 
 } // namespace gradc::runtime

@@ -28,6 +28,7 @@ public:
   Status progress() override;
   Status waitFor(uint64_t sum) override;
   Result<std::vector<std::string>> share(const std::string &mine) override;
+  Status agree(const Status &mine, std::span<const Fact> facts) override;
   uint64_t sentBytes() const override { return sent; }
 
 private:

@@ -114,6 +114,15 @@ constexpr Option options[] = {
        line.options.threads = int(*threads);
        return "";
      }},
+    {trains, "--ranks", Takes::value, "N",
+     "train by N processes on this host, started with Open MPI's mpirun",
+     [](CommandLine &line, std::string_view value) -> std::string_view {
+       auto ranks = integer(value, 1);
+       if (!ranks || *ranks > 4096)
+         return "a number from 1 to 4096";
+       line.ranks = int(*ranks);
+       return "";
+     }},
     {all, "--level", Takes::value, "NAME",
      "code for this CPU level (default: the machine's highest)",
      [](CommandLine &line, std::string_view value) { return setText(line.options.level, value); }},

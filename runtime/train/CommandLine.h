@@ -20,6 +20,7 @@ struct CommandLine {
   TrainOptions options;
   Sweep sweep;
   std::string data, output; ///< of a use of the model
+  int ranks = 1;            ///< that are started
   bool help = false, version = false;
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/train/EntryMetrics.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace gradc::runtime {
 
@@ -67,32 +68,77 @@ void EntryMetrics::read(int64_t rows) {
   }
 }
 
-/// Samples of batches follow each other, sums are added; a mean counts as often as it has rows.
-void MetricTotals::add(const EntryMetrics &batch, int64_t rows) {
-  for (const EntryMetrics::Group &group : batch.groups()) {
-    auto total = std::ranges::find(totals, group.name, &EntryMetrics::Group::name);
-    if (total == totals.end()) {
-      totals.push_back({group.name, group.rule, group.isMean, {}, group.isSamples});
-      total = std::prev(totals.end());
-    }
-    MetricParts &parts = total->parts;
-    if (group.isMean) {
-      parts.resize(2, {0.0});
-      parts[0][0] += group.parts[0][0] * double(rows);
-      parts[1][0] += double(rows);
+/// Samples follow each other, all else is added.
+void MetricTotals::addParts(const EntryMetrics::Group &group) {
+  auto total = std::ranges::find(totals, group.name, &EntryMetrics::Group::name);
+  if (total == totals.end()) {
+    totals.push_back({group.name, group.rule, group.isMean, {}, group.isSamples});
+    total = std::prev(totals.end());
+  }
+  MetricParts &parts = total->parts;
+  parts.resize(group.parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (group.isSamples) {
+      parts[i].insert(parts[i].end(), group.parts[i].begin(), group.parts[i].end());
       continue;
     }
-    parts.resize(group.parts.size());
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (group.isSamples) {
-        parts[i].insert(parts[i].end(), group.parts[i].begin(), group.parts[i].end());
-        continue;
-      }
-      parts[i].resize(group.parts[i].size());
-      for (size_t j = 0; j < parts[i].size(); ++j)
-        parts[i][j] += group.parts[i][j];
+    parts[i].resize(group.parts[i].size());
+    for (size_t j = 0; j < parts[i].size(); ++j)
+      parts[i][j] += group.parts[i][j];
+  }
+}
+
+/// A mean counts as often as it has rows.
+void MetricTotals::add(const EntryMetrics &batch, int64_t rows) {
+  for (const EntryMetrics::Group &group : batch.groups()) {
+    if (!group.isMean) {
+      addParts(group);
+      continue;
+    }
+    EntryMetrics::Group weighted = group;
+    weighted.parts = {{group.parts[0][0] * double(rows)}, {double(rows)}};
+    addParts(weighted);
+  }
+}
+
+/// Each rank tells its numbers: losses, rows, and for each metric and part a count and values.
+Status MetricTotals::addUp(Communicator &ranks, const EntryMetrics &entry, double &losses,
+                           int64_t &rows) {
+  std::vector<double> mine = {losses, double(rows)};
+  for (const EntryMetrics::Group &total : totals) {
+    mine.push_back(double(total.parts.size()));
+    for (const std::vector<double> &part : total.parts) {
+      mine.push_back(double(part.size()));
+      mine.insert(mine.end(), part.begin(), part.end());
     }
   }
+  auto all = ranks.share(
+      std::string(reinterpret_cast<const char *>(mine.data()), mine.size() * sizeof(double)));
+  if (!all)
+    return all.status();
+  totals.clear();
+  losses = 0;
+  rows = 0;
+  for (const std::string &text : *all) {
+    std::vector<double> numbers(text.size() / sizeof(double));
+    std::memcpy(numbers.data(), text.data(), text.size());
+    losses += numbers[0];
+    rows += int64_t(numbers[1]);
+    size_t at = 2;
+    for (const EntryMetrics::Group &group : entry.groups()) {
+      if (at == numbers.size())
+        break; // it had no batch
+      EntryMetrics::Group theirs = group;
+      theirs.parts.resize(size_t(numbers[at++]));
+      for (std::vector<double> &part : theirs.parts) {
+        auto begin = numbers.begin() + ptrdiff_t(at) + 1;
+        part.assign(begin, begin + ptrdiff_t(numbers[at]));
+        at += 1 + part.size();
+      }
+      addParts(theirs);
+    }
+  }
+  return {};
 }
 
 std::vector<Metric> MetricTotals::metrics() {

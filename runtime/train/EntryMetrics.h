@@ -3,6 +3,7 @@
 #define RUNTIME_TRAIN_ENTRYMETRICS_H
 
 #include "runtime/core/Artifact.h"
+#include "runtime/ranks/Communicator.h"
 #include "runtime/train/MetricRule.h"
 
 #include <optional>
@@ -49,11 +50,16 @@ private:
 class MetricTotals {
 public:
   void add(const EntryMetrics &batch, int64_t rows);
+  /// Those of all ranks, each with its own batches, and their losses and rows. `entry`: whose
+  /// metrics they are; a rank may have had no batch.
+  Status addUp(Communicator &ranks, const EntryMetrics &entry, double &losses, int64_t &rows);
   std::vector<Metric> metrics();
   /// The loss where the entries give its sums.
   std::optional<double> loss();
 
 private:
+  void addParts(const EntryMetrics::Group &group);
+
   std::vector<EntryMetrics::Group> totals; ///< with the parts of all batches
 };
 

@@ -174,6 +174,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
       return Status::invalid(text(name, " is ", value, ", expected 1 or more"));
 
   // 2. The data.
+  if (options.ranks)
+    job.share = {options.ranks->rank(), options.ranks->size()};
   job.fields = options.fields;
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");
@@ -191,6 +193,11 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
   if (writes)
     if (Status status = job.readOutputs(artifact, options); !status.ok())
       return status;
+  if (!isFirst(options)) {
+    job.checkpointFolder.clear();
+    job.exportPath.clear();
+    job.exportsToRun = job.exportBest = false;
+  }
   return job;
 }
 

@@ -21,6 +21,7 @@ struct Job {
   Config schedule;         ///< of the learning rate; absent: constant
   LossScale lossScale;
 
+  RankShare share; ///< of each batch that this process takes
   Config data;
   std::vector<SourceArray> fields;                         ///< instead of the files of `data`
   Config evaluationData;                                   ///< absent: no evaluation

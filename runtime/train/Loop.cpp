@@ -86,15 +86,19 @@ Status Loop::step() {
       return status;
     lastTime = Clock::now(); // it is not part of the step's time
   }
+  if (status = vote.begin(done); !status.ok())
+    return status;
   if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
+    return status;
+  if (status = vote.end(); !status.ok())
     return status;
   EntryCall &call = walk->call();
   Clock::time_point now = Clock::now();
   ++done;
-  samples += double(batch.rows);
+  samples += double(batch.allRows);
   summary.lastLoss = call.loss();
-  epochLoss += call.loss() * double(batch.rows);
-  epochRows += double(batch.rows);
+  epochLoss += call.loss() * double(batch.allRows);
+  epochRows += double(batch.allRows);
 
   // 3. The report.
   report.step = done;
@@ -120,7 +124,7 @@ Status Loop::step() {
     lossScale.grow();
   progress->step(report, now);
   sayThaw();
-  stopped = (options.onStep && !options.onStep(report)) || interrupted();
+  stopped = (options.onStep && !options.onStep(report)) || vote.signal();
   return endStep(batch.endsEpoch);
 }
 
@@ -172,9 +176,8 @@ Status Loop::endStep(bool endsEpoch) {
 }
 
 Status Loop::finish() {
-  bool signalled = interrupted();
-  if (signalled)
-    summary.signal = options.interrupt->load();
+  summary.signal = vote.signal();
+  bool signalled = summary.signal != 0;
   if (evaluation && evaluatedAt != done && !signalled) {
     if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
@@ -242,7 +245,7 @@ void Loop::sayEnd(bool isSignalled) {
 }
 
 Status Loop::evaluateNow() {
-  auto result = evaluate(*evaluation, job.seed);
+  auto result = evaluate(*evaluation, job.seed, dividesEvaluation ? options.ranks : nullptr);
   if (std::string file = MappedFile::cutOff(); !file.empty())
     return stopForCutOff(file);
   if (!result)

@@ -11,6 +11,7 @@
 #include "runtime/train/ParameterWatch.h"
 #include "runtime/train/PhaseWalk.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/StopVote.h"
 #include "runtime/train/Sweep.h"
 #include "runtime/train/Trace.h"
 #include "runtime/train/Turns.h"
@@ -27,6 +28,9 @@ public:
                                             const TrainOptions &options, const Checkpoint *resume,
                                             CheckpointFolder checkpoints);
 
+  /// By which ranks know that they train the same.
+  std::vector<Communicator::Fact> commonFacts() const;
+
   /// Trains to the end of the job, evaluates, exports.
   Result<TrainSummary> run();
 
@@ -34,7 +38,8 @@ private:
   using Clock = Progress::Clock;
 
   Loop(Session &session, const Job &job, const TrainOptions &options, CheckpointFolder checkpoints)
-      : session(session), job(job), options(options), checkpoints(std::move(checkpoints)) {}
+      : session(session), job(job), options(options), vote(options),
+        checkpoints(std::move(checkpoints)) {}
 
   Status prepare(const Checkpoint *resume);
   Status prepareTraining(const Checkpoint *resume);
@@ -79,13 +84,14 @@ private:
   bool isLast(int64_t steps, Position position) const {
     return steps >= lastStep || int64_t(position.epoch) >= job.epochs;
   }
-  bool interrupted() const { return options.interrupt && options.interrupt->load() != 0; }
 
   Session &session;
   Job job;
   const TrainOptions &options;
+  StopVote vote;
   Phase training;
   std::optional<Phase> evaluation;
+  bool dividesEvaluation = false; ///< among ranks
   std::optional<PhaseWalk> walk;
   std::optional<Turns> turns;
   ParameterWatch parameters;

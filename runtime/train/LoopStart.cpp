@@ -35,7 +35,8 @@ Status Loop::prepare(const Checkpoint *resume) {
   stopped = !whyStopped.empty();
   if (Status status = prepareOutputs(resume); !status.ok())
     return status;
-  progress.emplace(/*descriptor=*/1, options.quiet, lastStep, training.dataset->batchSize());
+  progress.emplace(/*descriptor=*/isFirst(options) ? 1 : -1, options.quiet || !isFirst(options),
+                   lastStep, training.dataset->batchSize());
   input.emplace(log, *progress);
   sayPlacement();
   if (!job.earlierRun.empty())
@@ -114,7 +115,13 @@ int64_t Loop::findEnd() {
 Status Loop::prepareOutputs(const Checkpoint *resume) {
   if (job.evaluationData) {
     std::string name = "evaluate";
-    auto evaluated = Phase::make(session, {&name, 1}, job.evaluationData, job);
+    // Entries for whole batches only are evaluated by each rank alone.
+    const gradc_artifact_entry *entry = session.findEntry(name);
+    dividesEvaluation = options.ranks && entry && entry->any_rows;
+    Job shared = job;
+    if (!dividesEvaluation)
+      shared.share = {};
+    auto evaluated = Phase::make(session, {&name, 1}, job.evaluationData, shared);
     if (!evaluated)
       return evaluated.status();
     evaluation = std::move(*evaluated);
@@ -132,13 +139,13 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
   if (!job.exportPath.empty())
     if (Status status = AtomicFile::check(job.exportPath); !status.ok())
       return status;
-  if (!options.log.empty())
+  if (!options.log.empty() && isFirst(options))
     if (Status status =
             log.open(pathOfVariant(options.log, options.variant), /*append=*/resume != nullptr);
         !status.ok())
       return status;
 
-  if (!options.trace.empty()) {
+  if (!options.trace.empty() && isFirst(options)) {
     if (Status status = trace.open(pathOfVariant(options.trace, options.variant)); !status.ok())
       return status;
     session.profile(true);

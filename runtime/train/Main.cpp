@@ -3,6 +3,7 @@
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/train/Predict.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/RankStart.h"
 #include "runtime/train/RateFinder.h"
 #include "runtime/train/Sweep.h"
 
@@ -22,7 +23,8 @@ public:
   SignalGuard() {
     // The first one ends the training after the current step; a second one ends the process at
     // once.
-    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    // SIGUSR1 is what mpirun passes on to ranks.
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
       handle(signal, int(SA_RESETHAND) | SA_RESTART,
              [](int number, siginfo_t *, void *) { interruptedBy.store(number); });
     // A file that reaches the size limit and a pipe that has lost its reader then give a write
@@ -64,14 +66,34 @@ private:
   struct Before {
     int signal;
     struct sigaction action;
-  } before[6];
+  } before[7];
   int count = 0;
 };
 
-int fail(const Status &status) {
+int fail(const Status &status, const Communicator *ranks = nullptr) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", printable(status.message()).c_str());
+  std::string who = ranks && ranks->rank() > 0 ? text("rank ", ranks->rank(), ": ") : "";
+  if (!status.message().empty()) // else another rank says it
+    std::fprintf(stderr, "error: %s%s\n", who.c_str(), printable(status.message()).c_str());
   return int(status.code());
+}
+
+/// One training, alone or as one of several ranks.
+int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
+  auto ranks = joinTraining(*artifact, line);
+  if (!ranks)
+    return fail(ranks.status(), line.options.ranks);
+  Communicator *others = line.options.ranks;
+  bool findsRate = !line.options.findRate.empty();
+  auto summary = (findsRate ? findLearningRate : train)(std::move(artifact), line.options);
+  // The exit code that a shell reports for a process ended by a signal.
+  int code = !summary          ? fail(summary.status(), others)
+             : summary->signal ? 128 + summary->signal
+                               : 0;
+  if (!others)
+    return code;
+  Status left = (*ranks)->leave(code);
+  return left.ok() || code ? code : fail(left, others);
 }
 
 } // namespace
@@ -104,17 +126,17 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
       return 128 + interruptedBy;
     return status.ok() ? 0 : fail(status);
   }
+  auto started = startRanks(*line, {argv + 1, size_t(argc - 1)});
+  if (!started)
+    return fail(started.status());
+  if (*started)
+    return **started;
   if (!line->sweep.field.empty()) {
     if (Status status = runSweep(artifact, *line); !status.ok())
       return fail(status);
     return interruptedBy ? 128 + interruptedBy : 0;
   }
-  bool findsRate = !line->options.findRate.empty();
-  auto summary = (findsRate ? findLearningRate : train)(std::move(artifact), line->options);
-  if (!summary)
-    return fail(summary.status());
-  // The exit code that a shell reports for a process ended by a signal.
-  return summary->signal ? 128 + summary->signal : 0;
+  return runTraining(std::move(artifact), *line);
 }
 
 } // namespace gradc::runtime

@@ -60,21 +60,30 @@ static Status findShorter(const Session &session, std::string_view name, Config 
 
 /// The entry's calls on batches of the data set, if it takes them.
 static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const Dataset &dataset,
-                                      std::span<const Demand> demands) {
+                                      std::span<const Demand> demands, RankShare share) {
   const Artifact &artifact = session.artifact();
   auto mismatch = [&](const char *which, int64_t expected, int64_t found) {
     return Status::error(text("the artifact was compiled for ", artifact.string(entry.whole->name),
                               ' ', which, " of ", expected, " rows, but the data gives ", found,
                               ": compile it again with this data"));
   };
+  auto undivided = [&] {
+    return Status::error(text("the step takes batches of ", entry.whole->batch,
+                              " rows only, and cannot be divided among ranks"));
+  };
   int64_t batchSize = dataset.batchSize(), tailSize = dataset.tailSize();
   if (!entry.shorter.empty()) {
     tailSize = 0; // its batches are as the artifact has them
+    if (share.ranks > 1 && !entry.whole->any_rows)
+      return undivided();
   } else if (entry.whole->any_rows) {
-    for (int64_t rows : {batchSize, tailSize ? tailSize : batchSize})
-      if (Status fits = checkRows(artifact, *entry.whole, rows); !fits.ok())
-        return Status::error(fits.message());
+    for (int64_t all : {batchSize, tailSize ? tailSize : batchSize})
+      for (int64_t rows : {all / share.ranks, (all + share.ranks - 1) / share.ranks})
+        if (Status fits = checkRows(artifact, *entry.whole, rows); !fits.ok())
+          return Status::error(fits.message());
     tailSize = 0;
+  } else if (share.ranks > 1) {
+    return undivided();
   } else if (batchSize != entry.whole->batch) {
     return mismatch("batches", entry.whole->batch, batchSize);
   } else if (tailSize && tailSize != entry.tail->batch) {
@@ -123,6 +132,7 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   std::vector<Demand> demands = context.demands;
   context.folders = job.dataFolders;
   context.seed = job.seed;
+  context.share = job.share;
   context.state = job.dataState;
   context.fits = job.fitsData;
   auto dataset = makeData(session, data, std::move(context));
@@ -132,7 +142,7 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   phase.session = &session;
   phase.dataset = std::move(*dataset);
   for (const Pair &pair : pairs) {
-    auto calls = bindCalls(session, pair, *phase.dataset, demands);
+    auto calls = bindCalls(session, pair, *phase.dataset, demands, job.share);
     if (!calls)
       return calls.status();
     phase.entries.push_back(std::move(*calls));
@@ -153,7 +163,7 @@ std::string findNonFiniteData(const Phase &phase, const Batch &batch) {
   return {};
 }
 
-Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
+Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communicator *ranks) {
   MetricTotals totals;
   double losses = 0;
   PhaseWalk walk(phase);
@@ -161,6 +171,8 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
   do {
     if (Status status = walk.fetch(); !status.ok())
       return status;
+    if (walk.batch().rows == 0)
+      continue; // of fewer rows than ranks
     if (Status status = walk.run({.seed = seed}, !walk.batch().endsEpoch); !status.ok())
       return status;
     EntryCall &call = walk.call();
@@ -171,6 +183,10 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed) {
     totals.add(call.metricResults(), walk.batch().rows);
     rows += walk.batch().rows;
   } while (!walk.batch().endsEpoch);
+  if (ranks)
+    if (Status status = totals.addUp(*ranks, phase.entries[0].whole->metricResults(), losses, rows);
+        !status.ok())
+      return status;
   std::vector<Metric> metrics = {{"loss", totals.loss().value_or(losses / double(rows))}};
   for (Metric &metric : totals.metrics())
     metrics.push_back(std::move(metric));

@@ -38,8 +38,8 @@ Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data, D
 std::string findNonFiniteData(const Phase &phase, const Batch &batch);
 
 /// Over all rows of a data set: the loss first, then the metrics. Fails for data that are not
-/// finite.
-Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed);
+/// finite. `ranks`: which share its batches; null: this process has them alone.
+Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communicator *ranks);
 
 } // namespace gradc::runtime
 

@@ -271,7 +271,7 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   auto phase = Phase::make(session, {&name, 1}, job->evaluationData, *job);
   if (!phase)
     return phase.status();
-  auto metrics = evaluate(*phase, job->seed);
+  auto metrics = evaluate(*phase, job->seed, nullptr);
   if (!metrics)
     return metrics.status();
   Progress(1, false, 1, 1)

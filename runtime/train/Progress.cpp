@@ -116,6 +116,8 @@ void Progress::print(const std::string &line) {
 }
 
 void Progress::warn(const std::string &message) {
+  if (descriptor < 0)
+    return;
   if (rewriting)
     write("\r\x1b[K");
   rewriting = false;

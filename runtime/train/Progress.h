@@ -13,6 +13,7 @@ class Progress {
 public:
   using Clock = std::chrono::steady_clock;
 
+  /// A descriptor below 0 is none: nothing is said.
   Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batchSize);
 
   /// Cheap: a line is composed only when it is due.

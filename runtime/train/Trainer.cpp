@@ -48,7 +48,7 @@ static Result<std::unique_ptr<Session>> makeSession(std::shared_ptr<const Artifa
     wanted.level.clear();
     session = Session::create(artifact, wanted);
   }
-  if (session && resume) {
+  if (session && resume && isFirst(options)) {
     std::string_view level = artifact->string((*session)->level().name);
     if (level != resume->level())
       std::fprintf(stderr,
@@ -59,37 +59,83 @@ static Result<std::unique_ptr<Session>> makeSession(std::shared_ptr<const Artifa
   return session;
 }
 
-Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options) {
-  auto job = Job::read(*artifact, options);
+namespace {
+/// What a run begins with.
+struct Beginning {
+  Job job;
+  std::optional<Checkpoint> resume;
+};
+} // namespace
+
+/// The checkpoint to go on from. Of several ranks the first one looks for it.
+static Status findResume(Beginning &beginning, const TrainOptions &options) {
+  const Job &job = beginning.job;
+  // Before the newest is looked for: a training under way would add newer ones.
+  CheckpointFolder running(options.checkpoint.empty() ? newestRun(job.checkpointFolder)
+                                                      : job.checkpointFolder);
+  if (running.exists())
+    if (Status locked = running.lock(); !locked.ok())
+      return locked;
+  auto found = findCheckpoint(options.resume, job, !options.checkpoint.empty());
+  if (!found)
+    return found.status();
+  beginning.resume = std::move(*found);
+  uint64_t seed = beginning.resume->position().seed;
+  if (options.seed && uint64_t(*options.seed) != seed)
+    return Status(Code::usage, text("cannot resume with seed ", *options.seed,
+                                    ": the checkpoint was trained with seed ", seed));
+  return {};
+}
+
+static Status begin(const Artifact &artifact, const TrainOptions &options, Beginning &beginning) {
+  auto job = Job::read(artifact, options);
   if (!job)
     return job.status();
-  std::optional<Checkpoint> resume;
-  if (!options.resume.empty()) {
-    // Before the newest is looked for: a training under way would add newer ones.
-    CheckpointFolder running(options.checkpoint.empty() ? newestRun(job->checkpointFolder)
-                                                        : job->checkpointFolder);
-    if (running.exists())
-      if (Status locked = running.lock(); !locked.ok())
-        return locked;
-    auto found = findCheckpoint(options.resume, *job, !options.checkpoint.empty());
-    if (!found)
-      return found.status();
-    resume = std::move(*found);
-    if (options.seed && uint64_t(*options.seed) != resume->position().seed)
-      return Status(Code::usage,
-                    text("cannot resume with seed ", *options.seed,
-                         ": the checkpoint was trained with seed ", resume->position().seed));
-  }
-  if (Status chosen = job->chooseRun(options, resume ? resume->file() : ""); !chosen.ok())
-    return chosen;
-  CheckpointFolder checkpoints(job->checkpointFolder);
-  const Checkpoint *checkpoint = resume ? &*resume : nullptr;
+  beginning.job = std::move(*job);
+  if (!isFirst(options))
+    return {};
+  if (!options.resume.empty())
+    if (Status found = findResume(beginning, options); !found.ok())
+      return found;
+  return beginning.job.chooseRun(options, beginning.resume ? beginning.resume->file() : "");
+}
+
+/// All ranks go on from the first one's checkpoint.
+static Status shareResume(Communicator &ranks, Beginning &beginning) {
+  auto files = ranks.share(beginning.resume ? beginning.resume->file() : "");
+  if (!files)
+    return files.status();
+  if (files->front().empty() || beginning.resume)
+    return {};
+  auto opened = Checkpoint::open(files->front());
+  if (opened)
+    beginning.resume = std::move(*opened);
+  return opened.status();
+}
+
+Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options) {
+  // Ranks that do not go on say so where the others wait for them.
+  auto agreed = [&](Status status, std::span<const Communicator::Fact> facts) {
+    return options.ranks ? options.ranks->agree(status, facts) : status;
+  };
+  Beginning beginning;
+  if (Status begun = agreed(begin(*artifact, options, beginning), {}); !begun.ok())
+    return begun;
+  Status shared = options.ranks ? shareResume(*options.ranks, beginning) : Status();
+  if (shared = agreed(shared, {}); !shared.ok())
+    return shared;
+
+  const Checkpoint *checkpoint = beginning.resume ? &*beginning.resume : nullptr;
   auto session = makeSession(std::move(artifact), options, checkpoint);
-  if (!session)
-    return session.status();
-  auto loop = Loop::make(**session, *job, options, checkpoint, std::move(checkpoints));
-  if (!loop)
-    return loop.status();
+  Result<std::unique_ptr<Loop>> loop = session.status();
+  if (session)
+    loop = Loop::make(**session, beginning.job, options, checkpoint,
+                      CheckpointFolder(beginning.job.checkpointFolder));
+  std::vector<Communicator::Fact> facts;
+  if (loop && options.ranks)
+    facts = (*loop)->commonFacts();
+  if (Status made = agreed(loop.status(), facts); !made.ok())
+    return made;
   return (*loop)->run();
 }
 

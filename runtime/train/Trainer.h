@@ -4,6 +4,7 @@
 
 #include "runtime/core/Artifact.h"
 #include "runtime/data/source/ArraySource.h"
+#include "runtime/ranks/Communicator.h"
 
 #include <atomic>
 #include <cstdint>
@@ -66,6 +67,8 @@ struct TrainOptions {
 
   /// Called after every step; false makes that step the last one.
   std::function<bool(const StepReport &)> onStep;
+  /// The processes that train together; null: this one alone. Rank 0 writes all files.
+  Communicator *ranks = nullptr;
   /// If it becomes a signal's number, the training ends after the current step.
   const std::atomic<int> *interrupt = nullptr;
 };
@@ -79,6 +82,11 @@ struct TrainSummary {
   std::string checkpoint;         ///< the last one written; "": none
   int signal = 0;                 ///< that ended the training
 };
+
+/// Whether this process writes files and says how it goes: one of all ranks.
+inline bool isFirst(const TrainOptions &options) {
+  return !options.ranks || options.ranks->rank() == 0;
+}
 
 /// Runs the job on a session made for it.
 Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options);

@@ -1,0 +1,171 @@
+// One round of saying, hearing and judging each period.
+#include "runtime/ranks/Beats.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+namespace gradc::runtime {
+
+Beats::Beats(Messages &messages) : messages(messages), states(size_t(messages.size())) {
+  for (size_t rank = 0; rank < states.size(); ++rank) {
+    peers.push_back({text("rank ", rank)});
+    states[rank].heardAt = Clock::now();
+  }
+}
+
+Result<std::unique_ptr<Beats>> Beats::start(Messages &messages) {
+  std::unique_ptr<Beats> beats(new Beats(messages));
+  auto thread = Thread::start([&beats = *beats] { beats.run(); });
+  if (!thread)
+    return thread.status();
+  beats->thread = std::make_unique<Thread>(*thread);
+  return beats;
+}
+
+void Beats::introduce(std::vector<Peer> all) {
+  std::lock_guard lock(mutex);
+  peers = std::move(all);
+}
+
+void Beats::setStall(double seconds) {
+  std::lock_guard lock(mutex);
+  stall = seconds;
+}
+
+Beats::~Beats() {
+  {
+    std::lock_guard lock(mutex);
+    isStopping = true;
+  }
+  changed.notify_all();
+  if (thread)
+    thread->join();
+}
+
+void Beats::run() {
+  std::unique_lock lock(mutex);
+  Clock::time_point before = Clock::now();
+  while (!isStopping) {
+    Clock::time_point now = Clock::now();
+    auto period = std::chrono::duration<double>(std::min(stall / 10, 0.5));
+    // This process was stopped itself: what the others have said meanwhile is yet to be heard.
+    if (now - before > 4 * period)
+      for (State &state : states)
+        state.heardAt = now;
+    before = now;
+    say();
+    hear(now);
+    judge(now);
+    changed.wait_for(lock, period);
+  }
+}
+
+bool Beats::hasEnded(Messages::Request &request) {
+  auto ended = messages.haveEnded({&request, 1});
+  return ended && *ended;
+}
+
+void Beats::say() {
+  Beat beat = {mine.step.load(std::memory_order_relaxed), mine.failure.load()};
+  for (size_t rank = 0; rank < states.size(); ++rank) {
+    State &state = states[rank];
+    if (int(rank) == messages.rank() || (state.isSaying && !hasEnded(state.saying)))
+      continue;
+    state.knowsFailure |= state.isSaying && state.said.failure;
+    state.isSaying = false;
+    if (state.knowsFailure)
+      continue;
+    state.said = beat;
+    auto bytes = std::as_bytes(std::span(&state.said, 1));
+    state.isSaying = messages.send(bytes, int(rank), tag, state.saying).ok();
+  }
+}
+
+void Beats::hear(Clock::time_point now) {
+  for (size_t rank = 0; rank < states.size(); ++rank) {
+    State &state = states[rank];
+    while (int(rank) != messages.rank()) {
+      auto bytes = std::as_writable_bytes(std::span(&state.incoming, 1));
+      if (!state.isHearing)
+        state.isHearing = messages.receive(bytes, int(rank), tag, state.hearing).ok();
+      if (!state.isHearing || !hasEnded(state.hearing))
+        break;
+      state.isHearing = false;
+      state.heard = state.incoming;
+      state.heardAt = now;
+    }
+  }
+}
+
+std::string Beats::describeLoss(size_t rank, Clock::time_point now) const {
+  auto silent = std::chrono::duration_cast<std::chrono::seconds>(now - states[rank].heardAt);
+  std::string how = isGone(rank) ? std::string(" has ended unexpectedly")
+                                 : text(" has given no sign of life for ", silent.count(), " s");
+  return text(peers[rank].name, how, " (its last step: ", states[rank].heard.step, ')');
+}
+
+bool Beats::isGone(size_t rank) const {
+  return peers[rank].process && kill(peers[rank].process, 0) != 0 && errno == ESRCH;
+}
+
+/// Of those that are left, the first one says who is lost.
+void Beats::judge(Clock::time_point now) {
+  if (hasLost() || isSilenceExpected)
+    return;
+  std::string lost;
+  int64_t failure = 0;
+  int speaker = -1;
+  bool isAnyGone = false;
+  for (size_t rank = 0; rank < states.size(); ++rank)
+    isAnyGone |= isGone(rank);
+  if (isAnyGone)
+    hear(now); // it may have said why, just before
+  for (size_t rank = 0; rank < states.size(); ++rank) {
+    bool isSilent = std::chrono::duration<double>(now - states[rank].heardAt).count() > 0.9 * stall;
+    if (int(rank) != messages.rank() && states[rank].heard.failure)
+      failure = states[rank].heard.failure;
+    else if (int(rank) != messages.rank() && (isSilent || isGone(rank)))
+      lost += text(lost.empty() ? "" : ", ", describeLoss(rank, now));
+    else if (speaker < 0)
+      speaker = int(rank);
+  }
+  if (failure)
+    loss = Status(Code(failure), "");
+  else if (!lost.empty())
+    loss = Status::error(speaker == messages.rank() ? text(lost, ": all ranks stop") : "");
+  else
+    return;
+  isLost.store(true, std::memory_order_release);
+}
+
+Status Beats::lost() {
+  if (!hasLost())
+    return {};
+  std::lock_guard lock(mutex);
+  return loss;
+}
+
+void Beats::expectSilence() {
+  std::lock_guard lock(mutex);
+  isSilenceExpected = true;
+}
+
+void Beats::fail(Code code) {
+  constexpr auto pause = std::chrono::milliseconds(10);
+  mine.failure.store(int64_t(code));
+  Clock::time_point until = Clock::now() + std::chrono::seconds(1);
+  std::unique_lock lock(mutex);
+  auto isKnown = [&] {
+    for (size_t rank = 0; rank < states.size(); ++rank)
+      if (int(rank) != messages.rank() && !states[rank].knowsFailure)
+        return false;
+    return true;
+  };
+  for (; Clock::now() < until && !isKnown(); changed.wait_for(lock, pause))
+    say();
+}
+
+} // namespace gradc::runtime

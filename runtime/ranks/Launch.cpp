@@ -1,0 +1,157 @@
+// Starts mpirun and waits for it.
+#include "runtime/ranks/Launch.h"
+
+#include "runtime/base/OwnFile.h"
+#include "runtime/base/Text.h"
+#include "runtime/ranks/Ranks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gradc::runtime {
+
+static constexpr const char *exitVariable = "GRADC_RANKS_EXIT"; // a file for the exit code
+
+void reportExit(int code) {
+  const char *file = std::getenv(exitVariable);
+  if (!file || code == 0)
+    return;
+  int descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0)
+    return; // another rank was first
+  std::string digits = text(code);
+  [[maybe_unused]] ssize_t ignored = write(descriptor, digits.data(), digits.size());
+  close(descriptor);
+}
+
+/// The code that a rank has reported; 0: none has yet.
+static int reportedExit(const std::string &file) {
+  char digits[8] = {};
+  int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return 0;
+  [[maybe_unused]] ssize_t ignored = read(descriptor, digits, sizeof digits - 1);
+  close(descriptor);
+  return std::max(std::atoi(digits), 1);
+}
+
+/// Settings of mpirun that the user has not made: variables, for each version of Open MPI ignores
+/// those of the other.
+static void prepareEnvironment(const std::string &exitFile) {
+  setenv(exitVariable, exitFile.c_str(), 1);
+  constexpr std::pair<const char *, const char *> settings[] = {
+      // Ranks may outnumber CPUs; our own team decides which thread runs where.
+      {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+      {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+      {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+      {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+      // The ranks themselves notice that one is lost, name it and stop.
+      {"OMPI_MCA_orte_enable_recovery", "1"},
+      {"OMPI_MCA_orte_execute_quiet", "1"},
+      // No copies from process to process where the system forbids them.
+      {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}};
+  for (auto [name, value] : settings)
+    setenv(name, value, 0);
+  // A container has no other user, and the ranks do no more than this process may.
+  if (geteuid() == 0)
+    for (const char *name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                             "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
+      setenv(name, "1", 0);
+}
+
+static Result<std::string> findMpirun() {
+  const char *named = std::getenv("GRADC_MPIRUN"), *path = std::getenv("PATH");
+  if (named && *named && access(named, X_OK) == 0)
+    return std::string(named);
+  std::string_view folders = named && *named ? "" : path ? path : "";
+  while (!folders.empty()) {
+    size_t end = std::min(folders.find(':'), folders.size());
+    std::string file = text(folders.substr(0, end), "/mpirun");
+    if (access(file.c_str(), X_OK) == 0)
+      return file;
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+  }
+  return Status::error(text("cannot start ranks: there is no ",
+                            named && *named ? named : "mpirun in PATH",
+                            "; install Open MPI (Debian: package openmpi-bin), or name its mpirun "
+                            "with GRADC_MPIRUN"));
+}
+
+/// In a process group of its own, so that a terminal's signals come to this process alone.
+static pid_t startMpirun(const std::string &mpirun, std::vector<const char *> &arguments) {
+  pid_t child = fork();
+  if (child != 0)
+    return child;
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+    std::signal(signal, SIG_DFL);
+  if (int nothing = open("/dev/null", O_RDONLY); nothing >= 0)
+    dup2(nothing, 0);
+  execv(mpirun.c_str(), const_cast<char *const *>(arguments.data()));
+  _exit(127);
+}
+
+/// Until it has ended. Ranks that are stopped or lost do not end by themselves.
+static int awaitMpirun(pid_t mpirun, const std::string &exitFile,
+                       const std::atomic<int> &interrupt) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds patience(4);
+  Clock::time_point failedAt, now;
+  bool isTold = false;
+  int status = 0, ending = 0;
+  while (waitpid(mpirun, &status, WNOHANG) == 0) {
+    usleep(20'000);
+    now = Clock::now();
+    if (interrupt && !isTold) {
+      isTold = true;
+      kill(mpirun, SIGUSR1); // which it passes on
+    }
+    if (ending == 0 && reportedExit(exitFile)) {
+      ending = SIGTERM;
+      failedAt = now;
+    } else if (ending && now - failedAt > patience) {
+      kill(mpirun, ending);
+      ending = SIGKILL;
+      failedAt = now;
+    }
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+Result<int> launchRanks(int count, std::span<char *const> arguments,
+                        const std::atomic<int> &interrupt) {
+  auto mpirun = findMpirun();
+  if (!mpirun)
+    return mpirun.status();
+  auto program = findOwnFile();
+  if (!program)
+    return program.status();
+  const char *temporary = std::getenv("TMPDIR");
+  std::string folder = text(temporary && *temporary ? temporary : "/tmp", "/gradc-ranks-XXXXXX");
+  if (!mkdtemp(folder.data()))
+    return Status::error(text("cannot make a folder '", folder, "'"));
+  std::string exitFile = text(folder, "/exit"), number = text(count);
+  prepareEnvironment(exitFile);
+  std::vector<const char *> line = {mpirun->c_str(), "-n", number.c_str(), program->c_str()};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  line.push_back(nullptr);
+  pid_t child = startMpirun(*mpirun, line);
+  int code = child > 0 ? awaitMpirun(child, exitFile, interrupt) : 1;
+  int reported = reportedExit(exitFile);
+  unlink(exitFile.c_str());
+  rmdir(folder.c_str());
+  if (child < 0 || code == 127)
+    return Status::error(text("cannot run '", *mpirun, '\''));
+  if (interrupt)
+    return 128 + interrupt;
+  return reported ? reported : code ? 1 : 0;
+}
+
+} // namespace gradc::runtime

@@ -1,0 +1,115 @@
+// Ranks over MPI: acquaintance, signs of life, and the end.
+#include "runtime/ranks/Ranks.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/ranks/Beats.h"
+#include "runtime/ranks/Launch.h"
+#include "runtime/ranks/MessageSums.h"
+#include "runtime/ranks/Mpi.h"
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <unistd.h>
+
+namespace gradc::runtime {
+
+namespace {
+
+class MpiRanks final : public Ranks {
+public:
+  explicit MpiRanks(std::unique_ptr<Mpi> opened) : mpi(std::move(opened)), sums(*mpi) {}
+  Status meet();
+
+  int rank() const override { return mpi->rank(); }
+  int size() const override { return mpi->size(); }
+  Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override {
+    return sums.startSum(pieces, type, wire);
+  }
+  Status progress() override { return sums.progress(); }
+  Status waitFor(uint64_t sum) override { return sums.waitFor(sum); }
+  Result<std::vector<std::string>> share(const std::string &mine) override {
+    return sums.share(mine);
+  }
+  Status agree(const Status &mine, std::span<const Fact> facts) override {
+    Status agreed = sums.agree(mine, facts);
+    endsTogether = !agreed.ok() && !beats->hasLost();
+    return agreed;
+  }
+  uint64_t sentBytes() const override { return sums.sentBytes(); }
+
+  int ranksHere() const override { return here; }
+  void setStall(double seconds) override { beats->setStall(seconds); }
+  void atStep(int64_t step) override { beats->atStep(step); }
+  Status leave(int code) override;
+
+private:
+  std::unique_ptr<Mpi> mpi;
+  MessageSums sums;
+  std::unique_ptr<Beats> beats;
+  int here = 1;
+  bool endsTogether = false; ///< all ranks have agreed to fail
+};
+
+} // namespace
+
+/// Exchanges names. Where processes can be seen, one that has ended is noticed at once.
+Status MpiRanks::meet() {
+  auto started = Beats::start(*mpi);
+  if (!started)
+    return started.status();
+  beats = std::move(*started);
+  mpi->watch(beats.get());
+  char host[256] = "?";
+  gethostname(host, sizeof host - 1);
+  auto all = share(text(getpid(), ' ', host));
+  if (!all)
+    return all.status();
+  std::vector<Beats::Peer> peers;
+  here = 0;
+  for (int other = 0; other < size(); ++other) {
+    std::string_view whole = (*all)[size_t(other)], name = whole.substr(whole.find(' ') + 1);
+    int process = 0;
+    std::from_chars(whole.data(), whole.data() + whole.size(), process);
+    here += name == host;
+    bool isSeen = name == host && kill(process, 0) == 0;
+    peers.push_back(
+        {text("rank ", other, " (process ", process, " on '", name, "')"), isSeen ? process : 0});
+  }
+  beats->introduce(std::move(peers));
+  // Each has seen the others before the first one may end.
+  return agree({}, {});
+}
+
+Status MpiRanks::leave(int code) {
+  Status together = Status(Code(code), "");
+  if (code == 0 || endsTogether)
+    together = agree({}, {});
+  if (together.ok()) {
+    beats->expectSilence();
+    together = agree({}, {}); // nobody ends before all expect it
+  }
+  bool isTogether = together.ok();
+  if (code == 0)
+    code = int(together.code());
+  reportExit(code);
+  if (!isTogether)
+    beats->fail(Code(code));
+  mpi->watch(nullptr);
+  beats.reset();
+  if (isTogether)
+    mpi->finalize();
+  return together;
+}
+
+Result<std::unique_ptr<Ranks>> joinRanks() {
+  auto mpi = Mpi::open();
+  if (!mpi)
+    return mpi.status();
+  auto ranks = std::make_unique<MpiRanks>(std::move(*mpi));
+  if (Status status = ranks->meet(); !status.ok())
+    return status;
+  return std::unique_ptr<Ranks>(std::move(ranks));
+}
+
+} // namespace gradc::runtime

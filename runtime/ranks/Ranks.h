@@ -1,0 +1,35 @@
+// Training by several processes: how they start, and how they end.
+#ifndef RUNTIME_RANKS_RANKS_H
+#define RUNTIME_RANKS_RANKS_H
+
+#include "runtime/ranks/Communicator.h"
+
+#include <atomic>
+#include <memory>
+
+namespace gradc::runtime {
+
+/// The processes that mpirun has started together.
+class Ranks : public Communicator {
+public:
+  /// Those of them on this host.
+  virtual int ranksHere() const = 0;
+  /// A rank that gives no sign of life for so long is lost; 30 seconds at first.
+  virtual void setStall(double seconds) = 0;
+  /// At the end, with this process' exit code. 0: returns once all ranks have come to theirs, or
+  /// with a failure of theirs meanwhile. Else the others stop, too.
+  virtual Status leave(int code) = 0;
+};
+
+/// Joins the others. Null in programs linked without ranks (gradc_ranks), as is the next one.
+__attribute__((weak)) Result<std::unique_ptr<Ranks>> joinRanks();
+
+/// Runs this program in `count` processes with these arguments, on this host unless the environment
+/// says otherwise, and returns its exit code. If `interrupt` becomes a signal's number, they are
+/// told to stop.
+__attribute__((weak)) Result<int> launchRanks(int count, std::span<char *const> arguments,
+                                              const std::atomic<int> &interrupt);
+
+} // namespace gradc::runtime
+
+#endif

@@ -1,0 +1,52 @@
+// What ranks must have in common before the first step.
+#include "runtime/train/Loop.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/include/gradc/hash.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gradc::runtime {
+
+/// Of sizes, beginnings and ends of files; folders are told apart by the number of their rows.
+static uint64_t fingerprint(std::span<const std::string> files) {
+  constexpr size_t ends = 1 << 16;
+  gradc_hasher hasher = gradc_hash_begin();
+  std::vector<char> bytes(ends);
+  for (const std::string &file : files) {
+    int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status = {};
+    if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+      int64_t size = status.st_size;
+      gradc_hash_add(&hasher, &size, sizeof size);
+      for (off_t from : {off_t(0), std::max<off_t>(0, size - off_t(ends))})
+        if (ssize_t count = pread(descriptor, bytes.data(), ends, from); count > 0)
+          gradc_hash_add(&hasher, bytes.data(), size_t(count));
+    }
+    if (descriptor >= 0)
+      close(descriptor);
+  }
+  return gradc_hash_end(&hasher);
+}
+
+std::vector<Communicator::Fact> Loop::commonFacts() const {
+  const Artifact &artifact = session.artifact();
+  auto rowsOf = [](const Phase &phase) { return text(phase.dataset->rows()); };
+  return {{"the artifact (its hash)", text(artifact.header().hash)},
+          {"gradc's version", GRADC_VERSION},
+          {"the CPU level", std::string(artifact.string(session.level().name))},
+          {"the number of steps", text(lastStep)},
+          {"the number of epochs", text(job.epochs)},
+          {"the seed", text(job.seed)},
+          {"the learning rate", text(job.learningRate)},
+          {"the step to go on from", text(done)},
+          {"the number of training rows", rowsOf(training)},
+          {"the number of evaluation rows", evaluation ? rowsOf(*evaluation) : ""},
+          {"the content of the data files (a hash)", text(fingerprint(job.inputs))},
+          {"the log", options.log},
+          {"the trace", options.trace}};
+}
+
+} // namespace gradc::runtime

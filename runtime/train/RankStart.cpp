@@ -1,0 +1,91 @@
+// Starts ranks or joins them.
+#include "runtime/train/RankStart.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/base/ThreadTeam.h"
+#include "runtime/core/Config.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace gradc::runtime {
+
+/// The number of processes that mpirun has started, of which this is one; 0: it has started none.
+static int launchedRanks() {
+  const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return size ? std::atoi(size) : 0;
+}
+
+/// Launchers of other MPI libraries leave these variables.
+static Status expectOpenMpi() {
+  for (const char *name : {"PMI_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE"})
+    if (const char *size = std::getenv(name); size && std::atoi(size) > 1)
+      return Status::error(text("started as one of ", size,
+                                " processes by an MPI that is not Open MPI (", name,
+                                " is set), expected Open MPI's mpirun"));
+  return {};
+}
+
+static Status expectDistribution(const Artifact &artifact) {
+  if (joinRanks && Config::job(artifact).child("distribution"))
+    return {};
+  return Status::invalid("this program trains in one process: add distribution { } to the training "
+                         "spec and compile it again, to train in several");
+}
+
+static Status expectOneTraining(const CommandLine &line) {
+  for (auto [isAsked, option] : {std::pair(!line.sweep.field.empty(), "--sweep"),
+                                 std::pair(!line.options.findRate.empty(), "--find-learning-rate")})
+    if (isAsked)
+      return Status(Code::usage,
+                    text("option '", option, "' goes with one process, found several ranks"));
+  return {};
+}
+
+Result<std::optional<int>> startRanks(const CommandLine &line, std::span<char *const> arguments) {
+  int launched = launchedRanks();
+  if (launched && line.ranks > 1 && launched != line.ranks)
+    return Status(Code::usage, text("option '--ranks' is ", line.ranks, ", but mpirun has started ",
+                                    launched, " processes"));
+  if (launched || line.ranks == 1)
+    return std::optional<int>();
+  if (Status one = expectOneTraining(line); !one.ok())
+    return one;
+  if (!launchRanks)
+    return Status::invalid("this program trains in one process: add distribution { } to the "
+                           "training spec and compile it again, to train in several");
+  auto code = launchRanks(line.ranks, arguments, *line.options.interrupt);
+  if (!code)
+    return code.status();
+  return std::optional(*code);
+}
+
+Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLine &line) {
+  std::unique_ptr<Ranks> ranks;
+  if (launchedRanks() < 2) {
+    if (Status known = expectOpenMpi(); !known.ok())
+      return known;
+    return ranks;
+  }
+  if (!joinRanks)
+    return expectDistribution(artifact);
+  auto joined = joinRanks();
+  if (!joined)
+    return joined;
+  ranks = std::move(*joined);
+  line.options.ranks = ranks.get();
+  Status ready = expectDistribution(artifact);
+  if (ready.ok())
+    ready = expectOneTraining(line);
+  if (ready = ranks->agree(ready, {}); !ready.ok()) {
+    (void)ranks->leave(int(ready.code()));
+    return ready;
+  }
+  ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));
+  int cpus = int(ThreadTeam::availableCpus());
+  if (line.options.threads == 0)
+    line.options.threads = std::max(1, cpus / ranks->ranksHere());
+  return ranks;
+}
+
+} // namespace gradc::runtime
