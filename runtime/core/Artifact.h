@@ -41,6 +41,8 @@ public:
   template <typename T> std::span<const T> elements(gradc_range range) const {
     return {reinterpret_cast<const T *>(base + range.offset), size_t(range.count)};
   }
+  /// All of it.
+  std::span<const std::byte> bytes() const { return {base, size}; }
   std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
   std::span<const gradc_artifact_state> states() const;
   std::span<const gradc_artifact_level> levels() const;

@@ -1,6 +1,7 @@
 // Starts mpirun and waits for it.
 #include "runtime/ranks/Launch.h"
 
+#include "runtime/base/AtomicFile.h"
 #include "runtime/base/OwnFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/ranks/Ranks.h"
@@ -125,30 +126,57 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile,
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-Result<int> launchRanks(int count, std::span<char *const> arguments,
-                        const std::atomic<int> &interrupt) {
+namespace {
+/// A folder for what the ranks and this process tell each other.
+class SharedFolder {
+public:
+  ~SharedFolder() {
+    for (const std::string &file : {exitFile(), artifactFile()})
+      unlink(file.c_str());
+    rmdir(path.c_str());
+  }
+  Status make() {
+    const char *temporary = std::getenv("TMPDIR");
+    path = text(temporary && *temporary ? temporary : "/tmp", "/gradc-ranks-XXXXXX");
+    return mkdtemp(path.data()) ? Status()
+                                : Status::error(text("cannot make a folder '", path, '\''));
+  }
+  std::string exitFile() const { return path + "/exit"; }
+  std::string artifactFile() const { return path + "/artifact"; }
+
+private:
+  std::string path;
+};
+} // namespace
+
+Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt) {
   auto mpirun = findMpirun();
   if (!mpirun)
     return mpirun.status();
-  auto program = findOwnFile();
-  if (!program)
-    return program.status();
-  const char *temporary = std::getenv("TMPDIR");
-  std::string folder = text(temporary && *temporary ? temporary : "/tmp", "/gradc-ranks-XXXXXX");
-  if (!mkdtemp(folder.data()))
-    return Status::error(text("cannot make a folder '", folder, "'"));
-  std::string exitFile = text(folder, "/exit"), number = text(count);
-  prepareEnvironment(exitFile);
-  std::vector<const char *> line = {mpirun->c_str(), "-n", number.c_str(), program->c_str()};
-  line.insert(line.end(), arguments.begin(), arguments.end());
+  auto file = findOwnFile();
+  if (!file)
+    return file.status();
+  SharedFolder folder;
+  if (Status made = folder.make(); !made.ok())
+    return made;
+  prepareEnvironment(folder.exitFile());
+  if (!program.artifact.empty()) {
+    AtomicFile artifact(folder.artifactFile());
+    artifact.write(program.artifact);
+    if (Status written = artifact.commit(); !written.ok())
+      return written;
+    setenv(artifactVariable, folder.artifactFile().c_str(), 1);
+  }
+  std::string number = text(program.count);
+  std::vector<const char *> line = {mpirun->c_str(), "-n", number.c_str(), file->c_str()};
+  for (const std::string &argument : program.arguments)
+    line.push_back(argument.c_str());
   line.push_back(nullptr);
   pid_t child = startMpirun(*mpirun, line);
-  int code = child > 0 ? awaitMpirun(child, exitFile, interrupt) : 1;
-  int reported = reportedExit(exitFile);
-  unlink(exitFile.c_str());
-  rmdir(folder.c_str());
+  int code = child > 0 ? awaitMpirun(child, folder.exitFile(), interrupt) : 1;
   if (child < 0 || code == 127)
     return Status::error(text("cannot run '", *mpirun, '\''));
+  int reported = reportedExit(folder.exitFile());
   if (interrupt)
     return 128 + interrupt;
   return reported ? reported : code ? 1 : 0;

@@ -24,10 +24,18 @@ public:
 /// Joins the others. Null in programs linked without ranks (gradc_ranks), as is the next one.
 __attribute__((weak)) Result<std::unique_ptr<Ranks>> joinRanks();
 
-/// Runs this program in `count` processes with these arguments, on this host unless the environment
-/// says otherwise, and returns its exit code. If `interrupt` becomes a signal's number, they are
-/// told to stop.
-__attribute__((weak)) Result<int> launchRanks(int count, std::span<char *const> arguments,
+/// What `launchRanks` starts.
+struct RankProgram {
+  int count;                          ///< processes
+  std::vector<std::string> arguments; ///< of this program
+  /// An artifact that is in no file: ranks find its file's name in `artifactVariable`.
+  std::span<const std::byte> artifact = {};
+};
+constexpr const char *artifactVariable = "GRADC_RANKS_ARTIFACT";
+
+/// Runs this program in several processes, on this host unless the environment says otherwise, and
+/// returns their exit code. If `interrupt` becomes a signal's number, they are told to stop.
+__attribute__((weak)) Result<int> launchRanks(const RankProgram &program,
                                               const std::atomic<int> &interrupt);
 
 } // namespace gradc::runtime

@@ -126,7 +126,7 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
       return 128 + interruptedBy;
     return status.ok() ? 0 : fail(status);
   }
-  auto started = startRanks(*line, {argv + 1, size_t(argc - 1)});
+  auto started = startRanks(*artifact, file, *line, {argv + 1, size_t(argc - 1)});
   if (!started)
     return fail(started.status());
   if (*started)

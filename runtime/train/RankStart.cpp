@@ -42,7 +42,8 @@ static Status expectOneTraining(const CommandLine &line) {
   return {};
 }
 
-Result<std::optional<int>> startRanks(const CommandLine &line, std::span<char *const> arguments) {
+Result<std::optional<int>> startRanks(const Artifact &artifact, const std::string &file,
+                                      const CommandLine &line, std::span<char *const> arguments) {
   int launched = launchedRanks();
   if (launched && line.ranks > 1 && launched != line.ranks)
     return Status(Code::usage, text("option '--ranks' is ", line.ranks, ", but mpirun has started ",
@@ -51,10 +52,14 @@ Result<std::optional<int>> startRanks(const CommandLine &line, std::span<char *c
     return std::optional<int>();
   if (Status one = expectOneTraining(line); !one.ok())
     return one;
-  if (!launchRanks)
-    return Status::invalid("this program trains in one process: add distribution { } to the "
-                           "training spec and compile it again, to train in several");
-  auto code = launchRanks(line.ranks, arguments, *line.options.interrupt);
+  if (Status ready = expectDistribution(artifact); !ready.ok())
+    return ready;
+  RankProgram program{line.ranks, {arguments.begin(), arguments.end()}};
+  if (!file.empty()) {
+    program.arguments.insert(program.arguments.begin() + 1, file); // behind `train`
+    program.artifact = artifact.bytes();
+  }
+  auto code = launchRanks(program, *line.options.interrupt);
   if (!code)
     return code.status();
   return std::optional(*code);

@@ -10,8 +10,10 @@
 namespace gradc::runtime {
 
 /// Runs `--ranks` processes of this program with the same arguments, and returns their exit code;
-/// none where this process trains itself, alone or as a rank.
-Result<std::optional<int>> startRanks(const CommandLine &line, std::span<char *const> arguments);
+/// none where this process trains itself, alone or as a rank. `file`: what gradc was given; "": the
+/// program is the artifact's own.
+Result<std::optional<int>> startRanks(const Artifact &artifact, const std::string &file,
+                                      const CommandLine &line, std::span<char *const> arguments);
 
 /// The ranks that mpirun has started, with the line's options set for them; null: this process
 /// trains alone.

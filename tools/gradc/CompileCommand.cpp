@@ -29,9 +29,10 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
                 "the training spec decodes pictures, and this gradc was built without "
                 "libjpeg and libpng: install libjpeg62-turbo-dev and libpng-dev, and "
                 "build gradc again");
-  bool full = decodes || llvm::any_of(compilation.options().levels, [](llvm::StringRef level) {
-                return level.starts_with("cuda:");
-              });
+  const auto &spec = compilation.program().imported.spec;
+  bool full = decodes || (spec && spec->has_distribution()) ||
+              llvm::any_of(compilation.options().levels,
+                           [](llvm::StringRef level) { return level.starts_with("cuda:"); });
   std::string name = full ? "gradc-runner-full" : "gradc-runner";
   auto runner = runnerFile(executable ? name : "lib" + name + ".so");
   if (auto error = writeWithRunner(runner, compilation.artifact(), settings.output, executable))

@@ -1,5 +1,6 @@
 // gradc train, predict and evaluate: compile a spec in memory, or open an artifact, and run its
 // program, as an executable of it would.
+#include "runtime/ranks/Ranks.h"
 #include "runtime/train/Trainer.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -51,8 +52,10 @@ int runProgram(int argc, char **argv) {
   rest.push_back(nullptr);
   int count = int(rest.size()) - 1;
 
-  if (isArtifact(file)) {
-    auto artifact = Artifact::open(file);
+  // A rank opens what the process that has started it has compiled.
+  const char *compiled = std::getenv(artifactVariable);
+  if (compiled || isArtifact(file)) {
+    auto artifact = Artifact::open(compiled ? compiled : file);
     return artifact ? trainerMain(count, rest.data(), *artifact, file) : fail(artifact.status());
   }
   CompileArguments arguments;
