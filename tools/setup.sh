@@ -6,7 +6,7 @@ packages=(
   libclang-rt-22-dev clang-format-22
   libprotobuf-dev protobuf-compiler libcli11-dev libfmt-dev nlohmann-json3-dev
   zlib1g-dev libzstd-dev libjpeg62-turbo-dev libpng-dev libgtest-dev libgmock-dev libonnx-testdata
-  cmake ninja-build ccache g++ python3 python3-dev python3-cffi python3-numpy
+  cmake ninja-build ccache g++ python3 python3-dev python3-cffi python3-numpy pkgconf
 )
 
 install_packages() {
