@@ -69,7 +69,7 @@ bool Beats::hasEnded(Messages::Request &request) {
 }
 
 void Beats::say() {
-  Beat beat = {mine.step.load(std::memory_order_relaxed), mine.failure.load()};
+  Beat beat = {mine.step.load(std::memory_order_relaxed), mine.failure.load(), mine.lost.load()};
   for (size_t rank = 0; rank < states.size(); ++rank) {
     State &state = states[rank];
     if (int(rank) == messages.rank() || (state.isSaying && !hasEnded(state.saying)))
@@ -115,27 +115,36 @@ bool Beats::isGone(size_t rank) const {
 void Beats::judge(Clock::time_point now) {
   if (hasLost() || isSilenceExpected)
     return;
-  std::string lost;
-  int64_t failure = 0;
-  int speaker = -1;
-  bool isAnyGone = false;
-  for (size_t rank = 0; rank < states.size(); ++rank)
-    isAnyGone |= isGone(rank);
-  if (isAnyGone)
+  size_t count = states.size(), own = size_t(messages.rank());
+  std::vector<bool> isMissing(count);
+  for (size_t rank = 0; rank < count; ++rank)
+    isMissing[rank] = rank != own && isGone(rank);
+  if (std::ranges::count(isMissing, true))
     hear(now); // it may have said why, just before
-  for (size_t rank = 0; rank < states.size(); ++rank) {
-    bool isSilent = std::chrono::duration<double>(now - states[rank].heardAt).count() > 0.9 * stall;
-    if (int(rank) != messages.rank() && states[rank].heard.failure)
-      failure = states[rank].heard.failure;
-    else if (int(rank) != messages.rank() && (isSilent || isGone(rank)))
-      lost += text(lost.empty() ? "" : ", ", describeLoss(rank, now));
-    else if (speaker < 0)
-      speaker = int(rank);
+  int64_t failure = 0;
+  for (size_t rank = 0; rank < count; ++rank) {
+    const State &state = states[rank];
+    double silent = std::chrono::duration<double>(now - state.heardAt).count();
+    isMissing[rank] = isMissing[rank] || (rank != own && silent > 0.9 * stall);
+    if (!state.heard.failure)
+      continue;
+    isMissing[rank] = false;
+    if (state.heard.lost < 0)
+      failure = state.heard.failure;
+    else if (size_t(state.heard.lost) != own)
+      isMissing[size_t(state.heard.lost)] = true;
   }
+  std::string lost;
+  for (size_t rank = count; rank-- > 0;)
+    if (isMissing[rank]) {
+      mine.lost = int64_t(rank);
+      lost = text(describeLoss(rank, now), lost.empty() ? "" : ", ", lost);
+    }
+  auto speaker = std::ranges::find(isMissing, false) - isMissing.begin();
   if (failure)
     loss = Status(Code(failure), "");
   else if (!lost.empty())
-    loss = Status::error(speaker == messages.rank() ? text(lost, ": all ranks stop") : "");
+    loss = Status::error(speaker == int64_t(own) ? text(lost, ": all ranks stop") : "");
   else
     return;
   isLost.store(true, std::memory_order_release);

@@ -42,8 +42,8 @@ public:
   Status lost();
   /// From now on silence is no loss: all ranks have said that they are at their end.
   void expectSilence();
-  /// Tells the others that this rank has failed and says itself why; returns once they know, or
-  /// after a second.
+  /// Tells the others that this rank stops, because one is lost or else for a reason that it says
+  /// itself; returns once they know, or after a second.
   void fail(Code code);
 
 private:
@@ -52,6 +52,7 @@ private:
   struct Beat {
     int64_t step = 0;
     int64_t failure = 0; ///< an exit code; 0: none
+    int64_t lost = -1;   ///< the rank that is missing, if that is the failure
   };
   /// What is known of a rank, and the messages from and to it.
   struct State {
@@ -72,7 +73,7 @@ private:
 
   Messages &messages;
   struct {
-    std::atomic<int64_t> step{0}, failure{0};
+    std::atomic<int64_t> step{0}, failure{0}, lost{-1};
   } mine;
   std::atomic<bool> isLost{false};
 

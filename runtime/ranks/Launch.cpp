@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,10 +86,12 @@ static Result<std::string> findMpirun() {
 }
 
 /// In a process group of its own, so that a terminal's signals come to this process alone.
-static pid_t startMpirun(const std::string &mpirun, std::vector<const char *> &arguments) {
+static pid_t startMpirun(const std::string &mpirun, std::vector<const char *> &arguments,
+                         const int (&errors)[2]) {
   pid_t child = fork();
   if (child != 0)
     return child;
+  dup2(errors[1], 2);
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
@@ -99,8 +102,42 @@ static pid_t startMpirun(const std::string &mpirun, std::vector<const char *> &a
   _exit(127);
 }
 
+namespace {
+/// What mpirun and the ranks write to standard error, line by line, without what mpirun says of
+/// itself when a rank is lost.
+class ErrorLines {
+public:
+  explicit ErrorLines(int descriptor) : descriptor(descriptor) {}
+  ~ErrorLines() { write(waiting); }
+
+  /// What has come, or comes in a moment.
+  void pass() {
+    pollfd input = {descriptor, POLLIN, 0};
+    char bytes[4096];
+    ssize_t count = 0;
+    if (poll(&input, 1, /*milliseconds=*/20) <= 0 ||
+        (count = read(descriptor, bytes, sizeof bytes)) <= 0) {
+      if (input.revents & POLLHUP)
+        usleep(20'000);
+      return;
+    }
+    waiting.append(bytes, size_t(count));
+    for (size_t end; (end = waiting.find('\n')) != waiting.npos; waiting.erase(0, end + 1))
+      if (std::string line = waiting.substr(0, end + 1); line.find("] PMIX ERROR: ") == line.npos)
+        write(line);
+  }
+
+private:
+  static void write(const std::string &line) {
+    [[maybe_unused]] ssize_t ignored = ::write(2, line.data(), line.size());
+  }
+  int descriptor;
+  std::string waiting;
+};
+} // namespace
+
 /// Until it has ended. Ranks that are stopped or lost do not end by themselves.
-static int awaitMpirun(pid_t mpirun, const std::string &exitFile,
+static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &errors,
                        const std::atomic<int> &interrupt) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds patience(4);
@@ -108,7 +145,7 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile,
   bool isTold = false;
   int status = 0, ending = 0;
   while (waitpid(mpirun, &status, WNOHANG) == 0) {
-    usleep(20'000);
+    errors.pass();
     now = Clock::now();
     if (interrupt && !isTold) {
       isTold = true;
@@ -123,6 +160,7 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile,
       failedAt = now;
     }
   }
+  errors.pass();
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -172,8 +210,18 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
   for (const std::string &argument : program.arguments)
     line.push_back(argument.c_str());
   line.push_back(nullptr);
-  pid_t child = startMpirun(*mpirun, line);
-  int code = child > 0 ? awaitMpirun(child, folder.exitFile(), interrupt) : 1;
+  int errors[2];
+  if (pipe2(errors, O_CLOEXEC))
+    return Status::error("cannot make a pipe");
+  pid_t child = startMpirun(*mpirun, line, errors);
+  close(errors[1]);
+  int code = 1;
+  {
+    ErrorLines lines(errors[0]);
+    if (child > 0)
+      code = awaitMpirun(child, folder.exitFile(), lines, interrupt);
+  }
+  close(errors[0]);
   if (child < 0 || code == 127)
     return Status::error(text("cannot run '", *mpirun, '\''));
   int reported = reportedExit(folder.exitFile());

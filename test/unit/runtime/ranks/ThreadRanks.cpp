@@ -75,17 +75,23 @@ private:
 
 } // namespace
 
-void runRanks(int count, const std::function<void(Communicator &)> &body) {
+void runRanks(int count, const std::function<void(Messages &)> &body) {
   Mailboxes boxes;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < count; ++rank)
     threads.emplace_back([&, rank] {
       ThreadMessages messages(boxes, rank, count);
-      MessageSums sums(messages);
-      body(sums);
+      body(messages);
     });
   for (std::thread &thread : threads)
     thread.join();
+}
+
+void runRanks(int count, const std::function<void(Communicator &)> &body) {
+  runRanks(count, [&](Messages &messages) {
+    MessageSums sums(messages);
+    body(sums);
+  });
 }
 
 } // namespace gradc::runtime::test

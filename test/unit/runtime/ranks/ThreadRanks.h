@@ -3,12 +3,14 @@
 #define TEST_UNIT_RUNTIME_RANKS_THREADRANKS_H
 
 #include "runtime/ranks/Communicator.h"
+#include "runtime/ranks/Messages.h"
 
 #include <functional>
 
 namespace gradc::runtime::test {
 
 /// Runs the body once for each rank, on a thread of its own, and returns when all have ended.
+void runRanks(int count, const std::function<void(Messages &)> &body);
 void runRanks(int count, const std::function<void(Communicator &)> &body);
 
 } // namespace gradc::runtime::test

@@ -1,0 +1,79 @@
+// Signs of life: a silent rank is named by one of the others, and a failure stops all.
+#include "runtime/ranks/Beats.h"
+#include "test/unit/runtime/ranks/ThreadRanks.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace gradc::runtime;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr double stall = 0.5;
+
+/// What each rank learns; those that are `dead` give no sign of life.
+std::vector<Status> lossesOf(int count, const std::function<bool(int)> &isDead,
+                             const std::function<void(int, Beats &)> &body = {}) {
+  std::vector<Status> losses(static_cast<size_t>(count));
+  test::runRanks(count, [&](Messages &messages) {
+    if (isDead(messages.rank()))
+      return;
+    auto beats = Beats::start(messages);
+    ASSERT_TRUE(beats);
+    (*beats)->setStall(stall);
+    (*beats)->atStep(7);
+    if (body)
+      body(messages.rank(), **beats);
+    for (int waits = 0; waits < 200 && !(*beats)->hasLost(); ++waits)
+      std::this_thread::sleep_for(10ms);
+    losses[size_t(messages.rank())] = (*beats)->lost();
+    if ((*beats)->hasLost())
+      (*beats)->fail(Code::error);
+  });
+  return losses;
+}
+
+TEST(Beats, KeepRanksAlive) {
+  for (const Status &loss : lossesOf(3, [](int) { return false; }))
+    EXPECT_TRUE(loss.ok()) << loss.message();
+}
+
+TEST(Beats, TheFirstOfTheOthersNamesASilentRank) {
+  for (int dead : {0, 1, 2}) {
+    std::vector<Status> losses = lossesOf(3, [&](int rank) { return rank == dead; });
+    int speaker = dead == 0;
+    for (int rank = 0; rank < 3; ++rank) {
+      if (rank == dead)
+        continue;
+      const Status &loss = losses[size_t(rank)];
+      EXPECT_EQ(loss.code(), Code::error);
+      EXPECT_EQ(loss.message(),
+                rank == speaker ? "rank " + std::to_string(dead) +
+                                      " has given no sign of life for 0 s (its last step: 0): all "
+                                      "ranks stop"
+                                : "");
+    }
+  }
+}
+
+TEST(Beats, AFailureStopsTheOthersInSilence) {
+  std::vector<Status> losses = lossesOf(
+      3, [](int) { return false; },
+      [](int rank, Beats &beats) {
+        if (rank == 1)
+          beats.fail(Code::invalid);
+      });
+  for (int rank : {0, 2}) {
+    EXPECT_EQ(losses[size_t(rank)].code(), Code::invalid);
+    EXPECT_EQ(losses[size_t(rank)].message(), "");
+  }
+}
+
+TEST(Beats, AnEndThatIsExpectedIsNoLoss) {
+  std::vector<Status> losses = lossesOf(
+      2, [](int rank) { return rank == 1; }, [](int, Beats &beats) { beats.expectSilence(); });
+  EXPECT_TRUE(losses[0].ok()) << losses[0].message();
+}
+
+} // namespace
