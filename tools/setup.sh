@@ -5,6 +5,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22 liblld-22-dev
   libclang-rt-22-dev clang-format-22
   libprotobuf-dev protobuf-compiler libcli11-dev libfmt-dev nlohmann-json3-dev
+  openmpi-bin libopenmpi-dev
   zlib1g-dev libzstd-dev libjpeg62-turbo-dev libpng-dev libgtest-dev libgmock-dev libonnx-testdata
   cmake ninja-build ccache g++ python3 python3-dev python3-cffi python3-numpy pkgconf
 )

@@ -216,6 +216,9 @@ void Loop::logEnd(bool isSignalled) {
     line.metric(metric);
   if (watch->bestStep() >= 0)
     line.integer("best_step", watch->bestStep()).real("best", watch->best().value);
+  if (options.ranks)
+    line.integer("ranks", options.ranks->size())
+        .integer("sent_bytes", int64_t(options.ranks->sentBytes()));
   line.string("reason", isSignalled           ? "signal"
                         : !whyStopped.empty() ? "early_stopping"
                         : stopped             ? "stopped"
@@ -235,6 +238,9 @@ void Loop::sayEnd(bool isSignalled) {
                   seconds, " s, ", shortCount(summary.samplesPerSecond), " samples/s; ",
                   metricsText({{{"last loss", double(*summary.lastLoss)}}}));
   }
+  if (options.ranks)
+    result += text("; by ", options.ranks->size(), " ranks, of which each sent ",
+                   shortCount(double(options.ranks->sentBytes())), " bytes");
   if (!whyStopped.empty() && summary.lastLoss)
     result += text("; ended early, with ", whyStopped);
   if (!summary.evaluation.empty())
@@ -347,7 +353,15 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   double value = lossIsBad ? double(call.loss()) : double(call.gradientNorm().value_or(NAN));
   std::string message = text(lossIsBad ? "the loss" : "the gradient norm", " is ", value,
                              " at step ", done, " (epoch ", report.epoch, ')');
-  if (std::string bad = findNonFiniteData(training, walk->batch()); !bad.empty())
+  std::string bad = findNonFiniteData(training, walk->batch());
+  if (options.ranks) { // all of them come here, and one of them may have had the row
+    auto all = options.ranks->share(bad);
+    if (!all)
+      return all.status();
+    for (const std::string &theirs : *all)
+      bad = bad.empty() ? theirs : bad;
+  }
+  if (!bad.empty())
     message += text("; ", bad);
   if (auto found = call.findNonFinite(); found.ok())
     message += text("; the first non-finite value is ", found->value, " at element ", found->index,
@@ -357,7 +371,7 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   message += lastCheckpoint.empty() ? "; no checkpoint was written"
                                     : text("; the last checkpoint is '", lastCheckpoint, '\'');
   log.line("nonfinite").integer("step", done).string("message", message);
-  return Status::error(std::move(message));
+  return Status::error(isFirst(options) ? std::move(message) : "");
 }
 
 } // namespace gradc::runtime

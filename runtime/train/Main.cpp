@@ -72,9 +72,12 @@ private:
 
 int fail(const Status &status, const Communicator *ranks = nullptr) {
   std::fflush(stdout);
-  std::string who = ranks && ranks->rank() > 0 ? text("rank ", ranks->rank(), ": ") : "";
+  std::string message = printable(status.message());
+  // Those about another rank name it.
+  if (ranks && ranks->rank() > 0 && !message.starts_with("rank "))
+    message = text("rank ", ranks->rank(), ": ", message);
   if (!status.message().empty()) // else another rank says it
-    std::fprintf(stderr, "error: %s%s\n", who.c_str(), printable(status.message()).c_str());
+    std::fprintf(stderr, "error: %s\n", message.c_str());
   return int(status.code());
 }
 

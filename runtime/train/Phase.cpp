@@ -79,7 +79,8 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
   } else if (entry.whole->any_rows) {
     for (int64_t all : {batchSize, tailSize ? tailSize : batchSize})
       for (int64_t rows : {all / share.ranks, (all + share.ranks - 1) / share.ranks})
-        if (Status fits = checkRows(artifact, *entry.whole, rows); !fits.ok())
+        if (Status fits = checkRows(artifact, *entry.whole, rows, /*isShare=*/share.ranks > 1);
+            !fits.ok())
           return Status::error(fits.message());
     tailSize = 0;
   } else if (share.ranks > 1) {

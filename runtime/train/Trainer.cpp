@@ -129,6 +129,8 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
   auto session = makeSession(std::move(artifact), options, checkpoint);
   Result<std::unique_ptr<Loop>> loop = session.status();
   if (session)
+    (*session)->setRanks(options.ranks);
+  if (session)
     loop = Loop::make(**session, beginning.job, options, checkpoint,
                       CheckpointFolder(beginning.job.checkpointFolder));
   std::vector<Communicator::Fact> facts;

@@ -82,6 +82,12 @@ private:
       return {};
     }
 
+    Result<std::vector<std::string>> share(const std::string &) override {
+      return Status::error("these ranks only sum");
+    }
+    Status agree(const Status &mine, std::span<const Fact>) override { return mine; }
+    uint64_t sentBytes() const override { return 0; }
+
     std::string calls;
 
   private:
