@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,27 +21,28 @@ namespace gradc::runtime {
 
 static constexpr const char *exitVariable = "GRADC_RANKS_EXIT"; // a file for the exit code
 
-void reportExit(int code) {
+bool reportExit(int code) {
   const char *file = std::getenv(exitVariable);
-  if (!file || code == 0)
-    return;
+  if (!file)
+    return true;
   int descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0)
-    return; // another rank was first
+    return false;
   std::string digits = text(code);
   [[maybe_unused]] ssize_t ignored = write(descriptor, digits.data(), digits.size());
   close(descriptor);
+  return true;
 }
 
-/// The code that a rank has reported; 0: none has yet.
-static int reportedExit(const std::string &file) {
+/// The code that the first rank has reported.
+static std::optional<int> reportedExit(const std::string &file) {
   char digits[8] = {};
   int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
-    return 0;
-  [[maybe_unused]] ssize_t ignored = read(descriptor, digits, sizeof digits - 1);
+    return std::nullopt;
+  ssize_t count = read(descriptor, digits, sizeof digits - 1);
   close(descriptor);
-  return std::max(std::atoi(digits), 1);
+  return count > 0 ? std::optional(std::atoi(digits)) : std::nullopt;
 }
 
 /// Settings of mpirun that the user has not made: variables, for each version of Open MPI ignores
@@ -151,7 +153,7 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &er
       isTold = true;
       kill(mpirun, SIGUSR1); // which it passes on
     }
-    if (ending == 0 && reportedExit(exitFile)) {
+    if (ending == 0 && reportedExit(exitFile).value_or(0)) {
       ending = SIGTERM;
       failedAt = now;
     } else if (ending && now - failedAt > patience) {
@@ -224,10 +226,10 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
   close(errors[0]);
   if (child < 0 || code == 127)
     return Status::error(text("cannot run '", *mpirun, '\''));
-  int reported = reportedExit(folder.exitFile());
   if (interrupt)
     return 128 + interrupt;
-  return reported ? reported : code ? 1 : 0;
+  // Ranks that have crashed have reported nothing, whatever mpirun says.
+  return reportedExit(folder.exitFile()).value_or(1);
 }
 
 } // namespace gradc::runtime

@@ -4,9 +4,9 @@
 
 namespace gradc::runtime {
 
-/// Tells a failure's exit code to the process that has started the ranks, if that was gradc's own:
-/// mpirun's code does not say it.
-void reportExit(int code);
+/// Tells this rank's exit code to the process that has started the ranks, if that was gradc's own:
+/// mpirun's code does not say it. False: another rank has told its code before.
+bool reportExit(int code);
 
 } // namespace gradc::runtime
 

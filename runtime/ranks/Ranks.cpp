@@ -104,8 +104,11 @@ Status MpiRanks::leave(int code) {
 
 Result<std::unique_ptr<Ranks>> joinRanks() {
   auto mpi = Mpi::open();
-  if (!mpi)
-    return mpi.status();
+  if (!mpi) {
+    Status failed = mpi.status();
+    bool isFirst = reportExit(int(failed.code())); // mostly, all ranks lack the same
+    return isFirst ? failed : Status(failed.code(), "");
+  }
   auto ranks = std::make_unique<MpiRanks>(std::move(*mpi));
   if (Status status = ranks->meet(); !status.ok())
     return status;

@@ -101,6 +101,18 @@ def a_rank_is_lost():
         run(trainer, "--ranks", 2, "--steps", 3, "--epochs", 1, "--checkpoint", "run", "--resume", cwd=folder)
 
 
+def all_ranks_are_lost():
+    fresh()
+    training = start([trainer, "--ranks", "2", *endless], folder)
+    wait_for_steps(training, checkpoints, 1)
+    ranks = ranks_of(training.pid)
+    for process in ranks.values():
+        os.kill(process, signal.SIGSTOP)
+    for process in ranks.values():
+        os.kill(process, signal.SIGKILL)
+    end(training, 1)
+
+
 def a_signal_stops_all():
     for to_launcher in (True, False):
         fresh()
@@ -160,7 +172,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (same_losses, resume_with_others, a_rank_is_lost, a_signal_stops_all, a_rank_fails, differences_are_refused,
+for check in (same_losses, resume_with_others, a_rank_is_lost, all_ranks_are_lost, a_signal_stops_all, a_rank_fails, differences_are_refused,
               what_is_missing, without_distribution, by_gradc):
     check()
     print(check.__name__)
