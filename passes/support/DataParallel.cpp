@@ -102,7 +102,7 @@ void DataParallel::sumResults() {
   }
   if (isSynchronized)
     return; // statistics are those of all ranks
-  for (auto write : function.getOps<WriteOp>()) {
+  for (auto write : llvm::to_vector(function.getOps<WriteOp>())) {
     write.getValueMutable().assign(meanByRows(write.getValue()));
     write->moveBefore(exit);
   }

@@ -21,8 +21,8 @@ mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
 /// Whether a node reads what a buffer held when the entry began.
 bool readsBuffer(mlir::Operation *node, mlir::FlatSymbolRefAttr buffer);
 
-/// The ops of a block that a sum over ranks depends on. Sums among them are waited for while there is
-/// still much to do, others at the end.
+/// The ops of a block that a sum over ranks depends on. Sums among them are waited for while there
+/// is still much to do, others at the end.
 llvm::DenseSet<mlir::Operation *> opsBeforeSums(mlir::Block &block);
 
 /// What a node's result takes in memory, in its layout.

@@ -9,11 +9,12 @@ import re
 import sys
 
 FOLDERS = ("passes", "compiler/codegen")
-# Ops of programs, not of tensors: state, requests, constants, views, control flow.
-STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp"}
+# Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks.
+STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp"}
 REASONS = {
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
+    "passes/support/RowSums.cpp": "what stays a sum is the algebra of ops",
     "passes/MixPrecision.cpp": "casts for storage are what it makes",
     "passes/support/Clusters.cpp": "a rounding for storage stands with what it rounds",
     "passes/support/MicroBatches.cpp": "a count of rows is the same in each part",

@@ -277,15 +277,6 @@ TEST(Ranks, ClippingRegularizersAndAveragesSeeAllRanks) {
                 {{16, 16}, {0, 9, 23}}, 2e-6);
 }
 
-TEST(Ranks, WeightsOfClassesAreThoseOfAllRanks) {
-  Case wanted{"digits", dropped, sgd + "distribution {}"};
-  std::string weights;
-  for (int i = 1; i <= 10; ++i)
-    weights += "  class_weight: " + std::to_string(i);
-  wanted.edit = {"(loss .*)labels: \"labels\"", "$1labels: \"labels\"" + weights};
-  expectTheSame(wanted, {{16, 16}, {1, 31}}, 2e-6);
-}
-
 TEST(Ranks, GradientsAreUnscaledOnceSummed) {
   expectTheSame({"digits", dropped, sgd + "precision: FP16\nloss_scaling {}\ndistribution {}"},
                 {{16, 16}, {4, 28}}, 2e-3);
@@ -343,6 +334,16 @@ TEST(Ranks, WhatCannotBeSharedIsRefused) {
             std::string::npos);
   EXPECT_NE(saidOf({"digits", dropped, sgd + "distribution { stall_seconds: 0 }"})
                 .find("expected a positive number of seconds, found 0"),
+            std::string::npos);
+  // One process says the same in a remark, and takes such a batch whole.
+  Case weighted{"digits", dropped, sgd + "distribution {}"};
+  weighted.edit = {"(loss .*)labels: \"labels\"",
+                   "$1labels: \"labels\" class_weight: 1 class_weight: 2 class_weight: 3 "
+                   "class_weight: 4 class_weight: 5 class_weight: 6 class_weight: 7 "
+                   "class_weight: 8 class_weight: 9 class_weight: 10"};
+  EXPECT_NE(saidOf(weighted).find(
+                "expected entry \"train\" to take any number of rows, since `distribution` gives "
+                "each rank some of the batch; it takes 32 only: "),
             std::string::npos);
   Case single{"digits", dropped, sgd + "distribution {}"};
   single.edit = {"size: 32", "size: 1"};
