@@ -192,6 +192,11 @@ struct Lossy final : Communicator {
     ++waits;
     return {};
   }
+  Result<std::vector<std::string>> share(const std::string &mine) override {
+    return std::vector{mine, mine};
+  }
+  Status agree(const Status &mine, std::span<const Fact>) override { return mine; }
+  uint64_t sentBytes() const override { return 0; }
 };
 
 TEST(RankSums, ALostRankEndsTheRun) {
