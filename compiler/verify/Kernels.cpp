@@ -146,23 +146,32 @@ private:
     }
   }
 
-  /// A copy makes its second slice equal to its first.
+  /// A copy makes its second slice equal to its first; the sums of one rank are its own values.
   llvm::Error verifyCopy(exec::EntryOp entry, Operation *copy, uint32_t index, uint32_t launch) {
-    auto before = session.readSlice(index, launch, 0);
-    if (!before)
-      return before.takeError();
+    auto collective = dyn_cast<exec::CollectiveOp>(copy);
+    uint32_t count = collective ? uint32_t(collective.getSlices().size()) : 1;
+    std::vector<std::vector<char>> before;
+    for (uint32_t slice = 0; slice < count; ++slice) {
+      auto value = session.readSlice(index, launch, slice);
+      if (!value)
+        return value.takeError();
+      before.push_back(std::move(*value));
+    }
     if (auto error = session.launch(launch))
       return error;
-    auto after = session.readSlice(index, launch, 1);
-    if (!after)
-      return after.takeError();
     KernelCheck check;
     check.level = session.level();
-    check.kernel = "copy";
+    check.kernel = collective ? "sum over ranks" : "copy";
     check.entry = entry.getSymName();
     check.node = exec::nodesText(copy);
-    check.compared = check.elements = int64_t(after->size());
-    check.ok = *before == *after;
+    check.ok = true;
+    for (uint32_t slice = 0; slice < count; ++slice) {
+      auto after = session.readSlice(index, launch, count + slice);
+      if (!after)
+        return after.takeError();
+      check.compared = check.elements += int64_t(after->size());
+      check.ok &= before[slice] == *after;
+    }
     check.error = check.ok ? 0 : INFINITY;
     add(check);
     return llvm::Error::success();
