@@ -21,8 +21,8 @@ public:
   virtual Status leave(int code) = 0;
 };
 
-/// Joins the others. Null in programs linked without ranks (gradc_ranks), as is the next one.
-__attribute__((weak)) Result<std::unique_ptr<Ranks>> joinRanks();
+/// Joins the others.
+Result<std::unique_ptr<Ranks>> joinRanks();
 
 /// What `launchRanks` starts.
 struct RankProgram {
@@ -35,8 +35,7 @@ constexpr const char *artifactVariable = "GRADC_RANKS_ARTIFACT";
 
 /// Runs this program in several processes, on this host unless the environment says otherwise, and
 /// returns their exit code. If `interrupt` becomes a signal's number, they are told to stop.
-__attribute__((weak)) Result<int> launchRanks(const RankProgram &program,
-                                              const std::atomic<int> &interrupt);
+Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt);
 
 } // namespace gradc::runtime
 

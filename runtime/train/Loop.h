@@ -28,8 +28,8 @@ public:
                                             const TrainOptions &options, const Checkpoint *resume,
                                             CheckpointFolder checkpoints);
 
-  /// By which ranks know that they train the same.
-  std::vector<Communicator::Fact> commonFacts() const;
+  /// By which ranks know that they train the same. Not in programs without ranks (gradc_ranks).
+  __attribute__((weak)) std::vector<Communicator::Fact> commonFacts() const;
 
   /// Trains to the end of the job, evaluates, exports.
   Result<TrainSummary> run();

@@ -7,8 +7,11 @@
 #include "runtime/train/RateFinder.h"
 #include "runtime/train/Sweep.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 
 namespace gradc::runtime {
 
@@ -83,7 +86,7 @@ int fail(const Status &status, const Communicator *ranks = nullptr) {
 
 /// One training, alone or as one of several ranks.
 int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
-  auto ranks = joinTraining(*artifact, line);
+  auto ranks = joinTraining ? joinTraining(*artifact, line) : Result(std::unique_ptr<Ranks>());
   if (!ranks)
     return fail(ranks.status(), line.options.ranks);
   Communicator *others = line.options.ranks;
@@ -100,6 +103,16 @@ int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
 }
 
 } // namespace
+
+int launchedRanks() {
+  const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return size ? std::atoi(size) : 0;
+}
+
+Status needsDistribution() {
+  return Status::invalid("this program trains in one process: add distribution { } to the training "
+                         "spec and compile it again, to train in several");
+}
 
 int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
                 const std::string &file) {
@@ -129,7 +142,10 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
       return 128 + interruptedBy;
     return status.ok() ? 0 : fail(status);
   }
-  auto started = startRanks(*artifact, file, *line, {argv + 1, size_t(argc - 1)});
+  if (!startRanks && std::max(line->ranks, launchedRanks()) > 1)
+    return fail(needsDistribution());
+  auto started = !startRanks ? Result(std::optional<int>())
+                             : startRanks(*artifact, file, *line, {argv + 1, size_t(argc - 1)});
   if (!started)
     return fail(started.status());
   if (*started)

@@ -10,12 +10,6 @@
 
 namespace gradc::runtime {
 
-/// The number of processes that mpirun has started, of which this is one; 0: it has started none.
-static int launchedRanks() {
-  const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  return size ? std::atoi(size) : 0;
-}
-
 /// Launchers of other MPI libraries leave these variables.
 static Status expectOpenMpi() {
   for (const char *name : {"PMI_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE"})
@@ -27,10 +21,7 @@ static Status expectOpenMpi() {
 }
 
 static Status expectDistribution(const Artifact &artifact) {
-  if (joinRanks && Config::job(artifact).child("distribution"))
-    return {};
-  return Status::invalid("this program trains in one process: add distribution { } to the training "
-                         "spec and compile it again, to train in several");
+  return Config::job(artifact).child("distribution") ? Status() : needsDistribution();
 }
 
 static Status expectOneTraining(const CommandLine &line) {
@@ -72,8 +63,6 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
       return known;
     return ranks;
   }
-  if (!joinRanks)
-    return expectDistribution(artifact);
   auto joined = joinRanks();
   if (!joined)
     return joined;

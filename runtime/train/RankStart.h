@@ -9,15 +9,25 @@
 
 namespace gradc::runtime {
 
+/// The number of processes that mpirun has started, of which this is one; 0: it has started none.
+int launchedRanks();
+/// Of programs without ranks, and of specs that ask for none.
+Status needsDistribution();
+
+// Null in programs linked without ranks (gradc_ranks).
+
 /// Runs `--ranks` processes of this program with the same arguments, and returns their exit code;
 /// none where this process trains itself, alone or as a rank. `file`: what gradc was given; "": the
 /// program is the artifact's own.
-Result<std::optional<int>> startRanks(const Artifact &artifact, const std::string &file,
-                                      const CommandLine &line, std::span<char *const> arguments);
+__attribute__((weak)) Result<std::optional<int>> startRanks(const Artifact &artifact,
+                                                            const std::string &file,
+                                                            const CommandLine &line,
+                                                            std::span<char *const> arguments);
 
 /// The ranks that mpirun has started, with the line's options set for them; null: this process
 /// trains alone.
-Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLine &line);
+__attribute__((weak)) Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact,
+                                                                  CommandLine &line);
 
 } // namespace gradc::runtime
 
