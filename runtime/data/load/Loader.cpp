@@ -184,7 +184,7 @@ Status Loader::grant() {
       fill(mine, 0, lock);
     // It may just have turned out that no batch is left to plan, or that the next one has no rows
     // for this rank.
-    else if (!ring.failure() && !ring.isDone(0))
+    else if (!ring.failure() && ring.queue(grantedAtOnce()) == 0)
       ready.wait(lock);
   }
   ring.take(granted);
