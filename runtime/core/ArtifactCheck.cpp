@@ -5,9 +5,9 @@
 #include "runtime/include/gradc/hash.h"
 
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 using namespace gradc::runtime;
@@ -306,7 +306,7 @@ bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
 
 /// States that are not kept row-major, or are kept twice, need entries that convert them.
 bool Checker::checkPackEntries(const Level &level) {
-  std::unordered_map<std::string_view, const gradc_artifact_entry *> byName;
+  std::map<std::string_view, const gradc_artifact_entry *> byName;
   std::span<const gradc_artifact_entry> entries;
   view(level.level->entries, "entries", entries);
   for (const gradc_artifact_entry &entry : entries)

@@ -11,8 +11,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 
 using namespace gradc::runtime;
 
@@ -114,10 +114,10 @@ private:
   bool librariesAreMissing = false;
   StateMemory states;
   DeviceMemory arena;
-  uint64_t scratchAt = 0;                                           ///< in the arena
-  std::unordered_map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
-  const gradc_artifact_entry *running = nullptr;                    // between start and finish
-  uint64_t prefetches = 0;                                          // so far
+  uint64_t scratchAt = 0;                                 ///< in the arena
+  std::map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
+  const gradc_artifact_entry *running = nullptr;          // between start and finish
+  uint64_t prefetches = 0;                                // so far
   Replay replay;
   bool profiled = false;
   Profile profiledRun;

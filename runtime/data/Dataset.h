@@ -140,7 +140,7 @@ struct BatchRule {
   bool makesAll = false;
   bool dropRemainder = false;
   bool skips = false; ///< rows that cannot be read; then the remainder is dropped
-  std::shared_ptr<const LengthBuckets> buckets = nullptr; ///< null: rows of any length together
+  std::shared_ptr<LengthBuckets> buckets = nullptr; ///< null: rows of any length together
 
   bool dropsRest() const { return dropRemainder || skips; }
   /// The most rows of a batch that are made here.

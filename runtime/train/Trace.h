@@ -6,8 +6,8 @@
 #include "runtime/data/Dataset.h"
 
 #include <chrono>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace gradc::runtime {
@@ -50,7 +50,7 @@ private:
   int64_t origin = 0;
   int inputThreads = 0; ///< that have a name so far
   Status failure;
-  std::unordered_map<const gradc_artifact_entry *, std::vector<std::string>> descriptions;
+  std::map<const gradc_artifact_entry *, std::vector<std::string>> descriptions;
 };
 
 } // namespace gradc::runtime

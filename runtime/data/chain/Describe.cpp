@@ -235,6 +235,9 @@ void Describer::describeStage(Config stage) {
       stage.name() != "map")
     return;
   uint32_t before = problems;
+  if (stage.name() == "batch" && stage.child("bucket") &&
+      !succeeds(stage, before, checkBuckets(stage, context, pipeline)))
+    return;
   succeeds(stage, before, applyStage(stage, context, pipeline));
   if (stage.name() == "map" && !knowsFields && listener.step) {
     std::string name(stage.string("field"));

@@ -4,7 +4,7 @@
 
 #include "runtime/data/Dataset.h"
 
-#include <unordered_set>
+#include <set>
 
 namespace gradc::runtime {
 
@@ -48,7 +48,7 @@ private:
   std::vector<int64_t> order; ///< of epoch `orderedEpoch`
   std::vector<size_t> ends;   ///< of its batches, where they are made by length
   uint64_t orderedEpoch = 0;
-  std::unordered_set<int64_t> bad;
+  std::set<int64_t> bad;
 };
 
 } // namespace gradc::runtime

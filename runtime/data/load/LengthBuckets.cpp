@@ -6,7 +6,10 @@
 namespace gradc::runtime {
 
 int64_t LengthBuckets::largestSize() const {
-  return std::ranges::max_element(buckets, {}, &Bucket::size)->size;
+  int64_t largest = 0;
+  for (const Bucket &bucket : buckets)
+    largest = std::max(largest, bucket.size);
+  return largest;
 }
 
 int64_t LengthBuckets::batches(bool dropsRest) const {

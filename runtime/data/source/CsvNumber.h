@@ -18,6 +18,13 @@ inline constexpr double powersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6
                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+/// Whether the float nearest to the double that is nearest to a number is nearest to it, too:
+/// unless the first rounding ended half way between two floats.
+inline bool roundsAgain(double number) {
+  constexpr uint64_t below = (uint64_t(1) << 29) - 1, half = uint64_t(1) << 28;
+  return (std::bit_cast<uint64_t>(number) & below) != half;
+}
+
 /// Reads the number at `at` if it is short. Returns its end, or null if it needs more care. The
 /// result is the nearest number of the type: a double holds up to 15 digits and the power of ten
 /// exactly, so their product or quotient is rounded once.
@@ -72,9 +79,7 @@ inline const char *parseShortNumber(const char *at, const char *end, T &value) {
       number /= powersOfTen[-exponent];
     else if (exponent > 0)
       number *= powersOfTen[exponent];
-    // A second rounding is harmless unless the first one ended half way between two floats.
-    constexpr uint64_t below = (uint64_t(1) << 29) - 1, half = uint64_t(1) << 28;
-    if (sizeof(T) == 4 && (std::bit_cast<uint64_t>(number) & below) == half)
+    if (sizeof(T) == 4 && !roundsAgain(number))
       return nullptr;
     value = T(negative ? -number : number);
   }
@@ -83,14 +88,28 @@ inline const char *parseShortNumber(const char *at, const char *end, T &value) {
 
 enum class NumberError { none, noNumber, noInteger, outOfRange };
 
+/// Whether a number that was parsed as a wider one is that of the text in type T, too.
+template <typename T, typename Parsed> bool isExact(Parsed number) {
+  if constexpr (std::same_as<T, Parsed>)
+    return true;
+  else // floats near 0 have fewer digits, and those near the largest may become infinite
+    return number != number || number == 0 || std::isinf(number) ||
+           (std::abs(number) >= std::numeric_limits<T>::min() &&
+            std::abs(number) <= std::numeric_limits<T>::max() && roundsAgain(number));
+}
+
 /// Reads the whole text. An integer may also be written as 3.0 or 3e2.
 template <typename T> NumberError parseNumber(std::string_view text, T &value) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-')
     text.remove_prefix(1);
   const char *end = text.data() + text.size();
-  auto [last, error] = std::from_chars(text.data(), end, value);
-  if (last == end && error == std::errc())
+  // Floats come by way of doubles, so that programs carry one parser.
+  std::conditional_t<std::same_as<T, float>, double, T> number = 0;
+  auto [last, error] = std::from_chars(text.data(), end, number);
+  if (last == end && error == std::errc() && isExact<T>(number)) {
+    value = T(number);
     return value == value ? NumberError::none : NumberError::noNumber;
+  }
   // A wider type tells numbers that are too small, which become 0, from those that are too large.
   using Wider = std::conditional_t<std::integral<T>, double, long double>;
   Wider wider = 0;

@@ -57,31 +57,6 @@ std::string obstacle(const DataContext &context, const Pipeline &pipeline) {
   return {};
 }
 
-Status readSizes(Config batch, const DataContext &context, int64_t longest, LengthBuckets &to) {
-  int64_t size = batch.integer("size", 0), before = 0;
-  for (Config bucket : batch.children("bucket")) {
-    int64_t length = bucket.integer("length", 0), own = bucket.integer("size", size);
-    if (!bucket.child("length"))
-      return context.wrong(bucket, "bucket has no length: add length: 32");
-    if (length <= before || (longest && length >= longest))
-      return context.wrong(
-          bucket.child("length"),
-          text("bucket { length } is ", length, ", expected more than ", before,
-               longest ? text(", and less than the ", longest, " of pad") : std::string()));
-    if (own < 1)
-      return context.wrong(bucket.child("size"),
-                           text("bucket { size } is ", own, ", expected 1 or more"));
-    to.buckets.push_back({length, own});
-    before = length;
-  }
-  to.buckets.push_back({longest, size});
-  constexpr size_t most = 256; // their numbers are bytes
-  if (to.buckets.size() > most)
-    return context.wrong(
-        batch, text("batch has ", to.buckets.size() - 1, " buckets, expected at most ", most - 1));
-  return {};
-}
-
 /// Finds the bucket of each row of an epoch.
 Status sortRows(const Pipeline &pipeline, LengthBuckets &to) {
   const Table &table = *pipeline.table;
@@ -115,13 +90,36 @@ Status sortRows(const Pipeline &pipeline, LengthBuckets &to) {
 
 } // namespace
 
-Status readBuckets(Config batch, const DataContext &context, Pipeline &pipeline, BatchRule &rule) {
+Status checkBuckets(Config batch, const DataContext &context, const Pipeline &pipeline) {
   if (std::string found = obstacle(context, pipeline); !found.empty())
     return context.wrong(batch.child("bucket"), text("batch makes batches by length, ", found));
+  int64_t longest = pipeline.padded.empty() ? 0 : pipeline.padded.front().longest, before = 0;
+  for (Config bucket : batch.children("bucket")) {
+    int64_t length = bucket.integer("length", 0), size = bucket.integer("size", 1);
+    if (!bucket.child("length"))
+      return context.wrong(bucket, "bucket has no length: add length: 32");
+    if (length <= before || (longest && length >= longest))
+      return context.wrong(
+          bucket.child("length"),
+          text("bucket { length } is ", length, ", expected more than ", before,
+               longest ? text(", and less than the ", longest, " of pad") : std::string()));
+    if (size < 1)
+      return context.wrong(bucket.child("size"),
+                           text("bucket { size } is ", size, ", expected 1 or more"));
+    before = length;
+  }
+  constexpr size_t most = 255; // their numbers are bytes
+  if (size_t count = batch.children("bucket").size(); count > most)
+    return context.wrong(batch, text("batch has ", count, " buckets, expected at most ", most));
+  return {};
+}
+
+Status readBuckets(Config batch, const DataContext &context, Pipeline &pipeline, BatchRule &rule) {
   auto buckets = std::make_shared<LengthBuckets>();
-  int64_t longest = pipeline.padded.empty() ? 0 : pipeline.padded.front().longest;
-  if (Status status = readSizes(batch, context, longest, *buckets); !status.ok())
-    return status;
+  int64_t size = batch.integer("size", 0);
+  for (Config bucket : batch.children("bucket"))
+    buckets->buckets.push_back({bucket.integer("length", 0), bucket.integer("size", size)});
+  buckets->buckets.push_back({pipeline.padded.empty() ? 0 : pipeline.padded.front().longest, size});
   if (!context.problems)
     if (Status status = sortRows(pipeline, *buckets); !status.ok())
       return status;
@@ -131,12 +129,10 @@ Status readBuckets(Config batch, const DataContext &context, Pipeline &pipeline,
 }
 
 void cutToLength(Pipeline &pipeline, BatchRule &rule) {
-  auto buckets = std::make_shared<LengthBuckets>(*rule.buckets);
   auto fields = pipeline.table->fields();
   for (const Field &field : fields)
-    buckets->isCut.push_back(isByLength(pipeline, field));
-  pipeline.batchStage = std::make_shared<CutToLength>(buckets, fields);
-  rule.buckets = std::move(buckets);
+    rule.buckets->isCut.push_back(isByLength(pipeline, field));
+  pipeline.batchStage = std::make_shared<CutToLength>(rule.buckets, fields);
 }
 
 bool isByLength(const Pipeline &pipeline, const Field &field) {

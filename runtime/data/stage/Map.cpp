@@ -134,6 +134,12 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   auto transform = makeTransform(config, *pipeline.table, index, context);
   if (!transform || index == noField)
     return transform.status();
+  if (isByLength(pipeline, fields[index]) &&
+      ((*transform)->result.shape.empty() ||
+       (*transform)->result.shape.front() != fields[index].shape.front()))
+    return context.wrong(config, text("map of field '", name,
+                                      "' changes its length behind pad, where batches are made by "
+                                      "length"));
   if (context.maps)
     context.maps->add(config, fields[index], **transform);
   if (Config pad = config.child("pad"))

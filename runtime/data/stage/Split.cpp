@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <map>
 
 namespace gradc::runtime {
 
@@ -46,7 +46,7 @@ Result<std::vector<Stratum>> findStrata(const Table &table, std::string_view nam
     return found.status();
   Converter toNumber = findConverter(table.fields()[*found].dtype, GRADC_F64);
   std::vector<Stratum> strata;
-  std::unordered_map<double, size_t> places;
+  std::map<double, size_t> places;
   Scratch scratch;
   for (int64_t row : rows) {
     auto value = table.view(*found, {0, row}, scratch);

@@ -1,5 +1,6 @@
 // Batches of rows of about one length.
 #include "runtime/data/load/LengthBuckets.h"
+#include "runtime/include/gradc/data.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
 using namespace gradc::runtime;
@@ -43,6 +44,21 @@ protected:
     return "source { npz { path: \"r.npz\" ragged { field: \"tokens\" offsets: \"ends\" } } } "
            "map { field: \"tokens\" pad { shape: 4 value: -1 mask: \"mask\" } } " +
            std::string(before) + " batch { " + std::string(batch) + " }";
+  }
+
+  /// What the block's description finds wrong first.
+  std::string problemOf(std::string_view data) {
+    JobText job(data);
+    std::string found;
+    gradc_data_listener listener = {};
+    listener.self = &found;
+    listener.problem = [](void *self, uint32_t, const char *message) {
+      auto &found = *static_cast<std::string *>(self);
+      found = found.empty() ? message : found;
+    };
+    listener.described = [](void *, const gradc_data_shape *) {};
+    (void)gradc_data_describe(job.tree(), job.text(), folder.path.c_str(), &listener);
+    return found;
   }
 
   TemporaryFolder folder;
@@ -114,21 +130,18 @@ TEST_F(LengthTest, ShuffledEpochsAreTheSameFromAnyPosition) {
 }
 
 TEST_F(LengthTest, SaysWhatCannotBe) {
-  EXPECT_EQ(buildError(data("", std::string(byTwo) + " } on_error: \"SKIP\" prefetch { "), context),
+  EXPECT_EQ(problemOf(data("", std::string(byTwo) + " } on_error: \"SKIP\" prefetch { ")),
             "batch makes batches by length, expected on_error: FAIL: the length of a row that "
             "cannot be read is not known");
   writeFile(folder / "two.npz", zip({{"ends.npy", npy("<i8", "(3,)", bytesOf<int64_t>({0, 1, 2}))},
                                      {"a.npy", npy("<i8", "(2,)", bytesOf<int64_t>({5, 6}))},
                                      {"b.npy", npy("<i8", "(2,)", bytesOf<int64_t>({7, 8}))}}));
-  context.demands = {{"a", "a", GRADC_I64, {4}}, {"b", "b", GRADC_I64, {5}}};
-  EXPECT_EQ(
-      buildError("source { npz { path: \"two.npz\" ragged { field: \"a\" offsets: \"ends\" } "
-                 "ragged { field: \"b\" offsets: \"ends\" } } } "
-                 "map { field: \"a\" pad { shape: 4 } } map { field: \"b\" pad { shape: 5 } } "
-                 "batch { size: 1 bucket { length: 2 } }",
-                 context),
-      "batch makes batches by length, expected fields that are padded to one length, found "
-      "'a' of 4 and 'b' of 5");
+  EXPECT_EQ(problemOf("source { npz { path: \"two.npz\" ragged { field: \"a\" offsets: \"ends\" } "
+                      "ragged { field: \"b\" offsets: \"ends\" } } } "
+                      "map { field: \"a\" pad { shape: 4 } } map { field: \"b\" pad { shape: 5 } } "
+                      "batch { size: 1 bucket { length: 2 } }"),
+            "batch makes batches by length, expected fields that are padded to one length, found "
+            "'a' of 4 and 'b' of 5");
 }
 
 } // namespace
