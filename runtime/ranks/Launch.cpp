@@ -112,8 +112,8 @@ public:
   explicit ErrorLines(int descriptor) : descriptor(descriptor) {}
   ~ErrorLines() { write(waiting); }
 
-  /// What has come, or comes in a moment.
-  void pass() {
+  /// Passes on what has come, or comes in a moment; false: nothing has.
+  bool pass() {
     pollfd input = {descriptor, POLLIN, 0};
     char bytes[4096];
     ssize_t count = 0;
@@ -121,12 +121,13 @@ public:
         (count = read(descriptor, bytes, sizeof bytes)) <= 0) {
       if (input.revents & POLLHUP)
         usleep(20'000);
-      return;
+      return false;
     }
     waiting.append(bytes, size_t(count));
     for (size_t end; (end = waiting.find('\n')) != waiting.npos; waiting.erase(0, end + 1))
       if (std::string line = waiting.substr(0, end + 1); line.find("] PMIX ERROR: ") == line.npos)
         write(line);
+    return true;
   }
 
 private:
@@ -162,7 +163,8 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &er
       failedAt = now;
     }
   }
-  errors.pass();
+  while (errors.pass())
+    ;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -226,10 +228,12 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
   close(errors[0]);
   if (child < 0 || code == 127)
     return Status::error(text("cannot run '", *mpirun, '\''));
-  if (interrupt)
+  auto reported = reportedExit(folder.exitFile());
+  bool hasFailed = reported && *reported > 0 && *reported < 128;
+  if (interrupt && !hasFailed)
     return 128 + interrupt;
   // Ranks that have crashed have reported nothing, whatever mpirun says.
-  return reportedExit(folder.exitFile()).value_or(1);
+  return reported.value_or(1);
 }
 
 } // namespace gradc::runtime

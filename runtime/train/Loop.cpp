@@ -371,7 +371,8 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   message += lastCheckpoint.empty() ? "; no checkpoint was written"
                                     : text("; the last checkpoint is '", lastCheckpoint, '\'');
   log.line("nonfinite").integer("step", done).string("message", message);
-  return Status::error(isFirst(options) ? std::move(message) : "");
+  Status failed = Status::error(isFirst(options) ? std::move(message) : "");
+  return options.ranks ? options.ranks->agree(failed, {}) : failed; // none ends before it is said
 }
 
 } // namespace gradc::runtime

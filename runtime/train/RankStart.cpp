@@ -39,6 +39,9 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
   if (launched && line.ranks > 1 && launched != line.ranks)
     return Status(Code::usage, text("option '--ranks' is ", line.ranks, ", but mpirun has started ",
                                     launched, " processes"));
+  if (launched > 1)
+    if (Status one = expectOneTraining(line); !one.ok())
+      return one;
   if (launched || line.ranks == 1)
     return std::optional<int>();
   if (Status one = expectOneTraining(line); !one.ok())
@@ -67,14 +70,17 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   if (!joined)
     return joined;
   ranks = std::move(*joined);
-  line.options.ranks = ranks.get();
   Status ready = expectDistribution(artifact);
   if (ready.ok())
     ready = expectOneTraining(line);
   if (ready = ranks->agree(ready, {}); !ready.ok()) {
     (void)ranks->leave(int(ready.code()));
-    return ready;
+    bool names = ranks->rank() == 0 || ready.message().empty() ||
+                 std::string_view(ready.message()).starts_with("rank ");
+    return names ? ready
+                 : Status(ready.code(), text("rank ", ranks->rank(), ": ", ready.message()));
   }
+  line.options.ranks = ranks.get();
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));
   int cpus = int(ThreadTeam::availableCpus());
   if (line.options.threads == 0)
