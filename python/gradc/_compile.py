@@ -14,7 +14,8 @@ import numpy as np
 
 from gradc._model import Error, Model, Path
 
-_PATHS = re.compile(r'(\b(?:model|path|file|list)\s*:\s*)"([^"/][^"]*)"')
+_PATHS = re.compile(r"""(\b(?:model|path|file|list|onnx|directory)\s*:\s*)(\[[^\]]*\]|"[^"]*"|'[^']*')""")
+_QUOTED = re.compile(r"""(["'])([^"'/][^"']*)\1""")
 _TOKENS = re.compile(r"""\#[^\n]* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | [A-Za-z_]\w* | [{}<>]""", re.VERBOSE)
 
 
@@ -93,9 +94,14 @@ def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)  # evaluations read their arrays in it
+    weakref.finalize(opened, _remove, folder, os.getpid())  # evaluations read their arrays in it
     opened.arrays = dict(data or {})
     return opened
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # not a fork's
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _compile_in(folder: str, source: str, shapes, target: str | None, output: Path | None) -> Model:
@@ -124,14 +130,17 @@ def _spec_file(model, spec, arrays, folder: str) -> str:
         base = os.path.dirname(os.path.abspath(spec))
         with open(spec) as file:
             content = file.read()
-    content = _PATHS.sub(lambda match: f'{match[1]}"{os.path.join(base, match[2])}"', content)
+    absolute = lambda quoted: f"{quoted[1]}{os.path.join(base, quoted[2])}{quoted[1]}"
+    content = _PATHS.sub(lambda match: match[1] + _QUOTED.sub(absolute, match[2]), content)
     if model is not None:
         if _find(content, "model", "") >= 0:
             raise Error("the spec names a model, and another one was given")
-        content = f'model: "{_model_file(model, folder)}"\n{content}'
+        content = f'model: "{_model_file(model, folder)}" {content}'  # on the first line: the others keep their numbers
     for block, values in arrays.items():
         if values:
             path = os.path.join(folder, f"{block}.npz")
+            if "file" in values:
+                raise Error("a field cannot be called 'file'")
             np.savez(path, **values)
             content = _with_source(content, block, path)
     return _written(folder, "spec.textproto", content.encode())

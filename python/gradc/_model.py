@@ -127,12 +127,13 @@ class Session:
         self._entries = {entry.name: entry for entry in (Entry(self._handle, i) for i in range(lib.gradc_entry_count(self._handle)))}
         self._result = ffi.new("gradc_step_result *", {"size": ffi.sizeof("gradc_step_result")})
         self._options = ffi.new("gradc_step_options *", {"size": ffi.sizeof("gradc_step_options")})
-        kinds = [name for name in self._entries if name == "train" or name.startswith("train.")]
-        self._only = self._entries["train"] if kinds and "train" in kinds else None
+        self._only = self._entries.get("train")
 
     def close(self) -> None:
+        if self._forks != _forks:  # the lock may be that of a thread which the fork has left behind
+            return
         with self._lock:
-            if self._handle and self._forks == _forks:
+            if self._handle:
                 lib.gradc_session_free(self._handle)
             self._handle = None
 
@@ -151,6 +152,11 @@ class Session:
         if not self._handle:
             raise Error("the session is closed")
         return self._handle
+
+    def _own(self) -> threading.RLock:
+        """The lock, of a session that can be used."""
+        _ = self.handle
+        return self._lock
 
     @property
     def level(self) -> str:
@@ -182,7 +188,7 @@ class Session:
             raise Error(f"the job has several kinds of steps: kind is one of {trains}" if trains else "the model trains nothing: compile it "
                         "with a training spec")
         arrays, rows = entry.arrange(data), -1
-        with self._lock:
+        with self._own():
             keep = []
             for i, (port, array) in enumerate(zip(entry.data, arrays)):
                 own = port.rows_of(array)
@@ -192,6 +198,8 @@ class Session:
                 buffer = ffi.from_buffer(contiguous(array))
                 keep.append(buffer)
                 entry.pointers[i] = buffer
+            if rows == 0:
+                raise Error("expected 1 row or more, found 0")
             options = self._options
             options.samples, options.learning_rate = max(rows, 0), learning_rate
             options.entry = keep_text(keep, kind)
@@ -220,7 +228,7 @@ class Session:
             raise Error(f"expected as many rows in each array, found {sorted(counts)}")
         total = counts.pop() if counts else -1
         made = [np.empty((total, *port.row) if port.batched else port.shape, port.dtype) for port in one.outputs]
-        with self._lock:
+        with self._own():
             if total < 0:
                 self._call(one, one.batch or 1, arrays, made)
             for begin in range(0, max(total, 0), one.batch or 1):
@@ -269,7 +277,7 @@ class Session:
     def state_dict(self, all_states: bool = False) -> dict[str, np.ndarray]:
         """The parameters, by the names of the model's initializers; `all_states`: optimizer slots, averages and statistics, too."""
         found = {}
-        with self._lock:
+        with self._own():
             for i, info, name in self._states():
                 if all_states or info.kind == lib.GRADC_STATE_PARAMETER:
                     found[name] = np.empty([info.shape[d] for d in range(info.rank)], _DTYPES[info.dtype])
@@ -278,7 +286,7 @@ class Session:
 
     def load_state_dict(self, values: Arrays) -> None:
         """Sets states by name; those that are not named stay."""
-        with self._lock:
+        with self._own():
             known = {name: (i, info) for i, info, name in self._states()}
             if unknown := sorted(set(values) - set(known)):
                 raise Error(f"the model has no states {unknown}")
@@ -290,7 +298,7 @@ class Session:
                 check(lib.gradc_state_set(self.handle, i, ffi.from_buffer(contiguous(value)), info.bytes))
 
     def _with_path(self, call, path: Path) -> None:
-        with self._lock:
+        with self._own():
             check(call(self.handle, os.fsencode(path)))
 
     def save(self, path: Path) -> None:
@@ -306,7 +314,7 @@ class Session:
         self._with_path(lib.gradc_export_onnx, path)
 
     def reset(self) -> None:
-        with self._lock:
+        with self._own():
             check(lib.gradc_state_reset(self.handle))
 
     def seed(self, seed: int) -> None:

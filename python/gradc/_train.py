@@ -44,10 +44,15 @@ class _Run:
         self.on_step, self.raised = on_step, None
 
 
-@ffi.def_extern()
+def _keep(_, value, traceback):
+    """A signal that has come while the step ran raises before the first line of the callback."""
+    ffi.from_handle(traceback.tb_frame.f_locals["context"]).raised = value
+
+
+@ffi.def_extern(error=0, onerror=_keep)
 def gradc_python_on_step(report, context):
     run = ffi.from_handle(context)
-    try:  # a signal such as Ctrl-C raises here, too
+    try:
         if run.on_step is None:
             return 1
         return int(run.on_step(Report(report.step, report.epoch, report.loss, report.learning_rate, report.gradient_norm, report.milliseconds,

@@ -129,6 +129,14 @@ class Digits(unittest.TestCase):
             again = gradc.train(self.model, epochs=1, checkpoint=run, resume="latest")
             self.assertEqual(again.steps, 45)
 
+    def test_an_interrupt_during_a_step_is_raised(self):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for delay in (0.02, 0.05, 0.08):
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            with self.assertRaises(KeyboardInterrupt):
+                gradc.train(self.model, epochs=5000)
+
     def test_a_session_belongs_to_its_process(self):
         session = self.model.session()
         child = os.fork()
@@ -149,6 +157,7 @@ class Digits(unittest.TestCase):
              "'images' has type float64 and shape \\[32, 8, 8\\], expected float32 \\[rows, 8, 8\\]"),
             (lambda: session.step(data | {"labels": data["labels"][:3]}), "'labels' has 3 rows, the fields before it 32"),
             (lambda: session.step(self.batch(33)), "33"),
+            (lambda: session.step(self.batch(0)), "1 row or more"),
             (lambda: session.step(data | {"labels": data["labels"] + 10}), "expected"),
             (lambda: session.step(data, kind="critic"), "no entry 'train.critic'"),
             (lambda: session.run("train", data), "call step"),
@@ -171,6 +180,7 @@ class Digits(unittest.TestCase):
         with self.assertRaisesRegex(gradc.CompileError, 'unknown field "optimiser"') as caught:
             gradc.compile(MODEL, SPEC.replace("optimizer", "optimiser"), data=self.data, evaluation=self.test)
         self.assertEqual(caught.exception.status, 3)
+        self.assertIn("textproto:4:", str(caught.exception))
 
     def test_a_schedule_is_asked(self):
         self.assertAlmostEqual(self.model.learning_rate(steps=10), 1e-3)
