@@ -1,6 +1,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/Distribution.h"
+#include "compiler/import/spec/StepSpec.h"
 
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/Grad.h"
@@ -58,7 +59,8 @@ static bool has(func::FuncOp function, llvm::function_ref<bool(Operation *)> mat
 }
 
 void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
-  if (!function->hasAttr(ranksName) || function.getSymName() != "train") // others are like it
+  std::string first = stepsOf(spec.get()).front().entryName(); // others are like it
+  if (!function->hasAttr(ranksName) || function.getSymName() != first)
     return;
   Location where = spec.at({"distribution"});
   if (has(function, [](Operation *op) {

@@ -102,7 +102,9 @@ static Expr unbiased(Node &n, const BatchNorm &norm, Expr variance) {
   OpBuilder &b = n.builder();
   if (norm.count) {
     Expr count = variance.with(norm.count);
-    return variance * (count / (count - 1.0)).broadcastScalar(variance.type());
+    Expr isOne = count.compare(ComparePredicate::le, count.splat(1));
+    Expr others = isOne.select(count, count - 1.0); // one sample has a variance of 0
+    return variance * (count / others).broadcastScalar(variance.type());
   }
   if (!mayHoldBatch(b, norm.x.type(), norm.dims())) {
     auto samples = double(norm.samples());
