@@ -59,7 +59,7 @@ Axis valueAxis(const std::vector<ChartCurve> &curves, bool mayBeLog) {
       high = std::max(high, point.value);
     }
   Axis axis = {low, high, height - bottom, top, mayBeLog && low > 0 && high / low > 30};
-  if (low == high) {
+  if (high - low <= 1e-9 * std::max(std::abs(low), std::abs(high))) { // nothing to tell apart
     axis.low -= std::max(std::abs(low) / 10, 1e-9);
     axis.high += std::max(std::abs(high) / 10, 1e-9);
   }
