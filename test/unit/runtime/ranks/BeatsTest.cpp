@@ -27,9 +27,9 @@ std::vector<Status> lossesOf(int count, const std::function<bool(int)> &isDead,
       body(messages.rank(), **beats);
     for (int waits = 0; waits < 600 && !(*beats)->hasLost(); ++waits)
       std::this_thread::sleep_for(10ms);
-    losses[size_t(messages.rank())] = (*beats)->lost();
+    Status &loss = losses[size_t(messages.rank())] = (*beats)->lost();
     if ((*beats)->hasLost())
-      (*beats)->fail(Code::error);
+      (*beats)->fail(loss.code()); // which another rank may hear before that of the first
   });
   return losses;
 }

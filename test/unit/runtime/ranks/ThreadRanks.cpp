@@ -7,6 +7,7 @@
 #include <deque>
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <tuple>
@@ -36,7 +37,10 @@ public:
     return {};
   }
   Status receive(std::span<std::byte> bytes, int from, int tag, Request &request) override {
-    request = new Receipt{bytes, from, tag};
+    std::lock_guard lock(boxes.mutex);
+    auto receipt = std::make_unique<Receipt>(Receipt{bytes, from, tag});
+    request = receipt.get();
+    open[request] = std::move(receipt);
     return {};
   }
   Result<bool> haveEnded(std::span<Request> requests) override {
@@ -54,7 +58,7 @@ public:
       EXPECT_EQ(box.front().size(), receipt->bytes.size());
       std::memcpy(receipt->bytes.data(), box.front().data(), receipt->bytes.size());
       box.pop_front();
-      delete receipt;
+      open.erase(request);
       request = nullptr;
     }
     return all;
@@ -71,6 +75,7 @@ private:
   };
   Mailboxes &boxes;
   int ownRank, ranks;
+  std::map<Request, std::unique_ptr<Receipt>> open; ///< nothing has come for them yet
 };
 
 } // namespace
