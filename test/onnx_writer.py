@@ -26,7 +26,7 @@ def varint(value):
 
 
 def fields(data):
-    """The (number, value) pairs of a message's bytes: an int, or the bytes of whatever has a length."""
+    """The (number, value) pairs of a message's bytes: an int, or the bytes of whatever has a length or a fixed size."""
     at = 0
 
     def number():
@@ -40,10 +40,12 @@ def fields(data):
 
     while at < len(data):
         tag = number()
-        value = number()
-        if tag & 7 == 2:
-            value, at = data[at:at + value], at + value
-        yield tag >> 3, value
+        if tag & 7 == 0:
+            yield tag >> 3, number()
+            continue
+        size = {1: 8, 5: 4}.get(tag & 7) or number()
+        yield tag >> 3, data[at:at + size]
+        at += size
 
 
 def metadata(model):

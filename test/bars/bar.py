@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 BIN = os.environ.get("GRADC_BIN", os.path.join(ROOT, "build/release/bin"))
@@ -90,6 +91,18 @@ def write_npy(path, values, shape):
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
         values.tofile(file)
+
+
+def write_ragged(path, rows, names):
+    """Writes rows of varying length, of tuples of floats, as an .npz: an array for each name, and "ends", where each row begins and ends."""
+    ends = [0]
+    for row in rows:
+        ends.append(ends[-1] + len(row))
+    arrays = {name: array.array("f", (entry[i] for row in rows for entry in row)) for i, name in enumerate(names)}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, values in (arrays | {"ends": array.array("q", ends)}).items():
+            write_npy(f"{path}.{name}.npy", values, (len(values),))
+            archive.write(f"{path}.{name}.npy", f"{name}.npy")
 
 
 def write_mlp_job(folder, widths, batch, batches, activation="Relu", **attributes):

@@ -3,15 +3,13 @@ and the weight follow the formula over the rows as they are.
 
     ragged.py FOLDER
 """
-import array
 import os
 import random
 import sys
-import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../bars"), os.path.join(HERE, "..")]
-from bar import events, gradc, write_npy
+from bar import events, gradc, write_ragged
 from onnx_writer import FLOAT, Model
 
 ROWS, BATCH, STEPS, RATE = 24, 6, 8, 0.05
@@ -21,14 +19,7 @@ path = lambda name: os.path.join(folder, name)
 
 numbers = random.Random(7)
 rows = [[(numbers.gauss(0, 1), numbers.gauss(0, 1)) for _ in range(numbers.randrange(1, 9))] for _ in range(ROWS)]
-ends = [0]
-for row in rows:
-    ends.append(ends[-1] + len(row))
-arrays = {"x": ("f", [x for row in rows for x, _ in row]), "y": ("f", [y for row in rows for _, y in row]), "ends": ("q", ends)}
-with zipfile.ZipFile(path("rows.npz"), "w") as archive:
-    for name, (kind, values) in arrays.items():
-        write_npy(path(f"{name}.npy"), array.array(kind, values), (len(values),))
-        archive.write(path(f"{name}.npy"), f"{name}.npy")
+write_ragged(path("rows.npz"), rows, ("x", "y"))
 
 SPEC = """model: "{length}.onnx"
 loss {{ mean_squared_error {{ predictions: "p"  targets: "y" }} {weights} }}

@@ -2,32 +2,13 @@
 
     running_statistics.py BEFORE.onnx AFTER.onnx
 """
+import os
 import struct
 import sys
 import zipfile
 
-
-def read_varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    at = 0
-    while at < len(data):
-        tag, at = read_varint(data, at)
-        if tag & 7 == 0:
-            value, at = read_varint(data, at)
-        else:
-            size, at = read_varint(data, at) if tag & 7 == 2 else (4, at)
-            value, at = data[at : at + size], at + size
-        yield tag >> 3, value
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from onnx_writer import fields
 
 
 def initializers(path):

@@ -10,6 +10,9 @@ import struct
 import sys
 from html.parser import HTMLParser
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from onnx_writer import fields
+
 PLACES = {"event", "step", "epoch", "epoch_step", "epoch_steps"}
 VOID = {"meta", "br"}
 OPTIONAL = {"td", "th", "tr"}  # may be left open, as the table around them ends them
@@ -113,31 +116,6 @@ def masked_crc(data):
             crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
     crc ^= 0xFFFFFFFF
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def fields(message):
-    """(field, value) of a protobuf message: bytes, or the integer of its bits."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(message):
-        key = varint()
-        if key & 7 == 0:
-            yield key >> 3, varint()
-            continue
-        size = {1: 8, 5: 4}.get(key & 7) or varint()
-        yield key >> 3, message[at:at + size]
-        at += size
 
 
 def read_events(path, faults):
