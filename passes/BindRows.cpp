@@ -24,8 +24,7 @@ constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidNa
 void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
   if (!function.getSymName().ends_with(".tail") && !function.getSymName().ends_with(".watch"))
     op->emitRemark("entry \"") << function.getSymName() << "\" takes no other number of rows than "
-                               << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
-                               << ": " << reason;
+                               << *batchOf(function) << ": " << reason;
 }
 
 /// One entry whose data inputs are batches.
@@ -36,13 +35,13 @@ public:
 
   /// The entry, or nothing where no argument is a batch.
   static std::optional<Entry> of(func::FuncOp function) {
-    auto batch = function->getAttrOfType<IntegerAttr>("grad.batch");
+    std::optional<int64_t> batch = batchOf(function);
     bool hasBatch = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
       return function.getArgAttr(i, "grad.batched") != nullptr;
     });
-    if (!batch || batch.getInt() < 2 || !hasBatch)
+    if (!batch || *batch < 2 || !hasBatch)
       return std::nullopt;
-    return Entry(function, batch.getInt());
+    return Entry(function, *batch);
   }
 
   /// Finds the extents of all values. The failure is said at the op that has none, once:
@@ -50,12 +49,7 @@ public:
   LogicalResult analyze() {
     if (function->hasAttr(exactName))
       return failure();
-    for (BlockArgument argument : block.getArguments()) {
-      Extents extents(cast<RankedTensorType>(argument.getType()).getRank(), extent::whole);
-      if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
-        extents[0] = 1;
-      analysis.set(argument, extents);
-    }
+    analysis.setArguments(function);
     analysis.setOther([this](Operation *op) { return visitState(*op); });
     for (Operation &op : block.without_terminator())
       if (failed(analysis.visit(&op)))
@@ -79,19 +73,8 @@ public:
   }
 
 private:
-  /// The ops that are no computation: what a state holds is of one size, and a count asks for
-  /// extents.
+  /// The ops that ask for extents: a state holds values of one size, and a count is of rows or not.
   std::optional<LogicalResult> visitState(Operation &op) {
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      analysis.set(read, Extents(read.getType().getRank(), extent::whole));
-      return success();
-    }
-    // A request's answers are like its targets.
-    if (auto request = dyn_cast<GradientOp>(op)) {
-      for (auto [result, target] : llvm::zip_equal(request.getResults(), request.getTargets()))
-        analysis.set(result, Extents(*analysis.find(target)));
-      return success();
-    }
     if (auto write = dyn_cast<WriteOp>(op)) {
       if (!analysis.isBatched(write.getValue()))
         return success();
@@ -234,8 +217,7 @@ private:
     function.emitError("expected entry \"")
         << function.getSymName()
         << "\" to take any number of rows, since `distribution` gives each "
-        << "rank some of the batch; it takes "
-        << function->getAttrOfType<IntegerAttr>("grad.batch").getInt()
+        << "rank some of the batch; it takes " << *batchOf(function)
         << " only: " << function->getAttrOfType<StringAttr>(exactName).getValue();
     signalPassFailure();
   }

@@ -34,12 +34,7 @@ private:
   LogicalResult walk(func::FuncOp function) {
     ExtentAnalysis analysis(/*rows=*/1);
     Block &block = function.getBody().front();
-    for (BlockArgument argument : block.getArguments()) {
-      Extents extents(cast<RankedTensorType>(argument.getType()).getRank(), extent::whole);
-      if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
-        extents[0] = 1;
-      analysis.set(argument, extents);
-    }
+    analysis.setArguments(function);
     bool isSaid = false;
     analysis.setOther([&](Operation *op) { return visit(op, analysis, isSaid); });
     for (Operation &op : block.without_terminator())

@@ -81,9 +81,8 @@ void bindRankRows(func::FuncOp function) {
   if (!rows)
     return;
   OpBuilder b = OpBuilder::atBlockBegin(&function.front());
-  auto batch = function->getAttrOfType<IntegerAttr>("grad.batch");
   rows.replaceAllUsesWith(splat(b, function.getLoc(), cast<RankedTensorType>(rows.getType()),
-                                batch ? double(batch.getInt()) : 1));
+                                double(gradc::batchOf(function).value_or(1))));
   (void)function.eraseArgument(rows.getArgNumber());
 }
 

@@ -25,6 +25,14 @@ void ExtentAnalysis::setAll(Value value, int64_t extent) {
   known[value] = Extents(cast<RankedTensorType>(value.getType()).getRank(), extent);
 }
 
+void ExtentAnalysis::setArguments(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments()) {
+    setAll(argument, extent::whole);
+    if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+      known[argument][0] = 1;
+  }
+}
+
 LogicalResult ExtentAnalysis::visit(Block &block) {
   for (Operation &op : block.without_terminator())
     if (failed(visit(&op)))
@@ -36,6 +44,16 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
   if (other)
     if (std::optional<LogicalResult> answer = other(op))
       return *answer;
+  if (auto read = dyn_cast<grad::ReadOp>(op)) {
+    setAll(read, extent::whole);
+    return success();
+  }
+  // A request's answers are like its targets.
+  if (auto request = dyn_cast<grad::GradientOp>(op)) {
+    for (auto [result, target] : llvm::zip_equal(request.getResults(), request.getTargets()))
+      set(result, Extents(*find(target)));
+    return success();
+  }
   if (auto branch = dyn_cast<grad::IfOp>(op))
     return visitIf(branch);
   if (auto scan = dyn_cast<grad::ScanOp>(op))

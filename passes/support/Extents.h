@@ -5,6 +5,8 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 namespace gradc {
 
 /// A dim's extent in a run of n rows. Types are those of the largest run.
@@ -28,6 +30,8 @@ public:
   void setOther(Other ask) { other = std::move(ask); }
 
   void set(mlir::Value value, Extents extents) { known[value] = std::move(extents); }
+  /// Arguments that are batches have their rows outermost.
+  void setArguments(mlir::func::FuncOp function);
   /// Null: not known.
   const Extents *find(mlir::Value value) const;
   /// Whether a dim's extent depends on the rows.

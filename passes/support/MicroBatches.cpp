@@ -112,8 +112,8 @@ void Accumulation::widenArguments() {
   }
   ArrayRef<Type> results = function.getResultTypes();
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), results));
-  if (auto batch = function->getAttrOfType<IntegerAttr>("grad.batch"))
-    function->setAttr("grad.batch", b.getI64IntegerAttr(batch.getInt() * count));
+  if (std::optional<int64_t> batch = gradc::batchOf(function))
+    function->setAttr("grad.batch", b.getI64IntegerAttr(*batch * count));
 }
 
 /// The sum of a denominator over all micro-batches, known before the first of them.

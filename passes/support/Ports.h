@@ -9,6 +9,12 @@
 
 namespace gradc {
 
+/// The rows of the largest batch that an entry takes; none: its arguments are no batches.
+inline std::optional<int64_t> batchOf(mlir::func::FuncOp function) {
+  auto batch = function->getAttrOfType<mlir::IntegerAttr>("grad.batch");
+  return batch ? std::optional(batch.getInt()) : std::nullopt;
+}
+
 /// The role of a port; "": it has none.
 llvm::StringRef roleOfArgument(mlir::func::FuncOp function, unsigned index);
 llvm::StringRef roleOfResult(mlir::func::FuncOp function, unsigned index);

@@ -2,6 +2,7 @@
 #include "passes/support/RowSums.h"
 
 #include "passes/support/Extents.h"
+#include "passes/support/Ports.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -30,15 +31,10 @@ private:
 
 } // namespace
 
-/// The ops that are no computation. A request's answers are like its targets.
+/// Writes and counts are taken as they are.
 std::optional<LogicalResult> RowSums::visitState(Operation *op) {
-  if (auto read = dyn_cast<ReadOp>(op))
-    analysis.set(read, Extents(read.getType().getRank(), extent::whole));
-  else if (auto count = dyn_cast<CountOp>(op))
+  if (auto count = dyn_cast<CountOp>(op))
     analysis.set(count, {});
-  else if (auto request = dyn_cast<GradientOp>(op))
-    for (auto [result, target] : llvm::zip_equal(request.getResults(), request.getTargets()))
-      analysis.set(result, Extents(*analysis.find(target)));
   else if (!isa<WriteOp>(op))
     return std::nullopt;
   return success();
@@ -84,15 +80,10 @@ LogicalResult RowSums::check(ValueRange results) {
   while (!work.empty())
     if (Operation *op = work.pop_back_val().getDefiningOp(); op && wanted.insert(op).second)
       llvm::append_range(work, op->getOperands());
-  for (BlockArgument argument : function.getArguments()) {
-    Extents extents(cast<RankedTensorType>(argument.getType()).getRank(), extent::whole);
-    if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
-      extents[0] = 1;
-    analysis.set(argument, extents);
-  }
+  analysis.setArguments(function);
   analysis.setOther([this](Operation *op) { return visitState(op); });
   for (Operation &op : function.front().without_terminator()) {
-    // What has no extents is refused where entries are told which rows they take.
+    // An op without extents is refused where entries are told which rows they take.
     if (wanted.contains(&op) && failed(analysis.visit(&op)))
       return success();
     if (wanted.contains(&op) && failed(follow(op)))
@@ -102,6 +93,6 @@ LogicalResult RowSums::check(ValueRange results) {
 }
 
 LogicalResult gradc::checkRowSums(func::FuncOp function, ValueRange results) {
-  auto batch = function->getAttrOfType<IntegerAttr>("grad.batch");
-  return batch ? RowSums(function, batch.getInt()).check(results) : success();
+  std::optional<int64_t> batch = batchOf(function);
+  return batch ? RowSums(function, *batch).check(results) : success();
 }

@@ -1,4 +1,4 @@
-// What of a step is a sum over the rows of its batch, and so the sum of what ranks compute.
+// The parts of a step that are sums over the rows of its batch, and so sums over ranks.
 #ifndef PASSES_SUPPORT_ROWSUMS_H
 #define PASSES_SUPPORT_ROWSUMS_H
 
