@@ -105,8 +105,8 @@ static pid_t startMpirun(const std::string &mpirun, std::vector<const char *> &a
 }
 
 namespace {
-/// What mpirun and the ranks write to standard error, line by line, without what mpirun says of
-/// itself when a rank is lost.
+/// Passes on what mpirun and the ranks write to standard error, line by line, but for mpirun's own
+/// words about a rank that is lost.
 class ErrorLines {
 public:
   explicit ErrorLines(int descriptor) : descriptor(descriptor) {}

@@ -97,19 +97,24 @@ Status Mpi::check(int error, const char *what) const {
   return Status::error(text(what, " failed: ", reason));
 }
 
+/// MPI counts bytes in an int.
+static Status checkSize(size_t bytes) {
+  return bytes <= INT_MAX ? Status()
+                          : Status::error(text("a message of ", bytes, " bytes, expected at most ",
+                                               INT_MAX, ": use more ranks"));
+}
+
 Status Mpi::send(std::span<const std::byte> bytes, int to, int tag, Request &request) {
-  if (bytes.size() > INT_MAX)
-    return Status::error(text("a message of ", bytes.size(), " bytes, expected at most ", INT_MAX,
-                              ": use more ranks"));
+  if (Status fits = checkSize(bytes.size()); !fits.ok())
+    return fits;
   return check(functions.send(bytes.data(), int(bytes.size()), functions.byte, to, tag,
                               functions.world, &request),
                "MPI_Isend");
 }
 
 Status Mpi::receive(std::span<std::byte> bytes, int from, int tag, Request &request) {
-  if (bytes.size() > INT_MAX)
-    return Status::error(text("a message of ", bytes.size(), " bytes, expected at most ", INT_MAX,
-                              ": use more ranks"));
+  if (Status fits = checkSize(bytes.size()); !fits.ok())
+    return fits;
   return check(functions.receive(bytes.data(), int(bytes.size()), functions.byte, from, tag,
                                  functions.world, &request),
                "MPI_Irecv");

@@ -75,12 +75,9 @@ private:
 
 int fail(const Status &status, const Communicator *ranks = nullptr) {
   std::fflush(stdout);
-  std::string message = printable(status.message());
-  // Those about another rank name it.
-  if (ranks && ranks->rank() > 0 && !message.starts_with("rank "))
-    message = text("rank ", ranks->rank(), ": ", message);
-  if (!status.message().empty()) // else another rank says it
-    std::fprintf(stderr, "error: %s\n", message.c_str());
+  Status said = ranks ? sayingRank(*ranks, status) : status;
+  if (!said.message().empty()) // else another rank says it
+    std::fprintf(stderr, "error: %s\n", printable(said.message()).c_str());
   return int(status.code());
 }
 

@@ -39,13 +39,11 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
   if (launched && line.ranks > 1 && launched != line.ranks)
     return Status(Code::usage, text("option '--ranks' is ", line.ranks, ", but mpirun has started ",
                                     launched, " processes"));
-  if (launched > 1)
+  if (std::max(launched, line.ranks) > 1)
     if (Status one = expectOneTraining(line); !one.ok())
       return one;
   if (launched || line.ranks == 1)
     return std::optional<int>();
-  if (Status one = expectOneTraining(line); !one.ok())
-    return one;
   if (Status ready = expectDistribution(artifact); !ready.ok())
     return ready;
   RankProgram program{line.ranks, {arguments.begin(), arguments.end()}};
@@ -70,15 +68,9 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   if (!joined)
     return joined;
   ranks = std::move(*joined);
-  Status ready = expectDistribution(artifact);
-  if (ready.ok())
-    ready = expectOneTraining(line);
-  if (ready = ranks->agree(ready, {}); !ready.ok()) {
+  if (Status ready = ranks->agree(expectDistribution(artifact), {}); !ready.ok()) {
     (void)ranks->leave(int(ready.code()));
-    bool names = ranks->rank() == 0 || ready.message().empty() ||
-                 std::string_view(ready.message()).starts_with("rank ");
-    return names ? ready
-                 : Status(ready.code(), text("rank ", ranks->rank(), ": ", ready.message()));
+    return sayingRank(*ranks, ready);
   }
   line.options.ranks = ranks.get();
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));

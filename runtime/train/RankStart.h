@@ -2,6 +2,7 @@
 #ifndef RUNTIME_TRAIN_RANKSTART_H
 #define RUNTIME_TRAIN_RANKSTART_H
 
+#include "runtime/base/Text.h"
 #include "runtime/ranks/Ranks.h"
 #include "runtime/train/CommandLine.h"
 
@@ -13,6 +14,15 @@ namespace gradc::runtime {
 int launchedRanks();
 /// Of programs without ranks, and of specs that ask for none.
 Status needsDistribution();
+
+/// A failure of a rank other than the first, named in its message; one about another rank names
+/// that.
+inline Status sayingRank(const Communicator &ranks, const Status &status) {
+  const std::string &message = status.message();
+  if (ranks.rank() == 0 || message.empty() || message.starts_with("rank "))
+    return status;
+  return Status(status.code(), text("rank ", ranks.rank(), ": ", message));
+}
 
 // Null in programs linked without ranks (gradc_ranks).
 
