@@ -135,7 +135,7 @@ private:
   llvm::DenseSet<size_t> current; ///< tensors that nothing has been written over so far
 };
 
-/// What one rank gives to a sum.
+/// Bytes that one rank gives to a sum.
 int64_t payloadBytes(exec::CollectiveOp collective) {
   int64_t bytes = 0;
   for (auto slice : collective.getSlices().getAsRange<exec::SliceAttr>())

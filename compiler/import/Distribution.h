@@ -1,4 +1,4 @@
-// What `distribution` asks of a training step, and what is not as in one process.
+// A training step that ranks share, and how it differs from that of one process.
 #ifndef COMPILER_IMPORT_DISTRIBUTION_H
 #define COMPILER_IMPORT_DISTRIBUTION_H
 

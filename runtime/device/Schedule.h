@@ -15,7 +15,7 @@
 
 namespace gradc::runtime {
 
-/// What a launch sums over ranks: the first slices of the launch, one for each of `counts`.
+/// A launch's sum over ranks: of its first slices, one for each of `counts`.
 struct Sum {
   std::vector<int64_t> counts; ///< of elements
   gradc_dtype type;

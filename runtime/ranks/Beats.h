@@ -54,7 +54,7 @@ private:
     int64_t failure = 0; ///< an exit code; 0: none
     int64_t lost = -1;   ///< the rank that is missing, if that is the failure
   };
-  /// What is known of a rank, and the messages from and to it.
+  /// The knowledge about a rank, and the messages from and to it.
   struct State {
     Beat heard, incoming, said;
     Messages::Request hearing = nullptr, saying = nullptr;

@@ -12,7 +12,7 @@ namespace gradc::runtime {
 /// The processes that mpirun has started together.
 class Ranks : public Communicator {
 public:
-  /// Those of them on this host.
+  /// How many of them are on this host.
   virtual int ranksHere() const = 0;
   /// A rank that gives no sign of life for so long is lost; 30 seconds at first.
   virtual void setStall(double seconds) = 0;
@@ -24,7 +24,7 @@ public:
 /// Joins the others.
 Result<std::unique_ptr<Ranks>> joinRanks();
 
-/// What `launchRanks` starts.
+/// A program that `launchRanks` starts.
 struct RankProgram {
   int count;                          ///< processes
   std::vector<std::string> arguments; ///< of this program

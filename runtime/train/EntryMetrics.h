@@ -50,7 +50,7 @@ private:
 class MetricTotals {
 public:
   void add(const EntryMetrics &batch, int64_t rows);
-  /// Those of all ranks, each with its own batches, and their losses and rows. `entry`: whose
+  /// Adds up all ranks' totals, each of its own batches, and their losses and rows. `entry`: whose
   /// metrics they are; a rank may have had no batch. Not in programs without ranks (gradc_ranks).
   __attribute__((weak)) Status addUp(Communicator &ranks, const EntryMetrics &entry, double &losses,
                                      int64_t &rows);

@@ -1,4 +1,4 @@
-// What ranks must have in common before the first step.
+// The facts that ranks must have in common before the first step.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"

@@ -60,7 +60,7 @@ static Result<std::unique_ptr<Session>> makeSession(std::shared_ptr<const Artifa
 }
 
 namespace {
-/// What a run begins with.
+/// The job of a run, and the checkpoint that it goes on from.
 struct Beginning {
   Job job;
   std::optional<Checkpoint> resume;

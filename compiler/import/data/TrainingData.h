@@ -56,7 +56,7 @@ struct DataSet {
   /// By length; none where rows of any length come together.
   std::vector<gradc_data_bucket> buckets;
 
-  /// What batches of a bucket are.
+  /// The data of a bucket's batches alone.
   DataSet ofLength(const gradc_data_bucket &bucket) const;
   /// The field, or null where the data set is not known. Fails (said) where it is known without it.
   mlir::FailureOr<const FieldType *> find(llvm::StringRef field, mlir::Location where) const;

@@ -49,6 +49,8 @@ public:
   int64_t batchesBefore(Position position) const override {
     if (!rule.buckets)
       return (int64_t(position.row) + rule.size - 1) / rule.size;
+    if (position.row == 0) // as at the end of each epoch
+      return 0;
     std::vector<int64_t> order;
     std::vector<size_t> ends = orderOf(*table, rule, position.epoch, order);
     return std::ranges::upper_bound(ends, position.row) - ends.begin();

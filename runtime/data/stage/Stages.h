@@ -32,8 +32,8 @@ Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch);
 Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
                      const DataContext &context, Pipeline &pipeline);
 
-/// What is wrong with the buckets of a block `batch`; for descriptions, which come before every
-/// run.
+/// Fails with the first problem of the buckets of a block `batch`; for descriptions, which come
+/// before every run.
 Status checkBuckets(Config batch, const DataContext &context, const Pipeline &pipeline);
 /// Reads the buckets of a block `batch` into the rule, and which one each row is in. Where data are
 /// only described, no row is read.
