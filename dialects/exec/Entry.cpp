@@ -31,9 +31,12 @@ SmallVector<Access> exec::accessesOf(Operation *node, SymbolTableCollection &tab
   SmallVector<Access> accesses;
   if (auto dispatch = dyn_cast<DispatchOp>(node)) {
     auto kernel = tables.lookupNearestSymbolFrom<KernelOp>(node, dispatch.getKernelAttr());
-    for (ArrayAttr list : {dispatch.getReads(), dispatch.getWrites()})
-      for (auto slice : list.getAsRange<SliceAttr>())
-        accesses.push_back({slice, kernel.getLayout(accesses.size()), list != dispatch.getReads()});
+    // Where all operands are overwritten in place, the two lists are one attribute.
+    for (bool isWrite : {false, true}) {
+      ArrayAttr slices = isWrite ? dispatch.getWrites() : dispatch.getReads();
+      for (auto slice : slices.getAsRange<SliceAttr>())
+        accesses.push_back({slice, kernel.getLayout(accesses.size()), isWrite});
+    }
   } else if (auto copy = dyn_cast<CopyOp>(node)) {
     accesses = {{copy.getFrom(), nullptr, false}, {copy.getTo(), nullptr, true}};
   } else if (auto collective = dyn_cast<CollectiveOp>(node)) {

@@ -105,7 +105,11 @@ bool ScheduleChecker::checkLaunch(const Node &node, const Loops &loops) {
     return view.fail("a launch of kernel ", number, " of ", entry.kernels.size());
   std::string what = text("kernel ", view.string(entry.kernels[number].symbol));
   Slices slices;
-  return checkSlices(node, loops, what.c_str(), slices) && checkCall(entry.kernels[number], slices);
+  if (!checkSlices(node, loops, what.c_str(), slices))
+    return false;
+  if (node.operands == slices.size())
+    return view.fail(what, " writes nothing");
+  return checkCall(entry.kernels[number], slices);
 }
 
 bool ScheduleChecker::checkCopy(const Node &node, const Loops &loops) {

@@ -310,6 +310,8 @@ TEST(Artifact, ChecksEntries) {
             prefix + "a launch of kernel 99 of 10");
   EXPECT_EQ(errorInLaunch([](auto &l) { l.operands = 4; }),
             prefix + "expected operands at most of 3, found 4");
+  EXPECT_EQ(errorInLaunch([](auto &l) { l.operands = 3; }),
+            prefix + "kernel accumulate_rows writes nothing");
   EXPECT_EQ(errorInSlice(0, [](auto &s) { s.offset = 128; }),
             prefix + "a slice lies outside arena 0 (4096 bytes at 128 of 4160)");
   EXPECT_EQ(errorInSlice(0, [](auto &s) { s.offset = 32; }),
