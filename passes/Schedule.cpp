@@ -100,6 +100,8 @@ private:
     contraction();
     if (walksBlocks(op, *level.kernels))
       block = {level.blockSteps};
+    else if (tiles(order.front()) == 1)
+      divideUnits();
   }
 
   /// The same tile: several pictures, or several positions of few pictures, by channels. A filter
@@ -242,6 +244,26 @@ private:
       tile[last] = lanes;
       tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, lanes);
     }
+    if (tiles(order.front()) < manyUnits)
+      divideUnits();
+  }
+
+  /// Threads share the tiles of the outermost dim. Where these are few, the first dim that has
+  /// enough goes outermost, or that with most. Lanes stay innermost.
+  void divideUnits() {
+    SmallVector<int64_t> before = order;
+    auto enough = [&](int64_t d) { return std::min(tiles(d), manyUnits); };
+    auto *most = std::max_element(order.begin(), order.end() - 1,
+                                  [&](int64_t a, int64_t b) { return enough(a) < enough(b); });
+    std::rotate(order.begin(), most, most + 1);
+    if (!llvm::all_of(kernel.getYielded(), [&](Value v) { return isPrefix(shapeOf(v)); }))
+      order = before;
+  }
+
+  /// Whether a result's dims are those of the outermost loops, as the one walk over them wants it.
+  bool isPrefix(ArrayRef<int64_t> shape) {
+    auto has = [&](int64_t d) { return d < int64_t(shape.size()) && shape[d] == size(d); };
+    return std::is_partitioned(order.begin(), order.end(), has);
   }
 
   bool hasReduction() {

@@ -37,6 +37,39 @@ exec.kernel @tall(%x: tensor<256x64xf32>, %w: tensor<64x32xf32>) attributes {flo
   exec.yield %0 : tensor<256x32xf32>
 }
 
+// A single sample's dims are shared where the batch cannot be: heads, and positions.
+
+// V3-LABEL: exec.kernel @heads(
+// V3-SAME: order = [1, 0, 2, 3]
+// V4-LABEL: exec.kernel @heads(
+// V4-SAME: order = [1, 0, 2, 3]
+exec.kernel @heads(%x: tensor<1x12x64x64xf32>, %y: tensor<1x12x64x64xf32>) attributes {flops = 6291456 : i64, bytes = 589824 : i64} {
+  %0 = grad.matmul %x, %y : tensor<1x12x64x64xf32>, tensor<1x12x64x64xf32>
+  exec.yield %0 : tensor<1x12x64x64xf32>
+}
+
+// V3-LABEL: exec.kernel @positions(
+// V3-SAME: order = [1, 0, 2]
+// V4-LABEL: exec.kernel @positions(
+// V4-SAME: order = [1, 0, 2]
+exec.kernel @positions(%x: tensor<1x64x768xf32>) attributes {flops = 1000000 : i64, bytes = 393216 : i64} {
+  %0 = grad.exp %x : tensor<1x64x768xf32>
+  %1 = grad.reduce_sum %0 dims [2] : tensor<1x64x768xf32>
+  exec.yield %0, %1 : tensor<1x64x768xf32>, tensor<1x64xf32>
+}
+
+// Not where another result would need a loop of its own then.
+
+// V3-LABEL: exec.kernel @samples(
+// V3-SAME: order = [0, 1, 2]
+// V4-LABEL: exec.kernel @samples(
+// V4-SAME: order = [0, 1, 2]
+exec.kernel @samples(%x: tensor<2x64x768xf32>) attributes {flops = 1000000 : i64, bytes = 786432 : i64} {
+  %0 = grad.exp %x : tensor<2x64x768xf32>
+  %1 = grad.reduce_sum %0 dims [1, 2] : tensor<2x64x768xf32>
+  exec.yield %0, %1 : tensor<2x64x768xf32>, tensor<2xf32>
+}
+
 // Batches are outermost, and units already.
 
 // V3-LABEL: exec.kernel @batched(
