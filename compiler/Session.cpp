@@ -108,7 +108,7 @@ static std::vector<Port> describePorts(MLIRContext &context, const gradc_session
     describe(session, entry, i, &info);
     if (!gradc_role_counts_rows(info.role))
       ports.push_back({info.name, tensorType(context, info.dtype, ArrayRef(info.shape, info.rank)),
-                       info.role, info.classes, info.batched != 0});
+                       info.role, info.classes, info.batched != 0, info.field});
   }
   return ports;
 }
@@ -160,6 +160,35 @@ std::vector<Port> portsOfRows(std::vector<Port> ports, int64_t batch, int64_t ro
     port.type = port.type.clone(shape);
   }
   return ports;
+}
+
+/// The first `count` of the tensor's slices along `dim`.
+static HostTensor cut(const HostTensor &tensor, int64_t dim, int64_t count) {
+  SmallVector<int64_t> shape(tensor.getShape());
+  int64_t inner = grad::elementBytes(tensor.getElementType()), outer = 1, size = shape[dim];
+  for (auto [d, n] : llvm::enumerate(shape))
+    (int64_t(d) < dim ? outer : inner) *= int64_t(d) == dim ? 1 : n;
+  shape[dim] = std::clamp<int64_t>(count, 0, size);
+  HostTensor result(tensor.getType().clone(shape));
+  char *to = result.mutableBytes().data();
+  for (int64_t o = 0; o < outer; ++o)
+    to = std::copy_n(tensor.bytes().data() + o * size * inner, shape[dim] * inner, to);
+  return result;
+}
+
+void cutToExtents(std::vector<Port> &outputs, std::vector<HostTensor> &results) {
+  for (size_t i = outputs.size(); i-- > 0;) {
+    if (outputs[i].role != GRADC_ROLE_EXTENT)
+      continue;
+    auto whole = llvm::find_if(outputs, [&](const Port &o) { return o.name == outputs[i].field; });
+    if (whole != outputs.end()) {
+      HostTensor &result = results[size_t(whole - outputs.begin())];
+      result = cut(result, outputs[i].classes, results[i].getInt(0));
+      whole->type = result.getType();
+    }
+    outputs.erase(outputs.begin() + ptrdiff_t(i));
+    results.erase(results.begin() + ptrdiff_t(i));
+  }
 }
 
 /// A tensor always has an address, even without elements.

@@ -32,11 +32,15 @@ struct Port {
   mlir::RankedTensorType type;
   gradc_role role;
   int64_t classes;
-  bool batched = false; ///< a run of n rows has the first n of its rows
+  bool batched = false;   ///< a run of n rows has the first n of its rows
+  std::string field = {}; ///< an extent's output
 };
 
 /// The ports of a run of `rows` rows of an entry of `batch`.
 std::vector<Port> portsOfRows(std::vector<Port> ports, int64_t batch, int64_t rows);
+
+/// Cuts an entry's results to the extents that the run found for them, and leaves these out.
+void cutToExtents(std::vector<Port> &outputs, std::vector<mlir::grad::HostTensor> &results);
 
 /// Values for an entry's inputs: numbers in [0, 1), labels among their classes.
 std::vector<mlir::grad::HostTensor> randomTensors(llvm::ArrayRef<Port> inputs, uint32_t seed);

@@ -38,6 +38,8 @@ FailureOr<Quantity> GradientRequests::find(StringRef name, Location where) {
     return found->second;
   Value value = entry.value(name);
   auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (failed(entry.expectWhole(name, value, where)))
+    return failure();
   if (!type || !isa<FloatType>(type.getElementType()))
     return emitError(where) << "expected \"" << name << "\" to hold floats, found "
                             << describe(value.getType());

@@ -35,6 +35,8 @@ Expr SpecValues::expr(Value value) {
 
 FailureOr<Value> SpecValues::output(StringRef name, Location where) {
   if (Value value = entry.value(name)) {
+    if (failed(entry.expectWhole(name, value, where)))
+      return failure();
     if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
       return value;
     return emitError(where) << "expected float outputs, found \"" << name << "\", "

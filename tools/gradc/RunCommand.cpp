@@ -156,6 +156,13 @@ int takeWeights(CompiledSession &session, const std::string &path) {
   return 0;
 }
 
+std::vector<std::string> namesOf(llvm::ArrayRef<Port> ports) {
+  std::vector<std::string> names;
+  for (const Port &port : ports)
+    names.push_back(port.name);
+  return names;
+}
+
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
                 const NamedViews &given) {
   if (!settings.checkpoint.empty())
@@ -176,11 +183,8 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
   if (!inputs)
     return fail(inputs.status());
   std::vector<Port> outputs = portsOfRows(session.outputs(context, *entry), batch, rows);
-  std::vector<std::string> names;
-  for (const Port &port : outputs)
-    names.push_back(port.name);
   if (rows > batch)
-    return runManyRows(settings, context, session, *entry, rows, *inputs, names);
+    return runManyRows(settings, context, session, *entry, rows, *inputs, namesOf(outputs));
   llvm::SmallVector<const void *> from;
   llvm::SmallVector<void *> to;
   std::vector<HostTensor> results;
@@ -192,7 +196,8 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
     to.push_back(result.mutableBytes().data());
   if (auto error = session.run(*entry, rows, from, to))
     return fail(std::move(error));
-  return writeOutputs(settings, names, results);
+  cutToExtents(outputs, results);
+  return writeOutputs(settings, namesOf(outputs), results);
 }
 
 int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
@@ -206,23 +211,29 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   auto inputs = arrange(given, ports);
   if (!inputs)
     return fail(inputs.status());
-  std::vector<std::string> names;
-  std::vector<HostTensor> outputs;
+  std::vector<Port> outputs;
+  std::vector<HostTensor> values;
   auto results = Interpreter(*imported.module).run(function, *inputs);
   for (auto [i, value] : llvm::enumerate(results)) {
-    auto limit = function.getResultAttrOfType<mlir::IntegerAttr>(i, "grad.classes");
-    if (!limit) {
-      names.push_back(nameOf(function.getResultAttrOfType<mlir::StringAttr>(i, "grad.name")));
-      outputs.push_back(value);
+    auto text = [&, i = i](const char *attribute) {
+      return nameOf(function.getResultAttrOfType<mlir::StringAttr>(i, attribute));
+    };
+    auto classes = function.getResultAttrOfType<mlir::IntegerAttr>(i, "grad.classes");
+    if (text("grad.role") == gradc_role_name(GRADC_ROLE_INDICES)) {
+      Status inside =
+          runtime::checkIndices(text("grad.field"), classes.getInt(), uint64_t(value.getInt(0)));
+      if (!inside.ok())
+        return fail(inside);
       continue;
     }
-    auto node = function.getResultAttrOfType<mlir::StringAttr>(i, "grad.field");
-    if (Status inside =
-            runtime::checkIndices(nameOf(node), limit.getInt(), uint64_t(value.getInt(0)));
-        !inside.ok())
-      return fail(inside);
+    bool isExtent = text("grad.role") == gradc_role_name(GRADC_ROLE_EXTENT);
+    outputs.push_back({text("grad.name"), value.getType(),
+                       isExtent ? GRADC_ROLE_EXTENT : GRADC_ROLE_OUTPUT,
+                       classes ? classes.getInt() : 0, /*batched=*/false, text("grad.field")});
+    values.push_back(value);
   }
-  return writeOutputs(settings, names, outputs);
+  cutToExtents(outputs, values);
+  return writeOutputs(settings, namesOf(outputs), values);
 }
 
 /// An artifact: it takes any number of rows, so its inputs stay in their files.

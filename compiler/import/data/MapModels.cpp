@@ -243,6 +243,10 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
   for (const Output &output : stage.outputs) {
     Value value = import.value(output.name);
     auto type = cast<RankedTensorType>(value.getType());
+    if (failed(import.expectWhole(output.name, value, spec.at(stage.place)))) {
+      ok = false;
+      continue;
+    }
     if (batch && (type.getRank() == 0 || type.getDimSize(0) != batch)) {
       stage.error(spec) << "expected output \"" << output.name << "\" to have a first dim of "
                         << batch << ", as the inputs have, found " << describe(type);

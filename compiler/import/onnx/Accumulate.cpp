@@ -2,7 +2,7 @@
 // far away as in the step before.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Indices.h"
 #include "compiler/import/onnx/Pick.h"
 
 using namespace mlir;
@@ -21,8 +21,18 @@ static Expr shift(Expr x, int64_t dim, int64_t distance, bool reverse, double va
   return padAround(x.with(kept), low, high, value);
 }
 
+/// y[i] becomes the sum or product of all up to y[i].
+template <typename Op> static Expr accumulated(Expr y, int64_t dim, bool reverse) {
+  for (int64_t distance = 1; distance < y.shape()[dim]; distance *= 2)
+    y = y.apply<Op>(shift(y, dim, distance, reverse, std::is_same_v<Op, MulOp> ? 1 : 0));
+  return y;
+}
+
+Expr gradc::sumBefore(Expr x, int64_t dim) {
+  return accumulated<AddOp>(shift(x, dim, 1, /*reverse=*/false, 0), dim, /*reverse=*/false);
+}
+
 template <typename Op> static LogicalResult accumulate(Node &n) {
-  constexpr double neutral = std::is_same_v<Op, MulOp> ? 1 : 0;
   bool exclusive = n.integer("exclusive", 0), reverse = n.integer("reverse", 0);
   if (failed(n.expect(0, Kind::Number)))
     return failure();
@@ -34,15 +44,12 @@ template <typename Op> static LogicalResult accumulate(Node &n) {
   FailureOr<int64_t> dim = n.axis(given->front(), n.rank(0));
   if (failed(dim))
     return failure();
-  int64_t size = n.shape(0)[*dim];
   Expr y = n.expr(0u);
   if (isa<FloatType>(n.element(0)) && n.element(0).getIntOrFloatBitWidth() < 32)
     y = y.cast(n.builder().getF32Type());
-  if (exclusive && size > 0)
-    y = shift(y, *dim, 1, reverse, neutral);
-  for (int64_t distance = 1; distance < size; distance *= 2)
-    y = y.apply<Op>(shift(y, *dim, distance, reverse, neutral));
-  return n.set(y.cast(n.element(0)));
+  if (exclusive && n.shape(0)[*dim] > 0)
+    y = shift(y, *dim, 1, reverse, std::is_same_v<Op, MulOp> ? 1 : 0);
+  return n.set(accumulated<Op>(y, *dim, reverse).cast(n.element(0)));
 }
 
 void gradc::addAccumulateOps(OpTable &ops) {

@@ -164,4 +164,8 @@ void gradc::addActivationOps(OpTable &ops) {
   ops["SwiGLU"] = {importSwiGlu, 2, 2};
   ops["Shrink"] = {importShrink, 1, 1};
   ops["Gelu"] = {importGelu, 1, 1};
+  takeExtents(ops, TakesExtents::pointwise,
+              {"Relu", "Sigmoid", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "ThresholdedRelu",
+               "HardSigmoid", "HardSwish", "Mish", "Softplus", "Softsign", "Swish", "SwiGLU",
+               "Shrink", "Gelu"});
 }

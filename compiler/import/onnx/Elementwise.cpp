@@ -303,4 +303,14 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Clip"] = {importClip, 1, 3};
   ops["IsNaN"] = {importIsNaN, 1, 1};
   ops["IsInf"] = {importIsInf, 1, 1};
+  takeExtents(
+      ops, TakesExtents::pointwise,
+      {"Neg",        "Abs",      "Sign",       "Exp",         "Log",        "Sqrt",
+       "Reciprocal", "Tanh",     "Erf",        "Floor",       "Ceil",       "Round",
+       "Not",        "Add",      "Sub",        "Mul",         "Div",        "Pow",
+       "Mod",        "Max",      "Min",        "Sum",         "Mean",       "And",
+       "Or",         "Xor",      "BitwiseAnd", "BitwiseOr",   "BitwiseXor", "BitwiseNot",
+       "BitShift",   "Equal",    "Less",       "LessOrEqual", "Greater",    "GreaterOrEqual",
+       "Where",      "Identity", "Cast",       "BitCast",     "CastLike",   "Clip",
+       "IsNaN",      "IsInf"});
 }

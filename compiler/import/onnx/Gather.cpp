@@ -39,11 +39,26 @@ static Value gatherByMoves(Node &n, const HostTensor &known, int64_t dim, ArrayR
   return picked ? n.expr(picked).reshape(shape).get() : Value();
 }
 
+/// Sets the result with the extent of its operands: of indices along dim `dim` of the data, or of
+/// data along another dim.
+static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
+  auto data = n.extent(0), indices = n.extent(1);
+  if (indices && !data)
+    return n.setLike(1, gathered, dim + indices->dim);
+  if (data && !indices && data->dim != dim)
+    return n.setLike(0, gathered, data->dim < dim ? data->dim : data->dim + n.rank(1) - 1);
+  if (data || indices)
+    return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
+                     << ": how much there is of a dim that is indexed, only a run knows";
+  return n.set(gathered);
+}
+
 static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
     return failure();
-  FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
+  Value given = n.neutralBehindExtent(1, n.expr(1), allDims(n.rank(1)), 0);
+  FailureOr<Value> indices = expectIndices(n, given, *dim);
   SmallVector<int64_t> shape(n.shape(0).take_front(*dim));
   llvm::append_range(shape, n.shape(1));
   llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
@@ -51,14 +66,15 @@ static LogicalResult importGather(Node &n) {
     return failure();
   if (auto known = n.tryKnown(1))
     if (Value moved = gatherByMoves(n, *known, *dim, shape))
-      return n.set(moved);
+      return setGathered(n, moved, *dim);
   SmallVector<int64_t> dims, indexDims;
   for (int64_t d = 0; d < n.rank(0); ++d)
     dims.push_back(d < *dim ? d : d == *dim ? -1 : d + n.rank(1) - 1);
   for (int64_t d = 0; d < n.rank(1); ++d)
     indexDims.push_back(*dim + d);
-  return n.set(
-      n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), *indices, dims, indexDims));
+  return setGathered(
+      n, n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), *indices, dims, indexDims),
+      *dim);
 }
 
 static LogicalResult importGatherElements(Node &n) {
@@ -88,8 +104,13 @@ static LogicalResult importGatherND(Node &n) {
   llvm::append_range(shape, n.shape(0).drop_front(batch + tuples->indices.size()));
   if (failed(n.expectSensible(shape)))
     return failure();
-  return n.set(n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), tuples->indices,
-                                                  tuples->dims, allDims(outer.size())));
+  auto extent = n.extent(1);
+  if (n.extent(0) || (extent && extent->dim == n.rank(1) - 1))
+    return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
+                     << ": how much there is of a dim that is indexed, only a run knows";
+  Value gathered = n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), tuples->indices,
+                                                      tuples->dims, allDims(outer.size()));
+  return n.setLike(1, gathered, extent ? extent->dim : 0);
 }
 
 /// Step t of a sequence of length l is step l - 1 - t of the data; behind its end, step t.
@@ -119,5 +140,6 @@ void gradc::addGatherOps(OpTable &ops) {
   ops["Gather"] = {importGather, 2, 2};
   ops["GatherElements"] = {importGatherElements, 2, 2};
   ops["GatherND"] = {importGatherND, 2, 2};
+  takeExtents(ops, TakesExtents::itself, {"Gather", "GatherND"});
   ops["ReverseSequence"] = {importReverseSequence, 2, 2};
 }

@@ -288,8 +288,13 @@ LogicalResult EntryImport::importNode(unsigned index) {
     if (i < op.minOperands && !operands[i] && !node.isSequence(i))
       return node.error() << "operand " << i << " is missing";
   }
+  for (unsigned i = 0; i < operands.size(); ++i)
+    if (auto extent = node.extent(i); extent && op.extents == TakesExtents::no)
+      return node.error() << "cannot take " << node.describeOperand(i) << ": how much of dim "
+                          << extent->dim << " there is, only a run knows";
   size_t checks = countIndexChecks();
-  if (failed(op.import(node)) || failed(node.finish())) {
+  if (failed(op.import(node)) || failed(node.finish()) ||
+      (op.extents == TakesExtents::pointwise && failed(followExtents(node)))) {
     dropIndexChecks(checks);
     return failure();
   }
@@ -342,6 +347,13 @@ void EntryImport::requireIndices(Value indices, int64_t limit, Location node) {
 }
 
 void EntryImport::finish() {
+  for (size_t i = 0, count = results.size(); i < count; ++i)
+    if (auto extent = findExtent(results[i])) {
+      auto name = cast<StringAttr>(resultAttributes[i].get("grad.name"));
+      addResult(extent->count, name.getValue().str() + ".extent", GRADC_ROLE_EXTENT,
+                {builder.getNamedAttr("grad.field", name),
+                 builder.getNamedAttr("grad.classes", builder.getI64IntegerAttr(extent->dim))});
+    }
   for (const IndexCheck &check : indexChecks) {
     addResult(check.largest, check.node, GRADC_ROLE_INDICES);
     resultAttributes.back().set("grad.field", builder.getStringAttr(check.node));

@@ -88,6 +88,13 @@ public:
   const llvm::SmallVector<mlir::Value> *findSequence(llvm::StringRef name) const;
   void setSequence(llvm::StringRef name, llvm::ArrayRef<mlir::Value> tensors);
 
+  /// The value's extents that only runs know; most values have none.
+  std::optional<RunExtent> findExtent(mlir::Value value) const;
+  void setExtent(mlir::Value value, RunExtent extent) { extents[value] = extent; }
+  /// An error at `where` if the value of that name has such an extent.
+  mlir::LogicalResult expectWhole(llvm::StringRef name, mlir::Value value,
+                                  mlir::Location where) const;
+
   /// A value known at compile time: a constant, an initializer, or a value computed from inputs
   /// with given values, which are bound by this call.
   std::optional<mlir::grad::HostTensor> known(mlir::Value value);
@@ -122,6 +129,8 @@ public:
 
 private:
   mlir::LogicalResult importNode(unsigned index);
+  /// What an op that works element by element makes of its operands' extents.
+  mlir::LogicalResult followExtents(Node &node);
   mlir::Value valueIn(Scope &scope, llvm::StringRef name);
   mlir::Value capture(Scope &scope, mlir::Value value);
   /// A value of the entry as a graph sees it.
@@ -149,6 +158,7 @@ private:
   Scope *scope;
   unsigned depth = 0; ///< graphs around the one that is being imported
   llvm::DenseMap<const onnx::GraphProto *, unsigned> firstPositions;
+  llvm::DenseMap<mlir::Value, RunExtent> extents;
   /// Of the regions that are being imported: what their arguments are around them.
   llvm::DenseMap<mlir::Value, mlir::Value> outside;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;

@@ -58,9 +58,10 @@ FailureOr<IndexTuples> gradc::expectTuples(Node &n, int64_t batchDims) {
   IndexTuples tuples;
   SmallVector<int64_t> starts(n.rank(1), 0), sizes(n.shape(1)), ones(n.rank(1), 1);
   sizes.back() = 1;
+  Value given = n.neutralBehindExtent(1, n.expr(1), allDims(n.rank(1)), 0);
   for (int64_t k = 0; k < places; ++k) {
     starts.back() = k;
-    Value one = n.builder().createOrFold<SliceOp>(n.loc(), n.operand(1), starts, sizes, ones);
+    Value one = n.builder().createOrFold<SliceOp>(n.loc(), given, starts, sizes, ones);
     one = n.expr(one).reshape(n.shape(1).drop_back());
     FailureOr<Value> indices = expectIndices(n, one, batchDims + k);
     if (failed(indices))

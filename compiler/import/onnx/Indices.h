@@ -25,6 +25,23 @@ struct IndexTuples {
 };
 mlir::FailureOr<IndexTuples> expectTuples(Node &node, int64_t batchDims);
 
+/// Of longer lists, comparing all pairs takes minutes.
+constexpr int64_t mostSorted = 1 << 17;
+/// For each element along `dim` the number (i32) of those that come before it. NaN counts as the
+/// largest number; of equal ones the first comes first.
+mlir::grad::Expr placeInOrder(mlir::grad::Expr x, int64_t dim, bool largestFirst);
+
+/// For each element the sum of those before it along `dim`, which has elements.
+mlir::grad::Expr sumBefore(mlir::grad::Expr x, int64_t dim);
+
+/// The elements of a list that a run keeps, in their order.
+struct Kept {
+  mlir::grad::Expr positions; ///< i64 [most]: their indices in the list, and 0 behind them
+  mlir::Value count;          ///< i64 scalar
+};
+/// `isKept`: bool [n], n > 0, of which no run keeps more than `most`.
+Kept keepWhere(mlir::grad::Expr isKept, int64_t most);
+
 /// 0, 1, ..., rank - 1.
 llvm::SmallVector<int64_t> allDims(int64_t rank);
 /// The same with an index along `dim`.

@@ -14,14 +14,20 @@ class Node;
 /// Imports one node: reads operands and attributes, builds grad ops, sets the results.
 using ImportFunction = mlir::LogicalResult (*)(Node &);
 
+/// An op's operands that are as long as a run finds out (RunExtent): refused, or taken element by
+/// element, the result being as long as they are, or as the import function says.
+enum class TakesExtents { no, pointwise, itself };
+
 struct OnnxOp {
   ImportFunction import;
   unsigned minOperands, maxOperands;
   unsigned sequences = 0; ///< first operands that may be sequences instead of tensors
+  TakesExtents extents = TakesExtents::no;
   static constexpr unsigned any = ~0u;
 };
 /// All ops by name. Each family fills in its own: <Family>.cpp defines add<Family>Ops.
 using OpTable = llvm::StringMap<OnnxOp>;
+void takeExtents(OpTable &ops, TakesExtents how, llvm::ArrayRef<llvm::StringRef> names);
 const OpTable &onnxOps();
 
 /// The only list of the families: a family without its line here fails to compile, since its
@@ -46,6 +52,7 @@ const OpTable &onnxOps();
   FAMILY(IntegerProduct)                                                                           \
   FAMILY(Loop)                                                                                     \
   FAMILY(Loss)                                                                                     \
+  FAMILY(NonMaxSuppression)                                                                        \
   FAMILY(Normalization)                                                                            \
   FAMILY(Pad)                                                                                      \
   FAMILY(Pooling)                                                                                  \
@@ -58,16 +65,26 @@ const OpTable &onnxOps();
   FAMILY(RoiAlign)                                                                                 \
   FAMILY(Scan)                                                                                     \
   FAMILY(Scatter)                                                                                  \
+  FAMILY(Select)                                                                                   \
   FAMILY(Sequence)                                                                                 \
   FAMILY(Shape)                                                                                    \
   FAMILY(Signal)                                                                                   \
   FAMILY(Sort)                                                                                     \
+  FAMILY(TfIdfVectorizer)                                                                          \
   FAMILY(Trigonometry)                                                                             \
+  FAMILY(Unique)                                                                                   \
   FAMILY(Update)
 
 #define GRADC_DECLARE_FAMILY(NAME) void add##NAME##Ops(OpTable &ops);
 GRADC_ONNX_FAMILIES(GRADC_DECLARE_FAMILY)
 #undef GRADC_DECLARE_FAMILY
+
+/// A dim of a value whose type has the most that there can be of it: a run has the first `count`
+/// (an i64 scalar), and what is behind them means nothing.
+struct RunExtent {
+  int64_t dim;
+  mlir::Value count;
+};
 
 /// The element types that an op accepts.
 enum class Kind { Any, Number, Float, Int, Bool };
@@ -102,6 +119,13 @@ public:
   mlir::grad::Expr expr(unsigned i) { return expr(operand(i)); }
   /// `operand 1 ("fc1.weight", f32 [64, 128])`.
   std::string describeOperand(unsigned i) const;
+
+  /// The dim of an operand whose extent only a run knows.
+  std::optional<RunExtent> extent(unsigned i) const;
+  /// `x`, which is operand `i` or of its shape, with `neutral` behind the operand's extent if that
+  /// is of one of `dims`. An integer takes its type's limit for infinity.
+  mlir::grad::Expr neutralBehindExtent(unsigned i, mlir::grad::Expr x, llvm::ArrayRef<int64_t> dims,
+                                       double neutral);
 
   /// Checks an operand's elements.
   mlir::LogicalResult expect(unsigned i, Kind kind);
@@ -157,6 +181,10 @@ public:
   bool isRead(unsigned i) const;
   mlir::LogicalResult set(mlir::Value value) { return set(0, value); }
   mlir::LogicalResult set(unsigned i, mlir::Value value);
+  /// A result that is as long as a run finds out; as it is, where that is known.
+  mlir::LogicalResult set(unsigned i, mlir::Value value, RunExtent extent);
+  /// A result with operand `operand`'s extent, if that has one, in its own dim `dim`.
+  mlir::LogicalResult setLike(unsigned operand, mlir::Value value, int64_t dim);
   /// Makes result 0 a sequence of these tensors.
   mlir::LogicalResult setSequence(llvm::ArrayRef<mlir::Value> values);
   unsigned resultCount() const { return proto.output_size(); }

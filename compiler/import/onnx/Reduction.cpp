@@ -33,7 +33,23 @@ Expr logSumExp(Expr x, ArrayRef<int64_t> dims) {
 /// The result over no elements: what the formula says, nothing sensible, or a limit of the type.
 enum class Empty { Formula, Error, Lowest, Highest };
 
-template <Expr (*formula)(Expr, ArrayRef<int64_t>), Kind kind, Empty empty = Empty::Formula>
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// ReduceMean without dims is the identity, which needs no division.
+Expr mean(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMeanOp>(x, dims); }
+
+/// Of as many elements as a run has.
+Expr meanOf(Expr x, ArrayRef<int64_t> dims, RunExtent extent) {
+  double others = 1;
+  for (int64_t d : dims)
+    others *= d == extent.dim ? 1 : double(x.shape()[d]);
+  Expr sum = x.sum(dims), count = x.with(extent.count).cast(x.type().getElementType()) * others;
+  return sum / count.broadcastScalar(sum.type());
+}
+
+/// `neutral`: an element that changes no result.
+template <Expr (*formula)(Expr, ArrayRef<int64_t>), Kind kind, double neutral = 0.0,
+          Empty empty = Empty::Formula>
 LogicalResult reduction(Node &n) {
   bool keep = n.integer("keepdims", 1), identity = n.integer("noop_with_empty_axes", 0);
   if (failed(n.expect(0, kind)))
@@ -63,19 +79,26 @@ LogicalResult reduction(Node &n) {
   Expr x = n.expr(0u);
   if (n.element(0).isInteger(1)) // false < true
     x = x.cast(n.builder().getIntegerType(8, /*isSigned=*/false));
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto extent = n.extent(0);
+  bool isPart = extent && llvm::is_contained(dims, extent->dim);
+  x = n.neutralBehindExtent(0, x, dims, neutral);
   Expr result = x;
-  if (hasElements || empty == Empty::Formula)
+  if (isPart && formula == mean)
+    result = meanOf(x, dims, *extent);
+  else if (hasElements || empty == Empty::Formula)
     result = formula(x, dims);
   else // as an integer, the limit of its type
     result = x.with(splat(n.builder(), n.loc(), x.type().clone(left),
                           empty == Empty::Lowest ? -infinity : infinity));
   result = result.cast(n.element(0));
-  return n.set(keep ? result.reshape(kept) : result);
+  if (keep)
+    result = result.reshape(kept);
+  if (!extent || isPart)
+    return n.set(result);
+  auto isBefore = [&](int64_t d) { return d < extent->dim; };
+  return n.setLike(0, result, keep ? extent->dim : extent->dim - llvm::count_if(dims, isBefore));
 }
 
-/// ReduceMean without dims is the identity, which needs no division.
-Expr mean(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMeanOp>(x, dims); }
 Expr prod(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceProdOp>(x, dims); }
 Expr maximum(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMaxOp>(x, dims); }
 Expr minimum(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMinOp>(x, dims); }
@@ -112,15 +135,18 @@ template <bool minimum> LogicalResult arg(Node &n) {
 
 void gradc::addReductionOps(OpTable &ops) {
   ops["ReduceSum"] = {reduction<sumOf, Kind::Number>, 1, 2};
-  ops["ReduceMean"] = {reduction<mean, Kind::Float, Empty::Error>, 1, 2};
-  ops["ReduceProd"] = {reduction<prod, Kind::Number>, 1, 2};
-  ops["ReduceMax"] = {reduction<maximum, Kind::Any, Empty::Lowest>, 1, 2};
-  ops["ReduceMin"] = {reduction<minimum, Kind::Any, Empty::Highest>, 1, 2};
+  ops["ReduceMean"] = {reduction<mean, Kind::Float, 0.0, Empty::Error>, 1, 2};
+  ops["ReduceProd"] = {reduction<prod, Kind::Number, 1.0>, 1, 2};
+  ops["ReduceMax"] = {reduction<maximum, Kind::Any, -infinity, Empty::Lowest>, 1, 2};
+  ops["ReduceMin"] = {reduction<minimum, Kind::Any, infinity, Empty::Highest>, 1, 2};
   ops["ReduceL1"] = {reduction<l1, Kind::Number>, 1, 2};
   ops["ReduceL2"] = {reduction<l2, Kind::Float>, 1, 2};
   ops["ReduceSumSquare"] = {reduction<sumSquare, Kind::Number>, 1, 2};
   ops["ReduceLogSum"] = {reduction<logSum, Kind::Float>, 1, 2};
-  ops["ReduceLogSumExp"] = {reduction<logSumExp, Kind::Float, Empty::Lowest>, 1, 2};
+  ops["ReduceLogSumExp"] = {reduction<logSumExp, Kind::Float, -infinity, Empty::Lowest>, 1, 2};
+  takeExtents(ops, TakesExtents::itself,
+              {"ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1",
+               "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"});
   ops["ArgMax"] = {arg<false>, 1, 1};
   ops["ArgMin"] = {arg<true>, 1, 1};
 }

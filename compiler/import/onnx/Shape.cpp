@@ -75,7 +75,10 @@ static LogicalResult importTranspose(Node &n) {
     llvm::interleaveComma(order, error);
     return error << "]";
   }
-  return n.set(n.expr(0u).transpose(order));
+  Value turned = n.expr(0u).transpose(order);
+  auto extent = n.extent(0);
+  return extent ? n.setLike(0, turned, llvm::find(order, extent->dim) - order.begin())
+                : n.set(turned);
 }
 
 static LogicalResult importSqueeze(Node &n) {
@@ -83,6 +86,7 @@ static LogicalResult importSqueeze(Node &n) {
   if (failed(given))
     return failure();
   SmallVector<int64_t> dims, shape;
+  int64_t before = 0; // squeezed dims before the one whose extent only a run knows
   if (*given) {
     auto checked = n.axes(**given, n.rank(0));
     if (failed(checked))
@@ -93,10 +97,17 @@ static LogicalResult importSqueeze(Node &n) {
     bool named = llvm::is_contained(dims, int64_t(d));
     if (named && size != 1)
       return n.error() << "expected dim " << d << " of " << n.describeOperand(0) << " to be 1";
+    auto extent = n.extent(0);
     if (!(named || (!*given && size == 1)))
       shape.push_back(size);
+    else if (extent && extent->dim == int64_t(d))
+      return n.error() << "expected to keep dim " << d << " of " << n.describeOperand(0)
+                       << ", whose extent only a run knows";
+    else if (extent && extent->dim > int64_t(d))
+      ++before;
   }
-  return n.set(n.expr(0u).reshape(shape));
+  auto extent = n.extent(0);
+  return n.setLike(0, n.expr(0u).reshape(shape), extent ? extent->dim - before : 0);
 }
 
 static LogicalResult importUnsqueeze(Node &n) {
@@ -109,11 +120,11 @@ static LogicalResult importUnsqueeze(Node &n) {
   auto dims = n.axes(**given, rank);
   if (failed(dims))
     return failure();
-  SmallVector<int64_t> shape(rank);
-  auto next = n.shape(0).begin();
-  for (int64_t d = 0; d < rank; ++d)
-    shape[d] = llvm::is_contained(*dims, d) ? 1 : *next++;
-  return n.set(n.expr(0u).reshape(shape));
+  SmallVector<int64_t> shape(rank, 1), kept = otherDims(rank, *dims);
+  for (auto [d, size] : llvm::zip_equal(kept, n.shape(0)))
+    shape[d] = size;
+  auto extent = n.extent(0);
+  return n.setLike(0, n.expr(0u).reshape(shape), extent ? kept[extent->dim] : 0);
 }
 
 /// numpy's slicing. Up to opset 9 by attributes, then by operands.
@@ -158,7 +169,13 @@ static LogicalResult importSlice(Node &n) {
     from[dim] = sizes[dim] ? a : 0;
     strides[dim] = step < 0 ? -width : width;
   }
-  return n.set(n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, sizes, strides));
+  auto extent = n.extent(0);
+  if (int64_t d = extent ? extent->dim : 0;
+      extent && (from[d] || strides[d] != 1 || sizes[d] != n.shape(0)[d]))
+    return n.error() << "expected all of dim " << d << " of " << n.describeOperand(0)
+                     << ", whose extent only a run knows";
+  Value slice = n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, sizes, strides);
+  return n.setLike(0, slice, extent ? extent->dim : 0);
 }
 
 static LogicalResult importConcat(Node &n) {
@@ -345,6 +362,7 @@ void gradc::addShapeOps(OpTable &ops) {
   ops["Tile"] = {importTile, 2, 2};
   ops["Shape"] = {importShape, 1, 1};
   ops["Size"] = {importSize, 1, 1};
+  takeExtents(ops, TakesExtents::itself, {"Transpose", "Squeeze", "Unsqueeze", "Slice"});
   ops["DepthToSpace"] = {importDepthToSpace, 1, 1};
   ops["SpaceToDepth"] = {importSpaceToDepth, 1, 1};
 }

@@ -16,9 +16,6 @@ struct TopK {
 };
 } // namespace
 
-/// Comparing all pairs takes minutes beyond this.
-static constexpr int64_t mostSorted = 1 << 17;
-
 static FailureOr<TopK> readTopK(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", -1), n.rank(0));
   TopK read{0, n.integer("k", 0), n.integer("largest", 1) != 0};
@@ -44,26 +41,23 @@ static FailureOr<TopK> readTopK(Node &n) {
   return read;
 }
 
-/// For each element along `dim`, those that come before it. NaN counts as the largest number; of
-/// equal ones the first comes first.
-static Expr countBefore(Expr x, const TopK &topK) {
+Expr gradc::placeInOrder(Expr x, int64_t dim, bool largestFirst) {
   OpBuilder &b = x.getBuilder();
-  int64_t rank = x.type().getRank(), beside = topK.dim + 1; // the dim of all elements to compare to
+  int64_t rank = x.type().getRank(), beside = dim + 1; // the dim of all elements to compare to
   SmallVector<int64_t> shape(x.shape());
-  shape.insert(shape.begin() + beside, x.shape()[topK.dim]);
+  shape.insert(shape.begin() + beside, x.shape()[dim]);
   auto type = x.type().clone(shape);
   Expr own = x.broadcast(type, otherDims(rank + 1, {beside}));
-  Expr other = x.broadcast(type, otherDims(rank + 1, {topK.dim}));
+  Expr other = x.broadcast(type, otherDims(rank + 1, {dim}));
   auto numbers = type.clone(b.getI32Type());
-  Expr isEarlier =
-      x.with(IotaOp::create(b, x.getLoc(), numbers, beside))
-          .compare(ComparePredicate::lt, IotaOp::create(b, x.getLoc(), numbers, topK.dim));
-  Expr more = other.compare(topK.largest ? ComparePredicate::gt : ComparePredicate::lt, own);
+  Expr isEarlier = x.with(IotaOp::create(b, x.getLoc(), numbers, beside))
+                       .compare(ComparePredicate::lt, IotaOp::create(b, x.getLoc(), numbers, dim));
+  Expr more = other.compare(largestFirst ? ComparePredicate::gt : ComparePredicate::lt, own);
   Expr equal = other.compare(ComparePredicate::eq, own);
   if (isa<FloatType>(type.getElementType())) {
     Expr ownNan = own.compare(ComparePredicate::ne, own);
     Expr otherNan = other.compare(ComparePredicate::ne, other);
-    Expr nanFirst = topK.largest ? otherNan.apply<AndOp>(ownNan.apply<NotOp>())
+    Expr nanFirst = largestFirst ? otherNan.apply<AndOp>(ownNan.apply<NotOp>())
                                  : ownNan.apply<AndOp>(otherNan.apply<NotOp>());
     more = more.apply<OrOp>(nanFirst);
     equal = equal.apply<OrOp>(ownNan.apply<AndOp>(otherNan));
@@ -76,7 +70,7 @@ static LogicalResult importTopK(Node &n) {
   if (failed(read))
     return failure();
   OpBuilder &b = n.builder();
-  Expr place = countBefore(n.expr(0u), *read);
+  Expr place = placeInOrder(n.expr(0u), read->dim, read->largest);
   SmallVector<int64_t> shape(n.shape(0));
   shape[read->dim] = read->count;
   auto type = RankedTensorType::get(shape, b.getI64Type());

@@ -42,6 +42,12 @@ Value EntryImport::valueIn(Scope &at, StringRef name) {
 }
 
 Value EntryImport::capture(Scope &at, Value value) {
+  if (findExtent(value)) {
+    emitError(value.getLoc()) << "is read by a graph of a node, which cannot take "
+                              << describe(value.getType())
+                              << ": how much of it there is, only a run knows";
+    return nullptr;
+  }
   if (matchPattern(value, m_Constant())) // a region has its own
     return builder.clone(*value.getDefiningOp())->getResult(0);
   BlockArgument &argument = at.captured[value];

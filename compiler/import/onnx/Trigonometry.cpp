@@ -62,4 +62,7 @@ void gradc::addTrigonometryOps(OpTable &ops) {
   ops["Asinh"] = {function<asinh>, 1, 1};
   ops["Acosh"] = {function<acosh>, 1, 1};
   ops["Atanh"] = {function<atanh>, 1, 1};
+  takeExtents(
+      ops, TakesExtents::pointwise,
+      {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"});
 }

@@ -187,10 +187,11 @@ typedef struct gradc_artifact_node {
 typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;
   uint32_t role;            /* gradc_role */
-  gradc_string field;       /* data inputs: the data set's field; GRADC_ROLE_INDICES: the node; GRADC_ROLE_LEARNING_RATE: the
+  gradc_string field;       /* data inputs: the data set's field; GRADC_ROLE_INDICES: the node; GRADC_ROLE_EXTENT: the output;
+                             * GRADC_ROLE_LEARNING_RATE: the
                              * group's first pattern, "" for the rate of all others */
   int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value. GRADC_ROLE_INDICES: the
-                             * limit: the node takes indices from -classes to classes - 1 */
+                             * limit: the node takes indices from -classes to classes - 1. GRADC_ROLE_EXTENT: the dim */
   uint32_t batched;         /* 1: a run of n rows has n / batch of its bytes, the first ones; in entries of any_rows, or
                                 of a batch of 1 */
   uint32_t reserved;

@@ -141,9 +141,10 @@ typedef struct gradc_port_info {
   const int64_t *shape; /* rank dims */
   uint64_t bytes;
   gradc_role role;
-  const char *field; /* data inputs: the data set's field, else "" */
+  const char *field; /* data inputs: the data set's field; GRADC_ROLE_EXTENT: the output whose extent it is; else "" */
   int64_t classes;   /* integers: labels, which lie in [0, classes); floats: distributions over so
-                        many classes, or with one class numbers from 0 to 1; 0: any value */
+                        many classes, or with one class numbers from 0 to 1; 0: any value. GRADC_ROLE_EXTENT:
+                        the output's dim: its first elements are the run's, the others mean nothing */
   uint32_t batched;  /* 1: a run of n rows has n / batch of `bytes`, the first rows of the shape */
 } gradc_port_info;
 

@@ -29,7 +29,8 @@
   ROLE(SUMS, sums, GRADC_ANY)                   /* output: f64, part of a metric, added over batches */                \
   ROLE(SAMPLES, samples, GRADC_ANY)             /* output: f32, part of a metric, a number for each sample */           \
   ROLE(MOMENTUM, momentum, GRADC_F32)           /* input: in place of the optimizer's, where a schedule changes it */  \
-  ROLE(RANK_ROWS, rank_rows, GRADC_F32)         /* input: as ROWS, but 0 where it has none: this rank's of a batch that several share */
+  ROLE(RANK_ROWS, rank_rows, GRADC_F32)         /* input: as ROWS, but 0 where it has none: this rank's of a batch that several share */ \
+  ROLE(EXTENT, extent, GRADC_I64)               /* output: how much of another output's dim a run has, which has the most in its type */
 
 #define GRADC_ROLE_ENUMERATOR(enumerator, name, type) GRADC_ROLE_##enumerator,
 typedef enum gradc_role { GRADC_PORT_ROLES(GRADC_ROLE_ENUMERATOR) GRADC_ROLES } gradc_role;

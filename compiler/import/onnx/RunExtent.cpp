@@ -1,0 +1,86 @@
+// Values that are as long as a run finds out: the most is planned, and the extent comes along.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+void gradc::takeExtents(OpTable &ops, TakesExtents how, ArrayRef<StringRef> names) {
+  for (StringRef name : names) {
+    assert(ops.contains(name));
+    ops[name].extents = how;
+  }
+}
+
+std::optional<RunExtent> EntryImport::findExtent(Value value) const {
+  auto found = extents.find(value);
+  return found == extents.end() ? std::nullopt : std::optional(found->second);
+}
+
+LogicalResult EntryImport::expectWhole(StringRef name, Value value, Location where) const {
+  if (auto extent = findExtent(value))
+    return emitError(where) << "cannot take \"" << name << "\", " << describe(value.getType())
+                            << ": how much of dim " << extent->dim
+                            << " there is, only a run knows";
+  return success();
+}
+
+std::optional<RunExtent> Node::extent(unsigned i) const {
+  return operand(i) ? entry.findExtent(operand(i)) : std::nullopt;
+}
+
+Expr Node::neutralBehindExtent(unsigned i, Expr x, ArrayRef<int64_t> dims, double neutral) {
+  std::optional<RunExtent> extent = this->extent(i);
+  if (!extent || !llvm::is_contained(dims, extent->dim))
+    return x;
+  auto numbers = x.type().clone(builder().getI64Type());
+  Expr position = expr(IotaOp::create(builder(), location, numbers, extent->dim));
+  Expr isThere =
+      position.compare(ComparePredicate::lt, expr(extent->count).broadcastScalar(numbers));
+  return isThere.select(x, x.splat(neutral));
+}
+
+LogicalResult Node::set(unsigned i, Value value, RunExtent extent) {
+  ElementsAttr known;
+  if (!matchPattern(extent.count, m_Constant(&known))) {
+    entry.setExtent(value, extent);
+    return set(i, value);
+  }
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> starts(type.getRank(), 0), sizes(type.getShape()), ones(type.getRank(), 1);
+  sizes[extent.dim] = HostTensor(known).getInt(0);
+  return set(i, builder().createOrFold<SliceOp>(location, value, starts, sizes, ones));
+}
+
+LogicalResult Node::setLike(unsigned operand, Value value, int64_t dim) {
+  std::optional<RunExtent> extent = this->extent(operand);
+  return extent ? set(0, value, {dim, extent->count}) : set(value);
+}
+
+// Dims are counted from the back, as numpy's broadcasting matches them.
+LogicalResult EntryImport::followExtents(Node &node) {
+  std::optional<RunExtent> common;
+  for (unsigned i = 0; i < node.operandCount(); ++i)
+    if (std::optional<RunExtent> extent = node.extent(i)) {
+      int64_t dim = extent->dim - node.rank(i);
+      if (common && (common->dim != dim || common->count != extent->count))
+        return node.error() << "expected one extent that only a run knows, found another of "
+                            << node.describeOperand(i);
+      common = RunExtent{dim, extent->count};
+    }
+  if (!common)
+    return success();
+  for (unsigned i = 0; i < node.operandCount(); ++i)
+    if (node.operand(i) && !node.extent(i) && node.rank(i) + common->dim >= 0 &&
+        node.shape(i)[node.rank(i) + common->dim] != 1)
+      return node.error() << "expected size 1 in dim " << node.rank(i) + common->dim << " of "
+                          << node.describeOperand(i)
+                          << ", beside an operand whose extent there only a run knows";
+  for (Value result : node.getResults())
+    if (result)
+      setExtent(result,
+                {cast<RankedTensorType>(result.getType()).getRank() + common->dim, common->count});
+  return success();
+}

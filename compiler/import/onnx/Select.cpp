@@ -1,0 +1,80 @@
+// NonZero and Compress: a run finds out how many elements it keeps.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Indices.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+// An element that is not kept is an update out of range, which has no effect.
+Kept gradc::keepWhere(Expr isKept, int64_t most) {
+  OpBuilder &b = isKept.getBuilder();
+  Location loc = isKept.getLoc();
+  Expr ones = isKept.cast(b.getI64Type()), place = sumBefore(ones, 0);
+  place = isKept.select(place, place.splat(double(most)));
+  auto type = RankedTensorType::get({most}, b.getI64Type());
+  Value own = IotaOp::create(b, loc, place.type(), 0);
+  Value positions =
+      b.createOrFold<ScatterOp>(loc, type, splat(b, loc, type, 0), place.get(), own,
+                                ScatterReduction::replace, elementDims(1, 0), allDims(1));
+  return {ones.with(positions), ones.sum({0})};
+}
+
+/// For each element that is not 0 its index along each dim, in row-major order.
+static LogicalResult importNonZero(Node &n) {
+  int64_t elements = n.type(0).getNumElements();
+  if (n.rank(0) == 0)
+    return n.error() << "expected rank 1 or more, found " << n.describeOperand(0);
+  if (elements == 0)
+    return n.set(splat(n.builder(), n.loc(),
+                       RankedTensorType::get({n.rank(0), 0}, n.builder().getI64Type()), 0));
+  Expr x = n.expr(0u).reshape({elements});
+  if (!n.element(0).isInteger(1))
+    x = x.compare(ComparePredicate::ne, x.splat(0));
+  Kept kept = keepWhere(x, elements);
+  SmallVector<Value> rows;
+  int64_t stride = elements;
+  for (int64_t size : n.shape(0)) {
+    stride /= size;
+    Expr index = (kept.positions / double(stride));
+    rows.push_back(index.apply<RemOp>(index.splat(double(size))).reshape({1, elements}));
+  }
+  Value all =
+      rows.size() == 1 ? rows.front() : n.builder().createOrFold<ConcatenateOp>(n.loc(), rows, 0);
+  return n.set(0, all, {1, kept.count});
+}
+
+/// The slices along an axis, or the elements, where the condition holds; none behind its end.
+static LogicalResult importCompress(Node &n) {
+  if (failed(n.expect(1, Kind::Bool)) || failed(n.expectRank(1, 1)))
+    return failure();
+  Expr x = n.expr(0u);
+  int64_t dim = 0;
+  if (n.has("axis")) {
+    FailureOr<int64_t> axis = n.axis(n.integer("axis", 0), n.rank(0));
+    if (failed(axis))
+      return failure();
+    dim = *axis;
+  } else {
+    x = x.reshape({n.type(0).getNumElements()});
+  }
+  int64_t length = n.shape(1)[0];
+  if (length > x.shape()[dim])
+    return n.error() << "expected a condition of at most " << x.shape()[dim] << " elements, found "
+                     << n.describeOperand(1);
+  if (length == 0) {
+    SmallVector<int64_t> shape(x.shape());
+    shape[dim] = 0;
+    return n.set(splat(n.builder(), n.loc(), x.type().clone(shape), 0));
+  }
+  Kept kept = keepWhere(n.expr(1), length);
+  Value slices = n.builder().createOrFold<GatherOp>(n.loc(), x, kept.positions.get(),
+                                                    elementDims(x.type().getRank(), dim), dim);
+  return n.set(0, slices, {dim, kept.count});
+}
+
+void gradc::addSelectOps(OpTable &ops) {
+  ops["NonZero"] = {importNonZero, 1, 1};
+  ops["Compress"] = {importCompress, 2, 2};
+}
