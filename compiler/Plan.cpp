@@ -18,11 +18,18 @@ std::string computedBy(exec::KernelOp kernel) {
   return library.getRole() == exec::LibraryRole::matmul ? "cublasLt" : "cudnn";
 }
 
-/// A tensor in the arena, of a node that writes it.
+/// A tensor in the arena.
 struct ArenaTensor {
   int64_t begin, end; ///< bytes, in all iterations
-  Operation *writer;
   RankedTensorType type;
+  SmallVector<std::pair<int64_t, Operation *>, 2> writers; ///< each with its time
+
+  /// The node that has written it last at that time.
+  Operation *writerAt(int64_t time) const {
+    auto isLater = [&](const auto &writer) { return writer.first > time; };
+    auto *later = llvm::find_if(writers, isLater);
+    return (later == writers.begin() ? later : later - 1)->second;
+  }
 };
 
 /// Finds the tensors of an entry's arena, when they are alive, and the peak.
@@ -46,8 +53,8 @@ public:
       if (life.covers(plan.peakNode)) {
         std::string type;
         llvm::raw_string_ostream(type) << tensor.type;
-        plan.alive.push_back(
-            {exec::nodesText(tensor.writer), type, exec::layoutBytes(tensor.type, nullptr)});
+        plan.alive.push_back({exec::nodesText(tensor.writerAt(plan.peakNode)), type,
+                              exec::layoutBytes(tensor.type, nullptr)});
       }
     llvm::stable_sort(plan.alive,
                       [](const LiveTensor &a, const LiveTensor &b) { return a.bytes > b.bytes; });
@@ -95,7 +102,7 @@ private:
       if (tensor.begin == begin && tensor.end == end &&
           (moves(access) || readsSame(access, node))) {
         lifetimes.touch(i, /*isWrite=*/true, moves(access));
-        tensor.writer = node;
+        tensor.writers.push_back({lifetimes.now(), node});
         tensor.type = access.slice.getType();
         return;
       }
@@ -103,7 +110,7 @@ private:
     }
     current.insert(tensors.size());
     lifetimes.touch(tensors.size(), /*isWrite=*/true, moves(access));
-    tensors.push_back({begin, end, node, access.slice.getType()});
+    tensors.push_back({begin, end, access.slice.getType(), {{lifetimes.now(), node}}});
   }
 
   bool readsSame(const exec::Access &write, Operation *node) {

@@ -208,16 +208,16 @@ def one(op, inputs, outputs=("y",), opset=17, **attributes):
 
 def bad():
     model = mlp()
-    model.nodes[1:1] = [node("TfIdfVectorizer", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
+    model.nodes[1:1] = [node("StringNormalizer", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
                         node("Elsewhere", ["c"], ["d"], "", "com.example"),
-                        node("Add", ["d", "hidden"], ["e"], "behind"), node("NonMaxSuppression", ["e"], ["f"], "boxes")]
+                        node("Add", ["d", "hidden"], ["e"], "behind"), node("FlexAttention", ["e"], ["f"], "boxes")]
     model.nodes[5] = node("Relu", ["f"], ["activated"], "act")
     yield "unsupported", model
 
     # One on the way to the logits, and one behind an output of its own.
     model = mlp()
-    model.nodes[1] = node("NonMaxSuppression", ["hidden"], ["activated"], "boxes")
-    model.output(model.node("TfIdfVectorizer", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])
+    model.nodes[1] = node("FlexAttention", ["hidden"], ["activated"], "boxes")
+    model.output(model.node("StringNormalizer", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])
     yield "two-heads", model
     yield "symbols", one("Relu", [("x", ["N", "time", 4])])
     yield "no-shape", one("Relu", [("x", None)])

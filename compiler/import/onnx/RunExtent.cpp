@@ -22,8 +22,7 @@ std::optional<RunExtent> EntryImport::findExtent(Value value) const {
 LogicalResult EntryImport::expectWhole(StringRef name, Value value, Location where) const {
   if (auto extent = findExtent(value))
     return emitError(where) << "cannot take \"" << name << "\", " << describe(value.getType())
-                            << ": how much of dim " << extent->dim
-                            << " there is, only a run knows";
+                            << ": how much of dim " << extent->dim << " there is, only a run knows";
   return success();
 }
 

@@ -44,12 +44,12 @@ def no_protobuf(job):
     return job.check()
 
 
-@case(INVALID, "TfIdfVectorizer", "detector", "NonZero", "finder")
+@case(INVALID, "StringNormalizer", "detector", "FlexAttention", "finder")
 def unsupported_ops_all_listed(job):
     model = Model()
     x = model.input("x", FLOAT, ["N", 6])
-    model.node("TfIdfVectorizer", [x], ["a"], "detector")
-    model.node("NonZero", [x], ["b"], "finder")
+    model.node("StringNormalizer", [x], ["a"], "detector")
+    model.node("FlexAttention", [x], ["b"], "finder")
     model.output(model.node("Add", ["a", "b"], ["logits"], "add"), FLOAT, ["N", 6])
     model.save(job.path("mlp.onnx"))
     return job.check()

@@ -136,9 +136,9 @@ const BadModel badModels[] = {
     {"unknown-field.onnx", {"field 99 at model is not known to this version of gradc"}},
     {"unknown-node-field.onnx", {"field 77 at model.graph.node[0] is not known"}},
     {"unsupported.onnx",
-     {"TfIdfVectorizer is not supported: opset 17, operands (unknown, f32 [4, 6])",
+     {"StringNormalizer is not supported: opset 17, operands (unknown, f32 [4, 6])",
       "com.example::Elsewhere is not supported: opset 17, operands (unknown)",
-      "NonMaxSuppression is not supported: opset 17, operands (unknown)",
+      "FlexAttention is not supported: opset 17, operands (unknown)",
       "dim 0 of graph input \"x\" is the symbol \"N\""}},
     {"symbols.onnx",
      {"dim 0 of graph input \"x\" is the symbol \"N\": bind it with batch.size of the training "
