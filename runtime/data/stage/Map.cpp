@@ -92,11 +92,18 @@ constexpr Kind kinds[] = {{"color_jitter", makeColorJitter},
                           {"resize", makeResize},
                           {"transpose", makeTranspose}};
 
+/// Where the state has the statistics of the next standardize of a field: each has its own.
+std::string keyOfNext(const std::string &field, Pipeline &pipeline) {
+  auto before = std::ranges::count(pipeline.standardized, field);
+  pipeline.standardized.push_back(field);
+  return before ? text("standardize(", before + 1, ") ", field) : text("standardize ", field);
+}
+
 /// The transform of a map block, for field `index` of the table or, at `noField`, for none: then
 /// the block alone is checked.
-Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Table &table,
-                                                       size_t index, const DataContext &context) {
-  auto fields = table.fields();
+Result<std::unique_ptr<const Transform>>
+makeTransform(Config config, size_t index, const DataContext &context, Pipeline &pipeline) {
+  auto fields = pipeline.table->fields();
   const Field *before = index == noField ? nullptr : &fields[index];
   Config standardize = config.child("standardize");
   const Kind *kind = std::find_if(std::begin(kinds), std::end(kinds),
@@ -106,8 +113,10 @@ Result<std::unique_ptr<const Transform>> makeTransform(Config config, const Tabl
   if (config.child("cast") || config.child("scale") || config.child("offset"))
     return Status::invalid("map has cast, scale or offset beside another thing to do, expected one "
                            "of them: write two map stages");
-  return standardize ? makeStandardize(standardize, table, index, context)
-                     : kind->make(config.child(kind->name), before);
+  if (!standardize)
+    return kind->make(config.child(kind->name), before);
+  return makeStandardize(standardize, *pipeline.table, index, context,
+                         keyOfNext(before ? before->name : "", pipeline));
 }
 
 } // namespace
@@ -131,7 +140,7 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
     return context.wrong(config, text("transpose of field '", name,
                                       "' comes after pad, expected before it where batches are "
                                       "made by length"));
-  auto transform = makeTransform(config, *pipeline.table, index, context);
+  auto transform = makeTransform(config, index, context, pipeline);
   if (!transform || index == noField)
     return transform.status();
   if (isByLength(pipeline, fields[index]) &&

@@ -98,7 +98,8 @@ Result<std::vector<double>> fit(const Table &table, size_t field, const Places &
 } // namespace
 
 Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
-                                                         size_t field, const DataContext &context) {
+                                                         size_t field, const DataContext &context,
+                                                         std::string key) {
   double epsilon = config.real("epsilon", 1e-7);
   if (!(epsilon >= 0))
     return Status::invalid(text("standardize { epsilon } is ", epsilon, ", expected 0 or more"));
@@ -122,7 +123,6 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
   }
   // Statistics known from a checkpoint, or to the evaluation from the training, are not computed
   // again.
-  std::string key = text("standardize ", before.name);
   std::vector<double> fitted;
   if (context.state && context.state->contains(key)) {
     fitted = context.state->at(key);

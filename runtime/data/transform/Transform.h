@@ -56,10 +56,11 @@ struct Standardization {
 Standardization standardization(std::span<const double> fitted, double epsilon);
 
 /// Knows the whole data set: finds its statistics in a pass over the rows, unless `context.state`
-/// has them, and puts them there. At `noField` the block alone is checked.
+/// has them under `key`, and puts them there. At `noField` the block alone is checked.
 constexpr size_t noField = SIZE_MAX;
 Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
-                                                         size_t field, const DataContext &context);
+                                                         size_t field, const DataContext &context,
+                                                         std::string key);
 
 // One per other kind of map block.
 Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *before);

@@ -300,6 +300,15 @@ TEST_F(StageTest, StandardizeFindsTheTrainingRowsStatistics) {
   row = firstRow(all + map);
   EXPECT_NEAR(row[0], 98 / deviation, 1e-3);
   EXPECT_NEAR(row[1], 970.0f / 20 / deviation, 1e-3);
+  // A second standardize of the field has statistics of its own.
+  std::string twice = "map { field: \"x\" standardize { epsilon: 0 } } map { field: \"x\" scale: 2 "
+                      "offset: 5 } " +
+                      map;
+  row = firstRow(rows + twice);
+  EXPECT_NEAR(row[0], -1 / deviation, 1e-6);
+  EXPECT_NEAR(row[1], -1 / deviation, 1e-6);
+  EXPECT_NEAR(context.state->at("standardize(2) x").front(), 5, 1e-6);
+  EXPECT_NEAR(firstRow(all + twice)[0], 98 / deviation, 1e-3);
   values[2] = NAN;
   writeFile(folder / "table.npz", zip({{"x.npy", npy("<f4", "(4, 2)", bytesOf(values))}}));
   context.state = nullptr;
