@@ -132,7 +132,8 @@ void PredictionTable::addValues(std::string &out, const Output &output, int64_t 
     addCell(out, best < output.classes.size() ? output.classes[best] : text(best));
     score(numbers[best]);
   } else if (output.form != Form::values && output.elements == 1) {
-    addCell(out, numbers[0] > 0.5 ? "1" : "0");
+    size_t best = numbers[0] > 0.5;
+    addCell(out, best < output.classes.size() ? output.classes[best] : text(best));
     return score(numbers[0]);
   }
   for (double value : numbers)

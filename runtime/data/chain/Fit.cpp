@@ -88,14 +88,14 @@ private:
   Status fitField(Config field, const Table &table);
   Status fillField(Config field, std::vector<Values> columns, bool isInteger);
   /// The numbers of the categories that occur, in alphabetical order of their texts.
-  std::vector<size_t> tellCategories(Config field, const std::vector<Values> &columns);
+  Result<std::vector<size_t>> tellCategories(Config field, const std::vector<Values> &columns);
 
   void *self;
   gradc_data_fitted fitted;
   FittedColumns fit;
 };
 
-std::vector<size_t> Fit::tellCategories(Config field, const std::vector<Values> &columns) {
+Result<std::vector<size_t>> Fit::tellCategories(Config field, const std::vector<Values> &columns) {
   const std::vector<std::string> &values = fit.categories.at(nameOf(field))->values;
   std::vector<bool> occurs(values.size());
   for (const Values &column : columns)
@@ -105,12 +105,23 @@ std::vector<size_t> Fit::tellCategories(Config field, const std::vector<Values> 
   for (size_t i = 0; i < values.size(); ++i)
     if (occurs[i])
       order.push_back(i);
+  if (order.empty())
+    return Status::error(
+        text("field '", nameOf(field), "' has no text in any row that is trained on"));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
   std::vector<const char *> texts;
   if (field.string("fill") == "CATEGORY")
     texts.push_back("");
   for (size_t i : order)
     texts.push_back(values[i].c_str());
+  // The table is read whole, so its other rows need numbers, too.
+  auto other = std::ranges::find(occurs, false);
+  if (other != occurs.end() && !field.child("categories").child("unknown"))
+    return Status::error(text(
+        "'", values[size_t(other - occurs.begin())].substr(0, 40), "' of field '", nameOf(field),
+        "' is in no row that is trained on, but in others, held out or left out; to read it as one "
+        "more category, write categories { unknown: ",
+        texts.size(), " }"));
   fitted(self, field.position(), uint32_t(texts.size()), texts.data(), nullptr);
   return order;
 }
@@ -141,14 +152,13 @@ Status Fit::fitField(Config field, const Table &table) {
   std::string_view rule = field.string("fill");
   Config categories = field.child("categories");
   if (categories && categories.children("value").empty()) {
-    std::vector<size_t> order = tellCategories(field, *columns);
-    if (order.empty())
-      return Status::error(
-          text("field '", nameOf(field), "' has no text in any row that is trained on"));
+    auto order = tellCategories(field, *columns);
+    if (!order)
+      return order.status();
     // The most frequent category is told by its final number.
-    std::vector<double> places(*std::ranges::max_element(order) + 1);
-    for (size_t place = 0; place < order.size(); ++place)
-      places[order[place]] = double(place);
+    std::vector<double> places(*std::ranges::max_element(*order) + 1);
+    for (size_t place = 0; place < order->size(); ++place)
+      places[(*order)[place]] = double(place);
     for (Values &column : *columns)
       for (double &number : column)
         number = places[size_t(number)];

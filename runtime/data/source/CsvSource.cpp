@@ -1,5 +1,6 @@
 // Fields from the columns of a CSV file.
 #include "runtime/base/Text.h"
+#include "runtime/data/ClassNames.h"
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/transform/Convert.h"
@@ -96,18 +97,17 @@ void prepareToFit(Config config, const DataContext &context, CsvField &field) {
   field.categories = shared;
 }
 
-/// Checkpoints remember the categories: other ones would give other numbers to the same texts.
+/// Checkpoints remember the categories as the field's classes: other ones would give other numbers
+/// to the same texts.
 Status rememberCategories(const CsvField &field, const DataContext &context) {
   if (!field.categories || !context.state)
     return {};
-  std::vector<double> bytes;
-  for (const std::string &value : field.categories->values) {
-    for (char c : value)
-      bytes.push_back(double(uint8_t(c)));
-    bytes.push_back(-1);
-  }
-  auto [kept, isNew] = context.state->emplace(text("categories ", field.name), bytes);
-  if (isNew || kept->second == bytes)
+  const std::vector<std::string> &values = field.categories->values;
+  std::vector<std::string> known = classNames(*context.state, field.name);
+  std::vector<int64_t> labels;
+  if (known.empty())
+    return numberClasses(*context.state, field.name, values, "", labels);
+  if (known == values)
     return {};
   return Status::error(text("field '", field.name,
                             "' has other categories than the run that the "
