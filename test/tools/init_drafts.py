@@ -96,6 +96,8 @@ def tables(folder):
     linear(inside("cities.onnx"), 1, 2, more=["city"])
     table(inside("cities.csv"), ["city", "age", "target"], lambda i: ["Bern" if i % 2 else "Zug", i % 9, i % 2])
     drafts(folder, "cities.onnx", "cities.csv", 'field { column: "city"  categories {} }')
+    table(inside("quoted.csv"), ['"age, in ""years"""', "city", "target"], lambda i: [i % 9, '"the ""old"" town"' if i % 2 else '"new, so new"', i % 2])
+    drafts(folder, "cities.onnx", "quoted.csv", 'field { name: "x"  column: "age, in \\"years\\""', 'field { column: "city"  categories {} }')
     linear(inside("fixed.onnx"), 2, 1, batch=16)
     drafts(folder, "fixed.onnx", "yes.csv", "size: 16  drop_remainder: true", "the model takes no other batch")
 

@@ -36,20 +36,20 @@ public:
 
 private:
   /// The line's cells; none at the end, or after an error.
-  std::vector<std::string_view> line();
-  static void lookAtCell(LookedField &field, std::string_view cell, bool isFirst);
+  std::vector<std::string> line();
+  static void lookAtCell(LookedField &field, const std::string &cell, bool isFirst);
 };
 
-std::vector<std::string_view> TableLook::line() {
+std::vector<std::string> TableLook::line() {
   skipEmptyLines();
-  std::vector<std::string_view> cells;
+  std::vector<std::string> cells;
   if (at == end)
     return cells;
   for (;; ++at) {
     CsvCell cell = nextCell();
     if (!cell.end)
       return {};
-    cells.push_back(trimmed(cell.text));
+    cells.push_back(unquoted(trimmed(cell.text), isQuoted()));
     at = cell.end;
     if (endsLine(at))
       break;
@@ -58,7 +58,7 @@ std::vector<std::string_view> TableLook::line() {
   return cells;
 }
 
-void TableLook::lookAtCell(LookedField &field, std::string_view cell, bool isFirst) {
+void TableLook::lookAtCell(LookedField &field, const std::string &cell, bool isFirst) {
   if (isMissing(cell)) {
     ++field.missing;
     return;
@@ -75,8 +75,8 @@ void TableLook::lookAtCell(LookedField &field, std::string_view cell, bool isFir
 Status TableLook::run(LookedData &data) {
   if (!skipByteOrderMark())
     return error;
-  for (std::string_view name : line())
-    data.fields.push_back({std::string(name)});
+  for (std::string &name : line())
+    data.fields.push_back({std::move(name)});
   if (data.fields.empty())
     return error.ok() ? Status::error(text('\'', data.path, "' is empty")) : error;
   std::vector<bool> isFirst(data.fields.size(), true);

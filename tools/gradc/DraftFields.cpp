@@ -180,9 +180,9 @@ Result<DraftParts> findPictureParts(const DraftModel &model, const LookedData &d
 std::string inQuotes(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
-    if (c == '"' || c == '\\')
+    if (c == '"' || c == '\\' || c == '\n')
       out += '\\';
-    out += c;
+    out += c == '\n' ? 'n' : c;
   }
   return out + '"';
 }

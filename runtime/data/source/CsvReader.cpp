@@ -76,7 +76,6 @@ private:
   }
   bool failCount(size_t column);
   /// Whether the cell at hand is in quotes; the last one may be empty.
-  bool isQuoted() const { return at != end && *at == '"'; }
 
   uint64_t maxBytes;
   std::vector<Column> columns;

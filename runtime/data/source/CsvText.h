@@ -40,6 +40,8 @@ protected:
   bool endsCell(const char *p) const {
     return p == end || *p == delimiter || *p == '\n' || endsWithReturn(p);
   }
+  /// Whether the cell that begins here does so with a quote.
+  bool isQuoted() const { return at != end && *at == '"'; }
   bool endsLine(const char *p) const { return p == end || *p == '\n' || endsWithReturn(p); }
   void skipLineEnd() {
     at += at != end && *at == '\r';
