@@ -85,12 +85,13 @@ def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np
     `model`: an ONNX file, its bytes, or an onnx.ModelProto; default: the spec's own. `spec`: a file, or the text of one, whose relative paths
     begin in the current folder. `data`, `evaluation`: arrays of [rows, ...] that stand for the source of the spec's `data` and `evaluation {
     data }` blocks, which then have none. `shapes`: sizes of inputs whose dims are symbols. `target`: "cpu", this machine's level alone;
-    default: most machines, too. `output`: the artifact's file; default: one that goes with the model.
+    default: most machines, too. `output`: the artifact's file, with the arrays beside it as "OUTPUT.data.npz" and "OUTPUT.evaluation.npz",
+    which it reads when it runs; default: files that go with the model.
 
     Raises CompileError with the compiler's message."""
     folder = tempfile.mkdtemp(prefix="gradc-")
     try:
-        opened = _compile_in(folder, _spec_file(model, spec, {"data": data, "evaluation": evaluation}, folder), shapes, target, output)
+        opened = _compile_in(folder, _spec_file(model, spec, {"data": data, "evaluation": evaluation}, folder, output), shapes, target, output)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -117,7 +118,7 @@ def _compile_in(folder: str, source: str, shapes, target: str | None, output: Pa
     return Model(made)
 
 
-def _spec_file(model, spec, arrays, folder: str) -> str:
+def _spec_file(model, spec, arrays, folder: str, output: Path | None) -> str:
     if spec is None:
         if model is None or any(arrays.values()):
             raise Error("compile takes a model, a spec, or both; data belongs to a spec")
@@ -138,7 +139,7 @@ def _spec_file(model, spec, arrays, folder: str) -> str:
         content = f'model: "{_model_file(model, folder)}" {content}'  # on the first line: the others keep their numbers
     for block, values in arrays.items():
         if values:
-            path = os.path.join(folder, f"{block}.npz")
+            path = f"{os.path.abspath(output)}.{block}.npz" if output else os.path.join(folder, f"{block}.npz")
             if "file" in values:
                 raise Error("a field cannot be called 'file'")
             np.savez(path, **values)

@@ -2,6 +2,7 @@
 
     module.py [TEST ...]
 """
+import gc
 import os
 import signal
 import sys
@@ -94,6 +95,15 @@ class Digits(unittest.TestCase):
         with self.model.session() as session, self.model.session() as other:
             strided = {name: values[:64:2] for name, values in self.data.items()}
             self.assertEqual(session.step(strided)[:2], other.step({name: values.copy() for name, values in strided.items()})[:2])
+
+    def test_an_artifact_that_is_kept_has_its_arrays_beside_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "digits.so")
+            gradc.compile(MODEL, SPEC, data=self.data, evaluation=self.test, output=output)
+            self.assertEqual(sorted(os.listdir(folder)), ["digits.so", "digits.so.data.npz", "digits.so.evaluation.npz"])
+            gc.collect()
+            trained = gradc.train(gradc.Model(output), epochs=1)
+            self.assertTrue(0 < trained.evaluation_loss < 3)
 
     def test_other_threads_run_during_a_run(self):
         ticks, done = [], threading.Event()
