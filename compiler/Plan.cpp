@@ -49,15 +49,13 @@ public:
         plan.peakBytes = bytes;
         plan.peakNode = time;
       }
-    for (auto [tensor, life] : llvm::zip(tensors, lives))
-      if (life.covers(plan.peakNode)) {
-        std::string type;
-        llvm::raw_string_ostream(type) << tensor.type;
-        plan.alive.push_back({exec::nodesText(tensor.writerAt(plan.peakNode)), type,
-                              exec::layoutBytes(tensor.type, nullptr)});
-      }
-    llvm::stable_sort(plan.alive,
-                      [](const LiveTensor &a, const LiveTensor &b) { return a.bytes > b.bytes; });
+    for (auto [tensor, life] : llvm::zip(tensors, lives)) {
+      std::string type;
+      llvm::raw_string_ostream(type) << tensor.type;
+      plan.tensors.push_back({exec::nodesText(tensor.writerAt(plan.peakNode)), type,
+                              exec::layoutBytes(tensor.type, nullptr), tensor.begin, tensor.end,
+                              life.first, life.last});
+    }
   }
 
 private:
@@ -206,6 +204,16 @@ int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
 }
 
 } // namespace
+
+std::vector<PlannedTensor> EntryPlan::atPeak() const {
+  std::vector<PlannedTensor> alive;
+  for (const PlannedTensor &tensor : tensors)
+    if (tensor.first <= peakNode && peakNode <= tensor.last)
+      alive.push_back(tensor);
+  llvm::stable_sort(
+      alive, [](const PlannedTensor &a, const PlannedTensor &b) { return a.bytes > b.bytes; });
+  return alive;
+}
 
 ProgramPlan describePlan(ModuleOp level) {
   SymbolTableCollection tables;

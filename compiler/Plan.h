@@ -18,9 +18,11 @@ struct PlannedNode {
   std::string by = {}; ///< runs it on a GPU: "cublasLt", "cudnn" or "generated"; empty on CPUs
 };
 
-struct LiveTensor {
+struct PlannedTensor {
   std::string node, type;
-  int64_t bytes;
+  int64_t bytes;       ///< of its own; in a loop, of one iteration
+  int64_t begin, end;  ///< its place in the arena, in all iterations
+  int64_t first, last; ///< nodes between which it is alive, both included
 };
 
 struct EntryPlan {
@@ -32,10 +34,13 @@ struct EntryPlan {
   int64_t flops =
       0; ///< of a run that takes the body of an if that has more, and loops as often as may be
   int64_t arenaBytes = 0;
-  /// The node at which most of the arena is alive, and the tensors alive there.
-  size_t peakNode = 0;
+  std::vector<PlannedTensor> tensors; ///< in the arena
+  /// The node at which most of the arena is alive.
+  int64_t peakNode = 0;
   int64_t peakBytes = 0;
-  std::vector<LiveTensor> alive;
+
+  /// The tensors that are alive there, the largest first.
+  std::vector<PlannedTensor> atPeak() const;
 };
 
 struct ProgramPlan {

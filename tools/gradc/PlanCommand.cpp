@@ -7,7 +7,10 @@
 #include "tools/gradc/Compilation.h"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <set>
+
+using nlohmann::json;
 
 namespace gradc {
 namespace {
@@ -39,10 +42,11 @@ void print(const EntryPlan &entry) {
                n.isKernel ? std::to_string(n.flops) : "", n.bytes ? bytesText(n.bytes) : "",
                n.isKernel ? std::to_string(n.units) : "", by(n.by), nodeText(n), n.node);
   }
-  if (entry.alive.empty())
+  std::vector<PlannedTensor> alive = entry.atPeak();
+  if (alive.empty())
     return;
   fmt::print("  peak {} during launch {}:\n", bytesText(entry.peakBytes), entry.peakNode);
-  for (const LiveTensor &tensor : entry.alive)
+  for (const PlannedTensor &tensor : alive)
     fmt::print("  {:>10}  {:24}  {}\n", bytesText(tensor.bytes), tensor.type, tensor.node);
 }
 
@@ -86,18 +90,63 @@ llvm::StringMap<cuda::KernelCode> gpuCode(mlir::ModuleOp module, const mlir::exe
   return {};
 }
 
-int plan(const CompileArguments &arguments) {
+/// Pack and unpack are internal to the runtime.
+bool isShown(const EntryPlan &entry) { return entry.name.find(':') == std::string::npos; }
+
+json toJson(const EntryPlan &entry) {
+  json result = {{"entry", entry.name},
+                 {"launches", entry.launches},
+                 {"flops", entry.flops},
+                 {"arena", entry.arenaBytes},
+                 {"peak", {{"bytes", entry.peakBytes}, {"node", entry.peakNode}}},
+                 {"nodes", json::array()},
+                 {"tensors", json::array()}};
+  for (const PlannedNode &node : entry.nodes)
+    result["nodes"].push_back({{"kernel", node.what},
+                               {"nodes", node.node},
+                               {"depth", node.depth},
+                               {"flops", node.flops},
+                               {"bytes", node.bytes}});
+  for (const PlannedTensor &tensor : entry.tensors)
+    result["tensors"].push_back({{"nodes", tensor.node},
+                                 {"type", tensor.type},
+                                 {"bytes", tensor.bytes},
+                                 {"begin", tensor.begin},
+                                 {"end", tensor.end},
+                                 {"first", tensor.first},
+                                 {"last", tensor.last}});
+  return result;
+}
+
+int printJson(Compilation &compilation) {
+  json levels = json::array();
+  for (auto &module : compilation.program().levels) {
+    ProgramPlan plan = describePlan(*module);
+    levels.push_back({{"level", plan.level},
+                      {"kernels", plan.kernels},
+                      {"states", plan.stateBytes},
+                      {"entries", json::array()}});
+    for (const EntryPlan &entry : plan.entries)
+      if (isShown(entry))
+        levels.back()["entries"].push_back(toJson(entry));
+  }
+  fmt::print("{}\n", json{{"levels", levels}}.dump(2, ' ', false, json::error_handler_t::replace));
+  return exitCode(Code::ok);
+}
+
+int plan(const CompileArguments &arguments, bool asJson) {
   Compilation compilation(arguments);
   if (int code = compilation.plan())
     return code;
+  if (asJson)
+    return printJson(compilation);
   for (auto &module : compilation.program().levels) {
     ProgramPlan plan = describePlan(*module);
     fmt::print("{}: {} kernels, states {}\n", plan.level, plan.kernels, bytesText(plan.stateBytes));
     const mlir::exec::Level &level = *mlir::exec::findLevel(plan.level);
     auto codes = level.isCuda() ? gpuCode(*module, level) : llvm::StringMap<cuda::KernelCode>();
     for (const EntryPlan &entry : plan.entries)
-      if (entry.name.find(':') ==
-          std::string::npos) { // pack and unpack are internal to the runtime
+      if (isShown(entry)) {
         print(entry);
         if (!codes.empty())
           printGpu(entry, *module, codes, level);
@@ -111,8 +160,10 @@ int plan(const CompileArguments &arguments) {
 void addPlan(CLI::App &app, Runner &run) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App *command = app.add_subcommand("plan", "kernels, work, and peak memory");
+  auto asJson = std::make_shared<bool>(false);
   arguments->add(*command);
-  command->callback([=, &run] { run = [=] { return plan(*arguments); }; });
+  command->add_flag("--json", *asJson, "print JSON, with the place and life of each tensor");
+  command->callback([=, &run] { run = [=] { return plan(*arguments, *asJson); }; });
 }
 
 } // namespace gradc

@@ -15,28 +15,27 @@ namespace gradc {
 namespace {
 
 struct Settings {
-  std::vector<std::string> logs, benches;
+  std::vector<std::string> logs, benches, plans;
   std::string output, tensorBoard;
 };
 
-Result<std::vector<std::pair<std::string, nlohmann::json>>>
-readBenches(const std::vector<std::string> &paths) {
-  std::vector<std::pair<std::string, nlohmann::json>> benches;
+Result<std::vector<NamedJson>> readJson(const std::vector<std::string> &paths) {
+  std::vector<NamedJson> contents;
   for (const std::string &path : paths) {
     auto file = llvm::MemoryBuffer::getFile(path);
     if (!file)
       return Status::error("cannot read " + path + ": " + file.getError().message());
     llvm::StringRef text = (*file)->getBuffer();
-    benches.emplace_back(path, nlohmann::json::parse(text.begin(), text.end(), nullptr, false));
+    contents.emplace_back(path, nlohmann::json::parse(text.begin(), text.end(), nullptr, false));
   }
-  return benches;
+  return contents;
 }
 
 int writePage(const Settings &settings, const std::vector<TrainingLog> &logs) {
-  auto benches = readBenches(settings.benches);
-  if (!benches)
-    return fail(benches.status());
-  auto page = reportPage(logs, *benches);
+  auto benches = readJson(settings.benches), plans = readJson(settings.plans);
+  if (!benches || !plans)
+    return fail(benches ? plans.status() : benches.status());
+  auto page = reportPage(logs, *benches, *plans);
   if (!page)
     return fail(page.status());
   if (auto error = writeFile(settings.output, {*page}, /*executable=*/false))
@@ -70,6 +69,7 @@ int report(Settings settings) {
     settings.output = "report.html";
   std::vector<std::string> inputs = settings.logs;
   inputs.insert(inputs.end(), settings.benches.begin(), settings.benches.end());
+  inputs.insert(inputs.end(), settings.plans.begin(), settings.plans.end());
   std::vector<TrainingLog> logs;
   for (const std::string &path : inputs)
     if (int code = expectFile(path))
@@ -82,7 +82,8 @@ int report(Settings settings) {
       return fail(log.status());
     logs.push_back(std::move(*log));
   }
-  nameRuns(logs);
+  if (Status named = nameRuns(logs); !named.ok())
+    return fail(named);
   int code = settings.output.empty() ? 0 : writePage(settings, logs);
   return code || settings.tensorBoard.empty() ? code : writeEvents(settings, logs);
 }
@@ -98,6 +99,11 @@ void addReport(CLI::App &app, Runner &run) {
   command
       ->add_option("--bench", settings->benches,
                    "what gradc bench --json printed: kernels, roofline and memory")
+      ->type_name("FILE")
+      ->expected(1);
+  command
+      ->add_option("--plan", settings->plans,
+                   "what gradc plan --json printed: the memory of each entry")
       ->type_name("FILE")
       ->expected(1);
   command

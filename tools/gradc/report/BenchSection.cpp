@@ -100,10 +100,10 @@ Result<std::string> benchSection(const std::string &name, const json &bench) {
                        "(median; {} to {} from the "
                        "first tenth to the last), {} GFLOP/s, {} threads.</p>\n",
                        escaped(bench.at("entry")), escaped(name),
-                       "batch " + bench.at("batch").dump(), escaped(bench.at("level")),
+                       escaped("batch " + bench.at("batch").dump()), escaped(bench.at("level")),
                        shortNumber(bench.at("ms").at("median")),
                        shortNumber(bench.at("ms").at("p10")), shortNumber(bench.at("ms").at("p90")),
-                       shortNumber(bench.at("gflops")), bench.at("threads").dump()) +
+                       shortNumber(bench.at("gflops")), escaped(bench.at("threads").dump())) +
            roofline(bench) + kernelTable(bench) + memory(bench) + "</section>\n";
   } catch (const json::exception &) {
     return Status::error(text(name, ": expected what gradc bench --json prints for a step"));

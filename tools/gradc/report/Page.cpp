@@ -178,14 +178,17 @@ std::string notes(const std::vector<TrainingLog> &logs) {
 } // namespace
 
 runtime::Result<std::string> reportPage(const std::vector<TrainingLog> &logs,
-                                        const std::vector<std::pair<std::string, json>> &benches) {
+                                        const std::vector<NamedJson> &benches,
+                                        const std::vector<NamedJson> &plans) {
   std::string body = runs(logs) + charts(logs) + tables(logs);
-  for (const auto &[name, bench] : benches) {
-    auto section = benchSection(name, bench);
-    if (!section)
-      return section.status();
-    body += *section;
-  }
+  for (auto [files, makeSection] :
+       {std::pair(&benches, &benchSection), std::pair(&plans, &memorySection)})
+    for (const auto &[name, content] : *files) {
+      auto section = makeSection(name, content);
+      if (!section)
+        return section.status();
+      body += *section;
+    }
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          escaped(logs.front().name) +

@@ -6,14 +6,20 @@
 
 namespace gradc {
 
-/// `benches`: what `gradc bench --json` printed, with the names of the files.
-/// Fails where one of them is something else.
-runtime::Result<std::string>
-reportPage(const std::vector<TrainingLog> &logs,
-           const std::vector<std::pair<std::string, nlohmann::json>> &benches);
+/// What a command printed with --json, with the name of its file.
+using NamedJson = std::pair<std::string, nlohmann::json>;
+
+/// `benches`: of `gradc bench`. `plans`: of `gradc plan`. Fails where one of them is something
+/// else.
+runtime::Result<std::string> reportPage(const std::vector<TrainingLog> &logs,
+                                        const std::vector<NamedJson> &benches,
+                                        const std::vector<NamedJson> &plans);
 
 /// Kernels held against what the machine can do, and where the memory goes.
 runtime::Result<std::string> benchSection(const std::string &name, const nlohmann::json &bench);
+
+/// The arena of each entry, tensor by tensor.
+runtime::Result<std::string> memorySection(const std::string &name, const nlohmann::json &plan);
 
 } // namespace gradc
 

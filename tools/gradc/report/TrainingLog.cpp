@@ -5,8 +5,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <set>
 
 using nlohmann::json;
 
@@ -43,6 +45,14 @@ void addNote(TrainingLog &log, const json &event) {
   log.notes.push_back({event.value("step", int64_t(0)), text});
 }
 
+/// Rows of as many counts each; throws at anything else.
+void addTable(TrainingLog &log, const std::string &field, const json &rows) {
+  for (const json &row : rows)
+    for (const json &count : row.get_ref<const json::array_t &>())
+      (void)count.get<double>();
+  log.tables[field] = rows;
+}
+
 void add(TrainingLog &log, const json &event) {
   std::string kind = event["event"];
   std::string entry = event.value("entry", "");
@@ -52,17 +62,20 @@ void add(TrainingLog &log, const json &event) {
     addNumbers(log.evaluations, event, "");
     for (const auto &[field, value] : event.items())
       if (value.is_array())
-        log.tables[field] = value;
+        addTable(log, field, value);
   } else if (kind == "watch") {
     std::map<std::string, Curve> curves;
     addNumbers(curves, event, "");
     for (const auto &[field, curve] : curves)
       llvm::append_range(log.watched[event.value("parameter", "") + " " + field], curve);
   } else if (kind == "start") {
+    (void)event.value("level", "");
     log.start = event;
   } else if (kind == "done") {
+    (void)event.value("reason", "");
     log.done = event;
   } else if (kind == "resume") {
+    (void)event.value("level", "");
     for (auto *curves : {&log.steps, &log.evaluations, &log.watched})
       dropAfter(*curves, event.value("step", int64_t(0)));
     if (log.start.is_null())
@@ -117,21 +130,35 @@ Result<TrainingLog> readTrainingLog(const std::string &path) {
   return log;
 }
 
-void nameRuns(std::vector<TrainingLog> &logs) {
-  for (size_t parts = 1; parts < 64; ++parts) {
-    std::map<std::string, int> count;
-    for (TrainingLog &log : logs) {
-      llvm::SmallVector<llvm::StringRef> all;
-      llvm::StringRef(log.path).split(all, '/', -1, /*KeepEmpty=*/false);
-      llvm::ArrayRef<llvm::StringRef> last = llvm::ArrayRef(all).take_back(parts);
-      log.name = llvm::join(last, "/");
-      llvm::StringRef extension = llvm::sys::path::extension(log.name);
-      log.name.resize(log.name.size() - extension.size());
-      ++count[log.name];
-    }
-    if (llvm::all_of(count, [](const auto &entry) { return entry.second == 1; }))
-      return;
+/// The end of a path: so many of its parts, the file's extension only where it tells runs apart.
+static std::string endOf(llvm::StringRef path, size_t parts, bool hasExtension) {
+  llvm::SmallVector<llvm::StringRef> all;
+  path.split(all, '/', -1, /*KeepEmpty=*/false);
+  std::string name = llvm::join(llvm::ArrayRef(all).take_back(parts), "/");
+  llvm::StringRef extension = llvm::sys::path::extension(all.back());
+  if (!hasExtension && extension != all.back())
+    name.resize(name.size() - extension.size());
+  return name;
+}
+
+Status nameRuns(std::vector<TrainingLog> &logs) {
+  std::vector<std::string> paths;
+  for (const TrainingLog &log : logs) {
+    llvm::SmallString<128> path(log.path);
+    (void)llvm::sys::fs::make_absolute(path);
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+    if (llvm::is_contained(paths, path.str()))
+      return Status(Code::usage, text('\'', log.path, "' is given twice"));
+    paths.emplace_back(path);
   }
+  for (size_t parts = 1;; ++parts)
+    for (bool hasExtension : {false, true}) {
+      std::set<std::string> names;
+      for (size_t i = 0; i < logs.size(); ++i)
+        names.insert(logs[i].name = endOf(paths[i], parts, hasExtension));
+      if (names.size() == logs.size())
+        return {};
+    }
 }
 
 } // namespace gradc

@@ -44,8 +44,9 @@ struct TrainingLog {
 /// what was logged of them before.
 runtime::Result<TrainingLog> readTrainingLog(const std::string &path);
 
-/// Names of runs: of the file, preceded by folders as far as it takes to tell runs apart.
-void nameRuns(std::vector<TrainingLog> &logs);
+/// Names of runs: of the file, preceded by folders as far as it takes to tell runs apart. Fails
+/// where a file is given twice.
+runtime::Status nameRuns(std::vector<TrainingLog> &logs);
 
 } // namespace gradc
 
