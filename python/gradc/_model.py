@@ -75,7 +75,7 @@ class Port:
         """Checks an array; its rows, or -1 where it has none."""
         expected = self.row if self.batched else self.shape
         found = array.shape[1:] if self.batched else array.shape
-        if array.dtype != self.dtype or found != expected or (self.batched and array.ndim == 0):
+        if (array.dtype is not self.dtype and array.dtype != self.dtype) or found != expected or (self.batched and array.ndim == 0):
             rows = ("rows", *expected) if self.batched else expected
             raise Error(f"'{self.field or self.name}' has type {array.dtype} and shape {list(array.shape)}, expected {self.dtype} "
                         f"[{', '.join(map(str, rows))}]")
@@ -91,18 +91,20 @@ class Entry:
         self.inputs = [port(lib.gradc_input_describe, i) for i in range(info.inputs)]
         self.outputs = [port(lib.gradc_output_describe, i) for i in range(info.outputs)]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
+        self.keys = [port.field or port.name for port in self.data]
         self.pointers = ffi.new("void *[]", max(1, len(self.data)))
 
     def arrange(self, given) -> list[np.ndarray]:
         """Arrays in the order of the entry's data inputs. By name: of its input or of the field that feeds it."""
+        if type(given) is dict and all(key in given for key in self.keys):
+            return [given[key] for key in self.keys]
         if isinstance(given, np.ndarray):
             given = [given]
         if isinstance(given, Mapping):
             try:
                 return [given[port.field] if port.field in given else given[port.name] for port in self.data]
             except KeyError:
-                wanted = [port.field or port.name for port in self.data]
-                raise Error(f"'{self.name}' takes {wanted}, found {sorted(given)}") from None
+                raise Error(f"'{self.name}' takes {self.keys}, found {sorted(given)}") from None
         if len(given) != len(self.data):
             raise Error(f"'{self.name}' takes {len(self.data)} arrays, found {len(given)}")
         return list(given)
@@ -200,22 +202,28 @@ class Session:
                 entry.pointers[i] = buffer
             if rows == 0:
                 raise Error("expected 1 row or more, found 0")
-            options = self._options
+            options, result = self._options, self._result
             options.samples, options.learning_rate = max(rows, 0), learning_rate
-            options.entry = keep_text(keep, kind)
-            options.rate_count = 0
-            if rates:
-                keep.append(ffi.new("gradc_group_rate[]", [{"size": ffi.sizeof("gradc_group_rate"), "group": keep_text(keep, group),
-                                                            "learning_rate": rate} for group, rate in rates.items()]))
-                options.rates, options.rate_count = keep[-1], len(rates)
-            options.momentum = ffi.NULL
-            if momentum is not None:
-                keep.append(ffi.new("float *", momentum))
-                options.momentum = keep[-1]
-            result = self._result
-            if status := lib.gradc_train_step_with(self.handle, options, entry.pointers, len(arrays), result):
+            if kind is not None or rates or momentum is not None:
+                options = self._special(options, keep, kind, rates or {}, momentum)
+            if status := lib.gradc_train_step_with(self._handle, options, entry.pointers, len(arrays), result):
                 check(status)
-            return Step(result.step, result.loss, result.gradient_norm, bool(result.updated), result.loss_scale)
+            # As Step(...), which takes three times as long.
+            return tuple.__new__(Step, (result.step, result.loss, result.gradient_norm, bool(result.updated), result.loss_scale))
+
+    @staticmethod
+    def _special(plain, keep: list, kind: str | None, rates: Mapping[str, float], momentum: float | None):
+        """The options of a step that is not like most."""
+        options = ffi.new("gradc_step_options *", plain[0])
+        options.entry = keep_text(keep, kind)
+        if rates:
+            keep.append(ffi.new("gradc_group_rate[]", [{"size": ffi.sizeof("gradc_group_rate"), "group": keep_text(keep, group),
+                                                        "learning_rate": rate} for group, rate in rates.items()]))
+            options.rates, options.rate_count = keep[-1], len(rates)
+        if momentum is not None:
+            keep.append(ffi.new("float *", momentum))
+            options.momentum = keep[-1]
+        return options
 
     def run(self, entry: str, data: Arrays | Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
         """The outputs of an entry, "forward" or another of `entries`, by name, for any number of rows."""

@@ -55,7 +55,8 @@ GRADC_API const char *gradc_last_error(void);
 /* Models ----------------------------------------------------------------------------------------*/
 
 /* Opens an artifact, or an executable or shared library that carries one; NULL: the one that carries
- * this very code. */
+ * this very code. An artifact is native code, and to open it is to run it: open none that you would not
+ * run as a program. */
 GRADC_API gradc_status gradc_open(const char *path, gradc_model **model);
 
 /* Opens an artifact in memory: aligned to 8 bytes, unchanged and alive until model and sessions end. */
