@@ -10,6 +10,12 @@ gradc_range gradc::appendJob(Blob &blob, const Imported &imported, llvm::StringR
   tree.addString("directory", directory);
   if (!imported.exportedInputs.empty())
     tree.addString("exported_inputs", imported.exportedInputs);
+  if (imported.graphBytes) {
+    uint32_t group = tree.addGroup("exported_files");
+    tree.addInteger("graph_bytes", int64_t(imported.graphBytes), group);
+    for (uint64_t location : imported.locations)
+      tree.addInteger("location", int64_t(location), group);
+  }
   for (const std::string &file : imported.externalFiles)
     tree.addString("external_data", file);
   for (const Prediction &prediction : imported.predictions) {

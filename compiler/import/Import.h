@@ -56,6 +56,10 @@ struct Imported {
   /// symbols.
   std::vector<FittedNumbers> fitted = {};
   std::vector<Prediction> predictions = {};
+  /// Where `modelBytes` are a model of two files: how many bytes are the graph, the others being
+  /// the weights; and the places in it that name their file. 0: one file.
+  uint64_t graphBytes = 0;
+  std::vector<uint64_t> locations = {};
 
   /// Whether entries have gradients: of a training spec, or one that asks for them. Until the
   /// module is moved into a program.

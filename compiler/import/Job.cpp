@@ -81,6 +81,7 @@ std::vector<FedInput> JobImport::fedInputs(const DataSet &set) const {
 
 /// From here on the model is the exported one. `set`: what evaluation computes with.
 LogicalResult JobImport::prepareExport(const DataSet &set) {
+  import.exportsWeightsApart = spec.get().export_().external_data();
   bool prepares = spec.get().export_().preprocessing();
   if (prepares && !set.known)
     return emitError(spec.at({"export", "preprocessing"}))
@@ -439,12 +440,4 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
   if (failed(fitColumns(**spec)))
     return failure();
   return JobImport(**spec, **model, options).run(context);
-}
-
-bool Imported::decodesPictures() const {
-  auto decodes = [](const spec::Data &data) {
-    return llvm::any_of(data.stage(),
-                        [](const spec::Stage &stage) { return stage.map().has_decode(); });
-  };
-  return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
 }

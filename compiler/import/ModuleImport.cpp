@@ -4,6 +4,7 @@
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/onnx/EvaluationForm.h"
 #include "compiler/import/onnx/ExportSigns.h"
+#include "compiler/import/onnx/ExternalForm.h"
 #include "compiler/import/support/Names.h"
 #include "mlir/IR/Verifier.h"
 
@@ -40,6 +41,31 @@ LogicalResult ModuleImport::importForward(StringRef name, int64_t batch,
   return success();
 }
 
+/// The model as exports have it.
+LogicalResult ModuleImport::writeModel() {
+  imported.modelBytes = evaluationForm(model.bytes(), model.graph());
+  std::vector<InitializerRange> ranges;
+  if (exportsWeightsApart || model.isTooLargeForOneFile()) {
+    FailureOr<ExternalForm> form = externalForm(*module.get().getContext(), imported.modelBytes,
+                                                model.file(), model.fileLoc());
+    if (failed(form))
+      return failure();
+    imported.modelBytes = std::move(form->bytes);
+    imported.graphBytes = form->graphBytes;
+    imported.locations = std::move(form->locations);
+    ranges = std::move(form->ranges);
+  } else {
+    ranges = initializerRanges(imported.modelBytes);
+  }
+  for (InitializerRange &range : ranges) {
+    OnnxModel::Tied tied = model.tiedTo(range.state);
+    StringRef symbol = states.symbol(tied.initializer);
+    if (!symbol.empty())
+      imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
+  }
+  return success();
+}
+
 FailureOr<Imported> ModuleImport::finish() {
   states.finish(imported.verdicts);
   // The ops' own constraints are the last safety net under the importer's checks.
@@ -47,13 +73,8 @@ FailureOr<Imported> ModuleImport::finish() {
     return failure();
   imported.externalFiles.assign(model.externalFiles().begin(), model.externalFiles().end());
   imported.notes = exportSigns(model.graph());
-  imported.modelBytes = evaluationForm(model.bytes(), model.graph());
-  for (InitializerRange &range : initializerRanges(imported.modelBytes)) {
-    OnnxModel::Tied tied = model.tiedTo(range.state);
-    StringRef symbol = states.symbol(tied.initializer);
-    if (!symbol.empty())
-      imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
-  }
+  if (failed(writeModel()))
+    return failure();
   imported.module = std::move(module);
   return std::move(imported);
 }
@@ -111,5 +132,19 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
   if (failed(checkOptions(**model, options)) ||
       failed(import.importForward("forward", 0, [](StringRef) { return std::string(); })))
     return failure();
-  return import.finish();
+  FailureOr<Imported> imported = import.finish();
+  if (succeeded(imported) && imported->graphBytes) { // only a job exports two files
+    imported->modelBytes.clear();
+    imported->ranges.clear();
+    imported->graphBytes = 0;
+  }
+  return imported;
+}
+
+bool Imported::decodesPictures() const {
+  auto decodes = [](const spec::Data &data) {
+    return llvm::any_of(data.stage(),
+                        [](const spec::Stage &stage) { return stage.map().has_decode(); });
+  };
+  return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
 }

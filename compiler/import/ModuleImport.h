@@ -23,6 +23,10 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   States states;
   Imported imported;
+  bool exportsWeightsApart = false;
+
+private:
+  mlir::LogicalResult writeModel();
 };
 
 /// Names on the command line that the model does not have.

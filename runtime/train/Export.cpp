@@ -100,6 +100,8 @@ Status exportOnnx(Session &session, const std::string &path) {
                   findDataType(state.tensor.dtype)->bytes);
     }
   }
+  if (Config files = Config::job(artifact).child("exported_files"))
+    return writeExternal(files, model, path);
   AtomicFile file(path);
   file.write(model);
   return file.commit();

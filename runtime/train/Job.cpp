@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/train/Export.h"
 #include "runtime/train/RunFolder.h"
 #include "runtime/train/Sweep.h"
 #include "runtime/train/Turns.h"
@@ -85,6 +86,11 @@ Status expectNoInput(const std::string &output, std::span<const std::string> inp
                             "; name another file"));
 }
 
+Status Job::expectExport() const {
+  Status status = expectNoInput(exportPath, inputs);
+  return status.ok() && exportsTwoFiles ? expectNoInput(weightsFile(exportPath), inputs) : status;
+}
+
 static std::string exportOfRun(const std::string &folder) { return text(folder, "/trained.onnx"); }
 
 Status Job::chooseRun(const TrainOptions &options, const std::string &resume) {
@@ -102,7 +108,7 @@ Status Job::chooseRun(const TrainOptions &options, const std::string &resume) {
   checkpointFolder = std::move(run);
   if (exportsToRun)
     exportPath = exportOfRun(checkpointFolder);
-  return expectNoInput(exportPath, inputs);
+  return expectExport();
 }
 
 Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
@@ -133,6 +139,7 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   best = checkpoint.child("best");
   bestIsAsked = spec.child("export").boolean("best", false);
   exportBest = spec.child("export").boolean("best", evaluationData && !checkpointFolder.empty());
+  exportsTwoFiles = bool(spec.child("exported_files"));
   exportsToRun = exportPath.empty() && !checkpointFolder.empty() && options.findRate.empty() &&
                  artifact.header().model.count != 0;
   if (exportsToRun)
@@ -145,7 +152,7 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
       return status;
   bool isChosen = options.checkpoint.empty() && exportsToRun; // the run's folder is not known
   if (!isChosen)
-    if (Status status = expectNoInput(exportPath, inputs); !status.ok())
+    if (Status status = expectExport(); !status.ok())
       return status;
   return {};
 }

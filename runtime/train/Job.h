@@ -39,7 +39,8 @@ struct Job {
   std::string exportPath;   ///< "": no export
   bool exportBest = false;  ///< where there is a best evaluation
   bool bestIsAsked = false; ///< by the spec: then it is an error that the best states are not there
-  bool exportsToRun = false; ///< into the checkpoint folder: no file is named
+  bool exportsTwoFiles = false; ///< the weights have their own
+  bool exportsToRun = false;    ///< into the checkpoint folder: no file is named
 
   std::vector<std::string> inputs; ///< the files that it reads, as far as they are there
 
@@ -53,6 +54,8 @@ struct Job {
 private:
   /// The files that it writes, and when.
   Status readOutputs(const Artifact &artifact, const TrainOptions &options);
+  /// The export would take no input's place.
+  Status expectExport() const;
 };
 
 /// A path of the spec, for something that is written: relative to the spec, as all its paths are.

@@ -22,15 +22,16 @@ struct Settings {
 int writeProgram(Compilation &compilation, const Settings &settings) {
   if (int code = compilation.compile(folderOf(settings.compile.file)))
     return code;
+  const Imported &imported = compilation.program().imported;
   bool executable = settings.emit == "exe";
-  bool decodes = compilation.program().imported.decodesPictures();
+  bool decodes = imported.decodesPictures();
   if (decodes && !canDecodePictures())
     return fail(Code::invalid,
                 "the training spec decodes pictures, and this gradc was built without "
                 "libjpeg and libpng: install libjpeg62-turbo-dev and libpng-dev, and "
                 "build gradc again");
-  const auto &spec = compilation.program().imported.spec;
-  bool full = decodes || (spec && spec->has_distribution()) ||
+  bool full = decodes || imported.graphBytes ||
+              (imported.spec && imported.spec->has_distribution()) ||
               llvm::any_of(compilation.options().levels,
                            [](llvm::StringRef level) { return level.starts_with("cuda:"); });
   std::string name = full ? "gradc-runner-full" : "gradc-runner";

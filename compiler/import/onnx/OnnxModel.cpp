@@ -131,8 +131,9 @@ LogicalResult OnnxModel::checkOpset() {
 LogicalResult OnnxModel::inlineCalls() {
   if (proto->functions().empty())
     return success();
-  original.clear();
-  return inlineFunctions(*proto, opsetVersion, location);
+  LogicalResult inlined = inlineFunctions(*proto, opsetVersion, location);
+  original = proto->SerializeAsString();
+  return inlined;
 }
 
 LogicalResult OnnxModel::checkNames() {
@@ -171,16 +172,20 @@ LogicalResult OnnxModel::checkNames() {
   return success(ok);
 }
 
+/// Protobuf's limit is 2 GiB; an export adds nodes.
+static constexpr size_t mostBytes = INT32_MAX - (size_t(64) << 20);
+
 LogicalResult OnnxModel::loadTensors() {
   onnx::GraphProto &graph = *proto->mutable_graph();
-  bool ok = true;
+  bool ok = true, isRaw = true;
+  size_t bytes = 0;
   auto load = [&](onnx::TensorProto &tensor, Location where) {
     bool raw = tensor.has_raw_data() && tensor.data_location() == 0;
     if (failed(inlineExternalData(tensor, path, where, &files)) ||
         failed(makeRaw(tensor, context, where)))
       ok = false;
-    if (!raw)
-      original.clear();
+    isRaw &= raw;
+    bytes += tensor.raw_data().size();
   };
   for (onnx::TensorProto &t : *graph.mutable_initializer()) {
     load(t, nameLoc(t.name()));
@@ -200,6 +205,9 @@ LogicalResult OnnxModel::loadTensors() {
   };
   for (onnx::NodeProto &n : *graph.mutable_node())
     loadNode(loadNode, n);
+  staysApart = original.size() + bytes > mostBytes;
+  if (!isRaw && !staysApart)
+    original.clear();
   return success(ok);
 }
 
@@ -309,6 +317,11 @@ void OnnxModel::edit(llvm::function_ref<void(onnx::ModelProto &)> change) {
   onnx::ModelProto whole;
   whole.ParseFromString(original);
   change(whole);
+  for (onnx::TensorProto &tensor : *whole.mutable_graph()->mutable_initializer())
+    if (tensor.has_raw_data()) { // given in place of what a file has
+      tensor.clear_data_location();
+      tensor.clear_external_data();
+    }
   original = whole.SerializeAsString();
 }
 

@@ -64,9 +64,12 @@ public:
 
   /// The files beside the model that its tensors were read from.
   const std::set<std::string> &externalFiles() const { return files; }
+  const std::string &file() const { return path; }
 
-  /// The model as a file, before ties and extensions.
+  /// The model as a file, before ties and extensions; with the tensors in their own files still
+  /// where it is too large for one.
   std::string bytes() const;
+  bool isTooLargeForOneFile() const { return staysApart; }
 
 private:
   OnnxModel(mlir::MLIRContext &context, llvm::StringRef path);
@@ -84,6 +87,7 @@ private:
   /// The result of `bytes` if it is not `proto`: the file as read, or the model before ties and
   /// extensions.
   std::string original;
+  bool staysApart = false; ///< `original` keeps tensors in files of their own
   std::set<std::string> files;
   int64_t opsetVersion = 0;
   llvm::StringMap<const onnx::TensorProto *> initializers;

@@ -33,6 +33,10 @@ void SpecTree::addReal(llvm::StringRef name, double value, uint32_t parent) {
   values[link(parent, add(name, GRADC_VALUE_FLOAT))].as.real = value;
 }
 
+void SpecTree::addInteger(llvm::StringRef name, int64_t value, uint32_t parent) {
+  values[link(parent, add(name, GRADC_VALUE_INT))].as.integer = value;
+}
+
 uint32_t SpecTree::intern(llvm::StringRef text) {
   auto offset = uint32_t(strings.size());
   strings += text;

@@ -29,6 +29,7 @@ public:
   uint32_t addGroup(llvm::StringRef name, uint32_t parent = 0);
   void addString(llvm::StringRef name, llvm::StringRef text, uint32_t parent = 0);
   void addReal(llvm::StringRef name, double value, uint32_t parent = 0);
+  void addInteger(llvm::StringRef name, int64_t value, uint32_t parent = 0);
 
   /// [0] is the root; names and strings are offsets into `strings`.
   std::vector<gradc_artifact_value> values;

@@ -45,6 +45,9 @@ typedef struct gradc_artifact_tensor {
 /* An entry without inputs whose outputs, named as states, are what exports hold in place of those. */
 #define GRADC_MERGED_ENTRY "merged"
 
+/* The room for the name of an exported model's file of weights: a field of protobuf with a length of two bytes. */
+#define GRADC_LOCATION_BYTES 259
+
 typedef enum gradc_state_kind {
   GRADC_STATE_PARAMETER, GRADC_STATE_SLOT, GRADC_STATE_STATISTIC, GRADC_STATE_CONSTANT,
   GRADC_STATE_AVERAGE /* of the parameter whose name with GRADC_AVERAGE_SUFFIX is its own */

@@ -1,0 +1,53 @@
+// Splits an exported model into its graph and the file of its weights, ONNX's external data.
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Text.h"
+#include "runtime/train/Export.h"
+
+#include <algorithm>
+
+namespace gradc::runtime {
+
+/// A length of protobuf in two bytes, whatever it is.
+static void writeLength(std::byte *out, size_t length) {
+  out[0] = std::byte(0x80 | (length & 0x7f));
+  out[1] = std::byte(length >> 7);
+}
+
+/// The entry has the field `value` twice, of which the second counts: the first takes up the room
+/// that the name leaves.
+static void writeLocation(std::byte *out, std::string_view name) {
+  constexpr size_t key = 3; // a tag and a length
+  constexpr std::byte value{0x12};
+  size_t padding = GRADC_LOCATION_BYTES - 2 * key - name.size();
+  out[0] = value;
+  writeLength(out + 1, padding);
+  std::fill_n(out + key, padding, std::byte(' '));
+  out += key + padding;
+  out[0] = value;
+  writeLength(out + 1, name.size());
+  std::copy_n(reinterpret_cast<const std::byte *>(name.data()), name.size(), out + key);
+}
+
+static Status write(const std::string &path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  return file.commit();
+}
+
+Status writeExternal(Config files, std::span<std::byte> model, const std::string &path) {
+  std::string data = weightsFile(path), name = data.substr(data.rfind('/') + 1);
+  auto head = size_t(files.integer("graph_bytes", 0));
+  if (name.size() > 200)
+    return Status::error(text("cannot export '", path, "': its name is longer than 200 bytes"));
+  for (Config location : files.children("location")) {
+    auto offset = size_t(location.integer(0));
+    if (head > model.size() || offset > head || head - offset < GRADC_LOCATION_BYTES)
+      return Status::invalid("the artifact is damaged: a location lies outside of its model");
+    writeLocation(model.data() + offset, name);
+  }
+  // In this order a model names data that are there.
+  Status status = write(data, model.subspan(head));
+  return status.ok() ? write(path, model.first(head)) : status;
+}
+
+} // namespace gradc::runtime
