@@ -66,6 +66,8 @@ struct Imported {
   bool differentiates() const;
   /// Whether the run decodes pictures, for which it needs libraries.
   bool decodesPictures() const;
+  /// Whether its tables are Parquet, for which it needs the plug-in.
+  bool readsParquet() const;
 };
 
 /// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.

@@ -148,3 +148,12 @@ bool Imported::decodesPictures() const {
   };
   return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
 }
+
+bool Imported::readsParquet() const {
+  auto reads = [](const spec::Data &data) {
+    return llvm::any_of(data.source().csv().path(), [](const std::string &path) {
+      return StringRef(path).ends_with(".parquet");
+    });
+  };
+  return spec && (reads(spec->data()) || reads(spec->evaluation().data()));
+}

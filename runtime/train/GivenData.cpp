@@ -16,10 +16,10 @@ namespace {
 struct Ending {
   std::string_view ending, kind;
 };
-constexpr Ending endings[] = {{".npz", "npz"},          {".npy", "npy"},     {".csv", "csv"},
-                              {".csv.gz", "csv"},       {".tsv", "csv"},     {".tsv.gz", "csv"},
-                              {".jpg", "folder"},       {".jpeg", "folder"}, {".png", "folder"},
-                              {".tfrecord", "tfrecord"}};
+constexpr Ending endings[] = {{".npz", "npz"},           {".npy", "npy"},     {".csv", "csv"},
+                              {".csv.gz", "csv"},        {".tsv", "csv"},     {".tsv.gz", "csv"},
+                              {".jpg", "folder"},        {".jpeg", "folder"}, {".png", "folder"},
+                              {".tfrecord", "tfrecord"}, {".parquet", "csv"}};
 
 /// What the name says; else what the job reads.
 std::string_view kindOf(const std::string &file, std::string_view ofJob) {

@@ -7,6 +7,7 @@
 #include "runtime/data/source/CsvNumber.h"
 #include "runtime/data/source/CsvText.h"
 #include "runtime/data/source/Inflate.h"
+#include "runtime/data/source/ParquetText.h"
 #include "runtime/data/source/ZipArchive.h"
 #include "runtime/data/transform/Convert.h"
 
@@ -89,6 +90,8 @@ Status TableLook::run(LookedData &data) {
       isFirst[i] = isFirst[i] && isMissing(cells[i]);
     }
   }
+  std::erase_if(data.fields,
+                [&](const LookedField &field) { return data.rows && field.missing == data.rows; });
   for (LookedField &field : data.fields)
     field.dtype = !field.isText && field.isWhole ? GRADC_I64 : GRADC_F32;
   return error;
@@ -114,7 +117,18 @@ Result<LookedData> lookAtTable(const std::string &path) {
     bytes = {inflated.bytes.get(), inflated.size};
   }
   LookedData data = {LookedData::Kind::csv, path};
-  data.delimiter = findDelimiter({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+  std::string written;
+  if (isParquet(bytes)) {
+    auto table = readParquet(path, ',', {});
+    if (!table)
+      return table.status();
+    written = std::move(*table);
+    bytes = std::as_bytes(std::span(written));
+  }
+  data.delimiter =
+      !written.empty()
+          ? ','
+          : findDelimiter({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
   if (Status status = TableLook(bytes, path, data.delimiter).run(data); !status.ok())
     return status;
   return data;
@@ -231,7 +245,7 @@ Result<LookedData> lookAtData(const std::string &path) {
   if (fs::is_directory(path, error))
     return lookAtFolder(path);
   std::string_view name = path;
-  for (std::string_view ending : {".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt"})
+  for (std::string_view ending : {".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet"})
     if (name.ends_with(ending))
       return lookAtTable(path);
   if (name.ends_with(".npz"))
@@ -240,8 +254,8 @@ Result<LookedData> lookAtData(const std::string &path) {
     return Status::error(text("'", path,
                               "' is one array, and a job needs inputs and labels: name the "
                               "folder that holds both as .npy files, or an .npz file"));
-  return Status::error(
-      text("expected data as .csv, .csv.gz, .tsv, .npz, or a folder, found '", path, '\''));
+  return Status::error(text(
+      "expected data as .csv, .csv.gz, .tsv, .parquet, .npz, or a folder, found '", path, '\''));
 }
 
 } // namespace gradc

@@ -42,8 +42,9 @@ struct LookedData {
   int64_t classes = 0;                  ///< sub-folders of a folder of pictures
 };
 
-/// Looks at a .csv, .csv.gz, .tsv or .npz file, a folder of .npy files, or one of a folder of
-/// pictures for each class. Reads a table whole, and of arrays as much as says what they are.
+/// Looks at a .csv, .csv.gz, .tsv, .parquet or .npz file, a folder of .npy files, or one of a
+/// folder of pictures for each class. Reads a table whole, and of arrays as much as says what they
+/// are.
 runtime::Result<LookedData> lookAtData(const std::string &path);
 
 } // namespace gradc

@@ -49,9 +49,10 @@ void addInit(CLI::App &app, Runner &run) {
   CLI::App *command = app.add_subcommand("init", "a first training spec for a model and data");
   command->add_option("model", arguments->model, "an ONNX model (.onnx)")->required();
   command
-      ->add_option("--data", arguments->data,
-                   ".csv, .csv.gz, .tsv, .npz, a folder of .npy files, or one of pictures in a "
-                   "folder for each class")
+      ->add_option(
+          "--data", arguments->data,
+          ".csv, .csv.gz, .tsv, .parquet, .npz, a folder of .npy files, or one of pictures in a "
+          "folder for each class")
       ->type_name("FILE|FOLDER")
       ->required();
   command->add_option("-o", arguments->output, "the spec (default: train.textproto)")

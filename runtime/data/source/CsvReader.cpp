@@ -75,7 +75,6 @@ private:
     return true;
   }
   bool failCount(size_t column);
-  /// Whether the cell at hand is in quotes; the last one may be empty.
 
   uint64_t maxBytes;
   std::vector<Column> columns;

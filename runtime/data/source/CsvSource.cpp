@@ -2,7 +2,9 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/ClassNames.h"
 #include "runtime/data/source/CsvReader.h"
+#include "runtime/data/source/CsvText.h"
 #include "runtime/data/source/Inflate.h"
+#include "runtime/data/source/ParquetText.h"
 #include "runtime/data/transform/Convert.h"
 
 #include <algorithm>
@@ -26,26 +28,45 @@ uint64_t threeQuartersOfMemory() {
   return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
-/// The text of a file, inflated where it is compressed with gzip.
+/// The text of a file: inflated where it is compressed with gzip, and written where it is Parquet.
 struct CsvFile {
   std::string path;
   std::shared_ptr<const MappedFile> file;
-  Inflated inflated;
+  Inflated inflated = {};
+  std::string written = {};
 
   std::span<const std::byte> text() const {
+    if (!written.empty())
+      return std::as_bytes(std::span(written));
     return inflated.bytes ? std::span<const std::byte>(inflated.bytes.get(), inflated.size)
                           : file->bytes();
   }
 };
 
-Result<CsvFile> openCsv(std::string_view path, const DataContext &context, uint64_t maxBytes) {
+bool hasColumn(std::span<const CsvField> fields, std::string_view name) {
+  for (const CsvField &field : fields)
+    for (const std::string &pattern : field.columns)
+      if (matches(pattern, name))
+        return true;
+  return false;
+}
+
+Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
+                        const CsvOptions &options, std::span<const CsvField> fields) {
   auto opened = openFile(path, context);
   if (!opened)
     return opened.status();
-  CsvFile csv = {std::move(opened->path), std::move(opened->file), {}};
+  CsvFile csv = {std::move(opened->path), std::move(opened->file)};
+  if (isParquet(csv.file->bytes())) {
+    auto written = readParquet(csv.path, options.delimiter,
+                               [&](std::string_view column) { return hasColumn(fields, column); });
+    if (!written)
+      return written.status();
+    csv.written = std::move(*written);
+  }
   if (!isGzip(csv.file->bytes()))
     return csv;
-  csv.inflated = inflateAll(csv.file->bytes(), maxBytes, Deflated::gzip);
+  csv.inflated = inflateAll(csv.file->bytes(), options.maxBytes, Deflated::gzip);
   if (!csv.inflated.bytes)
     return Status::error(text('\'', csv.path,
                               "' is a damaged gzip file, or larger than this "
@@ -208,7 +229,7 @@ Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline
   CsvSpec spec;
   if (Status status = readSpec(config, context, spec); !status.ok() || !context.hasFiles)
     return status;
-  auto opened = openCsv({}, context, spec.options.maxBytes);
+  auto opened = openCsv({}, context, spec.options, spec.fields);
   if (!opened)
     return opened.status();
   std::vector<Config> blocks = config.children("field");
@@ -237,7 +258,7 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   for (const CsvField &field : fields)
     if (Status status = rememberCategories(field, context); !status.ok())
       return status;
-  auto opened = openCsv(config.string("path"), context, spec.options.maxBytes);
+  auto opened = openCsv(config.string("path"), context, spec.options, fields);
   if (!opened)
     return opened.status();
   auto arrays = readCsv(opened->text(), opened->path, fields, spec.options);

@@ -1,0 +1,297 @@
+// Opens the plug-in, and writes Arrow's columns as text, row by row.
+#include "runtime/data/source/ParquetText.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/include/gradc/parquet.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+
+namespace gradc::runtime {
+
+namespace {
+
+struct Plugin {
+  decltype(&gradc_parquet_open) open = nullptr;
+  decltype(&gradc_parquet_read) read = nullptr;
+  decltype(&gradc_parquet_close) close = nullptr;
+
+  static Result<Plugin> find();
+};
+
+/// Beside the program, and where an installed one has its libraries.
+std::vector<std::string> places() {
+  constexpr const char *name = "libgradc-parquet.so";
+  if (const char *named = std::getenv("GRADC_LIBPARQUET"); named && *named)
+    return {named};
+  char program[4096];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+  std::string folder(program, size_t(std::max<ssize_t>(length, 0)));
+  folder.resize(folder.rfind('/') == folder.npos ? 0 : folder.rfind('/'));
+  return {text(folder, '/', name), text(folder, "/../lib/gradc/", name), name};
+}
+
+Result<Plugin> Plugin::find() {
+  std::string reasons;
+  for (const std::string &place : places()) {
+    void *library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      reasons += text(reasons.empty() ? "" : "; ", dlerror());
+      continue;
+    }
+    Plugin plugin;
+    plugin.open = reinterpret_cast<decltype(open)>(dlsym(library, "gradc_parquet_open"));
+    plugin.read = reinterpret_cast<decltype(read)>(dlsym(library, "gradc_parquet_read"));
+    plugin.close = reinterpret_cast<decltype(close)>(dlsym(library, "gradc_parquet_close"));
+    if (plugin.open && plugin.read && plugin.close)
+      return plugin;
+    reasons = text(place, " is not gradc's plug-in");
+  }
+  return Status::error(
+      text("reading Parquet needs gradc's plug-in libgradc-parquet.so, which is built "
+           "where Arrow is installed (pip install pyarrow, or libparquet-dev): ",
+           reasons, "; GRADC_LIBPARQUET names it"));
+}
+
+/// One of Arrow's structures, released at the end.
+template <typename T> struct Owned {
+  T value = {};
+  Owned() = default;
+  Owned(const Owned &) = delete;
+  ~Owned() {
+    if (value.release)
+      value.release(&value);
+  }
+};
+
+/// A cell in quotes, where it could be mistaken for something else.
+void addText(std::string &out, std::string_view cell, char delimiter) {
+  bool isPlain = cell.find_first_of("\"\r\n") == cell.npos && cell.find(delimiter) == cell.npos;
+  if (isPlain) {
+    out += cell;
+    return;
+  }
+  out += '"';
+  for (char c : cell)
+    out.append(c == '"' ? 2 : 1, c);
+  out += '"';
+}
+
+/// Writes cells of one column. Null where the format is none of numbers or texts.
+using AddCell = void (*)(std::string &out, const ArrowArray &array, int64_t row, char delimiter);
+
+template <typename T> void addNumber(std::string &out, const ArrowArray &array, int64_t row, char) {
+  out += text(static_cast<const T *>(array.buffers[1])[row]);
+}
+
+template <typename T> void addSmall(std::string &out, const ArrowArray &array, int64_t row, char) {
+  out += text(int64_t(static_cast<const T *>(array.buffers[1])[row]));
+}
+
+bool bitOf(const void *bits, int64_t row) {
+  return static_cast<const uint8_t *>(bits)[row / 8] >> (row % 8) & 1;
+}
+
+void addBool(std::string &out, const ArrowArray &array, int64_t row, char) {
+  out += bitOf(array.buffers[1], row) ? '1' : '0';
+}
+
+template <typename Offset>
+void addString(std::string &out, const ArrowArray &array, int64_t row, char delimiter) {
+  const auto *ends = static_cast<const Offset *>(array.buffers[1]) + row;
+  addText(out, {static_cast<const char *>(array.buffers[2]) + ends[0], size_t(ends[1] - ends[0])},
+          delimiter);
+}
+
+void addNothing(std::string &, const ArrowArray &, int64_t, char) {}
+
+/// Dates and times are the integers that the file has.
+AddCell findCell(std::string_view format) {
+  if (format.size() > 1)
+    return format == "tdD" || format == "tts" || format == "ttm" ? addNumber<int32_t>
+           : format.front() == 't'                               ? addNumber<int64_t>
+                                                                 : nullptr;
+  switch (format.empty() ? ' ' : format.front()) {
+  case 'n':
+    return addNothing;
+  case 'b':
+    return addBool;
+  case 'c':
+    return addSmall<int8_t>;
+  case 'C':
+    return addSmall<uint8_t>;
+  case 's':
+    return addSmall<int16_t>;
+  case 'S':
+    return addSmall<uint16_t>;
+  case 'i':
+    return addNumber<int32_t>;
+  case 'I':
+    return addNumber<uint32_t>;
+  case 'l':
+    return addNumber<int64_t>;
+  case 'L':
+    return addNumber<uint64_t>;
+  case 'f':
+    return addNumber<float>;
+  case 'g':
+    return addNumber<double>;
+  case 'u':
+  case 'z':
+    return addString<int32_t>;
+  case 'U':
+  case 'Z':
+    return addString<int64_t>;
+  default:
+    return nullptr;
+  }
+}
+
+bool isNull(const ArrowArray &array, int64_t row) {
+  return array.null_count != 0 && array.n_buffers > 0 && array.buffers[0] &&
+         !bitOf(array.buffers[0], row);
+}
+
+int64_t indexOf(char format, const ArrowArray &array, int64_t row) {
+  const void *values = array.buffers[1];
+  switch (format) {
+  case 'c':
+    return static_cast<const int8_t *>(values)[row];
+  case 'C':
+    return static_cast<const uint8_t *>(values)[row];
+  case 's':
+    return static_cast<const int16_t *>(values)[row];
+  case 'S':
+    return static_cast<const uint16_t *>(values)[row];
+  case 'i':
+    return static_cast<const int32_t *>(values)[row];
+  default:
+    return static_cast<const int64_t *>(values)[row];
+  }
+}
+
+/// A column as its schema says: values, or numbers of values in a dictionary.
+struct Column {
+  AddCell add = nullptr;
+  char index = 0; ///< the format of a dictionary's numbers; 0: none
+
+  void addTo(std::string &out, const ArrowArray &array, int64_t row, char delimiter) const {
+    row += array.offset;
+    if (isNull(array, row))
+      return;
+    if (!index)
+      return add(out, array, row, delimiter);
+    const ArrowArray &values = *array.dictionary;
+    int64_t at = indexOf(index, array, row) + values.offset;
+    if (!isNull(values, at))
+      add(out, values, at, delimiter);
+  }
+};
+
+class Reader {
+public:
+  Reader(const std::string &path, char delimiter) : path(path), delimiter(delimiter) {}
+  ~Reader() {
+    if (file)
+      plugin.close(file);
+  }
+
+  Result<std::string> read(const std::function<bool(std::string_view)> &wants);
+
+private:
+  Status fail(std::string_view why) const {
+    return Status::error(runtime::text("cannot read '", path, "': ", why));
+  }
+  Status choose(const ArrowSchema &schema, const std::function<bool(std::string_view)> &wants);
+  Status addRows(ArrowArrayStream &stream);
+
+  const std::string &path;
+  char delimiter;
+  Plugin plugin;
+  gradc_parquet_file *file = nullptr;
+  std::vector<int> chosen;     ///< columns of the file
+  std::vector<Column> columns; ///< one each
+  int64_t width = 0;           ///< columns of the file
+  std::string out;
+};
+
+/// The header, and the columns to read.
+Status Reader::choose(const ArrowSchema &schema,
+                      const std::function<bool(std::string_view)> &wants) {
+  width = schema.n_children;
+  for (int64_t i = 0; i < width; ++i) {
+    const ArrowSchema &column = *schema.children[i];
+    if (i)
+      out += delimiter;
+    addText(out, column.name, delimiter);
+    if (wants && !wants(column.name))
+      continue;
+    const ArrowSchema *values = column.dictionary ? column.dictionary : &column;
+    AddCell add = findCell(values->format);
+    if (!add && !wants)
+      continue;
+    if (!add)
+      return fail(runtime::text("column '", column.name, "' has Arrow's type '", values->format,
+                                "', expected numbers, booleans, texts or times"));
+    chosen.push_back(int(i));
+    columns.push_back({add, column.dictionary ? *column.format : '\0'});
+  }
+  out += '\n';
+  return {};
+}
+
+Status Reader::addRows(ArrowArrayStream &stream) {
+  for (;;) {
+    Owned<ArrowArray> batch;
+    if (stream.get_next(&stream, &batch.value))
+      return fail(stream.get_last_error(&stream));
+    if (!batch.value.release) // the end
+      return {};
+    for (int64_t row = 0; row < batch.value.length; ++row) {
+      int64_t at = 0;
+      for (size_t i = 0; i < chosen.size(); ++i) {
+        for (; at < chosen[i]; ++at)
+          out += delimiter;
+        columns[i].addTo(out, *batch.value.children[i], row + batch.value.offset, delimiter);
+      }
+      if (width == 1 && out.back() == '\n') // an empty line would be none
+        out += "\"\"";
+      out.append(size_t(width - 1 - at), delimiter);
+      out += '\n';
+    }
+  }
+}
+
+Result<std::string> Reader::read(const std::function<bool(std::string_view)> &wants) {
+  auto found = Plugin::find();
+  if (!found)
+    return found.status();
+  plugin = *found;
+  char message[1024] = {};
+  Owned<ArrowSchema> schema;
+  file = plugin.open(path.c_str(), &schema.value, message, sizeof message);
+  if (!file)
+    return fail(message);
+  if (Status status = choose(schema.value, wants); !status.ok())
+    return status;
+  Owned<ArrowArrayStream> stream;
+  if (plugin.read(file, chosen.data(), int(chosen.size()), &stream.value, message, sizeof message))
+    return fail(message);
+  if (Status status = addRows(stream.value); !status.ok())
+    return status;
+  return std::move(out);
+}
+
+} // namespace
+
+Result<std::string> parquetText(const std::string &path, char delimiter,
+                                const std::function<bool(std::string_view)> &wants) {
+  return Reader(path, delimiter).read(wants);
+}
+
+} // namespace gradc::runtime
