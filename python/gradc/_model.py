@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc._native import ffi, lib
 
+from_buffer, train_step_with = ffi.from_buffer, lib.gradc_train_step_with  # a step looks up as little as it can
 Arrays = Mapping[str, np.ndarray]
 Path = str | os.PathLike
 
@@ -73,13 +74,14 @@ class Port:
 
     def rows_of(self, array: np.ndarray) -> int:
         """Checks an array; its rows, or -1 where it has none."""
+        shape = array.shape
         expected = self.row if self.batched else self.shape
-        found = array.shape[1:] if self.batched else array.shape
-        if (array.dtype is not self.dtype and array.dtype != self.dtype) or found != expected or (self.batched and array.ndim == 0):
+        found = shape[1:] if self.batched else shape
+        if array.dtype != self.dtype or found != expected or (self.batched and not shape):
             rows = ("rows", *expected) if self.batched else expected
-            raise Error(f"'{self.field or self.name}' has type {array.dtype} and shape {list(array.shape)}, expected {self.dtype} "
+            raise Error(f"'{self.field or self.name}' has type {array.dtype} and shape {list(shape)}, expected {self.dtype} "
                         f"[{', '.join(map(str, rows))}]")
-        return len(array) if self.batched else -1
+        return shape[0] if self.batched else -1
 
 
 class Entry:
@@ -92,12 +94,15 @@ class Entry:
         self.outputs = [port(lib.gradc_output_describe, i) for i in range(info.outputs)]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
         self.keys = [port.field or port.name for port in self.data]
-        self.pointers = ffi.new("void *[]", max(1, len(self.data)))
+        self.batches = [(port, port.dtype, port.row if port.batched else None) for port in self.data]  # what a step checks of each array
 
     def arrange(self, given) -> list[np.ndarray]:
         """Arrays in the order of the entry's data inputs. By name: of its input or of the field that feeds it."""
-        if type(given) is dict and all(key in given for key in self.keys):
-            return [given[key] for key in self.keys]
+        if type(given) is dict:
+            try:
+                return [given[key] for key in self.keys]
+            except KeyError:
+                pass  # by the inputs' names, or an error
         if isinstance(given, np.ndarray):
             given = [given]
         if isinstance(given, Mapping):
@@ -112,6 +117,11 @@ class Entry:
 
 def contiguous(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def buffer_of(array: np.ndarray):
+    """Where an array lies, or a contiguous copy of it."""
+    return from_buffer(contiguous(array))
 
 
 class Session:
@@ -190,26 +200,32 @@ class Session:
             raise Error(f"the job has several kinds of steps: kind is one of {trains}" if trains else "the model trains nothing: compile it "
                         "with a training spec")
         arrays, rows = entry.arrange(data), -1
-        with self._own():
+        if self._forks != _forks or not self._handle:
+            _ = self.handle  # says what is wrong
+        with self._lock:
             keep = []
-            for i, (port, array) in enumerate(zip(entry.data, arrays)):
-                own = port.rows_of(array)
-                if own != rows and rows >= 0 and own >= 0:
-                    raise Error(f"'{port.field}' has {own} rows, the fields before it {rows}")
-                rows = max(rows, own)
-                buffer = ffi.from_buffer(contiguous(array))
-                keep.append(buffer)
-                entry.pointers[i] = buffer
+            for array, (port, dtype, row) in zip(arrays, entry.batches):
+                shape = array.shape
+                own = shape[0] if shape and array.dtype is dtype and shape[1:] == row else port.rows_of(array)
+                if own != rows and own >= 0:
+                    if rows >= 0:
+                        raise Error(f"'{port.field}' has {own} rows, the fields before it {rows}")
+                    rows = own
+                try:
+                    keep.append(from_buffer(array))
+                except (BufferError, ValueError):
+                    keep.append(buffer_of(array))
             if rows == 0:
                 raise Error("expected 1 row or more, found 0")
             options, result = self._options, self._result
-            options.samples, options.learning_rate = max(rows, 0), learning_rate
+            options.samples, options.learning_rate = rows if rows > 0 else 0, learning_rate
+            more: list = []
             if kind is not None or rates or momentum is not None:
-                options = self._special(options, keep, kind, rates or {}, momentum)
-            if status := lib.gradc_train_step_with(self._handle, options, entry.pointers, len(arrays), result):
+                options = self._special(options, more, kind, rates or {}, momentum)
+            if status := train_step_with(self._handle, options, keep, len(keep), result):
                 check(status)
             # As Step(...), which takes three times as long.
-            return tuple.__new__(Step, (result.step, result.loss, result.gradient_norm, bool(result.updated), result.loss_scale))
+            return tuple.__new__(Step, (result.step, result.loss, result.gradient_norm, result.updated != 0, result.loss_scale))
 
     @staticmethod
     def _special(plain, keep: list, kind: str | None, rates: Mapping[str, float], momentum: float | None):
@@ -263,7 +279,7 @@ class Session:
             place[...] = found[:rows] if port.batched else found
 
     def _call(self, entry: Entry, rows: int, inputs, outputs) -> None:
-        keep = [ffi.from_buffer(contiguous(array)) for array in inputs]
+        keep = [buffer_of(array) for array in inputs]
         places = [ffi.from_buffer(array, require_writable=True) for array in outputs]
         pointers, results = ffi.new("void *[]", keep or [ffi.NULL]), ffi.new("void *[]", places or [ffi.NULL])
         if entry.any_rows:
