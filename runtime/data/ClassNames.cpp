@@ -7,12 +7,12 @@
 
 namespace gradc::runtime {
 
-static std::string keyOf(std::string_view field, std::string_view name) {
+std::string keyOfClass(std::string_view field, std::string_view name) {
   return text("class ", field, " = ", name);
 }
 
 std::vector<std::string> classNames(const DataState &state, std::string_view field) {
-  std::string prefix = keyOf(field, "");
+  std::string prefix = keyOfClass(field, "");
   std::vector<std::string> names;
   for (auto at = state.lower_bound(prefix); at != state.end() && at->first.starts_with(prefix);
        ++at) {
@@ -31,7 +31,7 @@ Status numberClasses(DataState &state, std::string_view field, std::span<const s
   std::vector<int64_t> numbers;
   for (const std::string &name : names) {
     if (known.empty()) {
-      state.emplace(keyOf(field, name), std::vector{double(numbers.size())});
+      state.emplace(keyOfClass(field, name), std::vector{double(numbers.size())});
       numbers.push_back(int64_t(numbers.size()));
       continue;
     }

@@ -10,6 +10,9 @@ namespace gradc::runtime {
 /// The names of a field's classes, by their numbers; empty: none are known.
 std::vector<std::string> classNames(const DataState &state, std::string_view field);
 
+/// Where the state has the number of a class.
+std::string keyOfClass(std::string_view field, std::string_view name);
+
 /// Makes labels that count `names` count as the run does: by the names that the state has, which
 /// are those of the training data. A state without any takes these.
 Status numberClasses(DataState &state, std::string_view field, std::span<const std::string> names,

@@ -134,10 +134,10 @@ struct Pipeline {
   bool joined = false;             ///< the last map became a part of the one before it
   bool sampled = false;            ///< rows are drawn with replacement
   bool shuffled = false;
-  bool chosenAnew = false;               ///< an epoch's rows are others than the last one's
-  std::vector<PaddedField> padded;       ///< where batches are made by length
-  std::vector<std::string> standardized; ///< a field's name for each of its standardize stages
-  bool rowByRow = false; ///< all fields of a row are made before those of the next one
+  bool chosenAnew = false;          ///< an epoch's rows are others than the last one's
+  std::vector<PaddedField> padded;  ///< where batches are made by length
+  std::vector<size_t> standardized; ///< the field of each standardize stage
+  bool rowByRow = false;            ///< all fields of a row are made before those of the next one
   std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
   /// Why the data's description cannot know how many rows there are; "": it can.
   std::string unknownRows;

@@ -30,13 +30,14 @@ private:
 /// written.
 Status exportOnnx(Session &session, const std::string &path);
 
-/// The file of the weights of an export of two files.
-inline std::string weightsFile(const std::string &path) { return path + ".data"; }
-
 /// Writes a model of two files, as the job's `exported_files` cut it. Of programs that have
 /// gradc_full.
 __attribute__((weak)) Status writeExternal(Config files, std::span<std::byte> model,
                                            const std::string &path);
+
+/// The weights of a model at `path` would take no input's place. Of programs that have gradc_full.
+__attribute__((weak)) Status expectNoWeights(const std::string &path,
+                                             std::span<const std::string> inputs);
 
 /// The composition of the exported model's inputs: "x takes field 'images' after cast: F32 scale:
 /// 0.0625". Empty: fields as they are.

@@ -2,10 +2,13 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/Job.h"
 
 #include <algorithm>
 
 namespace gradc::runtime {
+
+static std::string weightsFile(const std::string &path) { return path + ".data"; }
 
 /// A length of protobuf in two bytes, whatever it is.
 static void writeLength(std::byte *out, size_t length) {
@@ -32,6 +35,10 @@ static Status write(const std::string &path, std::span<const std::byte> bytes) {
   AtomicFile file(path);
   file.write(bytes);
   return file.commit();
+}
+
+Status expectNoWeights(const std::string &path, std::span<const std::string> inputs) {
+  return expectNoInput(weightsFile(path), inputs);
 }
 
 Status writeExternal(Config files, std::span<std::byte> model, const std::string &path) {

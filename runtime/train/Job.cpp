@@ -88,7 +88,8 @@ Status expectNoInput(const std::string &output, std::span<const std::string> inp
 
 Status Job::expectExport() const {
   Status status = expectNoInput(exportPath, inputs);
-  return status.ok() && exportsTwoFiles ? expectNoInput(weightsFile(exportPath), inputs) : status;
+  return status.ok() && exportsTwoFiles && expectNoWeights ? expectNoWeights(exportPath, inputs)
+                                                           : status;
 }
 
 static std::string exportOfRun(const std::string &folder) { return text(folder, "/trained.onnx"); }

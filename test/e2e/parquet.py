@@ -71,7 +71,7 @@ def without():
     refused(3, "is not gradc's plug-in", program("gradc"), "check", path("none.textproto"), GRADC_LIBPARQUET=other)
     trainer = compile_spec(write_spec("text", "people.csv"), folder)
     run(trainer, "--quiet", "--export", path("text.onnx"), cwd=folder)
-    refused(1, "is a Parquet file, which this program does not read", trainer, "predict", "--data", "people.parquet")
+    refused(1, "this program does not read Parquet files such as", trainer, "predict", "--data", "people.parquet")
     return trainer
 
 

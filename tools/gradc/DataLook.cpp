@@ -117,18 +117,15 @@ Result<LookedData> lookAtTable(const std::string &path) {
     bytes = {inflated.bytes.get(), inflated.size};
   }
   LookedData data = {LookedData::Kind::csv, path};
-  std::string written;
-  if (isParquet(bytes)) {
-    auto table = readParquet(path, ',', {});
-    if (!table)
-      return table.status();
-    written = std::move(*table);
-    bytes = std::as_bytes(std::span(written));
+  bool isTable = isParquet(bytes);
+  if (isTable) {
+    if (Status status = readParquet(path, ',', {}, inflated); !status.ok())
+      return status;
+    bytes = {inflated.bytes.get(), inflated.size};
   }
   data.delimiter =
-      !written.empty()
-          ? ','
-          : findDelimiter({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+      isTable ? ',' : findDelimiter({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+
   if (Status status = TableLook(bytes, path, data.delimiter).run(data); !status.ok())
     return status;
   return data;

@@ -2,7 +2,6 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/ClassNames.h"
 #include "runtime/data/source/CsvReader.h"
-#include "runtime/data/source/CsvText.h"
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/ParquetText.h"
 #include "runtime/data/transform/Convert.h"
@@ -28,41 +27,29 @@ uint64_t threeQuartersOfMemory() {
   return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
-/// The text of a file: inflated where it is compressed with gzip, and written where it is Parquet.
+/// The text of a file: inflated where it is compressed with gzip, written where it is Parquet.
 struct CsvFile {
   std::string path;
   std::shared_ptr<const MappedFile> file;
-  Inflated inflated = {};
-  std::string written = {};
+  Inflated inflated;
 
   std::span<const std::byte> text() const {
-    if (!written.empty())
-      return std::as_bytes(std::span(written));
     return inflated.bytes ? std::span<const std::byte>(inflated.bytes.get(), inflated.size)
                           : file->bytes();
   }
 };
-
-bool hasColumn(std::span<const CsvField> fields, std::string_view name) {
-  for (const CsvField &field : fields)
-    for (const std::string &pattern : field.columns)
-      if (matches(pattern, name))
-        return true;
-  return false;
-}
 
 Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
                         const CsvOptions &options, std::span<const CsvField> fields) {
   auto opened = openFile(path, context);
   if (!opened)
     return opened.status();
-  CsvFile csv = {std::move(opened->path), std::move(opened->file)};
+  CsvFile csv = {std::move(opened->path), std::move(opened->file), {}};
   if (isParquet(csv.file->bytes())) {
-    auto written = readParquet(csv.path, options.delimiter,
-                               [&](std::string_view column) { return hasColumn(fields, column); });
-    if (!written)
-      return written.status();
-    csv.written = std::move(*written);
+    if (Status status = readParquet(csv.path, options.delimiter, fields, csv.inflated);
+        !status.ok())
+      return status;
+    return csv;
   }
   if (!isGzip(csv.file->bytes()))
     return csv;
@@ -125,10 +112,9 @@ Status rememberCategories(const CsvField &field, const DataContext &context) {
     return {};
   const std::vector<std::string> &values = field.categories->values;
   std::vector<std::string> known = classNames(*context.state, field.name);
-  std::vector<int64_t> labels;
-  if (known.empty())
-    return numberClasses(*context.state, field.name, values, "", labels);
-  if (known == values)
+  for (size_t i = 0; known.empty() && i < values.size(); ++i)
+    context.state->emplace(keyOfClass(field.name, values[i]), std::vector{double(i)});
+  if (known.empty() || known == values)
     return {};
   return Status::error(text("field '", field.name,
                             "' has other categories than the run that the "

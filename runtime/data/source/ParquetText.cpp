@@ -2,8 +2,10 @@
 #include "runtime/data/source/ParquetText.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/source/CsvText.h"
 #include "runtime/include/gradc/parquet.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -201,13 +203,13 @@ public:
       plugin.close(file);
   }
 
-  Result<std::string> read(const std::function<bool(std::string_view)> &wants);
+  Result<std::string> read(std::span<const CsvField> fields);
 
 private:
   Status fail(std::string_view why) const {
     return Status::error(runtime::text("cannot read '", path, "': ", why));
   }
-  Status choose(const ArrowSchema &schema, const std::function<bool(std::string_view)> &wants);
+  Status choose(const ArrowSchema &schema, std::span<const CsvField> fields);
   Status addRows(ArrowArrayStream &stream);
 
   const std::string &path;
@@ -220,20 +222,26 @@ private:
   std::string out;
 };
 
+bool isNamed(std::string_view column, std::span<const CsvField> fields) {
+  return std::ranges::any_of(fields, [&](const CsvField &field) {
+    return std::ranges::any_of(
+        field.columns, [&](const std::string &pattern) { return matches(pattern, column); });
+  });
+}
+
 /// The header, and the columns to read.
-Status Reader::choose(const ArrowSchema &schema,
-                      const std::function<bool(std::string_view)> &wants) {
+Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> fields) {
   width = schema.n_children;
   for (int64_t i = 0; i < width; ++i) {
     const ArrowSchema &column = *schema.children[i];
     if (i)
       out += delimiter;
     addText(out, column.name, delimiter);
-    if (wants && !wants(column.name))
+    if (!fields.empty() && !isNamed(column.name, fields))
       continue;
     const ArrowSchema *values = column.dictionary ? column.dictionary : &column;
     AddCell add = findCell(values->format);
-    if (!add && !wants)
+    if (!add && fields.empty())
       continue;
     if (!add)
       return fail(runtime::text("column '", column.name, "' has Arrow's type '", values->format,
@@ -267,7 +275,7 @@ Status Reader::addRows(ArrowArrayStream &stream) {
   }
 }
 
-Result<std::string> Reader::read(const std::function<bool(std::string_view)> &wants) {
+Result<std::string> Reader::read(std::span<const CsvField> fields) {
   auto found = Plugin::find();
   if (!found)
     return found.status();
@@ -277,7 +285,7 @@ Result<std::string> Reader::read(const std::function<bool(std::string_view)> &wa
   file = plugin.open(path.c_str(), &schema.value, message, sizeof message);
   if (!file)
     return fail(message);
-  if (Status status = choose(schema.value, wants); !status.ok())
+  if (Status status = choose(schema.value, fields); !status.ok())
     return status;
   Owned<ArrowArrayStream> stream;
   if (plugin.read(file, chosen.data(), int(chosen.size()), &stream.value, message, sizeof message))
@@ -289,9 +297,17 @@ Result<std::string> Reader::read(const std::function<bool(std::string_view)> &wa
 
 } // namespace
 
-Result<std::string> parquetText(const std::string &path, char delimiter,
-                                const std::function<bool(std::string_view)> &wants) {
-  return Reader(path, delimiter).read(wants);
+Status parquetText(const std::string &path, char delimiter, std::span<const CsvField> fields,
+                   Inflated &text) {
+  auto written = Reader(path, delimiter).read(fields);
+  if (!written)
+    return written.status();
+  text.bytes.reset(static_cast<std::byte *>(std::malloc(written->size())));
+  if (!text.bytes)
+    return Status(Code::doesNotFit, runtime::text("the table of '", path, "' takes ",
+                                                  written->size(), " bytes, which there are not"));
+  std::memcpy(text.bytes.get(), written->data(), text.size = written->size());
+  return {};
 }
 
 } // namespace gradc::runtime

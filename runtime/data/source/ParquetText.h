@@ -2,14 +2,10 @@
 #ifndef RUNTIME_DATA_PARQUETTEXT_H
 #define RUNTIME_DATA_PARQUETTEXT_H
 
-#include "runtime/base/Status.h"
+#include "runtime/data/source/CsvReader.h"
+#include "runtime/data/source/Inflate.h"
 
-#include <cstddef>
 #include <cstring>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
 
 namespace gradc::runtime {
 
@@ -18,20 +14,18 @@ inline bool isParquet(std::span<const std::byte> bytes) {
 }
 
 /// The table as a CSV file has it, by the plug-in for Parquet: a header, and a line for each row.
-/// Columns that nobody `wants` are empty; without `wants` those are that are neither numbers nor
+/// Columns that no field names are empty; without fields those are that are neither numbers nor
 /// texts. Of programs that have gradc_full.
-__attribute__((weak)) Result<std::string>
-parquetText(const std::string &path, char delimiter,
-            const std::function<bool(std::string_view column)> &wants);
+__attribute__((weak)) Status parquetText(const std::string &path, char delimiter,
+                                         std::span<const CsvField> fields, Inflated &text);
 
 /// That, or why this program cannot.
-inline Result<std::string> readParquet(const std::string &path, char delimiter,
-                                       const std::function<bool(std::string_view column)> &wants) {
+inline Status readParquet(const std::string &path, char delimiter, std::span<const CsvField> fields,
+                          Inflated &text) {
   if (parquetText)
-    return parquetText(path, delimiter, wants);
-  return Status::error("'" + path +
-                       "' is a Parquet file, which this program does not read: compile "
-                       "it with a spec whose table is a .parquet file, or use gradc");
+    return parquetText(path, delimiter, fields, text);
+  return Status::error("this program does not read Parquet files such as '" + path +
+                       "': compile it with a spec whose table is one, or use gradc");
 }
 
 } // namespace gradc::runtime

@@ -93,10 +93,13 @@ constexpr Kind kinds[] = {{"color_jitter", makeColorJitter},
                           {"transpose", makeTranspose}};
 
 /// Where the state has the statistics of the next standardize of a field: each has its own.
-std::string keyOfNext(const std::string &field, Pipeline &pipeline) {
-  auto before = std::ranges::count(pipeline.standardized, field);
-  pipeline.standardized.push_back(field);
-  return before ? text("standardize(", before + 1, ") ", field) : text("standardize ", field);
+std::string keyOfNext(const Table &table, size_t field, std::vector<size_t> &standardized) {
+  std::string key = text("standardize ", table.fields()[field].name);
+  for (size_t earlier : standardized)
+    if (earlier == field)
+      key.insert(0, "again ");
+  standardized.push_back(field);
+  return key;
 }
 
 /// The transform of a map block, for field `index` of the table or, at `noField`, for none: then
@@ -116,7 +119,8 @@ makeTransform(Config config, size_t index, const DataContext &context, Pipeline 
   if (!standardize)
     return kind->make(config.child(kind->name), before);
   return makeStandardize(standardize, *pipeline.table, index, context,
-                         keyOfNext(before ? before->name : "", pipeline));
+                         before ? keyOfNext(*pipeline.table, index, pipeline.standardized)
+                                : std::string());
 }
 
 } // namespace

@@ -307,7 +307,7 @@ TEST_F(StageTest, StandardizeFindsTheTrainingRowsStatistics) {
   row = firstRow(rows + twice);
   EXPECT_NEAR(row[0], -1 / deviation, 1e-6);
   EXPECT_NEAR(row[1], -1 / deviation, 1e-6);
-  EXPECT_NEAR(context.state->at("standardize(2) x").front(), 5, 1e-6);
+  EXPECT_NEAR(context.state->at("again standardize x").front(), 5, 1e-6);
   EXPECT_NEAR(firstRow(all + twice)[0], 98 / deviation, 1e-3);
   values[2] = NAN;
   writeFile(folder / "table.npz", zip({{"x.npy", npy("<f4", "(4, 2)", bytesOf(values))}}));
