@@ -1,6 +1,7 @@
 """Models and sessions over the C interface. Arrays are numpy's and are read and written where they lie."""
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,13 +95,14 @@ class Entry:
         self.outputs = [port(lib.gradc_output_describe, i) for i in range(info.outputs)]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
         self.keys = [port.field or port.name for port in self.data]
+        self.pick = operator.itemgetter(*self.keys) if len(self.keys) > 1 else lambda given: [given[key] for key in self.keys]
         self.batches = [(port, port.dtype, port.row if port.batched else None) for port in self.data]  # what a step checks of each array
 
-    def arrange(self, given) -> list[np.ndarray]:
+    def arrange(self, given) -> Sequence[np.ndarray]:
         """Arrays in the order of the entry's data inputs. By name: of its input or of the field that feeds it."""
         if type(given) is dict:
             try:
-                return [given[key] for key in self.keys]
+                return self.pick(given)
             except KeyError:
                 pass  # by the inputs' names, or an error
         if isinstance(given, np.ndarray):
@@ -139,7 +141,7 @@ class Session:
         self._entries = {entry.name: entry for entry in (Entry(self._handle, i) for i in range(lib.gradc_entry_count(self._handle)))}
         self._result = ffi.new("gradc_step_result *", {"size": ffi.sizeof("gradc_step_result")})
         self._options = ffi.new("gradc_step_options *", {"size": ffi.sizeof("gradc_step_options")})
-        self._only = self._entries.get("train")
+        self._only, self._rows, self._rate = self._entries.get("train"), -1, 0  # the last two are what _options has
 
     def close(self) -> None:
         if self._forks != _forks:  # the lock may be that of a thread which the fork has left behind
@@ -218,7 +220,11 @@ class Session:
             if rows == 0:
                 raise Error("expected 1 row or more, found 0")
             options, result = self._options, self._result
-            options.samples, options.learning_rate = rows if rows > 0 else 0, learning_rate
+            if rows != self._rows:
+                self._rows = rows
+                options.samples = max(rows, 0)
+            if learning_rate != self._rate:
+                options.learning_rate = self._rate = learning_rate
             more: list = []
             if kind is not None or rates or momentum is not None:
                 options = self._special(options, more, kind, rates or {}, momentum)
