@@ -88,11 +88,11 @@ void addText(std::string &out, std::string_view cell, char delimiter) {
 using AddCell = void (*)(std::string &out, const ArrowArray &array, int64_t row, char delimiter);
 
 template <typename T> void addNumber(std::string &out, const ArrowArray &array, int64_t row, char) {
-  out += text(static_cast<const T *>(array.buffers[1])[row]);
+  appendText(out, static_cast<const T *>(array.buffers[1])[row]);
 }
 
 template <typename T> void addSmall(std::string &out, const ArrowArray &array, int64_t row, char) {
-  out += text(int64_t(static_cast<const T *>(array.buffers[1])[row]));
+  appendText(out, int64_t(static_cast<const T *>(array.buffers[1])[row]));
 }
 
 bool bitOf(const void *bits, int64_t row) {
