@@ -34,11 +34,14 @@ Value DataParallel::whereRows(Value value) {
   return isThere.broadcastScalar(x.type().clone(b.getI1Type())).select(x, x.splat(0));
 }
 
+/// Times the portion of all rows that this rank has.
+static Expr byPortion(Expr x, Value portion) {
+  return x * x.with(portion).cast(x.type().getElementType()).broadcastScalar(x.type());
+}
+
 /// The mean over ranks, each of which counts as its rows.
 Value DataParallel::meanByRows(Value value) {
-  Expr x(b, value.getLoc(), value);
-  Expr weight = x.with(portion).cast(x.type().getElementType()).broadcastScalar(x.type());
-  return sum(whereRows(x * weight));
+  return sum(whereRows(byPortion(Expr(b, value.getLoc(), value), portion)));
 }
 
 /// 0 of 0: where nothing counts there is nothing to learn from.
@@ -52,8 +55,18 @@ Value DataParallel::shareOf(Value numerator, Value denominator) {
   Expr x(b, numerator.getLoc(), numerator);
   if (!matchPattern(denominator, m_Constant()))
     return x * inverseOf(x.with(sum(whereRows(denominator))));
-  Expr weighted = x * x.with(portion).cast(x.type().getElementType());
-  return whereRows(weighted / x.with(denominator));
+  return whereRows(byPortion(x, portion) / x.with(denominator));
+}
+
+void DataParallel::findPortion() {
+  StringRef role = gradc_role_name(GRADC_ROLE_RANK_ROWS);
+  rows = argumentOfRole(function, role);
+  if (!rows)
+    rows = addArgument(function, RankedTensorType::get({}, b.getF32Type()), role, role);
+  OpBuilder begin = OpBuilder::atBlockBegin(&function.front());
+  Expr mine(begin, function.getLoc(), rows);
+  auto all = AllReduceOp::create(begin, function.getLoc(), rows, /*bf16=*/false);
+  portion = mine / mine.with(all.getResult(0));
 }
 
 LogicalResult DataParallel::share() {
@@ -71,14 +84,18 @@ LogicalResult DataParallel::share() {
   llvm::append_range(summed, denominators);
   for (gradc_role role : {GRADC_ROLE_METRIC, GRADC_ROLE_SUMS})
     llvm::append_range(summed, resultsOfRole(function, gradc_role_name(role)));
-  if (failed(checkRowSums(function, summed)))
+  FailureOr<SmallVector<Value>> ofMeans = checkRowSums(function, summed);
+  if (failed(ofMeans))
     return failure();
-  StringRef role = gradc_role_name(GRADC_ROLE_RANK_ROWS);
-  rows = argumentOfRole(function, role);
-  if (!rows)
-    rows = addArgument(function, RankedTensorType::get({}, b.getF32Type()), role, role);
-  Expr mine(b, function.getLoc(), rows);
-  portion = mine / mine.with(sum(mine));
+  findPortion();
+  for (Value gradient : *ofMeans) {
+    OpBuilder behind(function.getContext());
+    behind.setInsertionPointAfterValue(gradient);
+    Value scaled = byPortion(Expr(behind, gradient.getLoc(), gradient), portion);
+    gradient.replaceUsesWithIf(scaled, [&](OpOperand &use) {
+      return use.getOwner() != scaled.getDefiningOp();
+    });
+  }
   Value total;
   for (auto [numerator, denominator] : llvm::zip_equal(numerators, denominators)) {
     Expr term(b, numerator.getLoc(), shareOf(numerator, denominator));

@@ -35,6 +35,7 @@ private:
   mlir::Value whereRows(mlir::Value value);
   mlir::Value meanByRows(mlir::Value value);
   mlir::Value shareOf(mlir::Value numerator, mlir::Value denominator);
+  void findPortion();
   void sumResults();
 
   mlir::func::FuncOp function;

@@ -14,29 +14,49 @@ class RowSums {
 public:
   RowSums(func::FuncOp function, int64_t rows) : function(function), analysis(rows) {}
 
-  LogicalResult check(ValueRange results);
+  FailureOr<SmallVector<Value>> check(ValueRange results);
 
 private:
   std::optional<LogicalResult> visitState(Operation *op);
   LogicalResult follow(Operation &op);
-  bool isSum(Value v) const { return sums.contains(v); }
+  LogicalResult followRequest(GradientOp request);
+  LogicalResult refuse(Operation &op, const Twine &what);
   bool isSumOverRows(Operation *op) const;
   bool isLinear(Operation *op) const;
+
+  /// What a value, the same for all rows, has in it.
+  enum Content : unsigned {
+    sum = 1,   ///< a sum over the rank's rows, or what is linear in it
+    mean = 2,  ///< the same, divided by the number of the rank's rows
+    count = 4, ///< what depends on that number alone
+  };
+  unsigned contentOf(ValueRange values) const {
+    unsigned all = 0;
+    for (Value v : values)
+      all |= contents.lookup(v);
+    return all;
+  }
+  bool isSum(Value v) const { return contentOf(v) & (sum | mean); }
+  unsigned resultOf(Operation &op) const;
 
   func::FuncOp function;
   ExtentAnalysis analysis;
   DenseSet<Operation *> wanted; ///< what the results depend on
-  DenseSet<Value> sums;         ///< over rows, or linear in such
+  DenseMap<Value, unsigned> contents;
+  SmallVector<Value> ofMeans; ///< gradients of means over rows, for each row
 };
 
 } // namespace
 
 /// Writes and counts are taken as they are.
 std::optional<LogicalResult> RowSums::visitState(Operation *op) {
-  if (auto count = dyn_cast<CountOp>(op))
-    analysis.set(count, {});
-  else if (!isa<WriteOp>(op))
+  if (auto counted = dyn_cast<CountOp>(op)) {
+    if (analysis.isBatched(counted.getOperand()))
+      contents[counted] = count;
+    analysis.set(counted, {});
+  } else if (!isa<WriteOp>(op)) {
     return std::nullopt;
+  }
   return success();
 }
 
@@ -58,24 +78,62 @@ bool RowSums::isLinear(Operation *op) const {
   return false;
 }
 
+LogicalResult RowSums::refuse(Operation &op, const Twine &what) {
+  return op.emitError("expected the loss and metrics of a step that ranks share to be sums or "
+                      "means over rows, found ")
+         << what;
+}
+
+/// The content of an op's results, if that is legal.
+unsigned RowSums::resultOf(Operation &op) const {
+  unsigned read = contentOf(op.getOperands());
+  bool scalesByCount = (read & count) && (read & (sum | mean));
+  if (!scalesByCount)
+    return read;
+  bool isMean = isa<DivOp>(op) && !(contentOf(op.getOperand(0)) & mean);
+  return isMean ? mean : sum | mean;
+}
+
+/// A request for each row's own value gives that, but for the number of rows of which the objective
+/// is the mean; one for what rows share is a sum or a mean over them as the objective is.
+LogicalResult RowSums::followRequest(GradientOp request) {
+  unsigned objective = contentOf(request.getObjective());
+  for (Value result : request.getResults()) {
+    if (!analysis.isBatched(result)) {
+      contents[result] = objective;
+      continue;
+    }
+    if ((objective & sum) && (objective & mean))
+      return refuse(*request, "a gradient of a sum and a mean over rows at once: request them "
+                              "one by one");
+    if (objective & mean)
+      ofMeans.push_back(result);
+  }
+  return success();
+}
+
 LogicalResult RowSums::follow(Operation &op) {
   bool couples = analysis.takeCoupling();
   if (isa<NormalizeOp>(op))
     return success();
+  if (auto request = dyn_cast<GradientOp>(op))
+    return followRequest(request);
+  StringRef name = op.getName().stripDialect();
   bool readsSums = llvm::any_of(op.getOperands(), [&](Value v) { return isSum(v); });
-  bool isRequest = isa<GradientOp>(op);
-  if ((readsSums && !isRequest && !isLinear(&op)) || (couples && !isSumOverRows(&op)))
-    return op.emitError("expected the loss and metrics of a step that ranks share to be sums or "
-                        "means over rows, found ")
-           << op.getName().stripDialect()
-           << (readsSums ? " of such a sum" : " across rows of the batch");
-  for (Value result : op.getResults())
-    if (couples || (readsSums && !(isRequest && analysis.isBatched(result))))
-      sums.insert(result);
+  if (readsSums && !isLinear(&op))
+    return refuse(op, name + " of such a sum");
+  if (couples && !isSumOverRows(&op))
+    return refuse(op, name + (readsSums ? " of such a sum" : " across rows of the batch"));
+  unsigned found = resultOf(op);
+  if (couples)
+    found |= isa<ReduceMeanOp>(op) ? mean : sum;
+  if (found)
+    for (Value result : op.getResults())
+      contents[result] |= found;
   return success();
 }
 
-LogicalResult RowSums::check(ValueRange results) {
+FailureOr<SmallVector<Value>> RowSums::check(ValueRange results) {
   SmallVector<Value> work(results);
   while (!work.empty())
     if (Operation *op = work.pop_back_val().getDefiningOp(); op && wanted.insert(op).second)
@@ -85,14 +143,14 @@ LogicalResult RowSums::check(ValueRange results) {
   for (Operation &op : function.front().without_terminator()) {
     // An op without extents is refused where entries are told which rows they take.
     if (wanted.contains(&op) && failed(analysis.visit(&op)))
-      return success();
+      break;
     if (wanted.contains(&op) && failed(follow(op)))
       return failure();
   }
-  return success();
+  return std::move(ofMeans);
 }
 
-LogicalResult gradc::checkRowSums(func::FuncOp function, ValueRange results) {
+FailureOr<SmallVector<Value>> gradc::checkRowSums(func::FuncOp function, ValueRange results) {
   std::optional<int64_t> batch = batchOf(function);
-  return batch ? RowSums(function, *batch).check(results) : success();
+  return batch ? RowSums(function, *batch).check(results) : SmallVector<Value>();
 }

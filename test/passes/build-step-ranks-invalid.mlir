@@ -64,3 +64,46 @@ func.func @no_terms(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.r
   %1 = grad.reduce_mean %0 dims [0, 1] : tensor<8x4xf32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+// Which of the two a row's gradient has to be scaled by is not known.
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+func.func @both(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_mean %0 dims [0, 1] : tensor<8x4xf32>
+  %2 = grad.reduce_sum %0 dims [0, 1] : tensor<8x4xf32>
+  %3 = grad.add %1, %2 : tensor<f32>
+  // expected-error @+1 {{found a gradient of a sum and a mean over rows at once: request them one by one}}
+  %4 = grad.gradient %3 wrt %x : tensor<f32>, tensor<8x3xf32>
+  %5 = grad.reduce_mean %4 dims [0, 1] : tensor<8x3xf32>
+  return %5, %5, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A mean of the model's own: a sum divided by the rows that the rank counts. Times that number it would be a sum again.
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+func.func @counted(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1] : tensor<8x4xf32>
+  %2 = grad.count %0 dims [0, 1] : tensor<8x4xf32>
+  %3 = grad.div %1, %2 : tensor<f32>
+  %4 = grad.gradient %3 wrt %x : tensor<f32>, tensor<8x3xf32>
+  %5 = grad.mul %3, %2 : tensor<f32>
+  // expected-error @+1 {{found a gradient of a sum and a mean over rows at once}}
+  %6 = grad.gradient %5 wrt %x : tensor<f32>, tensor<8x3xf32>
+  %7 = grad.mul %4, %6 : tensor<8x3xf32>
+  %8 = grad.reduce_mean %7 dims [0, 1] : tensor<8x3xf32>
+  return %8, %8, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}

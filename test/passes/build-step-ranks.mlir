@@ -8,12 +8,12 @@ grad.state statistic @mean : tensor<4xf32> = dense<0.0> : tensor<4xf32>
 // CHECK-LABEL: func.func @train(
 // CHECK-SAME: %[[ROWS:[a-z0-9]*]]: tensor<f32> {grad.name = "rank_rows", grad.role = "rank_rows"}
 // CHECK-NOT: loss_numerator
+// CHECK: %[[ALL:.*]] = grad.all_reduce %[[ROWS]] : tensor<f32>
+// CHECK: %[[PORTION:.*]] = grad.div %[[ROWS]], %[[ALL]]
 // CHECK: %[[W:.*]] = grad.read @w
 // CHECK: %[[SUM:.*]] = grad.reduce_sum %{{.*}} dims [0] : tensor<8xf32>
 // CHECK: %[[N:.*]] = grad.reduce_sum %arg1 dims [0]
 // CHECK: %[[MEAN:.*]] = grad.reduce_mean
-// CHECK: %[[ALL:.*]] = grad.all_reduce %[[ROWS]] : tensor<f32>
-// CHECK: %[[PORTION:.*]] = grad.div %[[ROWS]], %[[ALL]]
 // A rank without rows counts nothing.
 // CHECK: %[[HAS:.*]] = grad.compare  gt %[[ROWS]],
 // CHECK: %[[THERE:.*]] = grad.select %[[HAS]], %[[N]],
@@ -47,4 +47,32 @@ func.func @train(%x: tensor<8x3xf32> {grad.batched}, %mask: tensor<8xf32> {grad.
   %6 = grad.reduce_sum %0 dims [0] : tensor<8x4xf32>
   grad.write @mean, %6 : tensor<4xf32>
   return %5, %3, %3, %4, %5, %one : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// A row's gradient of a sum over rows is its own; that of a rank's mean is made one of the mean over all ranks.
+
+// CHECK-LABEL: func.func @requests(
+// CHECK: %[[PORTION:.*]] = grad.div
+// CHECK: %[[SUM:.*]] = grad.reduce_sum %{{.*}} dims [0, 1] : tensor<8x4xf32>
+// CHECK: %[[OWN:.*]] = grad.gradient %[[SUM]] wrt %[[X:.*]] :
+// CHECK: %[[MEAN:.*]] = grad.reduce_mean
+// CHECK: %[[LARGE:.*]]:2 = grad.gradient %[[MEAN]] wrt %[[X]], %
+// CHECK: %[[SPREAD:.*]] = grad.broadcast %[[PORTION]]
+// CHECK: %[[SCALED:.*]] = grad.mul %[[LARGE]]#0, %[[SPREAD]]
+// CHECK: grad.mul %[[OWN]], %[[SCALED]]
+// CHECK: grad.reduce_sum %[[LARGE]]#1
+func.func @requests(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"}, tensor<f32> {grad.role = "metric"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1] : tensor<8x4xf32>
+  %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<8x3xf32>
+  %3 = grad.reduce_mean %0 dims [0, 1] : tensor<8x4xf32>
+  %4:2 = grad.gradient %3 wrt %x, %w : tensor<f32>, tensor<8x3xf32>, tensor<3x4xf32>
+  %5 = grad.mul %2, %4#0 : tensor<8x3xf32>
+  %6 = grad.reduce_mean %5 dims [0, 1] : tensor<8x3xf32>
+  %7 = grad.reduce_sum %4#1 dims [0, 1] : tensor<3x4xf32>
+  return %6, %6, %one, %7 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
