@@ -201,6 +201,11 @@ public:
   virtual void takeSpans(std::vector<InputSpan> &spans) {}
 };
 
+/// The rows of full batches, and of the smaller one after them; 0: there is none.
+struct BatchSizes {
+  int64_t full, rest;
+};
+
 /// Batches of rows. Immutable; outlives its iterators.
 class Dataset {
 public:
@@ -213,6 +218,8 @@ public:
   virtual int64_t batchSize() const = 0;
   /// Rows of the last, smaller batch; 0: none.
   virtual int64_t tailSize() const = 0;
+  /// The same of the batches of a bucket, where batches are made by length.
+  virtual BatchSizes sizesOf(size_t bucket) const = 0;
   virtual int64_t batchesPerEpoch() const = 0;
   /// Of its epoch, those that are given out before a position.
   virtual int64_t batchesBefore(Position position) const = 0;

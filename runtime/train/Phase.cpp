@@ -58,6 +58,19 @@ static Status findShorter(const Session &session, std::string_view name, Config 
   return {};
 }
 
+/// Whether an entry takes the batches, or each rank's share of them.
+static Status checkShares(const Artifact &artifact, const gradc_artifact_entry &entry,
+                          BatchSizes sizes, RankShare share) {
+  for (int64_t all : {sizes.full, sizes.rest})
+    for (int64_t rows : {all / share.ranks, (all + share.ranks - 1) / share.ranks})
+      if (Status fits = checkRows(artifact, entry, rows, /*isShare=*/share.ranks > 1);
+          all && !fits.ok())
+        return Status::error(share.ranks == 1 ? fits.message()
+                                              : text("a batch of ", all, " rows, shared by ",
+                                                     share.ranks, " ranks: ", fits.message()));
+  return {};
+}
+
 /// The entry's calls on batches of the data set, if it takes them.
 static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const Dataset &dataset,
                                       std::span<const Demand> demands, RankShare share) {
@@ -76,12 +89,16 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
     tailSize = 0; // its batches are as the artifact has them
     if (share.ranks > 1 && !entry.whole->any_rows)
       return undivided();
+    for (size_t i = 0; i <= entry.shorter.size(); ++i) {
+      const auto *taker = i < entry.shorter.size() ? entry.shorter[i] : entry.whole;
+      if (Status fits = checkShares(artifact, *taker, dataset.sizesOf(i), share);
+          taker->any_rows && !fits.ok())
+        return fits;
+    }
   } else if (entry.whole->any_rows) {
-    for (int64_t all : {batchSize, tailSize ? tailSize : batchSize})
-      for (int64_t rows : {all / share.ranks, (all + share.ranks - 1) / share.ranks})
-        if (Status fits = checkRows(artifact, *entry.whole, rows, /*isShare=*/share.ranks > 1);
-            !fits.ok())
-          return Status::error(fits.message());
+    Status fits = checkShares(artifact, *entry.whole, {batchSize, tailSize}, share);
+    if (!fits.ok())
+      return fits;
     tailSize = 0;
   } else if (share.ranks > 1) {
     return undivided();

@@ -42,6 +42,10 @@ public:
   int64_t tailSize() const override {
     return rule.dropsRest() || rule.buckets ? 0 : table->rows() % rule.size;
   }
+  BatchSizes sizesOf(size_t bucket) const override {
+    const LengthBuckets::Bucket &rows = rule.buckets->buckets[bucket];
+    return {rows.count < rows.size ? 0 : rows.size, rule.dropsRest() ? 0 : rows.count % rows.size};
+  }
   int64_t batchesPerEpoch() const override {
     return rule.buckets ? rule.buckets->batches(rule.dropsRest())
                         : table->rows() / rule.size + (tailSize() != 0);

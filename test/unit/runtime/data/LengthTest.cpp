@@ -78,6 +78,10 @@ TEST_F(LengthTest, BatchesAreCutToTheirLength) {
   ASSERT_TRUE(dataset.ok()) << dataset.status().message();
   EXPECT_EQ((*dataset)->batchesPerEpoch(), 4);
   EXPECT_EQ((*dataset)->batchSize(), 3);
+  EXPECT_EQ((*dataset)->sizesOf(0).full, 3);
+  EXPECT_EQ((*dataset)->sizesOf(0).rest, 1);
+  EXPECT_EQ((*dataset)->sizesOf(1).full, 2);
+  EXPECT_EQ((*dataset)->sizesOf(1).rest, 1);
   Batch batch = (*dataset)->allocate();
   auto iterator = (*dataset)->iterate();
   std::vector<std::vector<int64_t>> found;
@@ -107,6 +111,7 @@ TEST_F(LengthTest, TheRestIsDropped) {
   auto dataset = build(data("", std::string(byTwo) + " drop_remainder: true"), context);
   ASSERT_TRUE(dataset.ok()) << dataset.status().message();
   EXPECT_EQ((*dataset)->batchesPerEpoch(), 2);
+  EXPECT_EQ((*dataset)->sizesOf(0).rest, 0);
   EXPECT_EQ((*dataset)->droppedRows(), 2);
   EXPECT_EQ((*dataset)->rows(), 5);
   EXPECT_EQ(buildError(data("", "size: 6 drop_remainder: true bucket { length: 1 }"), context),
