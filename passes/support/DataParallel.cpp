@@ -92,9 +92,8 @@ LogicalResult DataParallel::share() {
     OpBuilder behind(function.getContext());
     behind.setInsertionPointAfterValue(gradient);
     Value scaled = byPortion(Expr(behind, gradient.getLoc(), gradient), portion);
-    gradient.replaceUsesWithIf(scaled, [&](OpOperand &use) {
-      return use.getOwner() != scaled.getDefiningOp();
-    });
+    gradient.replaceUsesWithIf(
+        scaled, [&](OpOperand &use) { return use.getOwner() != scaled.getDefiningOp(); });
   }
   Value total;
   for (auto [numerator, denominator] : llvm::zip_equal(numerators, denominators)) {

@@ -35,7 +35,7 @@ void Beats::setStall(double seconds) {
   stall = seconds;
 }
 
-Beats::~Beats() {
+void Beats::stop() {
   {
     std::lock_guard lock(mutex);
     isStopping = true;
@@ -43,6 +43,7 @@ Beats::~Beats() {
   changed.notify_all();
   if (thread)
     thread->join();
+  thread.reset();
 }
 
 void Beats::run() {

@@ -29,8 +29,10 @@ public:
 
   /// `messages` outlives it.
   static Result<std::unique_ptr<Beats>> start(Messages &messages);
-  /// Says no more; the others must know why, or have stopped to listen.
-  ~Beats();
+  ~Beats() { stop(); }
+  /// Says no more; the others must know why, or have stopped to listen. What they have sent may
+  /// still arrive, in memory that lives as long as this.
+  void stop();
   Beats(const Beats &) = delete;
 
   /// Once that is known. `peers`: by rank.

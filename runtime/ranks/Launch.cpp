@@ -4,10 +4,10 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/OwnFile.h"
 #include "runtime/base/Text.h"
+#include "runtime/ranks/RankWatch.h"
 #include "runtime/ranks/Ranks.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -32,6 +32,17 @@ bool reportExit(int code) {
   [[maybe_unused]] ssize_t ignored = write(descriptor, digits.data(), digits.size());
   close(descriptor);
   return true;
+}
+
+static std::string meetingFile(const std::string &exitFile) { return exitFile + ".met"; }
+
+void reportMeeting() {
+  const char *file = std::getenv(exitVariable);
+  if (!file)
+    return;
+  int descriptor = open(meetingFile(file).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor >= 0)
+    close(descriptor);
 }
 
 /// The code that the first rank has reported.
@@ -141,10 +152,11 @@ private:
 
 /// Until it has ended. Ranks that are stopped or lost do not end by themselves.
 static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &errors,
-                       const std::atomic<int> &interrupt) {
-  using Clock = std::chrono::steady_clock;
+                       const std::atomic<int> &interrupt, RankWatch &watch) {
+  using Clock = RankWatch::Clock;
   constexpr std::chrono::seconds patience(4);
   Clock::time_point failedAt, now;
+  bool haveMet = false;
   bool isTold = false;
   int status = 0, ending = 0;
   while (waitpid(mpirun, &status, WNOHANG) == 0) {
@@ -154,9 +166,11 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &er
       isTold = true;
       kill(mpirun, SIGUSR1); // which it passes on
     }
-    if (ending == 0 && reportedExit(exitFile).value_or(0)) {
+    haveMet = haveMet || access(meetingFile(exitFile).c_str(), F_OK) == 0;
+    bool isLost = !haveMet && !ending && !watch.lookFor(now).empty();
+    if (ending == 0 && (isLost || reportedExit(exitFile).value_or(0))) {
       ending = SIGTERM;
-      failedAt = now;
+      failedAt = isLost ? now - patience : now; // those that wait for it cannot hear of it
     } else if (ending && now - failedAt > patience) {
       kill(mpirun, ending);
       ending = SIGKILL;
@@ -173,7 +187,7 @@ namespace {
 class SharedFolder {
 public:
   ~SharedFolder() {
-    for (const std::string &file : {exitFile(), artifactFile()})
+    for (const std::string &file : {exitFile(), meetingFile(exitFile()), artifactFile()})
       unlink(file.c_str());
     rmdir(path.c_str());
   }
@@ -220,15 +234,18 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
   pid_t child = startMpirun(*mpirun, line, errors);
   close(errors[1]);
   int code = 1;
-  {
+  RankWatch watch(child, program.count);
+  if (child > 0) {
     ErrorLines lines(errors[0]);
-    if (child > 0)
-      code = awaitMpirun(child, folder.exitFile(), lines, interrupt);
+    code = awaitMpirun(child, folder.exitFile(), lines, interrupt, watch);
   }
   close(errors[0]);
   if (child < 0 || code == 127)
     return Status::error(text("cannot run '", *mpirun, '\''));
   auto reported = reportedExit(folder.exitFile());
+  if (!reported && !watch.lost().empty() && !interrupt)
+    return Status::error(
+        text(watch.lost(), " has ended before all ranks had met: all of them stop"));
   bool hasFailed = reported && *reported > 0 && *reported < 128;
   if (interrupt && !hasFailed)
     return 128 + interrupt;

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/ranks/Beats.h"
+#include "runtime/ranks/CpuShare.h"
 #include "runtime/ranks/Launch.h"
 #include "runtime/ranks/MessageSums.h"
 #include "runtime/ranks/Mpi.h"
@@ -38,7 +39,7 @@ public:
   }
   uint64_t sentBytes() const override { return sums.sentBytes(); }
 
-  int ranksHere() const override { return here; }
+  int cpus() const override { return ownCpus; }
   void setStall(double seconds) override { beats->setStall(seconds); }
   void atStep(int64_t step) override { beats->atStep(step); }
   Status leave(int code) override;
@@ -47,7 +48,7 @@ private:
   std::unique_ptr<Mpi> mpi;
   MessageSums sums;
   std::unique_ptr<Beats> beats;
-  int here = 1;
+  int ownCpus = 1;
   bool endsTogether = false; ///< all ranks have agreed to fail
 };
 
@@ -62,23 +63,30 @@ Status MpiRanks::meet() {
   mpi->watch(beats.get());
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
-  auto all = share(text(getpid(), ' ', host));
+  auto all = share(text(getpid(), ' ', availableCpus(), ' ', host));
   if (!all)
     return all.status();
   std::vector<Beats::Peer> peers;
-  here = 0;
+  std::vector<std::string_view> here;
   for (int other = 0; other < size(); ++other) {
-    std::string_view whole = (*all)[size_t(other)], name = whole.substr(whole.find(' ') + 1);
+    std::string_view whole = (*all)[size_t(other)];
+    size_t cpus = whole.find(' ') + 1, end = whole.find(' ', cpus);
+    std::string_view name = whole.substr(end + 1);
     int process = 0;
     std::from_chars(whole.data(), whole.data() + whole.size(), process);
-    here += name == host;
+    if (name == host)
+      here.push_back(whole.substr(cpus, end - cpus));
     bool isSeen = name == host && kill(process, 0) == 0;
     peers.push_back(
         {text("rank ", other, " (process ", process, " on '", name, "')"), isSeen ? process : 0});
   }
+  ownCpus = shareOfCpus(availableCpus(), here);
   beats->introduce(std::move(peers));
   // Each has seen the others before the first one may end.
-  return agree({}, {});
+  Status agreed = agree({}, {});
+  if (agreed.ok())
+    reportMeeting();
+  return agreed;
 }
 
 Status MpiRanks::leave(int code) {
@@ -98,9 +106,9 @@ Status MpiRanks::leave(int code) {
   if (!isTogether)
     beats->fail(Code(code));
   mpi->watch(nullptr);
-  beats.reset();
+  beats->stop();
   if (isTogether)
-    mpi->finalize();
+    mpi->finalize(); // until then messages may arrive in what `beats` has
   return together;
 }
 

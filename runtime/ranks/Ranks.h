@@ -12,8 +12,8 @@ namespace gradc::runtime {
 /// The processes that mpirun has started together.
 class Ranks : public Communicator {
 public:
-  /// How many of them are on this host.
-  virtual int ranksHere() const = 0;
+  /// CPUs that this process may use, those divided that other ranks may use, too; at least 1.
+  virtual int cpus() const = 0;
   /// A rank that gives no sign of life for so long is lost; 30 seconds at first.
   virtual void setStall(double seconds) = 0;
   /// At the end, with this process' exit code. 0: returns once all ranks have come to theirs, or

@@ -308,8 +308,10 @@ Status Loop::stopForCutOff(const std::string &file) {
     if (Status status = checkpointNow(); !status.ok())
       return Status(status.code(), text(message, "; ", status.message()));
   message +=
-      lastCheckpoint.empty()
-          ? text("; no checkpoint was written")
+      !isFirst(options)
+          ? std::string("; once the file is whole, go on from the last checkpoint with --resume")
+      : lastCheckpoint.empty()
+          ? std::string("; no checkpoint was written")
           : text("; checkpoint '", lastCheckpoint,
                  "' has all that was trained before: once the file is whole, go on with --resume");
   return Status::error(std::move(message));

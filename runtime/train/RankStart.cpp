@@ -2,7 +2,6 @@
 #include "runtime/train/RankStart.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/base/ThreadTeam.h"
 #include "runtime/core/Config.h"
 
 #include <algorithm>
@@ -74,9 +73,8 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   }
   line.options.ranks = ranks.get();
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));
-  int cpus = int(ThreadTeam::availableCpus());
   if (line.options.threads == 0)
-    line.options.threads = std::max(1, cpus / ranks->ranksHere());
+    line.options.threads = ranks->cpus();
   return ranks;
 }
 

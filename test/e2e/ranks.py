@@ -3,6 +3,7 @@
     ranks.py ROOT
 """
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -10,7 +11,8 @@ import time
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import events, gradc, run, scratch
+from bar import compile_spec, events, gradc, run, scratch, write_mlp_job, write_ragged
+from onnx_writer import FLOAT, INT64, Model
 from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps
 
 STALL = 3
@@ -101,6 +103,56 @@ def a_rank_is_lost():
         run(trainer, "--ranks", 2, "--steps", 3, "--epochs", 1, "--checkpoint", "run", "--resume", cwd=folder)
 
 
+def a_rank_is_lost_before_it_joins():
+    """Instead of mpirun, a script that starts one of the ranks as a process that is killed at once."""
+    for victim in (0, 1):
+        script = path(f"mpirun{victim}")
+        with open(script, "w") as file:
+            file.write("#!/bin/sh\nshift 2\nexec mpirun -n 3 sh -c "
+                       f"'test $OMPI_COMM_WORLD_RANK = {victim} && kill -9 $$; exec \"$@\"' sh \"$@\"\n")
+        os.chmod(script, 0o755)
+        began = time.monotonic()
+        said = end(start([trainer, "--ranks", "3", "--steps", "3"], folder, env=os.environ | {"GRADC_MPIRUN": script}), 1,
+                   f"error: rank {victim}", "has ended before all ranks had met: all of them stop")
+        assert said.count("error: ") == 1 and said.count("rank ") == 1, said
+        assert time.monotonic() - began < 20
+
+
+def a_file_is_cut_off():
+    """A file of one rank's, so that no other one can say it."""
+    jobs = [path("mapped"), path("cut")]
+    os.mkdir(jobs[0])
+    spec = write_mlp_job(jobs[0], (64, 8, 3), 4, 500)
+    with open(spec, "a") as file:
+        file.write(f"distribution {{ stall_seconds: {STALL} }}\n")
+    mapped = compile_spec(spec, jobs[0])
+    shutil.copytree(*jobs)
+    fresh()
+    parts = [["-n", count, mapped, *endless, "--data-dir", job] for count, job in zip("21", jobs)]
+    training = start(["mpirun", *parts[0], ":", *parts[1]], folder, env=mpi_environment())
+    wait_for_steps(training, checkpoints, 1)
+    os.truncate(os.path.join(jobs[1], "x.npy"), 8192)
+    said = end(training, 1, "error: rank 2: data file '", "cut/x.npy' became shorter while it was read; once the file is whole, go on "
+               "from the last checkpoint with --resume")
+    assert said.count("error: ") == 1, said
+    # A file of all.
+    fresh()
+    training = start([mapped, "--ranks", "3", *endless, "--data-dir", jobs[0]], folder)
+    wait_for_steps(training, checkpoints, 1)
+    os.truncate(os.path.join(jobs[0], "x.npy"), 8192)
+    end(training, 1, "data file '", "mapped/x.npy' became shorter while it was read", "--resume")
+
+
+def the_disk_is_full():
+    """The first rank writes checkpoints, and says for all that it cannot."""
+    fresh()
+    training = start([trainer, "--ranks", "3", *endless], folder)
+    wait_for_steps(training, checkpoints, 1)
+    resource.prlimit(ranks_of(training.pid)[0], resource.RLIMIT_FSIZE, (20000, 20000))
+    said = end(training, 1, "error: cannot write 'run/", "File too large", "; the previous checkpoint 'run/step-")
+    assert said.count("error: ") == 1, said
+
+
 def all_ranks_are_lost():
     fresh()
     training = start([trainer, "--ranks", "2", *endless], folder)
@@ -141,6 +193,31 @@ def differences_are_refused():
         assert said.count("error: ") == 1, said
 
 
+def too_few_rows_are_refused():
+    """At the start: shares of a bucket's full batches, or of its last one, with one row for a sample variance."""
+    small = path("small")
+    os.mkdir(small)
+    model = Model("normalized", opset=20)
+    of_channels = [model.initializer(name, FLOAT, [1], [value]) for name, value in zip(("s", "b", "m", "v"), (1.0, 0.0, 0.0, 1.0))]
+    by_channel = model.node("Unsqueeze", [model.input("x", FLOAT, ["N", "T"]), model.initializer("one", INT64, [1], [1])], ["c"], "unsqueeze")
+    value = model.node("BatchNormalization", [by_channel, *of_channels], ["n"], "bn")
+    model.output(model.node("Squeeze", [value, "one"], ["p"], "squeeze"), FLOAT, ["N", "T"])
+    model.save(os.path.join(small, "model.onnx"))
+    write_ragged(os.path.join(small, "rows.npz"), [[(0.5 * i, 1.0)] for i in range(11)] + [[(0.0, 0.0)] * 2] * 4, ("x", "y"))
+    ragged = "".join(f'ragged {{ field: "{name}"  offsets: "ends" }} ' for name in "xy")
+    pads = "".join(f'stage {{ map {{ field: "{name}"  pad {{ shape: 2  {mask} }} }} }}\n' for name, mask in (("x", 'mask: "mask"'), ("y", "")))
+    job = os.path.join(small, "job.textproto")
+    for batch, rows in (("size: 4 bucket { length: 1 size: 3 }", 3), ("size: 4 bucket { length: 1 size: 4 }", 3)):
+        with open(job, "w") as file:
+            file.write('model: "model.onnx"\nloss { mean_squared_error { predictions: "p"  targets: "y" } sample_weights: "mask" }\n'
+                       "optimizer { sgd { learning_rate: 0.1 } }\ndata {\n"
+                       f'source {{ npz {{ path: "rows.npz" {ragged} }} }}\n{pads}stage {{ batch {{ {batch} }} }}\n}}\ndistribution {{}}\n')
+        said = end(start([compile_spec(job, small), "--ranks", "2", "--steps", "1"], small), 1,
+                   f"error: a batch of {rows} rows, shared by 2 ranks: entry 'train.length.1' takes 2 to {batch[-3]} rows, found 1: "
+                   'node "bn" divides by one less than it counts')
+        assert said.count("error: ") == 1, said
+
+
 def what_is_missing():
     end(start([trainer, "--ranks", "2"], folder, env=os.environ | {"PATH": folder}), 1,
         "cannot start ranks: there is no mpirun in PATH", "openmpi-bin")
@@ -172,7 +249,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (same_losses, resume_with_others, a_rank_is_lost, all_ranks_are_lost, a_signal_stops_all, a_rank_fails, differences_are_refused,
-              what_is_missing, without_distribution, by_gradc):
+for check in (too_few_rows_are_refused, same_losses, resume_with_others, a_rank_is_lost, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
+              a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, by_gradc):
     check()
     print(check.__name__)

@@ -1,0 +1,64 @@
+// A rank's environment says its number, and how many ranks its host has.
+#include "runtime/ranks/RankWatch.h"
+
+#include "runtime/base/Text.h"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
+
+namespace gradc::runtime {
+
+static std::string readAll(const std::string &file) {
+  std::string all;
+  char bytes[4096];
+  int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  for (ssize_t count; descriptor >= 0 && (count = read(descriptor, bytes, sizeof bytes)) > 0;)
+    all.append(bytes, size_t(count));
+  if (descriptor >= 0)
+    close(descriptor);
+  return all;
+}
+
+/// A number in a process' environment; -1: it has none.
+static int variable(const std::string &environment, std::string_view name) {
+  for (size_t begin = 0, end; (end = environment.find('\0', begin)) != environment.npos;
+       begin = end + 1)
+    if (std::string_view(environment).substr(begin).starts_with(text(name, '=')))
+      return std::atoi(environment.c_str() + begin + name.size() + 1);
+  return -1;
+}
+
+const std::string &RankWatch::lookFor(Clock::time_point now) {
+  constexpr std::chrono::milliseconds pause(200);
+  constexpr std::chrono::seconds patience(3);
+  if (now - lookedAt < pause)
+    return missing;
+  lookedAt = now;
+  std::map<int, pid_t> found;
+  int here = 0;
+  std::string children = readAll(text("/proc/", mpirun, "/task/", mpirun, "/children"));
+  char *next = children.data();
+  while (pid_t child = pid_t(std::strtol(next, &next, 10))) {
+    // An ended process that mpirun has yet to wait for has no environment.
+    std::string environment = readAll(text("/proc/", child, "/environ"));
+    if (int rank = variable(environment, "OMPI_COMM_WORLD_RANK"); rank >= 0) {
+      seen[rank] = found[rank] = child;
+      here = variable(environment, "OMPI_COMM_WORLD_LOCAL_SIZE");
+    }
+  }
+  if (found != running || found.empty() || int(found.size()) >= here)
+    changedAt = now;
+  running = std::move(found);
+  if (now - changedAt < patience)
+    return missing;
+  // Those on other hosts are not seen.
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!running.contains(rank) && (seen.contains(rank) || here == ranks))
+      missing += text(missing.empty() ? "" : ", ", "rank ", rank,
+                      seen.contains(rank) ? text(" (process ", seen[rank], ")") : std::string());
+  return missing;
+}
+
+} // namespace gradc::runtime

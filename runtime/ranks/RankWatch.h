@@ -1,0 +1,34 @@
+// Ranks that end before they can notice each other.
+#ifndef RUNTIME_RANKS_RANKWATCH_H
+#define RUNTIME_RANKS_RANKWATCH_H
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <sys/types.h>
+
+namespace gradc::runtime {
+
+/// Looks at mpirun's child processes, which are the ranks of this host.
+class RankWatch {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  RankWatch(pid_t mpirun, int ranks) : mpirun(mpirun), ranks(ranks) {}
+
+  /// The ranks that have ended, for messages; "": none, as far as can be told by now. All ranks of
+  /// a host start together, so one that is missing beside others for long has ended, seen or not.
+  const std::string &lookFor(Clock::time_point now);
+  const std::string &lost() const { return missing; }
+
+private:
+  pid_t mpirun;
+  int ranks;
+  std::map<int, pid_t> seen, running; ///< [rank]
+  Clock::time_point changedAt, lookedAt;
+  std::string missing;
+};
+
+} // namespace gradc::runtime
+
+#endif
