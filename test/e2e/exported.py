@@ -11,8 +11,9 @@ import sys
 import zipfile
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
+sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test"), os.path.join(ROOT, "test/import")]
 from bar import compile_spec, events, gradc, read_npy, run, scratch, write_npy
+from make_models import left_in_training
 from onnx_writer import attribute
 
 EXAMPLES = {  # (model, folder and name of the data, scale of the pictures); every fifth row is evaluated on
@@ -82,6 +83,32 @@ def check(name, leave_in_training=False):
     return loss
 
 
+def unused_mask():
+    """Dropout with a mask that nobody reads, as PyTorch's older exporter writes it, trains and is exported without either."""
+    folder = scratch()
+    left_in_training().save(os.path.join(folder, "left.onnx"))
+    with open(os.path.join(folder, "rows.csv"), "w") as file:
+        file.write("a,b,c,d,label\n" + "".join(f"{i % 3},{i % 5},{i % 7},{i % 2},{i % 3}\n" for i in range(60)))
+    with open(os.path.join(folder, "left.textproto"), "w") as file:
+        file.write("""model: "left.onnx"  loss { softmax_cross_entropy { logits: "logits"  labels: "label" } }  optimizer { adam { learning_rate: 0.05 } }
+data { source { csv { path: "rows.csv"  field { name: "x"  column: "a"  column: "b"  column: "c"  column: "d" }  field { column: "label"  dtype: I64 } } }
+  stage { batch { size: 10 } } }
+epochs: 30  export { onnx: "after.onnx" }
+""")
+    log = os.path.join(folder, "log.jsonl")
+    run(compile_spec(os.path.join(folder, "left.textproto"), folder), "--quiet", "--log", log, cwd=folder)
+    steps = [event["loss"] for event in events(log, "step")]
+    assert sum(steps[-6:]) < 0.8 * sum(steps[:6]), steps
+    with open(os.path.join(folder, "after.onnx"), "rb") as file:
+        content = file.read()
+    assert b"mask" not in content and attribute("training_mode", 1) not in content
+    rows = [array.array("f", [1, 2, 3, i]) for i in range(4)]
+    together = outputs(os.path.join(folder, "after.onnx"), rows, (4,), folder)
+    alone = outputs(os.path.join(folder, "after.onnx"), rows[2:3], (4,), folder)[0]
+    assert max(abs(a - b) for a, b in zip(alone, together[2], strict=True)) < 1e-5
+
+
+unused_mask()
 losses = {name: check(name) for name in EXAMPLES}
 left = check("resnet18", leave_in_training=True)
 assert left == losses["resnet18"], f"left in training {left}, else {losses['resnet18']}"
