@@ -1,8 +1,9 @@
 """Faults of data, when a job is compiled and when it is trained."""
 import array
 import os
+import shutil
 
-from bar import compile_spec, write_npy
+from bar import ROOT, compile_spec, program, write_npy
 from case import ERROR, INVALID, case
 
 
@@ -10,6 +11,21 @@ from case import ERROR, INVALID, case
 def labels_of_the_wrong_type_when_compiled(job):
     write_npy(job.path("labels.npy"), array.array("f", [0.0] * 24), (24,))
     return job.check()
+
+
+@case(INVALID, "expected labels of 6 classes", "found 30 classes in field \"label\" of \"pictures\"")
+def class_folders_that_the_logits_do_not_have(job):
+    """Thirty folders, of which no picture can be decoded yet, for a model of fewer classes."""
+    source = os.path.join(ROOT, "examples/pictures")
+    shutil.copy(os.path.join(source, "cnn.onnx"), job.folder)
+    with open(os.path.join(source, "train.textproto")) as file, open(job.path("train.textproto"), "w") as spec:
+        spec.write(file.read().replace("  rows { every: 5  except: 0 }", ""))
+    for number in range(30):
+        os.makedirs(job.path(f"pictures/{number}"))
+        for picture in range(8):
+            with open(job.path(f"pictures/{number}/{picture}.png"), "wb") as file:
+                file.write(b"no picture")
+    return [program("gradc"), "check", job.path("train.textproto")]
 
 
 @case(INVALID, "x", "[4, 6]", "5")

@@ -1,0 +1,36 @@
+"""Runs of one spec: each has a folder of its own, with its export; the newest one goes on, and is what predicts. A run says what it made and what to do
+next.
+
+    run_folders.py
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../bars"))
+from bar import compile_spec, gradc, run, scratch, write_mlp_job
+
+folder = scratch()
+spec = write_mlp_job(folder, (6, 8, 3), 4, 6)
+with open(spec, "a") as file:
+    file.write('checkpoint { directory: "run" }\n')
+trainer = compile_spec(spec, folder)
+steps = lambda name: sorted(int(file[5:-5]) for file in os.listdir(os.path.join(folder, name)) if file.startswith("step-"))
+
+
+def expect(said, *phrases):
+    missing = [phrase for phrase in phrases if phrase not in said]
+    assert not missing, (missing, said)
+
+
+first = run(trainer, "--steps", 3, cwd=folder)
+expect(first, "checkpoint 'run/step-3.ckpt'; trained model 'run/trained.onnx'", f"use it: {trainer} predict --checkpoint run --data FILE")
+second = run(trainer, "--steps", 5, cwd=folder)
+expect(second, "checkpoint 'run-2/step-5.ckpt'; trained model 'run-2/trained.onnx'", f"use it: {trainer} predict --checkpoint run-2 --data FILE")
+assert steps("run") == [3] and steps("run-2") == [5], (steps("run"), steps("run-2"))
+assert all(os.path.exists(os.path.join(folder, name, "trained.onnx")) for name in ("run", "run-2"))
+third = run(trainer, "--steps", 7, "--resume", cwd=folder)
+expect(third, "run-2/step-5.ckpt", "run-2/step-7.ckpt")
+assert steps("run") == [3] and steps("run-2")[-1] == 7 and not os.path.exists(os.path.join(folder, "run-3")), steps("run-2")
+expect(gradc("predict", spec, "--data", os.path.join(folder, "x.npy"), "-o", os.path.join(folder, "out.csv")), "run-2/step-7.ckpt")
+print("runs of one spec: run, run-2, and on with run-2")
