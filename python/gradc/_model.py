@@ -67,7 +67,7 @@ class Port:
     """An input or output of an entry; `row` is the shape of one sample where it is batched."""
 
     def __init__(self, info):
-        self.name, self.field, self.role = text(info.name), text(info.field), info.role
+        self.name, self.field, self.role, self.classes = text(info.name), text(info.field), info.role, info.classes
         self.dtype = np.dtype(_DTYPES[info.dtype])
         self.shape = tuple(info.shape[i] for i in range(info.rank))
         self.batched = bool(info.batched)
@@ -93,6 +93,7 @@ class Entry:
         port = lambda call, i: Port(described("gradc_port_info", call, session, number, i))
         self.inputs = [port(lib.gradc_input_describe, i) for i in range(info.inputs)]
         self.outputs = [port(lib.gradc_output_describe, i) for i in range(info.outputs)]
+        self.extents = [port for port in self.outputs if port.role == lib.GRADC_ROLE_EXTENT]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
         self.keys = [port.field or port.name for port in self.data]
         self.pick = operator.itemgetter(*self.keys) if len(self.keys) > 1 else lambda given: [given[key] for key in self.keys]
@@ -263,7 +264,10 @@ class Session:
                 self._call(one, one.batch or 1, arrays, made)
             for begin in range(0, max(total, 0), one.batch or 1):
                 self._chunk(one, begin, min(total, begin + one.batch) - begin, arrays, made)
-        return {port.name: array for port, array in zip(one.outputs, made)}
+        found = {port.name: array for port, array in zip(one.outputs, made)}
+        for port in one.extents:  # an output as long as the run found out
+            found[port.field] = found[port.field].take(range(int(found.pop(port.name))), axis=port.classes)
+        return found
 
     def _chunk(self, entry: Entry, begin: int, rows: int, arrays, made) -> None:
         """Some rows. An entry of one batch size gets them with rows of zeros behind, where rows do not mix."""

@@ -15,6 +15,9 @@ import numpy as np
 
 import gradc
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from onnx_writer import FLOAT, INT64, Model
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(ROOT, "examples/digits/mlp.onnx")
 SPEC = """feed { input: "x"  field: "images" }  # data { stands here, too
@@ -66,6 +69,16 @@ class Digits(unittest.TestCase):
         self.assertGreater((scores.argmax(1) == self.test["labels"]).mean(), 0.94)
         one = np.concatenate([trained.session.predict(self.test["images"][i:i + 1]) for i in range(3)])
         np.testing.assert_array_equal(one, scores[:3])
+
+    def test_an_output_is_as_long_as_its_run_finds(self):
+        model = Model("positions")
+        model.output(model.node("NonZero", [model.input("x", FLOAT, [3, 4])], ["positions"], "nonzero"), INT64, [2, "K"])
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(os.path.join(folder, "positions.onnx"))
+            session = gradc.compile(os.path.join(folder, "positions.onnx")).session()
+        for x in np.eye(3, 4, dtype=np.float32), np.zeros((3, 4), np.float32):
+            np.testing.assert_array_equal(session.predict(x), np.nonzero(x))
+            self.assertEqual(list(session.run("forward", x)), ["positions"])
 
     def test_given_arrays_take_the_place_of_the_first(self):
         half = {name: values[:700] for name, values in self.data.items()}
