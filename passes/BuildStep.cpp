@@ -206,12 +206,17 @@ LogicalResult StepBuilder::watch() {
 /// Of the loss over the whole batch, unscaled again.
 FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters) {
   scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
-  if (ranks && failed(ranks->share()))
+  if (ranks && failed(ranks->begin()))
     return failure();
+  bool isInParts = function->hasAttr(gradc::microBatchesName);
   FailureOr<SmallVector<Value>> gradients = SmallVector<Value>();
-  if (function->hasAttr(gradc::microBatchesName))
-    gradients = gradc::accumulateGradients(function, parameters);
-  else
+  if (isInParts)
+    gradients = gradc::accumulateGradients(function, parameters, ranks.get());
+  else if (ranks)
+    ranks->shareLoss();
+  if (ranks && succeeded(gradients))
+    ranks->sumResults();
+  if (!isInParts)
     gradients = gradc::requestGradients(b, lossOf(function), parameters, scale);
   if (ranks && succeeded(gradients)) {
     ranks->sumGradients(*gradients);

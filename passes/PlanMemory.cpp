@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 #include "passes/support/Outline.h"
 #include "passes/support/Placement.h"
+#include "passes/support/Ports.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -52,8 +53,10 @@ private:
     auto entry = exec::EntryOp::create(builder, function.getLoc(), function.getSymName(),
                                        placement.getArenaBytes(), builder.getArrayAttr(inputs),
                                        builder.getArrayAttr(outputs));
-    if (auto batch = function->getAttr("grad.batch"))
-      entry->setAttr("batch", batch);
+    if (std::optional<int64_t> batch = batchOf(function))
+      entry->setAttr("batch", builder.getI64IntegerAttr(*batch * rowUnitOf(function)));
+    if (int64_t unit = rowUnitOf(function); unit > 1)
+      entry->setAttr("row_unit", builder.getI64IntegerAttr(unit));
     if (function->hasAttr("grad.rows"))
       entry->setAttr("any_rows", builder.getUnitAttr());
     for (StringRef name : {"least_rows", "least_rows_node", "coupling_node"})

@@ -344,6 +344,8 @@ private:
       auto least = op->getAttrOfType<IntegerAttr>("least_rows");
       entry.any_rows = 1;
       entry.least_rows = least ? least.getInt() : 0;
+      if (auto unit = op->getAttrOfType<IntegerAttr>("row_unit"))
+        entry.row_unit = uint32_t(unit.getInt());
       if (auto node = op->getAttrOfType<StringAttr>("least_rows_node"))
         entry.least_rows_node = blob.intern(node.getValue());
     }

@@ -21,13 +21,20 @@ bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
         << "expected a batch.size of 2 or more for ranks to share, found " << batch;
     ok = false;
   }
-  if (spec.get().micro_batches() > 1) {
-    emitError(spec.at({"distribution"}))
-        << "expected no micro_batches beside it, found " << spec.get().micro_batches()
-        << ": more ranks take less memory each, too";
-    ok = false;
-  }
   const spec::Distribution &distribution = spec.get().distribution();
+  if (int64_t parts = spec.get().micro_batches(); parts > 1) {
+    auto refuse = [&](const Twine &expected) {
+      emitError(spec.at({"micro_batches"})) << "beside distribution, expected " << expected;
+      ok = false;
+    };
+    if (batch < 2 * parts)
+      refuse("a batch.size of at least 2 rows for each of the " + Twine(parts) +
+             " parts, which ranks share, found " + Twine(batch));
+    if (!SpecFile::batchOf(spec.get().data()).drop_remainder())
+      refuse("batch { drop_remainder: true }: ranks share parts of one size");
+    if (distribution.synchronize_batch_norm())
+      refuse("no synchronize_batch_norm: ranks exchange nothing before the last part");
+  }
   if (distribution.has_stall_seconds() && !(distribution.stall_seconds() > 0)) {
     emitError(spec.at({"distribution", "stall_seconds"}))
         << "expected a positive number of seconds, found "

@@ -28,11 +28,13 @@ Value DataParallel::sum(Value value) {
 }
 
 /// 0 on a rank without rows, whose means and counts are those of one row that is not there.
-Value DataParallel::whereRows(Value value) {
-  Expr x(b, value.getLoc(), value), n = x.with(rows);
+Value DataParallel::whereRows(OpBuilder &builder, Value value, Value rankRows) {
+  Expr x(builder, value.getLoc(), value), n = x.with(rankRows);
   Expr isThere = n.compare(ComparePredicate::gt, n.splat(0));
   return isThere.broadcastScalar(x.type().clone(b.getI1Type())).select(x, x.splat(0));
 }
+
+Value DataParallel::whereRows(Value value) { return whereRows(b, value, rows); }
 
 /// Times the portion of all rows that this rank has.
 static Expr byPortion(Expr x, Value portion) {
@@ -44,9 +46,10 @@ Value DataParallel::meanByRows(Value value) {
   return sum(whereRows(byPortion(Expr(b, value.getLoc(), value), portion)));
 }
 
-/// 0 of 0: where nothing counts there is nothing to learn from.
-static Expr inverseOf(Expr x) {
-  return x.compare(ComparePredicate::eq, x.splat(0)).select(x.splat(0), 1 / x);
+/// A numerator that has no count of its own counts as the rank's rows do.
+Value DataParallel::inverseOf(Value denominator, bool counts) {
+  Expr x(b, denominator.getLoc(), denominator);
+  return counts ? gradc::inverseOf(x.with(sum(whereRows(denominator)))) : byPortion(1 / x, portion);
 }
 
 /// Of a quotient over all rows. One that has no count of its own, a mean of the model's or a
@@ -54,7 +57,7 @@ static Expr inverseOf(Expr x) {
 Value DataParallel::shareOf(Value numerator, Value denominator) {
   Expr x(b, numerator.getLoc(), numerator);
   if (!matchPattern(denominator, m_Constant()))
-    return x * inverseOf(x.with(sum(whereRows(denominator))));
+    return x * gradc::inverseOf(x.with(sum(whereRows(denominator))));
   return whereRows(byPortion(x, portion) / x.with(denominator));
 }
 
@@ -69,7 +72,7 @@ void DataParallel::findPortion() {
   portion = mine / mine.with(all.getResult(0));
 }
 
-LogicalResult DataParallel::share() {
+LogicalResult DataParallel::begin() {
   SmallVector<Value> numerators = resultsOfRole(function, lossNumeratorRole),
                      denominators = resultsOfRole(function, lossDenominatorRole);
   if (numerators.empty() || numerators.size() != denominators.size())
@@ -77,9 +80,6 @@ LogicalResult DataParallel::share() {
            << lossNumeratorRole << "\" and \"" << lossDenominatorRole
            << "\" for a step of several ranks, found " << numerators.size() << " and "
            << denominators.size();
-  if (function->hasAttr(microBatchesName))
-    return function.emitError("expected a step of several ranks in one part, found ")
-           << function->getAttr(microBatchesName) << " micro-batches";
   SmallVector<Value> summed = numerators;
   llvm::append_range(summed, denominators);
   for (gradc_role role : {GRADC_ROLE_METRIC, GRADC_ROLE_SUMS})
@@ -95,6 +95,17 @@ LogicalResult DataParallel::share() {
     gradient.replaceUsesWithIf(
         scaled, [&](OpOperand &use) { return use.getOwner() != scaled.getDefiningOp(); });
   }
+  return success();
+}
+
+bool DataParallel::isOwn(Operation *op) const {
+  Operation *quotient = portion.getDefiningOp();
+  return op == quotient || llvm::is_contained(quotient->getOperands(), op->getResult(0));
+}
+
+void DataParallel::shareLoss() {
+  SmallVector<Value> numerators = resultsOfRole(function, lossNumeratorRole),
+                     denominators = resultsOfRole(function, lossDenominatorRole);
   Value total;
   for (auto [numerator, denominator] : llvm::zip_equal(numerators, denominators)) {
     Expr term(b, numerator.getLoc(), shareOf(numerator, denominator));
@@ -103,8 +114,6 @@ LogicalResult DataParallel::share() {
   exit->setOperand(0, total);
   for (StringRef served : {lossNumeratorRole, lossDenominatorRole})
     eraseResults(function, served);
-  sumResults();
-  return success();
 }
 
 /// Numbers about the batch, and statistics that the forward has updated by this rank's rows.

@@ -19,9 +19,20 @@ public:
   /// Null: the function is a step of one rank.
   static std::unique_ptr<DataParallel> of(mlir::func::FuncOp function);
 
+  /// Whether ranks can share the step. From here on what the model requests is of the whole batch.
+  mlir::LogicalResult begin();
   /// The loss, result 0, becomes this rank's share of the whole batch's, of which gradients are
-  /// taken. Metrics and what is written to states so far become those of the whole batch.
-  mlir::LogicalResult share();
+  /// taken.
+  void shareLoss();
+  /// For a loss in several parts: the factor of a numerator, for a denominator that is summed over
+  /// the parts; and a numerator, where it counts as the rank's rows do.
+  mlir::Value inverseOf(mlir::Value denominator, bool counts);
+  mlir::Value whereRows(mlir::OpBuilder &builder, mlir::Value value, mlir::Value rankRows);
+  mlir::Value rankRows() const { return rows; }
+  /// Whether an op belongs to `begin`, not to the model.
+  bool isOwn(mlir::Operation *op) const;
+  /// Metrics and what is written to states so far become those of the whole batch.
+  void sumResults();
   /// Replaces shares of gradients by the gradients of the whole batch.
   void sumGradients(llvm::MutableArrayRef<mlir::Value> gradients);
   /// Replaces the loss's share by the loss of the whole batch.
@@ -36,7 +47,6 @@ private:
   mlir::Value meanByRows(mlir::Value value);
   mlir::Value shareOf(mlir::Value numerator, mlir::Value denominator);
   void findPortion();
-  void sumResults();
 
   mlir::func::FuncOp function;
   mlir::Operation *exit;

@@ -2,6 +2,7 @@
 #include "passes/support/Extents.h"
 
 #include "dialects/grad/Index.h"
+#include "passes/support/Ports.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -29,7 +30,7 @@ void ExtentAnalysis::setArguments(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     setAll(argument, extent::whole);
     if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
-      known[argument][0] = 1;
+      known[argument][0] = rowUnitOf(function);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
+#include "passes/support/DataParallel.h"
+#include "passes/support/Extents.h"
 #include "passes/support/Ports.h"
 
 using namespace mlir;
@@ -49,9 +51,9 @@ private:
 /// A training function of one micro-batch on its way to one of several.
 class Accumulation {
 public:
-  Accumulation(func::FuncOp function, int64_t count)
-      : function(function), exit(function.front().getTerminator()), b(exit), count(count),
-        block(std::make_unique<Block>()), inputs(*block) {}
+  Accumulation(func::FuncOp function, int64_t count, gradc::DataParallel *ranks)
+      : function(function), exit(function.front().getTerminator()), b(exit), ranks(ranks),
+        count(count), block(std::make_unique<Block>()), inputs(*block) {}
 
   SmallVector<Value> run(ArrayRef<Value> parameters);
 
@@ -70,6 +72,10 @@ private:
   }
 
   void widenArguments();
+  Value stackOf(Value all, RankedTensorType one);
+  Value unstack(Value steps);
+  void findPerRow(CountOp counted);
+  Value inverseOf(Value denominator);
   Value sumOf(Value denominator);
   void carryStates();
   void takeInputs(ArrayRef<Value> parameters);
@@ -80,10 +86,12 @@ private:
 
   func::FuncOp function;
   Operation *exit;
-  OpBuilder b; ///< behind the body
+  OpBuilder b;                ///< behind the body
+  gradc::DataParallel *ranks; ///< null: there is one
   int64_t count;
-  SmallVector<Value> rows;   ///< arguments that hold rows
-  SmallVector<Value> stacks; ///< the same, a step a micro-batch
+  DenseMap<Operation *, double> perRow; ///< what a count is for each row of a rank
+  SmallVector<Value> rows;              ///< arguments that hold rows
+  SmallVector<Value> stacks;            ///< the same, a step a micro-batch
   std::unique_ptr<Block> block;
   RegionInputs inputs;
   SmallVector<Value>
@@ -103,17 +111,76 @@ void Accumulation::widenArguments() {
     if (!function.getArgAttr(argument.getArgNumber(), "grad.batched"))
       continue;
     auto one = cast<RankedTensorType>(argument.getType());
-    SmallVector<int64_t> all(one.getShape()), steps(one.getShape());
+    SmallVector<int64_t> all(one.getShape());
     all[0] *= count;
-    steps.insert(steps.begin(), count);
     argument.setType(one.clone(all));
     rows.push_back(argument);
-    stacks.push_back(ReshapeOp::create(b, argument.getLoc(), one.clone(steps), argument));
+    stacks.push_back(stackOf(argument, one));
   }
   ArrayRef<Type> results = function.getResultTypes();
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), results));
-  if (std::optional<int64_t> batch = gradc::batchOf(function))
+  std::optional<int64_t> batch = gradc::batchOf(function);
+  if (batch && !ranks)
     function->setAttr("grad.batch", b.getI64IntegerAttr(*batch * count));
+  if (ranks)
+    function->setAttr(gradc::rowUnitName, b.getI64IntegerAttr(count));
+}
+
+/// Exchanges the first two dims.
+static Expr exchanged(Expr x) {
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
+  std::swap(order[0], order[1]);
+  return x.transpose(order);
+}
+
+/// The rows of all micro-batches as steps of one each. With ranks a run has a part of the rows,
+/// which all micro-batches share: they take them in turn.
+Value Accumulation::stackOf(Value all, RankedTensorType one) {
+  SmallVector<int64_t> shape(one.getShape());
+  shape.insert(shape.begin() + (ranks != nullptr), count);
+  Expr steps = Expr(b, all.getLoc(), all).reshape(shape);
+  return ranks ? exchanged(steps) : steps;
+}
+
+/// The reverse.
+Value Accumulation::unstack(Value steps) {
+  Expr all(b, steps.getLoc(), steps);
+  if (ranks)
+    all = exchanged(all);
+  SmallVector<int64_t> shape(all.type().getShape().drop_front());
+  shape[0] = all.type().getDimSize(0) * all.type().getDimSize(1);
+  return all.reshape(shape);
+}
+
+/// Of a count over rows of one part.
+void Accumulation::findPerRow(CountOp counted) {
+  gradc::ExtentAnalysis analysis(*gradc::batchOf(function));
+  analysis.setArguments(function);
+  analysis.setOther([&](Operation *op) -> std::optional<LogicalResult> {
+    if (auto other = dyn_cast<CountOp>(op))
+      analysis.set(other, {});
+    return isa<CountOp, WriteOp>(op) ? std::optional(success()) : std::nullopt;
+  });
+  for (Operation &op : function.front())
+    if (&op == counted || failed(analysis.visit(&op)))
+      break;
+  const gradc::Extents *extents = analysis.find(counted.getOperand());
+  double each = 1;
+  bool hasRows = false;
+  for (int64_t d : counted.getDims()) {
+    int64_t extent = extents ? (*extents)[d] : 0;
+    hasRows |= extent > 0;
+    each *= double(extent > 0 ? extent : counted.getOperand().getType().getDimSize(d));
+  }
+  if (hasRows)
+    perRow[counted] = each;
+}
+
+/// Of the sum of a denominator.
+Value Accumulation::inverseOf(Value denominator) {
+  Value sum = sumOf(denominator);
+  return ranks ? ranks->inverseOf(sum, !matchPattern(denominator, m_Constant()))
+               : gradc::inverseOf(Expr(b, denominator.getLoc(), sum)).get();
 }
 
 /// The sum of a denominator over all micro-batches, known before the first of them.
@@ -121,6 +188,12 @@ Value Accumulation::sumOf(Value denominator) {
   Operation *producer = denominator.getDefiningOp();
   while (auto cast = dyn_cast_or_null<CastOp>(producer))
     producer = cast.getOperand().getDefiningOp();
+  if (producer && perRow.contains(producer)) {
+    Expr each(b, denominator.getLoc(), splatLike(denominator, perRow[producer]));
+    Value all =
+        CountOp::create(b, denominator.getLoc(), rows.front(), ArrayRef<int64_t>{0}, IntegerAttr());
+    return each * each.with(all).cast(each.type().getElementType());
+  }
   if (auto counted = dyn_cast_or_null<CountOp>(producer)) {
     auto type = cast<RankedTensorType>(counted.getOperand().getType());
     int64_t each = 1;
@@ -216,9 +289,13 @@ void Accumulation::takeInputs(ArrayRef<Value> parameters) {
 /// The loss of a micro-batch: its share of the whole batch's.
 Value Accumulation::addTerms(OpBuilder &inside, ArrayRef<Value> inverses) {
   Value loss;
-  for (auto [numerator, inverse] :
-       llvm::zip_equal(gradc::resultsOfRole(function, gradc::lossNumeratorRole), inverses)) {
-    Expr term = Expr(inside, numerator.getLoc(), inputs.find(numerator)) *
+  for (auto [numerator, denominator, inverse] :
+       llvm::zip_equal(gradc::resultsOfRole(function, gradc::lossNumeratorRole),
+                       gradc::resultsOfRole(function, gradc::lossDenominatorRole), inverses)) {
+    Value part = inputs.find(numerator);
+    if (ranks && matchPattern(denominator, m_Constant()))
+      part = ranks->whereRows(inside, part, inputs.find(ranks->rankRows()));
+    Expr term = Expr(inside, numerator.getLoc(), part) *
                 Expr(inside, numerator.getLoc(), inputs.find(inverse));
     loss = loss ? (term.with(loss) + term).get() : term.get();
   }
@@ -267,9 +344,7 @@ void Accumulation::takeResults(ScanOp scan) {
   }
   for (auto [result, stack] :
        llvm::zip_equal(samples, scan.getResults().take_back(samples.size()))) {
-    SmallVector<int64_t> shape(cast<RankedTensorType>(stack.getType()).getShape().drop_front());
-    shape[0] *= count;
-    result->set(Expr(b, at, stack).reshape(shape));
+    result->set(unstack(stack));
   }
   // The terms of the loss have served.
   for (StringRef role : {gradc::lossNumeratorRole, gradc::lossDenominatorRole})
@@ -278,20 +353,18 @@ void Accumulation::takeResults(ScanOp scan) {
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), types));
 }
 
-/// 0 of 0: where nothing counts there is nothing to learn from.
-static Expr inverseOf(Expr x) {
-  return x.compare(ComparePredicate::eq, x.splat(0)).select(x.splat(0), 1 / x);
-}
-
 SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
   SmallVector<Operation *> body;
   for (Operation &op : function.front())
-    if (!isa<ReadOp, ConstantOp, WriteOp>(op) && &op != exit)
+    if (!isa<ReadOp, ConstantOp, WriteOp>(op) && &op != exit && !(ranks && ranks->isOwn(&op)))
       body.push_back(&op);
+  if (ranks)
+    for (auto counted : function.getOps<CountOp>())
+      findPerRow(counted);
   widenArguments();
   SmallVector<Value> inverses;
   for (Value denominator : gradc::resultsOfRole(function, gradc::lossDenominatorRole))
-    inverses.push_back(inverseOf(Expr(b, denominator.getLoc(), sumOf(denominator))));
+    inverses.push_back(inverseOf(denominator));
   takeInputs(parameters);
   numberDraws();
   for (Operation *op : body)
@@ -303,6 +376,10 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
                           std::move(block), yielded);
   takeResults(scan);
   return llvm::to_vector_of<Value>(scan.getLastCarried().take_back(parameters.size()));
+}
+
+Expr gradc::inverseOf(Expr x) {
+  return x.compare(ComparePredicate::eq, x.splat(0)).select(x.splat(0), 1 / x);
 }
 
 void gradc::addLossTerm(func::FuncOp function, Value term) {
@@ -323,8 +400,8 @@ SmallVector<Value> gradc::requestGradients(OpBuilder &b, Value loss, ValueRange 
       GradientOp::create(b, loss.getLoc(), objective, targets).getResults());
 }
 
-FailureOr<SmallVector<Value>> gradc::accumulateGradients(func::FuncOp function,
-                                                         ArrayRef<Value> parameters) {
+FailureOr<SmallVector<Value>>
+gradc::accumulateGradients(func::FuncOp function, ArrayRef<Value> parameters, DataParallel *ranks) {
   auto wanted = function->getAttrOfType<IntegerAttr>(microBatchesName);
   if (!wanted || wanted.getInt() < 1)
     return function.emitError("expected a positive number as ")
@@ -333,7 +410,7 @@ FailureOr<SmallVector<Value>> gradc::accumulateGradients(func::FuncOp function,
     return function.emitError("expected results with roles \"")
            << lossNumeratorRole << "\" and \"" << lossDenominatorRole
            << "\" for a step in several parts, found none";
-  SmallVector<Value> gradients = Accumulation(function, wanted.getInt()).run(parameters);
+  SmallVector<Value> gradients = Accumulation(function, wanted.getInt(), ranks).run(parameters);
   function->removeAttr(microBatchesName);
   function->removeAttr(mostMicroBatchesName);
   return gradients;

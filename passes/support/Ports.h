@@ -15,6 +15,13 @@ inline std::optional<int64_t> batchOf(mlir::func::FuncOp function) {
   return batch ? std::optional(batch.getInt()) : std::nullopt;
 }
 
+/// How many samples each of its rows has: each of a step's parts has one of them.
+inline constexpr llvm::StringLiteral rowUnitName = "grad.row_unit";
+inline int64_t rowUnitOf(mlir::func::FuncOp function) {
+  auto unit = function->getAttrOfType<mlir::IntegerAttr>(rowUnitName);
+  return unit ? unit.getInt() : 1;
+}
+
 /// The role of a port; "": it has none.
 llvm::StringRef roleOfArgument(mlir::func::FuncOp function, unsigned index);
 llvm::StringRef roleOfResult(mlir::func::FuncOp function, unsigned index);

@@ -277,8 +277,9 @@ bool Checker::checkRows(const CheckedEntry &entry) {
   if (!checkString(raw.least_rows_node, "node") || !checkString(raw.coupling_node, "node"))
     return false;
   if (raw.batch < 0 || raw.batch > maxRows || raw.least_rows < 0 || raw.least_rows > raw.batch ||
-      (raw.any_rows && raw.batch == 0))
-    return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows);
+      (raw.any_rows && raw.batch == 0) || (raw.row_unit && raw.batch % int64_t(raw.row_unit)))
+    return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows,
+                ", in units of ", raw.row_unit);
   for (auto list : {entry.inputs, entry.outputs})
     for (const gradc_artifact_port &port : list)
       if (port.batched &&

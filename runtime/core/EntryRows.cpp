@@ -9,16 +9,20 @@ Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_
                                  int64_t rows, bool isShare) {
   if (isShare && rows == 0 && entry.any_rows)
     return {};
-  int64_t least = entry.any_rows ? entry.least_rows : entry.batch;
-  if (rows >= least && rows <= entry.batch)
+  int64_t unit = unitOf(entry), fewest = entry.least_rows * unit;
+  int64_t least = entry.any_rows ? fewest : entry.batch;
+  if (rows >= least && rows <= entry.batch && rows % unit == 0)
     return {};
   std::string message = text("entry '", artifact.string(entry.name), "' takes ");
   if (entry.any_rows)
     appendText(message, text(least, " to "));
-  appendText(message, text(entry.batch, " rows, found ", rows));
+  appendText(message, text(entry.batch, " rows"));
+  if (unit > 1)
+    appendText(message, text(", a multiple of its ", unit, " micro-batches"));
+  appendText(message, text(", found ", rows));
   if (entry.any_rows && rows > entry.batch)
     appendText(message, ": compile it for a larger batch");
-  if (rows >= 0 && rows < entry.least_rows)
+  if (rows >= 0 && rows < fewest)
     appendText(message, text(": node \"", artifact.string(entry.least_rows_node),
                              "\" divides by one less than it counts"));
   return Status(Code::usage, std::move(message));

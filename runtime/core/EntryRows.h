@@ -4,6 +4,8 @@
 
 #include "runtime/core/Artifact.h"
 
+#include <algorithm>
+
 namespace gradc::runtime {
 
 /// The bytes of a port in a run of `rows` rows.
@@ -11,6 +13,11 @@ inline uint64_t bytesOfRows(const gradc_artifact_entry &entry, const gradc_artif
                             int64_t rows) {
   return port.batched ? port.tensor.bytes / uint64_t(entry.batch) * uint64_t(rows)
                       : port.tensor.bytes;
+}
+
+/// The samples of one row of the entry's schedule.
+inline int64_t unitOf(const gradc_artifact_entry &entry) {
+  return std::max<int64_t>(entry.row_unit, 1);
 }
 
 /// Fails unless the entry runs on that number of rows. `isShare`: other ranks may have rows of the

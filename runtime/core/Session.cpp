@@ -294,9 +294,10 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
   if (inputs.size() != expected.size())
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", expected.size(),
                                     " inputs, found ", inputs.size()));
-  bound.program.setRows(rows);
-  rowCount = float(std::max<int64_t>(rows, 1));
-  rankRows = float(rows);
+  int64_t units = rows / unitOf(entry);
+  bound.program.setRows(units);
+  rowCount = float(std::max<int64_t>(units, 1));
+  rankRows = float(units);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const void *input = inputs[i];
     if (gradc_role_counts_rows(expected[i].role))

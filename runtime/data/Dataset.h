@@ -127,8 +127,12 @@ struct LengthBuckets;
 /// The rows of each batch that a rank takes: a run of them, as even as it can be.
 struct RankShare {
   int rank = 0, ranks = 1;
-  int64_t begin(int64_t rows) const { return rows * rank / ranks; }
-  int64_t end(int64_t rows) const { return rows * (rank + 1) / ranks; }
+  int64_t unit = 1; ///< that batches are multiples of, and so are shares
+  int64_t begin(int64_t rows) const { return rows / unit * rank / ranks * unit; }
+  int64_t end(int64_t rows) const { return rows / unit * (rank + 1) / ranks * unit; }
+  /// The fewest and the most that a rank takes.
+  int64_t least(int64_t rows) const { return rows / unit / ranks * unit; }
+  int64_t most(int64_t rows) const { return (rows / unit + ranks - 1) / ranks * unit; }
 };
 
 /// How a table's rows are put into batches.
@@ -144,7 +148,7 @@ struct BatchRule {
 
   bool dropsRest() const { return dropRemainder || skips; }
   /// The most rows of a batch that are made here.
-  int64_t capacity() const { return makesAll ? size : (size + share.ranks - 1) / share.ranks; }
+  int64_t capacity() const { return makesAll ? size : share.most(size); }
 };
 
 /// Work on a batch once it has all its rows. Immutable: any thread may apply it, each with a

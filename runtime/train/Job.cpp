@@ -183,7 +183,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
 
   // 2. The data.
   if (options.ranks)
-    job.share = {options.ranks->rank(), options.ranks->size()};
+    job.share = {options.ranks->rank(), options.ranks->size(), spec.integer("micro_batches", 1)};
   job.fields = options.fields;
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");

@@ -119,6 +119,7 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
     const gradc_artifact_entry *entry = session.findEntry(name);
     dividesEvaluation = options.ranks && entry && entry->any_rows;
     Job shared = job;
+    shared.share.unit = 1; // it is in one part
     if (!dividesEvaluation)
       shared.share = {};
     auto evaluated = Phase::make(session, {&name, 1}, job.evaluationData, shared);

@@ -62,7 +62,7 @@ static Status findShorter(const Session &session, std::string_view name, Config 
 static Status checkShares(const Artifact &artifact, const gradc_artifact_entry &entry,
                           BatchSizes sizes, RankShare share) {
   for (int64_t all : {sizes.full, sizes.rest})
-    for (int64_t rows : {all / share.ranks, (all + share.ranks - 1) / share.ranks})
+    for (int64_t rows : {share.least(all), share.most(all)})
       if (Status fits = checkRows(artifact, entry, rows, /*isShare=*/share.ranks > 1);
           all && !fits.ok())
         return Status::error(share.ranks == 1 ? fits.message()

@@ -67,6 +67,19 @@ def same_losses():
         assert content(f"ranks{ranks}", "step-50.ckpt") == content(f"again{ranks}", "step-50.ckpt"), f"{ranks} ranks: other bits"
 
 
+def parts_of_a_batch():
+    """Ranks share the rows of each micro-batch."""
+    job = path("parts")
+    os.mkdir(job)
+    shared = digits_trainer(job, f"stall_seconds: {STALL}", more="micro_batches: 4\n")
+    for ranks in (1, 3):
+        log = path(f"parts{ranks}.jsonl")
+        run(shared, "--ranks", ranks, "--steps", 20, "--log", log, cwd=job)
+        found = losses(log)
+        worst = max(abs(a - b) for a, b in zip(losses(path("alone.jsonl")), found))
+        assert len(found) == 20 and worst <= 1e-6, f"{ranks} ranks in four parts: losses differ by {worst}"
+
+
 def resume_with_others():
     whole = train("whole", 2, "--steps", "40", "--checkpoint", path("whole"))
     train("part", 2, "--steps", "25", "--checkpoint", path("part"))
@@ -249,7 +262,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, resume_with_others, a_rank_is_lost, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, parts_of_a_batch, resume_with_others, a_rank_is_lost, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, by_gradc):
     check()
     print(check.__name__)

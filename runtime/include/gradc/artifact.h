@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 10u
+#define GRADC_ARTIFACT_VERSION 11u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -213,7 +213,8 @@ typedef struct gradc_artifact_entry {
   int64_t batch; /* samples a call; 0: not batched */
   uint32_t any_rows;            /* 1: it takes fewer samples, too */
   gradc_string least_rows_node; /* the node that needs `least_rows` of them */
-  int64_t least_rows;
+  uint32_t row_unit;            /* it takes a multiple of so many samples, each so many a row of its schedule; 0: 1 */
+  int64_t least_rows;           /* of the schedule */
   gradc_range inputs, outputs; /* gradc_artifact_port */
   gradc_range nodes;           /* gradc_artifact_node: its schedule */
   uint64_t arena;              /* bytes */

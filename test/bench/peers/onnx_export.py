@@ -1,6 +1,6 @@
 """Writes a workload for gradc and for the peers that read ONNX, as PyTorch's exporter would write it (opset 17).
 
-    onnx_export.py NAME FOLDER    writes NAME.onnx, NAME.npz (its batches) and NAME.textproto
+    onnx_export.py NAME FOLDER [ROWS]    writes NAME.onnx, its batch dim named ROWS, NAME.npz (its batches) and NAME.textproto
 """
 import os
 import sys
@@ -88,7 +88,8 @@ class Graph:
         return self.add("Gather", [w, i], (*i.shape, w.shape[1]), axis=0)
 
     def reshape(self, x, shape):
-        target = self.constant(f"shape_{len(self.model.initializers)}", np.array(shape, np.int64))
+        wanted = (0, *shape[1:]) if self.rows and shape[0] == x.shape[0] else shape  # 0: as it is
+        target = self.constant(f"shape_{len(self.model.initializers)}", np.array(wanted, np.int64))
         return self.add("Reshape", [x, target], shape, allowzero=0)
 
     def split3(self, x):
@@ -124,16 +125,18 @@ def initializers(graph, workload):
     return groups
 
 
-def write_onnx(workload, path, training=False):
-    """The forward graph with x [batch, ...] and logits, batch as in the workload. `training`: BatchNormalization in training
-    mode, for the peer that cannot switch it."""
+def write_onnx(workload, path, training=False, rows=None):
+    """The forward graph with x [batch, ...] and logits, batch as in the workload, or named `rows`. `training`: BatchNormalization in
+    training mode, for the peer that cannot switch it."""
     graph = Graph(workload.name, training)
+    graph.rows = rows
     parameters, statistics = initializers(graph, workload)
     tokens = workload.data == "tokens"
-    x = Value(graph, graph.model.input("x", INT64 if tokens else FLOAT, workload.shape), workload.shape)
+    shape = (rows or workload.shape[0], *workload.shape[1:])
+    x = Value(graph, graph.model.input("x", INT64 if tokens else FLOAT, shape), workload.shape)
     y = workload.forward(graph, parameters, statistics, x, training)
     graph.model.node("Identity", [y.name], ["logits"], "/Identity")
-    graph.model.output("logits", FLOAT, y.shape)
+    graph.model.output("logits", FLOAT, (rows or y.shape[0], *y.shape[1:]))
     graph.model.save(path)
 
 
@@ -154,14 +157,14 @@ optimizer {{ {rule["name"]} {{ {fields} }} }}
 """
 
 
-def write_job(workload, folder):
+def write_job(workload, folder, name_of_rows=None):
     """The model, the batches as rows, and the training spec, whose path is given back."""
     x, labels = workload.batches()
     rows = BATCHES * workload.shape[0]
     x = x.reshape(rows, *workload.shape[1:])
     np.savez(os.path.join(folder, f"{workload.name}.npz"), x=x.astype(np.int64) if workload.data == "tokens" else x,
              labels=labels.reshape(rows, *labels.shape[2:]).astype(np.int64))
-    write_onnx(workload, os.path.join(folder, f"{workload.name}.onnx"))
+    write_onnx(workload, os.path.join(folder, f"{workload.name}.onnx"), rows=name_of_rows)
     spec = os.path.join(folder, f"{workload.name}.textproto")
     with open(spec, "w") as file:
         file.write(spec_text(workload))
@@ -169,4 +172,4 @@ def write_job(workload, folder):
 
 
 if __name__ == "__main__":
-    write_job(WORKLOADS[sys.argv[1]], sys.argv[2])
+    write_job(WORKLOADS[sys.argv[1]], *sys.argv[2:])

@@ -219,14 +219,15 @@ double worstOf(const std::vector<std::vector<double>> &found,
   return worst;
 }
 
-/// Trains as one process, and as ranks with these rows of each batch. `worst`: of all steps.
-void expectTheSame(const Case &wanted, const std::vector<std::vector<int64_t>> &splits,
-                   double tolerance) {
-  Compiled compiled(specOf(wanted));
-  auto artifact = open(compiled);
+/// Trains as one process, by `alone`'s program, and as ranks with these rows of each batch.
+void expectTheSame(const Case &alone, const Case &wanted,
+                   const std::vector<std::vector<int64_t>> &splits, double tolerance) {
+  Compiled compiled(specOf(wanted)), single(specOf(alone));
+  auto artifact = open(compiled), one = open(single);
   ASSERT_TRUE(artifact);
+  ASSERT_TRUE(one);
   for (const std::vector<int64_t> &rows : splits) {
-    Rank whole(artifact, 1);
+    Rank whole(one, 1);
     std::vector<std::unique_ptr<Rank>> parts;
     for (size_t i = 0; i < rows.size(); ++i)
       parts.push_back(std::make_unique<Rank>(artifact, 1 + int(i) % 2));
@@ -249,6 +250,11 @@ void expectTheSame(const Case &wanted, const std::vector<std::vector<int64_t>> &
         EXPECT_EQ(parts[i]->values(), parts[0]->values()) << "rank " << i;
     }
   }
+}
+
+void expectTheSame(const Case &wanted, const std::vector<std::vector<int64_t>> &splits,
+                   double tolerance) {
+  expectTheSame(wanted, wanted, splits, tolerance);
 }
 
 /// Steps of plain SGD show gradients.
@@ -275,6 +281,57 @@ TEST(Ranks, ClippingRegularizersAndAveragesSeeAllRanks) {
                  sgd + "clip { global_norm: 0.05 }\nema { decay: 0.5 }\n"
                        "regularizer { l2: 0.01  l1: 0.001 }\ndistribution {}"},
                 {{16, 16}, {0, 9, 23}}, 2e-6);
+}
+
+/// A row of the entry is a row of each micro-batch.
+TEST(Ranks, MicroBatchesFollowOneProcessWithTheWholeBatch) {
+  expectTheSame({"digits", dropped, sgd},
+                {"digits", dropped, sgd + "micro_batches: 4\ndistribution {}"},
+                {{32}, {16, 16}, {32, 0}, {8, 20, 4}}, 2e-6);
+  Case alone{"gpt", dropped, sgd},
+      shared{"gpt", dropped, sgd + "micro_batches: 2\ndistribution {}"};
+  alone.edit = shared.edit = {"labels: \"target\"", "labels: \"target\"  ignore_index: 3"};
+  expectTheSame(alone, shared, {{16}, {8, 8}, {2, 14}}, 4e-6);
+}
+
+TEST(Ranks, MicroBatchesHaveAsManyRowsEach) {
+  Compiled compiled(specOf({"digits", dropped, sgd + "micro_batches: 4\ndistribution {}"}));
+  auto artifact = open(compiled);
+  ASSERT_TRUE(artifact);
+  EXPECT_EQ(Rank(artifact, 1).run(1, 0, 6, nullptr).message(),
+            "entry 'train' takes 0 to 32 rows, a multiple of its 4 micro-batches, found 6");
+}
+
+TEST(Ranks, MicroBatchesWithClippingRegularizersAndScales) {
+  const std::string more = "clip { global_norm: 0.05 }\nregularizer { l2: 0.01 }\n";
+  expectTheSame({"digits", dropped, sgd + more},
+                {"digits", dropped, sgd + more + "micro_batches: 2\ndistribution {}"},
+                {{16, 16}, {0, 8, 24}}, 2e-6);
+  const std::string scaled = "precision: FP16\nloss_scaling {}\n";
+  expectTheSame({"digits", dropped, sgd + scaled},
+                {"digits", dropped, sgd + scaled + "micro_batches: 2\ndistribution {}"}, {{16, 16}},
+                2e-3);
+}
+
+/// What is exchanged comes before the first part and after the last.
+TEST(Ranks, MicroBatchesAddNoTraffic) {
+  auto startsOf = [](const std::string &more) {
+    Compiled compiled(specOf({"digits", dropped, sgd + more}));
+    auto artifact = open(compiled);
+    ThreadRanks world(2);
+    world.run([&](int rank) {
+      Rank part(artifact, 1);
+      EXPECT_EQ(part.run(1, 16 * rank, 16 * rank + 16, world.communicator(rank)).message(), "");
+    });
+    std::string calls = world.calls(0);
+    int starts = 0;
+    for (size_t at = 0; (at = calls.find("start ", at)) != calls.npos; ++at)
+      ++starts;
+    return starts;
+  };
+  int few = startsOf("micro_batches: 2\ndistribution {}");
+  EXPECT_EQ(startsOf("micro_batches: 4\ndistribution {}"), few);
+  EXPECT_LE(few, startsOf("distribution {}") + 1);
 }
 
 TEST(Ranks, GradientsAreUnscaledOnceSummed) {
@@ -329,9 +386,15 @@ TEST(Ranks, AWrongIndexStopsTheStepOnAllRanks) {
 
 TEST(Ranks, WhatCannotBeSharedIsRefused) {
   auto saidOf = [](const Case &wanted) { return Compiled(specOf(wanted)).said; };
-  EXPECT_NE(saidOf({"digits", dropped, sgd + "micro_batches: 2\ndistribution {}"})
-                .find("expected no micro_batches beside it, found 2"),
+  EXPECT_NE(saidOf({"digits", dropped, sgd + "micro_batches: 32\ndistribution {}"})
+                .find("expected a batch.size of at least 2 rows for each of the 32 parts, which "
+                      "ranks share, found 32"),
             std::string::npos);
+  EXPECT_NE(
+      saidOf({"digits", dropped,
+              sgd + "micro_batches: 2\ndistribution { synchronize_batch_norm: true }"})
+          .find("expected no synchronize_batch_norm: ranks exchange nothing before the last part"),
+      std::string::npos);
   EXPECT_NE(saidOf({"digits", dropped, sgd + "distribution { stall_seconds: 0 }"})
                 .find("expected a positive number of seconds, found 0"),
             std::string::npos);

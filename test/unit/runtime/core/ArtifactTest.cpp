@@ -75,10 +75,10 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{11};
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{12};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 10, found 11: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 11, found 12: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");

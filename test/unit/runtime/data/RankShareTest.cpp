@@ -35,6 +35,21 @@ protected:
   DataContext context;
 };
 
+TEST(RankShare, UnitsStayWhole) {
+  int64_t end = 0;
+  for (int rank = 0; rank < 3; ++rank) {
+    RankShare share{rank, 3, 4};
+    EXPECT_EQ(share.begin(32), end);
+    end = share.end(32);
+    EXPECT_EQ(end % 4, 0);
+    EXPECT_GE(end - share.begin(32), share.least(32));
+    EXPECT_LE(end - share.begin(32), share.most(32));
+  }
+  EXPECT_EQ(end, 32);
+  EXPECT_EQ((RankShare{0, 3, 4}.least(32)), 8);
+  EXPECT_EQ((RankShare{0, 3, 4}.most(32)), 12);
+}
+
 TEST_P(RankShareTest, BatchesAreThoseOfOneProcess) {
   int ranks = std::get<0>(GetParam());
   auto whole = dataset({});
