@@ -19,7 +19,7 @@ Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_
   appendText(message, text(entry.batch, " rows"));
   if (unit > 1)
     appendText(message, text(", a multiple of its ", unit, " micro-batches"));
-  appendText(message, text(", found ", rows));
+  appendText(message, text(isShare ? ", found a rank's share of " : ", found ", rows));
   if (entry.any_rows && rows > entry.batch)
     appendText(message, ": compile it for a larger batch");
   if (rows >= 0 && rows < fewest)

@@ -65,9 +65,7 @@ static Status checkShares(const Artifact &artifact, const gradc_artifact_entry &
     for (int64_t rows : {share.least(all), share.most(all)})
       if (Status fits = checkRows(artifact, entry, rows, /*isShare=*/share.ranks > 1);
           all && !fits.ok())
-        return Status::error(share.ranks == 1 ? fits.message()
-                                              : text("a batch of ", all, " rows, shared by ",
-                                                     share.ranks, " ranks: ", fits.message()));
+        return Status::error(fits.message());
   return {};
 }
 
