@@ -278,8 +278,7 @@ bool Checker::checkRows(const CheckedEntry &entry) {
     return false;
   if (raw.batch < 0 || raw.batch > maxRows || raw.least_rows < 0 || raw.least_rows > raw.batch ||
       (raw.any_rows && raw.batch == 0) || (raw.row_unit && raw.batch % int64_t(raw.row_unit)))
-    return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows,
-                ", in units of ", raw.row_unit);
+    return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows);
   for (auto list : {entry.inputs, entry.outputs})
     for (const gradc_artifact_port &port : list)
       if (port.batched &&

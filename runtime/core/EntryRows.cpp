@@ -16,10 +16,8 @@ Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_
   std::string message = text("entry '", artifact.string(entry.name), "' takes ");
   if (entry.any_rows)
     appendText(message, text(least, " to "));
-  appendText(message, text(entry.batch, " rows"));
-  if (unit > 1)
-    appendText(message, text(", a multiple of its ", unit, " micro-batches"));
-  appendText(message, text(isShare ? ", found a rank's share of " : ", found ", rows));
+  appendText(message, text(entry.batch, unit > 1 ? " rows, as many for each micro-batch" : " rows",
+                           isShare ? ", found a rank's share of " : ", found ", rows));
   if (entry.any_rows && rows > entry.batch)
     appendText(message, ": compile it for a larger batch");
   if (rows >= 0 && rows < fewest)

@@ -299,7 +299,7 @@ TEST(Ranks, MicroBatchesHaveAsManyRowsEach) {
   auto artifact = open(compiled);
   ASSERT_TRUE(artifact);
   EXPECT_EQ(Rank(artifact, 1).run(1, 0, 6, nullptr).message(),
-            "entry 'train' takes 0 to 32 rows, a multiple of its 4 micro-batches, found 6");
+            "entry 'train' takes 0 to 32 rows, as many for each micro-batch, found 6");
 }
 
 TEST(Ranks, MicroBatchesWithClippingRegularizersAndScales) {
