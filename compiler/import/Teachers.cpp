@@ -139,10 +139,14 @@ FailureOr<Teachers::Computed> Teachers::compute(int index, SpecValues &values) {
       names.push_back(name);
   FailureOr<Computed> computed = failure();
   if (succeeded(entry.importNodes(names, bindInput))) {
-    for (const std::string &name : names)
+    bool ok = true;
+    for (const std::string &name : names) {
+      ok &= succeeded(entry.expectWhole(name, entry.value(name), function.getLoc()));
       entry.addResult(entry.value(name), name, GRADC_ROLE_OUTPUT);
+    }
     entry.finish();
-    computed = takeOver(index, function, values);
+    if (ok)
+      computed = takeOver(index, function, values);
   }
   function.erase();
   return computed;

@@ -258,6 +258,8 @@ class Session:
         if len(counts) > 1:
             raise Error(f"expected as many rows in each array, found {sorted(counts)}")
         total = counts.pop() if counts else -1
+        if total == 0 and not all(port.batched for port in one.outputs):
+            raise Error("expected 1 row or more, found 0")
         made = [np.empty((total, *port.row) if port.batched else port.shape, port.dtype) for port in one.outputs]
         with self._own():
             if total < 0:

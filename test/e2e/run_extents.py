@@ -45,6 +45,7 @@ def picking():
     places = model.node("Transpose", [positions], ["places"], "transpose", perm=[1, 0])
     picked = model.node("GatherND", [x, places], ["picked"], "pick")
     twice = model.node("Add", [model.node("Exp", [picked], ["exp"], "exp"), picked], ["twice"], "add")
+    model.output(model.node("CastLike", [limit, positions], ["whole"], "castlike"), INT64, [1])
     for name in ("Sum", "Mean", "Max", "Min", "L2", "LogSumExp"):
         model.output(model.node("Reduce" + name, [picked], [name.lower()], name, keepdims=0), FLOAT, [])
     model.output(places, INT64, ["K", 2])
@@ -88,6 +89,7 @@ def check_picking(x, limit):
     expect(f"positions above {limit}", output("places") == ([count, 2], [n for i in places for n in divmod(i, COLUMNS)]))
     shape, twice = output("twice")
     expect(f"elements above {limit}", shape == [count] and close(twice, [math.exp(v) + v for v in picked]))
+    expect("another's type alone", output("whole") == ([1], [int(limit)]))
     expect("their sum", close(output("sum")[1], [sum(picked)]))
     mean = output("mean")[1]
     expect("their mean", close(mean, [sum(picked) / count]) if count else mean[0] != mean[0])

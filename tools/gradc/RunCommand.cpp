@@ -122,6 +122,13 @@ int runManyRows(const Settings &settings, mlir::MLIRContext &context, CompiledSe
                                  " rows, found " + llvm::Twine(rows) + ": node \"" + node +
                                  "\" couples rows, so they must be one batch; compile it for a "
                                  "larger one");
+  for (const Port &port : session.outputs(context, entry))
+    if (port.role == GRADC_ROLE_EXTENT)
+      return fail(Code::usage, "expected at most " + llvm::Twine(session.batch(entry)) +
+                                   " rows, found " + llvm::Twine(rows) + ": how long output \"" +
+                                   port.field +
+                                   "\" is, each call finds out; compile it for a "
+                                   "larger batch");
   auto files = outputFiles(settings, names);
   if (!files)
     return fail(files.status());

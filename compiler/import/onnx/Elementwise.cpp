@@ -174,7 +174,8 @@ static LogicalResult importCast(Node &n) {
 static LogicalResult importCastLike(Node &n) {
   n.ignore("saturate");
   n.ignore("round_mode");
-  return n.set(n.expr(0u).cast(n.element(1)));
+  auto extent = n.extent(0); // of operand 1 the type alone counts
+  return n.setLike(0, n.expr(0u).cast(n.element(1)), extent ? extent->dim : 0);
 }
 
 /// A bool is a byte of 0 or 1.
@@ -303,6 +304,7 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Clip"] = {importClip, 1, 3};
   ops["IsNaN"] = {importIsNaN, 1, 1};
   ops["IsInf"] = {importIsInf, 1, 1};
+  takeExtents(ops, TakesExtents::itself, {"CastLike"});
   takeExtents(
       ops, TakesExtents::pointwise,
       {"Neg",        "Abs",      "Sign",       "Exp",         "Log",        "Sqrt",
@@ -311,6 +313,6 @@ void gradc::addElementwiseOps(OpTable &ops) {
        "Mod",        "Max",      "Min",        "Sum",         "Mean",       "And",
        "Or",         "Xor",      "BitwiseAnd", "BitwiseOr",   "BitwiseXor", "BitwiseNot",
        "BitShift",   "Equal",    "Less",       "LessOrEqual", "Greater",    "GreaterOrEqual",
-       "Where",      "Identity", "Cast",       "BitCast",     "CastLike",   "Clip",
-       "IsNaN",      "IsInf"});
+       "Where",      "Identity", "Cast",       "BitCast",     "Clip",       "IsNaN",
+       "IsInf"});
 }

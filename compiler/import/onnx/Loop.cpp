@@ -253,6 +253,8 @@ private:
         Value stacked = (*results)[1 + carriedCount + k].tensor;
         if (!stacked)
           return n.error() << "a sequence cannot be stacked";
+        if (failed(n.getEntry().expectWhole(n.resultName(carriedCount + k), stacked, n.loc())))
+          return failure();
         Expr step = n.expr(stacked);
         SmallVector<int64_t> shape{1};
         llvm::append_range(shape, step.shape());

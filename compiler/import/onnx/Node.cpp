@@ -67,12 +67,15 @@ LogicalResult Node::expectRank(unsigned i, int64_t expected) {
 
 std::optional<HostTensor> Node::tryKnown(unsigned i) {
   ElementsAttr attribute;
-  if (!operand(i) || !matchPattern(operands[i], m_Constant(&attribute)))
+  if (!operand(i) || extent(i) || !matchPattern(operands[i], m_Constant(&attribute)))
     return std::nullopt;
   return HostTensor(attribute);
 }
 
 FailureOr<HostTensor> Node::known(unsigned i, StringRef what) {
+  if (extent(i))
+    return error() << "expected " << what << " to be known at compile time, but how long "
+                   << describeOperand(i) << " is, only a run knows";
   if (std::optional<HostTensor> value = entry.known(operands[i]))
     return *value;
   return error() << "expected " << what << " to be known at compile time, but "

@@ -38,13 +38,16 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// ReduceMean without dims is the identity, which needs no division.
 Expr mean(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMeanOp>(x, dims); }
 
-/// Of as many elements as a run has.
+/// The mean of as many elements as a run has.
 Expr meanOf(Expr x, ArrayRef<int64_t> dims, RunExtent extent) {
+  Type element = x.type().getElementType();
+  if (element.getIntOrFloatBitWidth() < 32)
+    x = x.cast(x.getBuilder().getF32Type());
   double others = 1;
   for (int64_t d : dims)
     others *= d == extent.dim ? 1 : double(x.shape()[d]);
   Expr sum = x.sum(dims), count = x.with(extent.count).cast(x.type().getElementType()) * others;
-  return sum / count.broadcastScalar(sum.type());
+  return (sum / count.broadcastScalar(sum.type())).cast(element);
 }
 
 /// `neutral`: an element that changes no result.

@@ -78,7 +78,7 @@ LogicalResult EntryImport::followExtents(Node &node) {
                           << node.describeOperand(i)
                           << ", beside an operand whose extent there only a run knows";
   for (Value result : node.getResults())
-    if (result)
+    if (result && cast<RankedTensorType>(result.getType()).getRank() + common->dim >= 0)
       setExtent(result,
                 {cast<RankedTensorType>(result.getType()).getRank() + common->dim, common->count});
   return success();

@@ -120,6 +120,9 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     // The caller may throw the region away, and other values may then take their places in memory.
     for (auto &[value, argument] : inner.captured)
       outside.erase(argument);
+    for (auto it = extents.begin(); inner.isRegion() && it != extents.end();)
+      if (auto at = it++; at->first.getParentBlock() == &block)
+        extents.erase(at);
   });
 
   std::vector<std::string> outputs;
@@ -145,6 +148,8 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     GraphValue result{value(name), std::nullopt};
     if (const SmallVector<Value> *sequence = findSequence(name))
       result.sequence = *sequence;
+    if (inner.isRegion() && result.tensor)
+      ok &= succeeded(expectWhole(name, result.tensor, model.nameLoc(name)));
     if (!result.tensor && !result.sequence) {
       reportHiddenSequence(name, model.nameLoc(name));
       ok = false;

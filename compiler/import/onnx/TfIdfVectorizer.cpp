@@ -9,7 +9,7 @@ using namespace gradc;
 
 namespace {
 
-/// A longer result is absurd.
+/// Results are at most so long.
 constexpr int64_t maxWidth = 1 << 24;
 
 struct Pool {
@@ -84,7 +84,7 @@ static Expr countGrams(Expr x, const Pool &pool, int64_t length, int64_t skipped
   return all.cast(b.getF32Type()).sum({1});
 }
 
-/// Counts, whether there are any, or both, times a weight.
+/// The counts, 1 where there is one, or the counts, each times its column's weight.
 static FailureOr<Expr> weigh(Node &n, Expr counts) {
   StringRef mode = n.string("mode", "");
   const onnx::AttributeProto *given = n.attribute("weights", Node::AttributeType::reals);
@@ -96,7 +96,7 @@ static FailureOr<Expr> weigh(Node &n, Expr counts) {
     return counts;
   if (given->floats_size() != counts.shape()[1])
     return n.error() << "expected a weight for each of the " << counts.shape()[1]
-                     << " n-grams, found " << given->floats_size();
+                     << " results, found " << given->floats_size();
   HostTensor weights(counts.type().clone({counts.shape()[1]}));
   for (int i = 0; i < given->floats_size(); ++i)
     weights.setFloat(i, given->floats(i));
@@ -121,7 +121,10 @@ static LogicalResult importTfIdfVectorizer(Node &n) {
       continue;
     Expr counts =
         x.with(splat(b, n.loc(), RankedTensorType::get({rows, grams}, b.getF32Type()), 0));
-    int64_t most = length == 1 ? 0 : pool->mostSkipped; // one number has nothing between
+    // One number has nothing between, and beyond the row's end there is nothing to find.
+    int64_t most = length == 1 ? 0 : std::min(pool->mostSkipped, x.shape()[1]);
+    if (failed(n.expectSensible({rows, x.shape()[1], grams})))
+      return failure();
     if (length >= pool->shortest && length <= pool->longest)
       for (int64_t skipped = 0; skipped <= most; ++skipped)
         counts = counts + countGrams(x, *pool, length, skipped);
@@ -129,15 +132,14 @@ static LogicalResult importTfIdfVectorizer(Node &n) {
   }
   Value counts =
       parts.size() == 1 ? parts.front() : b.createOrFold<ConcatenateOp>(n.loc(), parts, 1);
-  FailureOr<Expr> weighed = weigh(n, n.expr(counts));
-  if (failed(weighed))
-    return failure();
   auto type = RankedTensorType::get({rows, pool->width}, b.getF32Type());
   Value columns = b.createOrFold<ScatterOp>(
-      n.loc(), type, splat(b, n.loc(), type, 0), n.constantInts(pool->columns), weighed->get(),
+      n.loc(), type, splat(b, n.loc(), type, 0), n.constantInts(pool->columns), counts,
       ScatterReduction::add, elementDims(2, 1), ArrayRef<int64_t>{1});
-  Expr result = n.expr(columns);
-  return n.set(n.rank(0) == 2 ? result : result.reshape({pool->width}));
+  FailureOr<Expr> result = weigh(n, n.expr(columns));
+  if (failed(result))
+    return failure();
+  return n.set(n.rank(0) == 2 ? *result : result->reshape({pool->width}));
 }
 
 void gradc::addTfIdfVectorizerOps(OpTable &ops) {
