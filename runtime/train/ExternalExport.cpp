@@ -31,12 +31,6 @@ static void writeLocation(std::byte *out, std::string_view name) {
   std::copy_n(reinterpret_cast<const std::byte *>(name.data()), name.size(), out + key);
 }
 
-static Status write(const std::string &path, std::span<const std::byte> bytes) {
-  AtomicFile file(path);
-  file.write(bytes);
-  return file.commit();
-}
-
 Status expectNoWeights(const std::string &path, std::span<const std::string> inputs) {
   return expectNoInput(weightsFile(path), inputs);
 }
@@ -44,17 +38,22 @@ Status expectNoWeights(const std::string &path, std::span<const std::string> inp
 Status writeExternal(Config files, std::span<std::byte> model, const std::string &path) {
   std::string data = weightsFile(path), name = data.substr(data.rfind('/') + 1);
   auto head = size_t(files.integer("graph_bytes", 0));
+  if (head > model.size())
+    return Status::invalid("the artifact is damaged: its graph is longer than its model");
   if (name.size() > 200)
     return Status::error(text("cannot export '", path, "': its name is longer than 200 bytes"));
   for (Config location : files.children("location")) {
     auto offset = size_t(location.integer(0));
-    if (head > model.size() || offset > head || head - offset < GRADC_LOCATION_BYTES)
+    if (offset > head || head - offset < GRADC_LOCATION_BYTES)
       return Status::invalid("the artifact is damaged: a location lies outside of its model");
     writeLocation(model.data() + offset, name);
   }
-  // In this order a model names data that are there.
-  Status status = write(data, model.subspan(head));
-  return status.ok() ? write(path, model.first(head)) : status;
+  // Both are written before either takes its place, and a model names data that are there.
+  AtomicFile graph(path), weights(data);
+  graph.write(model.first(head));
+  weights.write(model.subspan(head));
+  Status status = weights.commit();
+  return status.ok() ? graph.commit() : status;
 }
 
 } // namespace gradc::runtime

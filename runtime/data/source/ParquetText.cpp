@@ -159,6 +159,10 @@ bool isNull(const ArrowArray &array, int64_t row) {
          !bitOf(array.buffers[0], row);
 }
 
+bool isIndex(std::string_view format) {
+  return format.size() == 1 && std::string_view("cCsSiIlL").find(format.front()) != format.npos;
+}
+
 int64_t indexOf(char format, const ArrowArray &array, int64_t row) {
   const void *values = array.buffers[1];
   switch (format) {
@@ -172,6 +176,8 @@ int64_t indexOf(char format, const ArrowArray &array, int64_t row) {
     return static_cast<const uint16_t *>(values)[row];
   case 'i':
     return static_cast<const int32_t *>(values)[row];
+  case 'I':
+    return static_cast<const uint32_t *>(values)[row];
   default:
     return static_cast<const int64_t *>(values)[row];
   }
@@ -182,16 +188,22 @@ struct Column {
   AddCell add = nullptr;
   char index = 0; ///< the format of a dictionary's numbers; 0: none
 
-  void addTo(std::string &out, const ArrowArray &array, int64_t row, char delimiter) const {
+  /// False: its number is none of the dictionary's, as a damaged file may have it.
+  bool addTo(std::string &out, const ArrowArray &array, int64_t row, char delimiter) const {
     row += array.offset;
     if (isNull(array, row))
-      return;
-    if (!index)
-      return add(out, array, row, delimiter);
+      return true;
+    if (!index) {
+      add(out, array, row, delimiter);
+      return true;
+    }
     const ArrowArray &values = *array.dictionary;
-    int64_t at = indexOf(index, array, row) + values.offset;
-    if (!isNull(values, at))
-      add(out, values, at, delimiter);
+    int64_t number = indexOf(index, array, row);
+    if (number < 0 || number >= values.length)
+      return false;
+    if (!isNull(values, number + values.offset))
+      add(out, values, number + values.offset, delimiter);
+    return true;
   }
 };
 
@@ -232,19 +244,25 @@ bool isNamed(std::string_view column, std::span<const CsvField> fields) {
 /// The header, and the columns to read.
 Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> fields) {
   width = schema.n_children;
+  if (width == 0)
+    return fail("its table has no columns");
   for (int64_t i = 0; i < width; ++i) {
     const ArrowSchema &column = *schema.children[i];
+    std::string_view name = column.name ? trimmed(column.name) : std::string_view();
     if (i)
       out += delimiter;
-    addText(out, column.name, delimiter);
-    if (!fields.empty() && !isNamed(column.name, fields))
+    if (width == 1 && name.empty()) // an empty line would be none
+      out += "\"\"";
+    addText(out, name, delimiter);
+    if (!fields.empty() && !isNamed(name, fields))
       continue;
     const ArrowSchema *values = column.dictionary ? column.dictionary : &column;
-    AddCell add = findCell(values->format);
+    bool isKnown = !column.dictionary || isIndex(column.format);
+    AddCell add = isKnown ? findCell(values->format) : nullptr;
     if (!add && fields.empty())
       continue;
     if (!add)
-      return fail(runtime::text("column '", column.name, "' has Arrow's type '", values->format,
+      return fail(runtime::text("column '", name, "' has Arrow's type '", values->format,
                                 "', expected numbers, booleans, texts or times"));
     chosen.push_back(int(i));
     columns.push_back({add, column.dictionary ? *column.format : '\0'});
@@ -256,8 +274,10 @@ Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> field
 Status Reader::addRows(ArrowArrayStream &stream) {
   for (;;) {
     Owned<ArrowArray> batch;
-    if (stream.get_next(&stream, &batch.value))
-      return fail(stream.get_last_error(&stream));
+    if (stream.get_next(&stream, &batch.value)) {
+      const char *why = stream.get_last_error(&stream);
+      return fail(why ? why : "it is damaged");
+    }
     if (!batch.value.release) // the end
       return {};
     for (int64_t row = 0; row < batch.value.length; ++row) {
@@ -265,7 +285,8 @@ Status Reader::addRows(ArrowArrayStream &stream) {
       for (size_t i = 0; i < chosen.size(); ++i) {
         for (; at < chosen[i]; ++at)
           out += delimiter;
-        columns[i].addTo(out, *batch.value.children[i], row + batch.value.offset, delimiter);
+        if (!columns[i].addTo(out, *batch.value.children[i], row + batch.value.offset, delimiter))
+          return fail("it is damaged: a value is none of its dictionary's");
       }
       if (width == 1 && out.back() == '\n') // an empty line would be none
         out += "\"\"";
