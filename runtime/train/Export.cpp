@@ -100,8 +100,8 @@ Status exportOnnx(Session &session, const std::string &path) {
                   findDataType(state.tensor.dtype)->bytes);
     }
   }
-  if (Config files = Config::job(artifact).child("exported_files"))
-    return writeExternal(files, model, path);
+  if (Config job = Config::job(artifact); job.child("exported_files"))
+    return writeExternal(job, model, path);
   AtomicFile file(path);
   file.write(model);
   return file.commit();

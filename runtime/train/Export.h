@@ -30,9 +30,9 @@ private:
 /// written.
 Status exportOnnx(Session &session, const std::string &path);
 
-/// Writes a model of two files, as the job's `exported_files` cut it. Of programs that have
-/// gradc_full.
-__attribute__((weak)) Status writeExternal(Config files, std::span<std::byte> model,
+/// Writes a model of two files, as the job's `exported_files` cut it, over none that the job reads.
+/// Of programs that have gradc_full.
+__attribute__((weak)) Status writeExternal(Config job, std::span<std::byte> model,
                                            const std::string &path);
 
 /// The weights of a model at `path` would take no input's place. Of programs that have gradc_full.

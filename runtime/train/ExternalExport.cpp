@@ -35,7 +35,10 @@ Status expectNoWeights(const std::string &path, std::span<const std::string> inp
   return expectNoInput(weightsFile(path), inputs);
 }
 
-Status writeExternal(Config files, std::span<std::byte> model, const std::string &path) {
+Status writeExternal(Config job, std::span<std::byte> model, const std::string &path) {
+  Config files = job.child("exported_files");
+  if (Status status = expectNoWeights(path, filesOfJob(job, {})); !status.ok())
+    return status;
   std::string data = weightsFile(path), name = data.substr(data.rfind('/') + 1);
   auto head = size_t(files.integer("graph_bytes", 0));
   if (head > model.size())

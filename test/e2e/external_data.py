@@ -11,7 +11,7 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import DIGITS, compile_spec, gradc, run, scratch
+from bar import DIGITS, compile_spec, gradc, program, run, scratch
 from onnx_writer import FLOAT, Model, fields
 
 folder = scratch()
@@ -82,6 +82,7 @@ def weights_apart():
     trainer = compile_spec(spec("over.textproto", "renamed.onnx", "export { external_data: true }"), folder)
     before = open(path("two.onnx.data"), "rb").read()
     refused(1, "cannot write", trainer, "--steps", 1, "--export", path("two.onnx"), "--checkpoint", path("over-run"))
+    refused(1, "cannot write", program("gradc"), "export", trainer, "-o", path("two.onnx"))
     assert open(path("two.onnx.data"), "rb").read() == before
     refused(1, "longer than 200 bytes", two, "--steps", 1, "--export", path("n" * 210 + ".onnx"), "--checkpoint", path("long-run"))
 

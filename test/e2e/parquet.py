@@ -71,6 +71,9 @@ def without():
     refused(3, "is not gradc's plug-in", program("gradc"), "check", path("none.textproto"), GRADC_LIBPARQUET=other)
     trainer = compile_spec(write_spec("text", "people.csv"), folder)
     run(trainer, "--quiet", "--export", path("text.onnx"), cwd=folder)
+    with open(path("text.parquet"), "w") as file:
+        file.write("age,income\n1,2\n")
+    refused(3, "is not a Parquet file", program("gradc"), "check", write_spec("text", "text.parquet"))
     refused(1, "this program does not read Parquet files such as", trainer, "predict", "--data", "people.parquet")
     return trainer
 

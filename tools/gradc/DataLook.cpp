@@ -105,13 +105,14 @@ char findDelimiter(std::string_view text) {
 }
 
 Result<LookedData> lookAtTable(const std::string &path) {
+  constexpr size_t mostText = size_t(1) << 36;
   auto file = MappedFile::open(path);
   if (!file)
     return file.status();
   std::span<const std::byte> bytes = (*file)->bytes();
   Inflated inflated;
   if (isGzip(bytes)) {
-    inflated = inflateAll(bytes, size_t(1) << 36, Deflated::gzip);
+    inflated = inflateAll(bytes, mostText, Deflated::gzip);
     if (!inflated.bytes)
       return Status::error(text('\'', path, "' is a damaged gzip file"));
     bytes = {inflated.bytes.get(), inflated.size};
@@ -119,7 +120,7 @@ Result<LookedData> lookAtTable(const std::string &path) {
   LookedData data = {LookedData::Kind::csv, path};
   bool isTable = isParquet(bytes);
   if (isTable) {
-    if (Status status = readParquet(path, ',', {}, inflated); !status.ok())
+    if (Status status = readParquet(path, ',', {}, mostText, inflated); !status.ok())
       return status;
     bytes = {inflated.bytes.get(), inflated.size};
   }

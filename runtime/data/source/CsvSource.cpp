@@ -46,11 +46,14 @@ Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
     return opened.status();
   CsvFile csv = {std::move(opened->path), std::move(opened->file), {}};
   if (isParquet(csv.file->bytes())) {
-    if (Status status = readParquet(csv.path, options.delimiter, fields, csv.inflated);
+    if (Status status =
+            readParquet(csv.path, options.delimiter, fields, options.maxBytes, csv.inflated);
         !status.ok())
       return status;
     return csv;
   }
+  if (csv.path.ends_with(".parquet"))
+    return Status::error(text('\'', csv.path, "' is not a Parquet file"));
   if (!isGzip(csv.file->bytes()))
     return csv;
   csv.inflated = inflateAll(csv.file->bytes(), options.maxBytes, Deflated::gzip);

@@ -209,7 +209,8 @@ struct Column {
 
 class Reader {
 public:
-  Reader(const std::string &path, char delimiter) : path(path), delimiter(delimiter) {}
+  Reader(const std::string &path, char delimiter, uint64_t maxBytes)
+      : path(path), delimiter(delimiter), maxBytes(maxBytes) {}
   ~Reader() {
     if (file)
       plugin.close(file);
@@ -226,6 +227,7 @@ private:
 
   const std::string &path;
   char delimiter;
+  uint64_t maxBytes;
   Plugin plugin;
   gradc_parquet_file *file = nullptr;
   std::vector<int> chosen;     ///< columns of the file
@@ -293,6 +295,9 @@ Status Reader::addRows(ArrowArrayStream &stream) {
       out.append(size_t(width - 1 - at), delimiter);
       out += '\n';
     }
+    if (out.size() > maxBytes)
+      return Status(Code::doesNotFit, runtime::text("the table of '", path, "' takes more than ",
+                                                    maxBytes, " bytes"));
   }
 }
 
@@ -319,8 +324,8 @@ Result<std::string> Reader::read(std::span<const CsvField> fields) {
 } // namespace
 
 Status parquetText(const std::string &path, char delimiter, std::span<const CsvField> fields,
-                   Inflated &text) {
-  auto written = Reader(path, delimiter).read(fields);
+                   uint64_t maxBytes, Inflated &text) {
+  auto written = Reader(path, delimiter, maxBytes).read(fields);
   if (!written)
     return written.status();
   text.bytes.reset(static_cast<std::byte *>(std::malloc(written->size())));

@@ -17,15 +17,17 @@ inline bool isParquet(std::span<const std::byte> bytes) {
 /// Columns that no field names are empty; without fields those are that are neither numbers nor
 /// texts. Of programs that have gradc_full.
 __attribute__((weak)) Status parquetText(const std::string &path, char delimiter,
-                                         std::span<const CsvField> fields, Inflated &text);
+                                         std::span<const CsvField> fields, uint64_t maxBytes,
+                                         Inflated &text);
 
 /// That, or why this program cannot.
 inline Status readParquet(const std::string &path, char delimiter, std::span<const CsvField> fields,
-                          Inflated &text) {
+                          uint64_t maxBytes, Inflated &text) {
   if (parquetText)
-    return parquetText(path, delimiter, fields, text);
-  return Status::error("this program does not read Parquet files such as '" + path +
-                       "': compile it with a spec whose table is one, or use gradc");
+    return parquetText(path, delimiter, fields, maxBytes, text);
+  return Status::error(
+      "this program does not read Parquet files such as '" + path +
+      "': compile it with a spec whose table's name ends with .parquet, or use gradc");
 }
 
 } // namespace gradc::runtime
