@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace gradc::runtime {
 
@@ -118,10 +119,11 @@ void Beats::judge(Clock::time_point now) {
     return;
   size_t count = states.size(), own = size_t(messages.rank());
   std::vector<bool> isMissing(count);
-  for (size_t rank = 0; rank < count; ++rank)
-    isMissing[rank] = rank != own && isGone(rank);
-  if (std::ranges::count(isMissing, true))
-    hear(now); // it may have said why, just before
+  // The last words of a rank that has ended, which may say why, are heard first.
+  for (size_t rank = 0; rank < count; ++rank) {
+    bool isGoneNow = rank != own && isGone(rank);
+    isMissing[rank] = std::exchange(states[rank].wasGone, isGoneNow) && isGoneNow;
+  }
   int64_t failure = 0;
   for (size_t rank = 0; rank < count; ++rank) {
     const State &state = states[rank];

@@ -61,6 +61,7 @@ private:
     Beat heard, incoming, said;
     Messages::Request hearing = nullptr, saying = nullptr;
     bool isHearing = false, isSaying = false, knowsFailure = false;
+    bool wasGone = false; ///< its process had ended a round ago
     Clock::time_point heardAt;
   };
 
