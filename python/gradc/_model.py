@@ -321,16 +321,18 @@ class Session:
         return found
 
     def load_state_dict(self, values: Arrays) -> None:
-        """Sets states by name; those that are not named stay."""
+        """Sets states by name; those that are not named stay. Where one does not fit, all stay."""
         with self._own():
             known = {name: (i, info) for i, info, name in self._states()}
             if unknown := sorted(set(values) - set(known)):
                 raise Error(f"the model has no states {unknown}")
             for name, value in values.items():
-                i, info = known[name]
+                _, info = known[name]
                 shape, dtype = [info.shape[d] for d in range(info.rank)], np.dtype(_DTYPES[info.dtype])
                 if list(value.shape) != shape or value.dtype != dtype:
                     raise Error(f"'{name}' is {value.dtype} {list(value.shape)}, expected {dtype} {shape}")
+            for name, value in values.items():
+                i, info = known[name]
                 check(lib.gradc_state_set(self.handle, i, ffi.from_buffer(contiguous(value)), info.bytes))
 
     def _with_path(self, call, path: Path) -> None:

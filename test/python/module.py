@@ -91,6 +91,10 @@ class Digits(unittest.TestCase):
                 session.step(self.batch())
             weights = session.state_dict()
             self.assertEqual(sorted(weights), ["fc1.bias", "fc1.weight", "fc2.bias", "fc2.weight", "fc3.bias", "fc3.weight"])
+            before = other.state_dict()
+            with self.assertRaises(gradc.Error):  # none is set where one does not fit
+                other.load_state_dict(weights | {"fc3.weight": weights["fc1.weight"]})
+            np.testing.assert_equal(other.state_dict(), before)
             other.load_state_dict(weights)
             x = self.test["images"][:7]
             np.testing.assert_array_equal(other.predict(x), session.predict({"x": x}))
