@@ -6,6 +6,7 @@
 #include "runtime/core/Config.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/data/ClassNames.h"
+#include "runtime/data/source/CsvText.h"
 #include "runtime/data/transform/Convert.h"
 
 #include <algorithm>
@@ -13,18 +14,11 @@
 
 namespace gradc::runtime {
 
-/// One more cell of a line (RFC 4180).
+/// One more cell of a line.
 static void addCell(std::string &line, std::string_view cell) {
   if (!line.empty() && line.back() != '\n')
     line += ',';
-  if (cell.find_first_of(",\"\r\n") == cell.npos) {
-    line += cell;
-    return;
-  }
-  line += '"';
-  for (char c : cell)
-    line.append(c == '"' ? 2 : 1, c);
-  line += '"';
+  appendCell(line, cell, ',');
 }
 
 static std::string number(double value, gradc_dtype dtype) {

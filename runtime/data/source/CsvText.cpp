@@ -26,6 +26,17 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+void appendCell(std::string &out, std::string_view cell, char delimiter) {
+  if (cell.find_first_of("\"\r\n") == cell.npos && cell.find(delimiter) == cell.npos) {
+    out += cell;
+    return;
+  }
+  out += '"';
+  for (char c : cell)
+    out.append(c == '"' ? 2 : 1, c);
+  out += '"';
+}
+
 bool isMissing(std::string_view text) {
   std::string lower(text.substr(0, 5));
   for (char &c : lower)

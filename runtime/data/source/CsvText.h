@@ -25,6 +25,8 @@ std::string_view trimmed(std::string_view text);
 bool isMissing(std::string_view text);
 /// A cell's text with quotes that are no longer doubled, if it began with one.
 std::string unquoted(std::string_view text, bool isQuoted);
+/// Appends a cell, in quotes where it could be mistaken for something else (RFC 4180).
+void appendCell(std::string &out, std::string_view cell, char delimiter);
 
 /// A place in the text; derived classes move it.
 class CsvText {

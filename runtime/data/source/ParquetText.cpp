@@ -71,19 +71,6 @@ template <typename T> struct Owned {
   }
 };
 
-/// A cell in quotes, where it could be mistaken for something else.
-void addText(std::string &out, std::string_view cell, char delimiter) {
-  bool isPlain = cell.find_first_of("\"\r\n") == cell.npos && cell.find(delimiter) == cell.npos;
-  if (isPlain) {
-    out += cell;
-    return;
-  }
-  out += '"';
-  for (char c : cell)
-    out.append(c == '"' ? 2 : 1, c);
-  out += '"';
-}
-
 /// Writes cells of one column. Null where the format is none of numbers or texts.
 using AddCell = void (*)(std::string &out, const ArrowArray &array, int64_t row, char delimiter);
 
@@ -106,8 +93,9 @@ void addBool(std::string &out, const ArrowArray &array, int64_t row, char) {
 template <typename Offset>
 void addString(std::string &out, const ArrowArray &array, int64_t row, char delimiter) {
   const auto *ends = static_cast<const Offset *>(array.buffers[1]) + row;
-  addText(out, {static_cast<const char *>(array.buffers[2]) + ends[0], size_t(ends[1] - ends[0])},
-          delimiter);
+  appendCell(out,
+             {static_cast<const char *>(array.buffers[2]) + ends[0], size_t(ends[1] - ends[0])},
+             delimiter);
 }
 
 void addNothing(std::string &, const ArrowArray &, int64_t, char) {}
@@ -255,7 +243,7 @@ Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> field
       out += delimiter;
     if (width == 1 && name.empty()) // an empty line would be none
       out += "\"\"";
-    addText(out, name, delimiter);
+    appendCell(out, name, delimiter);
     if (!fields.empty() && !isNamed(name, fields))
       continue;
     const ArrowSchema *values = column.dictionary ? column.dictionary : &column;
