@@ -24,7 +24,7 @@ private:
   bool isSumOverRows(Operation *op) const;
   bool isLinear(Operation *op) const;
 
-  /// What a value, the same for all rows, has in it.
+  /// The terms of a value that is the same for all rows.
   enum Content : unsigned {
     sum = 1,   ///< a sum over the rank's rows, or what is linear in it
     mean = 2,  ///< the same, divided by the number of the rank's rows

@@ -84,7 +84,7 @@ FailureOr<ExternalForm> gradc::externalForm(MLIRContext &context, const std::str
   for (size_t at = form.bytes.find(placeholder); at != std::string::npos;
        at = form.bytes.find(placeholder, at + placeholder.size()))
     form.locations.push_back(at - 3);
-  // What lies inside as before, then what has moved.
+  // The tensors that stay inside come first, then those that have moved.
   form.ranges = initializerRanges(form.bytes);
   for (InitializerRange &range : splitter.ranges) {
     range.offset += form.graphBytes;

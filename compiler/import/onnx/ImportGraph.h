@@ -129,7 +129,7 @@ public:
 
 private:
   mlir::LogicalResult importNode(unsigned index);
-  /// What an op that works element by element makes of its operands' extents.
+  /// Gives the results of a pointwise op the extent that its operands share.
   mlir::LogicalResult followExtents(Node &node);
   mlir::Value valueIn(Scope &scope, llvm::StringRef name);
   mlir::Value capture(Scope &scope, mlir::Value value);

@@ -34,6 +34,13 @@ mlir::grad::Expr placeInOrder(mlir::grad::Expr x, int64_t dim, bool largestFirst
 /// For each element the sum of those before it along `dim`, which has elements.
 mlir::grad::Expr sumBefore(mlir::grad::Expr x, int64_t dim);
 
+/// Operand 0 as slices along a dim: its attribute `axis` or, without one, a list of all elements.
+struct AlongAxis {
+  mlir::grad::Expr x;
+  int64_t dim;
+};
+mlir::FailureOr<AlongAxis> sliceByAxis(Node &node);
+
 /// The elements of a list that a run keeps, in their order.
 struct Kept {
   mlir::grad::Expr positions; ///< i64 [most]: their indices in the list, and 0 behind them

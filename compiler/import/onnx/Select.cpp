@@ -21,6 +21,16 @@ Kept gradc::keepWhere(Expr isKept, int64_t most) {
   return {ones.with(positions), ones.sum({0})};
 }
 
+FailureOr<AlongAxis> gradc::sliceByAxis(Node &n) {
+  Expr x = n.expr(0u);
+  if (!n.has("axis"))
+    return AlongAxis{x.reshape({n.type(0).getNumElements()}), 0};
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(dim))
+    return failure();
+  return AlongAxis{x, *dim};
+}
+
 /// For each element that is not 0 its index along each dim, in row-major order.
 static LogicalResult importNonZero(Node &n) {
   int64_t elements = n.type(0).getNumElements();
@@ -49,16 +59,10 @@ static LogicalResult importNonZero(Node &n) {
 static LogicalResult importCompress(Node &n) {
   if (failed(n.expect(1, Kind::Bool)) || failed(n.expectRank(1, 1)))
     return failure();
-  Expr x = n.expr(0u);
-  int64_t dim = 0;
-  if (n.has("axis")) {
-    FailureOr<int64_t> axis = n.axis(n.integer("axis", 0), n.rank(0));
-    if (failed(axis))
-      return failure();
-    dim = *axis;
-  } else {
-    x = x.reshape({n.type(0).getNumElements()});
-  }
+  FailureOr<AlongAxis> slices = sliceByAxis(n);
+  if (failed(slices))
+    return failure();
+  auto [x, dim] = *slices;
   int64_t length = n.shape(1)[0];
   if (length > x.shape()[dim])
     return n.error() << "expected a condition of at most " << x.shape()[dim] << " elements, found "
@@ -69,9 +73,9 @@ static LogicalResult importCompress(Node &n) {
     return n.set(splat(n.builder(), n.loc(), x.type().clone(shape), 0));
   }
   Kept kept = keepWhere(n.expr(1), length);
-  Value slices = n.builder().createOrFold<GatherOp>(n.loc(), x, kept.positions.get(),
-                                                    elementDims(x.type().getRank(), dim), dim);
-  return n.set(0, slices, {dim, kept.count});
+  Value found = n.builder().createOrFold<GatherOp>(n.loc(), x, kept.positions.get(),
+                                                   elementDims(x.type().getRank(), dim), dim);
+  return n.set(0, found, {dim, kept.count});
 }
 
 void gradc::addSelectOps(OpTable &ops) {

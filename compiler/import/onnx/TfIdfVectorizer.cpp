@@ -60,8 +60,8 @@ static FailureOr<Pool> readPool(Node &n) {
   return pool;
 }
 
-/// How often each of the pool's n-grams occurs in the rows of x, with so many numbers between two
-/// of its own: f32 [rows, n-grams].
+/// Counts the pool's n-grams in each row of x, with `skipped` numbers between two of an n-gram:
+/// f32 [rows, n-grams].
 static Expr countGrams(Expr x, const Pool &pool, int64_t length, int64_t skipped) {
   OpBuilder &b = x.getBuilder();
   int64_t rows = x.shape()[0], grams = (pool.end(length) - pool.begin(length)) / length;

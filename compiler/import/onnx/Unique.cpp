@@ -73,16 +73,10 @@ static Expr placeOf(const Pairs &pairs, Expr isFirst, bool isSorted) {
 
 static LogicalResult importUnique(Node &n) {
   bool isSorted = n.integer("sorted", 1);
-  Expr x = n.expr(0u);
-  int64_t dim = 0;
-  if (n.has("axis")) {
-    FailureOr<int64_t> axis = n.axis(n.integer("axis", 0), n.rank(0));
-    if (failed(axis))
-      return failure();
-    dim = *axis;
-  } else {
-    x = x.reshape({n.type(0).getNumElements()});
-  }
+  FailureOr<AlongAxis> slices = sliceByAxis(n);
+  if (failed(slices))
+    return failure();
+  auto [x, dim] = *slices;
   int64_t rank = x.type().getRank(), count = x.shape()[dim];
   int64_t width = count ? x.type().getNumElements() / count : 1;
   // As many comparisons take minutes.

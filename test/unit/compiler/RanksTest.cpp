@@ -313,7 +313,7 @@ TEST(Ranks, MicroBatchesWithClippingRegularizersAndScales) {
                 2e-3);
 }
 
-/// What is exchanged comes before the first part and after the last.
+/// Ranks exchange before the first part and after the last.
 TEST(Ranks, MicroBatchesAddNoTraffic) {
   auto startsOf = [](const std::string &more) {
     Compiled compiled(specOf({"digits", dropped, sgd + more}));

@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// What a command printed with --json, with the name of its file.
+/// The output of a command with --json, and the name of its file.
 using NamedJson = std::pair<std::string, nlohmann::json>;
 
 /// `benches`: of `gradc bench`. `plans`: of `gradc plan`. Fails where one of them is something
