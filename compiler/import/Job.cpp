@@ -299,14 +299,14 @@ LogicalResult JobImport::importSteps(StringRef name, const StepSpec &step, spec:
     return failure();
   if (block.drop_remainder())
     return success();
-  if (!isCounted) {
+  if (!isCounted && (data.on_error() == spec::SKIP || parts > 1)) {
     emitRemark(spec.at(set.place)) << set.whyUnknown
                                    << ", so the size of the last batch is not known: an "
                                       "incomplete one is dropped";
     block.set_drop_remainder(true);
     return success();
   }
-  int64_t rest = set.rows % batch;
+  int64_t rest = isCounted ? set.rows % batch : 0;
   if (!rest)
     return success();
   std::string tail = (name + ".tail").str();
@@ -378,13 +378,13 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   // Predictions take fields as the data's stages make them, which the exported model does itself.
   if (training.export_().preprocessing())
     ok &= sayingNews(context, [&] {
-      return import.importForward("predict", batch,
+      return import.importForward("predict", import.options, batch,
                                   [&](StringRef input) { return fieldOf(input); });
     });
   ok &= sayingNews(context, [&] {
     if (failed(prepareExport(sets->back())))
       return failure();
-    return import.importForward("forward", batch,
+    return import.importForward("forward", import.options, batch,
                                 [&](StringRef input) { return exportedFields[input.str()]; });
   });
   ok = ok && succeeded(importMerged(model, import.states, import.options, adapters));

@@ -31,7 +31,7 @@ Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, dou
     std::string_view name = artifact.string(entry.name);
     if (name == step)
       train = &entry;
-    context.tailAllowed |= name == step + ".tail";
+    context.tailAllowed |= name == step ? entry.any_rows : name == step + ".tail";
   }
   if (!train)
     return Status::invalid(text("the artifact has no entry '", step, '\''));

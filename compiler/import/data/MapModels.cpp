@@ -231,8 +231,12 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
       return nullptr;
     auto binding =
         llvm::find_if(stage.bindings, [&](const Binding &known) { return known.input == &input; });
-    return import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
-                              b.getNamedAttr("grad.field", b.getStringAttr(binding->field)));
+    Value argument =
+        import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
+                           b.getNamedAttr("grad.field", b.getStringAttr(binding->field)));
+    if (isBatched)
+      import.markBatch(input, argument);
+    return argument;
   };
   std::vector<std::string> names;
   for (const Output &output : stage.outputs)
@@ -300,7 +304,8 @@ const std::map<std::string, FieldType> *MapModels::add(const DataSet &set, const
   return &entry.fields;
 }
 
-/// The entry, and one for the smaller last batch.
+/// The entry, and one for the smaller last batch, where the entry turns out to take no other number
+/// of rows.
 LogicalResult MapModels::importEntries(const Stage &stage, Entry &entry, int64_t batch,
                                        int64_t rest, bool isBatched) {
   Entry whole{entry.name, {}}, tail = whole;

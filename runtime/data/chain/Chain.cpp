@@ -237,7 +237,6 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   }
   if (!pipeline.rule)
     return Status::invalid("data has no batch stage");
-  pipeline.rule->skips = settings.skips;
   options.stages = std::move(pipeline.stages);
   options.rowByRow = pipeline.rowByRow;
   options.batchStage = std::move(pipeline.batchStage);

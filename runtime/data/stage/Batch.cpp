@@ -127,17 +127,18 @@ Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline)
     return context.wrong(config.child("size"),
                          text("batch { size } is ", size, ", expected 1 or more"));
   BatchRule rule{size};
+  rule.skips = context.skips;
   if (config.child("bucket"))
     if (Status status = readBuckets(config, context, pipeline, rule); !status.ok())
       return status;
+  // Without an entry for the smaller last batch, its rows have nowhere to go.
+  rule.dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
   if (!context.problems)
-    if (Status status = applyFeed(context, pipeline, size); !status.ok())
+    if (Status status = applyFeed(context, pipeline, rule); !status.ok())
       return status;
   if (rule.buckets && !context.problems)
     cutToLength(pipeline, rule);
   pipeline.rule = std::move(rule);
-  // Without an entry for the smaller last batch, its rows have nowhere to go.
-  pipeline.rule->dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
   return {};
 }
 

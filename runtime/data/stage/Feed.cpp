@@ -93,8 +93,8 @@ Status checkDemand(const Demand &demand, const Field &field, const std::string &
   return {};
 }
 
-Status applyFeed(const DataContext &context, Pipeline &pipeline, int64_t batch) {
-  auto layout = planBatches(context, pipeline, batch);
+Status applyFeed(const DataContext &context, Pipeline &pipeline, BatchRule &rule) {
+  auto layout = planBatches(context, pipeline, rule);
   if (!layout)
     return layout.status();
   bool hasModels = !layout->models.steps.empty();

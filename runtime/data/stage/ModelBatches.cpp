@@ -3,6 +3,7 @@
 #include "runtime/data/stage/ModelBatches.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/core/EntryRows.h"
 
 #include <cstring>
 
@@ -11,9 +12,10 @@ namespace gradc::runtime {
 Status ModelBatches::apply(Batch &batch, RowList rows, Scratch &scratch) const {
   for (const Step &step : steps) {
     Meter::Scope scope(scratch.meter(), step.stage, rows.rows.size());
-    bool isTail = step.tail && int64_t(rows.rows.size()) == step.tail->batch();
+    size_t count = rows.rows.size();
+    bool isTail = step.tail && int64_t(count) == step.tail->batch();
     const MapModel &model = isTail ? *step.tail : *step.whole;
-    auto run = ModelRun::of(model, scratch.slot(step.slots + isTail));
+    auto run = ModelRun::of(model, scratch.slot(step.slots + isTail), count);
     if (!run)
       return run.status();
     for (size_t i = 0; i < step.inputs.size(); ++i)
@@ -23,7 +25,7 @@ Status ModelBatches::apply(Batch &batch, RowList rows, Scratch &scratch) const {
       return ran;
     for (size_t i = 0; i < step.outputs.size(); ++i)
       std::memcpy(batch.field(step.outputs[i]), (*run)->output(i),
-                  model.outputs[i].bytes() * rows.rows.size());
+                  model.outputs[i].bytes() * count);
   }
   return {};
 }
@@ -39,14 +41,14 @@ public:
       layout.origins.push_back(BatchLayout::made);
     }
   }
-  Status plan(int64_t batch);
+  Status plan(BatchRule &rule);
 
   BatchLayout layout;
 
 private:
   using Step = ModelBatches::Step;
 
-  Status addStep(Config map, int64_t batch);
+  Status addStep(Config map, BatchRule &rule);
   Result<size_t> placeOf(const std::string &name, std::string_view reader);
   size_t makePlace(const Field &field, size_t step);
   bool isMadeFrom(size_t step, std::string_view name) const;
@@ -100,7 +102,7 @@ Result<size_t> Planner::placeOf(const std::string &name, std::string_view reader
   return place;
 }
 
-Status Planner::addStep(Config map, int64_t batch) {
+Status Planner::addStep(Config map, BatchRule &rule) {
   auto whole = MapModel::find(map, context.models, /*tail=*/false);
   auto tail = MapModel::find(map, context.models, /*tail=*/true);
   for (const Status &status : {whole.status(), tail.status()})
@@ -114,18 +116,25 @@ Status Planner::addStep(Config map, int64_t batch) {
                               " rows for ", step.whole->name, ", but the data gives ", found,
                               ": compile it again with this data"));
   };
-  if (step.whole->batch() != batch)
-    return mismatch("batches", step.whole->batch(), batch);
-  int64_t left = context.tailAllowed ? pipeline.table->rows() % batch : 0;
-  if (int64_t expected = step.tail ? step.tail->batch() : 0; left && left != expected)
-    return mismatch("last batches", expected, left);
+  if (step.whole->batch() != rule.size)
+    return mismatch("batches", step.whole->batch(), rule.size);
+  int64_t left = rule.dropsRest() ? 0 : pipeline.table->rows() % rule.size;
+  if (step.whole->takesAnyRows()) {
+    if (Status fits = checkRows(step.whole->session->artifact(), *step.whole->entry, left);
+        left && !fits.ok())
+      return Status::error(text(step.whole->name, ": ", fits.message()));
+  } else if (!step.tail) {
+    rule.dropRemainder = true;
+  } else if (left && left != step.tail->batch()) {
+    return mismatch("last batches", step.tail->batch(), left);
+  }
   layout.models.steps.push_back(std::move(step));
   return {};
 }
 
-Status Planner::plan(int64_t batch) {
+Status Planner::plan(BatchRule &rule) {
   for (size_t i = context.behindBatch.size(); i-- > 0;)
-    if (Status status = addStep(context.behindBatch[i], batch); !status.ok())
+    if (Status status = addStep(context.behindBatch[i], rule); !status.ok())
       return status;
   auto &steps = layout.models.steps;
   for (size_t s = 0; s < steps.size(); ++s) {
@@ -167,9 +176,9 @@ Status Planner::plan(int64_t batch) {
 
 } // namespace
 
-Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline, int64_t batch) {
+Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline, BatchRule &rule) {
   Planner planner(context, pipeline);
-  if (Status status = planner.plan(batch); !status.ok())
+  if (Status status = planner.plan(rule); !status.ok())
     return status;
   return std::move(planner.layout);
 }

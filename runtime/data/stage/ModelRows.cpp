@@ -37,7 +37,7 @@ public:
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     if (field < firstMade)
       return input->view(origins[field], row, scratch);
-    auto run = ModelRun::of(*model, scratch.slot(slot));
+    auto run = ModelRun::of(*model, scratch.slot(slot), 1);
     if (!run)
       return run.status();
     ModelRun &here = **run;

@@ -9,7 +9,7 @@
 
 namespace gradc::runtime {
 
-static constexpr size_t line = 64;
+static constexpr size_t line = 64, scalarBytes = 3 * line;
 
 static size_t whole(size_t bytes) { return (bytes + line - 1) / line * line; }
 
@@ -62,9 +62,9 @@ Status MapModel::check(size_t input, const Field &field, const std::string &wher
       text(where, " has rows of ", describe(field), ", but ", name, " expects ", describe(wanted)));
 }
 
-Result<ModelRun *> ModelRun::of(const MapModel &model, ScratchSlot &slot) {
+Result<ModelRun *> ModelRun::of(const MapModel &model, ScratchSlot &slot, size_t rows) {
   if (!slot.object) {
-    size_t arena = whole(model.session->arenaBeside(*model.entry)), bytes = arena + 2 * line;
+    size_t arena = whole(model.session->arenaBeside(*model.entry)), bytes = arena + scalarBytes;
     for (size_t i = 0; i < model.inputs.size(); ++i)
       bytes += model.bytesOf(i);
     std::byte *memory = slot.reserve(bytes);
@@ -75,21 +75,39 @@ Result<ModelRun *> ModelRun::of(const MapModel &model, ScratchSlot &slot) {
     auto inputs = model.session->artifact().elements<gradc_artifact_port>(model.entry->inputs);
     for (uint32_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].role != GRADC_ROLE_DATA)
-        run->program->bindInput(i, run->scalars + (inputs[i].role == GRADC_ROLE_SEED ? 0 : line));
+        run->program->bindInput(i, run->scalarOf(inputs[i]));
     slot.object = std::move(run);
   }
-  return static_cast<ModelRun *>(slot.object.get());
+  auto run = static_cast<ModelRun *>(slot.object.get());
+  run->setRows(rows);
+  return run;
 }
 
-void ModelRun::bind(size_t input, const std::byte *rows) {
-  if (reinterpret_cast<uintptr_t>(rows) % line) {
-    std::byte *copy = scalars + 2 * line;
+std::byte *ModelRun::scalarOf(const gradc_artifact_port &port) {
+  if (port.role == GRADC_ROLE_SEED)
+    return scalars;
+  return scalars + (gradc_role_counts_rows(port.role) ? 2 : 1) * line;
+}
+
+void ModelRun::setRows(size_t number) {
+  if (rows == number)
+    return;
+  rows = number;
+  if (model.takesAnyRows())
+    program->setRows(int64_t(rows));
+  auto count = float(rows);
+  std::memcpy(scalars + 2 * line, &count, sizeof count);
+}
+
+void ModelRun::bind(size_t input, const std::byte *values) {
+  if (reinterpret_cast<uintptr_t>(values) % line) {
+    std::byte *copy = scalars + scalarBytes;
     for (size_t i = 0; i < input; ++i)
       copy += model.bytesOf(i);
-    std::memcpy(copy, rows, model.inputs[input].bytes() * model.rows());
-    rows = copy;
+    std::memcpy(copy, values, model.inputs[input].bytes() * rows);
+    values = copy;
   }
-  program->bindInput(model.ports[input], rows);
+  program->bindInput(model.ports[input], values);
 }
 
 Status ModelRun::run(Random random) {

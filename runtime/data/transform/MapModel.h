@@ -17,8 +17,9 @@ struct MapModel {
   /// smaller last batch, which may be null.
   static Result<std::shared_ptr<const MapModel>> find(Config map, const Session *models, bool tail);
 
-  /// The first dim of all ports; 0: ports have the shape of a row.
+  /// The most rows, which are the first dim of all ports; 0: ports have the shape of a row.
   int64_t batch() const { return entry->batch; }
+  bool takesAnyRows() const { return entry->any_rows; }
   size_t rows() const { return batch() ? size_t(batch()) : 1; }
   /// Of an input, in whole cache lines.
   size_t bytesOf(size_t input) const;
@@ -35,11 +36,12 @@ struct MapModel {
 /// A model with memory of its own, for one thread.
 class ModelRun {
 public:
-  /// Lives in the slot, which belongs to the model alone.
-  static Result<ModelRun *> of(const MapModel &model, ScratchSlot &slot);
+  /// For a run on so many rows, its model's or fewer where that takes them. Lives in the slot,
+  /// which belongs to the model alone.
+  static Result<ModelRun *> of(const MapModel &model, ScratchSlot &slot, size_t rows);
 
-  /// Points an input to its rows, which stay in place until `run`.
-  void bind(size_t input, const std::byte *rows);
+  /// Points an input to the values of its rows, which stay in place until `run`.
+  void bind(size_t input, const std::byte *values);
   Status run(Random random);
   /// Of the last run.
   const std::byte *output(size_t output) const;
@@ -49,10 +51,14 @@ public:
 private:
   ModelRun(const MapModel &model, std::byte *scalars) : model(model), scalars(scalars) {}
 
+  std::byte *scalarOf(const gradc_artifact_port &port);
+  void setRows(size_t rows);
+
   const MapModel &model;
   std::unique_ptr<Program> program;
-  /// A cache line for the seed and one for the counter, then room for inputs that are not aligned
-  /// to 64 bytes.
+  size_t rows = 0;
+  /// A cache line each for the seed, the counter and the number of rows, then room for inputs that
+  /// are not aligned to 64 bytes.
   std::byte *scalars;
 };
 
