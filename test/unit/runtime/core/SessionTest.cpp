@@ -296,12 +296,16 @@ TEST(Session, SaysWhichLevelsThereAre) {
   Bytes blob = makeTestModel(model);
   auto artifact = Artifact::fromMemory(blob);
   ASSERT_TRUE(artifact);
+  // Behind it stands what the machine lacks for the next level, if there is one.
   std::string offers = "this machine offers " + highestLevel();
   Status none = Session::create(*artifact, {}).status();
   EXPECT_EQ(none.code(), Code::error);
-  EXPECT_EQ(none.message(), "the artifact has code for x86-64-v98, x86-64-v99; " + offers);
+  EXPECT_TRUE(
+      none.message().starts_with("the artifact has code for x86-64-v98, x86-64-v99; " + offers))
+      << none.message();
   Status asked = Session::create(*artifact, {1, "x86-64-v99"}).status();
-  EXPECT_EQ(asked.message(), "cannot run level x86-64-v99; " + offers);
+  EXPECT_TRUE(asked.message().starts_with("cannot run level x86-64-v99; " + offers))
+      << asked.message();
   Status unknown = Session::create(*artifact, {1, "z80"}).status();
   EXPECT_EQ(unknown.code(), Code::usage);
   EXPECT_EQ(unknown.message(),
