@@ -91,7 +91,7 @@ private:
       if (storage->fixed || !storage->layouts.empty())
         continue;
       auto *model = llvm::find_if(updated, [&](Storage *other) {
-        return !other->fixed && !other->layouts.empty() && !other->layouts[0].getWinograd() &&
+        return !other->fixed && !other->layouts.empty() && !other->layouts[0].isWinograd() &&
                other->state.getType() == storage->state.getType();
       });
       if (model != updated.end())
@@ -106,7 +106,7 @@ private:
   void createBuffers(Storage &storage) {
     // A row-major state that a contraction reads is still mirrored in panels. Updates need values,
     // so what is kept transformed is a mirror.
-    if (storage.layouts.empty() || storage.fixed || storage.layouts[0].getWinograd())
+    if (storage.layouts.empty() || storage.fixed || storage.layouts[0].isWinograd())
       storage.layouts.insert(storage.layouts.begin(), PanelAttr());
     OpBuilder builder(storage.state);
     builder.setInsertionPointAfter(storage.state);
@@ -114,11 +114,10 @@ private:
     for (auto [i, layout] : llvm::enumerate(storage.layouts)) {
       std::string name = storage.state.getSymName().str() + "." +
                          (i == 0 ? "primary" : "mirror" + std::to_string(i));
-      auto buffer =
-          exec::BufferOp::create(builder, storage.state.getLoc(), builder.getStringAttr(name),
-                                 FlatSymbolRefAttr::get(storage.state.getSymNameAttr()), layout,
-                                 i == 0 ? UnitAttr() : builder.getUnitAttr(),
-                                 builder.getI64IntegerAttr(exec::layoutBytes(type, layout)));
+      auto buffer = exec::BufferOp::create(
+          builder, storage.state.getLoc(), name, storage.state.getSymName(), layout,
+          i == 0 ? exec::BufferKind::primary : exec::BufferKind::mirror,
+          exec::layoutBytes(type, layout));
       symbols.insert(buffer);
       storage.buffers.push_back(buffer);
     }
@@ -149,7 +148,7 @@ private:
       for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
         auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
         PanelAttr wanted = launch ? wantedBy(launch, use.getOperandNumber()) : PanelAttr();
-        if (!wanted || wanted.getWinograd() || packed.contains(argument))
+        if (!wanted || wanted.isWinograd() || packed.contains(argument))
           continue;
         BlockArgument &panel = panels[{argument, wanted}];
         if (!panel) {
@@ -198,9 +197,10 @@ private:
       auto from = cast<RankedTensorType>(value.getType());
       SmallVector<int64_t> order = otherDims(from.getRank(), {layout.getDim()});
       order.push_back(layout.getDim());
-      int64_t pairs = layout.hasPairs() ? llvm::find(order, layout.getPairs()) - order.begin() : -1;
-      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth(), pairs,
-                              layout.getWinograd());
+      int64_t paired =
+          layout.isOfPairs() ? llvm::find(order, layout.getPaired()) - order.begin() : -1;
+      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth(),
+                              layout.getKind(), paired);
       exec::KernelOp kernel = copyKernel(from, storage.layouts[0], layout, order);
       Type type = kernel.getYielded().front().getType();
       auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);
@@ -333,7 +333,8 @@ private:
   bool refreshesMirror(exec::LaunchOp launch) {
     return llvm::any_of(launch->getUsers(), [&](Operation *user) {
       auto store = dyn_cast<exec::StoreOp>(user);
-      return store && symbols.lookup<exec::BufferOp>(store.getBuffer()).getMirror();
+      return store && symbols.lookup<exec::BufferOp>(store.getBuffer()).getKind() ==
+                          exec::BufferKind::mirror;
     });
   }
 

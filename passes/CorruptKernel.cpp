@@ -54,7 +54,8 @@ struct CorruptKernel : gradc::impl::CorruptKernelBase<CorruptKernel> {
     // Only a contraction that is alone is walked in blocks.
     if (exec::ScheduleAttr s = target.getScheduleAttr())
       target.setScheduleAttr(exec::ScheduleAttr::get(&getContext(), s.getLanes(), s.getTile(),
-                                                     s.getOrder(), s.getGrain(), {}, false));
+                                                     s.getOrder(), s.getGrain(), {},
+                                                     exec::Algorithm::direct));
   }
 
 private:

@@ -305,7 +305,7 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 512
+    exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 512
     %w = exec.load @w.primary : tensor<8x16xf32>
     ```
   }];

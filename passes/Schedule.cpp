@@ -44,7 +44,7 @@ public:
         loops();
     }
     return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block,
-                                   isWinograd);
+                                   algorithm);
   }
 
 private:
@@ -160,12 +160,12 @@ private:
 
   bool keepsTransformedFilter() {
     exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
-    return layout && layout.getWinograd();
+    return layout && layout.isWinograd();
   }
   bool readsTransformedFilter() {
     return llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
       exec::PanelAttr layout = kernel.getLayout(i);
-      return layout && layout.getWinograd();
+      return layout && layout.isWinograd();
     });
   }
 
@@ -195,7 +195,7 @@ private:
     int64_t channels = shapeOf(op->getOperand(0)).back() + root.getShape().back();
     auto [pictures, columns] = windowsTogether(channels, size(2), size(1) / 2);
     tile = {2, 2 * columns, pictures, lanes * level.tileVectors};
-    isWinograd = true;
+    algorithm = exec::Algorithm::winograd;
   }
 
   /// Some input channels a unit, some filters at a time: their sums stay in a quarter of the cache
@@ -209,7 +209,7 @@ private:
     order = {2, 3, 0, 1};
     auto [pictures, columns] = windowsTogether(channels + tile[3], gradient[2], gradient[1] / 2);
     block = {2, 2 * columns, pictures};
-    isWinograd = true;
+    algorithm = exec::Algorithm::winograd;
   }
 
   /// Positions that make a sum of some length, so that loading and storing the accumulators is
@@ -290,7 +290,7 @@ private:
   RankedTensorType root;
   int64_t lanes = 1;
   SmallVector<int64_t> tile, order, block;
-  bool isWinograd = false;
+  exec::Algorithm algorithm = exec::Algorithm::direct;
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {

@@ -165,10 +165,12 @@ private:
     std::vector<gradc_artifact_buffer> buffers;
     for (auto op : module.getOps<exec::BufferOp>()) {
       auto state = module.lookupSymbol<StateOp>(op.getState());
-      bool packed = op.getLayout() || state.getPermutation();
+      bool isPacked = op.getLayout() || state.getPermutation();
+      gradc_buffer_kind kind = op.getKind() == exec::BufferKind::mirror ? GRADC_BUFFER_MIRROR
+                               : isPacked                               ? GRADC_BUFFER_PACKED
+                                                                        : GRADC_BUFFER_PLAIN;
       bufferIndex[op.getSymName()] = uint32_t(buffers.size());
-      buffers.push_back(
-          {stateIndex.lookup(op.getState()), op.getMirror(), packed, 0, uint64_t(op.getBytes())});
+      buffers.push_back({stateIndex.lookup(op.getState()), kind, uint64_t(op.getBytes())});
     }
     std::vector<gradc_artifact_kernel> kernels;
     const exec::Level &row = *exec::findLevel(name);

@@ -29,7 +29,7 @@ double largestIn(const HostTensor &tensor) {
 /// How far values that were read back from Winograd's transforms may be from those that were
 /// transformed.
 double layoutError(const HostTensor &tensor, exec::PanelAttr layout) {
-  bool isTransformed = layout && layout.getWinograd();
+  bool isTransformed = layout && layout.isWinograd();
   return isTransformed ? 8 * roundoff(tensor.getElementType()) * largestIn(tensor) : 0;
 }
 
@@ -225,9 +225,9 @@ private:
     EvaluationOptions options;
     options.maxTerms = effort.maxTerms;
     for (unsigned i = 0; i < operands.size(); ++i)
-      options.winograd |= kernel.getLayout(i) && kernel.getLayout(i).getWinograd();
+      options.winograd |= kernel.getLayout(i) && kernel.getLayout(i).isWinograd();
     if (auto schedule = kernel.getScheduleAttr())
-      options.winograd |= schedule.getWinograd();
+      options.winograd |= schedule.isWinograd();
     auto compareAll = [&] {
       bool sawAll = true;
       auto expected = evaluateBounded(kernel.getBlock(), operands, options);

@@ -31,11 +31,11 @@ static HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type,
 HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr layout) {
   if (!layout)
     return HostTensor(type, bytes);
-  if (layout.getWinograd())
+  if (layout.isWinograd())
     return transformBack(bytes, type, layout);
   HostTensor tensor(type);
   int64_t width = elementBytes(type.getElementType()), d = layout.getDim(), w = layout.getWidth(),
-          pairs = layout.getPairs();
+          pairs = layout.getPaired();
   MutableArrayRef<char> out = tensor.mutableBytes();
   int64_t position = 0;
   forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
@@ -46,7 +46,7 @@ HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr l
       else if (int64_t(i) != d)
         panel = panel * n + index[i];
     int64_t from = panel * w + index[d] % w;
-    if (layout.hasPairs())
+    if (layout.isOfPairs())
       from = 2 * from + index[pairs] % 2;
     std::copy_n(bytes.data() + from * width, width, out.data() + position++ * width);
   });

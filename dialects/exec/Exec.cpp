@@ -18,6 +18,48 @@ static void printDims(AsmPrinter &printer, ArrayRef<int64_t> dims) {
   printer << ']';
 }
 
+// Nothing, ", pairs = 0" or ", winograd".
+static ParseResult parsePanelKind(AsmParser &parser, PanelKind &kind, int64_t &paired) {
+  kind = PanelKind::values;
+  paired = -1;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  StringRef word;
+  kind = succeeded(parser.parseOptionalKeyword(&word, {"winograd"})) ? PanelKind::winograd
+                                                                     : PanelKind::pairs;
+  if (kind == PanelKind::winograd)
+    return success();
+  return failure(parser.parseKeyword("pairs") || parser.parseEqual() ||
+                 parser.parseInteger(paired));
+}
+static void printPanelKind(AsmPrinter &printer, PanelKind kind, int64_t paired) {
+  if (kind == PanelKind::pairs)
+    printer << ", pairs = " << paired;
+  else if (kind == PanelKind::winograd)
+    printer << ", winograd";
+}
+
+// Nothing, ", block = [1, 2]", ", winograd" or both.
+static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block, Algorithm &algorithm) {
+  algorithm = Algorithm::direct;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef word;
+    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd"})))
+      algorithm = Algorithm::winograd;
+    else if (parser.parseKeyword("block") || parser.parseEqual() || parseDims(parser, block))
+      return failure();
+  }
+  return success();
+}
+static void printWalk(AsmPrinter &printer, ArrayRef<int64_t> block, Algorithm algorithm) {
+  if (!block.empty()) {
+    printer << ", block = ";
+    printDims(printer, block);
+  }
+  if (algorithm == Algorithm::winograd)
+    printer << ", winograd";
+}
+
 #include "dialects/exec/ExecDialect.cpp.inc"
 #include "dialects/exec/ExecEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -44,9 +86,9 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
       elements = size == 0 ? 0 : elements / size * llvm::alignTo(size, multiple);
     };
     pad(layout.getDim(), layout.getWidth());
-    if (layout.hasPairs())
-      pad(layout.getPairs(), 2);
-    if (layout.getWinograd())
+    if (layout.isOfPairs())
+      pad(layout.getPaired(), 2);
+    if (layout.isWinograd())
       elements = elements / 9 * 16;
   }
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);

@@ -27,25 +27,42 @@ class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> { l
 
 // Attributes --------------------------------------------------------------------------------------
 
+def Exec_PanelKindEnum : I32EnumAttr<"PanelKind", "what panels hold", [
+    I32EnumAttrCase<"values", 0>, I32EnumAttrCase<"pairs", 1>, I32EnumAttrCase<"winograd", 2>]> {
+  let cppNamespace = "::mlir::exec";
+}
+
+def Exec_AlgorithmEnum : I32EnumAttr<"Algorithm", "how a contraction is computed", [
+    I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd", 1>]> {
+  let cppNamespace = "::mlir::exec";
+}
+
 def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let summary = "a tensor cut into panels along one dim";
   let description = [{
     Physical order: [ceil(size(dim) / width)] x the other dims in order x [width], padded with zeros.
-    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. With `pairs`, another
-    dim, two neighbours along that one lie together: [ceil(size(dim) / width)] x the other dims, that
-    of `pairs` halved and padded with zeros, x [width] x [2]. Levels that add up products of bf16 pairs
+    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. Of kind `pairs`, two
+    neighbours along another dim, `paired`, lie together: [ceil(size(dim) / width)] x the other dims, that
+    of `paired` halved and padded with zeros, x [width] x [2]. Levels that add up products of bf16 pairs
     in one instruction read B so. A tensor without a layout is row-major.
 
-    With `winograd`, what is kept of a tensor [3, 3, .., ..] of 3x3 filters is not their values g but the 16 numbers
+    Of kind `winograd`, what is kept of a tensor [3, 3, .., ..] of 3x3 filters is not their values g but the 16 numbers
     G g G^T, G = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], that Winograd's F(2x2, 3x3) multiplies with:
     [size(dim) / width] x [16] x the other channel dim x [width].
+    Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`,
+    `#exec.panel<dim = 3, width = 16, winograd>`
   }];
-  let parameters = (ins "int64_t":$dim, "int64_t":$width, DefaultValuedParameter<"int64_t", "-1">:$pairs,
-                        DefaultValuedParameter<"bool", "false">:$winograd);
-  let assemblyFormat = [{
-    `<` `dim` `=` $dim `,` `width` `=` $width (`,` `pairs` `=` $pairs^)? (`winograd` `=` $winograd^)? `>`
+  let parameters = (ins "int64_t":$dim, "int64_t":$width, EnumParameter<Exec_PanelKindEnum>:$kind, "int64_t":$paired);
+  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width custom<PanelKind>($kind, $paired) `>`";
+  let builders = [AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, CArg<"PanelKind", "PanelKind::values">:$kind),
+                              "return $_get($_ctxt, dim, width, kind, -1);">,
+                  AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, "PanelKind":$kind, "int64_t":$paired),
+                              "return $_get($_ctxt, dim, width, kind, paired);">];
+  let skipDefaultBuilders = 1;
+  let extraClassDeclaration = [{
+    bool isOfPairs() const { return getKind() == PanelKind::pairs; }
+    bool isWinograd() const { return getKind() == PanelKind::winograd; }
   }];
-  let extraClassDeclaration = "bool hasPairs() const { return getPairs() >= 0; }";
 }
 
 def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
@@ -58,17 +75,18 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     below which splitting does not pay. `block`, of a kernel that is one contraction: extents of its first reduced dims
     that are walked outside the tiles, a block at a time, with the result as accumulator in memory. So operands
     that a tile would stream whole are read in pieces that stay in cache. On a GPU, one extent: steps of the sum whose
-    operands a block's threads bring into shared memory together. `winograd`: a 3x3 convolution, or the gradient of
-    its filter, by F(2x2, 3x3); `tile`, or `block`, then is what goes through its steps together.
+    operands a block's threads bring into shared memory together. `algorithm`: with `winograd`, a 3x3 convolution, or the
+    gradient of its filter, goes by F(2x2, 3x3); `tile`, or `block`, then is what goes through its steps together.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
                         OptionalArrayRefParameter<"int64_t">:$block,
-                        DefaultValuedParameter<"bool", "false">:$winograd);
+                        EnumParameter<Exec_AlgorithmEnum>:$algorithm);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain (`,` `block` `=` custom<Dims>($block)^)? (`winograd` `=` $winograd^)? `>`
+    `grain` `=` $grain custom<Walk>($block, $algorithm) `>`
   }];
+  let extraClassDeclaration = "bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }";
 }
 
 def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {
@@ -217,16 +235,21 @@ def Exec_LaunchOp : Exec_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUse
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
 }
 
+def Exec_BufferKindEnum : I32EnumAttr<"BufferKind", "whether a buffer is the state, or follows it", [
+    I32EnumAttrCase<"primary", 0>, I32EnumAttrCase<"mirror", 1>]> {
+  let cppNamespace = "::mlir::exec";
+}
+
 def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
   let summary = "the storage of a state at this level: its primary copy, or a mirror in another layout";
   let description = [{
     A mirror is refreshed from the primary by a dispatch after every write of the state.
-    Example: `exec.buffer @fc1.weight.primary of @fc1.weight layout #exec.panel<dim = 1, width = 16> : 32768`
+    Example: `exec.buffer primary @fc1.weight.primary of @fc1.weight layout #exec.panel<dim = 1, width = 16> : 32768`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$state,
-      OptionalAttr<Exec_Panel>:$layout, UnitAttr:$mirror, I64Attr:$bytes);
+      OptionalAttr<Exec_Panel>:$layout, DefaultValuedAttr<Exec_BufferKindEnum, "BufferKind::primary">:$kind, I64Attr:$bytes);
   let assemblyFormat = [{
-    $sym_name `of` $state (`layout` $layout^)? (`mirror` $mirror^)? `:` $bytes attr-dict
+    $kind $sym_name `of` $state (`layout` $layout^)? `:` $bytes attr-dict
   }];
 }
 

@@ -47,9 +47,10 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   // A matrix of bf16 has one other dim, that of the sums, which are of f32.
   if (type.getElementType().isBF16() && level.bf16Dots && type.getRank() == 2)
     return PanelAttr::get(kernel.getContext(), panel->second, lanes / 2 * level.tileVectors,
-                          1 - panel->second, /*winograd=*/false);
+                          exec::PanelKind::pairs, 1 - panel->second);
   if (!type.getElementType().isF32() && !type.getElementType().isF64())
     return nullptr;
-  return PanelAttr::get(kernel.getContext(), panel->second, lanes * level.tileVectors, /*pairs=*/-1,
-                        suitsWinograd(kernel, level));
+  return PanelAttr::get(kernel.getContext(), panel->second, lanes * level.tileVectors,
+                        suitsWinograd(kernel, level) ? exec::PanelKind::winograd
+                                                     : exec::PanelKind::values);
 }

@@ -74,9 +74,9 @@ int64_t gradc::winogradScratch(exec::KernelOp kernel, const exec::Level &level) 
   bool readsTransformed =
       llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
         exec::PanelAttr layout = kernel.getLayout(i);
-        return layout && layout.getWinograd();
+        return layout && layout.isWinograd();
       });
-  if (!schedule || !(readsTransformed || schedule.getWinograd()))
+  if (!schedule || !(readsTransformed || schedule.isWinograd()))
     return 0;
   ArrayRef<int64_t> tile = schedule.getTile(), block = schedule.getBlock();
   int64_t elements = 0;

@@ -187,11 +187,12 @@ bool Checker::checkBuffers(const Level &level) {
     if (buffer.state >= states.size())
       return fail("a buffer of state ", buffer.state, " of ", states.size());
     const gradc_artifact_tensor &tensor = states[buffer.state].tensor;
-    bool mirror = buffer.mirror != 0;
-    if (mirror != hasPrimary[buffer.state])
+    if (buffer.kind > GRADC_BUFFER_MIRROR)
+      return fail("a buffer of unknown kind ", buffer.kind);
+    if ((buffer.kind == GRADC_BUFFER_MIRROR) != hasPrimary[buffer.state])
       return fail("expected one primary buffer before the mirrors of state ", string(tensor.name));
     hasPrimary[buffer.state] = true;
-    if (!buffer.packed && buffer.bytes < tensor.bytes)
+    if (buffer.kind == GRADC_BUFFER_PLAIN && buffer.bytes < tensor.bytes)
       return failCount("a buffer", tensor.bytes, buffer.bytes);
   }
   return true;
@@ -328,9 +329,9 @@ bool Checker::checkPackEntries(const Level &level) {
   };
   for (const gradc_artifact_buffer &buffer : level.buffers) {
     const gradc_artifact_tensor &tensor = states[buffer.state].tensor;
-    if ((buffer.packed || buffer.mirror) && !needs("pack", tensor, true))
+    if (buffer.kind != GRADC_BUFFER_PLAIN && !needs("pack", tensor, true))
       return false;
-    if (buffer.packed && !buffer.mirror && !needs("unpack", tensor, false))
+    if (buffer.kind == GRADC_BUFFER_PACKED && !needs("unpack", tensor, false))
       return false;
   }
   return true;

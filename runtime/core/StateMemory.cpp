@@ -33,11 +33,11 @@ void StateMemory::layOut() {
     offsets.push_back(place(record.bytes));
     stored[record.state] = true;
     Storage &kept = storage[record.state];
-    if (!record.mirror)
+    if (record.kind != GRADC_BUFFER_MIRROR)
       kept.offset = offsets.back();
-    if (record.packed || record.mirror)
+    if (record.kind != GRADC_BUFFER_PLAIN)
       kept.pack = findEntry("pack", record.state);
-    if (record.packed && !record.mirror)
+    if (record.kind == GRADC_BUFFER_PACKED)
       kept.unpack = findEntry("unpack", record.state);
   }
   for (size_t state = 0; state < states.size(); ++state)

@@ -79,7 +79,7 @@ exec.kernel @never(%a: tensor<16xf32>) {
 }
 
 grad.state parameter @total : tensor<16xf32> = dense<1.0> : tensor<16xf32>
-exec.buffer @total.primary of @total : 64
+exec.buffer primary @total.primary of @total : 64
 
 exec.entry @forward arena 128
     inputs [{name = "x", type = tensor<4x16xf32>, role = "data"}, {name = "count", type = tensor<i32>, role = "data"}]

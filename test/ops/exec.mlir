@@ -3,12 +3,12 @@
 // CHECK: grad.state parameter @w : tensor<16x32xf32>
 grad.state parameter @w : tensor<16x32xf32> = dense<0.0> : tensor<16x32xf32>
 
-// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 2048
-exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 2048
-// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror : 2048
-exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror : 2048
-// CHECK: exec.buffer @plain of @w : 2048
-exec.buffer @plain of @w : 2048
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 2048
+exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 2048
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 16> : 2048
+exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 16> : 2048
+// CHECK: exec.buffer primary @plain of @w : 2048
+exec.buffer primary @plain of @w : 2048
 
 // Every attribute: one layout an operand and a result, unit for row-major.
 

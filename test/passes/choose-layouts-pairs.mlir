@@ -6,8 +6,8 @@
 
 // CHECK: exec.kernel @{{pack.*}}layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>]
 // CHECK-NEXT: grad.transpose
-// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 32, pairs = 0> : 3328
-// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 0, width = 32, pairs = 1> mirror : 2560
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 32, pairs = 0> : 3328
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 32, pairs = 1> : 2560
 // CHECK-LABEL: func.func @both
 module attributes {exec.level = "x86-64-v4+bf16"} {
 grad.state parameter @w : tensor<25x40xbf16> = dense<1.0> : tensor<25x40xbf16>
@@ -31,7 +31,7 @@ func.func @both(%x: tensor<8x25xbf16>) -> tensor<8x25xbf16> {
 
 // Other levels keep bf16 row-major.
 
-// CHECK: exec.buffer @w.primary of @w : 2000
+// CHECK: exec.buffer primary @w.primary of @w : 2000
 module attributes {exec.level = "x86-64-v4"} {
 grad.state parameter @w : tensor<25x40xbf16> = dense<1.0> : tensor<25x40xbf16>
 exec.kernel @forward(%x: tensor<8x25xbf16>, %w: tensor<25x40xbf16>) attributes {inplace = array<i64>} {

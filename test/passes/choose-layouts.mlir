@@ -10,9 +10,9 @@
 // CHECK-DAG: exec.kernel @[[REFRESH:pack]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]{{.*}}
 // CHECK: %[[TURNED:.*]] = grad.transpose %{{.*}} permutation [1, 0]
 // CHECK-NEXT: exec.yield %[[TURNED]] : tensor<40x24xf32>
-// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 16> : 4608
-// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror : 5120
-// CHECK: exec.buffer @b.primary of @b : 160
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 4608
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 16> : 5120
+// CHECK: exec.buffer primary @b.primary of @b : 160
 // CHECK-NOT: exec.kernel
 // CHECK-LABEL: func.func @step
 // CHECK-DAG: %[[W:.*]] = exec.load @w.primary : tensor<24x40xf32>
@@ -65,9 +65,9 @@ func.func @step(%x: tensor<8x24xf32>) -> tensor<8x24xf32> {
 
 // Wider vectors, wider panels; twice as wide elements, half as many. Integers stay row-major.
 
-// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 32> : 6144
-// CHECK: exec.buffer @d.primary of @d layout <dim = 1, width = 16> : 9216
-// CHECK: exec.buffer @i.primary of @i : 3840
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 32> : 6144
+// CHECK: exec.buffer primary @d.primary of @d layout <dim = 1, width = 16> : 9216
+// CHECK: exec.buffer primary @i.primary of @i : 3840
 // CHECK-LABEL: func.func @forwards
 module attributes {exec.level = "x86-64-v4"} {
 grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
@@ -100,8 +100,8 @@ func.func @forwards(%x: tensor<8x24xf32>, %d: tensor<8x24xf64>, %i: tensor<8x24x
 
 // What is returned must be row-major: then the panels are the mirror.
 
-// CHECK: exec.buffer @w.primary of @w : 3840
-// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 1, width = 16> mirror : 4608
+// CHECK: exec.buffer primary @w.primary of @w : 3840
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 1, width = 16> : 4608
 // CHECK-LABEL: func.func @returned
 // CHECK-DAG: %[[W:.*]] = exec.load @w.primary
 // CHECK-DAG: %[[PANELS:.*]] = exec.load @w.mirror1
@@ -203,8 +203,8 @@ func.func @from_input(%x: tensor<8x8xf32>) {
 // packs, and the launch itself writes row-major.
 
 // CHECK: exec.kernel @[[UPDATE:update.*]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, unit]
-// CHECK: exec.buffer @w.primary of @w layout <dim = 1, width = 16>
-// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 0, width = 16> mirror
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16>
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 16>
 // CHECK-LABEL: func.func @aside
 // CHECK: %[[NEW:.*]] = exec.launch @[[UPDATE]](
 // CHECK: %[[PACKED:.*]] = exec.launch @pack{{.*}}(%[[NEW]])
@@ -241,8 +241,8 @@ func.func @aside(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // A filter's panels run along what its convolution's vectors do; the checkpoint's order comes back through
 // the transfers.
 
-// CHECK: exec.buffer @filter.primary of @filter layout <dim = 3, width = 16> : 18432
-// CHECK: exec.buffer @filter.mirror1 of @filter layout <dim = 2, width = 16> mirror : 18432
+// CHECK: exec.buffer primary @filter.primary of @filter layout <dim = 3, width = 16> : 18432
+// CHECK: exec.buffer mirror @filter.mirror1 of @filter layout <dim = 2, width = 16> : 18432
 // CHECK-LABEL: func.func @"pack:filter"(%arg0: tensor<32x16x3x3xf32>
 // CHECK: exec.launch @{{pack.*}}(%arg0) {{.*}} : (tensor<32x16x3x3xf32>) -> tensor<3x3x16x32xf32>
 // CHECK-LABEL: func.func @"unpack:filter"() -> (tensor<32x16x3x3xf32>
@@ -270,15 +270,15 @@ func.func @step(%x: tensor<8x8x4x16xf32>) -> tensor<8x8x4x16xf32> {
 // Filters of 3x3 convolutions with enough channels are kept transformed, in mirrors: the update
 // needs their values. Odd pictures and few channels go the direct way.
 
-// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>, unit]
-// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16 winograd = true>, unit]
+// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]
+// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16, winograd>, unit]
 // CHECK-DAG: exec.kernel @[[ODD:odd.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[FEW:few.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
-// CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>]
-// CHECK: exec.buffer @w.primary of @w : 73728
-// CHECK: exec.buffer @w.mirror1 of @w layout <dim = 3, width = 16 winograd = true> mirror : 131072
-// CHECK: exec.buffer @w.mirror2 of @w layout <dim = 2, width = 16 winograd = true> mirror : 131072
-// CHECK: exec.buffer @v.primary of @v layout <dim = 3, width = 16> :
+// CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]
+// CHECK: exec.buffer primary @w.primary of @w : 73728
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 3, width = 16, winograd> : 131072
+// CHECK: exec.buffer mirror @w.mirror2 of @w layout <dim = 2, width = 16, winograd> : 131072
+// CHECK: exec.buffer primary @v.primary of @v layout <dim = 3, width = 16> :
 module attributes {exec.level = "x86-64-v3"} {
 grad.state parameter @w : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>
 grad.state parameter @v : tensor<3x3x16x64xf32> = dense<1.0> : tensor<3x3x16x64xf32>
@@ -323,10 +323,10 @@ func.func @step(%x: tensor<8x8x4x32xf32>, %o: tensor<7x7x4x32xf32>, %f: tensor<8
 // What a kernel updates beside a weight lies as the weight does; what it updates of another shape, or what an entry reads as it is,
 // stays row-major.
 
-// CHECK-DAG: exec.buffer @w.primary of @w layout <dim = 1, width = 16>
-// CHECK-DAG: exec.buffer @w.velocity.primary of @w.velocity layout <dim = 1, width = 16>
-// CHECK-DAG: exec.buffer @seen.primary of @seen : 3840
-// CHECK-DAG: exec.buffer @b.primary of @b : 160
+// CHECK-DAG: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16>
+// CHECK-DAG: exec.buffer primary @w.velocity.primary of @w.velocity layout <dim = 1, width = 16>
+// CHECK-DAG: exec.buffer primary @seen.primary of @seen : 3840
+// CHECK-DAG: exec.buffer primary @b.primary of @b : 160
 // CHECK-DAG: func.func @"unpack:w.velocity"
 // CHECK-NOT: pack:seen
 module attributes {exec.level = "x86-64-v3"} {

@@ -4,9 +4,9 @@
 
 module attributes {exec.level = "cuda:sm_90"} {
 grad.state parameter @z : tensor<4x16xf32> = dense<1.0> : tensor<4x16xf32>
-exec.buffer @z.primary of @z : 256
+exec.buffer primary @z.primary of @z : 256
 grad.state parameter @y : tensor<4x16xf32> = dense<1.0> : tensor<4x16xf32>
-exec.buffer @y.primary of @y : 256
+exec.buffer primary @y.primary of @y : 256
 
 // CHECK: exec.kernel @in_place(
 // CHECK-NOT: library

@@ -50,9 +50,9 @@ exec.kernel @half(%x: tensor<9000000xf32>) attributes {inplace = array<i64: 0>, 
   exec.yield %0 : tensor<9000000xf32>
 }
 grad.state parameter @w : tensor<5xf32> = dense<1.0> : tensor<5xf32>
-exec.buffer @w.primary of @w : 20
+exec.buffer primary @w.primary of @w : 20
 grad.state parameter @v : tensor<5xf32> = dense<1.0> : tensor<5xf32>
-exec.buffer @v.primary of @v : 20
+exec.buffer primary @v.primary of @v : 20
 
 // Part by part its operands, also what several read. What a part may write over is still its own. The last, smaller
 // batch's step launches the same kernel.

@@ -12,7 +12,7 @@
 // CHECK: exec.launch @both(%[[VIEW]], %[[COPY]])
 // CHECK: exec.store @w.primary
 grad.state parameter @w : tensor<256xf32> = dense<1.0> : tensor<256xf32>
-exec.buffer @w.primary of @w : 1024
+exec.buffer primary @w.primary of @w : 1024
 exec.kernel @gradient(%x: tensor<256xf32>) {
   %0 = grad.exp %x : tensor<256xf32>
   exec.yield %0 : tensor<256xf32>

@@ -7,9 +7,9 @@ exec.kernel @exp(%x: tensor<4xf32>) attributes {inplace = array<i64: 0>} {
   exec.yield %0 : tensor<4xf32>
 }
 grad.state parameter @a : tensor<4xf32> = dense<1.0> : tensor<4xf32>
-exec.buffer @a.primary of @a : 16
+exec.buffer primary @a.primary of @a : 16
 grad.state parameter @b : tensor<4xf32> = dense<1.0> : tensor<4xf32>
-exec.buffer @b.primary of @b : 16
+exec.buffer primary @b.primary of @b : 16
 
 // expected-error @+1 {{expected launches without cyclic order: a buffer's new value is needed by a launch that reads its old one}}
 func.func @exchange() {

@@ -19,7 +19,7 @@ exec.kernel @padded(%x: tensor<16x16xf32>) attributes {inplace = array<i64: 0>, 
   exec.yield %x : tensor<16x16xf32>
 }
 grad.state parameter @w : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32>
-exec.buffer @w.primary of @w : 1024
+exec.buffer primary @w.primary of @w : 1024
 
 // Over an operand that dies, where the kernel may. What the runtime needs of an entry comes along.
 

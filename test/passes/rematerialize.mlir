@@ -102,9 +102,9 @@ func.func @cheapest(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
 // CHECK-NOT: recomputed
 // CHECK: return
 grad.state parameter @old : tensor<256xf32> = dense<1.0> : tensor<256xf32>
-exec.buffer @old.primary of @old : 1024
+exec.buffer primary @old.primary of @old : 1024
 grad.state parameter @kept : tensor<256xf32> = dense<1.0> : tensor<256xf32>
-exec.buffer @kept.primary of @kept : 1024
+exec.buffer primary @kept.primary of @kept : 1024
 exec.kernel @next(%x: tensor<256xf32>) attributes {flops = 256 : i64, bytes = 2048 : i64} {
   %0 = grad.exp %x : tensor<256xf32>
   exec.yield %0 : tensor<256xf32>

@@ -278,10 +278,10 @@ exec.kernel @along(%x: tensor<64x1024xf32>, %g: tensor<1024x256xf32>) attributes
 // Others multiply by Winograd's algorithm: some input channels a unit.
 
 // V3-LABEL: exec.kernel @gradient(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 2, 32] winograd = true>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 2, 32], winograd>
 // A larger second-level cache holds more windows.
 // V4-LABEL: exec.kernel @gradient(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 4, 32] winograd = true>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 4, 32], winograd>
 exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<16x16x32x64xf32>
   exec.yield %0 : tensor<3x3x64x64xf32>
@@ -333,23 +333,23 @@ exec.kernel @groups(%x: tensor<8x8x32x3x16xf32>, %w: tensor<1x1x3x16x32xf32>) at
 // cache with their transforms; the filter itself a panel at a time.
 
 // V3-LABEL: exec.kernel @transformed(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1 winograd = true>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd>
 // V3-LABEL: exec.kernel @fewer(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1 winograd = true>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1, winograd>
 // V3-LABEL: exec.kernel @filter(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1>
 exec.kernel @transformed(%x: tensor<16x16x64x64xf32>, %w: tensor<3x3x64x64xf32>) attributes {flops = 1151336448 : i64, bytes = 8683520 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>, unit]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<16x16x64x64xf32>, tensor<3x3x64x64xf32>
   exec.yield %0 : tensor<16x16x64x64xf32>
 }
 exec.kernel @fewer(%x: tensor<8x8x16x32xf32>, %w: tensor<3x3x32x32xf32>) attributes {flops = 18874368 : i64, bytes = 262144 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>, unit]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x16x32xf32>, tensor<3x3x32x32xf32>
   exec.yield %0 : tensor<8x8x16x32xf32>
 }
 exec.kernel @filter(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, bytes = 409600 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]} {
   exec.yield %w : tensor<3x3x64x64xf32>
 }
 }

@@ -409,7 +409,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
       results.push_back(slice(slot++, result));
     return finish(emitWinograd(kernel, nest, tiles, base(*filter), results, begin, end, scratch));
   }
-  if (schedule.getWinograd())
+  if (schedule.isWinograd())
     return finish(emitWinogradGradient(
         kernel, nest, tiles, slice(slot, kernel.getYielded().front()), begin, end, scratch));
   if (!schedule.getBlock().empty()) {

@@ -156,7 +156,7 @@ private:
 
 std::optional<unsigned> gradc::cpu::transformedFilter(exec::KernelOp kernel) {
   for (unsigned i = 0; i < kernel.getBlock().getNumArguments(); ++i)
-    if (exec::PanelAttr layout = kernel.getLayout(i); layout && layout.getWinograd())
+    if (exec::PanelAttr layout = kernel.getLayout(i); layout && layout.isWinograd())
       return i;
   return std::nullopt;
 }

@@ -276,7 +276,7 @@ private:
 
 bool gradc::cpu::transformsFilter(exec::KernelOp kernel) {
   exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
-  return layout && layout.getWinograd();
+  return layout && layout.isWinograd();
 }
 
 void gradc::cpu::emitFilterTransform(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,

@@ -32,7 +32,7 @@ static std::optional<std::pair<LinearExpr, LinearExpr>> split(LoopNest &nest, co
 
 std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
   ArrayRef<int64_t> shape = type.getShape();
-  int64_t panelDim = panel ? panel.getDim() : -1, pairDim = panel ? panel.getPairs() : -1;
+  int64_t panelDim = panel ? panel.getDim() : -1, pairDim = panel ? panel.getPaired() : -1;
   int64_t together = pairDim < 0 ? 1 : 2, stride = panel ? panel.getWidth() * together : 1;
   LinearExpr sum;
   for (int64_t d = type.getRank() - 1; d >= 0; --d) {
@@ -56,7 +56,7 @@ std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
 }
 
 std::optional<LinearExpr> Memory::pairsOffset(LoopNest &nest, Point p) const {
-  if (!panel || !panel.hasPairs())
+  if (!panel || !panel.isOfPairs())
     return std::nullopt;
   p.valid = nest.lanes; // the excess of the last panel is padding
   auto at = offset(nest, p);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 11u
+#define GRADC_ARTIFACT_VERSION 12u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -69,12 +69,16 @@ typedef struct gradc_artifact_place {
   uint32_t reserved;
 } gradc_artifact_place;
 
+typedef enum gradc_buffer_kind {
+  GRADC_BUFFER_PLAIN,  /* the primary, row-major */
+  GRADC_BUFFER_PACKED, /* the primary in a layout of its own: read and written through the pack and unpack entries */
+  GRADC_BUFFER_MIRROR  /* made of the primary by a kernel, and refreshed by the schedule after each write */
+} gradc_buffer_kind;
+
 /* Storage of a state at one level. The first buffer of a state is its primary. */
 typedef struct gradc_artifact_buffer {
-  uint32_t state;  /* index into header.states */
-  uint32_t mirror; /* 1: a copy in another layout, refreshed by the schedule */
-  uint32_t packed; /* 1: not row-major: read and write it through the pack and unpack entries */
-  uint32_t reserved;
+  uint32_t state; /* index into header.states */
+  uint32_t kind;  /* gradc_buffer_kind */
   uint64_t bytes;
 } gradc_artifact_buffer;
 

@@ -87,7 +87,9 @@ private:
   }
 
   std::vector<gradc_artifact_buffer> buffers() {
-    return {{0, 0, 0, 0, tableBytes}, {1, 0, 1, 0, 24 * 4}, {1, 1, 0, 0, 24 * 4}};
+    return {{0, GRADC_BUFFER_PLAIN, tableBytes},
+            {1, GRADC_BUFFER_PACKED, 24 * 4},
+            {1, GRADC_BUFFER_MIRROR, 24 * 4}};
   }
 
   std::vector<gradc_artifact_kernel> kernels() {

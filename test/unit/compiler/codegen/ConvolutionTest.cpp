@@ -67,10 +67,8 @@ TEST(Convolution, FilterGradientInBlocks) {
 }
 
 TEST(Convolution, Winograd) {
-  const char *forward =
-      ", layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>, unit]";
-  const char *gradient =
-      ", layouts = [unit, #exec.panel<dim = 2, width = 16 winograd = true>, unit]";
+  const char *forward = ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]";
+  const char *gradient = ", layouts = [unit, #exec.panel<dim = 2, width = 16, winograd>, unit]";
   // Register tiles with and without a rest, several windows of a row at once, and a part of the
   // pictures.
   for (const char *tile :
@@ -102,11 +100,11 @@ TEST(Convolution, WinogradFilterGradient) {
     expectRight(convolution("6x8x6x32xf32", "6x8x6x48xf32", "nc,no->co",
                             "[6, 8] low [1, 1] high [1, 1]", "3x3x32x48xf32",
                             "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
-                            formatv(", block = {0} winograd = true", block).str().c_str()),
+                            formatv(", block = {0}, winograd", block).str().c_str()),
                 1e-4);
   expectRight(convolution("8x6x2x16xf32", "6x4x2x32xf32", "nc,no->co", "[6, 4]", "3x3x16x32xf32",
                           "tile = [3, 3, 16, 32], order = [2, 3, 0, 1]", "",
-                          ", block = [2, 2, 2] winograd = true"),
+                          ", block = [2, 2, 2], winograd"),
               1e-4);
 }
 
@@ -115,7 +113,7 @@ TEST(Convolution, WinogradKeepsNaN) {
   KernelRunner runner(
       convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]",
                   "4x4x1x16xf32", "tile = [2, 2, 1, 16], order = [0, 1, 2, 3]",
-                  ", layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>, unit]"));
+                  ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]"));
   ASSERT_TRUE(runner.isReady());
   auto operands = runner.randomOperands(1);
   for (int64_t i = 0; i < 8; ++i)
@@ -128,12 +126,12 @@ TEST(Convolution, WinogradKeepsNaN) {
 TEST(Convolution, FilterTransform) {
   for (const char *layout : {"unit", "#exec.panel<dim = 3, width = 16>"})
     expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x8x32xf32>) attributes {{
-      layouts = [{0}, #exec.panel<dim = 3, width = 16 winograd = true>],
+      layouts = [{0}, #exec.panel<dim = 3, width = 16, winograd>],
       schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {{
         exec.yield %w : tensor<3x3x8x32xf32> })",
                         layout));
   expectRight(R"(exec.kernel @k(%w: tensor<3x3x32x16xf32>) attributes {
-    layouts = [unit, #exec.panel<dim = 3, width = 16 winograd = true>],
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>],
     schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {
       %t = grad.transpose %w permutation [0, 1, 3, 2] : tensor<3x3x32x16xf32>
       exec.yield %t : tensor<3x3x16x32xf32> })");

@@ -77,12 +77,12 @@ int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAt
     return grad::linearize(index, shape);
   int64_t position = index[panel.getDim()] / panel.getWidth();
   for (size_t d = 0; d < shape.size(); ++d)
-    if (int64_t(d) == panel.getPairs())
+    if (int64_t(d) == panel.getPaired())
       position = position * ((shape[d] + 1) / 2) + index[d] / 2;
     else if (int64_t(d) != panel.getDim())
       position = position * shape[d] + index[d];
   position = position * panel.getWidth() + index[panel.getDim()] % panel.getWidth();
-  return panel.hasPairs() ? 2 * position + index[panel.getPairs()] % 2 : position;
+  return panel.isOfPairs() ? 2 * position + index[panel.getPaired()] % 2 : position;
 }
 
 /// Calls with the offset of every number of G g G^T, of the filter's values g, and the number.
@@ -122,7 +122,7 @@ struct Buffer {
     });
   }
   void pack(const HostTensor &tensor) {
-    if (panel && panel.getWinograd())
+    if (panel && panel.isWinograd())
       return forEachTransformed(tensor, panel, [&](int64_t at, double value) {
         reinterpret_cast<float *>(bytes.get())[at] = float(value);
       });
@@ -132,7 +132,7 @@ struct Buffer {
   }
   /// Of a transformed filter, all of what is kept.
   HostTensor unpack() {
-    if (panel && panel.getWinograd())
+    if (panel && panel.isWinograd())
       return HostTensor(RankedTensorType::get({int64_t(size / 4)}, type.getElementType()),
                         ArrayRef(bytes.get(), size));
     HostTensor tensor(type);
@@ -145,7 +145,7 @@ struct Buffer {
   void expectUntouchedAround() {
     for (size_t i = 0; i < guard; ++i)
       ASSERT_EQ(bytes.get()[size + i], 0x5a) << "written " << i << " bytes behind a tensor";
-    if (!panel || panel.getWinograd()) // which has no padding
+    if (!panel || panel.isWinograd()) // which has no padding
       return;
     forEachElement([](int64_t, char *at, int64_t width) { std::memset(at, 0, width); });
     for (size_t i = 0; i < size; ++i)
@@ -204,7 +204,7 @@ std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &op
   for (auto [r, value] : llvm::enumerate(evaluateBlock(op.getBlock(), operands))) {
     results.push_back(value);
     exec::PanelAttr panel = op.getLayout(operands.size() + r);
-    if (!panel || !panel.getWinograd())
+    if (!panel || !panel.isWinograd())
       continue;
     auto elements = int64_t(exec::layoutBytes(value.getType(), panel) / 4);
     results.back() = HostTensor(RankedTensorType::get({elements}, value.getElementType()));

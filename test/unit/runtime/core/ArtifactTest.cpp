@@ -75,10 +75,10 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{12};
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{13};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 11, found 12: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 12, found 13: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
@@ -283,8 +283,9 @@ TEST(Artifact, ChecksBuffersAndKernels) {
   EXPECT_EQ(buffer(0, [](auto &b) { b.state = 9; }), prefix + "a buffer of state 9 of 3");
   EXPECT_EQ(buffer(0, [](auto &b) { b.bytes = 64; }),
             prefix + "expected a buffer of 4096, found 64");
-  EXPECT_EQ(buffer(1, [](auto &b) { b.mirror = 1; }),
+  EXPECT_EQ(buffer(1, [](auto &b) { b.kind = GRADC_BUFFER_MIRROR; }),
             prefix + "expected one primary buffer before the mirrors of state weight");
+  EXPECT_EQ(buffer(1, [](auto &b) { b.kind = 3; }), prefix + "a buffer of unknown kind 3");
   auto kernel = [](const std::function<void(gradc_artifact_kernel &)> &change) {
     return errorInLevel<gradc_artifact_kernel>(&gradc_artifact_level::kernels, 0, change);
   };

@@ -32,7 +32,7 @@ public:
       gradc_artifact_level level = {};
       level.name = text(name);
       level.image = put(readFile(GRADC_TRAIN_KERNELS));
-      level.buffers = put(std::vector<gradc_artifact_buffer>{{0, 0, 0, 0, 16}});
+      level.buffers = put(std::vector<gradc_artifact_buffer>{{0, GRADC_BUFFER_PLAIN, 16}});
       level.kernels = put(std::vector<gradc_artifact_kernel>{
           kernel("train_8"), kernel("train_3"), kernel("evaluate_8"), kernel("evaluate_1")});
       std::vector<gradc_artifact_entry> entries = {entry("train", 8, train8),
