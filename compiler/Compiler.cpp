@@ -173,6 +173,7 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
   ImportOptions import;
   import.shapes = options.shapes;
   import.inputs = options.inputs;
+  import.buckets = options.buckets;
   if (path.ends_with(".mlir"))
     return importModule(context, path);
   return path.ends_with(".onnx") ? importModel(context, path, import)

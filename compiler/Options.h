@@ -19,6 +19,9 @@ struct CompileOptions {
   /// Tensors given for graph inputs: they bind dims that `shapes` leaves open, and operands that
   /// must be known.
   std::map<std::string, mlir::grad::HostTensor> inputs;
+  /// Numbers of rows, below the largest batch, that a model gets an entry for: inference on as many
+  /// rows or fewer runs that one.
+  std::vector<int64_t> buckets;
   /// Folder for the IR after each pass, one file per pass; empty: none.
   std::string dumpDirectory;
   /// Bytes that states and the arena of one entry may take; 0: as many as they need.

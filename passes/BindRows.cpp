@@ -19,10 +19,28 @@ namespace {
 
 constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said";
 
-/// Says at `op` why an entry runs on its largest batch only. Its twins, for a last batch or for
-/// gradients alone, would say the same.
+/// The entry that this one is a bucket of, for fewer rows; null: it is none.
+func::FuncOp largestOf(func::FuncOp function) {
+  size_t at = function.getSymName().rfind(bucketInfix);
+  return at == StringRef::npos ? func::FuncOp()
+                               : function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+                                     function.getSymName().take_front(at));
+}
+
+/// The argument that has the number of rows.
+Value rowsOf(func::FuncOp function) {
+  if (Value known = argumentOfRole(function, GRADC_ROLE_ROWS))
+    return known;
+  StringRef name = gradc_role_name(GRADC_ROLE_ROWS);
+  Type type = RankedTensorType::get({}, Float32Type::get(function.getContext()));
+  return addArgument(function, type, name, name);
+}
+
+/// Says at `op` why an entry runs on its largest batch only. Its twins, for a last batch, for
+/// gradients alone or for fewer rows, would say the same.
 void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
-  if (!function.getSymName().ends_with(".tail") && !function.getSymName().ends_with(".watch"))
+  StringRef name = function.getSymName();
+  if (!name.ends_with(".tail") && !name.ends_with(".watch") && !largestOf(function))
     op->emitRemark("entry \"") << function.getSymName() << "\" takes no other number of rows than "
                                << *batchOf(function) << ": " << reason;
 }
@@ -129,22 +147,13 @@ private:
         b, count.getLoc(),
         splat(b, count.getLoc(), count.getType(), double(fixed * std::max<int64_t>(perRow, 1))));
     if (perRow > 0) {
-      Value counted = passInto(*count->getBlock(), rows());
+      Value counted = passInto(*count->getBlock(), rowsOf(function));
       value = value * value.with(counted).cast(count.getType().getElementType());
       if (count.getLeast())
         askForRows(count, llvm::divideCeil(*count.getLeast(), fixed * perRow));
     }
     count.replaceAllUsesWith(value.get());
     count.erase();
-  }
-
-  /// The argument that has the number of rows.
-  Value rows() {
-    if (Value known = argumentOfRole(function, GRADC_ROLE_ROWS))
-      return known;
-    StringRef name = gradc_role_name(GRADC_ROLE_ROWS);
-    Type type = RankedTensorType::get({}, Float32Type::get(function.getContext()));
-    return addArgument(function, type, name, name);
   }
 
   /// Fewer rows are an error at the count's node.
@@ -168,10 +177,10 @@ struct BindRows : impl::BindRowsBase<BindRows> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    tails.clear();
+    twins.clear();
     said.clear();
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
-      if (llvm::is_contained(tails, function))
+      if (llvm::is_contained(twins, function))
         continue;
       std::optional<Entry> entry = Entry::of(function);
       if (entry && exact)
@@ -183,8 +192,12 @@ struct BindRows : impl::BindRowsBase<BindRows> {
       if (entry && judge)
         judgeEntry(module, function);
     }
-    for (func::FuncOp tail : tails)
-      tail.erase();
+    if (judge)
+      for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+        if (func::FuncOp largest = largestOf(function))
+          judgeBucket(function, largest);
+    for (func::FuncOp twin : twins)
+      twin.erase();
   }
 
 private:
@@ -209,7 +222,17 @@ private:
     }
     function->setAttr(rowsName, UnitAttr::get(&getContext()));
     if (auto tail = module.lookupSymbol<func::FuncOp>((function.getSymName() + ".tail").str()))
-      tails.push_back(tail);
+      twins.push_back(tail);
+  }
+
+  /// A bucket runs in place of an entry that takes any number of rows, with its arguments.
+  void judgeBucket(func::FuncOp bucket, func::FuncOp largest) {
+    bool takesRows = *batchOf(bucket) == 1 || bucket->hasAttr(rowsName);
+    if (!takesRows || !largest->hasAttr(rowsName))
+      return twins.push_back(bucket);
+    for (func::FuncOp each : {bucket, largest})
+      if (argumentOfRole(bucket, GRADC_ROLE_ROWS) || argumentOfRole(largest, GRADC_ROLE_ROWS))
+        rowsOf(each);
   }
 
   /// Ranks have parts of the batch.
@@ -229,7 +252,7 @@ private:
       remarkExact(function, function, reason.getValue());
   }
 
-  SmallVector<func::FuncOp> tails;
+  SmallVector<func::FuncOp> twins; ///< that go: another entry takes their rows
   llvm::StringSet<> said;
 };
 

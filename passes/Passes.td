@@ -188,7 +188,8 @@ def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
     With `judge`, which comes before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
     twin for a smaller last batch (`NAME.tail`) goes. An op without them (a reshape across rows, a slice of the batch, a sum
     of what may be repeated once a row) is named in a remark; its entry runs on N rows only, and keeps its twin. So do
-    all entries with `exact`, for modules without f32 inputs.
+    all entries with `exact`, for modules without f32 inputs. A bucket, `NAME.rows.M`, which runs in the place of `NAME` on up to
+    M rows, stays where `NAME` takes any number, and has the argument `rows` where `NAME` has it.
 
     ```mlir
     %n = grad.count %x dims [0, 1] : tensor<32x10xf32>

@@ -8,6 +8,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/support/Averages.h"
 #include "passes/support/LibraryForm.h"
+#include "passes/support/Ports.h"
 #include "passes/support/Winograd.h"
 #include "runtime/include/gradc/hash.h"
 
@@ -182,10 +183,27 @@ private:
     std::vector<gradc_artifact_entry> entries;
     for (auto op : module.getOps<exec::EntryOp>())
       entries.push_back(writeEntry(op));
+    writeBuckets(module, entries);
     level.buffers = blob.append(ArrayRef(buffers));
     level.kernels = blob.append(ArrayRef(kernels));
     level.entries = blob.append(ArrayRef(entries));
     return level;
+  }
+
+  /// Entries called as another one, with `.rows.N` behind.
+  void writeBuckets(ModuleOp module, MutableArrayRef<gradc_artifact_entry> entries) {
+    SmallVector<StringRef> names;
+    for (auto op : module.getOps<exec::EntryOp>())
+      names.push_back(op.getSymName());
+    for (auto [entry, name] : llvm::zip_equal(entries, names)) {
+      std::vector<uint32_t> buckets;
+      for (auto [i, other] : llvm::enumerate(names))
+        if (other.starts_with((name + bucketInfix).str()))
+          buckets.push_back(uint32_t(i));
+      llvm::sort(buckets,
+                 [&](uint32_t a, uint32_t b) { return entries[a].batch < entries[b].batch; });
+      entry.buckets = blob.append(ArrayRef(buckets));
+    }
   }
 
   gradc_range writeNames(ArrayAttr names) {

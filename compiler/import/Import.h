@@ -70,7 +70,8 @@ struct Imported {
   bool readsParquet() const;
 };
 
-/// Imports a model for inference: one entry, @forward. All problems are MLIR diagnostics.
+/// Imports a model for inference: @forward, and for each bucket below its batch @forward.rows.N,
+/// which stays where @forward takes any number of rows. All problems are MLIR diagnostics.
 mlir::FailureOr<Imported> importModel(mlir::MLIRContext &context, llvm::StringRef onnxPath,
                                       const ImportOptions &options = {});
 

@@ -7,13 +7,39 @@
 #include "compiler/import/onnx/ExternalForm.h"
 #include "compiler/import/support/Names.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/support/Ports.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
+/// The options for fewer rows of the batch, a symbol of the file; none where it has no more.
+static std::optional<ImportOptions> withRows(const OnnxModel &model, ImportOptions options,
+                                             int64_t rows) {
+  StringRef symbol = model.batchSymbol();
+  if (symbol.empty() || !options.inputs.empty())
+    return std::nullopt;
+  bool isLess = false;
+  auto reduce = [&](int64_t &size) {
+    isLess |= size > rows;
+    size = std::min(size, rows);
+  };
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    const auto &dims = input.type().tensor_type().shape().dim();
+    if (auto given = options.shapes.find(input.name()); given != options.shapes.end())
+      for (auto [dim, size] : llvm::zip(dims, given->second))
+        if (dim.dim_param() == symbol)
+          reduce(size);
+  }
+  return isLess ? std::optional(std::move(options)) : std::nullopt;
+}
+
+/// Inputs of a model alone are fed from no data.
+static std::string noFields(StringRef) { return ""; }
+
 /// All graph outputs of all graph inputs, in the graph's order.
-LogicalResult ModuleImport::importForward(StringRef name, int64_t batch,
+LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &options,
+                                          int64_t batch,
                                           llvm::function_ref<std::string(StringRef)> fieldOf) {
   EntryImport entry(model, states, options, name, batch, /*training=*/false);
   std::vector<std::string> outputs;
@@ -39,6 +65,21 @@ LogicalResult ModuleImport::importForward(StringRef name, int64_t batch,
   imported.boundInputs = entry.getBoundInputs();
   imported.foldedNodes = entry.getFoldedNodes();
   return success();
+}
+
+void ModuleImport::importBucket(int64_t rows) {
+  std::optional<ImportOptions> fewer = withRows(model, options, rows);
+  if (!fewer)
+    return;
+  // The largest entry has said everything.
+  ScopedDiagnosticHandler silence(module.get().getContext(),
+                                  [](Diagnostic &) { return success(); });
+  std::string name = "forward" + (bucketInfix + llvm::Twine(rows)).str();
+  LogicalResult built = importForward(name, *fewer, 0, noFields);
+  auto function = module->lookupSymbol<func::FuncOp>(name);
+  if (failed(built))
+    return function.erase();
+  function->setAttr("grad.batch", Builder(function.getContext()).getI64IntegerAttr(rows));
 }
 
 /// The model as exports have it.
@@ -130,8 +171,10 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
     return failure();
   ModuleImport import(**model, options);
   if (failed(checkOptions(**model, options)) ||
-      failed(import.importForward("forward", 0, [](StringRef) { return std::string(); })))
+      failed(import.importForward("forward", options, 0, noFields)))
     return failure();
+  for (int64_t rows : options.buckets)
+    import.importBucket(rows);
   FailureOr<Imported> imported = import.finish();
   if (succeeded(imported) && imported->graphBytes) { // only a job exports two files
     imported->modelBytes.clear();

@@ -14,8 +14,11 @@ public:
       : model(model), options(options), module(mlir::ModuleOp::create(model.fileLoc())),
         states(model, *module) {}
 
-  mlir::LogicalResult importForward(llvm::StringRef name, int64_t batch,
+  mlir::LogicalResult importForward(llvm::StringRef name, const ImportOptions &options,
+                                    int64_t batch,
                                     llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
+  /// The entry for no more rows than that; none where the model cannot be built for as many.
+  void importBucket(int64_t rows);
   mlir::FailureOr<Imported> finish();
 
   const OnnxModel &model;

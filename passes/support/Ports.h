@@ -22,6 +22,9 @@ inline int64_t rowUnitOf(mlir::func::FuncOp function) {
   return unit ? unit.getInt() : 1;
 }
 
+/// Between an entry's name and the rows of its bucket: "forward.rows.1".
+inline constexpr llvm::StringLiteral bucketInfix = ".rows.";
+
 /// The role of a port; "": it has none.
 llvm::StringRef roleOfArgument(mlir::func::FuncOp function, unsigned index);
 llvm::StringRef roleOfResult(mlir::func::FuncOp function, unsigned index);

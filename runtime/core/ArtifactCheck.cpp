@@ -23,9 +23,9 @@ public:
 
 private:
   struct Level {
-    const gradc_artifact_level *level;
     std::span<const gradc_artifact_buffer> buffers;
     std::span<const gradc_artifact_kernel> kernels;
+    std::span<const gradc_artifact_entry> entries;
   };
 
   bool checkHeader();
@@ -38,6 +38,7 @@ private:
   bool checkCallForm(const char *symbol, const gradc_artifact_call &call);
   bool checkPort(const gradc_artifact_port &port);
   bool checkRows(const CheckedEntry &entry);
+  bool checkBuckets(const Level &level, const gradc_artifact_entry &entry);
   bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
   bool checkPackEntries(const Level &level);
 
@@ -156,11 +157,10 @@ bool Checker::checkLevel(const gradc_artifact_level &raw) {
     return false;
   std::string name = text("level ", string(raw.name));
   where = name;
-  Level level{&raw, {}, {}};
+  Level level{};
   std::span<const std::byte> image;
-  std::span<const gradc_artifact_entry> entries;
   if (!view(raw.image, "image bytes", image) || !view(raw.buffers, "buffers", level.buffers) ||
-      !view(raw.kernels, "kernels", level.kernels) || !view(raw.entries, "entries", entries))
+      !view(raw.kernels, "kernels", level.kernels) || !view(raw.entries, "entries", level.entries))
     return false;
   constexpr uint64_t maxScratch = uint64_t(1) << 40; // times any number of threads, it still fits
   if (raw.scratch > maxScratch || raw.scratch % 64 != 0)
@@ -170,9 +170,10 @@ bool Checker::checkLevel(const gradc_artifact_level &raw) {
   for (const gradc_artifact_kernel &kernel : level.kernels)
     if (!checkKernel(kernel))
       return false;
-  for (const gradc_artifact_entry &entry : entries) {
+  for (const gradc_artifact_entry &entry : level.entries)
     if (!checkString(entry.name, "entry name"))
       return false;
+  for (const gradc_artifact_entry &entry : level.entries) {
     where = text(name, ": entry ", string(entry.name));
     if (!checkEntry(level, entry))
       return false;
@@ -289,6 +290,24 @@ bool Checker::checkRows(const CheckedEntry &entry) {
   return true;
 }
 
+bool Checker::checkBuckets(const Level &level, const gradc_artifact_entry &entry) {
+  std::span<const uint32_t> buckets;
+  if (!view(entry.buckets, "buckets", buckets))
+    return false;
+  int64_t below = 0;
+  for (uint32_t i : buckets) {
+    if (i >= level.entries.size())
+      return fail("a bucket of entry ", i, " of ", level.entries.size());
+    const gradc_artifact_entry &bucket = level.entries[i];
+    if (bucket.batch <= below || bucket.batch >= entry.batch ||
+        bucket.inputs.count != entry.inputs.count || bucket.outputs.count != entry.outputs.count)
+      return fail("expected entry ", string(bucket.name), " to run in place of ",
+                  string(entry.name), " on fewer rows");
+    below = bucket.batch;
+  }
+  return true;
+}
+
 bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
   CheckedEntry entry{raw, level.buffers, level.kernels, {}, {}};
   if (!view(raw.inputs, "inputs", entry.inputs) || !view(raw.outputs, "outputs", entry.outputs))
@@ -302,15 +321,13 @@ bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
     if (port.slice.bytes != port.tensor.bytes)
       return failCount("an output slice", port.tensor.bytes, port.slice.bytes);
   }
-  return checkRows(entry) && checkSchedule(*this, entry);
+  return checkRows(entry) && checkBuckets(level, raw) && checkSchedule(*this, entry);
 }
 
 /// States that are not kept row-major, or are kept twice, need entries that convert them.
 bool Checker::checkPackEntries(const Level &level) {
   std::map<std::string_view, const gradc_artifact_entry *> byName;
-  std::span<const gradc_artifact_entry> entries;
-  view(level.level->entries, "entries", entries);
-  for (const gradc_artifact_entry &entry : entries)
+  for (const gradc_artifact_entry &entry : level.entries)
     byName.emplace(string(entry.name), &entry);
   auto needs = [&](const char *kind, const gradc_artifact_tensor &tensor, bool packs) {
     std::string name = text(kind, ":", string(tensor.name));

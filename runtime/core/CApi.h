@@ -84,8 +84,8 @@ Status with(const Result<const Found *> &found, Body &&body) {
   return found ? body(**found) : found.status();
 }
 
-/// Calls the body with an entry, and its inputs of `rows` rows, which were checked for it; nothing:
-/// the largest batch.
+/// Calls the body with an entry or its bucket, and inputs of `rows` rows, which were checked for
+/// it; nothing: the largest batch.
 template <typename Body>
 Status withInputs(const gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
                   const void *const *inputs, uint32_t count, Body &&body) {
@@ -95,7 +95,9 @@ Status withInputs(const gradc_session &session, uint32_t entry, std::optional<in
     Status checked = checkRows(*session.artifact, found, number);
     if (checked.ok())
       checked = checkInputs(*session.artifact, found, given, number);
-    return checked.ok() ? body(found, given) : checked;
+    if (!checked.ok())
+      return checked;
+    return body(entryOfRows(*session.artifact, session.entries, found, number), given);
   });
 }
 

@@ -5,6 +5,15 @@
 
 using namespace gradc::runtime;
 
+const gradc_artifact_entry &
+gradc::runtime::entryOfRows(const Artifact &artifact, std::span<const gradc_artifact_entry> entries,
+                            const gradc_artifact_entry &entry, int64_t rows) {
+  for (uint32_t bucket : artifact.elements<uint32_t>(entry.buckets))
+    if (rows > 0 && rows <= entries[bucket].batch)
+      return entries[bucket];
+  return entry;
+}
+
 Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_entry &entry,
                                  int64_t rows, bool isShare) {
   if (isShare && rows == 0 && entry.any_rows)

@@ -238,6 +238,7 @@ void addBench(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
   CLI::App *command = app.add_subcommand("bench", "time a step and each of its kernels");
   settings->compile.add(*command, "an ONNX model (.onnx), a training spec or a compiled artifact");
+  settings->compile.oneBucket = true; // the largest batch is measured
   command->get_option("file")->required(false);
   addInputs(*command, settings->inputs);
   command->get_option("--input")->description(

@@ -104,6 +104,7 @@ void addCheck(CLI::App &app, Runner &run) {
   auto json = std::make_shared<bool>(false);
   CLI::App *command = app.add_subcommand("check", "what is unsupported, and what trains");
   arguments->add(*command);
+  arguments->oneBucket = true;
   command->add_flag("--json", *json, "print JSON");
   command->callback([=, &run] { run = [=] { return check(*arguments, *json); }; });
 }

@@ -37,6 +37,16 @@ void CompileArguments::add(CLI::App &command, const char *what) {
                   "most MiB of states and results; what is cheap is computed twice (default: the "
                   "spec's memory_budget_mb)")
       ->type_name("MB");
+  CLI::Option *several =
+      command
+          .add_option("--buckets", options.buckets,
+                      "of a model: also code of its own for up to so many rows (default: 1)")
+          ->delimiter(',')
+          ->type_name("ROWS");
+  command
+      .add_flag("--one-bucket", oneBucket,
+                "of a model: the same code, and so the same bits, for any number of rows")
+      ->excludes(several);
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");
   command
@@ -74,6 +84,13 @@ int CompileArguments::finish() {
     return fail(Code::usage, "expected --memory-budget from 1 to " + llvm::Twine(maxBudgetMb) +
                                  " MiB, found " + llvm::Twine(*memoryBudgetMb));
   options.memoryBudget = memoryBudgetMb.value_or(0) << 20;
+  if (options.buckets.empty() && !oneBucket)
+    options.buckets = {1};
+  llvm::sort(options.buckets);
+  options.buckets.erase(llvm::unique(options.buckets), options.buckets.end());
+  if (!options.buckets.empty() && options.buckets.front() < 1)
+    return fail(Code::usage, "expected --buckets of 1 row or more, found " +
+                                 llvm::Twine(options.buckets.front()));
   for (const std::string &text : shapes) {
     auto [name, dims] = llvm::StringRef(text).split('=');
     if (options.shapes.count(name.str()))

@@ -14,6 +14,7 @@ struct CompileArguments {
   std::string file;
   std::vector<std::string> shapes, targets;
   std::optional<int64_t> memoryBudgetMb;
+  bool oneBucket = false; ///< an entry for the largest batch alone
   CompileOptions options;
 
   /// `what`: the files that the command takes.

@@ -289,6 +289,7 @@ void addRun(CLI::App &app, Runner &run) {
   CLI::App *command =
       app.add_subcommand("run", "one forward of a model or artifact, or its gradients");
   settings->compile.add(*command, "an ONNX model (.onnx), a module (.mlir) or a compiled artifact");
+  settings->compile.oneBucket = true; // of the given rows
   command->add_option("--entry", settings->entry,
                       "default: gradients where there are any, else forward");
   addInputs(*command, settings->inputs);

@@ -88,7 +88,7 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
       bound = named->second;
     else if (d == 0 && batch && !dim.has_dim_value())
       bound = batch;
-    else if (!dim.dim_param().empty() && batch && dim.dim_param() == batchSymbol())
+    else if (!dim.dim_param().empty() && batch && dim.dim_param() == model.batchSymbol())
       bound = batch;
 
     if (dim.has_dim_value()) {
@@ -141,7 +141,7 @@ void EntryImport::markBatch(const onnx::ValueInfoProto &input, Value argument) {
   if (batch == 0) {
     // Without a training spec, the first symbol of all inputs is the batch.
     int64_t known = function->getAttrOfType<IntegerAttr>("grad.batch").getInt();
-    if (shape.dim(0).has_dim_value() || symbol != batchSymbol() ||
+    if (shape.dim(0).has_dim_value() || symbol != model.batchSymbol() ||
         (known && known != type.getDimSize(0)))
       return;
     function->setAttr("grad.batch", builder.getI64IntegerAttr(type.getDimSize(0)));
@@ -166,14 +166,6 @@ void EntryImport::markBatch(Value argument) {
 
 bool EntryImport::isBatched(BlockArgument argument) const {
   return bool(argumentAttributes[argument.getArgNumber()].get("grad.batched"));
-}
-
-StringRef EntryImport::batchSymbol() const {
-  for (const onnx::ValueInfoProto &input : model.graph().input())
-    if (!model.initializer(input.name()) && input.type().tensor_type().shape().dim_size())
-      if (StringRef symbol = input.type().tensor_type().shape().dim(0).dim_param(); !symbol.empty())
-        return symbol;
-  return {};
 }
 
 Value EntryImport::addArgument(RankedTensorType type, StringRef name, gradc_role role,

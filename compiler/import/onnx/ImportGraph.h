@@ -141,7 +141,6 @@ private:
   /// Gives every node of the file a position of its own, graphs of nodes behind the graph around
   /// them.
   void numberNodes(const onnx::GraphProto &graph, unsigned &positions);
-  llvm::StringRef batchSymbol() const;
   /// The value given for an argument, or null.
   const mlir::grad::HostTensor *givenValue(mlir::BlockArgument argument) const;
   llvm::StringRef argumentAttribute(mlir::BlockArgument argument, llvm::StringRef attribute) const;

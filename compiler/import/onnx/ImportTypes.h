@@ -18,6 +18,8 @@ struct ImportOptions {
   /// Tensors given for graph inputs, `--input x=FILE`: they bind the shapes that `shapes` leaves
   /// open, and are the values of operands that must be known at compile time.
   std::map<std::string, mlir::grad::HostTensor> inputs = {};
+  /// Batches below the largest one that get an entry: `--buckets 1,8`.
+  std::vector<int64_t> buckets = {};
 };
 
 /// Where the bytes of a state's initializer lie in a serialized model.

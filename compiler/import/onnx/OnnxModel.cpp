@@ -225,6 +225,14 @@ const onnx::TensorProto *OnnxModel::initializer(StringRef name) const {
   return initializers.lookup(name);
 }
 
+StringRef OnnxModel::batchSymbol() const {
+  for (const onnx::ValueInfoProto &input : graph().input())
+    if (!initializer(input.name()) && input.type().tensor_type().shape().dim_size())
+      if (StringRef symbol = input.type().tensor_type().shape().dim(0).dim_param(); !symbol.empty())
+        return symbol;
+  return {};
+}
+
 std::vector<std::string> OnnxModel::inputNames() const {
   std::vector<std::string> names;
   for (const onnx::ValueInfoProto &input : graph().input())

@@ -37,6 +37,8 @@ public:
   std::vector<std::string> initializerNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
+  /// The first dim of graph inputs that is a symbol, which is the batch; "": none is.
+  llvm::StringRef batchSymbol() const;
 
   /// Makes `b` an alias of `a` (transposed) in the graph; `bytes` keeps both.
   mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,

@@ -205,7 +205,7 @@ typedef struct gradc_artifact_port {
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
 
-/* What one call does. Names: "train", "evaluate", "forward", "predict" (forward where the exported model
+/* What one call does. Names: "train", "evaluate", "forward", with ".rows.N" behind it for up to N rows; "predict" (forward where the exported model
  * prepares fields itself, and this entry does not), "gradients", "map.N" (models of map stages; CPU levels
  * only); "train.NAME" for each `train` block of the spec in place of "train"; "train.until.N" and "train.NAME.until.N" for the
  * run's first N steps where groups are frozen then; with ".watch" behind them for their gradients of watched parameters, and ".length.N" for batches of rows of up to N entries; where these take one number of rows only, "train.tail", "evaluate.tail" and
@@ -219,6 +219,8 @@ typedef struct gradc_artifact_entry {
   gradc_string least_rows_node; /* the node that needs `least_rows` of them */
   uint32_t row_unit;            /* it takes a multiple of so many samples, each so many a row of its schedule; 0: 1 */
   int64_t least_rows;           /* of the schedule */
+  gradc_range buckets;          /* uint32_t: the level's entries of the same ports that run in its place on no more rows than
+                                 * their batch, by rising batch */
   gradc_range inputs, outputs; /* gradc_artifact_port */
   gradc_range nodes;           /* gradc_artifact_node: its schedule */
   uint64_t arena;              /* bytes */

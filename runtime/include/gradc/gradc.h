@@ -163,7 +163,9 @@ GRADC_API gradc_status gradc_run(gradc_session *session, uint32_t entry,
 
 /* gradc_run on `rows` samples, from 0 (or the entry's least_rows) to its batch: buffers of batched inputs and outputs hold
  * that many rows. Results and states are those of an entry compiled for this many. More rows are refused, and fewer, too,
- * where the entry has no `any_rows`. An input of GRADC_ROLE_ROWS or GRADC_ROLE_RANK_ROWS may be NULL. */
+ * where the entry has no `any_rows`. An input of GRADC_ROLE_ROWS or GRADC_ROLE_RANK_ROWS may be NULL. Where the entry has
+ * buckets (gradc compile --buckets), the smallest that takes them all runs in its place: "forward.rows.1" for one row. Which
+ * one depends on `rows` alone; a profile then has that entry's launches. */
 GRADC_API gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
                                       const void *const *inputs, uint32_t input_count,
                                       void *const *outputs, uint32_t output_count);

@@ -205,6 +205,30 @@ private:
       all.back().least_rows_node = text("bn");
       all.back().coupling_node = text("n8");
     }
+    if (options.bucket) {
+      gradc_artifact_entry few = all.back();
+      few.name = text("some.rows.4");
+      few.batch = 4;
+      auto least = [&](gradc_space space) { return slice(space, 0, 0, tableBytes / 16); };
+      auto ports = [&](gradc_artifact_slice at) {
+        gradc_artifact_port p = port("x", {4, 16}, GRADC_ROLE_DATA, at);
+        p.batched = 1;
+        return p;
+      };
+      auto count = slice(GRADC_SPACE_INPUT, 1, 0, 4), mean = slice(GRADC_SPACE_OUTPUT, 1, 0, 4);
+      few.inputs = put(std::vector{ports({}), port("rows", {}, GRADC_ROLE_ROWS)});
+      few.outputs = put(
+          std::vector{ports(least(GRADC_SPACE_OUTPUT)), port("loss", {}, GRADC_ROLE_LOSS, mean)});
+      std::vector launches{
+          launch(doubleSome, {least(GRADC_SPACE_INPUT)}, {least(GRADC_SPACE_ARENA)}, "n7"),
+          launch(doubleSome, {least(GRADC_SPACE_ARENA)}, {least(GRADC_SPACE_OUTPUT)}, "n7"),
+          launch(meanRows, {least(GRADC_SPACE_OUTPUT), count}, {mean}, "n8")};
+      for (size_t i = 0; i < launches.size(); ++i)
+        launches[i].end = uint32_t(i + 1);
+      few.nodes = put(launches);
+      all.back().buckets = put(std::vector<uint32_t>{uint32_t(all.size())});
+      all.push_back(few);
+    }
     if (options.labels) {
       gradc_artifact_port labels = {};
       labels.tensor = tensor("labels", GRADC_I32, {64});

@@ -17,6 +17,7 @@ struct TestModelOptions {
   bool labels = false;      ///< with an entry that takes labels
   bool anyRows = false;     ///< with an entry that takes any number of rows
   int64_t leastRows = 0;    ///< of that entry
+  bool bucket = false;      ///< and another that runs in its place on up to 4 rows
   std::optional<gradc_artifact_call> call = {}; ///< that runs instead of train's first kernel
 };
 
@@ -28,8 +29,9 @@ struct TestModelOptions {
 ///   tiny      out = x * 1e-39
 ///   identity  out = x, without a launch
 ///   classify  no output, with input labels i32[64] of 10 classes (where asked for)
-///   some      out = 2 x + row and loss = the mean of its rows' sums, of 0 to 64 rows (if asked
-///   for) pack:weight, unpack:weight
+///   some      out = 2 x + row and loss = the mean of its rows' sums, of 0 to 64 rows; a bucket's
+///             out = 2 (2 x + row) + row (both if asked for)
+///   pack:weight, unpack:weight
 Bytes makeTestModel(const TestModelOptions &options = {});
 
 } // namespace gradc::runtime::test

@@ -338,6 +338,27 @@ TEST(Artifact, ChecksEntries) {
             prefix + "expected an output slice of 4, found 8");
 }
 
+TEST(Artifact, ChecksBuckets) {
+  auto error = [](const std::function<void(gradc_artifact_entry &, uint32_t &)> &change) {
+    TestModelOptions options;
+    options.anyRows = options.bucket = true;
+    Bytes blob = makeTestModel(options);
+    gradc_range all = (*openBytes(blob))->levels()[0].entries;
+    auto entries = reinterpret_cast<gradc_artifact_entry *>(blob.data() + all.offset);
+    gradc_artifact_entry &some = entries[all.count - 2], &few = entries[all.count - 1];
+    change(few, *reinterpret_cast<uint32_t *>(blob.data() + some.buckets.offset));
+    sealHash(blob);
+    return errorOf(blob);
+  };
+  const std::string prefix = "corrupt artifact: level x86-64-v3: entry some: ";
+  EXPECT_EQ(error([](auto &, auto &) {}), "");
+  EXPECT_EQ(error([](auto &, auto &index) { index = 77; }), prefix + "a bucket of entry 77 of 9");
+  std::string expected =
+      prefix + "expected entry some.rows.4 to run in place of some on fewer rows";
+  EXPECT_EQ(error([](auto &few, auto &) { few.batch = 64; }), expected);
+  EXPECT_EQ(error([](auto &few, auto &) { few.inputs.count = 1; }), expected);
+}
+
 TEST(Artifact, ChecksLibraryCalls) {
   auto error = [](const std::function<void(gradc_artifact_call &)> &change) {
     gradc_library_tensor square{0, 0, {1, 1, 8, 8}, {64, 64, 8, 1}};

@@ -168,6 +168,31 @@ TEST_F(CApiRows, ARunTakesAnyRows) {
   }
 }
 
+class CApiBuckets : public CApi {
+protected:
+  void SetUp() override {
+    options.anyRows = options.bucket = true;
+    CApi::SetUp();
+  }
+};
+
+TEST_F(CApiBuckets, FewRowsRunInTheSmallestBucketThatTakesThem) {
+  for (int64_t rows : {64, 4, 1, 5, 0, 3}) {
+    float doubled[64 * 16] = {}, loss;
+    const void *inputs[] = {x, nullptr};
+    void *outputs[] = {doubled, &loss};
+    ASSERT_EQ(gradc_run_rows(session, entry("some"), rows, inputs, 2, outputs, 2), GRADC_OK)
+        << gradc_last_error();
+    for (int64_t i = 0; i < 64 * 16; ++i) {
+      float once = 2 * x[i] + float(i / 16), twice = 2 * once + float(i / 16);
+      ASSERT_EQ(doubled[i], i >= rows * 16 ? 0
+                            : rows <= 4    ? twice
+                                           : once)
+          << rows << " rows, element " << i;
+    }
+  }
+}
+
 TEST_F(CApiRows, GradcRunTakesTheLargestBatch) {
   float loss[2] = {};
   const void *inputs[] = {x, nullptr};
