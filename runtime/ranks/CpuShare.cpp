@@ -11,10 +11,12 @@ std::string availableCpus() {
   cpu_set_t set;
   std::string cpus;
   bool isKnown = sched_getaffinity(0, sizeof set, &set) == 0;
-  long count = std::min<long>(sysconf(_SC_NPROCESSORS_CONF), CPU_SETSIZE);
-  for (int cpu = 0; cpu < count; ++cpu)
-    cpus += !isKnown || CPU_ISSET(cpu, &set) ? '1' : '0';
-  return cpus;
+  if (!isKnown)
+    return std::string(size_t(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L)), '1');
+  // A host may leave out numbers, so they are not bounded by how many CPUs it has.
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    cpus += CPU_ISSET(cpu, &set) ? '1' : '0';
+  return cpus.substr(0, cpus.find_last_of('1') + 1);
 }
 
 int shareOfCpus(std::string_view own, std::span<const std::string_view> all) {

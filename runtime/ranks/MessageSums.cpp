@@ -1,89 +1,30 @@
-// Packs parts for the wire, adds what arrives, and unpacks the sums.
+// Sends parts, adds up what arrives, and sends the sums.
 #include "runtime/ranks/MessageSums.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/ranks/SumArray.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
-#include <cstring>
 
 namespace gradc::runtime {
 
-namespace {
-
-using Bf16 = uint16_t;
-
-/// Rounds to nearest, ties to even; a NaN stays one.
-Bf16 toBf16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (value != value)
-    return Bf16(bits >> 16 | 0x40);
-  return Bf16((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-float fromBf16(Bf16 value) { return std::bit_cast<float>(uint32_t(value) << 16); }
-
-template <typename T> void encode(const T *from, int64_t count, T *to) {
-  std::memcpy(to, from, size_t(count) * sizeof(T));
-}
-void encode(const float *from, int64_t count, Bf16 *to) {
-  std::transform(from, from + count, to, toBf16);
-}
-template <typename T> void decode(const T *from, int64_t count, T *to) { encode(from, count, to); }
-void decode(const Bf16 *from, int64_t count, float *to) {
-  std::transform(from, from + count, to, fromBf16);
-}
-template <typename T> void add(const T *from, int64_t count, T *to) {
-  for (int64_t i = 0; i < count; ++i)
-    to[i] += from[i];
-}
-void add(const Bf16 *from, int64_t count, float *to) {
-  for (int64_t i = 0; i < count; ++i)
-    to[i] += fromBf16(from[i]);
-}
-
-/// Calls `body` with a zero of the type in memory and one of the type on the wire.
-template <typename Body> void withTypes(gradc_dtype type, Communicator::Wire wire, Body &&body) {
-  if (type == GRADC_F32 && wire == Communicator::Wire::bf16)
-    body(float(), Bf16());
-  else if (type == GRADC_F32)
-    body(float(), float());
-  else if (type == GRADC_F64)
-    body(double(), double());
-  else if (type == GRADC_I64)
-    body(int64_t(), int64_t());
-  else
-    body(int32_t(), int32_t());
-}
-
-size_t sizeOnWire(gradc_dtype type, Communicator::Wire wire) {
-  size_t size = 0;
-  withTypes(type, wire, [&](auto, auto onWire) { size = sizeof onWire; });
-  return size;
-}
-
-} // namespace
-
 struct MessageSums::Sum {
   uint64_t number = 0;
-  std::vector<Piece> pieces;
-  gradc_dtype type = GRADC_F32;
-  Wire wire = Wire::full;
-  int64_t count = 0;
-  int ranks = 1, rank = 0;
-  size_t width = 0; ///< bytes of a value on the wire
+  SumArray array;
+  int rank = 0, ranks = 1;
   bool isGathering = false;
   std::vector<std::byte> outgoing; ///< the array on the wire; later the sums
   std::vector<std::byte> incoming; ///< this rank's part of each other one
+  std::vector<const std::byte *> others;
   std::vector<Messages::Request> requests;
 
-  int64_t begin(int ofRank) const { return count * ofRank / ranks; }
-  int64_t partSize(int ofRank) const { return begin(ofRank + 1) - begin(ofRank); }
   std::span<std::byte> part(int ofRank) {
-    return {outgoing.data() + size_t(begin(ofRank)) * width, size_t(partSize(ofRank)) * width};
+    return {outgoing.data() + size_t(array.begin(ofRank)) * array.width(),
+            size_t(array.partSize(ofRank)) * array.width()};
   }
   std::span<std::byte> received(int from) {
-    size_t bytes = size_t(partSize(rank)) * width;
+    size_t bytes = size_t(array.partSize(rank)) * array.width();
     return {incoming.data() + size_t(from - (from > rank)) * bytes, bytes};
   }
   template <typename Body> void forEachOther(Body &&body) const {
@@ -91,52 +32,16 @@ struct MessageSums::Sum {
       if (other != rank)
         body(other);
   }
-  /// Calls body(values, where they are in the array, how many) for the parts of pieces in a range.
-  template <typename T, typename Body> void forEachRun(int64_t from, int64_t to, Body &&body) {
-    int64_t at = 0;
-    for (const Piece &piece : pieces) {
-      int64_t first = std::max(from, at), last = std::min(to, at + piece.count);
-      if (first < last)
-        body(static_cast<T *>(piece.values) + (first - at), first, last - first);
-      at += piece.count;
-    }
-  }
-
   void pack(int ofRank) {
-    withTypes(type, wire, [&]<typename T, typename W>(T, W) {
-      auto *out = reinterpret_cast<W *>(outgoing.data());
-      forEachRun<T>(begin(ofRank), begin(ofRank + 1),
-                    [&](T *values, int64_t at, int64_t n) { encode(values, n, out + at); });
-    });
+    array.encode(array.begin(ofRank), array.begin(ofRank + 1), part(ofRank).data());
   }
   void unpack(int ofRank) {
-    withTypes(type, wire, [&]<typename T, typename W>(T, W) {
-      auto *in = reinterpret_cast<const W *>(outgoing.data());
-      forEachRun<T>(begin(ofRank), begin(ofRank + 1),
-                    [&](T *values, int64_t at, int64_t n) { decode(in + at, n, values); });
-    });
+    array.decode(array.begin(ofRank), array.begin(ofRank + 1), part(ofRank).data());
   }
-  /// This rank's part, block by block so that the sums stay in the cache.
   void addUp() {
-    withTypes(type, wire, [&]<typename T, typename W>(T, W) {
-      constexpr int64_t block = 1024;
-      T sums[block];
-      forEachRun<T>(begin(rank), begin(rank + 1), [&](T *values, int64_t at, int64_t count) {
-        for (int64_t i = 0; i < count; i += block) {
-          int64_t n = std::min(block, count - i);
-          for (int from = 0; from < ranks; ++from) {
-            auto *others = from == rank ? nullptr
-                                        : reinterpret_cast<const W *>(received(from).data()) +
-                                              (at - begin(rank)) + i;
-            if (from == 0)
-              others ? decode(others, n, sums) : encode(values + i, n, sums);
-            else
-              others ? add(others, n, sums) : add(values + i, n, sums);
-          }
-          encode(sums, n, values + i);
-        }
-      });
-    });
+    others.assign(size_t(ranks), nullptr);
+    forEachOther([&](int other) { others[size_t(other)] = received(other).data(); });
+    array.addUp(array.begin(rank), array.begin(rank + 1), others, part(rank).data());
   }
 };
 
@@ -179,19 +84,16 @@ Result<uint64_t> MessageSums::startSum(std::span<const Piece> pieces, gradc_dtyp
   int64_t count = 0;
   for (const Piece &piece : pieces)
     count += piece.count;
-  size_t width = sizeOnWire(type, wire);
-  std::unique_ptr<Sum> sum = takeSpare(size_t(count) * width);
+  size_t bytes = size_t(count) * SumArray::widthOnWire(type, wire);
+  std::unique_ptr<Sum> sum = takeSpare(bytes);
   sum->number = ++started;
-  sum->pieces.assign(pieces.begin(), pieces.end());
-  sum->type = type;
-  sum->wire = wire;
-  sum->count = count;
-  sum->ranks = size();
+  sum->array.assign(pieces, type, wire, size());
   sum->rank = rank();
-  sum->width = width;
+  sum->ranks = size();
   sum->isGathering = false;
-  sum->outgoing.resize(size_t(count) * width);
-  sum->incoming.resize(size_t(sum->partSize(rank())) * width * size_t(size() - 1));
+  sum->outgoing.resize(bytes);
+  sum->incoming.resize(size_t(sum->array.partSize(rank())) * sum->array.width() *
+                       size_t(size() - 1));
   sum->requests.clear();
   active.push_back(std::move(sum));
   if (Status status = sendParts(*active.back()); !status.ok())
@@ -216,9 +118,6 @@ Status MessageSums::sendParts(Sum &sum) {
 
 Status MessageSums::sendSums(Sum &sum) {
   sum.addUp();
-  sum.pack(rank());
-  if (sum.wire == Wire::bf16)
-    sum.unpack(rank()); // the owner, too, goes on with what the others receive
   sum.isGathering = true;
   Status status;
   int tag = tagOf(sum.number, true);

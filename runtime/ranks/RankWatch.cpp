@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 
 #include <cstdlib>
+#include <dirent.h>
 #include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
@@ -30,6 +31,19 @@ static int variable(const std::string &environment, std::string_view name) {
   return -1;
 }
 
+/// Those that any of its threads has started.
+static std::string childrenOf(pid_t process) {
+  std::string all, folder = text("/proc/", process, "/task");
+  DIR *threads = opendir(folder.c_str());
+  if (!threads)
+    return all;
+  while (const dirent *thread = readdir(threads))
+    if (thread->d_name[0] != '.')
+      all += readAll(text(folder, '/', thread->d_name, "/children"));
+  closedir(threads);
+  return all;
+}
+
 const std::string &RankWatch::lookFor(Clock::time_point now) {
   constexpr std::chrono::milliseconds pause(200);
   constexpr std::chrono::seconds patience(3);
@@ -38,7 +52,7 @@ const std::string &RankWatch::lookFor(Clock::time_point now) {
   lookedAt = now;
   std::map<int, pid_t> found;
   int here = 0;
-  std::string children = readAll(text("/proc/", mpirun, "/task/", mpirun, "/children"));
+  std::string children = childrenOf(mpirun);
   char *next = children.data();
   while (pid_t child = pid_t(std::strtol(next, &next, 10))) {
     // An ended process that mpirun has yet to wait for has no environment.

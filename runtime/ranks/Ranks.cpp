@@ -7,6 +7,7 @@
 #include "runtime/ranks/Launch.h"
 #include "runtime/ranks/MessageSums.h"
 #include "runtime/ranks/Mpi.h"
+#include "runtime/ranks/SharedSums.h"
 
 #include <cerrno>
 #include <charconv>
@@ -19,25 +20,26 @@ namespace {
 
 class MpiRanks final : public Ranks {
 public:
-  explicit MpiRanks(std::unique_ptr<Mpi> opened) : mpi(std::move(opened)), sums(*mpi) {}
+  explicit MpiRanks(std::unique_ptr<Mpi> opened)
+      : mpi(std::move(opened)), sums(std::make_unique<MessageSums>(*mpi)) {}
   Status meet();
 
   int rank() const override { return mpi->rank(); }
   int size() const override { return mpi->size(); }
   Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override {
-    return sums.startSum(pieces, type, wire);
+    return sums->startSum(pieces, type, wire);
   }
-  Status progress() override { return sums.progress(); }
-  Status waitFor(uint64_t sum) override { return sums.waitFor(sum); }
+  Status progress() override { return sums->progress(); }
+  Status waitFor(uint64_t sum) override { return sums->waitFor(sum); }
   Result<std::vector<std::string>> share(const std::string &mine) override {
-    return sums.share(mine);
+    return sums->share(mine);
   }
   Status agree(const Status &mine, std::span<const Fact> facts) override {
-    Status agreed = sums.agree(mine, facts);
+    Status agreed = sums->agree(mine, facts);
     endsTogether = !agreed.ok() && !beats->hasLost();
     return agreed;
   }
-  uint64_t sentBytes() const override { return sums.sentBytes(); }
+  uint64_t sentBytes() const override { return sums->sentBytes(); }
 
   int cpus() const override { return ownCpus; }
   void setStall(double seconds) override { beats->setStall(seconds); }
@@ -46,7 +48,7 @@ public:
 
 private:
   std::unique_ptr<Mpi> mpi;
-  MessageSums sums;
+  std::unique_ptr<Communicator> sums;
   std::unique_ptr<Beats> beats;
   int ownCpus = 1;
   bool endsTogether = false; ///< all ranks have agreed to fail
@@ -54,7 +56,8 @@ private:
 
 } // namespace
 
-/// Exchanges names. Where processes can be seen, one that has ended is noticed at once.
+/// Exchanges names. Where processes can be seen, one that has ended is noticed at once. Ranks of
+/// one host sum through memory.
 Status MpiRanks::meet() {
   auto started = Beats::start(*mpi);
   if (!started)
@@ -81,7 +84,15 @@ Status MpiRanks::meet() {
         {text("rank ", other, " (process ", process, " on '", name, "')"), isSeen ? process : 0});
   }
   ownCpus = shareOfCpus(availableCpus(), here);
+  bool isOneHost = here.size() == all->size();
   beats->introduce(std::move(peers));
+  if (isOneHost) {
+    auto shared = SharedSums::create(*mpi);
+    if (!shared)
+      return shared.status();
+    if (*shared)
+      sums = std::move(*shared);
+  }
   // Each has seen the others before the first one may end.
   Status agreed = agree({}, {});
   if (agreed.ok())

@@ -67,6 +67,16 @@ def same_losses():
         assert content(f"ranks{ranks}", "step-50.ckpt") == content(f"again{ranks}", "step-50.ckpt"), f"{ranks} ranks: other bits"
 
 
+def by_messages():
+    """Ranks of one host that share no memory: the same bits as with it."""
+    os.environ["GRADC_RANKS_MEMORY"] = "separate"
+    for ranks in (2, 3):
+        found = train(f"messages{ranks}", ranks, "--steps", "50", "--checkpoint", path(f"messages{ranks}"))
+        assert found == losses(path(f"ranks{ranks}.jsonl")), f"{ranks} ranks: other losses over messages"
+        assert content(f"messages{ranks}", "step-50.ckpt") == content(f"ranks{ranks}", "step-50.ckpt"), f"{ranks} ranks: other bits"
+    del os.environ["GRADC_RANKS_MEMORY"]
+
+
 def parts_of_a_batch():
     """Ranks share the rows of each micro-batch."""
     job = path("parts")
@@ -262,7 +272,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, parts_of_a_batch, resume_with_others, a_rank_is_lost, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, by_gradc):
     check()
     print(check.__name__)

@@ -1,10 +1,18 @@
 // Sums over ranks: their order, their types, what they send, and what happens beside them.
 #include "test/unit/runtime/ranks/ThreadRanks.h"
 
+#include "runtime/ranks/SharedSums.h"
+
+#include <chrono>
 #include <cmath>
+#include <csignal>
+#include <ctime>
 #include <gtest/gtest.h>
 #include <limits>
 #include <mutex>
+#include <sys/resource.h>
+#include <thread>
+#include <tuple>
 
 using namespace gradc::runtime;
 using Piece = Communicator::Piece;
@@ -26,11 +34,21 @@ float valueOf(int rank, int64_t i) {
          (i % 3 ? 1.0f : -1.0f);
 }
 
-class SumsTest : public testing::TestWithParam<int> {};
+/// Ranks, and the bytes of the ring that they share; 0: they send messages.
+class SumsTest : public testing::TestWithParam<std::tuple<int, size_t>> {
+protected:
+  static int ranks() { return std::get<0>(GetParam()); }
+  static void runRanks(const std::function<void(Communicator &)> &body) {
+    if (size_t ring = std::get<1>(GetParam()))
+      test::runSharingRanks(ranks(), ring, body);
+    else
+      test::runRanks(ranks(), body);
+  }
+};
 
 TEST_P(SumsTest, AddsInTheOrderOfRanksOverAllPieces) {
-  int count = GetParam();
-  test::runRanks(count, [&](Communicator &ranks) {
+  int count = ranks();
+  runRanks([&](Communicator &ranks) {
     std::vector<std::vector<float>> arrays = {std::vector<float>(1), std::vector<float>(2500),
                                               std::vector<float>(0), std::vector<float>(37)};
     std::vector<Piece> pieces;
@@ -51,8 +69,8 @@ TEST_P(SumsTest, AddsInTheOrderOfRanksOverAllPieces) {
 }
 
 TEST_P(SumsTest, AddsAllTypes) {
-  int count = GetParam();
-  test::runRanks(count, [&](Communicator &ranks) {
+  int count = ranks();
+  runRanks([&](Communicator &ranks) {
     double real[3] = {1e-12, 1.0 + ranks.rank(), -0.25};
     int64_t large[2] = {int64_t(1) << 40, ranks.rank()};
     int32_t small[5] = {1, 2, 3, 4, ranks.rank()};
@@ -69,10 +87,10 @@ TEST_P(SumsTest, AddsAllTypes) {
 }
 
 TEST_P(SumsTest, SendsTwiceTheOthersShare) {
-  int count = GetParam();
+  int count = ranks();
   constexpr int64_t values = 12600;
   for (Wire wire : {Wire::full, Wire::bf16})
-    test::runRanks(count, [&](Communicator &ranks) {
+    runRanks([&](Communicator &ranks) {
       std::vector<float> array(values, 1);
       sum(ranks, {{{array.data(), values}}}, GRADC_F32, wire);
       EXPECT_EQ(ranks.sentBytes(),
@@ -82,10 +100,10 @@ TEST_P(SumsTest, SendsTwiceTheOthersShare) {
 
 // Each value is rounded where it is sent, and the sum once more: all ranks have the same.
 TEST_P(SumsTest, AddsInF32WhatTravelsAsBf16) {
-  int count = GetParam();
+  int count = ranks();
   std::mutex mutex;
   std::vector<std::vector<float>> results;
-  test::runRanks(count, [&](Communicator &ranks) {
+  runRanks([&](Communicator &ranks) {
     std::vector<float> array(999);
     for (size_t i = 0; i < array.size(); ++i)
       array[i] = 1.0f / float(i + 1) + float(ranks.rank());
@@ -103,7 +121,7 @@ TEST_P(SumsTest, AddsInF32WhatTravelsAsBf16) {
 }
 
 TEST_P(SumsTest, Bf16KeepsWhatIsNotFinite) {
-  test::runRanks(GetParam(), [](Communicator &ranks) {
+  runRanks([](Communicator &ranks) {
     float infinity = std::numeric_limits<float>::infinity();
     float array[3] = {std::numeric_limits<float>::quiet_NaN(), infinity, 3.3e38f};
     sum(ranks, {{{array, 3}}}, GRADC_F32, Wire::bf16);
@@ -113,7 +131,7 @@ TEST_P(SumsTest, Bf16KeepsWhatIsNotFinite) {
 }
 
 TEST_P(SumsTest, ManyAreUnderWayAtOnce) {
-  test::runRanks(GetParam(), [&](Communicator &ranks) {
+  runRanks([&](Communicator &ranks) {
     for (int step = 0; step < 20; ++step) {
       std::vector<std::vector<float>> arrays;
       std::vector<uint64_t> sums;
@@ -135,8 +153,8 @@ TEST_P(SumsTest, ManyAreUnderWayAtOnce) {
 }
 
 TEST_P(SumsTest, TextsAreShared) {
-  int count = GetParam();
-  test::runRanks(count, [&](Communicator &ranks) {
+  int count = ranks();
+  runRanks([&](Communicator &ranks) {
     for (int round = 0; round < 3; ++round) {
       auto texts = ranks.share(std::string(size_t(ranks.rank() * round), 'x'));
       ASSERT_TRUE(texts);
@@ -147,6 +165,78 @@ TEST_P(SumsTest, TextsAreShared) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, SumsTest, testing::Values(1, 2, 3, 4, 7));
+INSTANTIATE_TEST_SUITE_P(Messages, SumsTest,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 7), testing::Values(0)));
+INSTANTIATE_TEST_SUITE_P(SharedMemory, SumsTest,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 7),
+                                          testing::Values(1, 16 << 20)));
+
+/// Sums of several sizes under way at once, on both roads.
+std::vector<std::vector<float>> sumsOf(Communicator &ranks, Wire wire) {
+  std::vector<std::vector<float>> arrays;
+  std::vector<uint64_t> sums;
+  for (size_t size : {size_t(3), size_t(400'001), size_t(0), size_t(70'000), size_t(1)})
+    arrays.emplace_back(size);
+  for (std::vector<float> &array : arrays) {
+    for (size_t i = 0; i < array.size(); ++i)
+      array[i] = valueOf(ranks.rank(), int64_t(i));
+    Piece piece = {array.data(), int64_t(array.size())};
+    sums.push_back(*ranks.startSum({&piece, 1}, GRADC_F32, wire));
+  }
+  for (uint64_t sum : sums)
+    EXPECT_TRUE(ranks.waitFor(sum).ok());
+  return arrays;
+}
+
+// Through memory, in rings that are far smaller than what is summed, and over messages.
+TEST(SharedSums, BitsAreThoseOfMessages) {
+  for (int count : {2, 3, 5})
+    for (Wire wire : {Wire::full, Wire::bf16}) {
+      std::vector<std::vector<float>> expected;
+      test::runRanks(count, [&](Communicator &ranks) {
+        auto found = sumsOf(ranks, wire);
+        if (ranks.rank() == 0)
+          expected = std::move(found);
+      });
+      for (size_t ring : {size_t(1), size_t(1) << 20})
+        test::runSharingRanks(count, ring, [&](Communicator &ranks) {
+          EXPECT_EQ(sumsOf(ranks, wire), expected) << "rank " << ranks.rank() << " of " << count;
+        });
+    }
+}
+
+// A rank that waits for a late one uses no processor time, and goes on once that moves.
+TEST(SharedSums, WaitsAsleep) {
+  constexpr auto late = std::chrono::milliseconds(300);
+  test::runSharingRanks(2, 1 << 20, [&](Communicator &ranks) {
+    float value = 1;
+    if (ranks.rank() == 1)
+      std::this_thread::sleep_for(late);
+    timespec before, after;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    sum(ranks, {{{&value, 1}}}, GRADC_F32);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    double seconds =
+        double(after.tv_sec - before.tv_sec) + 1e-9 * double(after.tv_nsec - before.tv_nsec);
+    EXPECT_LT(seconds, 0.1);
+    EXPECT_EQ(value, 2);
+  });
+}
+
+// One rank without memory for its ring is enough: all of them hear the same and sum over messages.
+TEST(SharedSums, AreNoneWithoutMemory) {
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit little = {1 << 16, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  test::runRanks(3, [](Messages &messages) {
+    auto sums = SharedSums::create(messages);
+    ASSERT_TRUE(sums);
+    EXPECT_EQ(*sums, nullptr);
+  });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, ignored);
+}
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "test/unit/runtime/ranks/ThreadRanks.h"
 
 #include "runtime/ranks/MessageSums.h"
+#include "runtime/ranks/SharedSums.h"
 
 #include <cstring>
 #include <deque>
@@ -96,6 +97,15 @@ void runRanks(int count, const std::function<void(Communicator &)> &body) {
   runRanks(count, [&](Messages &messages) {
     MessageSums sums(messages);
     body(sums);
+  });
+}
+
+void runSharingRanks(int count, size_t ringBytes, const std::function<void(Communicator &)> &body) {
+  runRanks(count, [&](Messages &messages) {
+    auto sums = SharedSums::create(messages, ringBytes);
+    ASSERT_TRUE(sums) << sums.status().message();
+    ASSERT_TRUE(*sums);
+    body(**sums);
   });
 }
 

@@ -12,6 +12,8 @@ namespace gradc::runtime::test {
 /// Runs the body once for each rank, on a thread of its own, and returns when all have ended.
 void runRanks(int count, const std::function<void(Messages &)> &body);
 void runRanks(int count, const std::function<void(Communicator &)> &body);
+/// Ranks that sum through memory, in rings of so many bytes.
+void runSharingRanks(int count, size_t ringBytes, const std::function<void(Communicator &)> &body);
 
 } // namespace gradc::runtime::test
 

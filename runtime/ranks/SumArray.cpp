@@ -1,0 +1,118 @@
+// Packs values for the wire, adds those of all ranks, and unpacks sums.
+#include "runtime/ranks/SumArray.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace gradc::runtime {
+
+namespace {
+
+using Bf16 = uint16_t;
+
+/// Rounds to nearest, ties to even; a NaN stays one.
+Bf16 toBf16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (value != value)
+    return Bf16(bits >> 16 | 0x40);
+  return Bf16((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+float fromBf16(Bf16 value) { return std::bit_cast<float>(uint32_t(value) << 16); }
+
+template <typename T> void encode(const T *from, int64_t count, T *to) {
+  std::memcpy(to, from, size_t(count) * sizeof(T));
+}
+void encode(const float *from, int64_t count, Bf16 *to) {
+  std::transform(from, from + count, to, toBf16);
+}
+template <typename T> void decode(const T *from, int64_t count, T *to) { encode(from, count, to); }
+void decode(const Bf16 *from, int64_t count, float *to) {
+  std::transform(from, from + count, to, fromBf16);
+}
+template <typename T> void add(const T *from, int64_t count, T *to) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] += from[i];
+}
+void add(const Bf16 *from, int64_t count, float *to) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] += fromBf16(from[i]);
+}
+
+/// Calls `body` with a zero of the type in memory and one of the type on the wire.
+template <typename Body> void withTypes(gradc_dtype type, Communicator::Wire wire, Body &&body) {
+  if (type == GRADC_F32 && wire == Communicator::Wire::bf16)
+    body(float(), Bf16());
+  else if (type == GRADC_F32)
+    body(float(), float());
+  else if (type == GRADC_F64)
+    body(double(), double());
+  else if (type == GRADC_I64)
+    body(int64_t(), int64_t());
+  else
+    body(int32_t(), int32_t());
+}
+
+} // namespace
+
+size_t SumArray::widthOnWire(gradc_dtype type, Wire wire) {
+  size_t size = 0;
+  withTypes(type, wire, [&](auto, auto onWire) { size = sizeof onWire; });
+  return size;
+}
+
+void SumArray::assign(std::span<const Piece> all, gradc_dtype dtype, Wire how, int ofRanks) {
+  pieces.assign(all.begin(), all.end());
+  type = dtype;
+  wire = how;
+  ranks = ofRanks;
+  total = 0;
+  for (const Piece &piece : pieces)
+    total += piece.count;
+  wireWidth = widthOnWire(type, wire);
+}
+
+void SumArray::encode(int64_t from, int64_t to, std::byte *out) const {
+  withTypes(type, wire, [&]<typename T, typename W>(T, W) {
+    forEachRun<T>(from, to, [&](T *values, int64_t at, int64_t n) {
+      runtime::encode(values, n, reinterpret_cast<W *>(out) + (at - from));
+    });
+  });
+}
+
+void SumArray::decode(int64_t from, int64_t to, const std::byte *in) const {
+  withTypes(type, wire, [&]<typename T, typename W>(T, W) {
+    forEachRun<T>(from, to, [&](T *values, int64_t at, int64_t n) {
+      runtime::decode(reinterpret_cast<const W *>(in) + (at - from), n, values);
+    });
+  });
+}
+
+/// Block by block, so that the sums stay in the cache.
+void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const> others,
+                     std::byte *out) const {
+  withTypes(type, wire, [&]<typename T, typename W>(T, W) {
+    constexpr int64_t block = 1024;
+    T sums[block];
+    auto addBlock = [&](T *values, int64_t at, int64_t n) {
+      bool isFirst = true;
+      for (const std::byte *other : others) {
+        auto *theirs = other ? reinterpret_cast<const W *>(other) + at : nullptr;
+        if (std::exchange(isFirst, false))
+          theirs ? runtime::decode(theirs, n, sums) : runtime::encode(values, n, sums);
+        else
+          theirs ? add(theirs, n, sums) : add(values, n, sums);
+      }
+      auto *encoded = reinterpret_cast<W *>(out) + at;
+      runtime::encode(sums, n, encoded);
+      // The owner, too, goes on with what the others receive.
+      runtime::decode(encoded, n, values);
+    };
+    forEachRun<T>(from, to, [&](T *values, int64_t at, int64_t count) {
+      for (int64_t i = 0; i < count; i += block)
+        addBlock(values + i, at - from + i, std::min(block, count - i));
+    });
+  });
+}
+
+} // namespace gradc::runtime

@@ -1,0 +1,57 @@
+// The values of one sum over ranks: where they are, and what of them travels.
+#ifndef RUNTIME_RANKS_SUMARRAY_H
+#define RUNTIME_RANKS_SUMARRAY_H
+
+#include "runtime/ranks/Communicator.h"
+
+#include <algorithm>
+
+namespace gradc::runtime {
+
+/// Pieces that count as one array. Each rank owns an equal part of it, whose sum it computes.
+class SumArray {
+public:
+  using Piece = Communicator::Piece;
+  using Wire = Communicator::Wire;
+
+  static size_t widthOnWire(gradc_dtype type, Wire wire);
+
+  void assign(std::span<const Piece> all, gradc_dtype dtype, Wire how, int ofRanks);
+  int64_t count() const { return total; }
+  /// Bytes of a value on the wire.
+  size_t width() const { return wireWidth; }
+  int64_t begin(int ofRank) const { return total * ofRank / ranks; }
+  int64_t partSize(int ofRank) const { return begin(ofRank + 1) - begin(ofRank); }
+
+  /// The values [from, to) as they travel.
+  void encode(int64_t from, int64_t to, std::byte *out) const;
+  void decode(int64_t from, int64_t to, const std::byte *in) const;
+  /// Replaces the values [from, to) of `rank` by their sums over ranks, added in the order of
+  /// ranks, and encodes these. `others`: what the ranks have encoded; null: the rank's own.
+  void addUp(int64_t from, int64_t to, std::span<const std::byte *const> others,
+             std::byte *out) const;
+
+private:
+  /// Calls body(values, where they are in the array, how many) for the parts of pieces in a range.
+  template <typename T, typename Body>
+  void forEachRun(int64_t from, int64_t to, Body &&body) const {
+    int64_t at = 0;
+    for (const Piece &piece : pieces) {
+      int64_t first = std::max(from, at), last = std::min(to, at + piece.count);
+      if (first < last)
+        body(static_cast<T *>(piece.values) + (first - at), first, last - first);
+      at += piece.count;
+    }
+  }
+
+  std::vector<Piece> pieces;
+  gradc_dtype type = GRADC_F32;
+  Wire wire = Wire::full;
+  int ranks = 1;
+  int64_t total = 0;
+  size_t wireWidth = 0;
+};
+
+} // namespace gradc::runtime
+
+#endif
