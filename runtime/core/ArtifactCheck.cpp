@@ -4,6 +4,7 @@
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/include/gradc/hash.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -278,9 +279,11 @@ bool Checker::checkRows(const CheckedEntry &entry) {
   const gradc_artifact_entry &raw = entry.entry;
   if (!checkString(raw.least_rows_node, "node") || !checkString(raw.coupling_node, "node"))
     return false;
-  if (raw.batch < 0 || raw.batch > maxRows || raw.least_rows < 0 || raw.least_rows > raw.batch ||
-      (raw.any_rows && raw.batch == 0) || (raw.row_unit && raw.batch % int64_t(raw.row_unit)))
-    return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows);
+  int64_t unit = std::max<int64_t>(raw.row_unit, 1);
+  if (raw.batch < 0 || raw.batch > maxRows || raw.least_rows < 0 ||
+      raw.least_rows > raw.batch / unit || (raw.any_rows && raw.batch == 0) || raw.batch % unit)
+    return fail("impossible rows: a batch of ", raw.batch, ", at least ", raw.least_rows,
+                " groups of ", unit);
   for (auto list : {entry.inputs, entry.outputs})
     for (const gradc_artifact_port &port : list)
       if (port.batched &&

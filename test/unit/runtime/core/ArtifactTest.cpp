@@ -336,6 +336,9 @@ TEST(Artifact, ChecksEntries) {
             prefix + "expected loss to be a batch of 64 rows, found 4 bytes");
   EXPECT_EQ(errorInOutput([](auto &p) { p.slice.bytes = 8; }),
             prefix + "expected an output slice of 4, found 8");
+  EXPECT_EQ(errorInLevel<gradc_artifact_entry>(&gradc_artifact_level::entries, 0,
+                                               [](auto &e) { e.row_unit = 16, e.least_rows = 5; }),
+            prefix + "impossible rows: a batch of 64, at least 5 groups of 16");
 }
 
 TEST(Artifact, ChecksBuckets) {
