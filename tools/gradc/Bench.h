@@ -32,6 +32,7 @@ struct BenchResult {
   int64_t peakBytes = 0;                  ///< of memory, beyond what was used before
   int64_t arenaBytes = 0, stateBytes = 0;
   std::vector<KernelTime> kernels; ///< longest first
+  std::vector<double> nodeSeconds; ///< of each node of the entry, in all iterations
   Peaks peaks;
 };
 

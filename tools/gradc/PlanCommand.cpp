@@ -5,6 +5,7 @@
 #include "passes/support/CostModel.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/RankPlanCommand.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -163,7 +164,14 @@ void addPlan(CLI::App &app, Runner &run) {
   auto asJson = std::make_shared<bool>(false);
   arguments->add(*command);
   command->add_flag("--json", *asJson, "print JSON, with the place and life of each tensor");
-  command->callback([=, &run] { run = [=] { return plan(*arguments, *asJson); }; });
+  auto ranks = std::make_shared<RankPlanArguments>();
+  ranks->add(*command);
+  command->callback([=, &run] {
+    run = [=] {
+      return ranks->ranks.empty() ? plan(*arguments, *asJson)
+                                  : planRanks(*arguments, *ranks, *asJson);
+    };
+  });
 }
 
 } // namespace gradc

@@ -1,0 +1,21 @@
+// The part of `gradc plan` that is about several processes.
+#ifndef TOOLS_GRADC_RANKPLANCOMMAND_H
+#define TOOLS_GRADC_RANKPLANCOMMAND_H
+
+#include "tools/gradc/Compilation.h"
+
+namespace gradc {
+
+struct RankPlanArguments {
+  std::vector<int64_t> ranks;
+  std::string link;
+
+  void add(CLI::App &command);
+};
+
+/// Compiles the spec, times a step of one process and predicts those of several.
+int planRanks(const CompileArguments &compile, const RankPlanArguments &arguments, bool asJson);
+
+} // namespace gradc
+
+#endif
