@@ -150,6 +150,7 @@ void Beats::judge(Clock::time_point now) {
     loss = Status::error(speaker == int64_t(own) ? text(lost, ": all ranks stop") : "");
   else
     return;
+  missing.store(failure ? 0 : int(std::ranges::count(isMissing, true)));
   isLost.store(true, std::memory_order_release);
 }
 

@@ -42,6 +42,8 @@ public:
   bool hasLost() const { return isLost.load(std::memory_order_acquire); }
   /// Why this rank cannot go on; without a message where another rank says it.
   Status lost();
+  /// How many are missing, as far as this rank knows.
+  int lostRanks() const { return missing.load(); }
   /// From now on silence is no loss: all ranks have said that they are at their end.
   void expectSilence();
   /// Tells the others that this rank stops, because one is lost or else for a reason that it says
@@ -79,6 +81,7 @@ private:
     std::atomic<int64_t> step{0}, failure{0}, lost{-1};
   } mine;
   std::atomic<bool> isLost{false};
+  std::atomic<int> missing{0};
 
   std::mutex mutex; ///< of all that follows
   std::vector<Peer> peers;

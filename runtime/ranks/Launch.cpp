@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <optional>
@@ -21,14 +22,16 @@ namespace gradc::runtime {
 
 static constexpr const char *exitVariable = "GRADC_RANKS_EXIT"; // a file for the exit code
 
-bool reportExit(int code) {
+bool isStartedByLauncher() { return std::getenv(exitVariable); }
+
+bool reportExit(int code, int lost) {
   const char *file = std::getenv(exitVariable);
   if (!file)
     return true;
   int descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0)
     return false;
-  std::string digits = text(code);
+  std::string digits = text(code, ' ', lost);
   [[maybe_unused]] ssize_t ignored = write(descriptor, digits.data(), digits.size());
   close(descriptor);
   return true;
@@ -45,15 +48,25 @@ void reportMeeting() {
     close(descriptor);
 }
 
-/// The code that the first rank has reported.
-static std::optional<int> reportedExit(const std::string &file) {
-  char digits[8] = {};
+namespace {
+/// How ranks have ended.
+struct RankEnd {
+  int code = 1;
+  int lost = 0; ///< ranks that the others have missed
+};
+} // namespace
+
+/// As the first rank has reported it.
+static std::optional<RankEnd> reportedEnd(const std::string &file) {
+  char digits[16] = {};
   int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return std::nullopt;
   ssize_t count = read(descriptor, digits, sizeof digits - 1);
   close(descriptor);
-  return count > 0 ? std::optional(std::atoi(digits)) : std::nullopt;
+  RankEnd end;
+  bool isWhole = count > 0 && std::sscanf(digits, "%d %d", &end.code, &end.lost) == 2;
+  return isWhole ? std::optional(end) : std::nullopt;
 }
 
 /// Settings of mpirun that the user has not made: variables, for each version of Open MPI ignores
@@ -168,7 +181,7 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &er
     }
     haveMet = haveMet || access(meetingFile(exitFile).c_str(), F_OK) == 0;
     bool isLost = !haveMet && !ending && !watch.lookFor(now).empty();
-    if (ending == 0 && (isLost || reportedExit(exitFile).value_or(0))) {
+    if (ending == 0 && (isLost || reportedEnd(exitFile).value_or(RankEnd{0}).code)) {
       ending = SIGTERM;
       failedAt = isLost ? now - patience : now; // those that wait for it cannot hear of it
     } else if (ending && now - failedAt > patience) {
@@ -205,13 +218,8 @@ private:
 };
 } // namespace
 
-Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt) {
-  auto mpirun = findMpirun();
-  if (!mpirun)
-    return mpirun.status();
-  auto file = findOwnFile();
-  if (!file)
-    return file.status();
+static Result<RankEnd> launchOnce(const RankProgram &program, const std::string &mpirun,
+                                  const std::string &file, const std::atomic<int> &interrupt) {
   SharedFolder folder;
   if (Status made = folder.make(); !made.ok())
     return made;
@@ -224,14 +232,14 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
     setenv(artifactVariable, folder.artifactFile().c_str(), 1);
   }
   std::string number = text(program.count);
-  std::vector<const char *> line = {mpirun->c_str(), "-n", number.c_str(), file->c_str()};
+  std::vector<const char *> line = {mpirun.c_str(), "-n", number.c_str(), file.c_str()};
   for (const std::string &argument : program.arguments)
     line.push_back(argument.c_str());
   line.push_back(nullptr);
   int errors[2];
   if (pipe2(errors, O_CLOEXEC))
     return Status::error("cannot make a pipe");
-  pid_t child = startMpirun(*mpirun, line, errors);
+  pid_t child = startMpirun(mpirun, line, errors);
   close(errors[1]);
   int code = 1;
   RankWatch watch(child, program.count);
@@ -241,16 +249,41 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
   }
   close(errors[0]);
   if (child < 0 || code == 127)
-    return Status::error(text("cannot run '", *mpirun, '\''));
-  auto reported = reportedExit(folder.exitFile());
+    return Status::error(text("cannot run '", mpirun, '\''));
+  if (program.count == 1 && !interrupt)
+    return RankEnd{code}; // which trains as a process does that is no rank
+  auto reported = reportedEnd(folder.exitFile());
   if (!reported && !watch.lost().empty() && !interrupt)
     return Status::error(
         text(watch.lost(), " has ended before all ranks had met: all of them stop"));
-  bool hasFailed = reported && *reported > 0 && *reported < 128;
+  bool hasFailed = reported && reported->code > 0 && reported->code < 128;
   if (interrupt && !hasFailed)
-    return 128 + interrupt;
+    return RankEnd{128 + interrupt};
   // Ranks that have crashed have reported nothing, whatever mpirun says.
-  return reported.value_or(1);
+  return reported.value_or(RankEnd());
+}
+
+Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt) {
+  auto mpirun = findMpirun();
+  if (!mpirun)
+    return mpirun.status();
+  auto file = findOwnFile();
+  if (!file)
+    return file.status();
+  for (RankProgram left = program;;) {
+    auto end = launchOnce(left, *mpirun, *file, interrupt);
+    if (!end)
+      return end.status();
+    left.count -= end->lost;
+    if (!program.isElastic || end->lost == 0 || left.count < 1 || interrupt)
+      return end->code;
+    std::fprintf(stderr, "going on from the last checkpoint with %d rank%s\n", left.count,
+                 left.count > 1 ? "s" : "");
+    // Of an option that is there twice the last one counts.
+    left.arguments = program.arguments;
+    for (const std::string &argument : {std::string("--resume"), text("--ranks=", left.count)})
+      left.arguments.push_back(argument);
+  }
 }
 
 } // namespace gradc::runtime

@@ -113,7 +113,7 @@ Status MpiRanks::leave(int code) {
   bool isTogether = together.ok();
   if (code == 0)
     code = int(together.code());
-  reportExit(code);
+  reportExit(code, beats->lostRanks());
   if (!isTogether)
     beats->fail(Code(code));
   mpi->watch(nullptr);

@@ -30,12 +30,17 @@ struct RankProgram {
   std::vector<std::string> arguments; ///< of this program
   /// An artifact that is in no file: ranks find its file's name in `artifactVariable`.
   std::span<const std::byte> artifact = {};
+  /// When ranks are lost, the others are started again to go on from the last checkpoint.
+  bool isElastic = false;
 };
 constexpr const char *artifactVariable = "GRADC_RANKS_ARTIFACT";
 
 /// Runs this program in several processes, on this host unless the environment says otherwise, and
 /// returns their exit code. If `interrupt` becomes a signal's number, they are told to stop.
 Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt);
+
+/// Whether this process is a rank that `launchRanks` has started, not the user's own mpirun.
+bool isStartedByLauncher();
 
 } // namespace gradc::runtime
 

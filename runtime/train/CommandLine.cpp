@@ -123,6 +123,12 @@ constexpr Option options[] = {
        line.ranks = int(*ranks);
        return "";
      }},
+    {trains, "--elastic", Takes::nothing, "",
+     "with --ranks: when ranks are lost, go on from the last checkpoint with the others",
+     [](CommandLine &line, std::string_view) -> std::string_view {
+       line.isElastic = true;
+       return "";
+     }},
     {all, "--level", Takes::value, "NAME",
      "code for this CPU level (default: the machine's highest)",
      [](CommandLine &line, std::string_view value) { return setText(line.options.level, value); }},

@@ -21,6 +21,7 @@ struct CommandLine {
   Sweep sweep;
   std::string data, output; ///< of a use of the model
   int ranks = 1;            ///< that are started
+  bool isElastic = false;   ///< fewer go on when some are lost
   bool help = false, version = false;
 };
 

@@ -38,6 +38,11 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
   if (launched && line.ranks > 1 && launched != line.ranks)
     return Status(Code::usage, text("option '--ranks' is ", line.ranks, ", but mpirun has started ",
                                     launched, " processes"));
+  if (line.isElastic && (launched ? !isStartedByLauncher() : line.ranks == 1))
+    return Status(Code::usage,
+                  launched ? "option '--elastic' goes with '--ranks', which starts ranks again; "
+                             "mpirun does not"
+                           : "option '--elastic' goes with '--ranks', found one process");
   if (std::max(launched, line.ranks) > 1)
     if (Status one = expectOneTraining(line); !one.ok())
       return one;
@@ -45,7 +50,7 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
     return std::optional<int>();
   if (Status ready = expectDistribution(artifact); !ready.ok())
     return ready;
-  RankProgram program{line.ranks, {arguments.begin(), arguments.end()}};
+  RankProgram program{line.ranks, {arguments.begin(), arguments.end()}, {}, line.isElastic};
   if (!file.empty()) {
     program.arguments.insert(program.arguments.begin() + 1, file); // behind `train`
     program.artifact = artifact.bytes();

@@ -126,6 +126,35 @@ def a_rank_is_lost():
         run(trainer, "--ranks", 2, "--steps", 3, "--epochs", 1, "--checkpoint", "run", "--resume", cwd=folder)
 
 
+def fewer_go_on():
+    """With --elastic, what is left of the ranks goes on from the last checkpoint, down to one."""
+    fresh()
+    training = start([trainer, "--ranks", "3", "--elastic", *endless], folder)
+    before = set()
+
+    def await_ranks(count):
+        """Their processes, none of which was one of the ranks before."""
+        deadline = time.monotonic() + 60
+        while len(ranks := ranks_of(training.pid)) != count or before & set(ranks.values()):
+            assert training.poll() is None and time.monotonic() < deadline, f"{count} ranks are not there"
+            time.sleep(0.05)
+        seen = set(os.listdir(checkpoints)) if os.path.isdir(checkpoints) else set()
+        wait_for_steps(training, checkpoints, 1 + len(seen))  # beyond those of the ranks before
+        before.update(ranks.values())
+        return ranks
+
+    os.kill(await_ranks(3)[1], signal.SIGKILL)
+    os.kill(await_ranks(2)[0], signal.SIGSTOP)
+    await_ranks(1)
+    os.kill(training.pid, signal.SIGTERM)
+    said = end(training, 128 + signal.SIGTERM, "going on from the last checkpoint with 2 ranks", "going on from the last checkpoint with 1 rank\n",
+               "stopped after step")
+    assert said.count("error: rank ") == 2, said
+    end(start([trainer, "--elastic"], folder), 2, "option '--elastic' goes with '--ranks', found one process")
+    end(start(["mpirun", "-n", "2", trainer, "--elastic"], folder, env=mpi_environment()), 2,
+        "option '--elastic' goes with '--ranks', which starts ranks again; mpirun does not")
+
+
 def a_rank_is_lost_before_it_joins():
     """Instead of mpirun, a script that starts one of the ranks as a process that is killed at once."""
     for victim in (0, 1):
@@ -272,7 +301,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, by_gradc):
     check()
     print(check.__name__)
