@@ -56,7 +56,7 @@ double quantile(std::vector<double> &values, double share) {
 class Workload {
 public:
   static Result<std::unique_ptr<Workload>> make(mlir::MLIRContext &context, Session &session,
-                                                const NamedTensors &given);
+                                                const NamedTensors &given, int64_t rows);
 
   const gradc_artifact_entry &entry() const { return *theEntry; }
   const std::string &data() const { return origin; }
@@ -64,12 +64,12 @@ public:
   Status step() {
     const auto &inputs = batches[next];
     next = (next + 1) % batches.size();
-    return session.run(*theEntry, inputs, outputs);
+    return session.run(*theEntry, inputs, outputs, rows ? rows : theEntry->batch);
   }
   int64_t inputBytes() const { return bytesOfInputs; }
 
 private:
-  explicit Workload(Session &session) : session(session) {}
+  Workload(Session &session, int64_t rows) : session(session), rows(rows) {}
 
   Status chooseEntry();
   Status fillInputs(mlir::MLIRContext &context, const NamedTensors &given);
@@ -87,6 +87,7 @@ private:
   };
 
   Session &session;
+  int64_t rows; ///< of a step; 0: a whole batch
   const gradc_artifact_entry *theEntry = nullptr;
   std::string entryName; ///< of a job's step
   std::string origin = "random inputs";
@@ -171,8 +172,8 @@ Status Workload::takeData() {
 }
 
 Result<std::unique_ptr<Workload>> Workload::make(mlir::MLIRContext &context, Session &session,
-                                                 const NamedTensors &given) {
-  std::unique_ptr<Workload> workload(new Workload(session));
+                                                 const NamedTensors &given, int64_t rows) {
+  std::unique_ptr<Workload> workload(new Workload(session, rows));
   if (Status chosen = workload->chooseEntry(); !chosen.ok())
     return chosen;
   if (Status filled = workload->fillInputs(context, given); !filled.ok())
@@ -314,7 +315,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   if (!session)
     return session.status();
   int64_t created = Trace::now();
-  auto workload = Workload::make(context, **session, options.inputs);
+  auto workload = Workload::make(context, **session, options.inputs, options.rows);
   if (!workload)
     return workload.status();
   int64_t prepared = Trace::now();

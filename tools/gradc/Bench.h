@@ -11,6 +11,7 @@ namespace gradc {
 struct BenchOptions {
   int threads = 0; ///< 0: one per CPU
   double seconds = 2;
+  int64_t rows = 0;  ///< of a step; 0: a whole batch
   std::string trace; ///< of the first profiled steps; "": none
   NamedTensors inputs;
 };

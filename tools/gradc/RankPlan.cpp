@@ -1,4 +1,4 @@
-// Walks a schedule once more with fewer rows, while its sums over ranks go on beside it.
+// Walks a schedule once more, while its sums over ranks go on beside it.
 #include "tools/gradc/RankPlan.h"
 
 #include "runtime/base/ThreadTeam.h"
@@ -8,8 +8,6 @@
 
 namespace gradc {
 using namespace runtime;
-
-static int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// A number and one of the units, which it is multiplied by.
 static std::optional<double>
@@ -32,19 +30,20 @@ std::optional<RankLink> RankLink::parse(llvm::StringRef text) {
   return RankLink{*bandwidth, *latency};
 }
 
-RankPlan::RankPlan(const Artifact &artifact, const BenchResult &measured)
-    : artifact(artifact), measured(measured) {
-  for (const gradc_artifact_level &level :
-       artifact.elements<gradc_artifact_level>(artifact.header().levels))
-    if (artifact.string(level.name) == measured.level) {
-      kernels = artifact.elements<gradc_artifact_kernel>(level.kernels);
-      for (const auto &candidate : artifact.elements<gradc_artifact_entry>(level.entries))
-        if (artifact.string(candidate.name) == measured.entry)
-          entry = &candidate;
-    }
+RankPlan::RankPlan(const Artifact &artifact, std::string_view level, std::string_view name)
+    : artifact(artifact) {
+  for (const gradc_artifact_level &candidate : artifact.levels())
+    if (artifact.string(candidate.name) == level)
+      for (const auto &one : artifact.elements<gradc_artifact_entry>(candidate.entries))
+        if (artifact.string(one.name) == name)
+          entry = &one;
   nodes = artifact.elements<gradc_artifact_node>(entry->nodes);
   rowUnit = std::max<int64_t>(entry->row_unit, 1);
   findSums();
+}
+
+int64_t RankPlan::rowsOf(int64_t ranks) const {
+  return RankShare{0, int(ranks), rowUnit}.most(entry->batch);
 }
 
 static bool overlap(const gradc_artifact_slice &a, const gradc_artifact_slice &b) {
@@ -77,26 +76,12 @@ void RankPlan::findSums() {
   }
 }
 
-/// A node's time with fewer rows: that of the units which are left.
-double RankPlan::secondsOf(size_t node, int64_t rows) const {
-  double seconds = measured.nodeSeconds[node];
-  if (nodes[node].kind != GRADC_NODE_LAUNCH)
-    return nodes[node].kind == GRADC_NODE_COLLECTIVE ? 0 : seconds;
-  const gradc_artifact_kernel &kernel = kernels[nodes[node].as.launch.kernel];
-  if (kernel.rows <= 0)
-    return seconds;
-  auto unitsOf = [&](int64_t n) {
-    return ceilDivide(ceilDivide(kernel.rows * n, kernel.tile) * kernel.times, kernel.per);
-  };
-  return seconds * double(unitsOf(rows)) /
-         double(std::max<int64_t>(unitsOf(entry->batch / rowUnit), 1));
-}
-
-RankForecast RankPlan::forecast(int64_t ranks, llvm::function_ref<SumCost(int64_t)> costOf) const {
+RankForecast RankPlan::forecast(int64_t ranks, const BenchResult &share,
+                                llvm::function_ref<SumCost(int64_t)> costOf) const {
   RankForecast result;
   result.ranks = ranks;
-  result.rows = RankShare{0, int(ranks), rowUnit}.most(entry->batch);
-  result.memoryBytes = measured.arenaBytes + measured.stateBytes;
+  result.rows = rowsOf(ranks);
+  result.memoryBytes = share.arenaBytes + share.stateBytes;
   result.sentBytes = 2 * (ranks - 1) * totalSummed / ranks;
   // When the link has ended the sums so far: they travel one after the other.
   double now = 0, linkIsFree = 0;
@@ -105,7 +90,7 @@ RankForecast RankPlan::forecast(int64_t ranks, llvm::function_ref<SumCost(int64_
     for (size_t sum = 0; sum < i; ++sum)
       if (sums[sum] && sums[sum]->awaitedBy == i)
         now = std::max(now, ends[sum]);
-    double seconds = secondsOf(i, result.rows / rowUnit);
+    double seconds = nodes[i].kind == GRADC_NODE_COLLECTIVE ? 0 : share.nodeSeconds[i];
     result.compute += seconds;
     now += seconds;
     if (sums[i] && ranks > 1) {
@@ -133,12 +118,12 @@ static double measureCopies(int threads, int64_t bytes) {
   return measureTriad(threads, std::max(2 * bytes, least)) / 2 / threads;
 }
 
-RankForecast RankPlan::onThisHost(int64_t ranks) const {
+RankForecast RankPlan::onThisHost(int64_t ranks, const BenchResult &share) const {
   constexpr double meeting = 20e-6; // the threads of a host hear each other after about so long
   int64_t cpus = ThreadTeam::availableCpus();
   int threads = int(std::min(ranks, cpus));
   double rate = measureCopies(threads, totalSummed);
-  RankForecast result = forecast(ranks, [&](int64_t bytes) {
+  RankForecast result = forecast(ranks, share, [&](int64_t bytes) {
     return SumCost{double(bytes) * copiesOf(ranks) / rate, meeting};
   });
   result.strategy = "mirrored";
@@ -149,9 +134,9 @@ RankForecast RankPlan::onThisHost(int64_t ranks) const {
   return result;
 }
 
-RankForecast RankPlan::over(const RankLink &link, int64_t ranks) const {
+RankForecast RankPlan::over(const RankLink &link, int64_t ranks, const BenchResult &share) const {
   double rate = measureCopies(1, totalSummed);
-  RankForecast result = forecast(ranks, [&](int64_t bytes) {
+  RankForecast result = forecast(ranks, share, [&](int64_t bytes) {
     double sent = 2 * double(ranks - 1) / double(ranks) * double(bytes);
     return SumCost{double(bytes) * copiesOf(ranks) / rate,
                    sent / link.bandwidth + 2 * link.latency};

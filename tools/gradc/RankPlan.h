@@ -30,15 +30,21 @@ struct RankForecast {
   double hidden() const { return sums > 0 ? 1 - (step - compute) / sums : 1; }
 };
 
-/// Predicts steps from the times that `measured`, on one thread, has of each node of its entry.
+/// Predicts steps from the times of an entry's nodes for the rows that a rank takes of a batch.
 class RankPlan {
 public:
-  RankPlan(const runtime::Artifact &artifact, const BenchResult &measured);
+  /// `entry`: its name, at that level.
+  RankPlan(const runtime::Artifact &artifact, std::string_view level, std::string_view entry);
 
   /// Whether the step sums over ranks at all.
   bool isShared() const { return totalSummed > 0; }
-  RankForecast onThisHost(int64_t ranks) const;
-  RankForecast over(const RankLink &link, int64_t ranks) const;
+  /// Of the largest share.
+  int64_t rowsOf(int64_t ranks) const;
+  /// `share`: steps of these rows on one thread, measured beside those of as many other ranks as
+  /// there are CPUs for.
+  RankForecast onThisHost(int64_t ranks, const BenchResult &share) const;
+  /// `share`: steps of these rows on one thread.
+  RankForecast over(const RankLink &link, int64_t ranks, const BenchResult &share) const;
 
 private:
   /// What a sum costs a rank.
@@ -52,14 +58,12 @@ private:
   };
 
   void findSums();
-  double secondsOf(size_t node, int64_t rows) const;
-  RankForecast forecast(int64_t ranks, llvm::function_ref<SumCost(int64_t bytes)> costOf) const;
+  RankForecast forecast(int64_t ranks, const BenchResult &share,
+                        llvm::function_ref<SumCost(int64_t bytes)> costOf) const;
 
   const runtime::Artifact &artifact;
-  const BenchResult &measured;
   const gradc_artifact_entry *entry = nullptr;
   std::span<const gradc_artifact_node> nodes;
-  std::span<const gradc_artifact_kernel> kernels;
   std::vector<std::optional<Sum>> sums; ///< [node]
   int64_t totalSummed = 0, rowUnit = 1;
 };

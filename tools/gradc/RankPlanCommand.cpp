@@ -6,7 +6,9 @@
 #include "runtime/base/ThreadTeam.h"
 
 #include <fmt/core.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 using nlohmann::json;
 
@@ -50,6 +52,41 @@ void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecas
   fmt::print("{}\n", result.dump(2));
 }
 
+/// Steps of some rows, each number of rows measured once.
+class Shares {
+public:
+  Shares(mlir::MLIRContext &context, std::shared_ptr<Artifact> artifact)
+      : context(context), artifact(std::move(artifact)) {}
+
+  /// `rows`: 0 for a whole batch. `copies`: so many threads take steps at the same time, each in a
+  /// session of its own, as ranks of one host do.
+  Result<BenchResult> measured(int64_t rows, int64_t copies) {
+    std::optional<Result<BenchResult>> &known = known_[{rows, copies}];
+    if (known)
+      return *known;
+    std::vector<std::optional<Result<BenchResult>>> results(static_cast<size_t>(copies));
+    std::vector<std::thread> threads;
+    context.enableMultithreading(); // each makes types in it
+    for (auto &result : results)
+      threads.emplace_back([&, rows] {
+        BenchOptions options;
+        options.threads = 1;
+        options.rows = rows;
+        result = measure(context, [&] { return artifact; }, options);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    context.disableMultithreading();
+    known = std::move(results.front());
+    return *known;
+  }
+
+private:
+  mlir::MLIRContext &context;
+  std::shared_ptr<Artifact> artifact;
+  std::map<std::pair<int64_t, int64_t>, std::optional<Result<BenchResult>>> known_;
+};
+
 } // namespace
 
 void RankPlanArguments::add(CLI::App &command) {
@@ -77,23 +114,32 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
   auto artifact = Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
   if (!artifact)
     return fail(artifact.status());
-  BenchOptions options;
-  options.threads = 1;
-  auto measured = measure(compilation.context(), [&] { return *artifact; }, options);
-  if (!measured)
-    return fail(measured.status());
-  RankPlan plan(**artifact, *measured);
+  Shares shares(compilation.context(), *artifact);
+  auto whole = shares.measured(/*rows=*/0, /*copies=*/1);
+  if (!whole)
+    return fail(whole.status());
+  RankPlan plan(**artifact, whole->level, whole->entry);
   if (!plan.isShared())
     return fail(Code::invalid, "ranks share no step of " + compile.file +
                                    ": add distribution { } to the training spec");
   std::optional<RankLink> link = RankLink::parse(arguments.link);
+  auto cpus = int64_t(ThreadTeam::availableCpus());
   std::vector<RankForecast> forecasts;
   for (int64_t ranks : arguments.ranks) {
-    if (!link || ranks <= int64_t(ThreadTeam::availableCpus()))
-      forecasts.push_back(plan.onThisHost(ranks));
-    if (link)
-      forecasts.push_back(plan.over(*link, ranks));
+    if (!link || ranks <= cpus) {
+      auto share = shares.measured(plan.rowsOf(ranks), std::min(ranks, cpus));
+      if (!share)
+        return fail(share.status());
+      forecasts.push_back(plan.onThisHost(ranks, *share));
+    }
+    if (link) {
+      auto share = shares.measured(plan.rowsOf(ranks), /*copies=*/1);
+      if (!share)
+        return fail(share.status());
+      forecasts.push_back(plan.over(*link, ranks, *share));
+    }
   }
+  const BenchResult *measured = &*whole;
   asJson ? printJson(*measured, forecasts) : print(*measured, forecasts);
   return exitCode(Code::ok);
 }
