@@ -11,7 +11,8 @@
 
 namespace gradc::runtime {
 
-/// Of a rank, written by that rank alone but for `wakes`.
+/// Of a rank, written by that rank alone but for `wakes`. All accesses are of one order: a rank
+/// that falls asleep sees what another has done, or that one sees it asleep.
 struct SharedSums::Header {
   struct alignas(64) Counter {
     std::atomic<uint64_t> chunks;
@@ -126,8 +127,7 @@ SharedSums::Sum *SharedSums::nextOf(Stage stage) {
   Stage before = stage == packing ? taking : Stage(stage - 1);
   uint64_t least = stage == packing ? chunk + 1 - std::min(slots, chunk + 1) : chunk + 1;
   for (int other = 0; other < size(); ++other)
-    if (other != rank() &&
-        header(other).done[before].chunks.load(std::memory_order_acquire) < least)
+    if (other != rank() && header(other).done[before].chunks.load() < least)
       return nullptr;
   if (stage == packing && done[taking] < least)
     return nullptr;
@@ -145,7 +145,7 @@ void SharedSums::run(Stage stage, Sum &sum) {
     addUp(sum, chunk);
   else
     take(sum, chunk);
-  header(rank()).done[stage].chunks.store(++done[stage], std::memory_order_release);
+  header(rank()).done[stage].chunks.store(++done[stage]);
 }
 
 /// Does what the others allow; whether that was anything.
@@ -183,10 +183,8 @@ static long futex(std::atomic<uint32_t> &word, int operation, uint32_t value,
 }
 
 void SharedSums::wakeOthers() {
-  std::atomic_thread_fence(std::memory_order_seq_cst); // with the one in `sleep`
   for (int other = 0; other < size(); ++other)
-    if (Header &theirs = header(other);
-        other != rank() && theirs.isAsleep.load(std::memory_order_relaxed)) {
+    if (Header &theirs = header(other); other != rank() && theirs.isAsleep.load()) {
       theirs.wakes.fetch_add(1);
       futex(theirs.wakes, FUTEX_WAKE, 1, nullptr);
     }
@@ -198,8 +196,7 @@ void SharedSums::sleep() {
   Header &own = header(rank());
   uint32_t seen = own.wakes.load();
   own.isAsleep.store(1);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!canMove())
+  if (!canMove()) // what a rank did before it could see this one asleep
     futex(own.wakes, FUTEX_WAIT, seen, &moment);
   own.isAsleep.store(0, std::memory_order_relaxed);
 }
