@@ -174,6 +174,7 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
   import.shapes = options.shapes;
   import.inputs = options.inputs;
   import.buckets = options.buckets;
+  import.stringBytes = options.stringBytes;
   if (path.ends_with(".mlir"))
     return importModule(context, path);
   return path.ends_with(".onnx") ? importModel(context, path, import)

@@ -22,6 +22,8 @@ struct CompileOptions {
   /// Numbers of rows, below the largest batch, that a model gets an entry for: inference on as many
   /// rows or fewer runs that one.
   std::vector<int64_t> buckets;
+  /// Bytes that a string of a graph input may have.
+  int64_t stringBytes = 64;
   /// Folder for the IR after each pass, one file per pass; empty: none.
   std::string dumpDirectory;
   /// Bytes that states and the arena of one entry may take; 0: as many as they need.

@@ -108,7 +108,7 @@ static std::vector<Port> describePorts(MLIRContext &context, const gradc_session
     describe(session, entry, i, &info);
     if (!gradc_role_counts_rows(info.role))
       ports.push_back({info.name, tensorType(context, info.dtype, ArrayRef(info.shape, info.rank)),
-                       info.role, info.classes, info.batched != 0, info.field});
+                       info.role, info.classes, info.batched != 0, info.field, info.text != 0});
   }
   return ports;
 }

@@ -34,6 +34,7 @@ struct Port {
   int64_t classes;
   bool batched = false;   ///< a run of n rows has the first n of its rows
   std::string field = {}; ///< an extent's output
+  bool isText = false;    ///< strings: the last dim is the bytes of each
 };
 
 /// The ports of a run of `rows` rows of an entry of `batch`.

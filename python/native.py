@@ -36,7 +36,7 @@ typedef struct { size_t size; const char *name; int64_t batch; uint32_t inputs; 
                  const char *coupling_node; ...; } gradc_entry_info;
 gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry, gradc_entry_info *info);
 typedef struct { size_t size; const char *name; gradc_dtype dtype; uint32_t rank; const int64_t *shape; uint64_t bytes; gradc_role role;
-                 const char *field; int64_t classes; uint32_t batched; ...; } gradc_port_info;
+                 const char *field; int64_t classes; uint32_t batched, text; ...; } gradc_port_info;
 gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry, uint32_t input, gradc_port_info *info);
 gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry, uint32_t output, gradc_port_info *info);
 gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows, const void *const *inputs, uint32_t input_count,

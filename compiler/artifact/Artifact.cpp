@@ -343,6 +343,7 @@ private:
     if (auto classes = attributes.getAs<IntegerAttr>("classes"))
       port.classes = classes.getInt();
     port.batched = isBatched && attributes.contains("batched");
+    port.text = attributes.contains("text");
     if (auto slice = attributes.getAs<exec::SliceAttr>("slice"))
       port.slice = writeSlice(slice, nullptr);
     return port;

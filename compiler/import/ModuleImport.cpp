@@ -47,20 +47,28 @@ LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &o
     outputs.push_back(output.name());
   Builder &b = entry.getBuilder();
   auto bind = [&](const onnx::ValueInfoProto &input) -> Value {
-    FailureOr<RankedTensorType> type = entry.inputType(input);
+    FailureOr<RankedTensorType> type = entry.inputType(input, /*takesText=*/true);
     if (failed(type))
       return nullptr;
     SmallVector<NamedAttribute> more;
+    bool isText = isString(input.type().tensor_type().elem_type());
+    if (isText)
+      more.push_back(b.getNamedAttr("grad.text", b.getUnitAttr()));
     if (std::string field = fieldOf(input.name()); !field.empty())
       more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
     Value argument = entry.addArgument(*type, input.name(), GRADC_ROLE_DATA, more);
     entry.markBatch(input, argument);
+    if (isText)
+      entry.markText(argument);
     return argument;
   };
   if (failed(entry.importNodes(outputs, bind)))
     return failure();
   for (const std::string &name : outputs)
-    entry.addResult(entry.value(name), name, GRADC_ROLE_OUTPUT);
+    entry.addResult(entry.value(name), name, GRADC_ROLE_OUTPUT,
+                    entry.isText(entry.value(name))
+                        ? ArrayRef{b.getNamedAttr("grad.text", b.getUnitAttr())}
+                        : ArrayRef<NamedAttribute>());
   entry.finish();
   imported.boundInputs = entry.getBoundInputs();
   imported.foldedNodes = entry.getFoldedNodes();

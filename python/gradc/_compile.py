@@ -79,19 +79,19 @@ def _with_source(spec: str, block: str, path: str) -> str:
 
 def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np.ndarray] | None = None,
             evaluation: Mapping[str, np.ndarray] | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
-            target: str | None = None, output: Path | None = None) -> Model:
+            target: str | None = None, string_bytes: int | None = None, output: Path | None = None) -> Model:
     """Compiles a model, with a spec for its training.
 
     `model`: an ONNX file, its bytes, or an onnx.ModelProto; default: the spec's own. `spec`: a file, or the text of one, whose relative paths
     begin in the current folder. `data`, `evaluation`: arrays of [rows, ...] that stand for the source of the spec's `data` and `evaluation {
     data }` blocks, which then have none. `shapes`: sizes of inputs whose dims are symbols. `target`: "cpu", this machine's level alone;
-    default: most machines, too. `output`: the artifact's file, with the arrays beside it as "OUTPUT.data.npz" and "OUTPUT.evaluation.npz",
+    default: most machines, too. `string_bytes`: the most that a string of an input may have in UTF-8; default: 64. `output`: the artifact's file, with the arrays beside it as "OUTPUT.data.npz" and "OUTPUT.evaluation.npz",
     which it reads when it runs; default: files that go with the model.
 
     Raises CompileError with the compiler's message."""
     folder = tempfile.mkdtemp(prefix="gradc-")
     try:
-        opened = _compile_in(folder, _spec_file(model, spec, {"data": data, "evaluation": evaluation}, folder, output), shapes, target, output)
+        opened = _compile_in(folder, _spec_file(model, spec, {"data": data, "evaluation": evaluation}, folder, output), shapes, target, string_bytes, output)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -105,13 +105,15 @@ def _remove(folder: str, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _compile_in(folder: str, source: str, shapes, target: str | None, output: Path | None) -> Model:
+def _compile_in(folder: str, source: str, shapes, target: str | None, string_bytes: int | None, output: Path | None) -> Model:
     made = os.path.abspath(output) if output else os.path.join(folder, "model.so")
     command = [compiler(), "compile", source, "--emit", "so", "-o", made]
     for name, dims in (shapes or {}).items():
         command += ["--shape", f"{name}={'x'.join(map(str, dims))}"]
     if target:
         command += ["--target", target]
+    if string_bytes:
+        command += ["--string-bytes", str(string_bytes)]
     done = subprocess.run(command, text=True, capture_output=True)
     if done.returncode:
         raise CompileError((done.stderr or done.stdout).strip().replace(folder + os.sep, ""), done.returncode)

@@ -72,6 +72,21 @@ class Port:
         self.shape = tuple(info.shape[i] for i in range(info.rank))
         self.batched = bool(info.batched)
         self.row = self.shape[1:]
+        self.is_text = bool(info.text)
+
+    def bytes_of(self, strings) -> np.ndarray:
+        """Strings, of numpy's types U or S or Python's own, as the port takes them: bytes in UTF-8, with zeros behind."""
+        array, most = np.asarray(strings), self.shape[-1]
+        if array.dtype == np.uint8:
+            return array
+        if array.dtype.kind != "S":
+            array = np.char.encode(array.astype(str), "utf-8")
+        if (longest := int(np.char.str_len(array).max(initial=0))) > most:
+            raise Error(f"'{self.name}' has a string of {longest} bytes, expected at most {most}: compile with string_bytes={longest}")
+        return np.ascontiguousarray(array.astype(f"S{most}")).view(np.uint8).reshape(*array.shape, most)
+
+    def strings_of(self, array: np.ndarray) -> np.ndarray:
+        return np.char.decode(np.ascontiguousarray(array).view(f"S{self.shape[-1]}")[..., 0], "utf-8")
 
     def rows_of(self, array: np.ndarray) -> int:
         """Checks an array; its rows, or -1 where it has none."""
@@ -94,6 +109,7 @@ class Entry:
         self.inputs = [port(lib.gradc_input_describe, i) for i in range(info.inputs)]
         self.outputs = [port(lib.gradc_output_describe, i) for i in range(info.outputs)]
         self.extents = [port for port in self.outputs if port.role == lib.GRADC_ROLE_EXTENT]
+        self.texts = [port for port in self.outputs if port.is_text]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
         self.keys = [port.field or port.name for port in self.data]
         self.pick = operator.itemgetter(*self.keys) if len(self.keys) > 1 else lambda given: [given[key] for key in self.keys]
@@ -253,7 +269,7 @@ class Session:
         one = self._entry(entry)
         if len(one.data) != len(one.inputs):
             raise Error(f"'{entry}' takes more than data: call step")
-        arrays = one.arrange(data)
+        arrays = [port.bytes_of(array) if port.is_text else array for port, array in zip(one.data, one.arrange(data))]
         counts = {rows for port, array in zip(one.data, arrays) if (rows := port.rows_of(array)) >= 0}
         if len(counts) > 1:
             raise Error(f"expected as many rows in each array, found {sorted(counts)}")
@@ -269,6 +285,8 @@ class Session:
         found = {port.name: array for port, array in zip(one.outputs, made)}
         for port in one.extents:  # an output as long as the run found out
             found[port.field] = found[port.field].take(range(int(found.pop(port.name))), axis=port.classes)
+        for port in one.texts:
+            found[port.name] = port.strings_of(found[port.name])
         return found
 
     def _chunk(self, entry: Entry, begin: int, rows: int, arrays, made) -> None:

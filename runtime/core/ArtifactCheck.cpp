@@ -264,8 +264,10 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
 #undef TYPE_OF_ROLE
   if (port.role >= GRADC_ROLES)
     return fail("unknown role ", port.role);
-  if (port.role == GRADC_ROLE_INDICES && port.classes < 0)
+  if (port.role == GRADC_ROLE_INDICES && port.classes < GRADC_LIMIT_TEXT)
     return fail("impossible limit ", port.classes, " of ", string(port.tensor.name));
+  if (port.text && (port.tensor.dtype != GRADC_U8 || port.tensor.shape.count == 0))
+    return fail("expected strings of ", string(port.tensor.name), " to be bytes");
   uint32_t expected = types[port.role];
   if (expected == GRADC_ANY)
     return true;

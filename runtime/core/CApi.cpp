@@ -175,7 +175,7 @@ static Status describePort(const gradc_session &session, gradc_range range, cons
   auto shape = artifact.elements<int64_t>(port.tensor.shape);
   return deliver({0, artifact.string(port.tensor.name).data(), gradc_dtype(port.tensor.dtype),
                   uint32_t(shape.size()), shape.data(), port.tensor.bytes, gradc_role(port.role),
-                  artifact.string(port.field).data(), port.classes, port.batched},
+                  artifact.string(port.field).data(), port.classes, port.batched, port.text},
                  info);
 }
 

@@ -19,6 +19,12 @@ const gradc_artifact_port *findGiven(std::span<const gradc_artifact_port> output
 }
 
 Status checkIndices(std::string_view node, int64_t limit, uint64_t value) {
+  if (limit == GRADC_LIMIT_TEXT)
+    return value == 0
+               ? Status()
+               : Status::error(text("node \"", node,
+                                    "\" cannot change the case of a string: it is not UTF-8, or "
+                                    "the other case of a letter takes another number of bytes"));
   if (value < 2 * uint64_t(limit))
     return {};
   std::string message = text("node \"", node, "\": index ", int64_t(value - uint64_t(limit)),

@@ -208,7 +208,7 @@ def one(op, inputs, outputs=("y",), opset=17, **attributes):
 
 def bad():
     model = mlp()
-    model.nodes[1:1] = [node("StringNormalizer", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
+    model.nodes[1:1] = [node("StringSplit", ["hidden", "fc1.weight"], ["c"], "conv", strides=[2, 2]),
                         node("Elsewhere", ["c"], ["d"], "", "com.example"),
                         node("Add", ["d", "hidden"], ["e"], "behind"), node("FlexAttention", ["e"], ["f"], "boxes")]
     model.nodes[5] = node("Relu", ["f"], ["activated"], "act")
@@ -217,7 +217,7 @@ def bad():
     # One on the way to the logits, and one behind an output of its own.
     model = mlp()
     model.nodes[1] = node("FlexAttention", ["hidden"], ["activated"], "boxes")
-    model.output(model.node("StringNormalizer", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])
+    model.output(model.node("StringSplit", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])
     yield "two-heads", model
     yield "symbols", one("Relu", [("x", ["N", "time", 4])])
     yield "no-shape", one("Relu", [("x", None)])

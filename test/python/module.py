@@ -16,7 +16,7 @@ import numpy as np
 import gradc
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from onnx_writer import FLOAT, INT64, Model
+from onnx_writer import FLOAT, INT64, STRING, Model
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(ROOT, "examples/digits/mlp.onnx")
@@ -79,6 +79,19 @@ class Digits(unittest.TestCase):
         for x in np.eye(3, 4, dtype=np.float32), np.zeros((3, 4), np.float32):
             np.testing.assert_array_equal(session.predict(x), np.nonzero(x))
             self.assertEqual(list(session.run("forward", x)), ["positions"])
+
+    def test_strings_go_in_and_out(self):
+        model = Model("words", opset=10)
+        model.output(model.node("StringNormalizer", [model.input("x", STRING, [3])], ["y"], "lower", case_change_action="LOWER",
+                                stopwords=["the"]), STRING, ["K"])
+        session = gradc.compile(model.bytes(), string_bytes=12).session()
+        for given in ["The", "Étage", "B"], np.array(["The", "Étage", "B"]), np.char.encode(["The", "Étage", "B"], "utf-8"):
+            self.assertEqual(session.predict({"x": given}).tolist(), ["étage", "b"])
+        self.assertEqual(session.predict({"x": ["the", "the", "THE"]}).tolist(), [""])
+        with self.assertRaisesRegex(gradc.Error, "'x' has a string of 13 bytes, expected at most 12: compile with string_bytes=13"):
+            session.predict({"x": ["a" * 13, "", ""]})
+        with self.assertRaisesRegex(gradc.Error, "lower.*cannot change the case of a string"):
+            session.predict({"x": ["\u2126", "", ""]})
 
     def test_given_arrays_take_the_place_of_the_first(self):
         half = {name: values[:700] for name, values in self.data.items()}

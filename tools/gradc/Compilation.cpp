@@ -47,6 +47,11 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       .add_flag("--one-bucket", oneBucket,
                 "of a model: the same code, and so the same bits, for any number of rows")
       ->excludes(several);
+  command
+      .add_option("--string-bytes", options.stringBytes,
+                  "most bytes of a string of a model's input (default: 64)")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 16))
+      ->type_name("N");
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");
   command

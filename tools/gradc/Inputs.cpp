@@ -1,7 +1,7 @@
 // Reads --input, and sorts tensors in the order of an entry.
 #include "tools/gradc/Inputs.h"
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/Text.h"
 #include "tools/gradc/TensorFile.h"
 
 using mlir::grad::HostTensor;
@@ -61,6 +61,28 @@ void dropBound(NamedTensors &given, const Imported &imported) {
     given.erase(name);
 }
 
+static HostTensor ownOf(const HostTensor &tensor) { return tensor; }
+static HostTensor ownOf(const TensorView &view) { return HostTensor(view.type, view.bytes); }
+static void assign(HostTensor &to, HostTensor value) { to = std::move(value); }
+static void assign(TensorView &to, HostTensor value) { to = viewOf(value); }
+
+/// Gives strings as many bytes as the port has for each; others stay as they are, to be refused.
+template <typename Tensor> static Status fitText(Tensor &value, const Port &port) {
+  mlir::RankedTensorType type = value.getType();
+  if (!port.isText || type.getElementType() != port.type.getElementType() ||
+      type.getRank() != port.type.getRank())
+    return {};
+  HostTensor text = ownOf(value);
+  int64_t longest = longestText(text), most = port.type.getShape().back();
+  if (longest > most)
+    return Status::invalid("input \"" + port.name + "\": found a string of " +
+                           std::to_string(longest) + " bytes, expected at most " +
+                           std::to_string(most) + "; compile with --string-bytes " +
+                           std::to_string(longest));
+  assign(value, withBytes(text, most));
+  return {};
+}
+
 template <typename Tensor>
 static Result<std::vector<Tensor>> arrangeAll(const std::map<std::string, Tensor> &given,
                                               llvm::ArrayRef<Port> ports,
@@ -81,10 +103,14 @@ static Result<std::vector<Tensor>> arrangeAll(const std::map<std::string, Tensor
     if (it == given.end())
       return Status(Code::usage, "no value for input \"" + port.name + "\": add --input " +
                                      port.name + "=FILE.npy");
-    if (it->second.getType() != port.type)
-      return Status::invalid("input \"" + port.name + "\": expected " + describe(port.type) +
-                             ", found " + describe(it->second.getType()));
-    ordered.push_back(it->second);
+    Tensor value = it->second;
+    if (Status status = fitText(value, port); !status.ok())
+      return status;
+    if (value.getType() != port.type)
+      return Status::invalid("input \"" + port.name + "\": expected " +
+                             (port.isText ? describeText(port.type) : describe(port.type)) +
+                             ", found " + describe(value.getType()));
+    ordered.push_back(std::move(value));
   }
   return ordered;
 }

@@ -1,7 +1,7 @@
 // gradc run: an entry of a model on given inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/Text.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/train/Predict.h"
@@ -55,9 +55,10 @@ int expectNoInput(const Settings &settings, llvm::ArrayRef<std::string> files) {
 }
 
 /// "out/logits.npy: f32 [32, 10], from -3.1 to 4.2, mean 0.1"; without values their type alone.
-void sayWritten(llvm::StringRef file, mlir::RankedTensorType type, const HostTensor *value) {
-  llvm::outs() << file << ": " << describe(type);
-  if (!value || value->size() == 0) {
+void sayWritten(llvm::StringRef file, const Port &port, const HostTensor *value) {
+  mlir::RankedTensorType type = port.type;
+  llvm::outs() << file << ": " << (port.isText ? describeText(type) : describe(type));
+  if (!value || value->size() == 0 || port.isText) {
     llvm::outs() << "\n";
     return;
   }
@@ -78,18 +79,25 @@ void sayWritten(llvm::StringRef file, mlir::RankedTensorType type, const HostTen
   llvm::outs() << "\n";
 }
 
-int writeOutputs(const Settings &settings, llvm::ArrayRef<std::string> names,
+std::vector<std::string> namesOf(llvm::ArrayRef<Port> ports) {
+  std::vector<std::string> names;
+  for (const Port &port : ports)
+    names.push_back(port.name);
+  return names;
+}
+
+int writeOutputs(const Settings &settings, llvm::ArrayRef<Port> ports,
                  llvm::ArrayRef<HostTensor> values) {
-  auto files = outputFiles(settings, names);
+  auto files = outputFiles(settings, namesOf(ports));
   if (!files)
     return fail(files.status());
   if (int code = expectNoInput(settings, *files))
     return code;
-  for (auto [file, value] : llvm::zip(*files, values))
-    if (Status status = writeTensor(value, file); !status.ok())
+  for (auto [file, port, value] : llvm::zip(*files, ports, values))
+    if (Status status = writeTensor(value, port.isText, file); !status.ok())
       return fail(status);
-  for (auto [file, value] : llvm::zip(*files, values))
-    sayWritten(file, value.getType(), &value);
+  for (auto [file, port, value] : llvm::zip(*files, ports, values))
+    sayWritten(file, port, &value);
   return exitCode(Code::ok);
 }
 
@@ -140,7 +148,7 @@ int runManyRows(const Settings &settings, mlir::MLIRContext &context, CompiledSe
   std::vector<Port> whole =
       portsOfRows(session.outputs(context, entry), session.batch(entry), rows);
   for (auto [file, port] : llvm::zip(*files, whole))
-    sayWritten(file, port.type, /*value=*/nullptr);
+    sayWritten(file, port, /*value=*/nullptr);
   return exitCode(Code::ok);
 }
 
@@ -161,13 +169,6 @@ int takeWeights(CompiledSession &session, const std::string &path) {
       return fail(Code::error, "cannot take the weights of " + checkpoint->file() + ": " +
                                    llvm::toString(std::move(error)));
   return 0;
-}
-
-std::vector<std::string> namesOf(llvm::ArrayRef<Port> ports) {
-  std::vector<std::string> names;
-  for (const Port &port : ports)
-    names.push_back(port.name);
-  return names;
 }
 
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
@@ -204,7 +205,7 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
   if (auto error = session.run(*entry, rows, from, to))
     return fail(std::move(error));
   cutToExtents(outputs, results);
-  return writeOutputs(settings, namesOf(outputs), results);
+  return writeOutputs(settings, outputs, results);
 }
 
 int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
@@ -214,7 +215,8 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     ports.push_back({nameOf(function.getArgAttrOfType<mlir::StringAttr>(i, "grad.name")),
                      mlir::cast<mlir::RankedTensorType>(function.getArgument(i).getType()),
-                     GRADC_ROLE_DATA, 0});
+                     GRADC_ROLE_DATA, 0, /*batched=*/false, /*field=*/"",
+                     function.getArgAttr(i, "grad.text") != nullptr});
   auto inputs = arrange(given, ports);
   if (!inputs)
     return fail(inputs.status());
@@ -236,11 +238,12 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
     bool isExtent = text("grad.role") == gradc_role_name(GRADC_ROLE_EXTENT);
     outputs.push_back({text("grad.name"), value.getType(),
                        isExtent ? GRADC_ROLE_EXTENT : GRADC_ROLE_OUTPUT,
-                       classes ? classes.getInt() : 0, /*batched=*/false, text("grad.field")});
+                       classes ? classes.getInt() : 0, /*batched=*/false, text("grad.field"),
+                       function.getResultAttr(i, "grad.text") != nullptr});
     values.push_back(value);
   }
   cutToExtents(outputs, values);
-  return writeOutputs(settings, namesOf(outputs), values);
+  return writeOutputs(settings, outputs, values);
 }
 
 /// An artifact: it takes any number of rows, so its inputs stay in their files.

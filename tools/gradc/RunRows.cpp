@@ -25,7 +25,7 @@ public:
   /// `port`: of a run of the whole batch. `type`: of the file.
   OutputRows(const Port &port, mlir::RankedTensorType type, const std::string &path)
       : port(port), type(type), file(path), chunk(port.type) {
-    file.write(asBytes(npyHeader(type)));
+    file.write(asBytes(npyHeader(type, port.isText)));
     if (isSum())
       sums.resize(port.type.getNumElements());
   }

@@ -3,10 +3,11 @@
 
 #include "compiler/Session.h"
 #include "compiler/artifact/Artifact.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/Text.h"
 #include "runtime/data/source/NpyHeader.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -33,7 +34,7 @@ static runtime::Result<HostTensor> readTensorProto(MLIRContext &context, StringR
   if (!proto.ParseFromArray(bytes.data(), int(bytes.size())))
     return runtime::Status::error(path + " is not an ONNX tensor (TensorProto)");
   Type element = elementType(context, proto.data_type());
-  if (!element)
+  if (!element && !isString(proto.data_type()))
     return runtime::Status::invalid(path + ": element type " + dataTypeName(proto.data_type()) +
                                     " is not supported");
   std::string problem;
@@ -42,11 +43,52 @@ static runtime::Result<HostTensor> readTensorProto(MLIRContext &context, StringR
     return success();
   });
   Location where = FileLineColLoc::get(&context, path, 0, 0);
+  if (!element) {
+    FailureOr<HostTensor> text = textOf(proto, context, where);
+    return succeeded(text)
+               ? runtime::Result<HostTensor>(*text)
+               : runtime::Result<HostTensor>(runtime::Status::invalid(path + ": " + problem));
+  }
   if (failed(inlineExternalData(proto, path, where)) || failed(makeRaw(proto, context, where)))
     return runtime::Status::invalid(path + ": " + problem);
   SmallVector<int64_t> shape(proto.dims().begin(), proto.dims().end());
   const std::string &raw = proto.raw_data();
   return HostTensor(RankedTensorType::get(shape, element), ArrayRef(raw.data(), raw.size()));
+}
+
+static runtime::Result<runtime::NpyHeader> parse(StringRef bytes, const std::string &path) {
+  return runtime::parseNpy(std::as_bytes(std::span(bytes.data(), bytes.size())), path, bytes.size(),
+                           /*takesText=*/true);
+}
+
+/// numpy's strings of type U, which are of 32-bit numbers, as UTF-8.
+static runtime::Result<HostTensor> fromUtf32(MLIRContext &context, const runtime::NpyHeader &header,
+                                             const char *data, const std::string &path) {
+  ArrayRef<int64_t> shape = ArrayRef(header.shape).drop_back();
+  std::vector<std::string> strings;
+  for (size_t at = 0; at < header.dataBytes; at += size_t(header.characters) * 4) {
+    std::vector<llvm::UTF32> codes;
+    for (int64_t i = 0; i < header.characters; ++i) {
+      unsigned char c[4];
+      std::memcpy(c, data + at + size_t(i) * 4, 4);
+      if (header.bigEndian)
+        std::reverse(c, c + 4);
+      codes.push_back(c[0] | c[1] << 8 | c[2] << 16 | uint32_t(c[3]) << 24);
+    }
+    while (!codes.empty() && codes.back() == 0)
+      codes.pop_back();
+    std::string text(codes.size() * 4, 0);
+    const llvm::UTF32 *from = codes.data();
+    auto *begin = reinterpret_cast<llvm::UTF8 *>(text.data()), *to = begin;
+    if (ConvertUTF32toUTF8(&from, from + codes.size(), &to, begin + text.size(),
+                           llvm::strictConversion) != llvm::conversionOK ||
+        llvm::is_contained(codes, 0u))
+      return runtime::Status::invalid(path + ": string " + std::to_string(strings.size()) +
+                                      " is not one of Unicode's characters without zeros");
+    text.resize(size_t(to - begin));
+    strings.push_back(std::move(text));
+  }
+  return textOf(strings, shape, context);
 }
 
 runtime::Result<HostTensor> readTensor(MLIRContext &context, const std::string &path) {
@@ -56,11 +98,13 @@ runtime::Result<HostTensor> readTensor(MLIRContext &context, const std::string &
   StringRef bytes = (*file)->getBuffer();
   if (StringRef(path).ends_with(".pb"))
     return readTensorProto(context, bytes, path);
-  auto header = runtime::parseNpy(std::as_bytes(std::span(bytes.data(), bytes.size())), path);
+  auto header = parse(bytes, path);
   if (!header)
     return header.status();
   auto type = tensorType(context, header->dtype, header->shape);
   const char *data = bytes.data() + header->dataOffset;
+  if (header->characters && header->dtype == GRADC_U32)
+    return fromUtf32(context, *header, data, path);
   if (header->isPlain())
     return HostTensor(type, ArrayRef(data, header->dataBytes));
   auto plain = runtime::plainNpy(*header, reinterpret_cast<const std::byte *>(data));
@@ -77,10 +121,11 @@ runtime::Result<TensorView> openTensor(MLIRContext &context, const std::string &
   auto file = runtime::MappedFile::open(path);
   if (!file)
     return file.status();
-  auto header = runtime::parseNpy((*file)->bytes(), path);
+  auto bytes = (*file)->bytes();
+  auto header = parse(StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()), path);
   if (!header)
     return header.status();
-  if (!header->isPlain()) {
+  if (!header->isPlain() || (header->characters && header->dtype == GRADC_U32)) {
     auto value = readTensor(context, path);
     return value ? runtime::Result<TensorView>(viewOf(*value))
                  : runtime::Result<TensorView>(value.status());
@@ -94,12 +139,13 @@ TensorView viewOf(const HostTensor &tensor) {
   return {tensor.getType(), tensor.bytes(), tensor, nullptr};
 }
 
-std::string npyHeader(RankedTensorType type) {
+std::string npyHeader(RankedTensorType type, bool isText) {
   std::string shape;
-  for (int64_t size : type.getShape())
+  for (int64_t size : type.getShape().drop_back(isText))
     shape += std::to_string(size) + ", ";
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   descr(type.getElementType()), shape);
+  std::string header = fmt::format(
+      "{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+      isText ? fmt::format("|S{}", type.getShape().back()) : descr(type.getElementType()), shape);
   // The data starts at a multiple of 64 bytes.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
@@ -108,11 +154,11 @@ std::string npyHeader(RankedTensorType type) {
   return std::string(prefix, sizeof prefix) + header;
 }
 
-runtime::Status writeTensor(const HostTensor &tensor, const std::string &path) {
+runtime::Status writeTensor(const HostTensor &tensor, bool isText, const std::string &path) {
   ArrayRef<char> data = tensor.bytes();
-  if (auto error =
-          writeFile(path, {npyHeader(tensor.getType()), StringRef(data.data(), data.size())},
-                    /*executable=*/false))
+  if (auto error = writeFile(
+          path, {npyHeader(tensor.getType(), isText), StringRef(data.data(), data.size())},
+          /*executable=*/false))
     return runtime::Status::error("cannot write " + path + ": " + llvm::toString(std::move(error)));
   return {};
 }

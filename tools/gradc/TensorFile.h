@@ -19,16 +19,18 @@ struct TensorView {
 };
 TensorView viewOf(const mlir::grad::HostTensor &tensor);
 
-/// By file name extension: .pb is a TensorProto, anything else .npy.
+/// By file name extension: .pb is a TensorProto, anything else .npy. Strings are bytes (u8) with
+/// one more dim.
 runtime::Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context,
                                                    const std::string &path);
 /// The same, with a .npy mapped: its elements are read where and when they are looked at.
 runtime::Result<TensorView> openTensor(mlir::MLIRContext &context, const std::string &path);
 
 /// What a .npy file has before its elements.
-std::string npyHeader(mlir::RankedTensorType type);
-/// As .npy.
-runtime::Status writeTensor(const mlir::grad::HostTensor &tensor, const std::string &path);
+std::string npyHeader(mlir::RankedTensorType type, bool isText = false);
+/// As .npy; strings as numpy's type S.
+runtime::Status writeTensor(const mlir::grad::HostTensor &tensor, bool isText,
+                            const std::string &path);
 
 } // namespace gradc
 

@@ -1,6 +1,7 @@
 // ONNX's arithmetic, comparisons, logic and casts. numpy's broadcasting becomes explicit here.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Indices.h"
 #include "compiler/import/onnx/Node.h"
 #include "llvm/ADT/APFloat.h"
 
@@ -67,7 +68,11 @@ template <ComparePredicate predicate, Kind kind> static LogicalResult compare(No
   auto operands = numpyOperands(n, kind);
   if (failed(operands))
     return failure();
-  return n.set(n.expr((*operands)[0]).compare(predicate, (*operands)[1]));
+  Expr result = n.expr((*operands)[0]).compare(predicate, (*operands)[1]);
+  if (n.isText(0) != n.isText(1))
+    return n.error() << "expected strings or numbers, found " << n.describeOperand(0) << " and "
+                     << n.describeOperand(1);
+  return n.set(n.isText(0) ? all(result, result.type().getRank() - 1) : result);
 }
 
 /// All bits shifted out give 0, or the sign of a signed number that is shifted right.
@@ -158,7 +163,13 @@ static LogicalResult importWhere(Node &n) {
 }
 
 static LogicalResult importIdentity(Node &n) {
-  return n.isSequence(0) ? n.setSequence(n.sequence(0)) : n.set(n.operand(0));
+  if (n.isSequence(0))
+    return n.setSequence(n.sequence(0));
+  if (failed(n.set(n.operand(0))))
+    return failure();
+  if (n.isText(0))
+    n.markText(0);
+  return success();
 }
 
 static LogicalResult importCast(Node &n) {
@@ -304,6 +315,8 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Clip"] = {importClip, 1, 3};
   ops["IsNaN"] = {importIsNaN, 1, 1};
   ops["IsInf"] = {importIsInf, 1, 1};
+  for (StringRef name : {"Equal", "Identity"})
+    ops[name].strings = true;
   takeExtents(ops, TakesExtents::itself, {"CastLike"});
   takeExtents(
       ops, TakesExtents::pointwise,

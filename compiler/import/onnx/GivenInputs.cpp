@@ -24,6 +24,11 @@ const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
 static bool readsTypesOnly(Operation *op) { return isa<CountOp>(op); }
 
 std::optional<HostTensor> EntryImport::known(Value value) {
+  auto isTooLarge = [](Value v) {
+    return cast<RankedTensorType>(v.getType()).getNumElements() > mostKnown;
+  };
+  if (isTooLarge(value))
+    return std::nullopt;
   if (ElementsAttr attribute = states.known(value))
     return HostTensor(attribute);
   // Shape arithmetic is short: a long path back to an input is the network itself.
@@ -35,6 +40,8 @@ std::optional<HostTensor> EntryImport::known(Value value) {
   needed.insert(value);
   for (size_t i = 0; i < needed.size(); ++i) {
     Value v = needed[i];
+    if (isTooLarge(v))
+      return std::nullopt;
     if (ElementsAttr attribute = states.known(v)) {
       values[v] = HostTensor(attribute);
     } else if (Value captured = outside.lookup(v)) {

@@ -44,29 +44,41 @@ struct GivenShape {
 };
 } // namespace
 
-static std::optional<GivenShape> givenShape(const ImportOptions &options, const std::string &name) {
+static std::optional<GivenShape> givenShape(const ImportOptions &options, const std::string &name,
+                                            bool isText) {
   if (auto found = options.shapes.find(name); found != options.shapes.end())
     return GivenShape{found->second, "--shape"};
-  if (auto found = options.inputs.find(name); found != options.inputs.end())
-    return GivenShape{found->second.getShape(), "--input"};
+  if (auto found = options.inputs.find(name); found != options.inputs.end()) {
+    ArrayRef<int64_t> shape = found->second.getShape();
+    return GivenShape{isText && !shape.empty() ? shape.drop_back() : shape, "--input"};
+  }
   return std::nullopt;
 }
 
-FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input) {
+FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input,
+                                                   bool takesText) {
   Location where = model.nameLoc(input.name());
   if (!input.type().has_tensor_type())
     return emitError(where)
            << "graph input \"" << input.name()
            << "\" is not a tensor; sequences, maps and optionals are not supported";
   const onnx::TypeProto::Tensor &tensor = input.type().tensor_type();
-  Type element = elementType(*where.getContext(), tensor.elem_type());
+  bool isText = takesText && isString(tensor.elem_type());
+  Type element = isText ? builder.getIntegerType(8, /*isSigned=*/false)
+                        : elementType(*where.getContext(), tensor.elem_type());
   if (!element)
     return emitError(where) << "graph input \"" << input.name() << "\" has element type "
                             << dataTypeName(tensor.elem_type()) << ", which is not supported";
-  std::optional<GivenShape> given = givenShape(options, input.name());
+  std::optional<GivenShape> given = givenShape(options, input.name(), isText);
+  auto typeOf = [&](ArrayRef<int64_t> dims) {
+    SmallVector<int64_t> shape(dims);
+    if (isText)
+      shape.push_back(stringBytes());
+    return RankedTensorType::get(shape, element);
+  };
   if (!tensor.has_shape()) {
     if (given && fits(given->dims))
-      return RankedTensorType::get(given->dims, element);
+      return typeOf(given->dims);
     return emitError(where) << "graph input \"" << input.name()
                             << "\" has no shape; give it one with --shape " << input.name()
                             << "=32x64";
@@ -128,7 +140,7 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
   }
   if (!ok)
     return failure();
-  return RankedTensorType::get(shape, element);
+  return typeOf(shape);
 }
 
 /// The rows of an input are its first dim, unless the file fixes that, or it is another dim, too.
@@ -284,6 +296,9 @@ LogicalResult EntryImport::importNode(unsigned index) {
     if (auto extent = node.extent(i); extent && op.extents == TakesExtents::no)
       return node.error() << "cannot take " << node.describeOperand(i) << ": how much of dim "
                           << extent->dim << " there is, only a run knows";
+  for (unsigned i = 0; i < operands.size(); ++i)
+    if (node.isText(i) && !op.strings)
+      return node.error() << "cannot take strings, found " << node.describeOperand(i);
   size_t checks = countIndexChecks();
   if (failed(op.import(node)) || failed(node.finish()) ||
       (op.extents == TakesExtents::pointwise && failed(followExtents(node)))) {
@@ -336,6 +351,14 @@ void EntryImport::requireIndices(Value indices, int64_t limit, Location node) {
     return;
   Value largest = dims.empty() ? x.get() : builder.createOrFold<ReduceMaxOp>(node, x, dims);
   indexChecks.push_back({largest, limit, nodeName(node)});
+}
+
+// The largest of them, as the runtime reads the results of that role.
+void EntryImport::requireText(Value isWrong, Location node) {
+  Expr x = Expr(builder, node, isWrong).cast(builder.getIntegerType(64, /*isSigned=*/false));
+  Value largest = builder.createOrFold<ReduceMaxOp>(
+      node, x, llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank())));
+  indexChecks.push_back({largest, GRADC_LIMIT_TEXT, nodeName(node)});
 }
 
 void EntryImport::finish() {

@@ -45,8 +45,10 @@ public:
   int64_t batchSize() const { return batch; }
   mlir::func::FuncOp getFunction() { return function; }
 
-  /// The type of a graph input with its symbols bound; reports every problem.
-  mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input);
+  /// The type of a graph input with its symbols bound; reports every problem. Of strings, where the
+  /// entry `takesText`: bytes, with one more dim.
+  mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input,
+                                                    bool takesText = false);
 
   /// A new argument with attributes `grad.name`, `grad.role` and others.
   mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef name, gradc_role role,
@@ -91,6 +93,12 @@ public:
   /// The value's extents that only runs know; most values have none.
   std::optional<RunExtent> findExtent(mlir::Value value) const;
   void setExtent(mlir::Value value, RunExtent extent) { extents[value] = extent; }
+  /// Whether the value is a tensor of strings: of bytes (u8), with one more dim, whose size is
+  /// `stringBytes`; zeros are behind a string's end.
+  bool isText(mlir::Value value) const { return texts.contains(value); }
+  void markText(mlir::Value value) { texts.insert(value); }
+  int64_t stringBytes() const { return options.stringBytes; }
+
   /// An error at `where` if the value of that name has such an extent.
   mlir::LogicalResult expectWhole(llvm::StringRef name, mlir::Value value,
                                   mlir::Location where) const;
@@ -118,6 +126,9 @@ public:
   void addIndexCheck(mlir::Value largest, int64_t limit, llvm::StringRef node) {
     indexChecks.push_back({largest, limit, node.str()});
   }
+  /// Makes every run fail in which one of `isWrong` (bool) is true: of strings whose letters the
+  /// node cannot change.
+  void requireText(mlir::Value isWrong, mlir::Location node);
   /// The checks of a region's indices, which its op hands on.
   llvm::SmallVector<mlir::Value> indexChecksIn(const mlir::Block &region) const;
   void replaceIndexCheck(mlir::Value inRegion, mlir::Value outside);
@@ -158,6 +169,7 @@ private:
   unsigned depth = 0; ///< graphs around the one that is being imported
   llvm::DenseMap<const onnx::GraphProto *, unsigned> firstPositions;
   llvm::DenseMap<mlir::Value, RunExtent> extents;
+  llvm::DenseSet<mlir::Value> texts;
   /// Of the regions that are being imported: what their arguments are around them.
   llvm::DenseMap<mlir::Value, mlir::Value> outside;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;

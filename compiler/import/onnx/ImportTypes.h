@@ -20,6 +20,8 @@ struct ImportOptions {
   std::map<std::string, mlir::grad::HostTensor> inputs = {};
   /// Batches below the largest one that get an entry: `--buckets 1,8`.
   std::vector<int64_t> buckets = {};
+  /// Bytes that a string of a graph input may have.
+  int64_t stringBytes = 64;
 };
 
 /// Where the bytes of a state's initializer lie in a serialized model.

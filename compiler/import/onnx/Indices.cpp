@@ -23,6 +23,9 @@ LogicalResult gradc::expectInRange(Node &n, Value integers, int64_t limit, Strin
     n.getEntry().requireIndices(integers, limit, n.loc());
     return success();
   }
+  if (auto dense = dyn_cast<DenseElementsAttr>(attribute);
+      dense && !dense.empty() && dense.isSplat())
+    attribute = dense.resizeSplat(dense.getType().clone({1}));
   HostTensor known(attribute);
   for (int64_t i = 0; i < known.size(); ++i)
     if (int64_t index = known.getInt(i); index < -limit || index >= limit)

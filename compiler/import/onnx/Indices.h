@@ -49,6 +49,10 @@ struct Kept {
 /// `isKept`: bool [n], n > 0, of which no run keeps more than `most`.
 Kept keepWhere(mlir::grad::Expr isKept, int64_t most);
 
+/// Whether any, or all, of x (bool) along `dim` are true.
+mlir::grad::Expr any(mlir::grad::Expr x, int64_t dim);
+mlir::grad::Expr all(mlir::grad::Expr x, int64_t dim);
+
 /// 0, 1, ..., rank - 1.
 llvm::SmallVector<int64_t> allDims(int64_t rank);
 /// The same with an index along `dim`.

@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Text.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -37,8 +38,11 @@ Expr Node::expr(Value value) { return Expr(builder(), location, value); }
 std::string Node::describeOperand(unsigned i) const {
   bool initializer = entry.getModel().initializer(proto.input(i));
   return llvm::formatv("operand {0} ({1}\"{2}\", {3})", i, initializer ? "initializer " : "",
-                       proto.input(i), describe(type(i)));
+                       proto.input(i), isText(i) ? describeText(type(i)) : describe(type(i)));
 }
+
+bool Node::isText(unsigned i) const { return operand(i) && entry.isText(operand(i)); }
+void Node::markText(unsigned i) { entry.markText(results[i]); }
 
 LogicalResult Node::expect(unsigned i, Kind kind) {
   Type e = element(i);
@@ -67,7 +71,8 @@ LogicalResult Node::expectRank(unsigned i, int64_t expected) {
 
 std::optional<HostTensor> Node::tryKnown(unsigned i) {
   ElementsAttr attribute;
-  if (!operand(i) || extent(i) || !matchPattern(operands[i], m_Constant(&attribute)))
+  if (!operand(i) || extent(i) || type(i).getNumElements() > mostKnown ||
+      !matchPattern(operands[i], m_Constant(&attribute)))
     return std::nullopt;
   return HostTensor(attribute);
 }
@@ -76,6 +81,9 @@ FailureOr<HostTensor> Node::known(unsigned i, StringRef what) {
   if (extent(i))
     return error() << "expected " << what << " to be known at compile time, but how long "
                    << describeOperand(i) << " is, only a run knows";
+  if (type(i).getNumElements() > mostKnown)
+    return error() << "expected " << what << " of at most " << mostKnown << " elements, found "
+                   << describeOperand(i);
   if (std::optional<HostTensor> value = entry.known(operands[i]))
     return *value;
   return error() << "expected " << what << " to be known at compile time, but "

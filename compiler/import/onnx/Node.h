@@ -23,6 +23,7 @@ struct OnnxOp {
   unsigned minOperands, maxOperands;
   unsigned sequences = 0; ///< first operands that may be sequences instead of tensors
   TakesExtents extents = TakesExtents::no;
+  bool strings = false; ///< operands may be strings
   static constexpr unsigned any = ~0u;
 };
 /// All ops by name. Each family fills in its own: <Family>.cpp defines add<Family>Ops.
@@ -70,6 +71,7 @@ const OpTable &onnxOps();
   FAMILY(Shape)                                                                                    \
   FAMILY(Signal)                                                                                   \
   FAMILY(Sort)                                                                                     \
+  FAMILY(Strings)                                                                                  \
   FAMILY(TfIdfVectorizer)                                                                          \
   FAMILY(Trigonometry)                                                                             \
   FAMILY(Unique)                                                                                   \
@@ -85,6 +87,9 @@ struct RunExtent {
   int64_t dim;
   mlir::Value count;
 };
+
+/// Values that nodes must know at compile time have at most so many elements.
+constexpr int64_t mostKnown = 1 << 24;
 
 /// The element types that an op accepts.
 enum class Kind { Any, Number, Float, Int, Bool };
@@ -138,6 +143,11 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> knownInts(unsigned i, llvm::StringRef what);
   /// The value of a constant; not of an initializer that may train.
   std::optional<mlir::grad::HostTensor> tryKnown(unsigned i);
+
+  /// Whether operand `i` is a tensor of strings: of bytes, with one more dim.
+  bool isText(unsigned i) const;
+  /// Makes result `i`, which is set, one of strings.
+  void markText(unsigned i);
 
   // Attributes ----------------------------------------------------------------------------------
   bool has(llvm::StringRef name);

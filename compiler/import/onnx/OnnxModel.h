@@ -98,6 +98,7 @@ private:
 
 /// The element type that ONNX's TensorProto.DataType `number` stands for, or null.
 mlir::Type elementType(mlir::MLIRContext &context, int32_t number);
+bool isString(int32_t number);
 /// "f32 [64, 128]".
 std::string describe(mlir::Type type);
 /// Whether a shape is plausible: no negative dim, below 2^40 elements.

@@ -69,6 +69,8 @@ Type gradc::elementType(MLIRContext &context, int32_t number) {
   }
 }
 
+bool gradc::isString(int32_t number) { return number == STRING; }
+
 std::string gradc::dataTypeName(int32_t number) {
   static constexpr const char *names[] = {
       "undefined",      "float",    "uint8",        "int8",           "uint16",

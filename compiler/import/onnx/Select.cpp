@@ -21,6 +21,19 @@ Kept gradc::keepWhere(Expr isKept, int64_t most) {
   return {ones.with(positions), ones.sum({0})};
 }
 
+Expr gradc::any(Expr x, int64_t dim) {
+  OpBuilder &b = x.getBuilder();
+  SmallVector<int64_t> shape(x.shape());
+  shape.erase(shape.begin() + dim);
+  if (x.shape()[dim] == 1)
+    return x.reshape(shape);
+  Value most =
+      b.createOrFold<ReduceMaxOp>(x.getLoc(), x.cast(b.getI32Type()), ArrayRef<int64_t>{dim});
+  return x.with(most).compare(ComparePredicate::gt, x.with(most).splat(0));
+}
+
+Expr gradc::all(Expr x, int64_t dim) { return any(x.apply<NotOp>(), dim).apply<NotOp>(); }
+
 FailureOr<AlongAxis> gradc::sliceByAxis(Node &n) {
   Expr x = n.expr(0u);
   if (!n.has("axis"))

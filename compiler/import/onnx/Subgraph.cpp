@@ -48,6 +48,10 @@ Value EntryImport::capture(Scope &at, Value value) {
                               << ": how much of it there is, only a run knows";
     return nullptr;
   }
+  if (isText(value)) {
+    emitError(value.getLoc()) << "is read by a graph of a node, which cannot take strings";
+    return nullptr;
+  }
   if (matchPattern(value, m_Constant())) // a region has its own
     return builder.clone(*value.getDefiningOp())->getResult(0);
   BlockArgument &argument = at.captured[value];

@@ -18,17 +18,6 @@ struct Pairs {
 
 } // namespace
 
-static Expr any(Expr x, int64_t dim) {
-  OpBuilder &b = x.getBuilder();
-  SmallVector<int64_t> shape(x.shape());
-  shape.erase(shape.begin() + dim);
-  if (x.shape()[dim] == 1)
-    return x.reshape(shape);
-  Value most =
-      b.createOrFold<ReduceMaxOp>(x.getLoc(), x.cast(b.getI32Type()), ArrayRef<int64_t>{dim});
-  return x.with(most).compare(ComparePredicate::gt, x.with(most).splat(0));
-}
-
 /// `x`: [rows, elements]. NaN is equal to NaN, and the largest number.
 static Pairs comparePairs(Expr x) {
   OpBuilder &b = x.getBuilder();

@@ -103,7 +103,18 @@ private:
   std::string_view rest;
 };
 
-Status parseDictionary(std::string_view header, std::string_view what, NpyHeader &result) {
+/// Characters of strings: "|S5", "<U12".
+bool parseText(std::string_view code, NpyHeader &result) {
+  if (code.size() < 3 || (code[1] != 'S' && code[1] != 'U'))
+    return false;
+  auto [end, error] = std::from_chars(&code[2], code.data() + code.size(), result.characters);
+  result.dtype = code[1] == 'S' ? GRADC_U8 : GRADC_U32;
+  return error == std::errc() && end == code.data() + code.size() && result.characters > 0 &&
+         result.characters < 1 << 30;
+}
+
+Status parseDictionary(std::string_view header, std::string_view what, bool takesText,
+                       NpyHeader &result) {
   auto malformed = [&] { return Status::error(text(what, " has a malformed .npy header")); };
   Dictionary dictionary(header);
   bool hasDescr = false, hasOrder = false, hasShape = false;
@@ -123,6 +134,8 @@ Status parseDictionary(std::string_view header, std::string_view what, NpyHeader
           result.dtype = descr.dtype;
           hasDescr = true;
         }
+      if (!hasDescr && takesText)
+        hasDescr = parseText(found, result);
       if (!hasDescr)
         return Status::error(
             text(what, " has element type '", found, "', expected integers, floats or bool"));
@@ -152,7 +165,8 @@ Status parseDictionary(std::string_view header, std::string_view what, NpyHeader
 
 } // namespace
 
-Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size) {
+Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size,
+                           bool takesText) {
   constexpr std::string_view magic = "\x93NUMPY";
   auto truncated = [&](size_t expected) {
     return Status::error(text(what, " is truncated: expected ", expected, " bytes, found ", size));
@@ -175,8 +189,12 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
 
   NpyHeader header;
   std::string_view dictionary(reinterpret_cast<const char *>(bytes.data()) + begin, length);
-  if (Status status = parseDictionary(dictionary, what, header); !status.ok())
+  if (Status status = parseDictionary(dictionary, what, takesText, header); !status.ok())
     return status;
+  if (header.characters && header.fortranOrder)
+    return Status::error(text(what, " has strings in Fortran order, expected C order"));
+  if (header.characters)
+    header.shape.push_back(header.characters);
   header.dataOffset = begin + length;
   header.dataBytes = findDataType(header.dtype)->bytes;
   for (int64_t dim : header.shape)

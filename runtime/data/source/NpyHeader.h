@@ -20,6 +20,9 @@ struct NpyHeader {
   size_t dataOffset = 0;
   size_t dataBytes = 0;
   bool bigEndian = false, fortranOrder = false;
+  /// Of strings: how many characters each has in the file, of 1 byte (GRADC_U8, numpy's S) or 4
+  /// (GRADC_U32, numpy's U), the last dim of the shape; 0: no strings.
+  int64_t characters = 0;
 
   /// Whether the data lie as everything else expects them: little-endian, the last dim fastest.
   bool isPlain() const { return !bigEndian && !fortranOrder; }
@@ -30,8 +33,10 @@ struct NpyHeader {
 std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data);
 
 /// Reads the header and checks that all the data that it announces is there: in `bytes`, or in the
-/// `size` bytes that these begin. `what` names the array in messages.
-Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size);
+/// `size` bytes that these begin. `what` names the array in messages. Arrays of strings are refused
+/// but where the caller `takesText`.
+Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size,
+                           bool takesText = false);
 inline Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what) {
   return parseNpy(bytes, what, bytes.size());
 }

@@ -191,6 +191,8 @@ typedef struct gradc_artifact_node {
   } as;
 } gradc_artifact_node;
 
+#define GRADC_LIMIT_TEXT (-1)
+
 typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;
   uint32_t role;            /* gradc_role */
@@ -198,10 +200,11 @@ typedef struct gradc_artifact_port {
                              * GRADC_ROLE_LEARNING_RATE: the
                              * group's first pattern, "" for the rate of all others */
   int64_t classes;          /* targets of a loss, as in gradc_port_info; 0: any value. GRADC_ROLE_INDICES: the
-                             * limit: the node takes indices from -classes to classes - 1. GRADC_ROLE_EXTENT: the dim */
+                             * limit: the node takes indices from -classes to classes - 1; GRADC_LIMIT_TEXT: the value is
+                             * not 0 where it cannot take its strings. GRADC_ROLE_EXTENT: the dim */
   uint32_t batched;         /* 1: a run of n rows has n / batch of its bytes, the first ones; in entries of any_rows, or
                                 of a batch of 1 */
-  uint32_t reserved;
+  uint32_t text;            /* 1: strings, as in gradc_port_info */
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
 

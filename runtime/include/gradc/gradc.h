@@ -147,6 +147,7 @@ typedef struct gradc_port_info {
                         many classes, or with one class numbers from 0 to 1; 0: any value. GRADC_ROLE_EXTENT:
                         the output's dim: its first elements are the run's, the others mean nothing */
   uint32_t batched;  /* 1: a run of n rows has n / batch of `bytes`, the first rows of the shape */
+  uint32_t text;     /* 1: strings in UTF-8 (GRADC_U8): the last dim is what each may have, with zeros behind its end */
 } gradc_port_info;
 
 GRADC_API gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry,

@@ -32,9 +32,9 @@ def map_model_without_a_file(job):
     return with_map(job, file="")
 
 
-@case(INVALID, "map.onnx", "only", "StringNormalizer", "is not supported")
+@case(INVALID, "map.onnx", "only", "StringSplit", "is not supported")
 def map_model_with_an_unsupported_op(job):
-    return with_map(job, op="StringNormalizer")
+    return with_map(job, op="StringSplit")
 
 
 @case(INVALID, 'no field "image"', "it has labels, x")

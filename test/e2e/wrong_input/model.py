@@ -44,11 +44,11 @@ def no_protobuf(job):
     return job.check()
 
 
-@case(INVALID, "StringNormalizer", "detector", "FlexAttention", "finder")
+@case(INVALID, "StringSplit", "detector", "FlexAttention", "finder")
 def unsupported_ops_all_listed(job):
     model = Model()
     x = model.input("x", FLOAT, ["N", 6])
-    model.node("StringNormalizer", [x], ["a"], "detector")
+    model.node("StringSplit", [x], ["a"], "detector")
     model.node("FlexAttention", [x], ["b"], "finder")
     model.output(model.node("Add", ["a", "b"], ["logits"], "add"), FLOAT, ["N", 6])
     model.save(job.path("mlp.onnx"))

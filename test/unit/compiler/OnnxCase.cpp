@@ -5,6 +5,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Session.h"
+#include "compiler/import/onnx/Text.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -46,6 +47,10 @@ static std::vector<onnx::TensorProto> readTensors(const Twine &prefix) {
 }
 
 static std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &context) {
+  if (isString(tensor.data_type())) {
+    auto text = textOf(tensor, context, UnknownLoc::get(&context));
+    return succeeded(text) ? std::optional<HostTensor>(*text) : std::nullopt;
+  }
   Type element = elementType(context, tensor.data_type());
   if (!element || failed(makeRaw(tensor, context, UnknownLoc::get(&context))))
     return std::nullopt;
@@ -197,6 +202,8 @@ void CaseRun::compileAndCompare() {
                                                  ? "the case's data has no " + port.name
                                                  : port.name + " is drawn at random");
     HostTensor value = fromBits(given->second, port.type);
+    if (port.isText)
+      value = withBytes(value, port.type.getShape().back());
     if (value.getType() != port.type)
       return (void)end(Outcome::wrong, "the case's input " + port.name + " is " +
                                            describe(value.getType()) + ", the model's " +
@@ -220,6 +227,8 @@ void CaseRun::compareOutputs(ArrayRef<HostTensor> results) {
     auto expected = toHost(tensor, *context);
     if (!expected)
       return (void)end(Outcome::wrong, "the expected output has another type");
+    if (isString(tensor.data_type()))
+      expected = withBytes(*expected, found.getShape().back());
     std::string difference =
         compare(found, fromBits(*expected, found.getType()), llvm::sys::path::filename(folder));
     if (!difference.empty())

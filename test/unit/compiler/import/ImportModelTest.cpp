@@ -136,7 +136,7 @@ const BadModel badModels[] = {
     {"unknown-field.onnx", {"field 99 at model is not known to this version of gradc"}},
     {"unknown-node-field.onnx", {"field 77 at model.graph.node[0] is not known"}},
     {"unsupported.onnx",
-     {"StringNormalizer is not supported: opset 17, operands (unknown, f32 [4, 6])",
+     {"StringSplit is not supported: opset 17, operands (unknown, f32 [4, 6])",
       "com.example::Elsewhere is not supported: opset 17, operands (unknown)",
       "FlexAttention is not supported: opset 17, operands (unknown)",
       "dim 0 of graph input \"x\" is the symbol \"N\""}},

@@ -187,7 +187,7 @@ TEST_F(ImportTrainingTest, SaysWhatIsWrongInAllEntries) {
   parts.rest =
       "evaluation { data { source { npz { path: \"narrow.npz\" } } stage { batch { size: 7 } } } }";
   EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"of \"narrow.npz\" to be f32 [7, 4]", "FlexAttention", "StringNormalizer"});
+  expectSaid({"of \"narrow.npz\" to be f32 [7, 4]", "FlexAttention", "StringSplit"});
 }
 
 /// Losses from probabilities are computed from the scores behind them.
