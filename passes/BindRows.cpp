@@ -17,7 +17,8 @@ namespace gradc {
 
 namespace {
 
-constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said";
+constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said",
+                        comparedName = "grad.compared";
 
 /// The entry that this one is a bucket of, for fewer rows; null: it is none.
 func::FuncOp largestOf(func::FuncOp function) {
@@ -67,16 +68,30 @@ public:
   LogicalResult analyze() {
     if (function->hasAttr(exactName))
       return failure();
-    analysis.setArguments(function);
-    analysis.setOther([this](Operation *op) { return visitState(*op); });
-    for (Operation &op : block.without_terminator())
-      if (failed(analysis.visit(&op)))
-        return makeExact(&op, analysis.why());
-    for (Value result : block.getTerminator()->getOperands())
-      if (failed(visitResult(result)))
-        return makeExact(result.getDefiningOp() ? result.getDefiningOp() : function.getOperation(),
-                         "a result's rows are not its first dim");
-    return success();
+    StringRef reason;
+    Operation *op = findWithout(reason);
+    return op ? makeExact(op, reason) : success();
+  }
+
+  /// Whether a bucket of so many rows does what this entry does on them, op by op: a size that the
+  /// file fixes, the batch by chance, is the batch in neither or in both. None: not known yet.
+  std::optional<bool> isDoneBy(func::FuncOp bucket, int64_t rows) {
+    StringRef reason;
+    if (function->hasAttr(exactName) || findWithout(reason))
+      return std::nullopt;
+    SmallVector<Operation *> ours = fromBatches(function), theirs = fromBatches(bucket);
+    auto isSame = [&](Value a, Value b) { return isOfRows(a, b, rows); };
+    auto areSame = [&](auto a, auto b) {
+      return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
+               return isSame(std::get<0>(pair), std::get<1>(pair));
+             });
+    };
+    return ours.size() == theirs.size() &&
+           areSame(function.getArguments(), bucket.getArguments()) &&
+           llvm::all_of(llvm::zip(ours, theirs), [&](auto pair) {
+             auto [a, b] = pair;
+             return a->getName() == b->getName() && areSame(a->getResults(), b->getResults());
+           });
   }
 
   /// Counts become constants or, where the batch is counted, a multiple of the argument `rows`.
@@ -91,6 +106,62 @@ public:
   }
 
 private:
+  /// The ops that batches reach, as this entry's arguments are, but for what is counted of them.
+  SmallVector<Operation *> fromBatches(func::FuncOp other) {
+    llvm::DenseSet<Value> reached;
+    for (BlockArgument argument : other.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+        reached.insert(argument);
+    SmallVector<Operation *> ops;
+    other.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      bool reads = llvm::any_of(op->getOperands(), [&](Value v) { return reached.contains(v); });
+      if (!reads || isa<CountOp>(op))
+        return;
+      ops.push_back(op);
+      reached.insert(op->result_begin(), op->result_end());
+      for (Region &region : op->getRegions())
+        for (BlockArgument argument : region.getArguments())
+          reached.insert(argument);
+    });
+    return ops;
+  }
+
+  /// The first op without extents, and why; null: all have some.
+  Operation *findWithout(StringRef &why) {
+    analysis.setArguments(function);
+    analysis.setOther([this](Operation *op) { return visitState(*op); });
+    for (Operation &op : block.without_terminator())
+      if (failed(analysis.visit(&op))) {
+        why = analysis.why();
+        return &op;
+      }
+    why = "a result's rows are not its first dim";
+    for (Value result : block.getTerminator()->getOperands())
+      if (failed(visitResult(result)))
+        return result.getDefiningOp() ? result.getDefiningOp() : function.getOperation();
+    return nullptr;
+  }
+
+  /// Whether `b` is of the type that `a` has with so many rows. Where something repeats, or a
+  /// nested value has no extents, it may be either.
+  bool isOfRows(Value a, Value b, int64_t rows) {
+    auto ours = dyn_cast<RankedTensorType>(a.getType());
+    auto theirs = dyn_cast<RankedTensorType>(b.getType());
+    if (!ours || !theirs)
+      return a.getType() == b.getType();
+    if (ours.getElementType() != theirs.getElementType() || ours.getRank() != theirs.getRank())
+      return false;
+    const Extents *extents = analysis.find(a);
+    int64_t batch = *batchOf(function);
+    return llvm::all_of(llvm::seq(ours.getRank()), [&](int64_t d) {
+      int64_t size = ours.getDimSize(d), found = theirs.getDimSize(d);
+      bool isFixed = found == size, isScaled = found * batch == size * rows;
+      if (!extents || (*extents)[d] == extent::free)
+        return isFixed || isScaled;
+      return (*extents)[d] > 0 ? isScaled : isFixed;
+    });
+  }
+
   /// The ops that ask for extents: a state holds values of one size, and a count is of rows or not.
   std::optional<LogicalResult> visitState(Operation &op) {
     if (auto write = dyn_cast<WriteOp>(op)) {
@@ -179,6 +250,7 @@ struct BindRows : impl::BindRowsBase<BindRows> {
     ModuleOp module = getOperation();
     twins.clear();
     said.clear();
+    compareBuckets(module);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
       if (llvm::is_contained(twins, function))
         continue;
@@ -194,7 +266,7 @@ struct BindRows : impl::BindRowsBase<BindRows> {
     }
     if (judge)
       for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
-        if (func::FuncOp largest = largestOf(function))
+        if (func::FuncOp largest = largestOf(function); largest && batchOf(function))
           judgeBucket(function, largest);
     for (func::FuncOp twin : twins)
       twin.erase();
@@ -225,10 +297,25 @@ private:
       twins.push_back(tail);
   }
 
+  /// Right after the import, before equal ops take other forms for few rows.
+  void compareBuckets(ModuleOp module) {
+    for (auto bucket : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      func::FuncOp largest = largestOf(bucket);
+      std::optional<Entry> entry = largest ? Entry::of(largest) : std::nullopt;
+      if (!entry || !batchOf(bucket) || bucket->hasAttr(comparedName))
+        continue;
+      std::optional<bool> isSame = entry->isDoneBy(bucket, *batchOf(bucket));
+      if (isSame && *isSame)
+        bucket->setAttr(comparedName, UnitAttr::get(&getContext()));
+      else if (isSame)
+        bucket.erase();
+    }
+  }
+
   /// A bucket runs in place of an entry that takes any number of rows, with its arguments.
   void judgeBucket(func::FuncOp bucket, func::FuncOp largest) {
     bool takesRows = *batchOf(bucket) == 1 || bucket->hasAttr(rowsName);
-    if (!takesRows || !largest->hasAttr(rowsName))
+    if (!takesRows || !largest->hasAttr(rowsName) || !bucket->hasAttr(comparedName))
       return twins.push_back(bucket);
     for (func::FuncOp each : {bucket, largest})
       if (argumentOfRole(bucket, GRADC_ROLE_ROWS) || argumentOfRole(largest, GRADC_ROLE_ROWS))

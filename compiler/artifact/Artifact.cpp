@@ -197,9 +197,12 @@ private:
       names.push_back(op.getSymName());
     for (auto [entry, name] : llvm::zip_equal(entries, names)) {
       std::vector<uint32_t> buckets;
-      for (auto [i, other] : llvm::enumerate(names))
-        if (other.starts_with((name + bucketInfix).str()))
+      for (size_t i = 0; i < names.size(); ++i) {
+        StringRef other = names[i];
+        if (uint64_t rows; entry.batch > 0 && other.consume_front(name) &&
+                           other.consume_front(bucketInfix) && !other.getAsInteger(10, rows))
           buckets.push_back(uint32_t(i));
+      }
       llvm::sort(buckets,
                  [&](uint32_t a, uint32_t b) { return entries[a].batch < entries[b].batch; });
       entry.buckets = blob.append(ArrayRef(buckets));

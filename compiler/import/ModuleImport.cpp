@@ -19,19 +19,21 @@ static std::optional<ImportOptions> withRows(const OnnxModel &model, ImportOptio
   StringRef symbol = model.batchSymbol();
   if (symbol.empty() || !options.inputs.empty())
     return std::nullopt;
-  bool isLess = false;
-  auto reduce = [&](int64_t &size) {
-    isLess |= size > rows;
-    size = std::min(size, rows);
-  };
-  for (const onnx::ValueInfoProto &input : model.graph().input()) {
-    const auto &dims = input.type().tensor_type().shape().dim();
-    if (auto given = options.shapes.find(input.name()); given != options.shapes.end())
-      for (auto [dim, size] : llvm::zip(dims, given->second))
-        if (dim.dim_param() == symbol)
-          reduce(size);
-  }
-  return isLess ? std::optional(std::move(options)) : std::nullopt;
+  std::optional<int64_t> batch;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    for (auto [d, dim] : llvm::enumerate(input.type().tensor_type().shape().dim())) {
+      if (dim.dim_param() != symbol)
+        continue;
+      auto given = options.shapes.find(input.name());
+      if (d != 0 || given == options.shapes.end() || given->second.empty())
+        return std::nullopt; // the symbol is more than the number of rows
+      int64_t &size = given->second.front();
+      if (batch && *batch != size)
+        return std::nullopt;
+      batch = size;
+      size = rows;
+    }
+  return batch && *batch > rows ? std::optional(std::move(options)) : std::nullopt;
 }
 
 /// Inputs of a model alone are fed from no data.

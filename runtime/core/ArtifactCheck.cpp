@@ -39,7 +39,7 @@ private:
   bool checkCallForm(const char *symbol, const gradc_artifact_call &call);
   bool checkPort(const gradc_artifact_port &port);
   bool checkRows(const CheckedEntry &entry);
-  bool checkBuckets(const Level &level, const gradc_artifact_entry &entry);
+  bool checkBuckets(const Level &level, const CheckedEntry &entry);
   bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
   bool checkPackEntries(const Level &level);
 
@@ -295,19 +295,40 @@ bool Checker::checkRows(const CheckedEntry &entry) {
   return true;
 }
 
-bool Checker::checkBuckets(const Level &level, const gradc_artifact_entry &entry) {
+/// Whether a run of as many rows has the same bytes at both ports, for the same use.
+static bool isSamePort(const gradc_artifact_entry &entry, const gradc_artifact_port &port,
+                       const gradc_artifact_entry &bucket, const gradc_artifact_port &other) {
+  if (port.role != other.role || port.tensor.dtype != other.tensor.dtype ||
+      port.classes != other.classes || port.text != other.text)
+    return false;
+  if (!port.batched)
+    return !other.batched && port.tensor.bytes == other.tensor.bytes;
+  return (other.batched || bucket.batch == 1) &&
+         port.tensor.bytes / uint64_t(entry.batch) == other.tensor.bytes / uint64_t(bucket.batch);
+}
+
+bool Checker::checkBuckets(const Level &level, const CheckedEntry &entry) {
+  const gradc_artifact_entry &raw = entry.entry;
   std::span<const uint32_t> buckets;
-  if (!view(entry.buckets, "buckets", buckets))
+  if (!view(raw.buckets, "buckets", buckets))
     return false;
   int64_t below = 0;
   for (uint32_t i : buckets) {
     if (i >= level.entries.size())
       return fail("a bucket of entry ", i, " of ", level.entries.size());
     const gradc_artifact_entry &bucket = level.entries[i];
-    if (bucket.batch <= below || bucket.batch >= entry.batch ||
-        bucket.inputs.count != entry.inputs.count || bucket.outputs.count != entry.outputs.count)
-      return fail("expected entry ", string(bucket.name), " to run in place of ",
-                  string(entry.name), " on fewer rows");
+    std::span<const gradc_artifact_port> inputs, outputs;
+    if (!view(bucket.inputs, "inputs", inputs) || !view(bucket.outputs, "outputs", outputs))
+      return false;
+    auto isSame = [&](const gradc_artifact_port &port, const gradc_artifact_port &other) {
+      return isSamePort(raw, port, bucket, other);
+    };
+    bool takesRows =
+        bucket.batch > below && bucket.batch < raw.batch && (bucket.batch == 1 || bucket.any_rows);
+    if (!takesRows || !std::ranges::equal(entry.inputs, inputs, isSame) ||
+        !std::ranges::equal(entry.outputs, outputs, isSame))
+      return fail("expected entry ", string(bucket.name), " to run in place of ", string(raw.name),
+                  " on fewer rows");
     below = bucket.batch;
   }
   return true;
@@ -326,7 +347,7 @@ bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
     if (port.slice.bytes != port.tensor.bytes)
       return failCount("an output slice", port.tensor.bytes, port.slice.bytes);
   }
-  return checkRows(entry) && checkBuckets(level, raw) && checkSchedule(*this, entry);
+  return checkRows(entry) && checkBuckets(level, entry) && checkSchedule(*this, entry);
 }
 
 /// States that are not kept row-major, or are kept twice, need entries that convert them.

@@ -51,6 +51,23 @@ def network(batch):
     return model
 
 
+def with_baked_batch():
+    """As a traced model may have it: the batch stands in the file, as the shape of a constant."""
+    model = Model("baked")
+    shape = model.initializer("shape", INT64, [2], [ROWS, 5])
+    zeros = model.node("ConstantOfShape", [shape], ["zeros"], "zeros")
+    model.output(model.node("Add", [model.input("x", FLOAT, ["N", 5]), zeros], ["y"], "add"), FLOAT, ["N", 5])
+    return model
+
+
+def with_two_uses():
+    """The symbol is the rows of one input and the columns of another."""
+    model = Model("two")
+    product = model.node("MatMul", [model.input("x", FLOAT, ["N", 5]), model.input("y", FLOAT, [5, "N"])], ["p"], "product")
+    model.output(product, FLOAT, ["N", "N"])
+    return model
+
+
 def build(name, batch, *options):
     gradc("compile", path(name + ".onnx"), "--shape", f"x={batch}x3x{SIZE}x{SIZE}", "--emit=so", "-o", path("built.so"), *options)
     os.replace(path("built.so"), path(f"{name}-{batch}{''.join(options)}.so"))
@@ -118,5 +135,9 @@ expect("the plan names them", names(path("open.onnx"), *shape) == ["forward", "f
 expect("or one", names(path("open.onnx"), *shape, "--one-bucket") == ["forward"])
 expect("or those asked for, below the batch",
        names(path("open.onnx"), *shape, "--buckets", "8,2,8,64") == ["forward", "forward.rows.2", "forward.rows.8"])
+with_baked_batch().save(path("baked.onnx"))
+expect("nor where a constant has the batch's size", names(path("baked.onnx"), "--shape", f"x={ROWS}x5") == ["forward"])
+with_two_uses().save(path("two.onnx"))
+expect("nor where the symbol is no batch elsewhere", names(path("two.onnx"), "--shape", f"x={ROWS}x5", "--shape", f"y=5x{ROWS}") == ["forward"])
 expect("a batch that the file fixes has none", names(path("fixed.onnx")) == ["forward"])
 expect("nor has one of one row", names(path("open.onnx"), "--shape", f"x=1x3x{SIZE}x{SIZE}") == ["forward"])

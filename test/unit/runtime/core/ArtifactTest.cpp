@@ -362,6 +362,9 @@ TEST(Artifact, ChecksBuckets) {
       prefix + "expected entry some.rows.4 to run in place of some on fewer rows";
   EXPECT_EQ(error([](auto &few, auto &) { few.batch = 64; }), expected);
   EXPECT_EQ(error([](auto &few, auto &) { few.inputs.count = 1; }), expected);
+  EXPECT_EQ(error([](auto &few, auto &) { few.outputs.offset = few.inputs.offset; }), expected);
+  EXPECT_EQ(error([](auto &few, auto &) { few.any_rows = 0; }), expected);
+  EXPECT_EQ(error([](auto &few, auto &) { few.batch = 2; }), expected); // of other bytes a row
 }
 
 TEST(Artifact, ChecksLibraryCalls) {
