@@ -93,7 +93,7 @@ Status checkDemand(const Demand &demand, const Field &field, const std::string &
   return {};
 }
 
-Status applyFeed(const DataContext &context, Pipeline &pipeline, BatchRule &rule) {
+Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule &rule) {
   auto layout = planBatches(context, pipeline, rule);
   if (!layout)
     return layout.status();

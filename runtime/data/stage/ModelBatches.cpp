@@ -41,14 +41,14 @@ public:
       layout.origins.push_back(BatchLayout::made);
     }
   }
-  Status plan(BatchRule &rule);
+  Status plan(const BatchRule &rule);
 
   BatchLayout layout;
 
 private:
   using Step = ModelBatches::Step;
 
-  Status addStep(Config map, BatchRule &rule);
+  Status addStep(Config map, const BatchRule &rule);
   Result<size_t> placeOf(const std::string &name, std::string_view reader);
   size_t makePlace(const Field &field, size_t step);
   bool isMadeFrom(size_t step, std::string_view name) const;
@@ -102,7 +102,7 @@ Result<size_t> Planner::placeOf(const std::string &name, std::string_view reader
   return place;
 }
 
-Status Planner::addStep(Config map, BatchRule &rule) {
+Status Planner::addStep(Config map, const BatchRule &rule) {
   auto whole = MapModel::find(map, context.models, /*tail=*/false);
   auto tail = MapModel::find(map, context.models, /*tail=*/true);
   for (const Status &status : {whole.status(), tail.status()})
@@ -123,16 +123,14 @@ Status Planner::addStep(Config map, BatchRule &rule) {
     if (Status fits = checkRows(step.whole->session->artifact(), *step.whole->entry, left);
         left && !fits.ok())
       return Status::error(text(step.whole->name, ": ", fits.message()));
-  } else if (!step.tail) {
-    rule.dropRemainder = true;
-  } else if (left && left != step.tail->batch()) {
-    return mismatch("last batches", step.tail->batch(), left);
+  } else if (int64_t expected = step.tail ? step.tail->batch() : 0; left && left != expected) {
+    return mismatch("last batches", expected, left);
   }
   layout.models.steps.push_back(std::move(step));
   return {};
 }
 
-Status Planner::plan(BatchRule &rule) {
+Status Planner::plan(const BatchRule &rule) {
   for (size_t i = context.behindBatch.size(); i-- > 0;)
     if (Status status = addStep(context.behindBatch[i], rule); !status.ok())
       return status;
@@ -176,7 +174,8 @@ Status Planner::plan(BatchRule &rule) {
 
 } // namespace
 
-Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline, BatchRule &rule) {
+Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline,
+                                const BatchRule &rule) {
   Planner planner(context, pipeline);
   if (Status status = planner.plan(rule); !status.ok())
     return status;

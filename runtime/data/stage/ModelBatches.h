@@ -28,8 +28,8 @@ struct BatchLayout {
   std::vector<size_t> origins; ///< fields of the table, or `made` by a model after batch
   ModelBatches models;
 };
-/// Where a model takes whole batches only, the rule drops the remainder from here on.
-Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline, BatchRule &rule);
+Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline,
+                                const BatchRule &rule);
 
 /// Fails if a field is not of the type that the model expects.
 Status checkDemand(const Demand &demand, const Field &field, const std::string &where);

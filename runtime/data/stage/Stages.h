@@ -26,7 +26,7 @@ Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeli
 Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySplit(Config config, const DataContext &context, Pipeline &pipeline);
-Status applyFeed(const DataContext &context, Pipeline &pipeline, BatchRule &rule);
+Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule &rule);
 
 /// Adds the fields that a block `pad` makes beside field `padded`, which becomes `shape`.
 Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
