@@ -53,6 +53,8 @@ public:
   virtual Status agree(const Status &mine, std::span<const Fact> facts) = 0;
   /// For messages about this rank, should it be lost.
   virtual void atStep(int64_t step) {}
+  /// For whoever starts the ranks again: the checkpoint that this rank has just written.
+  virtual void atCheckpoint(const std::string &file) {}
   /// Bytes that sums have sent from this rank so far.
   virtual uint64_t sentBytes() const = 0;
 };

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
+#include <span>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,13 +49,34 @@ void reportMeeting() {
     close(descriptor);
 }
 
+static std::string checkpointFile(const std::string &exitFile) { return exitFile + ".checkpoint"; }
+
+void reportCheckpoint(const std::string &name) {
+  const char *file = std::getenv(exitVariable);
+  if (!file)
+    return;
+  AtomicFile report(checkpointFile(file));
+  report.write(std::as_bytes(std::span(name)));
+  (void)report.commit(); // without it the ranks begin anew
+}
+
 namespace {
 /// How ranks have ended.
 struct RankEnd {
   int code = 1;
-  int lost = 0; ///< ranks that the others have missed
+  int lost = 0;                ///< ranks that the others have missed
+  std::string checkpoint = {}; ///< their last; "": none
 };
 } // namespace
+
+static std::string reportedCheckpoint(const std::string &exitFile) {
+  char name[4096];
+  int descriptor = open(checkpointFile(exitFile).c_str(), O_RDONLY | O_CLOEXEC);
+  ssize_t size = descriptor < 0 ? 0 : read(descriptor, name, sizeof name);
+  if (descriptor >= 0)
+    close(descriptor);
+  return std::string(name, size_t(std::max<ssize_t>(size, 0)));
+}
 
 /// As the first rank has reported it.
 static std::optional<RankEnd> reportedEnd(const std::string &file) {
@@ -200,7 +222,8 @@ namespace {
 class SharedFolder {
 public:
   ~SharedFolder() {
-    for (const std::string &file : {exitFile(), meetingFile(exitFile()), artifactFile()})
+    for (const std::string &file :
+         {exitFile(), meetingFile(exitFile()), checkpointFile(exitFile()), artifactFile()})
       unlink(file.c_str());
     rmdir(path.c_str());
   }
@@ -260,7 +283,9 @@ static Result<RankEnd> launchOnce(const RankProgram &program, const std::string 
   if (interrupt && !hasFailed)
     return RankEnd{128 + interrupt};
   // Ranks that have crashed have reported nothing, whatever mpirun says.
-  return reported.value_or(RankEnd());
+  RankEnd end = reported.value_or(RankEnd());
+  end.checkpoint = reportedCheckpoint(folder.exitFile());
+  return end;
 }
 
 Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt) {
@@ -270,6 +295,7 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
   auto file = findOwnFile();
   if (!file)
     return file.status();
+  std::string checkpoint;
   for (RankProgram left = program;;) {
     auto end = launchOnce(left, *mpirun, *file, interrupt);
     if (!end)
@@ -277,12 +303,17 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
     left.count -= end->lost;
     if (!program.isElastic || end->lost == 0 || left.count < 1 || interrupt)
       return end->code;
-    std::fprintf(stderr, "going on from the last checkpoint with %d rank%s\n", left.count,
-                 left.count > 1 ? "s" : "");
+    if (!end->checkpoint.empty())
+      checkpoint = end->checkpoint;
+    std::fprintf(stderr, "%s with %d rank%s\n",
+                 checkpoint.empty() ? "no checkpoint was written: beginning again"
+                                    : "going on from the last checkpoint",
+                 left.count, left.count > 1 ? "s" : "");
     // Of an option that is there twice the last one counts.
     left.arguments = program.arguments;
-    for (const std::string &argument : {std::string("--resume"), text("--ranks=", left.count)})
-      left.arguments.push_back(argument);
+    left.arguments.push_back(text("--ranks=", left.count));
+    if (!checkpoint.empty())
+      left.arguments.push_back(text("--resume=", checkpoint));
   }
 }
 

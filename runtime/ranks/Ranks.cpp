@@ -44,6 +44,7 @@ public:
   int cpus() const override { return ownCpus; }
   void setStall(double seconds) override { beats->setStall(seconds); }
   void atStep(int64_t step) override { beats->atStep(step); }
+  void atCheckpoint(const std::string &file) override { reportCheckpoint(file); }
   Status leave(int code) override;
 
 private:

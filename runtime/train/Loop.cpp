@@ -296,6 +296,8 @@ Status Loop::checkpointNow() {
   checkpoints.prune(done, job.checkpointKeep);
   checkpointedAt = done;
   summary.checkpoint = lastCheckpoint = path;
+  if (options.ranks && isFirst(options))
+    options.ranks->atCheckpoint(path);
   log.line("checkpoint").integer("step", done).string("path", path);
   // A run resumed from this checkpoint finds the log complete up to it.
   return log.flush();
