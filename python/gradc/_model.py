@@ -79,14 +79,23 @@ class Port:
         array, most = np.asarray(strings), self.shape[-1]
         if array.dtype == np.uint8:
             return array
+        if array.dtype.kind not in "SUT" and not (array.dtype.kind == "O" and all(isinstance(one, str) for one in array.flat)):
+            raise Error(f"'{self.name}' takes strings, found {array.dtype}")
         if array.dtype.kind != "S":
-            array = np.char.encode(array.astype(str), "utf-8")
+            try:
+                array = np.char.encode(array.astype(str), "utf-8")
+            except UnicodeEncodeError as error:
+                raise Error(f"'{self.name}' has a string that UTF-8 has no bytes for: {error}") from None
         if (longest := int(np.char.str_len(array).max(initial=0))) > most:
             raise Error(f"'{self.name}' has a string of {longest} bytes, expected at most {most}: compile with string_bytes={longest}")
         return np.ascontiguousarray(array.astype(f"S{most}")).view(np.uint8).reshape(*array.shape, most)
 
     def strings_of(self, array: np.ndarray) -> np.ndarray:
-        return np.char.decode(np.ascontiguousarray(array).view(f"S{self.shape[-1]}")[..., 0], "utf-8")
+        strings = np.ascontiguousarray(array).view(f"S{self.shape[-1]}")[..., 0]
+        try:
+            return np.char.decode(strings, "utf-8")
+        except UnicodeDecodeError as error:
+            raise Error(f"'{self.name}' has a string that is not UTF-8: {error}") from None
 
     def rows_of(self, array: np.ndarray) -> int:
         """Checks an array; its rows, or -1 where it has none."""

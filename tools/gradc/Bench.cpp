@@ -117,7 +117,7 @@ Status Workload::fillInputs(mlir::MLIRContext &context, const NamedTensors &give
     inputs.push_back({std::string(artifact.string(port.tensor.name)),
                       tensorType(context, gradc_dtype(port.tensor.dtype),
                                  artifact.elements<int64_t>(port.tensor.shape)),
-                      gradc_role(port.role), port.classes});
+                      gradc_role(port.role), port.classes, port.batched != 0, "", port.text != 0});
   std::vector<HostTensor> values = randomTensors(inputs, /*seed=*/1);
   auto arranged = arrange(given, inputs, &values);
   if (!arranged)

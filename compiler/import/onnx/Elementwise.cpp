@@ -72,6 +72,8 @@ template <ComparePredicate predicate, Kind kind> static LogicalResult compare(No
   if (n.isText(0) != n.isText(1))
     return n.error() << "expected strings or numbers, found " << n.describeOperand(0) << " and "
                      << n.describeOperand(1);
+  if (n.isText(0) && (n.extent(0) || n.extent(1)))
+    return n.error() << "expected strings whose number is known before the run";
   return n.set(n.isText(0) ? all(result, result.type().getRank() - 1) : result);
 }
 

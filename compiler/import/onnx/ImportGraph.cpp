@@ -55,6 +55,20 @@ static std::optional<GivenShape> givenShape(const ImportOptions &options, const 
   return std::nullopt;
 }
 
+static void reportOpenDim(const onnx::ValueInfoProto &input, int64_t d, Location where) {
+  const onnx::TensorShapeProto &shape = input.type().tensor_type().shape();
+  const std::string &name = shape.dim(int(d)).dim_param();
+  std::string example;
+  for (int i = 0; i < shape.dim_size(); ++i)
+    example += (i ? "x" : "") +
+               std::to_string(shape.dim(i).has_dim_value() ? shape.dim(i).dim_value() : 1);
+  emitError(where) << "dim " << d << " of graph input \"" << input.name() << "\" "
+                   << (name.empty() ? "has no size" : "is the symbol \"" + name + "\"")
+                   << (d == 0 ? ": bind it with batch.size of the training spec or with --shape "
+                              : ": bind it with --shape ")
+                   << input.name() << "=" << example;
+}
+
 FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input,
                                                    bool takesText) {
   Location where = model.nameLoc(input.name());
@@ -118,18 +132,7 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
     } else if (bound && *bound >= 0) {
       shape.push_back(*bound);
     } else {
-      std::string symbol =
-          dim.dim_param().empty() ? "has no size" : "is the symbol \"" + dim.dim_param() + "\"";
-      std::string example;
-      for (int64_t i = 0; i < rank; ++i) {
-        const auto &other = tensor.shape().dim(i);
-        example += (i ? "x" : "") + std::to_string(other.has_dim_value() ? other.dim_value() : 1);
-      }
-      emitError(where) << "dim " << d << " of graph input \"" << input.name() << "\" " << symbol
-                       << (d == 0
-                               ? ": bind it with batch.size of the training spec or with --shape "
-                               : ": bind it with --shape ")
-                       << input.name() << "=" << example;
+      reportOpenDim(input, d, where);
       ok = false;
     }
   }

@@ -34,6 +34,11 @@ FailureOr<HostTensor> gradc::textOf(const onnx::TensorProto &tensor, MLIRContext
   if (!fits(shape) || ShapedType::getNumElements(shape) != int64_t(strings.size()))
     return emitError(where) << "expected a string for each element of " << formatDims(shape)
                             << ", found " << strings.size();
+  constexpr size_t most = 1 << 16; // of --string-bytes
+  for (const std::string &string : strings)
+    if (string.size() > most)
+      return emitError(where) << "expected strings of at most " << most << " bytes, found one of "
+                              << string.size();
   for (const std::string &string : strings)
     if (StringRef(string).contains('\0'))
       return emitError(where) << "expected strings without zero bytes, found one in \""
