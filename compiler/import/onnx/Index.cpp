@@ -48,6 +48,10 @@ static LogicalResult importConstantOfShape(Node &n) {
   auto shape = n.knownInts(0, "the shape");
   if (failed(shape) || failed(n.expectSensible(*shape)))
     return failure();
+  constexpr int64_t most = 1 << 29;
+  if (ShapedType::getNumElements(*shape) > most)
+    return n.error() << "expected a constant of at most 2^29 elements, found "
+                     << formatDims(*shape);
   HostTensor one(RankedTensorType::get({1}, n.builder().getF32Type()));
   if (const onnx::AttributeProto *a = n.attribute("value", Node::AttributeType::tensor);
       a && a->has_t()) {

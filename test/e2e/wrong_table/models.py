@@ -46,6 +46,16 @@ def huge(elements):
     return model
 
 
+def of_long_shape(elements):
+    """x in a shape of so many sizes."""
+    model = Model("wrong")
+    model.input("x", FLOAT, ["N", 6])
+    sizes = model.node("ConstantOfShape", [model.initializer("count", INT64, [1], [elements])], ["sizes"], "fill",
+                       value=tensor("", INT64, [1], [1]))
+    model.output(model.node("Reshape", ["x", sizes], ["y"], "reshape"), FLOAT, None)
+    return model
+
+
 def merged():
     """Two layers of a fresh model whose biases, all zeros, have become one initializer."""
     model = Model("wrong")
@@ -231,6 +241,8 @@ MODELS = {
     "functions-call-each-other": lambda: calling(("F", "G"), ("G", "F")),
     "negative-input-dim": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", FLOAT, [-4, 6]))),
     "absurd-input-dims": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", FLOAT, [1 << 40, 1 << 40]))),
+    "constant-10^9": lambda: huge(10**9),
+    "shape-of-2^28": lambda: of_long_shape(1 << 28),
     "constant-2^33": lambda: huge(1 << 33),
     "constant-2^38": lambda: huge(1 << 38),
     "constant-2^60": lambda: huge(1 << 60),
