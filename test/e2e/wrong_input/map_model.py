@@ -170,6 +170,10 @@ def last_batch_that_no_map_model_takes(job):
     write_npy(job.path("x.npy"), array.array("f", [0.5] * 23 * 6), (23, 6))
     write_npy(job.path("labels.npy"), array.array("q", [1] * 23), (23,))
     with_map(job, behind=True, dims=("N", 6))
+    model = Model()  # the rows in reverse order, which is a slice of the batch: it takes one number of rows
+    bounds = [model.initializer(name, INT64, [1], [value]) for name, value in (("s", -1), ("e", -1 << 40), ("a", 0), ("d", -1))]
+    model.output(model.node("Slice", [model.input("x", FLOAT, ["N", 6]), *bounds], ["y"], "reverse"), FLOAT, ["N", 6])
+    model.save(job.path("map.onnx"))
     command = job.train()
     write_npy(job.path("x.npy"), array.array("f", [0.5] * 22 * 6), (22, 6))
     write_npy(job.path("labels.npy"), array.array("q", [1] * 22), (22,))
