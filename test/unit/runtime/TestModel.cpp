@@ -210,15 +210,16 @@ private:
       few.name = text("some.rows.4");
       few.batch = 4;
       auto least = [&](gradc_space space) { return slice(space, 0, 0, tableBytes / 16); };
-      auto ports = [&](gradc_artifact_slice at) {
-        gradc_artifact_port p = port("x", {4, 16}, GRADC_ROLE_DATA, at);
+      auto ports = [&](const char *name, gradc_role role, gradc_artifact_slice at) {
+        gradc_artifact_port p = port(name, {4, 16}, role, at);
         p.batched = 1;
         return p;
       };
       auto count = slice(GRADC_SPACE_INPUT, 1, 0, 4), mean = slice(GRADC_SPACE_OUTPUT, 1, 0, 4);
-      few.inputs = put(std::vector{ports({}), port("rows", {}, GRADC_ROLE_ROWS)});
-      few.outputs = put(
-          std::vector{ports(least(GRADC_SPACE_OUTPUT)), port("loss", {}, GRADC_ROLE_LOSS, mean)});
+      few.inputs =
+          put(std::vector{ports("x", GRADC_ROLE_DATA, {}), port("rows", {}, GRADC_ROLE_ROWS)});
+      few.outputs = put(std::vector{ports("out", GRADC_ROLE_OUTPUT, least(GRADC_SPACE_OUTPUT)),
+                                    port("loss", {}, GRADC_ROLE_LOSS, mean)});
       std::vector launches{
           launch(doubleSome, {least(GRADC_SPACE_INPUT)}, {least(GRADC_SPACE_ARENA)}, "n7"),
           launch(doubleSome, {least(GRADC_SPACE_ARENA)}, {least(GRADC_SPACE_OUTPUT)}, "n7"),
