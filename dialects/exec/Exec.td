@@ -53,7 +53,7 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
     `#exec.panel<dim = 3, width = 16, winograd>`
   }];
   let parameters = (ins "int64_t":$dim, "int64_t":$width, EnumParameter<Exec_PanelKindEnum>:$kind, "int64_t":$paired);
-  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width custom<PanelKind>($kind, $paired) `>`";
+  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width `` custom<PanelKind>($kind, $paired) `>`";
   let builders = [AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, CArg<"PanelKind", "PanelKind::values">:$kind),
                               "return $_get($_ctxt, dim, width, kind, -1);">,
                   AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, "PanelKind":$kind, "int64_t":$paired),
@@ -84,7 +84,7 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
                         EnumParameter<Exec_AlgorithmEnum>:$algorithm);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain custom<Walk>($block, $algorithm) `>`
+    `grain` `=` $grain `` custom<Walk>($block, $algorithm) `>`
   }];
   let extraClassDeclaration = "bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }";
 }
