@@ -73,7 +73,7 @@ public:
     return op ? makeExact(op, reason) : success();
   }
 
-  /// Whether a bucket of so many rows does what this entry does on them, op by op: a size that the
+  /// Whether a bucket of `rows` rows does what this entry does on them, op by op: a size that the
   /// file fixes, the batch by chance, is the batch in neither or in both. None: not known yet.
   std::optional<bool> isDoneBy(func::FuncOp bucket, int64_t rows) {
     StringRef reason;
@@ -142,7 +142,7 @@ private:
     return nullptr;
   }
 
-  /// Whether `b` is of the type that `a` has with so many rows. Where something repeats, or a
+  /// Whether `b` is of the type that `a` has in a run of `rows` rows. Where something repeats, or a
   /// nested value has no extents, it may be either.
   bool isOfRows(Value a, Value b, int64_t rows) {
     auto ours = dyn_cast<RankedTensorType>(a.getType());

@@ -20,7 +20,7 @@ inline int64_t unitOf(const gradc_artifact_entry &entry) {
   return std::max<int64_t>(entry.row_unit, 1);
 }
 
-/// The entry, or the smallest of its buckets that takes so many rows. `entries`: the level's.
+/// The entry, or the smallest of its buckets that takes `rows` rows. `entries`: the level's.
 const gradc_artifact_entry &entryOfRows(const Artifact &artifact,
                                         std::span<const gradc_artifact_entry> entries,
                                         const gradc_artifact_entry &entry, int64_t rows);

@@ -31,7 +31,7 @@ static int variable(const std::string &environment, std::string_view name) {
   return -1;
 }
 
-/// Those that any of its threads has started.
+/// The children that any thread of the process has started.
 static std::string childrenOf(pid_t process) {
   std::string all, folder = text("/proc/", process, "/task");
   DIR *threads = opendir(folder.c_str());

@@ -88,7 +88,7 @@ struct RunExtent {
   mlir::Value count;
 };
 
-/// Values that nodes must know at compile time have at most so many elements.
+/// The most elements of a value that a node must know at compile time.
 constexpr int64_t mostKnown = 1 << 24;
 
 /// The element types that an op accepts.

@@ -36,8 +36,8 @@ struct MapModel {
 /// A model with memory of its own, for one thread.
 class ModelRun {
 public:
-  /// For a run on so many rows, its model's or fewer where that takes them. Lives in the slot,
-  /// which belongs to the model alone.
+  /// For a run on `rows` rows: those of the model, or fewer where it takes fewer. Lives in the
+  /// slot, which belongs to the model alone.
   static Result<ModelRun *> of(const MapModel &model, ScratchSlot &slot, size_t rows);
 
   /// Points an input to the values of its rows, which stay in place until `run`.
