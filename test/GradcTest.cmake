@@ -12,6 +12,6 @@ function(gradc_test name)
   if(ARG_MLIR)
     # The precompiled header is -fPIC code, and must find the same flag here.
     target_compile_options(${name} PRIVATE -fPIC)
-    target_precompile_headers(${name} REUSE_FROM gradc_pch)
+    target_precompile_headers(${name} REUSE_FROM gradc_compiler_pch)
   endif()
 endfunction()

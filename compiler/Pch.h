@@ -1,0 +1,6 @@
+// The headers that nearly every file of the importer and of what stands on it includes, precompiled once.
+#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/spec/training.pb.h"
+#include "dialects/Pch.h"
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
