@@ -18,13 +18,13 @@ namespace gradc::runtime {
 
 namespace {
 
-struct Source {
+struct DescribedSource {
   std::string_view name;
   Status (*describe)(Config, const DataContext &, Pipeline &);
   std::string_view example; ///< of its path; "": each field has one
 };
 #define GRADC_SOURCE(NAME, FUNCTION, EXAMPLE) {#NAME, describe##FUNCTION, EXAMPLE},
-const Source sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
+const DescribedSource describedSources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 #undef GRADC_SOURCE
 
 /// A block's description under way. What is wrong with a stage is told, and the next one sees what
@@ -61,7 +61,7 @@ private:
 
   void describeSource(Config data);
   std::vector<std::string> findFiles(Config kind);
-  Status describeFiles(const Source &source, Config kind, const std::vector<std::string> &files);
+  Status describeFiles(const DescribedSource &source, Config kind, const std::vector<std::string> &files);
   void describeStage(Config stage);
   void forgetClasses();
   bool hasField(Config stage, std::string_view name);
@@ -97,7 +97,7 @@ std::vector<std::string> Describer::findFiles(Config kind) {
   return files;
 }
 
-Status Describer::describeFiles(const Source &source, Config kind,
+Status Describer::describeFiles(const DescribedSource &source, Config kind,
                                 const std::vector<std::string> &files) {
   // The block alone first: what is wrong with it is told once, not for each file.
   context.hasFiles = false;
@@ -123,9 +123,9 @@ void Describer::describeSource(Config data) {
   Config kind = sourceKind(data);
   if (!kind)
     return add(data, "data has no source: add source { npz { path: \"data.npz\" } }");
-  auto source = std::find_if(std::begin(sources), std::end(sources),
-                             [&](const Source &one) { return one.name == kind.name(); });
-  if (source == std::end(sources))
+  auto source = std::find_if(std::begin(describedSources), std::end(describedSources),
+                             [&](const DescribedSource &one) { return one.name == kind.name(); });
+  if (source == std::end(describedSources))
     return add(kind, text("data source '", kind.name(), "' is unknown"));
   if (!source->describe)
     return add(kind, text("data source '", kind.name(), "': ", withoutDecoders));

@@ -18,7 +18,7 @@ constexpr int maxScans = 100;
 
 /// libjpeg reports errors through a callback that leaves the decoder by a long jump, so no frame
 /// between the jump and its target may own anything.
-struct Reader {
+struct JpegReader {
   jpeg_decompress_struct jpeg;
   jpeg_error_mgr errors;
   jpeg_progress_mgr progress;
@@ -26,10 +26,10 @@ struct Reader {
   char message[JMSG_LENGTH_MAX];
 };
 
-Reader &readerOf(j_common_ptr jpeg) { return *static_cast<Reader *>(jpeg->client_data); }
+JpegReader &readerOf(j_common_ptr jpeg) { return *static_cast<JpegReader *>(jpeg->client_data); }
 
 [[noreturn]] void fail(j_common_ptr jpeg) {
-  Reader &reader = readerOf(jpeg);
+  JpegReader &reader = readerOf(jpeg);
   reader.errors.format_message(jpeg, reader.message);
   std::longjmp(reader.leave, 1);
 }
@@ -53,12 +53,12 @@ void countScans(j_common_ptr jpeg) {
   if (!jpeg->is_decompressor ||
       reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= maxScans)
     return;
-  Reader &reader = readerOf(jpeg);
+  JpegReader &reader = readerOf(jpeg);
   std::snprintf(reader.message, sizeof reader.message, "more than %d scans", maxScans);
   std::longjmp(reader.leave, 1);
 }
 
-void begin(Reader &reader, std::span<const std::byte> file) {
+void begin(JpegReader &reader, std::span<const std::byte> file) {
   reader.jpeg.err = jpeg_std_error(&reader.errors);
   reader.errors.error_exit = fail;
   reader.errors.emit_message = warn;
@@ -70,18 +70,18 @@ void begin(Reader &reader, std::span<const std::byte> file) {
   jpeg_read_header(&reader.jpeg, TRUE);
 }
 
-PictureSize sizeOf(const Reader &reader) {
+PictureSize sizeOf(const JpegReader &reader) {
   return {int64_t(reader.jpeg.image_height), int64_t(reader.jpeg.image_width),
           reader.jpeg.num_components == 1 ? 1 : 3};
 }
 
-Status damaged(const Reader &reader) {
+Status damaged(const JpegReader &reader) {
   return Status::error(text("is no sound JPEG file: ", reader.message));
 }
 
 /// The smallest size in eighths of the picture's size, a power of two, that is not below the wanted
 /// size.
-unsigned chooseEighths(const Reader &reader, const DecodeOptions &options) {
+unsigned chooseEighths(const JpegReader &reader, const DecodeOptions &options) {
   unsigned eighths = 8;
   if (options.scaledHeight > 0 && options.scaledWidth > 0)
     while (eighths > 1 &&
@@ -91,7 +91,7 @@ unsigned chooseEighths(const Reader &reader, const DecodeOptions &options) {
   return eighths;
 }
 
-bool isInk(const Reader &reader) {
+bool isInk(const JpegReader &reader) {
   return reader.jpeg.jpeg_color_space == JCS_CMYK || reader.jpeg.jpeg_color_space == JCS_YCCK;
 }
 
@@ -103,7 +103,7 @@ void inkToRgb(const unsigned char *ink, unsigned char *rgb, int64_t width, bool 
                           : static_cast<unsigned char>((255 - ink[3]) * (255 - ink[c]) / 255);
 }
 
-void readRows(Reader &reader, unsigned char *out, size_t rowBytes) {
+void readRows(JpegReader &reader, unsigned char *out, size_t rowBytes) {
   constexpr int most = 16;
   JSAMPROW rows[most];
   while (reader.jpeg.output_scanline < reader.jpeg.output_height) {
@@ -114,7 +114,7 @@ void readRows(Reader &reader, unsigned char *out, size_t rowBytes) {
   }
 }
 
-void readInkRows(Reader &reader, unsigned char *out, size_t rowBytes) {
+void readInkRows(JpegReader &reader, unsigned char *out, size_t rowBytes) {
   int64_t width = reader.jpeg.output_width;
   JSAMPARRAY ink = reader.jpeg.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&reader.jpeg),
                                                  JPOOL_IMAGE, JDIMENSION(width * 4), 1);
@@ -126,17 +126,17 @@ void readInkRows(Reader &reader, unsigned char *out, size_t rowBytes) {
 
 class Closing {
 public:
-  explicit Closing(Reader &reader) : reader(reader) {}
+  explicit Closing(JpegReader &reader) : reader(reader) {}
   ~Closing() { jpeg_destroy_decompress(&reader.jpeg); }
 
 private:
-  Reader &reader;
+  JpegReader &reader;
 };
 
 } // namespace
 
 Result<PictureSize> readJpegSize(std::span<const std::byte> file) {
-  Reader reader;
+  JpegReader reader;
   std::memset(&reader.jpeg, 0, sizeof reader.jpeg);
   Closing closing(reader);
   if (setjmp(reader.leave))
@@ -146,7 +146,7 @@ Result<PictureSize> readJpegSize(std::span<const std::byte> file) {
 }
 
 Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out) {
-  Reader reader;
+  JpegReader reader;
   std::memset(&reader.jpeg, 0, sizeof reader.jpeg);
   Closing closing(reader);
   if (setjmp(reader.leave))

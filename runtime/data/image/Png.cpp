@@ -14,7 +14,7 @@ namespace {
 
 /// libpng reports errors through a callback that leaves by a long jump, so no frame between the
 /// jump and its target may own anything.
-struct Reader {
+struct PngReader {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::span<const std::byte> rest;
@@ -22,18 +22,18 @@ struct Reader {
   Picture colors; ///< that become gray
   char message[128] = "out of memory";
 
-  ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
 [[noreturn]] void fail(png_structp png, png_const_charp message) {
-  auto &reader = *static_cast<Reader *>(png_get_error_ptr(png));
+  auto &reader = *static_cast<PngReader *>(png_get_error_ptr(png));
   std::snprintf(reader.message, sizeof reader.message, "%s", message);
   std::longjmp(reader.leave, 1);
 }
 void warn(png_structp, png_const_charp) {}
 
 void readBytes(png_structp png, png_bytep out, size_t count) {
-  auto &rest = static_cast<Reader *>(png_get_io_ptr(png))->rest;
+  auto &rest = static_cast<PngReader *>(png_get_io_ptr(png))->rest;
   if (count > rest.size())
     png_error(png, "the file ends too early");
   std::memcpy(out, rest.data(), count);
@@ -41,14 +41,14 @@ void readBytes(png_structp png, png_bytep out, size_t count) {
 }
 
 /// False if memory is exhausted.
-bool create(Reader &reader) {
+bool create(PngReader &reader) {
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, fail, warn);
   if (reader.png)
     reader.info = png_create_info_struct(reader.png);
   return reader.info != nullptr;
 }
 
-void readHeader(Reader &reader, std::span<const std::byte> file) {
+void readHeader(PngReader &reader, std::span<const std::byte> file) {
   reader.rest = file;
   png_set_read_fn(reader.png, &reader, readBytes);
   // Sizes are checked against our own limit, whose message says more; text and profiles are not
@@ -59,7 +59,7 @@ void readHeader(Reader &reader, std::span<const std::byte> file) {
   png_read_info(reader.png, reader.info);
 }
 
-PictureSize sizeOf(const Reader &reader) {
+PictureSize sizeOf(const PngReader &reader) {
   int type = png_get_color_type(reader.png, reader.info);
   bool hasColor = type & PNG_COLOR_MASK_COLOR,
        hasAlpha =
@@ -68,13 +68,13 @@ PictureSize sizeOf(const Reader &reader) {
           png_get_image_width(reader.png, reader.info), (hasColor ? 3 : 1) + hasAlpha};
 }
 
-Status damaged(const Reader &reader) {
+Status damaged(const PngReader &reader) {
   return Status::error(text("is no sound PNG file: ", reader.message));
 }
 
 /// Asks libpng for 8 bits per channel and for the channels of the result. Colors that become gray
 /// are the exception: libpng would apply the file's gamma.
-void setTransforms(Reader &reader, const PictureSize &size, int64_t channels) {
+void setTransforms(PngReader &reader, const PictureSize &size, int64_t channels) {
   png_set_expand(reader.png); // palettes, less than 8 bits, transparent entries
   png_set_scale_16(reader.png);
   bool hadAlpha = size.channels % 2 == 0, hasAlpha = channels % 2 == 0;
@@ -95,7 +95,7 @@ void colorsToGray(const unsigned char *rgb, unsigned char *gray, int64_t count) 
 }
 
 /// An interlaced picture arrives in several passes over the same rows.
-void readRows(Reader &reader, unsigned char *out, size_t rowBytes, int64_t height) {
+void readRows(PngReader &reader, unsigned char *out, size_t rowBytes, int64_t height) {
   int passes = png_get_interlace_type(reader.png, reader.info) == PNG_INTERLACE_NONE
                    ? 1
                    : PNG_INTERLACE_ADAM7_PASSES;
@@ -108,7 +108,7 @@ void readRows(Reader &reader, unsigned char *out, size_t rowBytes, int64_t heigh
 } // namespace
 
 Result<PictureSize> readPngSize(std::span<const std::byte> file) {
-  Reader reader;
+  PngReader reader;
   if (!create(reader) || setjmp(reader.leave))
     return damaged(reader);
   readHeader(reader, file);
@@ -116,7 +116,7 @@ Result<PictureSize> readPngSize(std::span<const std::byte> file) {
 }
 
 Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out) {
-  Reader reader;
+  PngReader reader;
   if (!create(reader) || setjmp(reader.leave))
     return damaged(reader);
   readHeader(reader, file);

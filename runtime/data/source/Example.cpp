@@ -4,6 +4,7 @@
 //   }
 #include "runtime/data/source/Example.h"
 
+#include "runtime/base/Bytes.h"
 #include "runtime/base/Text.h"
 
 #include <cstring>
@@ -12,7 +13,6 @@ namespace gradc::runtime {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
 
 enum class WireType { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 

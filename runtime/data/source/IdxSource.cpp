@@ -1,4 +1,5 @@
 // Fields from .idx files, the format of the MNIST data, one array each; gzip files are inflated.
+#include "runtime/base/Bytes.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/IdxHeader.h"
@@ -11,7 +12,6 @@ namespace gradc::runtime {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
 
 constexpr size_t maxHeaderBytes = 4 + 4 * 255;
 

@@ -1,23 +1,16 @@
 // A record: its length (8 bytes) and the length's checksum (4), the data and its checksum (4).
 #include "runtime/data/source/TfRecord.h"
 
+#include "runtime/base/Bytes.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/Crc32c.h"
 
-#include <cstring>
 
 namespace gradc::runtime {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
 constexpr uint64_t headerBytes = 12, footerBytes = 4;
-
-template <typename T> T number(Bytes bytes, uint64_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
 
 /// The length of the record's data, if all of it exists.
 Result<uint64_t> readLength(Bytes file, uint64_t offset) {
@@ -25,9 +18,9 @@ Result<uint64_t> readLength(Bytes file, uint64_t offset) {
   if (left < headerBytes)
     return Status::error(
         text("is cut off: expected a header of ", headerBytes, " bytes, found ", left));
-  if (maskedCrc32c(file.subspan(offset, 8)) != number<uint32_t>(file, offset + 8))
+  if (maskedCrc32c(file.subspan(offset, 8)) != numberAt<uint32_t>(file, offset + 8))
     return Status::error("has a damaged header: the checksum of its length differs");
-  auto length = number<uint64_t>(file, offset);
+  auto length = numberAt<uint64_t>(file, offset);
   left -= headerBytes;
   if (left < footerBytes || length > left - footerBytes)
     return Status::error(
@@ -64,7 +57,7 @@ Result<Bytes> readTfRecord(Bytes file, uint64_t offset) {
   if (!length)
     return length.status();
   Bytes data = file.subspan(offset + headerBytes, *length);
-  if (maskedCrc32c(data) != number<uint32_t>(file, offset + headerBytes + *length))
+  if (maskedCrc32c(data) != numberAt<uint32_t>(file, offset + headerBytes + *length))
     return Status::error("is damaged: the checksum of its data differs");
   return data;
 }

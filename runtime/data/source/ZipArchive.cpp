@@ -1,11 +1,11 @@
 // Reads the central directory of a zip archive and the members that it lists.
 #include "runtime/data/source/ZipArchive.h"
 
+#include "runtime/base/Bytes.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/Inflate.h"
 
 #include <algorithm>
-#include <cstring>
 #include <zlib.h>
 
 namespace gradc::runtime {
@@ -22,14 +22,6 @@ constexpr uint32_t endSignature = 0x06054b50, end64Signature = 0x06064b50,
 constexpr size_t endBytes = 22, end64Bytes = 56, locatorBytes = 20, centralBytes = 46,
                  localBytes = 30;
 
-using Bytes = std::span<const std::byte>;
-
-/// A little-endian number; the caller has checked the bounds.
-template <typename T> T number(Bytes bytes, uint64_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
 
 bool fits(Bytes bytes, uint64_t offset, uint64_t length) {
   return offset <= bytes.size() && length <= bytes.size() - offset;
@@ -48,22 +40,22 @@ Result<Directory> findDirectory(Bytes archive, std::string_view what) {
     return invalid("no end record");
   uint64_t end = archive.size() - endBytes;
   uint64_t lowest = end - std::min<uint64_t>(end, 0xffff);
-  while (number<uint32_t>(archive, end) != endSignature) {
+  while (numberAt<uint32_t>(archive, end) != endSignature) {
     if (end == lowest)
       return invalid("no end record");
     --end;
   }
-  Directory directory = {number<uint16_t>(archive, end + 10), number<uint32_t>(archive, end + 12),
-                         number<uint32_t>(archive, end + 16)};
+  Directory directory = {numberAt<uint16_t>(archive, end + 10), numberAt<uint32_t>(archive, end + 12),
+                         numberAt<uint32_t>(archive, end + 16)};
   bool is64 = directory.entries == 0xffff || directory.bytes == 0xffffffff ||
               directory.offset == 0xffffffff;
   if (is64 && end >= locatorBytes &&
-      number<uint32_t>(archive, end - locatorBytes) == locatorSignature) {
-    auto end64 = number<uint64_t>(archive, end - locatorBytes + 8);
-    if (!fits(archive, end64, end64Bytes) || number<uint32_t>(archive, end64) != end64Signature)
+      numberAt<uint32_t>(archive, end - locatorBytes) == locatorSignature) {
+    auto end64 = numberAt<uint64_t>(archive, end - locatorBytes + 8);
+    if (!fits(archive, end64, end64Bytes) || numberAt<uint32_t>(archive, end64) != end64Signature)
       return invalid("no zip64 end record");
-    directory = {number<uint64_t>(archive, end64 + 32), number<uint64_t>(archive, end64 + 40),
-                 number<uint64_t>(archive, end64 + 48)};
+    directory = {numberAt<uint64_t>(archive, end64 + 32), numberAt<uint64_t>(archive, end64 + 40),
+                 numberAt<uint64_t>(archive, end64 + 48)};
   }
   if (!fits(archive, directory.offset, directory.bytes))
     return invalid("its directory lies outside the file");
@@ -73,15 +65,15 @@ Result<Directory> findDirectory(Bytes archive, std::string_view what) {
 /// The zip64 extra field holds, in this order, the numbers that did not fit in 32 bits.
 void applyZip64(Bytes extra, ZipMember &member) {
   while (extra.size() >= 4) {
-    auto id = number<uint16_t>(extra, 0);
-    size_t length = number<uint16_t>(extra, 2);
+    auto id = numberAt<uint16_t>(extra, 0);
+    size_t length = numberAt<uint16_t>(extra, 2);
     if (length > extra.size() - 4)
       return;
     Bytes body = extra.subspan(4, length);
     if (id == 1)
       for (uint64_t *value : {&member.size, &member.compressedSize, &member.headerOffset})
         if (*value == 0xffffffff && body.size() >= 8) {
-          *value = number<uint64_t>(body, 0);
+          *value = numberAt<uint64_t>(body, 0);
           body = body.subspan(8);
         }
     extra = extra.subspan(4 + length);
@@ -104,21 +96,21 @@ Result<std::vector<ZipMember>> listZip(Bytes archive, std::string_view what) {
     auto damaged = [&] {
       return Status::error(text(what, " has a damaged directory at entry ", i));
     };
-    if (rest.size() < centralBytes || number<uint32_t>(rest, 0) != centralSignature)
+    if (rest.size() < centralBytes || numberAt<uint32_t>(rest, 0) != centralSignature)
       return damaged();
-    size_t nameBytes = number<uint16_t>(rest, 28), extraBytes = number<uint16_t>(rest, 30),
-           commentBytes = number<uint16_t>(rest, 32);
+    size_t nameBytes = numberAt<uint16_t>(rest, 28), extraBytes = numberAt<uint16_t>(rest, 30),
+           commentBytes = numberAt<uint16_t>(rest, 32);
     if (!fits(rest, centralBytes, nameBytes + extraBytes + commentBytes))
       return damaged();
     ZipMember member;
     member.name.assign(reinterpret_cast<const char *>(rest.data()) + centralBytes, nameBytes);
-    member.crc = number<uint32_t>(rest, 16);
-    member.compressedSize = number<uint32_t>(rest, 20);
-    member.size = number<uint32_t>(rest, 24);
-    member.headerOffset = number<uint32_t>(rest, 42);
+    member.crc = numberAt<uint32_t>(rest, 16);
+    member.compressedSize = numberAt<uint32_t>(rest, 20);
+    member.size = numberAt<uint32_t>(rest, 24);
+    member.headerOffset = numberAt<uint32_t>(rest, 42);
     applyZip64(rest.subspan(centralBytes + nameBytes, extraBytes), member);
 
-    auto flags = number<uint16_t>(rest, 8), method = number<uint16_t>(rest, 10);
+    auto flags = numberAt<uint16_t>(rest, 8), method = numberAt<uint16_t>(rest, 10);
     if (flags & 1)
       return Status::error(text("'", member.name, "' in ", what, " is encrypted"));
     if (method != 0 && method != Z_DEFLATED)
@@ -138,12 +130,12 @@ static Result<Bytes> findMember(Bytes archive, const ZipMember &member, std::str
                               member.compressedSize, " bytes"));
   };
   if (!fits(archive, member.headerOffset, localBytes) ||
-      number<uint32_t>(archive, member.headerOffset) != localSignature)
+      numberAt<uint32_t>(archive, member.headerOffset) != localSignature)
     return outside();
   // The local header repeats the name and has extra fields of its own.
   uint64_t data = member.headerOffset + localBytes +
-                  number<uint16_t>(archive, member.headerOffset + 26) +
-                  number<uint16_t>(archive, member.headerOffset + 28);
+                  numberAt<uint16_t>(archive, member.headerOffset + 26) +
+                  numberAt<uint16_t>(archive, member.headerOffset + 28);
   if (!fits(archive, data, member.compressedSize))
     return outside();
   return archive.subspan(data, member.compressedSize);

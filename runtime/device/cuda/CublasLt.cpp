@@ -189,10 +189,10 @@ Status Transposition::enqueue(const void *from, void *to, void *stream) const {
                 : Status();
 }
 
-static constexpr const char *files[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+static constexpr const char *cublasLtFiles[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
 // The oldest version with these calls: 12.0.
-CublasLt::CublasLt() : Library({"cuBLASLt", "GRADC_LIBCUBLASLT", "cublasLt", files, 120000}) {}
+CublasLt::CublasLt() : Library({"cuBLASLt", "GRADC_LIBCUBLASLT", "cublasLt", cublasLtFiles, 120000}) {}
 
 std::vector<Symbol> CublasLt::symbols() {
 #define GRADC_CUBLASLT_SYMBOL(member, symbol, parameters)                                          \

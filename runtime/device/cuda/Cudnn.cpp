@@ -311,10 +311,10 @@ Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stre
 
 } // namespace
 
-static constexpr const char *files[] = {"libcudnn.so.9"};
+static constexpr const char *cudnnFiles[] = {"libcudnn.so.9"};
 
 // The oldest version with these calls: 9.0.
-Cudnn::Cudnn() : Library({"cuDNN", "GRADC_LIBCUDNN", "cudnn", files, 90000}) {}
+Cudnn::Cudnn() : Library({"cuDNN", "GRADC_LIBCUDNN", "cudnn", cudnnFiles, 90000}) {}
 
 std::vector<Symbol> Cudnn::symbols() {
 #define GRADC_CUDNN_SYMBOL(member, symbol, parameters) {symbol, reinterpret_cast<void **>(&member)},

@@ -14,7 +14,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-Bytes file(const std::string &name) {
+Bytes picture(const std::string &name) {
   auto bytes = References::get().bytes("file-" + name);
   return {bytes.begin(), bytes.end()};
 }
@@ -27,14 +27,14 @@ protected:
     context.demands = {{"image", "x", GRADC_F32, {3, 16, 16}, 0}, {"label", "y", GRADC_I64, {}, 2}};
     for (const char *name : {"pictures", "pictures/dogs", "pictures/cats", "pictures/cats/more"})
       mkdir((folder / name).c_str(), 0777);
-    writeFile(folder / "pictures/dogs/1.jpg", file("jpeg-420"));
-    writeFile(folder / "pictures/dogs/2.PNG", file("png-palette"));
-    writeFile(folder / "pictures/cats/b.jpeg", file("jpeg-progressive"));
-    writeFile(folder / "pictures/cats/a.png", file("png-rgb"));
-    writeFile(folder / "pictures/cats/more/c.jpg", file("jpeg-gray"));
-    writeFile(folder / "pictures/cats/notes.txt", file("jpeg-gray"));
-    writeFile(folder / "pictures/cats/.hidden.jpg", file("jpeg-gray"));
-    writeFile(folder / "pictures/outside.jpg", file("jpeg-gray"));
+    writeFile(folder / "pictures/dogs/1.jpg", picture("jpeg-420"));
+    writeFile(folder / "pictures/dogs/2.PNG", picture("png-palette"));
+    writeFile(folder / "pictures/cats/b.jpeg", picture("jpeg-progressive"));
+    writeFile(folder / "pictures/cats/a.png", picture("png-rgb"));
+    writeFile(folder / "pictures/cats/more/c.jpg", picture("jpeg-gray"));
+    writeFile(folder / "pictures/cats/notes.txt", picture("jpeg-gray"));
+    writeFile(folder / "pictures/cats/.hidden.jpg", picture("jpeg-gray"));
+    writeFile(folder / "pictures/outside.jpg", picture("jpeg-gray"));
   }
 
   static std::string spec(std::string_view maps, std::string_view source = "path: \"pictures\"") {
@@ -89,7 +89,7 @@ TEST_F(PictureTest, FolderGivesClassesInTheOrderOfTheirNames) {
   const char *names[] = {"png-rgb", "jpeg-progressive", "jpeg-gray", "jpeg-420", "png-palette"};
   for (size_t i = 0; i < 5; ++i) {
     Picture decoded, resized;
-    ASSERT_TRUE(decodePicture(file(names[i]), {}, decoded).ok());
+    ASSERT_TRUE(decodePicture(picture(names[i]), {}, decoded).ok());
     resized.resize(16, 16, 3, GRADC_F32);
     Resampler().run(decoded.view(), Taps::resize(29, 16, Filter::bilinear, true),
                     Taps::resize(37, 16, Filter::bilinear, true), 0, {},
@@ -143,12 +143,12 @@ TEST_F(PictureTest, PictureErrorsNameTheFile) {
   writeFile(path, Bytes(50));
   EXPECT_EQ(run(spec(usual)).error,
             "'" + path + "': field 'image' is neither a JPEG nor a PNG file");
-  Bytes cut = file("jpeg-444");
+  Bytes cut = picture("jpeg-444");
   cut.resize(cut.size() / 2);
   writeFile(path, cut);
   EXPECT_EQ(run(spec(usual)).error,
             "'" + path + "': field 'image' is no sound JPEG file: Premature end of JPEG file");
-  writeFile(path, file("png-rgb"));
+  writeFile(path, picture("png-rgb"));
   EXPECT_EQ(run(spec(map("decode { max_pixels: 1000 }") + map("resize { height: 16 width: 16 }") +
                      map("normalize { }")))
                 .error,
@@ -266,7 +266,7 @@ protected:
     writeFile(folder / "two.tfrecord", tfRecords({example("jpeg-gray", 2)}));
   }
   static Bytes example(const char *name, int64_t label) {
-    return encodeExample({{"image/encoded", bytesFeature({file(name)})},
+    return encodeExample({{"image/encoded", bytesFeature({picture(name)})},
                           {"label", integersFeature({label})},
                           {"box", floatsFeature({1, 2, float(label)})}});
   }

@@ -9,7 +9,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-constexpr int64_t rowCount = 60;
+constexpr int64_t rowsToDraw = 60;
 
 class SamplerTest : public testing::Test {
 protected:
@@ -21,16 +21,16 @@ protected:
 
   /// digits.npz with a field of weights and one of classes.
   void write(const std::vector<double> &weights, const std::vector<int64_t> &classes) {
-    std::vector<Member> members = digits(rowCount);
+    std::vector<Member> members = digits(rowsToDraw);
     members.push_back({"weights.npy", npy("<f8", "(60,)", bytesOf(weights))});
     members.push_back({"classes.npy", npy("<i8", "(60,)", bytesOf(classes))});
     writeFile(folder / "digits.npz", zip(members));
   }
   /// Row r has weight r; 54 rows are of class 0, five of class 1 and one of class 2.
   void writeUneven() {
-    std::vector<double> weights(rowCount);
-    std::vector<int64_t> classes(rowCount);
-    for (int64_t row = 0; row < rowCount; ++row) {
+    std::vector<double> weights(rowsToDraw);
+    std::vector<int64_t> classes(rowsToDraw);
+    for (int64_t row = 0; row < rowsToDraw; ++row) {
       weights[size_t(row)] = double(row);
       classes[size_t(row)] = row < 54 ? 0 : row < 59 ? 1 : 2;
     }
@@ -67,7 +67,7 @@ protected:
 };
 
 std::vector<double> countsOf(const std::vector<int64_t> &rows) {
-  std::vector<double> counts(rowCount);
+  std::vector<double> counts(rowsToDraw);
   for (int64_t row : rows)
     ++counts[size_t(row)];
   return counts;
@@ -85,14 +85,14 @@ TEST_F(SamplerTest, DrawsInProportionToWeights) {
   ASSERT_EQ(rows.size(), 100000u);
   std::vector<double> counts = countsOf(rows);
   EXPECT_EQ(counts[0], 0);
-  for (int64_t row = 0; row < rowCount; ++row)
+  for (int64_t row = 0; row < rowsToDraw; ++row)
     expectShare(counts[size_t(row)], 100000, double(row) / 1770);
 }
 
 TEST_F(SamplerTest, DrawsEachClassAsOften) {
   writeUneven();
   std::vector<double> counts = countsOf(draws("sampler { by_class: \"classes\" rows: 50000 }", 1));
-  for (int64_t row = 0; row < rowCount; ++row)
+  for (int64_t row = 0; row < rowsToDraw; ++row)
     expectShare(counts[size_t(row)], 50000, row < 54 ? 1 / 162.0 : row < 59 ? 1 / 15.0 : 1 / 3.0);
   counts = countsOf(draws("sampler { by_class: \"classes\" class_weight: 3 class_weight: 0 "
                           "class_weight: 1 rows: 50000 }",
@@ -106,9 +106,9 @@ TEST_F(SamplerTest, EpochsDifferAndRepeatThemselves) {
   writeUneven();
   std::string sampler = "sampler { weight: \"weights\" }";
   auto both = draws(sampler, 2);
-  ASSERT_EQ(both.size(), size_t(2 * rowCount)); // as many as there are rows
-  std::vector<int64_t> second(both.begin() + rowCount, both.end());
-  EXPECT_NE(std::vector<int64_t>(both.begin(), both.begin() + rowCount), second);
+  ASSERT_EQ(both.size(), size_t(2 * rowsToDraw)); // as many as there are rows
+  std::vector<int64_t> second(both.begin() + rowsToDraw, both.end());
+  EXPECT_NE(std::vector<int64_t>(both.begin(), both.begin() + rowsToDraw), second);
   EXPECT_EQ(draws(sampler, 1, "", {1, 0}), second);
   EXPECT_EQ(draws(sampler, 1, "", {1, 7}), std::vector<int64_t>(second.begin() + 7, second.end()));
   for (const char *threads : {"parallelism: 1", "parallelism: 3"})
@@ -156,8 +156,8 @@ TEST_F(SamplerTest, RandomMapsBehindItSeeEachDrawAsARow) {
 
 TEST_F(SamplerTest, WrongWeights) {
   std::string file = "'" + (folder / "digits.npz") + "'";
-  std::vector<double> weights(rowCount, 1);
-  std::vector<int64_t> classes(rowCount);
+  std::vector<double> weights(rowsToDraw, 1);
+  std::vector<int64_t> classes(rowsToDraw);
   for (auto [bad, found] :
        {std::pair(-1.0, "-1"), std::pair(double(INFINITY), "inf"), std::pair(double(NAN), "nan")}) {
     weights[17] = bad;
@@ -166,11 +166,11 @@ TEST_F(SamplerTest, WrongWeights) {
               "row 17 of " + file + ": sampler finds " + found +
                   " in field 'weights', expected a finite weight of 0 or more");
   }
-  write(std::vector<double>(rowCount), classes);
+  write(std::vector<double>(rowsToDraw), classes);
   EXPECT_EQ(error("sampler { weight: \"weights\" }"),
             "sampler finds weights in field 'weights' of " + file +
                 " whose sum is 0, expected a finite number above 0");
-  write(std::vector<double>(rowCount, 1e307), classes);
+  write(std::vector<double>(rowsToDraw, 1e307), classes);
   EXPECT_EQ(error("sampler { weight: \"weights\" }"),
             "sampler finds weights in field 'weights' of " + file +
                 " whose sum is inf, expected a finite number above 0");
@@ -178,9 +178,9 @@ TEST_F(SamplerTest, WrongWeights) {
 
 TEST_F(SamplerTest, WrongClasses) {
   std::string file = "'" + (folder / "digits.npz") + "'";
-  std::vector<int64_t> classes(rowCount);
+  std::vector<int64_t> classes(rowsToDraw);
   classes[30] = 2;
-  write(std::vector<double>(rowCount), classes);
+  write(std::vector<double>(rowsToDraw), classes);
   std::string byClass = "sampler { by_class: \"classes\" ";
   std::string advice = " (a class_weight of 0 leaves a class out)";
   EXPECT_EQ(error(byClass + "}"), "sampler finds no row of class 1 in field 'classes' of " + file +
@@ -193,7 +193,7 @@ TEST_F(SamplerTest, WrongClasses) {
                 ", expected 0 to 1: class_weight has 2 values");
   EXPECT_EQ(draws(byClass + "class_weight: 1 class_weight: 0 class_weight: 1 }", 1).size(), 60u);
   classes[30] = -1;
-  write(std::vector<double>(rowCount), classes);
+  write(std::vector<double>(rowsToDraw), classes);
   EXPECT_EQ(error(byClass + "}"),
             "row 30 of " + file +
                 ": sampler finds -1 in field 'classes', expected a class of 0 or more");

@@ -10,17 +10,17 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-constexpr int64_t rowCount = 60;
+constexpr int64_t rowsToSplit = 60;
 
 class SplitTest : public testing::Test {
 protected:
   SplitTest() {
     context.folders = {folder.path};
     context.demands = digitsDemands();
-    std::vector<Member> members = digits(rowCount);
-    std::vector<int64_t> classes(rowCount);
-    std::vector<double> weights(rowCount, 0.5);
-    for (int64_t row = 0; row < rowCount; ++row)
+    std::vector<Member> members = digits(rowsToSplit);
+    std::vector<int64_t> classes(rowsToSplit);
+    std::vector<double> weights(rowsToSplit, 0.5);
+    for (int64_t row = 0; row < rowsToSplit; ++row)
       classes[size_t(row)] = row < 40 ? 7 : row < 59 ? -3 : 1000; // 40, 19 and 1
     members.push_back({"classes.npy", npy("<i8", "(60,)", bytesOf(classes))});
     members.push_back({"weights.npy", npy("<f8", "(60,)", bytesOf(weights))});
@@ -65,7 +65,7 @@ std::vector<int64_t> joined(std::vector<int64_t> a, const std::vector<int64_t> &
 }
 
 TEST_F(SplitTest, BothPartsAreAllRows) {
-  std::vector<int64_t> all(rowCount);
+  std::vector<int64_t> all(rowsToSplit);
   std::iota(all.begin(), all.end(), 0);
   for (std::string rest :
        {"", "seed: 5", "stratify: \"classes\"", "stratify: \"classes\" seed: 8"}) {
