@@ -51,27 +51,37 @@ private:
     std::vector<Diagnostic> problems, others;
     if (tryOut([&] { return importRegion(); }, problems))
       return success();
-    if (trips && *trips <= maxUnrolled)
-      return unroll();
     // Without a bound it may be the condition that ends the loop at compile time.
-    if (!trips && n.operand(1) && tryOut([&] { return unroll(); }, others))
+    bool mayEnd = trips ? *trips <= maxUnrolled : bool(n.operand(1));
+    if (mayEnd && tryOut([&] { return unroll(); }, others))
       return success();
-    for (Diagnostic &problem : problems)
-      n.loc().getContext()->getDiagEngine().emit(std::move(problem));
+    // Values around the loop say once what is wrong with them: when they are read first.
+    if (trips && mayEnd && !others.empty())
+      problems = std::move(others);
+    say(problems);
     return failure();
   }
 
   /// Whether an import succeeds; if not, it leaves its problems and nothing to check.
   bool tryOut(llvm::function_ref<LogicalResult()> import, std::vector<Diagnostic> &problems) {
     size_t checks = n.getEntry().countIndexChecks();
-    ScopedDiagnosticHandler handler(n.loc().getContext(), [&](Diagnostic &problem) {
-      problems.push_back(std::move(problem));
-      return success();
-    });
-    if (succeeded(import()))
-      return true;
-    n.getEntry().dropIndexChecks(checks);
-    return false;
+    {
+      ScopedDiagnosticHandler handler(n.loc().getContext(), [&](Diagnostic &problem) {
+        problems.push_back(std::move(problem));
+        return success();
+      });
+      if (failed(import())) {
+        n.getEntry().dropIndexChecks(checks);
+        return false;
+      }
+    }
+    say(problems); // notes
+    return true;
+  }
+
+  void say(std::vector<Diagnostic> &said) {
+    for (Diagnostic &diagnostic : said)
+      n.loc().getContext()->getDiagEngine().emit(std::move(diagnostic));
   }
 
   bool startsAlways() {
