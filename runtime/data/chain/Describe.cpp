@@ -61,7 +61,8 @@ private:
 
   void describeSource(Config data);
   std::vector<std::string> findFiles(Config kind);
-  Status describeFiles(const DescribedSource &source, Config kind, const std::vector<std::string> &files);
+  Status describeFiles(const DescribedSource &source, Config kind,
+                       const std::vector<std::string> &files);
   void describeStage(Config stage);
   void forgetClasses();
   bool hasField(Config stage, std::string_view name);

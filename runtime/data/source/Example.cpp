@@ -13,7 +13,6 @@ namespace gradc::runtime {
 
 namespace {
 
-
 enum class WireType { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
 /// Reads a number from the beginning; false if there is none.

@@ -12,7 +12,6 @@ namespace gradc::runtime {
 
 namespace {
 
-
 constexpr size_t maxHeaderBytes = 4 + 4 * 255;
 
 Result<gradc_dtype> dtypeOf(uint8_t code, std::string_view what) {

@@ -5,7 +5,6 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/source/Crc32c.h"
 
-
 namespace gradc::runtime {
 
 namespace {

@@ -22,7 +22,6 @@ constexpr uint32_t endSignature = 0x06054b50, end64Signature = 0x06064b50,
 constexpr size_t endBytes = 22, end64Bytes = 56, locatorBytes = 20, centralBytes = 46,
                  localBytes = 30;
 
-
 bool fits(Bytes bytes, uint64_t offset, uint64_t length) {
   return offset <= bytes.size() && length <= bytes.size() - offset;
 }
@@ -45,7 +44,8 @@ Result<Directory> findDirectory(Bytes archive, std::string_view what) {
       return invalid("no end record");
     --end;
   }
-  Directory directory = {numberAt<uint16_t>(archive, end + 10), numberAt<uint32_t>(archive, end + 12),
+  Directory directory = {numberAt<uint16_t>(archive, end + 10),
+                         numberAt<uint32_t>(archive, end + 12),
                          numberAt<uint32_t>(archive, end + 16)};
   bool is64 = directory.entries == 0xffff || directory.bytes == 0xffffffff ||
               directory.offset == 0xffffffff;

@@ -192,7 +192,8 @@ Status Transposition::enqueue(const void *from, void *to, void *stream) const {
 static constexpr const char *cublasLtFiles[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
 // The oldest version with these calls: 12.0.
-CublasLt::CublasLt() : Library({"cuBLASLt", "GRADC_LIBCUBLASLT", "cublasLt", cublasLtFiles, 120000}) {}
+CublasLt::CublasLt()
+    : Library({"cuBLASLt", "GRADC_LIBCUBLASLT", "cublasLt", cublasLtFiles, 120000}) {}
 
 std::vector<Symbol> CublasLt::symbols() {
 #define GRADC_CUBLASLT_SYMBOL(member, symbol, parameters)                                          \
