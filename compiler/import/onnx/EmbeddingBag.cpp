@@ -142,7 +142,8 @@ private:
       return false;
     auto type = cast<RankedTensorType>(n.getEntry().value(indices).getType());
     std::optional<HostTensor> starts = boundsOf(slice->input(1)), ends = boundsOf(slice->input(2));
-    bool isIndex = type.getElementType().isInteger(32) || type.getElementType().isInteger(64);
+    bool isIndex =
+        type.getElementType().isSignlessInteger(32) || type.getElementType().isSignlessInteger(64);
     if (!isIndex || type.getRank() != 1 || !starts || !ends || trips < 1 ||
         starts->size() < trips || ends->size() < trips)
       return false;

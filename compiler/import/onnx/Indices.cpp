@@ -9,7 +9,7 @@ using namespace gradc;
 
 FailureOr<Value> gradc::expectIndices(Node &n, Value indices, int64_t dim) {
   Type element = getElementTypeOrSelf(indices.getType());
-  if (!element.isInteger(32) && !element.isInteger(64))
+  if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
     indices = n.expr(indices).cast(n.builder().getI64Type());
   std::string of = "dim " + std::to_string(dim) + " of " + n.describeOperand(0);
   if (failed(expectInRange(n, indices, n.shape(0)[dim], of)))

@@ -96,8 +96,8 @@ static LogicalResult importQLinearConv(Node &n) {
   FailureOr<Expr> x = fromZero(n, 0, 2, 1), weight = fromZero(n, 3, 5, 0);
   if (failed(read) || failed(x) || failed(weight))
     return failure();
-  if (n.operand(8) &&
-      (!n.element(8).isInteger(32) || n.rank(8) != 1 || n.shape(8)[0] != read->first.results()))
+  if (n.operand(8) && (!n.element(8).isSignlessInteger(32) || n.rank(8) != 1 ||
+                       n.shape(8)[0] != read->first.results()))
     return n.error() << "expected a bias of " << read->first.results() << " 32-bit integers, found "
                      << n.describeOperand(8);
   Expr sum = convolve(n, *x, *weight, n.operand(8), read->first, read->second);

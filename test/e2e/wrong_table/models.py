@@ -89,6 +89,20 @@ def nested(depth):
     return raw((1, 8), (7, graph + message((11, inputs))), (8, message((1, ""), (2, 17))))
 
 
+def looping_over(*text):
+    """A loop of three passes that multiplies what it carries by strings around it."""
+    model = Model("wrong")
+    x, trips = model.input("x", FLOAT, ["N", 6]), model.initializer("trips", INT64, [], [3])
+    model.initializers.append(message((1, [len(text)]), (2, STRING), (6, list(text)), (8, "text")))
+    body = message((1, [node("Identity", ["go"], ["goes"]), node("Mul", ["v", "text"], ["w"], "product")]), (2, "body"),
+                   (11, [value_info("i", INT64, []), value_info("go", BOOL, []), value_info("v", FLOAT, None)]),
+                   (12, [value_info("goes", BOOL, []), value_info("w", FLOAT, None)]))
+    model.nodes.append(message((1, [trips, "", x]), (2, ["logits"]), (3, "loop"), (4, "Loop"),
+                               (5, message((1, "body"), (6, body), (20, 5)))))
+    model.output("logits", FLOAT, ["N", 6])
+    return model
+
+
 def calling(*functions):
     """A call of the first of the model's own functions, each a name and the functions that it calls."""
     sets = [message((1, ""), (2, 17)), message((1, "own"), (2, 1))]
@@ -237,6 +251,7 @@ MODELS = {
     "gradient-of-too-much": lambda: with_slope(None, "x", "weight"),
     "gradient-of-itself": lambda: with_slope(None, "x", y="loss"),
     "nested-1000": lambda: nested(1000),
+    "loop-over-strings": lambda: looping_over("a", "b"),
     "function-calls-itself": lambda: calling(("F", "F")),
     "functions-call-each-other": lambda: calling(("F", "G"), ("G", "F")),
     "negative-input-dim": lambda: edited(lambda m: m.inputs.__setitem__(0, value_info("x", FLOAT, [-4, 6]))),

@@ -10,7 +10,7 @@ using namespace gradc;
 
 namespace {
 
-constexpr int32_t int64 = 7, int32 = 6, boolean = 9;
+constexpr int32_t int64 = 7, int32 = 6, uint32 = 12, boolean = 9;
 
 class IndicesTest : public OneNodeTest {};
 
@@ -20,6 +20,7 @@ TEST_F(IndicesTest, IndicesAreKnownToTheRunOnly) {
   expect(node("Gather").input({3, 2}).input({2, 2}, {2, -3, 1, -1}, int64), {2, 2, 2},
          {4, 5, 0, 1, 2, 3, 4, 5});
   expect(node("Gather").input({2, 3}).input({}, {-1}, int32).set("axis", int64_t(1)), {2}, {2, 5});
+  expect(node("Gather").input({3}).input({2}, {2, 0}, uint32), {2}, {2, 0});
 }
 
 TEST_F(IndicesTest, OtherDimsOfTheDataMayBeLonger) {
