@@ -28,13 +28,9 @@ static void simplify(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-/// Whether entries run on their largest batch only: an f64 module has no f32 input for the number
-/// of rows.
-static bool isExact(const gradc::CompileOptions &options) { return options.retypeF64; }
-
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Counts are resolved after each pass that makes them, so that they block no simplification.
-  pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
+  pm.addPass(createBindRows());
   simplify(pm);
   // Before gradients exist: transposes removed from the forward do not appear in the backward.
   pm.addPass(createMoveTransposes());
@@ -52,7 +48,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createAverageWeights());
   pm.addPass(createDifferentiate());
   pm.addPass(createReadStored());
-  pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
+  pm.addPass(createBindRows());
   simplify(pm);
   pm.addPass(createMoveTransposes());
 }
@@ -64,13 +60,13 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   bool forCuda = !options.levels.empty() && llvm::all_of(options.levels, isCuda);
   bool asksLibraries = forCuda && options.libraries != "never";
   pm.addPass(createDecomposeComposites({asksLibraries}));
-  pm.addPass(createBindRows({/*judge=*/false, isExact(options)}));
+  pm.addPass(createBindRows());
   simplify(pm);
   pm.addPass(createReassociateSums({forCuda}));
   pm.addPass(createCSEPass());
   pm.addPass(createAlignSteps());
   // The last look at single ops: FindExtents tells kernels what it finds.
-  pm.addPass(createBindRows({/*judge=*/true, isExact(options)}));
+  pm.addPass(createBindRows({/*judge=*/true}));
   pm.addPass(createFormKernels({forCuda}));
   pm.addPass(createSkipRoundings());
 }

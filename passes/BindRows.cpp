@@ -255,8 +255,6 @@ struct BindRows : impl::BindRowsBase<BindRows> {
       if (llvm::is_contained(twins, function))
         continue;
       std::optional<Entry> entry = Entry::of(function);
-      if (entry && exact)
-        function->setAttr(exactName, UnitAttr::get(&getContext()));
       if (!entry)
         resolveConstants(function);
       else
@@ -288,7 +286,7 @@ private:
   void judgeEntry(ModuleOp module, func::FuncOp function) {
     if (failed(Entry::of(function)->analyze())) {
       sayWhy(function);
-      if (function->hasAttr(ranksName) && !exact)
+      if (function->hasAttr(ranksName))
         return refuseRanks(function);
       return;
     }

@@ -155,7 +155,8 @@ def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
   let summary = "Turn every float of the module to f64: gradients are checked in it";
   let description = [{
     Only `gradc verify` runs it. In f32 a difference quotient is mostly rounding. It runs before the gradients are
-    there: they are built in the same way, and their constants (1 / n of a mean) are rounded once, to f64.
+    there: they are built in the same way, and their constants (1 / n of a mean) are rounded once, to f64. Numbers that
+    the runtime gives and takes (rates, counts of rows, the loss) stay f32.
   }];
 }
 
@@ -187,8 +188,8 @@ def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
 
     With `judge`, which comes before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
     twin for a smaller last batch (`NAME.tail`) goes. An op without them (a reshape across rows, a slice of the batch, a sum
-    of what may be repeated once a row) is named in a remark; its entry runs on N rows only, and keeps its twin. So do
-    all entries with `exact`, for modules without f32 inputs. A bucket, `NAME.rows.M`, which runs in the place of `NAME` on up to
+    of what may be repeated once a row) is named in a remark; its entry runs on N rows only, and keeps its twin. A
+    bucket, `NAME.rows.M`, which runs in the place of `NAME` on up to
     M rows, stays where `NAME` takes any number, and has the argument `rows` where `NAME` has it.
 
     ```mlir
@@ -200,8 +201,7 @@ def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
     %n = grad.mul %c, %rows : tensor<f32>
     ```
   }];
-  let options = [Option<"judge", "judge", "bool", "false", "decide which entries take any number of rows">,
-                 Option<"exact", "exact", "bool", "false", "with judge: none does">];
+  let options = [Option<"judge", "judge", "bool", "false", "decide which entries take any number of rows">];
 }
 
 def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {

@@ -3,6 +3,9 @@
 
 #include "dialects/grad/Build.h"
 #include "passes/support/Ports.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include "llvm/ADT/StringSwitch.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_RETYPEF64
@@ -75,21 +78,36 @@ struct KeepBits {
   }
 };
 
-/// The runtime counts rows in f32; here there is one rank, which has the largest batch.
-void bindRankRows(func::FuncOp function) {
-  auto rows = cast_or_null<BlockArgument>(gradc::argumentOfRole(function, GRADC_ROLE_RANK_ROWS));
-  if (!rows)
-    return;
-  OpBuilder b = OpBuilder::atBlockBegin(&function.front());
-  rows.replaceAllUsesWith(splat(b, function.getLoc(), cast<RankedTensorType>(rows.getType()),
-                                double(gradc::batchOf(function).value_or(1))));
-  (void)function.eraseArgument(rows.getArgNumber());
+/// Whether the runtime gives or takes one f32 there.
+bool isF32(StringRef role) {
+#define GRADC_ROLE_TYPE(enumerator, name, type) .Case(#name, type == GRADC_F32)
+  return llvm::StringSwitch<bool>(role) GRADC_PORT_ROLES(GRADC_ROLE_TYPE).Default(false);
+#undef GRADC_ROLE_TYPE
+}
+
+/// Numbers of the runtime's stay f32: rates, counts of rows, the loss.
+void keepNumbers(func::FuncOp function) {
+  Block &block = function.front();
+  OpBuilder begin = OpBuilder::atBlockBegin(&block), end(block.getTerminator());
+  auto narrow = [&](Value v) {
+    return cast<RankedTensorType>(v.getType()).clone(begin.getF32Type());
+  };
+  for (BlockArgument argument : block.getArguments())
+    if (isF32(gradc::roleOfArgument(function, argument.getArgNumber()))) {
+      Type wide = argument.getType();
+      argument.setType(narrow(argument));
+      auto widened = CastOp::create(begin, function.getLoc(), wide, argument);
+      argument.replaceAllUsesExcept(widened, widened);
+    }
+  for (OpOperand &result : block.getTerminator()->getOpOperands())
+    if (isF32(gradc::roleOfResult(function, result.getOperandNumber())))
+      result.set(CastOp::create(end, function.getLoc(), narrow(result.get()), result.get()));
+  function.setType(
+      begin.getFunctionType(block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
 }
 
 struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      bindRankRows(function);
     SmallVector<KeepBits> kept;
     getOperation().walk([&](BitCastOp op) { kept.emplace_back(op); });
     getOperation().walk([](Operation *op) {
@@ -104,6 +122,8 @@ struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
     });
     for (KeepBits &bits : kept)
       bits.restore();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      keepNumbers(function);
   }
 };
 

@@ -42,3 +42,17 @@ func.func @bits(%x: tensor<2xf32>) -> tensor<2xf16> {
   %2 = grad.bit_cast %1 : tensor<2xi16> -> tensor<2xf16>
   return %2 : tensor<2xf16>
 }
+
+// Numbers that the runtime gives and takes stay f32.
+// CHECK-LABEL: func.func @counts(
+// CHECK-SAME: %[[ROWS:.*]]: tensor<f32> {grad.role = "rows"}, %[[RATE:.*]]: tensor<f32> {grad.role = "learning_rate"}) -> (tensor<f32> {grad.role = "loss"}, tensor<f64>)
+func.func @counts(%rows: tensor<f32> {grad.role = "rows"}, %rate: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32> {grad.role = "loss"}, tensor<f32>) {
+  // CHECK-DAG: %[[A:.*]] = grad.cast %[[ROWS]] : tensor<f32> -> tensor<f64>
+  // CHECK-DAG: %[[B:.*]] = grad.cast %[[RATE]] : tensor<f32> -> tensor<f64>
+  // CHECK: %[[C:.*]] = grad.div %[[A]], %[[B]] : tensor<f64>
+  // CHECK: %[[LOSS:.*]] = grad.cast %[[C]] : tensor<f64> -> tensor<f32>
+  // CHECK: return %[[LOSS]], %[[C]]
+  %0 = grad.div %rows, %rate : tensor<f32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}

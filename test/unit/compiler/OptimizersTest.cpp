@@ -98,6 +98,8 @@ public:
         value.setFloat(0, momentum);
       else if (role == "step")
         value.setFloat(0, step);
+      else if (role == "rows")
+        value.setFloat(0, rows);
       else if (field == "x")
         for (int64_t i = 0; i < value.size(); ++i)
           value.setFloat(i, x[size_t(begin * 72 + i)]);
