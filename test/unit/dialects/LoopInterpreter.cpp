@@ -13,7 +13,7 @@ using namespace mlir::grad;
 
 namespace {
 
-struct Scalar {
+struct ScalarValue {
   double number = 0;
   APInt bits{64, 0};
 };
@@ -32,7 +32,7 @@ static double roundTo(Type type, double number) {
   return one.getFloat(0);
 }
 
-static Scalar load(const HostTensor &tensor, int64_t position) {
+static ScalarValue load(const HostTensor &tensor, int64_t position) {
   Type type = tensor.getElementType();
   if (isa<FloatType>(type))
     return {tensor.getFloat(position), APInt(64, 0)};
@@ -40,7 +40,7 @@ static Scalar load(const HostTensor &tensor, int64_t position) {
                    /*implicitTrunc=*/true)};
 }
 
-static void store(HostTensor &tensor, int64_t position, const Scalar &scalar) {
+static void store(HostTensor &tensor, int64_t position, const ScalarValue &scalar) {
   if (isa<FloatType>(tensor.getElementType()))
     tensor.setFloat(position, scalar.number);
   else
@@ -105,32 +105,32 @@ static const std::map<StringRef, IntBinary> intBinaries = {
     {"arith.xori", [](const APInt &a, const APInt &b) { return a ^ b; }},
 };
 
-static Scalar convertToInt(double number, unsigned width, bool isSigned) {
+static ScalarValue convertToInt(double number, unsigned width, bool isSigned) {
   APSInt bits(width, !isSigned);
   bool exact;
   auto status = APFloat(number).convertToInteger(bits, APFloat::rmTowardZero, &exact);
   return {0, status == APFloat::opInvalidOp ? undefined(bits) : APInt(bits)};
 }
 
-static Scalar bitCast(Type from, Type to, const Scalar &scalar) {
+static ScalarValue bitCast(Type from, Type to, const ScalarValue &scalar) {
   HostTensor one(RankedTensorType::get({}, from));
   store(one, 0, scalar);
   return load(HostTensor(RankedTensorType::get({}, to), one.bytes()), 0);
 }
 
 /// One scalar op; nothing if it is unknown.
-static std::optional<Scalar> runScalarOp(Operation &op, ArrayRef<Scalar> in) {
+static std::optional<ScalarValue> runScalarOp(Operation &op, ArrayRef<ScalarValue> in) {
   StringRef name = op.getName().getStringRef();
   Type type = op.getResult(0).getType();
-  auto rounded = [&](double number) { return Scalar{roundTo(type, number), APInt(64, 0)}; };
-  auto boolean = [](bool value) { return Scalar{0, APInt(1, value)}; };
+  auto rounded = [&](double number) { return ScalarValue{roundTo(type, number), APInt(64, 0)}; };
+  auto boolean = [](bool value) { return ScalarValue{0, APInt(1, value)}; };
 
   if (auto found = floatUnaries.find(name); found != floatUnaries.end())
     return rounded(found->second(in[0].number));
   if (auto found = floatBinaries.find(name); found != floatBinaries.end())
     return rounded(found->second(in[0].number, in[1].number));
   if (auto found = intBinaries.find(name); found != intBinaries.end())
-    return Scalar{0, found->second(in[0].bits, in[1].bits)};
+    return ScalarValue{0, found->second(in[0].bits, in[1].bits)};
 
   if (name == "math.fma")
     return rounded(std::fma(in[0].number, in[1].number, in[2].number));
@@ -151,15 +151,15 @@ static std::optional<Scalar> runScalarOp(Operation &op, ArrayRef<Scalar> in) {
   if (name == "arith.bitcast")
     return bitCast(op.getOperand(0).getType(), type, in[0]);
   if (name == "arith.extui")
-    return Scalar{0, in[0].bits.zext(widthOf(type))};
+    return ScalarValue{0, in[0].bits.zext(widthOf(type))};
   if (name == "arith.extsi" || name == "arith.trunci" || name == "arith.index_cast")
-    return Scalar{0, in[0].bits.sextOrTrunc(widthOf(type))};
+    return ScalarValue{0, in[0].bits.sextOrTrunc(widthOf(type))};
   if (name == "arith.index_castui")
-    return Scalar{0, in[0].bits.zextOrTrunc(widthOf(type))};
+    return ScalarValue{0, in[0].bits.zextOrTrunc(widthOf(type))};
   return std::nullopt;
 }
 
-static Scalar constantScalar(arith::ConstantOp op) {
+static ScalarValue constantScalar(arith::ConstantOp op) {
   if (auto number = dyn_cast<FloatAttr>(op.getValue()))
     return {number.getValueAsDouble(), APInt(64, 0)};
   return {0, cast<IntegerAttr>(op.getValue()).getValue()};
@@ -189,7 +189,7 @@ void gradc::test::LoopInterpreter::runTensorOp(Operation &op) {
     tensors[key(op.getResult(0))] = garbage;
   } else if (auto fill = dyn_cast<linalg::FillOp>(op)) {
     HostTensor filled(cast<RankedTensorType>(fill.getResult(0).getType()));
-    Scalar value = constantScalar(fill.getInputs()[0].getDefiningOp<arith::ConstantOp>());
+    ScalarValue value = constantScalar(fill.getInputs()[0].getDefiningOp<arith::ConstantOp>());
     for (int64_t i = 0; i < filled.size(); ++i)
       store(filled, i, value);
     tensors[key(fill.getResult(0))] = filled;
@@ -202,8 +202,8 @@ void gradc::test::LoopInterpreter::runTensorOp(Operation &op) {
 }
 
 /// An element at indices that the body computed, all of them in range.
-static Scalar runExtract(tensor::ExtractOp op, const HostTensor &from,
-                         llvm::function_ref<Scalar(Value)> get, std::string &unknown) {
+static ScalarValue runExtract(tensor::ExtractOp op, const HostTensor &from,
+                              llvm::function_ref<ScalarValue(Value)> get, std::string &unknown) {
   SmallVector<int64_t> at = llvm::map_to_vector(
       op.getIndices(), [&](Value index) { return get(index).bits.getSExtValue(); });
   for (auto [index, size] : llvm::zip_equal(at, from.getShape()))
@@ -231,7 +231,7 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
   unsigned inputs = generic.getNumDpsInputs();
   Block &body = *generic.getBody();
   forEachIndex(bounds, [&](ArrayRef<int64_t> index) {
-    std::map<void *, Scalar> scalars;
+    std::map<void *, ScalarValue> scalars;
     SmallVector<int64_t> positions;
     for (auto [map, value, argument] : llvm::zip_equal(maps, values, body.getArguments())) {
       SmallVector<int64_t> at;
@@ -244,7 +244,7 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
       positions.push_back(linearize(at, value.getShape()));
       scalars[key(argument)] = load(value, positions.back());
     }
-    auto get = [&](Value value) -> Scalar {
+    auto get = [&](Value value) -> ScalarValue {
       if (auto constant = value.getDefiningOp<arith::ConstantOp>())
         return constantScalar(constant);
       return scalars.at(key(value));
@@ -268,12 +268,12 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
         scalars[key(extract)] = runExtract(extract, lookup(extract.getTensor()), get, unknown);
         continue;
       }
-      std::optional<Scalar> result =
+      std::optional<ScalarValue> result =
           runScalarOp(inner, llvm::map_to_vector(inner.getOperands(), get));
       if (!result && unknown.empty())
         unknown = inner.getName().getStringRef();
       scalars[key(inner.getResult(0))] =
-          result.value_or(Scalar{0, APInt(widthOf(inner.getResult(0).getType()), 0)});
+          result.value_or(ScalarValue{0, APInt(widthOf(inner.getResult(0).getType()), 0)});
     }
     for (auto [i, yielded] : llvm::enumerate(body.getTerminator()->getOperands()))
       store(values[inputs + i], positions[inputs + i], get(yielded));
