@@ -3,7 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "passes/support/Ports.h"
-#include "runtime/include/gradc/artifact.h"
+#include "runtime/include/gradc/roles.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -78,9 +78,10 @@ struct KeepBits {
   }
 };
 
-/// Whether the runtime gives or takes one f32 there.
+/// Whether the runtime gives or takes one f32 there. The table of roles names the type; its value is
+/// the artifact's business.
 bool isF32(StringRef role) {
-#define GRADC_ROLE_TYPE(enumerator, name, type) .Case(#name, type == GRADC_F32)
+#define GRADC_ROLE_TYPE(enumerator, name, type) .Case(#name, StringRef(#type) == "GRADC_F32")
   return llvm::StringSwitch<bool>(role) GRADC_PORT_ROLES(GRADC_ROLE_TYPE).Default(false);
 #undef GRADC_ROLE_TYPE
 }
