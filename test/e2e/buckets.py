@@ -8,25 +8,13 @@ import ctypes
 import json
 import os
 import random
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import gradc, scratch, write_npy
+from case import Session, expect, path
+from bar import gradc
 from onnx_writer import FLOAT, INT64, Model
 
 ROWS, SIZE, CLASSES = 16, 12, 10
-folder = scratch()
 numbers = random.Random(5)
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-def expect(what, holds):
-    if not holds:
-        sys.exit("WRONG: " + what)
-    print("ok: " + what)
 
 
 def weight(model, name, *dims):
@@ -81,22 +69,10 @@ numbers = random.Random(5)
 network(ROWS).save(path("fixed.onnx"))
 
 
-class Session:
-    def __init__(self, file):
-        self.lib = ctypes.CDLL(file)
-        self.lib.gradc_last_error.restype = ctypes.c_char_p
-        self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("open", None, ctypes.byref(self.model))
-        self.call("session_create", self.model, None, ctypes.byref(self.session))
-
-    def call(self, name, *arguments):
-        if getattr(self.lib, "gradc_" + name)(*arguments):
-            sys.exit(f"WRONG: {name}: {self.lib.gradc_last_error().decode()}")
-
+class Buckets(Session):
     def run(self, rows, entry="forward", begin=0):
         """Logits and shares of some rows, as bytes."""
-        number = ctypes.c_uint32()
-        self.call("entry_find", self.session, entry.encode(), ctypes.byref(number))
+        number = self.entry(entry)
         given = x[begin * width:(begin + rows) * width]
         outputs = [array.array("f", [0.0] * rows * CLASSES) for _ in range(2)]
         inputs = (ctypes.c_void_p * 2)(given.buffer_info()[0], None)
@@ -122,7 +98,7 @@ def names(*options):
 
 
 shape = ["--shape", f"x={ROWS}x3x{SIZE}x{SIZE}"]
-several, one, single = Session(build("open", ROWS)), Session(build("open", ROWS, "--one-bucket")), Session(build("open", 1))
+several, one, single = Buckets(build("open", ROWS)), Buckets(build("open", ROWS, "--one-bucket")), Buckets(build("open", 1))
 for row in (0, 3):
     found, alone = several.run(1, begin=row), single.run(1, begin=row)
     expect(f"row {row} alone is computed as by a model of one row", found == alone == several.run(1, "forward.rows.1", row))

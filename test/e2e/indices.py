@@ -9,26 +9,15 @@ import os
 import random
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import BIN, events, gradc, program, run, scratch, write_npy
+from case import expect, folder, path
+from bar import BIN, events, gradc, program, run, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 VOCABULARY, LENGTH, WIDTH, CLASSES, BATCH = 70, 5, 19, 4, 6
 SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
-folder = scratch()
 numbers = random.Random(4)
 table = [numbers.gauss(0, 1) for _ in range(VOCABULARY * WIDTH)]
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-def expect(what, holds):
-    if not holds:
-        sys.exit("WRONG: " + what)
 
 
 def read_npy(name):

@@ -1,25 +1,19 @@
 """Map stages given as ONNX models: against built-in stages, before and after batch, with any number of threads, stopped
 and resumed, with random numbers, weights of their own, caches and bad rows; and the tools' output for them.
 
-    map_models.py ROOT
+    map_models.py
 """
 import array
 import os
 import random
 import shutil
-import sys
 
-sys.path[:0] = [os.path.join(sys.argv[1], "test/bars"), os.path.join(sys.argv[1], "test")]
+from case import expect, folder, path
 from bar import BIN, DIGITS, compile_spec, events, gradc, run, scratch, write_mlp_job, write_npy
 from onnx_writer import FLOAT, INT64, UINT8, Model, fields
 
-folder = scratch()
 for name in os.listdir(DIGITS):
     shutil.copy(os.path.join(DIGITS, name), folder)
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def scale_model(lead):
@@ -95,23 +89,17 @@ def build(name, rows, behind="", more="stage { prefetch {} }"):
     return compile_spec(path(name + ".textproto"), folder)
 
 
-def train(trainer, *options, **environment):
+def train(trainer, *options, data=folder, **environment):
     """The results of a training: losses of its steps and of evaluations, and the model, without what is said of its inputs."""
     name = os.path.basename(trainer)
     if "--resume" not in options:
         shutil.rmtree(path(name + "-run"), ignore_errors=True)
-    run(trainer, "--data-dir", folder, "--log", path(name + ".jsonl"), "--checkpoint", path(name + "-run"),
-        "--export", path(name + "-out.onnx"), "--quiet", *options, cwd=folder, env=dict(os.environ, **environment))
+    run(trainer, "--data-dir", data, "--log", path(name + ".jsonl"), "--checkpoint", path(name + "-run"),
+        "--export", path(name + "-out.onnx"), "--quiet", *options, cwd=data, env=dict(os.environ, **environment))
     with open(path(name + "-out.onnx"), "rb") as file:
         return ([event["loss"] for event in events(path(name + ".jsonl"), "step")],
                 [event["loss"] for event in events(path(name + ".jsonl"), "eval")],
                 [field for field in fields(file.read()) if field[0] != 14])
-
-
-def expect(what, holds):
-    if not holds:
-        sys.exit("WRONG: " + what)
-    print("ok: " + what)
 
 
 def close(found, expected):
@@ -159,13 +147,19 @@ expect("a cache keeps the noise of the first epoch",
        cached[0][:FIRST] == noisy[0][:FIRST] and cached[0][FIRST + 1] != noisy[0][FIRST + 1])
 
 # 4. Bad rows are skipped before models see a batch.
-folder, pictures = scratch(), folder
-spec = write_mlp_job(folder, (6, 8, 3), 4, 25)
+table = scratch()
+
+
+def in_table(name):
+    return os.path.join(table, name)
+
+
+spec = write_mlp_job(table, (6, 8, 3), 4, 25)
 labels = array.array("q", (9 if row % 7 == 3 else row % 3 for row in range(100)))
-write_npy(path("labels.npy"), labels, (100,))
+write_npy(in_table("labels.npy"), labels, (100,))
 model = Model("double")
 model.output(model.node("Add", [model.input("x", FLOAT, ["N", 6])] * 2, ["y"], "twice"), FLOAT, ["N", 6])
-model.save(path("double.onnx"))
+model.save(in_table("double.onnx"))
 MAP = 'stage { map { model { file: "double.onnx"  output { name: "y"  field: "x" } } } }'
 with open(spec) as file:
     text = file.read()
@@ -173,25 +167,24 @@ BATCH = "stage { batch { size: 4  drop_remainder: true } }"
 skipped = []
 for number, chain in enumerate(('stage { map { field: "x"  scale: 2 } } ' + BATCH, MAP + BATCH, BATCH + MAP)):
     for threads in (0, 1, 3):
-        with open(path(f"skip{number}{threads}.textproto"), "w") as file:
+        with open(in_table(f"skip{number}{threads}.textproto"), "w") as file:
             chain_ = f"stage {{ shuffle {{}} }} {chain} stage {{ prefetch {{ depth: 3 }} }} on_error: SKIP parallelism: {threads}"
             file.write(text.replace(BATCH, chain_) + "epochs: 3\n")
-        skipped.append(train(compile_spec(path(f"skip{number}{threads}.textproto"), folder)))
+        skipped.append(train(compile_spec(in_table(f"skip{number}{threads}.textproto"), table), data=table))
 expect("bad rows are skipped", len(skipped[0][0]) == 3 * (86 // 4) and all(one == skipped[0] for one in skipped))
 
 # 5. Behind batch they take any number of rows.
 for number, chain in enumerate(('stage { map { field: "x"  scale: 2 } } stage { batch { size: 4 } }', "stage { batch { size: 4 } }" + MAP)):
-    with open(path(f"rows{number}.textproto"), "w") as file:
+    with open(in_table(f"rows{number}.textproto"), "w") as file:
         file.write(text.replace(BATCH, chain))
-trainers = [compile_spec(path(f"rows{number}.textproto"), folder) for number in range(2)]
+trainers = [compile_spec(in_table(f"rows{number}.textproto"), table) for number in range(2)]
 for rows in (22, 25, 27):
-    write_npy(path("x.npy"), array.array("f", (row % 11 / 11 for row in range(rows * 6))), (rows, 6))
-    write_npy(path("labels.npy"), array.array("q", (row % 3 for row in range(rows))), (rows,))
-    plain, modelled = map(train, trainers)
+    write_npy(in_table("x.npy"), array.array("f", (row % 11 / 11 for row in range(rows * 6))), (rows, 6))
+    write_npy(in_table("labels.npy"), array.array("q", (row % 3 for row in range(rows))), (rows,))
+    plain, modelled = (train(trainer, data=table) for trainer in trainers)
     expect(f"{rows} rows in place of 100", len(plain[0]) == (rows + 3) // 4 and plain == modelled)
 
 # 6. The tools' output for them.
-folder = pictures
 spec = path("turn.textproto")
 plan = gradc("plan", spec)
 expect("gradc plan lists their entries", "map.1" in plan and "map.1.tail" not in plan)

@@ -6,24 +6,13 @@ on the simulated GPU and from the reference, any number of rows, and gradients a
 import array
 import os
 import random
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import BIN, REFERENCES, gradc, run, scratch, write_npy
+from case import expect, folder, path
+from bar import BIN, REFERENCES, gradc, run, write_npy
 
 SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
 LENGTH, WIDTH, BATCH = 9, 6, 4
-folder = scratch()
 numbers = random.Random(3)
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-def expect(what, holds):
-    if not holds:
-        sys.exit("WRONG: " + what)
 
 
 def logits(name):

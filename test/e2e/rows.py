@@ -8,12 +8,10 @@ import array
 import ctypes
 import os
 import random
-import re
-import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import BIN, events, gradc, program, run, scratch, write_npy
+from case import Session, folder, path
+from bar import BIN, events, gradc, run, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 BATCH, CLASSES = 64, 10
@@ -26,13 +24,8 @@ if MODE in ("kernels", "libraries"):
     TARGET.append("--llvm-image")
     for name, file in ("CUDA", "cuda"), ("CUBLASLT", "cublaslt"), ("CUDNN", "cudnn"):
         os.environ["GRADC_LIB" + name] = os.path.abspath(os.path.join(BIN, f"../test/gradc-simulated-{file}.so"))
-folder = scratch()
 numbers = random.Random(11)
 checks = 0
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def expect(what, holds):
@@ -186,27 +179,12 @@ class StateInfo(ctypes.Structure):
                 ("shape", ctypes.c_void_p), ("bytes", ctypes.c_uint64), ("kind", ctypes.c_int)]
 
 
-class Session:
-    def __init__(self, file):
-        self.lib = ctypes.CDLL(file)
-        self.lib.gradc_last_error.restype = ctypes.c_char_p
-        self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("open", None, ctypes.byref(self.model))
-        self.call("session_create", self.model, None, ctypes.byref(self.session))
-        self.lib.gradc_session_level.restype = ctypes.c_char_p
+class Rows(Session):
+    """A session whose level is known, with calls on any number of rows."""
+
+    def __init__(self, library):
+        super().__init__(library)
         self.level = self.lib.gradc_session_level(self.session).decode()
-
-    def call(self, name, *arguments, fails=False):
-        status = getattr(self.lib, "gradc_" + name)(*arguments)
-        message = self.lib.gradc_last_error().decode()
-        if bool(status) != fails:
-            sys.exit(f"WRONG: {name}: status {status}: {message}")
-        return message
-
-    def entry(self, name):
-        number = ctypes.c_uint32()
-        self.call("entry_find", self.session, name.encode(), ctypes.byref(number))
-        return number
 
     def step(self, inputs, rows, fails=False):
         """Loss and gradient norm of a step, or its message. Behind the rows of the inputs lie NaN."""
@@ -258,17 +236,17 @@ def check(name, make, counts):
         return [rows_of(x, rows, width, filler)] + [rows_of(labels, rows, 1, label)] * has_labels
 
     for rows in counts:
-        some = Session(largest)
+        some = Rows(largest)
         expect(f"{name} runs at level {some.level}", some.level.startswith("cuda") == bool(TARGET))
         first = some.step(inputs(rows), rows)
         after = some.states()
-        exact = Session(largest if rows == BATCH and not TARGET else build(name, rows, loss, target=[]))
+        exact = Rows(largest if rows == BATCH and not TARGET else build(name, rows, loss, target=[]))
         expected = exact.step(inputs(rows), rows)
         expect(f"{name}: {rows} rows: {first}, expected {expected}", first[2] == 1 and close(first, expected))
         for found, state in zip(after, exact.states(), strict=True):
             expect(f"{name}: states after {rows} rows", close(found, state))
         # A whole batch of NaN leaves NaN in all memory but the states.
-        dirty = Session(largest)
+        dirty = Rows(largest)
         spoiled = dirty.step([array.array("f", [nan] * len(inputs(BATCH)[0]))] + inputs(BATCH)[1:], BATCH,
                              fails=name == "lookups")
         expect(f"{name}: NaN are not taken for numbers: {spoiled}",
@@ -278,7 +256,7 @@ def check(name, make, counts):
         expect(f"{name}: states after {rows} rows before NaN",
                [s.tobytes() for s in dirty.states()] == [s.tobytes() for s in after])
     print(f"{name.replace('_', ' ')}: {', '.join(map(str, counts[:-1]))} and {counts[-1]} rows")
-    return Session(largest), x, labels, width
+    return Rows(largest), x, labels, width
 
 
 # 1. Steps on fewer rows.
@@ -305,7 +283,7 @@ for name in "forward", "train":
         some.step([x, labels], BATCH + 1, fails=True)
     expect(message, message == f"entry '{name}' takes 0 to 64 rows, found 65: compile it for a larger batch")
 expect("the name of before", some.entry("train.tail").value == some.entry("train").value)
-message = Session(path("batch_norm-64.so")).step([x[:width], labels[:1]], 1, fails=True)
+message = Rows(path("batch_norm-64.so")).step([x[:width], labels[:1]], 1, fails=True)
 expect(message, message == "entry 'train' takes 2 to 64 rows, found 1: node \"bn\" divides by one less than it counts")
 
 # 4. Data with a row more or fewer, or none left for a last batch, than at compile time.

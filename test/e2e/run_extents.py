@@ -9,25 +9,14 @@ import math
 import os
 import random
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import BIN, gradc, program, read_npy, scratch, write_npy
+from case import expect, path
+from bar import BIN, gradc, program, read_npy, write_npy
 from onnx_writer import BOOL, FLOAT, INT64, Model
 
 ROWS, COLUMNS, BOXES, CLASSES = 7, 9, 40, 3
 SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
-folder = scratch()
 numbers = random.Random(5)
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-def expect(what, holds):
-    if not holds:
-        sys.exit("WRONG: " + what)
 
 
 def output(name):

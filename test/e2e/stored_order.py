@@ -8,24 +8,12 @@ import random
 import re
 import shutil
 import struct
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import compile_spec, events, gradc, run, scratch, write_npy
+from case import expect, folder, path
+from bar import compile_spec, events, gradc, run, write_npy
 from onnx_writer import FLOAT, Model
 
 ROWS, WIDTH, HIDDEN, CLASSES = 40, 12, 24, 5
-folder = scratch()
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-def expect(what, holds):
-    if not holds:
-        sys.exit("WRONG: " + what)
-    print("ok: " + what)
 
 
 def write_model(name, reads_both_ways):

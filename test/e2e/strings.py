@@ -6,23 +6,12 @@ and U and from TensorProto, compiled and evaluated, of a model and of an artifac
 import os
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bars"))
-from bar import gradc, program, scratch
+from case import expect, path
+from bar import gradc, program
 from onnx_writer import BOOL, STRING, Model, message
 
-folder = scratch()
 WORDS = ["Monday", "Étage", "ΑΘΗΝΑ", "Москва", "straße", "naïve", "日本語Ab", "ệ", "x😀Y", ""]
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-def expect(what, holds):
-    if not holds:
-        sys.exit("WRONG: " + what)
 
 
 def write_strings(name, strings, kind, shape=None):
