@@ -42,7 +42,7 @@ FailureOr<Value> SpecValues::output(StringRef name, Location where) {
     return emitError(where) << "expected float outputs, found \"" << name << "\", "
                             << describe(value.getType());
   }
-  return failure(); // What is missing was said when the nodes were imported.
+  return failure(); // The import of the nodes has reported the missing ones.
 }
 
 /// The scores before a final softmax or sigmoid, from which the losses are stable.

@@ -27,7 +27,7 @@ constexpr int64_t minSamples = 64;
 
 bool isFloat(const HostTensor &tensor) { return isa<FloatType>(tensor.getElementType()); }
 
-/// What an underflow is within: kernels count denormals as zero, but those of f16 are normal f32.
+/// The bound of an underflow. Kernels treat denormals as zero, but those of f16 are normal in f32.
 double smallest(Type element) {
   auto type = dyn_cast<FloatType>(element);
   if (!type)

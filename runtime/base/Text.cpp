@@ -38,7 +38,8 @@ static constexpr auto powersOfTen = [] {
   return powers;
 }();
 
-/// The decimal of so many digits that is nearest to a number above 0, if it reads back to it.
+/// The decimal with `digits` digits that is nearest to a number above 0, if it reads back as that
+/// number.
 template <typename T> static std::optional<Decimal> inDigits(T number, int digits, int magnitude) {
   int shift = digits - 1 - magnitude;
   char text[48];

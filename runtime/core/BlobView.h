@@ -10,8 +10,8 @@
 
 namespace gradc::runtime {
 
-/// Ranges and strings of bytes that nobody has vouched for. The first failure is kept, with the
-/// place where it was found.
+/// Ranges and strings in untrusted bytes. The first failure is kept, with the place where it was
+/// found.
 class BlobView {
 public:
   explicit BlobView(std::span<const std::byte> blob) : blob(blob) {}

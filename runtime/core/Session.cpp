@@ -26,7 +26,7 @@ public:
                                             [this](auto &&...call) { return runOnce(call...); }) {}
 
   Status prepare(bool onlyConstants = false);
-  /// Whether `prepare` failed for want of libraries that somebody asked for.
+  /// Whether `prepare` failed because required libraries are missing.
   bool lacksLibraries() const { return librariesAreMissing; }
 
   const Artifact &artifact() const override { return *theArtifact; }

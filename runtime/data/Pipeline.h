@@ -18,7 +18,7 @@ namespace gradc::runtime {
 class MappedFile;
 class Session;
 
-/// Rows that differ in the first dim of their shape, which lie one behind the other in an array.
+/// Rows that differ in the first dim of their shape, concatenated in one array.
 struct RaggedRows {
   std::vector<size_t> begins;  ///< in bytes; one more than rows
   std::vector<int64_t> shapes; ///< [rows][dims of a row]
@@ -110,7 +110,7 @@ struct DataContext {
   /// The data are only described (gradc/data.h): stages read no row and leave no file. Null in a
   /// run.
   ProblemSink *problems = nullptr;
-  MapSink *maps = nullptr;      ///< null: nobody wants to know
+  MapSink *maps = nullptr;      ///< null: not wanted
   FittedColumns *fit = nullptr; ///< the source is only read to fit its columns; null: for a run
   bool hasFiles = true; ///< what describes a source may open its files; else they are not there yet
   bool skips = false;   ///< rows that cannot be read; makeDataset fills it in

@@ -136,7 +136,7 @@ static Status setRates(StepPorts &ports, const gradc_step_options &options) {
   return {};
 }
 
-/// What a job has to take of the caller.
+/// Checks that the job takes the scalars that the caller gives.
 static Status checkScalars(const gradc_step_options &options, const Steps::Call &call) {
   float scale = options.loss_scale;
   if (scale != 0 && !(scale > 0 && call.takesScale))

@@ -27,7 +27,7 @@ public:
 
   /// Where output `index` is written; null: it belongs to no metric.
   void *place(size_t index);
-  /// After a run over so many rows.
+  /// Reads the metrics after a run over `rows` rows.
   void read(int64_t rows);
 
   std::span<const Metric> metrics() const { return theMetrics; }

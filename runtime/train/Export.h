@@ -10,8 +10,8 @@
 
 namespace gradc::runtime {
 
-/// What exports hold of a session: its states or, where the artifact computes something else in
-/// place of one (adapters merged into their weight), that.
+/// The values of a session that exports hold: its states, except that the artifact may compute a
+/// value to export in place of one, such as a weight merged with its adapters.
 class ExportedValues {
 public:
   static Result<ExportedValues> compute(Session &session);

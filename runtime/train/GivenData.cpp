@@ -21,7 +21,7 @@ constexpr Ending endings[] = {{".npz", "npz"},           {".npy", "npy"},     {"
                               {".jpg", "folder"},        {".jpeg", "folder"}, {".png", "folder"},
                               {".tfrecord", "tfrecord"}, {".parquet", "csv"}};
 
-/// What the name says; else what the job reads.
+/// The kind of source that the file name implies, or else that of the job.
 std::string_view kindOf(const std::string &file, std::string_view ofJob) {
   struct stat status;
   if (stat(file.c_str(), &status) == 0 && S_ISDIR(status.st_mode))

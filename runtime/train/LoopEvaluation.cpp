@@ -1,4 +1,5 @@
-// What follows from evaluations in the middle of a run: a lower rate, the best checkpoint, the end.
+// Decisions that depend on evaluations during a run: a lower rate, the best checkpoint, early
+// stopping.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"

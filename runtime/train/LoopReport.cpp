@@ -1,4 +1,5 @@
-// What a run says to people: a line for each epoch, and at the end what it made and how to go on.
+// The messages of a run: a line per epoch, and at the end the files that it made and how to
+// continue.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"

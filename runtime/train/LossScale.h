@@ -9,8 +9,8 @@
 
 namespace gradc::runtime {
 
-/// A power of two, found while training, as torch.amp.GradScaler does it: halved where a gradient
-/// is not finite, doubled after so many steps in a row that were.
+/// A power of two that adapts during training, as in torch.amp.GradScaler: halved after a step
+/// whose gradients are not finite, doubled after a number of finite steps in a row.
 class LossScale {
 public:
   LossScale() = default; ///< 1, always

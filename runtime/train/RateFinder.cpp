@@ -13,7 +13,7 @@ namespace gradc::runtime {
 static constexpr int64_t defaultSteps = 100;
 /// Of the mean that smooths the losses.
 static constexpr double decay = 0.9;
-/// A smoothed loss so many times the best one ends the sweep.
+/// The sweep ends when the smoothed loss exceeds the best one by this factor.
 static constexpr double tooMuch = 4;
 
 const RatePoint *steepest(std::span<const RatePoint> curve) {

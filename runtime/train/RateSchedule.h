@@ -20,9 +20,10 @@ public:
   /// `schedule` may be absent; `rate`: the optimizer's.
   RateSchedule(Config schedule, double rate, Run run);
 
-  /// Of the step behind so many steps attempted and epochs completed.
+  /// The rate of the step that follows `steps` attempted steps and `epochs` completed epochs.
   double rate(int64_t steps, int64_t epochs) const;
-  /// Of the same step, in place of the optimizer's; nothing where the schedule leaves it alone.
+  /// The momentum of that step, in place of the optimizer's; nothing if the schedule does not
+  /// change it.
   std::optional<double> momentum(int64_t steps, int64_t epochs) const;
   /// Null: the schedule does not look at evaluations.
   Plateau *plateau() { return thePlateau ? &*thePlateau : nullptr; }
@@ -31,7 +32,7 @@ public:
   static std::string describe(Config schedule, double rate);
 
 private:
-  /// What the schedule's kind counts.
+  /// The argument of the schedule: steps or epochs, by its unit.
   double count(int64_t steps, int64_t epochs) const;
 
   double base = 0;

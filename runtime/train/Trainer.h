@@ -57,7 +57,7 @@ struct TrainOptions {
   /// A file for the losses over growing rates instead of a training (RateFinder.h); "": a training.
   std::string findRate;
   std::pair<double, double> rateRange = {1e-7, 10}; ///< that `findRate` goes through
-  /// In place of optimizer and schedule: the rate behind so many steps.
+  /// Replaces optimizer and schedule: the rate after `done` steps.
   std::function<double(int64_t done)> rateOfStep;
   /// The commands of this program, for what a run says at its end; "": none.
   std::string trainCommand, predictCommand;

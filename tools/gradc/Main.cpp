@@ -93,7 +93,7 @@ static void installErrorHandlers() {
   });
 }
 
-/// A report that nobody got is no success.
+/// A command whose output could not be written has failed.
 static int finishOutput(int code) {
   llvm::outs().flush();
   bool failed = llvm::outs().has_error() || std::ferror(stdout);

@@ -8,15 +8,14 @@
 
 namespace gradc {
 
-/// Writes an entry's results, one .npy an output, from runs of its batch one after the other: rows
-/// one behind the other, gradients of what the rows share added up in the order of the rows (in
-/// f64, rounded once), what is the same for all rows from the first run. `inputs` are in the
-/// entry's order; `paths` has the files.
+/// Runs an entry batch by batch and writes one .npy per output: rows are concatenated, gradients of
+/// shared values are summed in the order of the rows (in f64, rounded once), and values that are
+/// the same for all rows are taken from the first run. `inputs` are in the entry's order; `paths`
+/// has the files.
 Status runRows(mlir::MLIRContext &context, CompiledSession &session, uint32_t entry, int64_t rows,
                llvm::ArrayRef<TensorView> inputs, llvm::ArrayRef<std::string> paths);
 
-/// What such a run takes of memory beside the program itself, in bytes, whatever the number of
-/// rows.
+/// The memory that such a run takes besides the program itself, in bytes, for any number of rows.
 int64_t memoryOfRun(mlir::MLIRContext &context, CompiledSession &session, uint32_t entry);
 
 } // namespace gradc

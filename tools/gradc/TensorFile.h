@@ -26,7 +26,7 @@ runtime::Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context,
 /// The same, with a .npy mapped: its elements are read where and when they are looked at.
 runtime::Result<TensorView> openTensor(mlir::MLIRContext &context, const std::string &path);
 
-/// What a .npy file has before its elements.
+/// The header of a .npy file.
 std::string npyHeader(mlir::RankedTensorType type, bool isText = false);
 /// As .npy; strings as numpy's type S.
 runtime::Status writeTensor(const mlir::grad::HostTensor &tensor, bool isText,

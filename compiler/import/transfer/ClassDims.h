@@ -9,7 +9,7 @@
 
 namespace gradc {
 
-/// What another number of classes changes in a graph. Axes count from the back when negative.
+/// The axes of a graph that have one element per class. Negative axes count from the back.
 struct ClassDims {
   std::map<std::string, int> parameters; ///< initializers, each with the axis of classes
   std::map<std::string, int> values;     ///< computed values that have classes

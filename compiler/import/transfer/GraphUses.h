@@ -1,4 +1,4 @@
-// Who makes and who reads the values of a graph.
+// The producer and the readers of each value of a graph.
 #ifndef COMPILER_IMPORT_GRAPHUSES_H
 #define COMPILER_IMPORT_GRAPHUSES_H
 

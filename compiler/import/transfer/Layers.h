@@ -1,4 +1,4 @@
-// What the initializers of a graph are to its layers.
+// The roles of initializers in the layers of a graph.
 #ifndef COMPILER_IMPORT_LAYERS_H
 #define COMPILER_IMPORT_LAYERS_H
 

@@ -1,4 +1,5 @@
-// What a spec takes from other models and runs: weights, classifiers, adapters.
+// Applies the parts of a spec that take weights from other models and runs, or change the model:
+// classifiers, adapters.
 #ifndef COMPILER_IMPORT_TRANSFER_H
 #define COMPILER_IMPORT_TRANSFER_H
 

@@ -1,5 +1,5 @@
-/* What a data set is, known without reading its rows. The compiler asks this while it compiles; it
- * is no part of the promised ABI (gradc.h), and no artifact's library exports it. */
+/* Describes a data set without reading its rows, for the compiler. It is not part of the promised ABI
+ * (gradc.h), and no compiled library exports it. */
 #ifndef GRADC_DATA_H
 #define GRADC_DATA_H
 
@@ -43,7 +43,7 @@ typedef struct gradc_data_made {
   uint32_t field_count;
 } gradc_data_made;
 
-/* What a map stage does to a field, as operations on whole tensors. Dims and axes are a row's. */
+/* The effect of a map stage on a field, as operations on whole tensors. Dims and axes are those of a row. */
 typedef enum gradc_data_op {
   GRADC_DATA_CAST,        /* to `dtype` */
   GRADC_DATA_SCALE,       /* value * factors[i] + offsets[i], in the field's type */
@@ -79,7 +79,7 @@ typedef struct gradc_data_listener {
    * where it cannot be, which the listener has told by itself. Null: fields behind it are unknown. */
   int (*model)(void *self, uint32_t map, const gradc_data_shape *before, gradc_data_made *made);
   /* One of the steps, in their order, of a map stage over a field, which is `before` the stage of this type and shape; none
-   * for a stage that changes nothing. Null: nobody wants to know. */
+   * for a stage that changes nothing. Null: not wanted. */
   void (*step)(void *self, uint32_t map, const gradc_data_field *before, const gradc_data_step *step);
   /* At the end: all that is known. */
   void (*described)(void *self, const gradc_data_shape *shape);

@@ -19,8 +19,8 @@ static constexpr const char *script =
 
 namespace {
 
-/// What a field of the log is called on the page, in the order of the page; others are metrics and
-/// come after the loss.
+/// The titles of the log's fields, in the order of the page. Other fields are metrics, which follow
+/// the loss.
 const std::pair<const char *, const char *> titles[] = {
     {"loss", "Loss"},
     {"", ""},

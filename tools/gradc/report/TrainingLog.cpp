@@ -130,7 +130,7 @@ Result<TrainingLog> readTrainingLog(const std::string &path) {
   return log;
 }
 
-/// The end of a path: so many of its parts, the file's extension only where it tells runs apart.
+/// The last `parts` components of a path, with the file extension only if it tells runs apart.
 static std::string endOf(llvm::StringRef path, size_t parts, bool hasExtension) {
   llvm::SmallVector<llvm::StringRef> all;
   path.split(all, '/', -1, /*KeepEmpty=*/false);
