@@ -78,8 +78,8 @@ struct KeepBits {
   }
 };
 
-/// Whether the runtime gives or takes one f32 there. The table of roles names the type; its value is
-/// the artifact's business.
+/// Whether the runtime gives or takes one f32 there. The table of roles names the type; its value
+/// is the artifact's business.
 bool isF32(StringRef role) {
 #define GRADC_ROLE_TYPE(enumerator, name, type) .Case(#name, StringRef(#type) == "GRADC_F32")
   return llvm::StringSwitch<bool>(role) GRADC_PORT_ROLES(GRADC_ROLE_TYPE).Default(false);
