@@ -2,6 +2,7 @@
 // the one 2^r places behind. Two threads exchange one cache line each, and n threads need log2(n)
 // rounds.
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/base/CpuQuota.h"
 #include "runtime/base/Text.h"
 
 #include <algorithm>
@@ -39,9 +40,11 @@ bool reached(uint32_t value, uint32_t epoch) { return int32_t(value - epoch) >= 
 
 unsigned ThreadTeam::availableCpus() {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return unsigned(CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
+  unsigned cpus = sched_getaffinity(0, sizeof set, &set) == 0
+                      ? unsigned(CPU_COUNT(&set))
+                      : std::max(1u, std::thread::hardware_concurrency());
+  unsigned quota = cpuQuota();
+  return quota ? std::min(cpus, quota) : cpus;
 }
 
 ThreadTeam::ThreadTeam(unsigned threads)

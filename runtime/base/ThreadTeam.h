@@ -27,7 +27,7 @@ public:
   ~ThreadTeam();
 
   unsigned size() const { return count; }
-  /// CPUs that this process may run on.
+  /// CPUs that this process may use: those it may run on, at most its control group's quota.
   static unsigned availableCpus();
 
   /// Calls body(thread) on every thread and returns when all calls have returned. One run at a

@@ -4,12 +4,14 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/Image.h"
 #include "runtime/device/RankSums.h"
+#include "runtime/device/TeamChoice.h"
 #include "runtime/device/WorkShare.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <xmmintrin.h>
 
 using namespace gradc::runtime;
@@ -95,6 +97,12 @@ void runAlone(const Launch &launch, void *const *slices, RankSums &sums) {
     call(launch, slices, 0, launch.units, 0);
 }
 
+/// How often threads of this process lost their CPU to others.
+int64_t preemptions() {
+  rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
 int64_t now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -160,6 +168,7 @@ private:
                 unsigned thread);
 
   std::unique_ptr<ThreadTeam> team;
+  TeamChoice choice{preemptions};
   std::vector<WorkShare> shares;           ///< [launch][thread]
   std::vector<std::vector<void *>> copies; ///< [thread]: of slices, in schedules where some move
 };
@@ -196,13 +205,13 @@ void *HostDevice::allocate(uint64_t bytes) {
 }
 
 Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
-  const int64_t begin = profile ? now() : 0; // the first launch's time includes the wait
+  const int64_t begin = now(); // the first launch's time includes the wait
   bool splits =
       team->size() > 1 && std::any_of(schedule.launches.begin(), schedule.launches.end(),
                                       [](const Launch &launch) { return launch.shares > 1; });
   copies.resize(team->size());
   Status status;
-  if (splits) {
+  if (splits && choice.together()) {
     if (shares.size() < schedule.launches.size() * team->size())
       shares = std::vector<WorkShare>(schedule.launches.size() * team->size());
     for (size_t i = 0; i < schedule.launches.size(); ++i)
@@ -227,6 +236,8 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
     profile->times.push_back(now());
     profile->times.front() = begin;
   }
+  if (splits)
+    choice.ran(&schedule, now() - begin);
   return status;
 }
 

@@ -1,0 +1,49 @@
+// Decides whether a schedule runs on the whole team or on one thread, where other programs use the
+// CPUs, too.
+#ifndef RUNTIME_DEVICE_TEAMCHOICE_H
+#define RUNTIME_DEVICE_TEAMCHOICE_H
+
+#include <cstdint>
+
+namespace gradc::runtime {
+
+/// A team waits for its slowest thread at every barrier. If another program takes a CPU, that wait
+/// is a time slice of milliseconds, and one thread alone may be faster. The choice compares both,
+/// but only while threads are preempted, so a machine without other work never pays for a trial.
+/// Results do not depend on it.
+///
+/// 1. Runs on the team are timed over a window. If threads were preempted in it, the next window
+///    tries one thread.
+/// 2. The faster of both stays. After a failed trial the next one comes later, so trials cost a few
+///    percent at most.
+/// 3. While one thread is faster, the team is tried again from time to time in the same way.
+class TeamChoice {
+public:
+  /// `preemptions` counts how often threads of this process lost their CPU involuntarily.
+  explicit TeamChoice(int64_t (*preemptions)()) : preemptions(preemptions) {}
+
+  bool together() const { return isTogether; }
+  /// Reports a run of a schedule, as chosen, in nanoseconds. The schedule that runs most often
+  /// decides for all.
+  void ran(const void *schedule, int64_t time);
+
+private:
+  void endWindow(int64_t mean);
+
+  static constexpr int64_t window = 30'000'000;
+  /// Windows between two trials.
+  static constexpr int64_t shortestPause = 8, longestPause = 128;
+
+  int64_t (*preemptions)();
+  bool isTogether = true, isTrial = false;
+  const void *watched = nullptr; ///< the schedule that is timed
+  int64_t time = 0, runs = 0;    ///< of the watched schedule in this window
+  int64_t othersTime = 0;        ///< of other schedules since then
+  int64_t settledMean = 0;       ///< of the last window before the trial
+  int64_t seenPreemptions = 0;
+  int64_t pause = shortestPause, pauseLeft = 0;
+};
+
+} // namespace gradc::runtime
+
+#endif

@@ -1,0 +1,87 @@
+// When a schedule runs on one thread although there is a team: only while that is faster, and tried
+// only while threads are preempted.
+#include "runtime/device/TeamChoice.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradc::runtime;
+
+namespace {
+
+int64_t counted = 0;
+
+/// A machine on which a run takes so many nanoseconds on the team and alone.
+struct Machine {
+  int64_t onTeam, alone;
+  bool isBusy;
+  TeamChoice choice{[] { return counted; }};
+  int64_t timeAlone = 0, timeOnTeam = 0;
+
+  void run(int64_t nanoseconds, const void *schedule = "schedule") {
+    for (int64_t end = timeAlone + timeOnTeam + nanoseconds; timeAlone + timeOnTeam < end;) {
+      bool together = choice.together();
+      int64_t time = together ? onTeam : alone;
+      (together ? timeOnTeam : timeAlone) += time;
+      counted += isBusy;
+      choice.ran(schedule, time);
+    }
+  }
+};
+
+constexpr int64_t millisecond = 1'000'000, second = 1000 * millisecond;
+
+TEST(TeamChoice, AMachineWithoutOtherWorkTriesNothing) {
+  Machine machine{2 * millisecond, millisecond, false};
+  machine.run(10 * second);
+  EXPECT_EQ(machine.timeAlone, 0);
+}
+
+TEST(TeamChoice, OneThreadIsTakenWhereItIsFaster) {
+  Machine machine{2 * millisecond, millisecond, true};
+  machine.run(second);
+  EXPECT_FALSE(machine.choice.together());
+  machine.run(30 * second);
+  EXPECT_GT(machine.timeAlone, 30 * machine.timeOnTeam);
+}
+
+TEST(TeamChoice, TrialsThatFailCostLittle) {
+  Machine machine{millisecond, 2 * millisecond, true};
+  machine.run(30 * second);
+  EXPECT_GT(machine.timeAlone, 0);
+  EXPECT_LT(machine.timeAlone, machine.timeOnTeam / 40);
+}
+
+TEST(TeamChoice, LongRunsAreTriedOneAtATime) {
+  Machine machine{300 * millisecond, 600 * millisecond, true};
+  machine.run(60 * second);
+  EXPECT_GT(machine.timeAlone, 0);
+  EXPECT_LT(machine.timeAlone, machine.timeOnTeam / 10);
+}
+
+TEST(TeamChoice, TheTeamComesBackWhenTheOtherWorkHasEnded) {
+  Machine machine{2 * millisecond, millisecond, true};
+  machine.run(10 * second);
+  ASSERT_FALSE(machine.choice.together());
+  machine.isBusy = false;
+  machine.onTeam = millisecond / 2;
+  machine.run(5 * second);
+  EXPECT_TRUE(machine.choice.together());
+}
+
+TEST(TeamChoice, EqualTimesDoNotSwitch) {
+  Machine machine{millisecond, millisecond, true};
+  machine.run(30 * second);
+  EXPECT_TRUE(machine.choice.together());
+  EXPECT_LT(machine.timeAlone, machine.timeOnTeam / 20);
+}
+
+TEST(TeamChoice, AnotherScheduleIsWatchedWhenTheFirstRunsNoMore) {
+  Machine machine{2 * millisecond, millisecond, true};
+  machine.run(second, "training");
+  ASSERT_FALSE(machine.choice.together());
+  machine.onTeam = millisecond / 2;
+  machine.run(5 * second, "evaluation");
+  EXPECT_TRUE(machine.choice.together());
+}
+
+} // namespace
