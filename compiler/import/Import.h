@@ -66,6 +66,8 @@ struct Imported {
   bool differentiates() const;
   /// Whether the run decodes pictures, for which it needs libraries.
   bool decodesPictures() const;
+  /// Whether a map of its data is one of those for pictures.
+  bool mapsPictures() const;
   /// Whether its tables are Parquet, for which it needs the plug-in.
   bool readsParquet() const;
 };

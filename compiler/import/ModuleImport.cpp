@@ -194,12 +194,24 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
   return imported;
 }
 
-bool Imported::decodesPictures() const {
-  auto decodes = [](const spec::Data &data) {
-    return llvm::any_of(data.stage(),
-                        [](const spec::Stage &stage) { return stage.map().has_decode(); });
+/// Whether a map of the training or evaluation data is as `holds` says.
+static bool anyMap(const std::optional<spec::Training> &spec,
+                   llvm::function_ref<bool(const spec::Map &)> holds) {
+  auto any = [&](const spec::Data &data) {
+    return llvm::any_of(data.stage(), [&](const spec::Stage &stage) { return holds(stage.map()); });
   };
-  return spec && (decodes(spec->data()) || decodes(spec->evaluation().data()));
+  return spec && (any(spec->data()) || any(spec->evaluation().data()));
+}
+
+bool Imported::decodesPictures() const {
+  return anyMap(spec, [](const spec::Map &map) { return map.has_decode(); });
+}
+
+bool Imported::mapsPictures() const {
+  return anyMap(spec, [](const spec::Map &map) {
+    return map.has_decode() || map.has_resize() || map.has_crop() || map.has_random_crop() ||
+           map.has_flip() || map.has_color_jitter() || map.has_normalize();
+  });
 }
 
 bool Imported::readsParquet() const {

@@ -1,6 +1,7 @@
 // map { color_jitter { brightness contrast saturation hue max } }: random changes of colors.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/Jitter.h"
+#include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // map { crop { height width } } takes the middle, map { random_crop { height width padding fill } }
 // a random place.
 #include "runtime/base/Text.h"
+#include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // map { decode { channels max_pixels min_height min_width } }: files as pictures of bytes.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
 #include "runtime/data/transform/Transform.h"
 

@@ -1,5 +1,6 @@
 // map { flip { horizontal vertical } }: mirrors pictures with the given probabilities.
 #include "runtime/base/Text.h"
+#include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
 
 namespace gradc::runtime {

@@ -1,6 +1,7 @@
 // map { normalize { max mean deviation } }: (value / max - mean) / deviation per channel, as
 // planes.
 #include "runtime/base/Text.h"
+#include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // map { resize { height width filter antialias } }.
 #include "runtime/base/Text.h"
+#include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
 
 #include <algorithm>

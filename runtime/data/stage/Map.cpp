@@ -76,21 +76,19 @@ private:
   std::vector<Field> fieldList;
 };
 
-struct Kind {
-  std::string_view name;
-  MakeTransform make;
-};
-// A map block names one of them, or none: then it casts, scales and shifts.
-constexpr Kind kinds[] = {{"color_jitter", makeColorJitter},
-                          {"crop", makeCrop},
-                          {"decode", makeDecode},
-                          {"flip", makeFlip},
-                          {"normalize", makeNormalize},
-                          {"one_hot", makeOneHot},
-                          {"pad", makePad},
-                          {"random_crop", makeRandomCrop},
-                          {"resize", makeResize},
-                          {"transpose", makeTranspose}};
+constexpr MapKind kinds[] = {
+    {"one_hot", makeOneHot}, {"pad", makePad}, {"transpose", makeTranspose}};
+
+/// The kind that a map block names; null: it casts, scales and shifts.
+const MapKind *kindOf(Config config) {
+  auto find = [&](std::span<const MapKind> among) -> const MapKind * {
+    auto named = [&](const MapKind &kind) { return bool(config.child(kind.name)); };
+    auto found = std::find_if(among.begin(), among.end(), named);
+    return found == among.end() ? nullptr : &*found;
+  };
+  const MapKind *kind = find(kinds);
+  return kind || !pictureMaps ? kind : find(pictureMaps());
+}
 
 /// Where the state has the statistics of the next standardize of a field: each has its own.
 std::string keyOfNext(const Table &table, size_t field, std::vector<size_t> &standardized) {
@@ -109,9 +107,8 @@ makeTransform(Config config, size_t index, const DataContext &context, Pipeline 
   auto fields = pipeline.table->fields();
   const Field *before = index == noField ? nullptr : &fields[index];
   Config standardize = config.child("standardize");
-  const Kind *kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                  [&](const Kind &one) { return bool(config.child(one.name)); });
-  if (!standardize && kind == std::end(kinds))
+  const MapKind *kind = kindOf(config);
+  if (!standardize && !kind)
     return makeCast(config, before);
   if (config.child("cast") || config.child("scale") || config.child("offset"))
     return Status::invalid("map has cast, scale or offset beside another thing to do, expected one "

@@ -66,14 +66,14 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
 Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makePad(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field *before);
-// For pictures, in data/image.
-Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field *before);
-Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field *before);
-Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field *before);
-Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field *before);
-Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field *before);
-Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field *before);
-Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before);
+
+/// A kind of map block: its name in specs, and its function.
+struct MapKind {
+  std::string_view name;
+  MakeTransform make;
+};
+/// Those for pictures, in data/image. Null in a program whose spec has none of them.
+__attribute__((weak)) std::span<const MapKind> pictureMaps();
 
 } // namespace gradc::runtime
 

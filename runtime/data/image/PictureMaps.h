@@ -1,0 +1,19 @@
+// One function per kind of map for pictures.
+#ifndef RUNTIME_DATA_IMAGE_PICTUREMAPS_H
+#define RUNTIME_DATA_IMAGE_PICTUREMAPS_H
+
+#include "runtime/data/transform/Transform.h"
+
+namespace gradc::runtime {
+
+Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeCrop(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before);
+
+} // namespace gradc::runtime
+
+#endif
