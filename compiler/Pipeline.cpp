@@ -86,6 +86,8 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // In the order of the schedule: sums that begin one after the other.
   pm.addPass(createBucketSums());
   pm.addPass(createRematerialize({options.memoryBudget}));
+  // Of the launches as they will run, with their units.
+  pm.addPass(createCutStates());
   pm.addPass(createPlanMemory());
 }
 

@@ -1,4 +1,4 @@
-// Joins sums over ranks that begin one after the other.
+// Joins collectives of one kind that begin one after the other.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
@@ -13,7 +13,7 @@ namespace gradc {
 
 namespace {
 
-/// The sums of one block. In the order of its nodes:
+/// The collectives of one block, sums for short. In the order of its nodes:
 /// 1. A sum joins the open bucket of its kind, or opens one.
 /// 2. An op that reads what a bucket sums, views included, closes it, and so does its size.
 /// 3. A bucket of several sums becomes one, where the last of them stands.
@@ -25,9 +25,9 @@ public:
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       for (Value v : op.getOperands())
-        if (auto sum = storageRoot(v).getDefiningOp<AllReduceOp>())
+        if (auto sum = storageRoot(v).getDefiningOp<CollectiveOpInterface>())
           closeBucketOf(sum);
-      if (auto sum = dyn_cast<AllReduceOp>(op))
+      if (auto sum = dyn_cast<CollectiveOpInterface>(op))
         add(sum);
     }
     while (!open.empty())
@@ -36,28 +36,30 @@ public:
 
 private:
   struct Bucket {
-    SmallVector<AllReduceOp> sums;
+    SmallVector<Operation *> sums;
     int64_t bytes = 0;
   };
 
-  bool areAlike(AllReduceOp a, AllReduceOp b) const {
-    return a.getBf16() == b.getBf16() && urgent.contains(a) == urgent.contains(b) &&
-           getElementTypeOrSelf(a.getResult(0)) == getElementTypeOrSelf(b.getResult(0));
+  bool areAlike(CollectiveOpInterface a, CollectiveOpInterface b) const {
+    return a.getCollectiveKind() == b.getCollectiveKind() &&
+           a.travelsNarrow() == b.travelsNarrow() && urgent.contains(a) == urgent.contains(b) &&
+           getElementTypeOrSelf(a->getResult(0)) == getElementTypeOrSelf(b->getResult(0));
   }
 
-  void add(AllReduceOp sum) {
-    auto bucket =
-        llvm::find_if(open, [&](Bucket &other) { return areAlike(other.sums.front(), sum); });
+  void add(CollectiveOpInterface sum) {
+    auto bucket = llvm::find_if(open, [&](Bucket &other) {
+      return areAlike(cast<CollectiveOpInterface>(other.sums.front()), sum);
+    });
     if (bucket == open.end())
       bucket = open.insert(open.end(), Bucket());
     bucket->sums.push_back(sum);
-    for (Value v : sum.getResults())
+    for (Value v : sum->getResults())
       bucket->bytes += exec::layoutBytes(cast<RankedTensorType>(v.getType()), nullptr);
     if (bucket->bytes >= maxBytes)
       close(size_t(bucket - open.begin()));
   }
 
-  void closeBucketOf(AllReduceOp sum) {
+  void closeBucketOf(Operation *sum) {
     for (size_t i = 0; i < open.size(); ++i)
       if (llvm::is_contained(open[i].sums, sum))
         return close(i);
@@ -68,20 +70,17 @@ private:
     open.erase(open.begin() + int64_t(index));
     if (bucket.sums.size() == 1)
       return;
-    SmallVector<Value> operands;
     SmallVector<Location> locations;
-    for (AllReduceOp sum : bucket.sums) {
-      llvm::append_range(operands, sum.getOperands());
-      locations.push_back(sum.getLoc());
-    }
+    for (Operation *sum : bucket.sums)
+      locations.push_back(sum->getLoc());
     OpBuilder b(bucket.sums.back());
-    auto joined =
-        AllReduceOp::create(b, b.getFusedLoc(locations), operands, bucket.sums.back().getBf16());
+    Operation *joined = cast<CollectiveOpInterface>(bucket.sums.back())
+                            .join(b, b.getFusedLoc(locations), bucket.sums);
     unsigned next = 0;
-    for (AllReduceOp sum : bucket.sums) {
-      for (Value v : sum.getResults())
-        v.replaceAllUsesWith(joined.getResult(next++));
-      sum.erase();
+    for (Operation *sum : bucket.sums) {
+      for (Value v : sum->getResults())
+        v.replaceAllUsesWith(joined->getResult(next++));
+      sum->erase();
     }
   }
 
@@ -97,7 +96,7 @@ struct BucketSums : impl::BucketSumsBase<BucketSums> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Block *block) {
-        if (!block->getOps<AllReduceOp>().empty())
+        if (!block->getOps<CollectiveOpInterface>().empty())
           Bucketing(*block, bytes).run();
       });
   }

@@ -26,15 +26,16 @@ namespace {
 class StepBuilder {
 public:
   StepBuilder(func::FuncOp function, gradc::UpdateRule rule)
-      : function(function), updates(function, rule), exit(function.front().getTerminator()),
-        b(exit), ranks(gradc::DataParallel::of(function)) {}
+      : function(function), exit(function.front().getTerminator()), b(exit),
+        ranks(gradc::DataParallel::of(function)),
+        updates(function, rule, /*isCut=*/ranks && ranks->cutsParameters()) {}
 
   LogicalResult build(const DenseSet<StringAttr> &trained);
   /// Returns gradients in place of updates.
   LogicalResult watch();
 
 private:
-  FailureOr<SmallVector<Value>> findGradients(ArrayRef<Value> parameters);
+  FailureOr<SmallVector<Value>> findGradients(ArrayRef<Value> parameters, bool isUpdated);
   LogicalResult clip(MutableArrayRef<Value> gradients);
   void requireIndices();
   void guardStatistics();
@@ -43,11 +44,11 @@ private:
   }
 
   func::FuncOp function;
-  gradc::Updates updates;
   Operation *exit;
   OpBuilder b;
   std::unique_ptr<gradc::DataParallel> ranks; ///< null: there is one
-  Value scale;                                ///< of the loss; null: none
+  gradc::Updates updates;
+  Value scale; ///< of the loss; null: none
   Value proceed;
 };
 
@@ -153,7 +154,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
     FlatSymbolRefAttr symbol = v.getDefiningOp<ReadOp>().getStateAttr();
     return trained.contains(symbol.getAttr()) && gradc::isTrainedBy(function, symbol);
   });
-  FailureOr<SmallVector<Value>> found = findGradients(parameters);
+  FailureOr<SmallVector<Value>> found = findGradients(parameters, /*isUpdated=*/true);
   if (failed(found))
     return failure();
   SmallVector<Value> &gradients = *found;
@@ -178,7 +179,7 @@ LogicalResult StepBuilder::watch() {
   SmallVector<Value> parameters = llvm::filter_to_vector(parameterReads(function), [&](Value v) {
     return llvm::is_contained(watched, v.getDefiningOp<ReadOp>().getStateAttr());
   });
-  FailureOr<SmallVector<Value>> gradients = findGradients(parameters);
+  FailureOr<SmallVector<Value>> gradients = findGradients(parameters, /*isUpdated=*/false);
   if (failed(gradients))
     return failure();
   // Nothing changes, and nothing else is returned but what says whether indices are in range.
@@ -203,8 +204,9 @@ LogicalResult StepBuilder::watch() {
   return success();
 }
 
-/// Of the loss over the whole batch, unscaled again.
-FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters) {
+/// Of the loss over the whole batch, unscaled again. Updates need only what this rank updates.
+FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters,
+                                                         bool isUpdated) {
   scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
   if (ranks && failed(ranks->begin()))
     return failure();
@@ -219,7 +221,10 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
   if (!isInParts)
     gradients = gradc::requestGradients(b, lossOf(function), parameters, scale);
   if (ranks && succeeded(gradients)) {
-    ranks->sumGradients(*gradients);
+    if (isUpdated && ranks->cutsParameters())
+      ranks->scatterGradients(parameters, *gradients);
+    else
+      ranks->sumGradients(*gradients);
     ranks->sumLoss();
   }
   if (failed(gradients) || !scale)
@@ -275,7 +280,10 @@ LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
   if (failed(clipping))
     return failure();
   Location location = function.getLoc();
-  Value norm = clipping->build(Expr(b, location, lossOf(function)), gradients);
+  auto whole = [&](Value squares) {
+    return ranks && ranks->cutsParameters() ? ranks->sum(squares) : squares;
+  };
+  Value norm = clipping->build(Expr(b, location, lossOf(function)), gradients, whole);
   proceed = AndOp::create(b, location, proceed, IsFiniteOp::create(b, location, norm));
   addResult(norm, GRADC_ROLE_GRADIENT_NORM);
   return success();

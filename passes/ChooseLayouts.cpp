@@ -74,6 +74,9 @@ private:
       for (Operation *user : read.getResult().getUsers())
         storageOf(read.getState()).fixed |= !isa<exec::LaunchOp>(user);
     } else if (auto write = dyn_cast<WriteOp>(op)) {
+      // What ranks gather is row-major.
+      Operation *writer = storageRoot(write.getValue()).getDefiningOp();
+      storageOf(write.getState()).fixed |= isa_and_nonnull<CollectiveOpInterface>(writer);
       for (Operation *user : write.getValue().getUsers())
         storageOf(write.getState()).fixed |= !isa<WriteOp, exec::LaunchOp>(user);
     }
@@ -117,7 +120,7 @@ private:
       auto buffer = exec::BufferOp::create(
           builder, storage.state.getLoc(), name, storage.state.getSymName(), layout,
           i == 0 ? exec::BufferKind::primary : exec::BufferKind::mirror,
-          exec::layoutBytes(type, layout));
+          exec::layoutBytes(type, layout), /*cut=*/nullptr);
       symbols.insert(buffer);
       storage.buffers.push_back(buffer);
     }
@@ -185,10 +188,12 @@ private:
 
   /// Stores to the primary, and refreshes the mirrors from it.
   void store(OpBuilder &builder, Location loc, Storage &storage, Value value) {
-    // Only a launch can write a buffer, and one result only one of them.
-    if (!value.getDefiningOp<exec::LaunchOp>() || storedLayout(value))
-      value = copy(builder, loc, value, layoutOfValue(value), storage.layouts[0]);
-    exec::StoreOp::create(builder, loc, storage.buffers[0].getSymName(), value);
+    // Only a launch can write a buffer, or a gather of what a launch writes to it, and one result
+    // only one of them.
+    Value root = storage.layouts[0] ? value : storageRoot(value);
+    if (!writerOf(root) || storedLayout(root))
+      root = value = copy(builder, loc, value, layoutOfValue(value), storage.layouts[0]);
+    exec::StoreOp::create(builder, loc, storage.buffers[0].getSymName(), root);
     for (size_t i = 1; i < storage.layouts.size(); ++i) {
       PanelAttr layout = storage.layouts[i];
       exec::BufferOp buffer = storage.buffers[i];
@@ -217,6 +222,17 @@ private:
     auto launch = exec::LaunchOp::create(builder, loc, result, kernel.getSymName(), value);
     launch->setAttr("exec.nodes", builder.getArrayAttr({}));
     return launch.getResult(0);
+  }
+
+  /// The launch that computes a value which may be stored, perhaps for other ranks to gather; null:
+  /// there is none.
+  static exec::LaunchOp writerOf(Value stored) {
+    auto gather = stored.getDefiningOp<CollectiveOpInterface>();
+    if (!gather)
+      return stored.getDefiningOp<exec::LaunchOp>();
+    Value operand = gather->getOperand(cast<OpResult>(stored).getResultNumber());
+    bool isIts = gather.getCollectiveKind() == CollectiveKind::gather && operand.hasOneUse();
+    return isIts ? operand.getDefiningOp<exec::LaunchOp>() : exec::LaunchOp();
   }
 
   /// The layout of the buffer that a value is stored to, if it is.
@@ -282,8 +298,12 @@ private:
     writersAfter.clear();
     copyReturnedStates(function);
     for (auto store : llvm::to_vector(function.getOps<exec::StoreOp>())) {
-      auto writer = store.getValue().getDefiningOp<exec::LaunchOp>();
-      if (!isSafe(writer, cast<OpResult>(store.getValue()), store.getBufferAttr()))
+      Value value = store.getValue();
+      exec::LaunchOp writer = writerOf(value);
+      auto result = llvm::find_if(writer->getResults(), [&](Value v) {
+        return v == value || llvm::is_contained(value.getDefiningOp()->getOperands(), v);
+      });
+      if (!isSafe(writer, *result, store.getBufferAttr()))
         writer = writeAside(store, writer);
       for (Operation *reader : readersOf(function, store.getBufferAttr()))
         if (reader != writer)

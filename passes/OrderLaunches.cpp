@@ -31,7 +31,7 @@ public:
 
   void run() {
     for (const auto &[node, set] : before)
-      if (isReady(node) && (isScalar(node) || isa<grad::AllReduceOp>(node)))
+      if (isReady(node) && (isScalar(node) || isa<grad::CollectiveOpInterface>(node)))
         take(node);
     for (size_t count = ~size_t(0); count != order.size();) { // what waits for later nodes follows
       count = order.size();
@@ -110,7 +110,7 @@ private:
         continue;
       order.push_back(node);
       endedSums = std::max(endedSums, awaitedBy(node));
-      if (isa<grad::AllReduceOp>(node)) {
+      if (isa<grad::CollectiveOpInterface>(node)) {
         size_t number = sums.size() + 1;
         sums[node] = number;
       }
@@ -125,7 +125,7 @@ private:
       }
       for (Operation *later : llvm::reverse(near))
         if (isReady(later) && !awaitedBy(later) &&
-            (isScalar(later) || isa<grad::AllReduceOp>(later) || freedBy(later) > 0))
+            (isScalar(later) || isa<grad::CollectiveOpInterface>(later) || freedBy(later) > 0))
           stack.push_back(later);
     }
   }

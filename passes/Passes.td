@@ -459,6 +459,28 @@ def Rematerialize : Pass<"gradc-rematerialize", "::mlir::ModuleOp"> {
   let options = [Option<"budget", "budget", "int64_t", "0", "bytes of states and the arena of one entry">];
 }
 
+def CutStates : Pass<"gradc-cut-states", "::mlir::ModuleOp"> {
+  let summary = "Decide how ranks divide parameters, and which launches run on the parts of a rank alone";
+  let description = [{
+    Where each rank updates its own part of a parameter, the launches that do so run some of their units: those of the elements that the rank
+    owns. Elements are divided by the largest of the launches' units, so that each launch can be cut there. A rule that takes whole
+    tensors, and a writer whose units are no runs of elements, let one rank have all of a state: it alone runs the launches that end there.
+
+    ```mlir
+    %g1 = grad.reduce_scatter %g of [@w] : tensor<96xf32>
+    %w1 = exec.launch @update(%w, %g1, %lr) : (tensor<96xf32>, tensor<96xf32>, tensor<f32>) -> tensor<96xf32>
+    %w2 = grad.all_gather %w1 of [@w] : tensor<96xf32>
+    ```
+    becomes
+    ```mlir
+    exec.cut @w.cut of @w : 96 by 32
+    %w1 = exec.launch @update(%w, %g1, %lr) {exec.cut = @w.cut, exec.units_per_piece = 1} : (...) -> tensor<96xf32>
+    ```
+    A launch with a result that is needed whole, as a norm is, runs on all ranks as it is. A scatter that it reads is told to leave zeros
+    (`exec.zeros`) where the rank owns nothing.
+  }];
+}
+
 def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every tensor its place: functions become exec.entry over one arena";
   let dependentDialects = ["::mlir::exec::ExecDialect"];

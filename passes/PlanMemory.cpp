@@ -1,6 +1,7 @@
 // Gives every tensor its place: functions of launches become entries over one arena.
 #include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
+#include "passes/support/CutStates.h"
 #include "passes/support/Outline.h"
 #include "passes/support/Placement.h"
 #include "passes/support/Ports.h"
@@ -78,15 +79,18 @@ private:
     Location loc = node.location;
     if (auto launch = dyn_cast_or_null<exec::LaunchOp>(node.op)) {
       exec::DispatchOp::create(builder, loc, launch.getKernelAttr(), slices(node.reads),
-                               slices(node.writes), launch->getAttrOfType<ArrayAttr>("exec.nodes"));
+                               slices(node.writes),
+                               launch->getAttrOfType<FlatSymbolRefAttr>(launchCutName),
+                               launch->getAttrOfType<IntegerAttr>(unitsPerPieceName),
+                               launch->getAttrOfType<ArrayAttr>("exec.nodes"));
       return;
     }
     ArrayAttr names = namesAt(loc);
     if (!node.op) {
       exec::CopyOp::create(builder, loc, placement.sliceOf(node.reads[0]),
                            placement.sliceOf(node.writes[0]), names);
-    } else if (auto sum = dyn_cast<grad::AllReduceOp>(node.op)) {
-      exec::CollectiveOp::create(builder, loc, slices(node.writes), sum.getBf16(), names);
+    } else if (auto collective = dyn_cast<grad::CollectiveOpInterface>(node.op)) {
+      emitCollective(node, collective, names);
     } else if (auto scan = dyn_cast<grad::ScanOp>(node.op)) {
       auto loop = exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), names);
       builder.createBlock(&loop.getBody());
@@ -99,6 +103,18 @@ private:
       builder.createBlock(&branch.getOtherwise());
       emit(node.otherwise);
     }
+  }
+
+  void emitCollective(const PlacedNode &node, grad::CollectiveOpInterface collective,
+                      ArrayAttr names) {
+    auto cuts = llvm::map_to_vector(collective.getCutStates(), [&](FlatSymbolRefAttr state) {
+      return Attribute(builder.getAttr<FlatSymbolRefAttr>((state.getValue() + ".cut").str()));
+    });
+    exec::CollectiveOp::create(builder, node.location,
+                               exec::CollectiveKind(collective.getCollectiveKind()),
+                               slices(node.writes), collective.travelsNarrow(),
+                               cuts.empty() ? ArrayAttr() : builder.getArrayAttr(cuts),
+                               collective->hasAttr(zerosName), names);
   }
 
   ArrayAttr slices(ArrayRef<PlacedTensor> tensors) {

@@ -163,6 +163,12 @@ private:
 
     bufferIndex.clear();
     kernelIndex.clear();
+    cutIndex.clear();
+    std::vector<gradc_artifact_cut> cuts;
+    for (auto op : module.getOps<exec::CutOp>()) {
+      cuts.push_back({op.getElements(), op.getUnit()});
+      cutIndex[op.getSymName()] = uint32_t(cuts.size());
+    }
     std::vector<gradc_artifact_buffer> buffers;
     for (auto op : module.getOps<exec::BufferOp>()) {
       auto state = module.lookupSymbol<StateOp>(op.getState());
@@ -171,7 +177,8 @@ private:
                                : isPacked                               ? GRADC_BUFFER_PACKED
                                                                         : GRADC_BUFFER_PLAIN;
       bufferIndex[op.getSymName()] = uint32_t(buffers.size());
-      buffers.push_back({stateIndex.lookup(op.getState()), kind, uint64_t(op.getBytes())});
+      buffers.push_back({stateIndex.lookup(op.getState()), kind, uint64_t(op.getBytes()),
+                         cutOf(op.getCutAttr()), 0});
     }
     std::vector<gradc_artifact_kernel> kernels;
     const exec::Level &row = *exec::findLevel(name);
@@ -187,7 +194,13 @@ private:
     level.buffers = blob.append(ArrayRef(buffers));
     level.kernels = blob.append(ArrayRef(kernels));
     level.entries = blob.append(ArrayRef(entries));
+    level.cuts = blob.append(ArrayRef(cuts));
     return level;
+  }
+
+  /// As the artifact counts cuts: from 1 on.
+  uint32_t cutOf(FlatSymbolRefAttr name) const {
+    return name ? cutIndex.lookup(name.getValue()) : 0;
   }
 
   /// Entries called as another one, with `.rows.N` behind.
@@ -308,13 +321,20 @@ private:
     node.node = blob.intern(exec::nodesText(op));
     if (auto dispatch = dyn_cast<exec::DispatchOp>(op)) {
       node.kind = GRADC_NODE_LAUNCH;
-      node.as.launch.kernel = kernelIndex.lookup(dispatch.getKernel());
+      node.as.launch = {kernelIndex.lookup(dispatch.getKernel()), cutOf(dispatch.getCutAttr()),
+                        int64_t(dispatch.getPer().value_or(1))};
     } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
       node.kind = GRADC_NODE_LOOP;
       node.as.loop.trips = int64_t(loop.getTrips());
     } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
       node.kind = GRADC_NODE_COLLECTIVE;
-      node.as.collective.wire = collective.getBf16() ? GRADC_WIRE_BF16 : GRADC_WIRE_FULL;
+      std::vector<uint32_t> cuts;
+      if (ArrayAttr names = collective.getCutsAttr())
+        for (auto name : names.getAsRange<FlatSymbolRefAttr>())
+          cuts.push_back(cutOf(name) - 1);
+      node.as.collective = {collective.getBf16() ? uint32_t(GRADC_WIRE_BF16) : GRADC_WIRE_FULL,
+                            uint32_t(collective.getKind()), collective.getZeros(),
+                            blob.append(ArrayRef(cuts))};
     } else {
       node.kind = isa<exec::CopyOp>(op) ? GRADC_NODE_COPY : GRADC_NODE_IF;
     }
@@ -389,7 +409,7 @@ private:
   Blob blob;
   gradc_range model = {};
   gradc_hasher modelHash = gradc_hash_begin();
-  llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex;
+  llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex, cutIndex;
   SymbolTableCollection symbols;
 };
 

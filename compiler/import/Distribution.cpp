@@ -35,6 +35,14 @@ bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
     if (distribution.synchronize_batch_norm())
       refuse("no synchronize_batch_norm: ranks exchange nothing before the last part");
   }
+  bool hasServers = distribution.strategy() == spec::Distribution::PARAMETER_SERVER;
+  if (distribution.has_servers() && (!hasServers || distribution.servers() < 1)) {
+    emitError(spec.at({"distribution", "servers"}))
+        << (hasServers ? "expected 1 server or more, found "
+                       : "expected strategy: PARAMETER_SERVER beside servers, found servers: ")
+        << distribution.servers();
+    ok = false;
+  }
   if (distribution.has_stall_seconds() && !(distribution.stall_seconds() > 0)) {
     emitError(spec.at({"distribution", "stall_seconds"}))
         << "expected a positive number of seconds, found "
@@ -53,6 +61,10 @@ void gradc::setRanks(func::FuncOp function, const SpecFile &spec) {
     ranks.push_back(b.getNamedAttr("bf16", b.getUnitAttr()));
   if (spec.get().distribution().synchronize_batch_norm())
     ranks.push_back(b.getNamedAttr("synchronize_batch_norm", b.getUnitAttr()));
+  auto strategy = spec.get().distribution().strategy();
+  if (strategy == spec::Distribution::SHARDED_OPTIMIZER ||
+      strategy == spec::Distribution::PARAMETER_SERVER)
+    ranks.push_back(b.getNamedAttr("cut", b.getUnitAttr()));
   function->setAttr(ranksName, b.getDictionaryAttr(ranks));
 }
 

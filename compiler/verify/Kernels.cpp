@@ -146,7 +146,7 @@ private:
     }
   }
 
-  /// A copy makes its second slice equal to its first; the sums of one rank are its own values.
+  /// A copy makes its second slice equal to its first; what one rank exchanges are its own values.
   llvm::Error verifyCopy(exec::EntryOp entry, Operation *copy, uint32_t index, uint32_t launch) {
     auto collective = dyn_cast<exec::CollectiveOp>(copy);
     uint32_t count = collective ? uint32_t(collective.getSlices().size()) : 1;
@@ -161,7 +161,7 @@ private:
       return error;
     KernelCheck check;
     check.level = session.level();
-    check.kernel = collective ? "sum over ranks" : "copy";
+    check.kernel = collective ? "exchange of ranks" : "copy";
     check.entry = entry.getSymName();
     check.node = exec::nodesText(copy);
     check.ok = true;

@@ -180,6 +180,34 @@ LogicalResult CollectiveOp::verify() {
     return emitOpError("expected a slice, found none");
   if (getBf16() && !element.isF32())
     return emitOpError("expected f32 to travel as bf16, found ") << element;
+  bool isCut = getKind() != CollectiveKind::sum;
+  if (getBf16() && getKind() == CollectiveKind::gather)
+    return emitOpError("expected a gather to bring values as they are, found bf16");
+  size_t cuts = getCuts() ? getCuts()->size() : 0;
+  if (cuts != (isCut ? getSlices().size() : 0))
+    return emitOpError("expected ") << (isCut ? getSlices().size() : 0) << " cuts, found " << cuts;
+  return success();
+}
+
+static FailureOr<CutOp> findCut(Operation *node, FlatSymbolRefAttr name,
+                                SymbolTableCollection &tables) {
+  if (auto cut = tables.lookupNearestSymbolFrom<CutOp>(node, name))
+    return cut;
+  return node->emitOpError("expected ") << name << " to be an exec.cut";
+}
+
+LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (!getCuts())
+    return success();
+  for (auto [slice, name] : llvm::zip_equal(getSlices().getAsRange<SliceAttr>(),
+                                            getCuts()->getAsRange<FlatSymbolRefAttr>())) {
+    FailureOr<CutOp> cut = findCut(*this, name, tables);
+    if (failed(cut))
+      return failure();
+    if (slice.getType().getNumElements() != int64_t(cut->getElements()))
+      return emitOpError("expected a slice of ")
+             << cut->getElements() << " elements, found " << slice;
+  }
   return success();
 }
 
@@ -206,9 +234,19 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
     }
     return success();
   };
-  if (failed(verifyTypes("operands", getReads(), kernel.getBlock().getArguments())))
+  if (failed(verifyTypes("operands", getReads(), kernel.getBlock().getArguments())) ||
+      failed(verifyTypes("results", getWrites(), kernel.getYielded())))
     return failure();
-  return verifyTypes("results", getWrites(), kernel.getYielded());
+  if (!getCutAttr() || !kernel.getScheduleAttr())
+    return success();
+  FailureOr<CutOp> cut = findCut(*this, getCutAttr(), tables);
+  if (failed(cut))
+    return failure();
+  int64_t units = kernelUnits(kernel), per = int64_t(*getPer());
+  if (per < 1 || llvm::divideCeil(units, per) != cut->getPieces())
+    return emitOpError("expected ")
+           << cut->getPieces() << " pieces of " << per << " units, found " << units << " units";
+  return success();
 }
 
 LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -331,3 +331,10 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
                                     << getOperands().size() << " and " << getNumResults();
   return success();
 }
+
+LogicalResult CutOp::verify() {
+  if (int64_t(getElements()) < 1 || int64_t(getUnit()) < 1 || getUnit() > getElements())
+    return emitOpError("expected 1 element or more by units of at most as many, found ")
+           << getElements() << " by " << getUnit();
+  return success();
+}

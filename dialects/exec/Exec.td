@@ -243,13 +243,29 @@ def Exec_BufferKindEnum : I32EnumAttr<"BufferKind", "whether a buffer is the sta
 def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
   let summary = "the storage of a state at this level: its primary copy, or a mirror in another layout";
   let description = [{
-    A mirror is refreshed from the primary by a dispatch after every write of the state.
+    A mirror is refreshed from the primary by a dispatch after every write of the state. With `cut` each rank has its own pieces alone.
     Example: `exec.buffer primary @fc1.weight.primary of @fc1.weight layout #exec.panel<dim = 1, width = 16> : 32768`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$state,
-      OptionalAttr<Exec_Panel>:$layout, DefaultValuedAttr<Exec_BufferKindEnum, "BufferKind::primary">:$kind, I64Attr:$bytes);
+      OptionalAttr<Exec_Panel>:$layout, DefaultValuedAttr<Exec_BufferKindEnum, "BufferKind::primary">:$kind, I64Attr:$bytes,
+      OptionalAttr<FlatSymbolRefAttr>:$cut);
   let assemblyFormat = [{
-    $kind $sym_name `of` $state (`layout` $layout^)? `:` $bytes attr-dict
+    $kind $sym_name `of` $state (`layout` $layout^)? `:` $bytes (`cut` $cut^)? attr-dict
+  }];
+}
+
+def Exec_CutOp : Exec_Op<"cut", [Symbol]> {
+  let summary = "how ranks divide what is as large as a parameter";
+  let description = [{
+    Elements fall into pieces of `unit` each, the last one perhaps smaller; each piece belongs to one rank, and a rank's pieces follow
+    each other. One piece: all of it belongs to one rank. How many ranks there are is known at run time.
+    Example: `exec.cut @fc1.weight.cut of @fc1.weight : 8192 by 32`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$state, I64Attr:$elements, I64Attr:$unit);
+  let assemblyFormat = "$sym_name `of` $state `:` $elements `by` $unit attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getPieces() { return ::llvm::divideCeil(getElements(), getUnit()); }
   }];
 }
 
@@ -288,8 +304,12 @@ class Exec_Node<string mnemonic, list<Trait> traits = []>
 
 def Exec_DispatchOp : Exec_Node<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "planned form: run a kernel over slices, operands first, then results";
-  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$reads, ArrayAttr:$writes, OptionalAttr<ArrayAttr>:$nodes);
-  let assemblyFormat = "$kernel $reads `->` $writes attr-dict";
+  let description = [{
+    With `cut` a rank runs the units of its pieces alone, `per` of them a piece.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$reads, ArrayAttr:$writes, OptionalAttr<FlatSymbolRefAttr>:$cut,
+      OptionalAttr<I64Attr>:$per, OptionalAttr<ArrayAttr>:$nodes);
+  let assemblyFormat = "$kernel $reads `->` $writes (`cut` $cut^ `by` $per)? attr-dict";
 }
 
 def Exec_CopyOp : Exec_Node<"copy"> {
@@ -299,16 +319,26 @@ def Exec_CopyOp : Exec_Node<"copy"> {
   let hasVerifier = 1;
 }
 
-def Exec_CollectiveOp : Exec_Node<"collective"> {
-  let summary = "planned form: replace slices by their sums over all ranks";
-  let description = [{
-    It begins when its turn comes and goes on beside the nodes behind it. A node that touches one of its slices waits for its end, and so
-    does the end of the body around it. C1: slices are of one element type, f32, f64, i32 or i64. C2: with `bf16`, how values travel, it is f32.
+def Exec_CollectiveKindEnum : I32EnumAttr<"CollectiveKind", "what ranks do with each other's values", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"scatter", 1>, I32EnumAttrCase<"gather", 2>]> {
+  let cppNamespace = "::mlir::exec";
+}
 
-    Example: `exec.collective [#exec.slice<arena 0 at 0 : tensor<64x10xf32>>] bf16`
+def Exec_CollectiveOp : Exec_Node<"collective", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "planned form: what ranks do with each other's values, in place";
+  let description = [{
+    `sum` replaces slices by their sums over all ranks; `scatter` does so on the rank that owns a piece, and with `zeros` leaves 0 elsewhere,
+    else anything; `gather` takes each piece from the rank that owns it.
+    It begins when its turn comes and goes on beside the nodes behind it. A node that touches one of its slices waits for its end, and so
+    does the end of the body around it. C1: slices are of one element type, f32, f64, i32 or i64. C2: with `bf16`, how values travel, it is f32,
+    and it is no gather. C3: there is a cut for each slice, of as many elements, unless it is a sum.
+
+    Examples: `exec.collective sum [#exec.slice<arena 0 at 0 : tensor<64x10xf32>>] bf16`,
+    `exec.collective gather [#exec.slice<buffer 0 at 0 of @w.primary : tensor<640xf32>>] cuts [@w.cut]`
   }];
-  let arguments = (ins ArrayAttr:$slices, UnitAttr:$bf16, OptionalAttr<ArrayAttr>:$nodes);
-  let assemblyFormat = "$slices (`bf16` $bf16^)? attr-dict";
+  let arguments = (ins DefaultValuedAttr<Exec_CollectiveKindEnum, "CollectiveKind::sum">:$kind, ArrayAttr:$slices, UnitAttr:$bf16,
+      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "cuts">>:$cuts, UnitAttr:$zeros, OptionalAttr<ArrayAttr>:$nodes);
+  let assemblyFormat = "$kind $slices (`bf16` $bf16^)? (`cuts` $cuts^)? (`zeros` $zeros^)? attr-dict";
   let hasVerifier = 1;
 }
 

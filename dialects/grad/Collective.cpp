@@ -1,4 +1,4 @@
-// Sums over ranks. One process evaluates them as one rank.
+// What ranks compute together. One process evaluates it as one rank.
 #include "dialects/grad/Grad.h"
 
 using namespace mlir;
@@ -10,20 +10,46 @@ LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-LogicalResult AllReduceOp::verify() {
-  if (getOperands().empty())
-    return emitOpError("expected an operand, found none");
-  Type element = getElementTypeOrSelf(getOperands().front());
+/// Values of one element type, which ranks can add up.
+static LogicalResult verifyValues(Operation *op, bool bf16) {
+  if (op->getNumOperands() == 0)
+    return op->emitOpError("expected an operand, found none");
+  Type element = getElementTypeOrSelf(op->getOperand(0));
   if (!element.isF32() && !element.isF64() && !element.isSignlessInteger(32) &&
       !element.isSignlessInteger(64))
-    return emitOpError("expected f32, f64, i32 or i64, found ") << element;
-  for (Value operand : getOperands())
+    return op->emitOpError("expected f32, f64, i32 or i64, found ") << element;
+  for (Value operand : op->getOperands())
     if (getElementTypeOrSelf(operand) != element)
-      return emitOpError("expected operands of one element type, found ")
+      return op->emitOpError("expected operands of one element type, found ")
              << element << " and " << getElementTypeOrSelf(operand);
-  if (getBf16() && !element.isF32())
-    return emitOpError("expected f32 to travel as bf16, found ") << element;
+  if (bf16 && !element.isF32())
+    return op->emitOpError("expected f32 to travel as bf16, found ") << element;
   return success();
+}
+
+/// One op of the operands of all, with the attributes of the first. `states`, where the op has
+/// them, are those of all.
+static Operation *joined(OpBuilder &b, Location location, ArrayRef<Operation *> all) {
+  OperationState state(location, all.front()->getName());
+  SmallVector<Attribute> states;
+  NamedAttrList attributes(all.front()->getAttrDictionary());
+  for (Operation *op : all) {
+    state.addOperands(op->getOperands());
+    state.addTypes(op->getResultTypes());
+    for (FlatSymbolRefAttr cut : cast<CollectiveOpInterface>(op).getCutStates())
+      states.push_back(cut);
+  }
+  if (!states.empty())
+    attributes.set("states", b.getArrayAttr(states));
+  state.addAttributes(attributes);
+  return b.create(state);
+}
+
+LogicalResult AllReduceOp::verify() { return verifyValues(*this, getBf16()); }
+CollectiveKind AllReduceOp::getCollectiveKind() { return CollectiveKind::sum; }
+bool AllReduceOp::travelsNarrow() { return getBf16(); }
+Operation *AllReduceOp::join(OpBuilder &b, Location location, ArrayRef<Operation *> all) {
+  return joined(b, location, all);
 }
 
 void AllReduceOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
@@ -46,3 +72,43 @@ LogicalResult AllReduceOp::buildGradient(OpBuilder &b, ValueRange resultGradient
       operandGradients[i] = sums.getResult(next++);
   return success();
 }
+
+// Values that belong to ranks
+// -------------------------------------------------------------------------
+
+static LogicalResult verifyCut(Operation *op, ArrayAttr states, bool bf16) {
+  if (failed(verifyValues(op, bf16)))
+    return failure();
+  if (states.size() != op->getNumOperands())
+    return op->emitOpError("expected a state for each of ")
+           << op->getNumOperands() << " operands, found " << states.size();
+  return success();
+}
+
+#define CUT_COLLECTIVE(OP, KIND, NARROW)                                                           \
+  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,      \
+                                     SmallVectorImpl<Type> &types) {                               \
+    llvm::append_range(types, adaptor.getOperands().getTypes());                                   \
+    return success();                                                                              \
+  }                                                                                                \
+  LogicalResult OP::verify() { return verifyCut(*this, getStates(), NARROW); }                     \
+  void OP::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {          \
+    llvm::copy(operands, results.begin());                                                         \
+  }                                                                                                \
+  int64_t OP::getFlops() { return 0; }                                                             \
+  LogicalResult OP::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) {             \
+    return failure();                                                                              \
+  }                                                                                                \
+  CollectiveKind OP::getCollectiveKind() { return CollectiveKind::KIND; }                          \
+  SmallVector<FlatSymbolRefAttr> OP::getCutStates() {                                              \
+    return llvm::to_vector(getStates().getAsRange<FlatSymbolRefAttr>());                           \
+  }                                                                                                \
+  Operation *OP::join(OpBuilder &b, Location location, ArrayRef<Operation *> all) {                \
+    return joined(b, location, all);                                                               \
+  }
+
+CUT_COLLECTIVE(ReduceScatterOp, scatter, getBf16())
+CUT_COLLECTIVE(AllGatherOp, gather, false)
+#undef CUT_COLLECTIVE
+
+bool ReduceScatterOp::travelsNarrow() { return getBf16(); }

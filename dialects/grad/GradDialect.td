@@ -70,6 +70,8 @@ def Grad_LoopKind : Grad_Enum<"LoopKind", "how kernels form around an op", [
 def Grad_ConvolutionPart : Grad_Enum<"ConvolutionPart", "what a convolution computes in training", [
   I32EnumAttrCase<"forward", 0>, I32EnumAttrCase<"data_gradient", 1>,
   I32EnumAttrCase<"filter_gradient", 2>]>;
+def Grad_CollectiveKind : Grad_Enum<"CollectiveKind", "what ranks do with each other's values", [
+  I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"scatter", 1>, I32EnumAttrCase<"gather", 2>]>;
 def Grad_ComparePredicateEnum : Grad_Enum<"ComparePredicate", "comparison", [
   I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
   I32EnumAttrCase<"le", 3>, I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]>;

@@ -220,6 +220,24 @@ def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   ];
 }
 
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let description = [{
+    An op that all ranks compute together, in place: each result takes the memory of its operand. The op is a node of the
+    schedule; it has neither loops nor kernels.
+  }];
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<"What ranks do with each other's values.",
+      "::mlir::grad::CollectiveKind", "getCollectiveKind">,
+    InterfaceMethod<"Whether f32 values travel as bf16.", "bool", "travelsNarrow", (ins), "", [{ return false; }]>,
+    InterfaceMethod<"The states that operands are cut like, one an operand; none where ranks have all of each operand.",
+      "::llvm::SmallVector<::mlir::FlatSymbolRefAttr>", "getCutStates", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<"Creates one op that does what these do, all of them like this one. Its results are theirs in order.",
+      "::mlir::Operation *", "join",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location, "::llvm::ArrayRef<::mlir::Operation *>":$all)>,
+  ];
+}
+
 def OperandRoleOpInterface : OpInterface<"OperandRoleOpInterface"> {
   let cppNamespace = "::mlir::grad";
   let methods = [

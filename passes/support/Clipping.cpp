@@ -21,11 +21,14 @@ static Expr scaleOf(Expr norm, double limit) {
   return (limit / (norm + 1e-6)).apply<MinOp>(norm.splat(1));
 }
 
-Value Clipping::build(Expr like, MutableArrayRef<Value> gradients) const {
+Value Clipping::build(Expr like, MutableArrayRef<Value> gradients,
+                      llvm::function_ref<Value(Value)> whole) const {
   Value total;
   for (Value &gradient : gradients) {
     Expr g(like.getBuilder(), gradient.getLoc(), gradient);
     Expr squares = sumOfSquares(g.cast(like.type().getElementType()));
+    if (kind == norm)
+      squares = like.with(whole(squares));
     total = total ? like.with(total) + squares : squares;
     if (kind == norm) {
       Expr scale = scaleOf(squares.apply<SqrtOp>(), limit);
@@ -34,6 +37,8 @@ Value Clipping::build(Expr like, MutableArrayRef<Value> gradients) const {
       gradient = g.apply<MaxOp>(g.splat(-limit)).apply<MinOp>(g.splat(limit));
     }
   }
+  if (total && kind != norm)
+    total = whole(total);
   Expr all = total ? like.with(total).apply<SqrtOp>() : like.splat(0);
   if (kind == globalNorm) {
     Expr scale = scaleOf(all, limit);

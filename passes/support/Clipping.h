@@ -19,8 +19,10 @@ struct Clipping {
 
   static mlir::FailureOr<Clipping> parse(mlir::Operation *at, mlir::Attribute attribute);
   /// Clips `gradients` at the place of `like`, a scalar of the type to add up in. Returns the norm
-  /// of all of them before.
-  mlir::Value build(mlir::grad::Expr like, llvm::MutableArrayRef<mlir::Value> gradients) const;
+  /// of all of them before. `whole` makes a sum of squares one of whole tensors, where gradients
+  /// are parts of them.
+  mlir::Value build(mlir::grad::Expr like, llvm::MutableArrayRef<mlir::Value> gradients,
+                    llvm::function_ref<mlir::Value(mlir::Value)> whole) const;
 };
 
 } // namespace gradc

@@ -21,6 +21,7 @@ DataParallel::DataParallel(func::FuncOp function)
   auto options = function->getAttrOfType<DictionaryAttr>(ranksName);
   bf16 = options && options.contains("bf16");
   isSynchronized = options && options.contains("synchronize_batch_norm");
+  isCut = options && options.contains("cut");
 }
 
 Value DataParallel::sum(Value value) {
@@ -137,6 +138,16 @@ void DataParallel::sumGradients(MutableArrayRef<Value> gradients) {
   for (Value &gradient : gradients) {
     bool isNarrow = bf16 && getElementTypeOrSelf(gradient).isF32();
     gradient = AllReduceOp::create(b, gradient.getLoc(), gradient, isNarrow).getResult(0);
+  }
+}
+
+void DataParallel::scatterGradients(ArrayRef<Value> parameters, MutableArrayRef<Value> gradients) {
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
+    bool isNarrow = bf16 && getElementTypeOrSelf(gradient).isF32();
+    Attribute state = parameter.getDefiningOp<ReadOp>().getStateAttr();
+    gradient =
+        ReduceScatterOp::create(b, gradient.getLoc(), gradient, b.getArrayAttr(state), isNarrow)
+            .getResult(0);
   }
 }
 

@@ -9,7 +9,8 @@
 namespace gradc {
 
 /// How a training function says that ranks share its batch: a dictionary, perhaps with `bf16`, how
-/// gradients then travel, and `synchronize_batch_norm`: the ranks have one set of batch statistics.
+/// gradients then travel, `synchronize_batch_norm`: the ranks have one set of batch statistics, and
+/// `cut`: each rank updates its own part of each parameter.
 inline constexpr llvm::StringLiteral ranksName = "grad.ranks";
 
 /// The parts of such a step that know of other ranks. With one rank, none of them changes anything
@@ -35,6 +36,14 @@ public:
   void sumResults();
   /// Replaces shares of gradients by the gradients of the whole batch.
   void sumGradients(llvm::MutableArrayRef<mlir::Value> gradients);
+  /// The same, of parameters of which each rank updates its own part: only that part of each
+  /// gradient, and 0 elsewhere.
+  void scatterGradients(llvm::ArrayRef<mlir::Value> parameters,
+                        llvm::MutableArrayRef<mlir::Value> gradients);
+  /// Whether each rank updates its own part of each parameter.
+  bool cutsParameters() const { return isCut; }
+  /// Adds up over ranks what each has computed of its parts.
+  mlir::Value sum(mlir::Value value);
   /// Replaces the loss's share by the loss of the whole batch.
   void sumLoss();
   /// Whether a number is true on all ranks.
@@ -42,7 +51,6 @@ public:
 
 private:
   explicit DataParallel(mlir::func::FuncOp function);
-  mlir::Value sum(mlir::Value value);
   mlir::Value whereRows(mlir::Value value);
   mlir::Value meanByRows(mlir::Value value);
   mlir::Value shareOf(mlir::Value numerator, mlir::Value denominator);
@@ -51,7 +59,7 @@ private:
   mlir::func::FuncOp function;
   mlir::Operation *exit;
   mlir::OpBuilder b; ///< behind the body
-  bool bf16, isSynchronized;
+  bool bf16, isSynchronized, isCut;
   mlir::Value rows;    ///< of this rank
   mlir::Value portion; ///< of all rows, that this rank has
 };

@@ -59,8 +59,8 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
     return visitIf(branch);
   if (auto scan = dyn_cast<grad::ScanOp>(op))
     return visitScan(scan);
-  if (auto sum = dyn_cast<grad::AllReduceOp>(op))
-    return visitSum(sum);
+  if (isa<grad::CollectiveOpInterface>(op))
+    return visitCollective(op);
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return visitGeneric(generic);
   if (isa<linalg::FillOp, tensor::EmptyOp>(op)) {
@@ -106,8 +106,8 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
   return fail("it has no loops");
 }
 
-LogicalResult ExtentAnalysis::visitSum(grad::AllReduceOp op) {
-  for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
+LogicalResult ExtentAnalysis::visitCollective(Operation *op) {
+  for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
     if (!find(operand))
       return fail("an operand has none");
     if (isBatched(operand))

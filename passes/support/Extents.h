@@ -54,7 +54,7 @@ public:
 
 private:
   mlir::LogicalResult visitGeneric(mlir::linalg::GenericOp op);
-  mlir::LogicalResult visitSum(mlir::grad::AllReduceOp op);
+  mlir::LogicalResult visitCollective(mlir::Operation *op);
   mlir::LogicalResult visitIf(mlir::grad::IfOp op);
   mlir::LogicalResult visitScan(mlir::grad::ScanOp op);
   /// The extents of a value that comes from two places.

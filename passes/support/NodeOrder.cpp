@@ -6,7 +6,7 @@
 using namespace mlir;
 
 bool gradc::isNode(Operation *op) {
-  return isa<exec::LaunchOp, grad::IfOp, grad::ScanOp, grad::AllReduceOp>(op);
+  return isa<exec::LaunchOp, grad::IfOp, grad::ScanOp, grad::CollectiveOpInterface>(op);
 }
 
 Value gradc::storageRoot(Value v) {
@@ -16,9 +16,15 @@ Value gradc::storageRoot(Value v) {
 }
 
 FlatSymbolRefAttr gradc::storedBuffer(Value v) {
-  for (Operation *user : v.getUsers())
-    if (auto store = dyn_cast<exec::StoreOp>(user))
+  for (OpOperand &use : v.getUses()) {
+    if (auto store = dyn_cast<exec::StoreOp>(use.getOwner()))
       return store.getBufferAttr();
+    // A gather stands where its operand does.
+    if (auto gather = dyn_cast<grad::CollectiveOpInterface>(use.getOwner());
+        gather && gather.getCollectiveKind() == grad::CollectiveKind::gather)
+      if (FlatSymbolRefAttr buffer = storedBuffer(gather->getResult(use.getOperandNumber())))
+        return buffer;
+  }
   return nullptr;
 }
 
@@ -45,7 +51,7 @@ bool gradc::readsBuffer(Operation *node, FlatSymbolRefAttr buffer) {
 llvm::DenseSet<Operation *> gradc::opsBeforeSums(Block &block) {
   llvm::DenseSet<Operation *> before;
   for (Operation &op : llvm::reverse(block))
-    if (isa<grad::AllReduceOp>(op) || before.contains(&op))
+    if (isa<grad::CollectiveOpInterface>(op) || before.contains(&op))
       for (Value v : op.getOperands())
         if (Operation *producer = v.getDefiningOp())
           before.insert(producer);

@@ -61,8 +61,8 @@ LogicalResult Placement::placeBlock(Block &block, Nodes &into) {
       return failure();
     else if (auto scan = dyn_cast<ScanOp>(node); scan && failed(placeScan(scan, into)))
       return failure();
-    else if (auto sum = dyn_cast<AllReduceOp>(node))
-      placeSum(sum, into);
+    else if (isa<CollectiveOpInterface>(node))
+      placeCollective(node, into);
     placed.insert(node);
   }
   return success();
@@ -183,11 +183,11 @@ bool Placement::diesAt(Value value, Operation *node) const {
   return uses == 1;
 }
 
-/// A place for a result of an op with regions, which write it, or of a sum over ranks.
+/// A place for a result of an op with regions, which write it, or of a collective.
 Place Placement::placeFor(OpResult result) {
   if (auto output = outputs.find(result); output != outputs.end())
     return output->second;
-  if (auto buffer = storedBuffer(result); buffer && isa<AllReduceOp>(result.getOwner()))
+  if (auto buffer = storedBuffer(result); buffer && isa<CollectiveOpInterface>(result.getOwner()))
     return Place(Space::buffer, 0, buffer);
   auto type = cast<RankedTensorType>(result.getType());
   if (auto scan = dyn_cast<ScanOp>(result.getOwner()->getParentOp()))
@@ -197,17 +197,17 @@ Place Placement::placeFor(OpResult result) {
   return newRegion(exec::layoutBytes(type, /*layout=*/nullptr));
 }
 
-/// Sums stand where their operands did, if those die there; what stays, or is wanted elsewhere, is
-/// copied before.
-void Placement::placeSum(AllReduceOp sum, Nodes &into) {
-  PlacedNode node(sum, sum.getLoc());
-  for (auto [operand, result] : llvm::zip_equal(sum.getOperands(), sum.getResults())) {
+/// Results stand where their operands did, if those die there; what stays, or is wanted elsewhere,
+/// is copied before.
+void Placement::placeCollective(Operation *op, Nodes &into) {
+  PlacedNode node(op, op->getLoc());
+  for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
     Value root = storageRoot(operand);
     Place place = places.lookup(root);
-    bool stays = place.region >= 0 && !outputs.contains(result) && !storedBuffer(result) &&
-                 diesAt(root, sum);
+    bool stays =
+        place.region >= 0 && !outputs.contains(result) && !storedBuffer(result) && diesAt(root, op);
     places[result] = stays ? place : placeFor(result);
-    copy(sum.getLoc(), tensorOf(operand), tensorOf(result), into);
+    copy(op->getLoc(), tensorOf(operand), tensorOf(result), into);
     node.writes.push_back(tensorOf(result));
   }
   for (const PlacedTensor &tensor : node.writes) {

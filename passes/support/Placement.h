@@ -31,8 +31,8 @@ struct PlacedTensor {
 };
 
 /// One node of the schedule. Reads and writes of a launch are its operands and results; of a copy
-/// (which has no `op`), one of each; an if reads its condition; a sum over ranks writes what it
-/// sums.
+/// (which has no `op`), one of each; an if reads its condition; a collective writes what it
+/// changes.
 struct PlacedNode {
   PlacedNode(mlir::Operation *op, mlir::Location location) : op(op), location(location) {}
 
@@ -62,7 +62,7 @@ private:
   mlir::LogicalResult placeIf(mlir::grad::IfOp branch, Nodes &into);
   mlir::LogicalResult placeBranch(mlir::grad::IfOp branch, mlir::Block &block, Nodes &into);
   mlir::LogicalResult placeScan(mlir::grad::ScanOp scan, Nodes &into);
-  void placeSum(mlir::grad::AllReduceOp sum, Nodes &into);
+  void placeCollective(mlir::Operation *op, Nodes &into);
   void placeArguments(mlir::grad::ScanOp scan);
   void copyYielded(mlir::grad::ScanOp scan, Nodes &into);
   void findOutputs();

@@ -17,6 +17,11 @@ inline constexpr llvm::StringLiteral rateName = "grad.rate";
 /// Of a training function that updates nothing: the parameters whose gradients it returns.
 inline constexpr llvm::StringLiteral watchName = "grad.watch";
 
+/// Of a slot that ranks divide as they do its parameter: the parameter's symbol.
+inline constexpr llvm::StringLiteral cutName = "grad.cut";
+/// Of a parameter whose rule takes the whole tensor: one rank updates all of it.
+inline constexpr llvm::StringLiteral wholeName = "grad.whole";
+
 inline bool isTrainedBy(mlir::func::FuncOp function, mlir::FlatSymbolRefAttr state) {
   auto trains = function->getAttrOfType<mlir::ArrayAttr>(trainsName);
   return !trains || llvm::is_contained(trains, state);

@@ -87,6 +87,10 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
         StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
     if (isAlike)
       state.setPermutationAttr(owner.getPermutationAttr());
+    bool isAsLarge = slot.type.getRank() == parameter.getType().getRank() &&
+                     slot.type.getNumElements() == parameter.getType().getNumElements();
+    if (isCut && isAsLarge)
+      state->setAttr(cutName, parameter.getStateAttr());
     symbols.insert(state);
   }
   return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol));
@@ -129,15 +133,11 @@ FailureOr<Value> Updates::countStep(OpBuilder &b, FlatSymbolRefAttr counter, Val
   return number = now;
 }
 
-LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed) {
-  // 1. The parameter's own rule, and its learning rate.
-  auto owner = symbols.lookup<StateOp>(parameter.getState());
-  FailureOr<UpdateRule> own = rule;
-  if (owner->hasAttr("grad.optimizer"))
-    own = UpdateRule::parse(owner);
-  if (failed(own))
-    return failure();
-  FailureOr<SmallVector<Value>> scalars = findScalars(*own);
+/// What a parameter's rule takes beside tensors: the learning rate of its group, the steps that it
+/// has trained for.
+FailureOr<SmallVector<Value>> Updates::scalarsOf(OpBuilder &b, StateOp owner, const UpdateRule &own,
+                                                 Value proceed) {
+  FailureOr<SmallVector<Value>> scalars = findScalars(own);
   if (failed(scalars))
     return failure();
   if (auto group = owner->getAttrOfType<StringAttr>(rateName)) {
@@ -148,7 +148,7 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   }
   if (auto counter = owner->getAttrOfType<FlatSymbolRefAttr>(stepsName))
     for (auto [role, scalar] :
-         llvm::zip_equal(own->rule().getUpdateScalars(own->hyperparameters), *scalars)) {
+         llvm::zip_equal(own.rule().getUpdateScalars(own.hyperparameters), *scalars)) {
       if (role != gradc_role_name(GRADC_ROLE_STEP))
         continue;
       FailureOr<Value> number = countStep(b, counter, proceed);
@@ -156,6 +156,20 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
         return failure();
       scalar = *number;
     }
+  return scalars;
+}
+
+LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed) {
+  // 1. The parameter's own rule.
+  auto owner = symbols.lookup<StateOp>(parameter.getState());
+  FailureOr<UpdateRule> own = rule;
+  if (owner->hasAttr("grad.optimizer"))
+    own = UpdateRule::parse(owner);
+  if (failed(own))
+    return failure();
+  FailureOr<SmallVector<Value>> scalars = scalarsOf(b, owner, *own, proceed);
+  if (failed(scalars))
+    return failure();
   Expr value(b, parameter.getLoc(), parameter);
 
   // 2. In the model's order of dims, where the rule depends on it.
@@ -167,18 +181,29 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
     gradient = value.with(gradient).transpose(back);
   }
 
-  // 3. The update.
+  // 3. As a list of elements, of which ranks can take any, where the rule takes each by itself.
+  RankedTensorType type = value.type();
+  bool isFlat = isCut && own->rule().isElementwise();
+  auto flat = [&](Value v) -> Value {
+    bool isWhole = cast<RankedTensorType>(v.getType()).getShape() == type.getShape();
+    return isFlat && isWhole && type.getRank() != 1 ? value.with(v).reshape({type.getNumElements()})
+                                                    : v;
+  };
+
+  // 4. The update.
   OperationState state(parameter.getLoc(), own->op);
-  state.addOperands({value, gradient});
-  state.addTypes(value.type());
+  state.addOperands({flat(value), flat(gradient)});
+  state.addTypes(state.operands.front().getType());
   SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
-  for (const UpdateSlot &wanted : own->rule().getUpdateSlots(value.type(), own->hyperparameters)) {
+  SmallVector<RankedTensorType> types = {cast<RankedTensorType>(parameter.getType())};
+  for (const UpdateSlot &wanted : own->rule().getUpdateSlots(type, own->hyperparameters)) {
     FailureOr<ReadOp> read = slot(b, parameter, wanted, stored.empty());
     if (failed(read))
       return failure();
-    state.addOperands(read->getResult());
-    state.addTypes(wanted.type);
+    state.addOperands(flat(read->getResult()));
+    state.addTypes(state.operands.back().getType());
     updated.push_back(read->getStateAttr());
+    types.push_back(wanted.type);
   }
   state.addOperands(*scalars);
   state.addOperands(proceed);
@@ -189,7 +214,16 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   SmallVector<Value> results(op->getResults());
   if (!stored.empty())
     results.front() = value.with(results.front()).transpose(stored);
-  for (auto [symbol, result] : llvm::zip_equal(updated, results))
+  if (isCut && !isFlat)
+    owner->setAttr(wholeName, b.getUnitAttr());
+  if (isCut)
+    results.front() =
+        AllGatherOp::create(b, op->getLoc(), results.front(), b.getArrayAttr({updated.front()}))
+            .getResult(0);
+  for (auto [symbol, result, shaped] : llvm::zip_equal(updated, results, types)) {
+    if (result.getType() != shaped)
+      result = value.with(result).reshape(shaped.getShape());
     WriteOp::create(b, op->getLoc(), symbol, result);
+  }
   return success();
 }

@@ -24,9 +24,10 @@ struct UpdateRule {
 /// `grad.optimizer`, or else the function's.
 class Updates {
 public:
-  Updates(mlir::func::FuncOp function, UpdateRule rule)
-      : function(function), rule(rule), module(function->getParentOfType<mlir::ModuleOp>()),
-        symbols(module) {}
+  /// `isCut`: each rank updates its own part of each parameter; gradients are theirs.
+  Updates(mlir::func::FuncOp function, UpdateRule rule, bool isCut)
+      : function(function), rule(rule), isCut(isCut),
+        module(function->getParentOfType<mlir::ModuleOp>()), symbols(module) {}
 
   /// Updates `parameter` and its slots where `proceed` holds.
   mlir::LogicalResult build(mlir::OpBuilder &b, mlir::grad::ReadOp parameter, mlir::Value gradient,
@@ -36,6 +37,10 @@ public:
   const UpdateRule &common() const { return rule; }
 
 private:
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> scalarsOf(mlir::OpBuilder &b,
+                                                            mlir::grad::StateOp owner,
+                                                            const UpdateRule &own,
+                                                            mlir::Value proceed);
   mlir::FailureOr<mlir::Value> rateOf(mlir::StringAttr group);
   mlir::FailureOr<mlir::Value> countStep(mlir::OpBuilder &b, mlir::FlatSymbolRefAttr counter,
                                          mlir::Value proceed);
@@ -44,6 +49,7 @@ private:
 
   mlir::func::FuncOp function;
   UpdateRule rule;
+  bool isCut;
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Attribute, mlir::Value> counted; ///< steps, this one included, by counter

@@ -114,7 +114,14 @@ std::span<const gradc_artifact_level> Artifact::levels() const {
 std::string_view gradc::runtime::nodeTitle(const Artifact &artifact,
                                            const gradc_artifact_node &node,
                                            std::span<const gradc_artifact_kernel> kernels) {
-  constexpr std::string_view titles[] = {"", "copy", "if", "loop", "sum over ranks"};
-  return node.kind == GRADC_NODE_LAUNCH ? artifact.string(kernels[node.as.launch.kernel].title)
-                                        : titles[node.kind];
+  constexpr std::string_view titles[] = {"",
+                                         "copy",
+                                         "if",
+                                         "loop",
+                                         "sum over ranks",
+                                         "scatter of sums over ranks",
+                                         "gather over ranks"};
+  if (node.kind == GRADC_NODE_LAUNCH)
+    return artifact.string(kernels[node.as.launch.kernel].title);
+  return titles[node.kind + (node.kind == GRADC_NODE_COLLECTIVE ? node.as.collective.kind : 0)];
 }

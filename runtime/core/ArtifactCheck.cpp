@@ -27,6 +27,7 @@ private:
     std::span<const gradc_artifact_buffer> buffers;
     std::span<const gradc_artifact_kernel> kernels;
     std::span<const gradc_artifact_entry> entries;
+    std::span<const gradc_artifact_cut> cuts;
   };
 
   bool checkHeader();
@@ -161,11 +162,15 @@ bool Checker::checkLevel(const gradc_artifact_level &raw) {
   Level level{};
   std::span<const std::byte> image;
   if (!view(raw.image, "image bytes", image) || !view(raw.buffers, "buffers", level.buffers) ||
-      !view(raw.kernels, "kernels", level.kernels) || !view(raw.entries, "entries", level.entries))
+      !view(raw.kernels, "kernels", level.kernels) ||
+      !view(raw.entries, "entries", level.entries) || !view(raw.cuts, "cuts", level.cuts))
     return false;
   constexpr uint64_t maxScratch = uint64_t(1) << 40; // times any number of threads, it still fits
   if (raw.scratch > maxScratch || raw.scratch % 64 != 0)
     return fail("impossible scratch of ", raw.scratch, " bytes");
+  for (const gradc_artifact_cut &cut : level.cuts)
+    if (cut.unit < 1 || cut.unit > cut.elements || cut.elements > maxRows)
+      return fail("an impossible cut of ", cut.elements, " elements by ", cut.unit);
   if (!checkBuffers(level))
     return false;
   for (const gradc_artifact_kernel &kernel : level.kernels)
@@ -196,6 +201,13 @@ bool Checker::checkBuffers(const Level &level) {
     hasPrimary[buffer.state] = true;
     if (buffer.kind == GRADC_BUFFER_PLAIN && buffer.bytes < tensor.bytes)
       return failCount("a buffer", tensor.bytes, buffer.bytes);
+    if (buffer.cut == 0)
+      continue;
+    uint64_t width = findDataType(tensor.dtype)->bytes;
+    if (buffer.cut > level.cuts.size() || buffer.kind == GRADC_BUFFER_MIRROR ||
+        buffer.bytes % width != 0 || tensor.bytes / width != level.cuts[buffer.cut - 1].elements ||
+        buffer.bytes < tensor.bytes)
+      return fail("expected a cut of as many elements as state ", string(tensor.name), " has");
   }
   return true;
 }
@@ -335,7 +347,7 @@ bool Checker::checkBuckets(const Level &level, const CheckedEntry &entry) {
 }
 
 bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
-  CheckedEntry entry{raw, level.buffers, level.kernels, {}, {}};
+  CheckedEntry entry{raw, level.buffers, level.kernels, level.cuts, {}, {}};
   if (!view(raw.inputs, "inputs", entry.inputs) || !view(raw.outputs, "outputs", entry.outputs))
     return false;
   for (const gradc_artifact_port &port : entry.inputs)

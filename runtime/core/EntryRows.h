@@ -3,8 +3,10 @@
 #define RUNTIME_CORE_ENTRYROWS_H
 
 #include "runtime/core/Artifact.h"
+#include "runtime/ranks/Communicator.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace gradc::runtime {
 
@@ -29,6 +31,32 @@ const gradc_artifact_entry &entryOfRows(const Artifact &artifact,
 /// batch, too, so that this one needs none.
 Status checkRows(const Artifact &artifact, const gradc_artifact_entry &entry, int64_t rows,
                  bool isShare = false);
+
+/// What a session passes in place of inputs of some roles.
+class OwnInputs {
+public:
+  /// Of the run: so many rows of the schedule.
+  void setRows(int64_t count) {
+    rows = float(std::max<int64_t>(count, 1));
+    rankRows = float(count);
+  }
+  /// `ranks`: those that share the run; null: there is one. Stays until the next call for a seed.
+  const void *inPlaceOf(const void *input, uint32_t role, const Communicator *ranks) {
+    if (gradc_role_counts_rows(role))
+      return role == GRADC_ROLE_ROWS ? &rows : &rankRows;
+    if (role != GRADC_ROLE_SEED || !ranks)
+      return input;
+    // Each rank numbers its rows from 0: with one seed they would draw the same.
+    std::memcpy(&seed, input, sizeof seed);
+    seed += uint32_t(ranks->rank()) * 0x9e3779b9u;
+    return &seed;
+  }
+
+private:
+  alignas(64) float rows = 0;
+  alignas(64) float rankRows = 0;
+  alignas(64) uint32_t seed = 0;
+};
 
 } // namespace gradc::runtime
 

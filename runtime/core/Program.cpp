@@ -23,8 +23,8 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
                  const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
     : device(device), buffers(spaces.buffers.begin(), spaces.buffers.end()), spaces(spaces),
       artifact(artifact), kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
-      scratchBytes(level.scratch), nodes(artifact.elements<gradc_artifact_node>(entry.nodes)),
-      rows(entry.batch) {
+      cuts(artifact.elements<gradc_artifact_cut>(level.cuts)), scratchBytes(level.scratch),
+      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch) {
   this->spaces.buffers = buffers;
   inputs.resize(entry.inputs.count);
   allocateOutputs(artifact.elements<gradc_artifact_port>(entry.outputs));
@@ -37,7 +37,7 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
   movingSlices.reserve(sliceCount);
   launchList.reserve(nodes.size());
   steps.reserve(nodes.size());
-  sums.reserve(size_t(std::count_if(nodes.begin(), nodes.end(), [](const auto &node) {
+  collectives.reserve(size_t(std::count_if(nodes.begin(), nodes.end(), [](const auto &node) {
     return node.kind == GRADC_NODE_COLLECTIVE;
   })));
   addBody(0, uint32_t(nodes.size()));
@@ -109,10 +109,11 @@ void Program::addLaunch(uint32_t index) {
     launch.units = int64_t(artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes);
     launch.shares = std::max<int64_t>(launch.units / bytesPerShare, 1);
   } else if (node.kind == GRADC_NODE_COLLECTIVE) {
-    launch.kind = Launch::Kind::sum;
-    launch.sum = addSum(node);
+    launch.kind = Launch::Kind::collective;
+    launch.collective = addCollective(node);
   } else {
     describeKernel(launch, node.as.launch.kernel);
+    takeOwnUnits(launch, node);
   }
   launchList.push_back(launch);
 }
@@ -131,15 +132,48 @@ void Program::describeKernel(Launch &launch, uint32_t number) {
     rowUnits.push_back({launchList.size(), &kernel});
 }
 
-const Sum *Program::addSum(const gradc_artifact_node &node) {
-  auto pieces = artifact.elements<gradc_artifact_slice>(node.slices).first(node.operands);
-  auto type = gradc_dtype(pieces.front().dtype);
-  Sum sum{{}, type, Communicator::Wire::full};
-  if (node.as.collective.wire == GRADC_WIRE_BF16)
-    sum.wire = Communicator::Wire::bf16;
-  for (const gradc_artifact_slice &piece : pieces)
-    sum.counts.push_back(int64_t(piece.bytes / findDataType(type)->bytes));
-  return &sums.emplace_back(std::move(sum));
+/// Of a launch that is cut: the units of this rank's pieces.
+void Program::takeOwnUnits(Launch &launch, const gradc_artifact_node &node) {
+  if (node.as.launch.cut == 0 || !spaces.division)
+    return;
+  uint32_t cut = node.as.launch.cut - 1;
+  auto unitAt = [&](int rank) {
+    int64_t element = spaces.division->begin(cut, rank), unit = int64_t(cuts[cut].unit);
+    return std::min((element + unit - 1) / unit * node.as.launch.per, launch.units);
+  };
+  launch.first = unitAt(spaces.division->rank);
+  launch.units = unitAt(spaces.division->rank + 1) - launch.first;
+  launch.shares = sharesOf(kernels[node.as.launch.kernel], launch.units);
+}
+
+const Collective *Program::addCollective(const gradc_artifact_node &node) {
+  const auto &record = node.as.collective;
+  auto slices = artifact.elements<gradc_artifact_slice>(node.slices).first(node.operands);
+  auto ofSlices = artifact.elements<uint32_t>(record.cuts);
+  auto type = gradc_dtype(slices.front().dtype);
+  uint64_t width = findDataType(type)->bytes;
+  Collective &made = collectives.emplace_back();
+  made.exchange = {Communicator::Kind(record.kind), type, Communicator::Wire(record.wire),
+                   record.zeros != 0};
+  bool isDivided = record.kind != GRADC_COLLECTIVE_SUM && spaces.division;
+  int64_t total = 0;
+  for (int rank = 0; rank < (isDivided ? spaces.division->ranks : 1); ++rank) {
+    made.begins.push_back(total);
+    for (size_t i = 0; i < slices.size(); ++i) {
+      int64_t begin = 0, end = int64_t(slices[i].bytes / width);
+      if (isDivided) {
+        begin = spaces.division->begin(ofSlices[i], rank);
+        end = spaces.division->begin(ofSlices[i], rank + 1);
+      }
+      if (begin < end)
+        made.pieces.push_back({i, uint64_t(begin) * width, end - begin});
+      total += end - begin;
+    }
+  }
+  made.begins.push_back(total);
+  if (isDivided)
+    made.exchange.begins = made.begins;
+  return &made;
 }
 
 void Program::addControl(uint32_t index) {

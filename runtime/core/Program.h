@@ -3,6 +3,7 @@
 #define RUNTIME_CORE_PROGRAM_H
 
 #include "runtime/core/Artifact.h"
+#include "runtime/core/Division.h"
 #include "runtime/device/Device.h"
 
 namespace gradc::runtime {
@@ -14,6 +15,7 @@ struct Spaces {
   std::span<void *const> kernels;
   std::span<const void *const> calls = {}; ///< in place of kernels; null: the kernel
   std::byte *scratch = nullptr;            ///< the level's bytes of it for each thread
+  const Division *division = nullptr;      ///< of states among ranks; null: there is one rank
 };
 
 /// Slices become addresses once; only those of inputs change from run to run.
@@ -35,8 +37,8 @@ public:
   const Launch *findLaunch(uint32_t node) const;
   /// The rows of the next runs; at first the entry's largest batch.
   void setRows(int64_t rows);
-  /// Whether it sums over ranks.
-  bool hasSums() const { return !sums.empty(); }
+  /// Whether ranks compute it together.
+  bool hasCollectives() const { return !collectives.empty(); }
   /// Whether it writes the buffers of states.
   bool writesStates() const { return writesBuffers; }
   /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
@@ -68,7 +70,8 @@ private:
   void addPiece(uint32_t begin, uint32_t end, bool follows);
   void addLaunch(uint32_t index);
   void describeKernel(Launch &launch, uint32_t number);
-  const Sum *addSum(const gradc_artifact_node &node);
+  void takeOwnUnits(Launch &launch, const gradc_artifact_node &node);
+  const Collective *addCollective(const gradc_artifact_node &node);
   void addControl(uint32_t index);
   void addSlices(const gradc_artifact_node &node);
 
@@ -77,6 +80,7 @@ private:
   Spaces spaces;
   const Artifact &artifact;
   std::span<const gradc_artifact_kernel> kernels; ///< of the level
+  std::span<const gradc_artifact_cut> cuts;       ///< of the level
   uint64_t scratchBytes;                          ///< of the level, for each thread
   std::span<const gradc_artifact_node> nodes;     ///< of the entry
   std::vector<std::byte *> inputs;
@@ -88,7 +92,7 @@ private:
   std::vector<InputSlice> inputSlices;
   std::vector<MovingSlice> movingSlices;
   std::vector<Launch> launchList;
-  std::vector<Sum> sums;
+  std::vector<Collective> collectives;
   std::vector<Step> steps;
   std::vector<RowUnits> rowUnits;
   int64_t rows = 0;

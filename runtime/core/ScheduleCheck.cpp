@@ -15,6 +15,10 @@ struct Loops {
   unsigned count = 0;
 };
 
+int64_t piecesOf(const gradc_artifact_cut &cut) {
+  return int64_t((cut.elements - 1) / cut.unit + 1);
+}
+
 class ScheduleChecker {
 public:
   ScheduleChecker(BlobView &view, const CheckedEntry &entry) : view(view), entry(entry) {}
@@ -35,6 +39,7 @@ private:
   bool checkLaunch(const Node &node, const Loops &loops);
   bool checkCopy(const Node &node, const Loops &loops);
   bool checkCollective(const Node &node, const Loops &loops);
+  bool checkCuts(const Node &node, Slices slices);
   bool checkIf(uint32_t index, const Loops &loops, unsigned depth);
   bool checkLoop(uint32_t index, const Loops &loops, unsigned depth);
   bool checkCall(const gradc_artifact_kernel &kernel, Slices slices);
@@ -109,6 +114,14 @@ bool ScheduleChecker::checkLaunch(const Node &node, const Loops &loops) {
     return false;
   if (node.operands == slices.size())
     return view.fail(what, " writes nothing");
+  if (uint32_t number = node.as.launch.cut) {
+    if (number > entry.cuts.size())
+      return view.fail(what, ": a launch of cut ", number, " of ", entry.cuts.size());
+    const gradc_artifact_kernel &kernel = entry.kernels[node.as.launch.kernel];
+    int64_t per = node.as.launch.per, pieces = piecesOf(entry.cuts[number - 1]);
+    if (per < 1 || kernel.rows > 0 || (kernel.units - 1) / per + 1 != pieces)
+      return view.fail(what, ": ", kernel.units, " units, expected ", pieces, " pieces of ", per);
+  }
   return checkCall(entry.kernels[number], slices);
 }
 
@@ -141,8 +154,29 @@ bool ScheduleChecker::checkCollective(const Node &node, const Loops &loops) {
       return view.fail("expected a collective to read and write the same slices of one type");
   }
   uint32_t wire = node.as.collective.wire;
-  return wire == GRADC_WIRE_FULL || (wire == GRADC_WIRE_BF16 && type == GRADC_F32) ||
-         view.fail("a collective of element type ", type, " on wire ", wire);
+  if (wire != GRADC_WIRE_FULL && (wire != GRADC_WIRE_BF16 || type != GRADC_F32))
+    return view.fail("a collective of element type ", type, " on wire ", wire);
+  return checkCuts(node, slices);
+}
+
+/// Whether ranks own the elements of each operand of a scatter or gather.
+bool ScheduleChecker::checkCuts(const Node &node, Slices slices) {
+  std::span<const uint32_t> cuts;
+  if (!view.view(node.as.collective.cuts, "cuts", cuts))
+    return false;
+  uint32_t kind = node.as.collective.kind;
+  if (kind > GRADC_COLLECTIVE_GATHER)
+    return view.fail("a collective of unknown kind ", kind);
+  size_t expected = kind == GRADC_COLLECTIVE_SUM ? 0 : node.operands;
+  if (cuts.size() != expected)
+    return view.failCount("cuts of a collective", expected, cuts.size());
+  for (size_t i = 0; i < cuts.size(); ++i)
+    if (cuts[i] >= entry.cuts.size() ||
+        entry.cuts[cuts[i]].elements != slices[i].bytes / findDataType(slices[i].dtype)->bytes)
+      return view.fail("expected cut ", cuts[i],
+                       " of a collective to have as many elements as its "
+                       "operand");
+  return true;
 }
 
 bool ScheduleChecker::checkIf(uint32_t index, const Loops &loops, unsigned depth) {

@@ -11,6 +11,7 @@ struct CheckedEntry {
   const gradc_artifact_entry &entry;
   std::span<const gradc_artifact_buffer> buffers;
   std::span<const gradc_artifact_kernel> kernels;
+  std::span<const gradc_artifact_cut> cuts;
   std::span<const gradc_artifact_port> inputs, outputs;
 };
 

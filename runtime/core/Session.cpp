@@ -25,7 +25,7 @@ public:
         note(std::move(place.note)), states(*theArtifact, theLevel, *device,
                                             [this](auto &&...call) { return runOnce(call...); }) {}
 
-  Status prepare(bool onlyConstants = false);
+  Status prepare(Communicator *all, bool onlyConstants = false);
   /// Whether `prepare` failed because required libraries are missing.
   bool lacksLibraries() const { return librariesAreMissing; }
 
@@ -47,12 +47,13 @@ public:
     profiledRun.clear();
   }
   const Profile &lastProfile() const override { return profiledRun; }
-  void setRanks(Communicator *all) override { ranks = all && all->size() > 1 ? all : nullptr; }
+  Status setRanks(Communicator *all) override;
   Result<const Session *> onHost() override;
   std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                       std::byte *arena) const override;
   uint64_t arenaBeside(const gradc_artifact_entry &entry) const override;
-  Status readState(uint32_t state, void *out) override { return states.read(state, out); }
+  Status readState(uint32_t state, void *out) override { return states.read(state, out, ranks); }
+  bool dividesStates() const override { return states.division(); }
   Status writeState(uint32_t state, const void *value) override {
     Status owned = ownStates();
     return owned.ok() ? states.write(state, value) : owned;
@@ -89,6 +90,10 @@ private:
   /// `bind` for a run: states that the entry writes become this session's own.
   Result<Bound *> bindToRun(const gradc_artifact_entry &entry);
   Status ownStates();
+  void unbind() {
+    replay.end();
+    programs.clear();
+  }
   /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
@@ -121,10 +126,8 @@ private:
   Replay replay;
   bool profiled = false;
   Profile profiledRun;
-  Communicator *ranks = nullptr;           // null: there is one
-  alignas(64) float rowCount = 0;          // the input of role ROWS
-  alignas(64) float rankRows = 0;          // the input of role RANK_ROWS
-  alignas(64) uint32_t rankSeed = 0;       // the input of role SEED of a step that ranks share
+  Communicator *ranks = nullptr; // null: there is one
+  OwnInputs own;
   std::unique_ptr<DeviceSession> hostSide; // by onHost
   mutable std::mutex besideMutex;          // of moving the states, and of binding to them
   mutable bool boundBeside = false;
@@ -139,14 +142,23 @@ std::string DeviceSession::placement() const {
   return all;
 }
 
-Status DeviceSession::prepare(bool onlyConstants) {
-  if (Status loaded = loadKernels(); !loaded.ok())
-    return loaded;
-  if (Status allocated = states.allocate(); !allocated.ok())
-    return allocated;
-  if (Status allocated = allocateArena(); !allocated.ok())
-    return allocated;
-  return states.fill(onlyConstants);
+Status DeviceSession::prepare(Communicator *all, bool onlyConstants) {
+  Status ready = setRanks(all);
+  if (ready.ok())
+    ready = loadKernels();
+  if (ready.ok())
+    ready = states.allocate();
+  if (ready.ok())
+    ready = allocateArena();
+  return ready.ok() ? states.fill(onlyConstants) : ready;
+}
+
+Status DeviceSession::setRanks(Communicator *all) {
+  ranks = all && all->size() > 1 ? all : nullptr;
+  Status owned = theLevel.cuts.count ? ownStates() : Status();
+  if (owned.ok() && states.setRanks(ranks))
+    unbind(); // from other parts
+  return owned;
 }
 
 Status DeviceSession::ownStates() {
@@ -156,9 +168,8 @@ Status DeviceSession::ownStates() {
   auto former = states.own();
   if (!former)
     return former.status();
-  if (*former) { // what is bound is so to memory that others have
-    replay.end();
-    programs.clear();
+  if (*former) {
+    unbind(); // from memory that others have
     if (boundBeside)
       besideStates = std::move(*former);
   }
@@ -173,7 +184,7 @@ Result<const Session *> DeviceSession::onHost() {
     if (!placed)
       return placed.status();
     auto made = std::make_unique<DeviceSession>(theArtifact, std::move(*placed));
-    if (Status ready = made->prepare(/*onlyConstants=*/true); !ready.ok())
+    if (Status ready = made->prepare(nullptr, /*onlyConstants=*/true); !ready.ok())
       return ready;
     hostSide = std::move(made);
   }
@@ -264,10 +275,10 @@ const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) cons
 Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &entry) {
   auto found = programs.find(&entry);
   if (found == programs.end()) {
-    Program program(
-        *theArtifact, theLevel, entry,
-        {arena.data(), states.buffers(), kernels, libraries.calls, arena.data() + scratchAt},
-        *device);
+    Program program(*theArtifact, theLevel, entry,
+                    {arena.data(), states.buffers(), kernels, libraries.calls,
+                     arena.data() + scratchAt, states.division()},
+                    *device);
     if (!program.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the outputs of entry ", string(entry.name)));
@@ -296,18 +307,10 @@ Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound
                                     " inputs, found ", inputs.size()));
   int64_t units = rows / unitOf(entry);
   bound.program.setRows(units);
-  rowCount = float(std::max<int64_t>(units, 1));
-  rankRows = float(units);
+  own.setRows(units);
+  Communicator *sharedBy = bound.program.hasCollectives() ? ranks : nullptr;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    const void *input = inputs[i];
-    if (gradc_role_counts_rows(expected[i].role))
-      input = expected[i].role == GRADC_ROLE_ROWS ? &rowCount : &rankRows;
-    if (expected[i].role == GRADC_ROLE_SEED && ranks && bound.program.hasSums()) {
-      // Each rank numbers its rows from 0: with one seed they would draw the same.
-      std::memcpy(&rankSeed, input, sizeof rankSeed);
-      rankSeed += uint32_t(ranks->rank()) * 0x9e3779b9u;
-      input = &rankSeed;
-    }
+    const void *input = own.inPlaceOf(inputs[i], expected[i].role, sharedBy);
     if (inPlace && reinterpret_cast<uintptr_t>(input) % 64 == 0) {
       bound.program.bindInput(i, input);
       continue;
@@ -351,8 +354,8 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results,
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
-  if (ranks && program.hasSums() && !device->sharesHostMemory())
-    return Status(Code::usage, text("entry ", string(entry.name), " sums over ", ranks->size(),
+  if (ranks && program.hasCollectives() && !device->sharesHostMemory())
+    return Status(Code::usage, text("entry ", string(entry.name), " is shared by ", ranks->size(),
                                     " ranks, which this version does on CPUs only; it runs on ",
                                     string(theLevel.name)));
   if (Status s = bindInputs(entry, **bound, inputs, rows, prefetched, device->sharesHostMemory());
@@ -415,10 +418,10 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const v
   if (!bound)
     return bound.status();
   // Copied, so that the caller's inputs need not stay until the last launch.
-  if (Status s = bindInputs(entry, **bound, inputs, rows, {}, /*inPlace=*/false); !s.ok())
-    return s;
-  replay.begin(*theArtifact, entry, (*bound)->program, *device, rows < entry.batch);
-  return {};
+  Status begun = bindInputs(entry, **bound, inputs, rows, {}, /*inPlace=*/false);
+  if (begun.ok())
+    replay.begin(*theArtifact, entry, (*bound)->program, *device, rows < entry.batch);
+  return begun;
 }
 
 } // namespace
@@ -430,14 +433,14 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact>
     return placed.status();
   bool hasInstead = placed->hasInstead;
   auto session = std::make_unique<DeviceSession>(artifact, std::move(*placed));
-  Status ready = session->prepare();
+  Status ready = session->prepare(options.ranks);
   if (ready.code() == Code::doesNotFit && hasInstead && !session->lacksLibraries()) {
     session.reset();
     placed = placeOnHost(*artifact, options, ready.message());
     if (!placed)
       return placed.status();
     session = std::make_unique<DeviceSession>(std::move(artifact), std::move(*placed));
-    ready = session->prepare();
+    ready = session->prepare(options.ranks);
   }
   if (!ready.ok())
     return ready;

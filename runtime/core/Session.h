@@ -25,6 +25,7 @@ struct Profile;
 struct SessionOptions {
   int threads = 1;   ///< of the team; the same bits for any number; 0: one a CPU
   std::string level; ///< empty: a GPU's level where there is one, else the CPUs' highest
+  Communicator *ranks = nullptr; ///< as by setRanks, but states are divided from the beginning
 };
 
 /// One model's state on one device. Not thread-safe: one caller at a time.
@@ -74,18 +75,21 @@ public:
   /// Memory that inputs are best kept in. The session outlives it.
   virtual std::shared_ptr<HostMemory> hostMemory() = 0;
 
-  /// The ranks that runs sum over, from the next run on; null, as at first: this process is the
-  /// only one. Stays until the last run has ended.
-  virtual void setRanks(Communicator *ranks) = 0;
+  /// The ranks that share runs, from the next run on; null: this process is the only one. Stays
+  /// until the last run has ended. Where ranks divide states, each keeps its own parts of them.
+  virtual Status setRanks(Communicator *ranks) = 0;
 
   /// Whether runs write down when their launches begin and end; off at first.
   virtual void profile(bool on) = 0;
   /// Of the last run, when it was profiled.
   virtual const Profile &lastProfile() const = 0;
 
-  /// The logical (row-major) bytes of a state: `out` has tensor.bytes of it.
+  /// The logical (row-major) bytes of a state: `out` has tensor.bytes of it. A state that ranks
+  /// divide is read by all of them at once; null: this one needs no bytes.
   virtual Status readState(uint32_t state, void *out) = 0;
   virtual Status writeState(uint32_t state, const void *value) = 0;
+  /// Whether ranks divide some states.
+  virtual bool dividesStates() const = 0;
   /// Every state back to the artifact's initial values.
   virtual Status resetStates() = 0;
 

@@ -2,6 +2,7 @@
 // is packed, the compiler has made entries that convert.
 #include "runtime/core/StateMemory.h"
 
+#include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
 
 #include <cstring>
@@ -33,8 +34,11 @@ void StateMemory::layOut() {
     offsets.push_back(place(record.bytes));
     stored[record.state] = true;
     Storage &kept = storage[record.state];
-    if (record.kind != GRADC_BUFFER_MIRROR)
+    if (record.kind != GRADC_BUFFER_MIRROR) {
       kept.offset = offsets.back();
+      kept.bytes = record.bytes;
+      kept.cut = record.cut;
+    }
     if (record.kind != GRADC_BUFFER_PLAIN)
       kept.pack = findEntry("pack", record.state);
     if (record.kind == GRADC_BUFFER_PACKED)
@@ -56,7 +60,7 @@ Status StateMemory::allocate() {
   layOut();
   SharedStates &states = artifact.sharedStates();
   filling = std::unique_lock(states.mutex);
-  std::shared_ptr<std::byte> block = states.blocks[&level].lock();
+  std::shared_ptr<std::byte> block = ranks ? nullptr : states.blocks[&level].lock();
   shared = bool(block);
   if (!block)
     block = device.allocateShared(bytes);
@@ -74,7 +78,7 @@ Status StateMemory::fill(bool onlyConstants) {
   Status filled = writeInitial(onlyConstants);
   if (filled.ok())
     filled = device.synchronize(); // others read it on their own
-  if (filled.ok() && !onlyConstants) {
+  if (filled.ok() && !onlyConstants && !ranks) {
     artifact.sharedStates().blocks[&level] = memory;
     shared = true;
   }
@@ -114,20 +118,74 @@ Result<std::shared_ptr<std::byte>> StateMemory::own() {
   return former;
 }
 
+/// The first byte of a rank's part of the primary.
+uint64_t StateMemory::beginOf(uint32_t state, int rank) const {
+  const Storage &kept = storage[state];
+  const auto &cut = artifact.elements<gradc_artifact_cut>(level.cuts)[kept.cut - 1];
+  auto element = uint64_t(divided.begin(kept.cut - 1, rank));
+  // Padding goes with the last element.
+  return element == cut.elements ? kept.bytes : element * (kept.bytes / cut.elements);
+}
+
+/// What other ranks own takes no memory here.
+void StateMemory::forgetOthers(uint32_t state) {
+  const Storage &kept = storage[state];
+  if (!ranks || kept.cut == 0)
+    return;
+  uint64_t begin = beginOf(state, divided.rank), end = beginOf(state, divided.rank + 1);
+  std::byte *first = memory.get() + kept.offset;
+  device.forgetPages(first, begin);
+  device.forgetPages(first + end, kept.bytes - end);
+}
+
+bool StateMemory::setRanks(Communicator *all) {
+  auto cuts = artifact.elements<gradc_artifact_cut>(level.cuts);
+  if (cuts.empty() || all == ranks)
+    return false;
+  ranks = all;
+  if (ranks)
+    divided = {ranks->rank(), ranks->size(), ranks->divide(cuts)};
+  for (uint32_t state = 0; state < storage.size(); ++state)
+    forgetOthers(state);
+  return true;
+}
+
+Status StateMemory::gather(uint32_t state) {
+  Communicator::Exchange exchange{Communicator::Kind::gather,
+                                  gradc_dtype(artifact.states()[state].tensor.dtype)};
+  uint64_t width = findDataType(exchange.type)->bytes;
+  std::vector<int64_t> begins;
+  for (int rank = 0; rank <= divided.ranks; ++rank)
+    begins.push_back(int64_t(beginOf(state, rank) / width));
+  exchange.begins = begins;
+  Communicator::Piece piece{memory.get() + storage[state].offset, begins.back()};
+  auto started = ranks->start({&piece, 1}, exchange);
+  return started ? ranks->waitFor(*started) : started.status();
+}
+
 Status StateMemory::read(uint32_t state, void *out) {
   const Storage &kept = storage[state];
-  if (kept.unpack)
-    return run(*kept.unpack, {}, {&out, 1});
-  return device.fetch(out, memory.get() + kept.offset, artifact.states()[state].tensor.bytes);
+  bool isDivided = ranks && kept.cut != 0;
+  if (isDivided)
+    if (Status gathered = gather(state); !gathered.ok())
+      return gathered;
+  Status status = !out          ? Status()
+                  : kept.unpack ? run(*kept.unpack, {}, {&out, 1})
+                                : device.fetch(out, memory.get() + kept.offset,
+                                               artifact.states()[state].tensor.bytes);
+  if (isDivided)
+    forgetOthers(state);
+  return status;
 }
 
 Status StateMemory::write(uint32_t state, const void *value) {
   const Storage &kept = storage[state];
-  if (kept.pack) {
-    std::vector<void *> ignored(kept.pack->outputs.count);
-    return run(*kept.pack, {&value, 1}, ignored);
-  }
-  return device.copyIn(memory.get() + kept.offset, value, artifact.states()[state].tensor.bytes);
+  std::vector<void *> ignored(kept.pack ? kept.pack->outputs.count : 0);
+  Status status = kept.pack ? run(*kept.pack, {&value, 1}, ignored)
+                            : device.copyIn(memory.get() + kept.offset, value,
+                                            artifact.states()[state].tensor.bytes);
+  forgetOthers(state);
+  return status;
 }
 
 Status StateMemory::writeInitial(bool onlyConstants) {

@@ -48,7 +48,7 @@ void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_a
           std::any_of(own.begin(), own.end(),
                       [&access](const Access &mine) { return mine.conflicts(access); }))
         launch.awaits = number;
-    if (launch.kind == Launch::Kind::sum) {
+    if (launch.kind == Launch::Kind::collective) {
       ++sums;
       for (const Access &mine : own)
         if (mine.writes)

@@ -12,6 +12,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/data/Row.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -124,15 +125,23 @@ private:
 
 struct LengthBuckets;
 
-/// The rows of each batch that a rank takes: a run of them, as even as it can be.
+/// The rows of each batch that a rank takes: a run of them, as even as it can be. Ranks behind
+/// those that share a batch take none.
 struct RankShare {
   int rank = 0, ranks = 1;
   int64_t unit = 1; ///< that batches are multiples of, and so are shares
-  int64_t begin(int64_t rows) const { return rows / unit * rank / ranks * unit; }
-  int64_t end(int64_t rows) const { return rows / unit * (rank + 1) / ranks * unit; }
+  /// Whether this rank does not take all of a batch.
+  bool isPart() const { return ranks > 1 || rank > 0; }
+  int64_t begin(int64_t rows) const { return upTo(rank, rows); }
+  int64_t end(int64_t rows) const { return upTo(rank + 1, rows); }
   /// The fewest and the most that a rank takes.
   int64_t least(int64_t rows) const { return rows / unit / ranks * unit; }
   int64_t most(int64_t rows) const { return (rows / unit + ranks - 1) / ranks * unit; }
+
+private:
+  int64_t upTo(int end, int64_t rows) const {
+    return rows / unit * std::min(end, ranks) / ranks * unit;
+  }
 };
 
 /// How a table's rows are put into batches.

@@ -67,6 +67,9 @@ public:
   /// The same, but it may outlive the device, and others of its kind may use it. Released when
   /// nothing that is launched uses it any more.
   virtual std::shared_ptr<std::byte> allocateShared(uint64_t bytes) = 0;
+  /// Gives memory back whose values nobody needs any more, as far as that can be done. It may be
+  /// written again.
+  virtual void forgetPages(void *memory, uint64_t bytes) {}
   /// Copies follow earlier launches and precede later ones. `host` of `copyIn` may change as soon
   /// as it returns; `host` of `copyOut` holds the bytes when `synchronize` has returned.
   virtual Status copyIn(void *device, const void *host, uint64_t bytes) = 0;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <xmmintrin.h>
 
 using namespace gradc::runtime;
@@ -91,10 +92,10 @@ void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end,
 
 /// Runs a whole launch on the first thread.
 void runAlone(const Launch &launch, void *const *slices, RankSums &sums) {
-  if (launch.kind == Launch::Kind::sum)
+  if (launch.kind == Launch::Kind::collective)
     sums.start(launch, slices);
-  else
-    call(launch, slices, 0, launch.units, 0);
+  else if (launch.units > 0)
+    call(launch, slices, launch.first, launch.first + launch.units, 0);
 }
 
 /// How often threads of this process lost their CPU to others.
@@ -141,6 +142,7 @@ public:
       return nullptr;
     return {memory, [bytes](std::byte *memory) { munmap(memory, std::max<uint64_t>(bytes, 1)); }};
   }
+  void forgetPages(void *memory, uint64_t bytes) override;
   Status copyIn(void *device, const void *host, uint64_t bytes) override {
     std::memcpy(device, host, bytes);
     return {};
@@ -202,6 +204,15 @@ void *HostDevice::allocate(uint64_t bytes) {
   if (bytes >= hugePage)
     madvise(memory, bytes, MADV_HUGEPAGE);
   return memory;
+}
+
+/// Whole ones alone: others share theirs.
+void HostDevice::forgetPages(void *memory, uint64_t bytes) {
+  const auto page = uintptr_t(sysconf(_SC_PAGESIZE));
+  uintptr_t begin = (uintptr_t(memory) + page - 1) / page * page;
+  uintptr_t end = (uintptr_t(memory) + bytes) / page * page;
+  if (begin < end)
+    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
 Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
@@ -304,10 +315,10 @@ void HostDevice::runShare(const Launch &launch, void *const *slices, std::span<W
                           unsigned thread) {
   auto least = uint32_t(launch.units / launch.shares);
   while (auto own = row[thread].takeFront(least))
-    call(launch, slices, own->begin, own->end, thread);
+    call(launch, slices, launch.first + own->begin, launch.first + own->end, thread);
   for (size_t i = 1; i < row.size(); ++i)
     while (auto left = row[(thread + i) % row.size()].takeBack(least))
-      call(launch, slices, left->begin, left->end, thread);
+      call(launch, slices, launch.first + left->begin, launch.first + left->end, thread);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// The sums over ranks that a run has under way.
+// The collectives of ranks that a run has under way.
 #ifndef RUNTIME_DEVICE_RANKSUMS_H
 #define RUNTIME_DEVICE_RANKSUMS_H
 
@@ -6,33 +6,34 @@
 
 namespace gradc::runtime {
 
-/// Follows a walk, on one of its threads. Once a sum has failed, those behind it are left out: the
-/// walk goes on to its end, where `status` has the failure, so that no thread waits for another.
+/// Follows a walk, on one of its threads. Once a collective has failed, those behind it are left
+/// out: the walk goes on to its end, where `status` has the failure, so that no thread waits for
+/// another.
 class RankSums {
 public:
   explicit RankSums(Communicator *ranks) : ranks(ranks && ranks->size() > 1 ? ranks : nullptr) {}
-  /// False: there is one rank, whose values are the sums.
+  /// False: there is one rank, whose values stay as they are.
   bool needed() const { return ranks; }
 
-  /// Begins the sum of a launch, whose slices are there.
+  /// Begins the collective of a launch, whose slices are there.
   void start(const Launch &launch, void *const *slices) {
     if (!ranks || !status_.ok())
       return;
     pieces.clear();
-    for (size_t i = 0; i < launch.sum->counts.size(); ++i)
-      pieces.push_back({slices[i], launch.sum->counts[i]});
-    auto sum = ranks->startSum(pieces, launch.sum->type, launch.sum->wire);
-    if (sum)
-      numbers.push_back(*sum);
+    for (const Collective::Piece &piece : launch.collective->pieces)
+      pieces.push_back({static_cast<std::byte *>(slices[piece.slice]) + piece.offset, piece.count});
+    auto started = ranks->start(pieces, launch.collective->exchange);
+    if (started)
+      numbers.push_back(*started);
     else
-      status_ = sum.status();
+      status_ = started.status();
   }
   /// Moves on what is under way.
   void progress() {
     if (ended < numbers.size() && status_.ok())
       status_ = ranks->progress();
   }
-  /// Waits for the first sums of the current piece.
+  /// Waits for the first ones of the current piece.
   void waitFor(size_t count) {
     for (; ended < count && ended < numbers.size() && status_.ok(); ++ended)
       status_ = ranks->waitFor(numbers[ended]);

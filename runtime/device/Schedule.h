@@ -15,32 +15,39 @@
 
 namespace gradc::runtime {
 
-/// A launch's sum over ranks: of its first slices, one for each of `counts`.
-struct Sum {
-  std::vector<int64_t> counts; ///< of elements
-  gradc_dtype type;
-  Communicator::Wire wire;
+/// What a launch does with the values of all ranks.
+struct Collective {
+  /// Values of one slice of the launch.
+  struct Piece {
+    size_t slice;
+    uint64_t offset; ///< bytes
+    int64_t count;
+  };
+  std::vector<Piece> pieces;   ///< those of a rank follow those of the rank before it
+  std::vector<int64_t> begins; ///< of each rank's, as `exchange` has them
+  Communicator::Exchange exchange;
 };
 
 /// One launch, with nothing left to look up.
 struct Launch {
   enum class Kind : uint8_t {
     kernel,
-    call, ///< of a library, in the kernel's place
-    copy, ///< of `units` bytes from the first slice to the second
-    sum   ///< over ranks; only begins there
+    call,      ///< of a library, in the kernel's place
+    copy,      ///< of `units` bytes from the first slice to the second
+    collective ///< of all ranks; only begins there
   };
   Kind kind = Kind::kernel;
   bool waits = false;   ///< for all earlier launches of its piece; else independent of those since
                         ///< the last wait
-  uint32_t awaits = 0;  ///< so many sums, the first of its piece, must have ended before
+  uint32_t awaits = 0;  ///< so many collectives, the first of its piece, must have ended before
   uint32_t threads = 0; ///< of a unit, where that is a GPU's block
   void *kernel = nullptr;     ///< from Image::findKernel
   const void *call = nullptr; ///< from Device::prepareCalls
-  const Sum *sum = nullptr;
+  const Collective *collective = nullptr;
   void *const *slices = nullptr; ///< operands, then results, in device memory; part of the
                                  ///< schedule's slices
   size_t sliceCount = 0;
+  int64_t first = 0;            ///< of its units
   int64_t units = 0;            ///< independent pieces of work
   int64_t shares = 1;           ///< how many workers it is worth to split them over
   int64_t rows = 0;             ///< of the run, for kernels
@@ -79,7 +86,7 @@ struct Schedule {
   std::span<const Launch> launches;    ///< of all pieces, in their order
   std::span<void *const> slices;       ///< of all launches; where they are in each first iteration
   std::span<const MovingSlice> moving; ///< empty: slices stay where they are
-  Communicator *ranks = nullptr;       ///< that it sums over; null: there is one
+  Communicator *ranks = nullptr;       ///< that share the run; null: there is one
 };
 
 /// A launch of a run, by its node and the iteration of each loop around it.

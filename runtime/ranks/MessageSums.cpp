@@ -41,7 +41,9 @@ struct MessageSums::Sum {
   void addUp() {
     others.assign(size_t(ranks), nullptr);
     forEachOther([&](int other) { others[size_t(other)] = received(other).data(); });
-    array.addUp(array.begin(rank), array.begin(rank + 1), others, part(rank).data());
+    bool isSent = array.kind() == Kind::sum;
+    array.addUp(array.begin(rank), array.begin(rank + 1), others,
+                isSent ? part(rank).data() : nullptr);
   }
 };
 
@@ -80,23 +82,26 @@ static int tagOf(uint64_t sum, bool isGathering) {
   return int(sum % (Messages::tags / 2 - 1)) * 2 + isGathering;
 }
 
-Result<uint64_t> MessageSums::startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) {
+Result<uint64_t> MessageSums::start(std::span<const Piece> pieces, const Exchange &exchange) {
   int64_t count = 0;
   for (const Piece &piece : pieces)
     count += piece.count;
-  size_t bytes = size_t(count) * SumArray::widthOnWire(type, wire);
+  size_t bytes = size_t(count) * SumArray::widthOnWire(exchange.type, exchange.wire);
   std::unique_ptr<Sum> sum = takeSpare(bytes);
   sum->number = ++started;
-  sum->array.assign(pieces, type, wire, size());
+  sum->array.assign(pieces, exchange, size());
   sum->rank = rank();
   sum->ranks = size();
-  sum->isGathering = false;
+  sum->isGathering = exchange.kind == Kind::gather;
   sum->outgoing.resize(bytes);
-  sum->incoming.resize(size_t(sum->array.partSize(rank())) * sum->array.width() *
-                       size_t(size() - 1));
+  size_t own = size_t(sum->array.partSize(rank())) * sum->array.width();
+  sum->incoming.resize(sum->isGathering ? 0 : own * size_t(size() - 1));
   sum->requests.clear();
   active.push_back(std::move(sum));
-  if (Status status = sendParts(*active.back()); !status.ok())
+  Sum &begun = *active.back();
+  if (begun.isGathering)
+    begun.pack(begun.rank);
+  if (Status status = begun.isGathering ? sendSums(begun) : sendParts(begun); !status.ok())
     return status;
   return started;
 }
@@ -117,8 +122,6 @@ Status MessageSums::sendParts(Sum &sum) {
 }
 
 Status MessageSums::sendSums(Sum &sum) {
-  sum.addUp();
-  sum.isGathering = true;
   Status status;
   int tag = tagOf(sum.number, true);
   sum.forEachOther([&](int other) {
@@ -139,10 +142,16 @@ Status MessageSums::advance(Sum &sum) {
     sum.requests.clear();
     if (sum.isGathering)
       break;
+    sum.addUp();
+    if (sum.array.kind() == Kind::scatter)
+      break;
+    sum.isGathering = true;
     if (Status status = sendSums(sum); !status.ok())
       return status;
   }
-  sum.forEachOther([&](int other) { sum.unpack(other); });
+  if (sum.isGathering)
+    sum.forEachOther([&](int other) { sum.unpack(other); });
+  sum.array.clearOthers(sum.rank);
   auto here = std::ranges::find(active, &sum, &std::unique_ptr<Sum>::get);
   spare.push_back(std::move(*here));
   active.erase(here);

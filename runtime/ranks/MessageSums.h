@@ -3,6 +3,7 @@
 #define RUNTIME_RANKS_MESSAGESUMS_H
 
 #include "runtime/ranks/Communicator.h"
+#include "runtime/ranks/Division.h"
 #include "runtime/ranks/Messages.h"
 
 #include <memory>
@@ -13,7 +14,9 @@ namespace gradc::runtime {
 ///    in the order of ranks, its own among them.
 /// 2. It sends the sum of its part to all others.
 ///
-/// So each rank sends 2 (n-1)/n of the array, and all have the bits that the owner has computed.
+/// So each rank sends 2 (n-1)/n of the array, and all have the bits that the owner has computed. A
+/// scatter is the first half alone, a gather the second one.
+///
 /// Buffers are kept from sum to sum: a step that starts the sums of the one before allocates
 /// nothing.
 class MessageSums final : public Communicator {
@@ -24,9 +27,12 @@ public:
 
   int rank() const override { return messages.rank(); }
   int size() const override { return messages.size(); }
-  Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override;
+  Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override;
   Status progress() override;
   Status waitFor(uint64_t sum) override;
+  std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
+    return divideCuts(cuts, size());
+  }
   Result<std::vector<std::string>> share(const std::string &mine) override;
   Status agree(const Status &mine, std::span<const Fact> facts) override;
   uint64_t sentBytes() const override { return sent; }

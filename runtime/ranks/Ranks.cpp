@@ -26,9 +26,13 @@ public:
 
   int rank() const override { return mpi->rank(); }
   int size() const override { return mpi->size(); }
-  Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override {
-    return sums->startSum(pieces, type, wire);
+  Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override {
+    return sums->start(pieces, exchange);
   }
+  std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
+    return divideCuts(cuts, size(), servers ? size() - servers : 0);
+  }
+  void setServers(int count) override { servers = count; }
   Status progress() override { return sums->progress(); }
   Status waitFor(uint64_t sum) override { return sums->waitFor(sum); }
   Result<std::vector<std::string>> share(const std::string &mine) override {
@@ -52,6 +56,7 @@ private:
   std::unique_ptr<Communicator> sums;
   std::unique_ptr<Beats> beats;
   int ownCpus = 1;
+  int servers = 0;
   bool endsTogether = false; ///< all ranks have agreed to fail
 };
 

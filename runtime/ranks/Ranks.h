@@ -16,6 +16,8 @@ public:
   virtual int cpus() const = 0;
   /// A rank that gives no sign of life for so long is lost; 30 seconds at first.
   virtual void setStall(double seconds) = 0;
+  /// The last so many ranks own all that ranks divide; 0, as at first: each owns as much.
+  virtual void setServers(int count) = 0;
   /// At the end, with this process' exit code. 0: returns once all ranks have come to theirs, or
   /// with a failure of theirs meanwhile. Else the others stop, too.
   virtual Status leave(int code) = 0;

@@ -70,7 +70,7 @@ std::byte *SharedSums::slot(int ofRank, uint64_t chunk, int part) const {
          (chunk % slots * size_t(size()) + size_t(part)) * partBytes;
 }
 
-Result<uint64_t> SharedSums::startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) {
+Result<uint64_t> SharedSums::start(std::span<const Piece> pieces, const Exchange &exchange) {
   std::unique_ptr<Sum> sum;
   if (spare.empty()) {
     sum = std::make_unique<Sum>();
@@ -79,7 +79,7 @@ Result<uint64_t> SharedSums::startSum(std::span<const Piece> pieces, gradc_dtype
     spare.pop_back();
   }
   sum->number = ++started;
-  sum->array.assign(pieces, type, wire, size());
+  sum->array.assign(pieces, exchange, size());
   sum->step = int64_t(partBytes / sum->array.width());
   int64_t most = 0, own = sum->array.partSize(rank());
   for (int owner = 0; owner < size(); ++owner)
@@ -87,7 +87,9 @@ Result<uint64_t> SharedSums::startSum(std::span<const Piece> pieces, gradc_dtype
   sum->first = chunks;
   chunks += uint64_t((most + sum->step - 1) / sum->step);
   sum->end = chunks;
-  sent += uint64_t(sum->array.count() - own + own * (size() - 1)) * sum->array.width();
+  int64_t scattered = exchange.kind == Kind::gather ? 0 : sum->array.count() - own;
+  int64_t gathered = exchange.kind == Kind::scatter ? 0 : own * (size() - 1);
+  sent += uint64_t(scattered + gathered) * sum->array.width();
   active.push_back(std::move(sum));
   advance();
   return started;
@@ -105,7 +107,11 @@ void SharedSums::addUp(const Sum &sum, uint64_t chunk) {
   for (int other = 0; other < size(); ++other)
     others[size_t(other)] = other == rank() ? nullptr : slot(other, chunk, rank());
   auto [from, to] = sum.range(rank(), chunk);
-  sum.array.addUp(from, to, others, slot(rank(), chunk, rank()));
+  std::byte *out = slot(rank(), chunk, rank());
+  if (sum.array.kind() == Kind::gather)
+    sum.array.encode(from, to, out);
+  else
+    sum.array.addUp(from, to, others, sum.array.kind() == Kind::scatter ? nullptr : out);
 }
 
 void SharedSums::take(const Sum &sum, uint64_t chunk) {
@@ -139,11 +145,11 @@ SharedSums::Sum *SharedSums::nextOf(Stage stage) {
 
 void SharedSums::run(Stage stage, Sum &sum) {
   uint64_t chunk = done[stage];
-  if (stage == packing)
+  if (stage == packing && sum.array.kind() != Kind::gather)
     pack(sum, chunk);
   else if (stage == adding)
     addUp(sum, chunk);
-  else
+  else if (stage == taking && sum.array.kind() != Kind::scatter)
     take(sum, chunk);
   header(rank()).done[stage].chunks.store(++done[stage]);
 }
@@ -163,6 +169,7 @@ bool SharedSums::advance() {
     }
   }
   for (; !active.empty() && active.front()->end <= done[taking]; active.pop_front()) {
+    active.front()->array.clearOthers(rank());
     ended = active.front()->number;
     spare.push_back(std::move(active.front()));
   }

@@ -18,8 +18,9 @@ namespace gradc::runtime {
 /// 2. Once all have, it adds up what it owns in the order of ranks, in place and into its slot.
 /// 3. Once all have, it takes the sums of the others from their slots; then they are free.
 ///
-/// Owners are those of MessageSums, and so are the bits. What a rank packs or adds up is read from
-/// the cache that it shares with the others, unless one of them is far behind.
+/// A scatter leaves out what the third step does, a gather what the first one does. Owners are
+/// those of MessageSums, and so are the bits. What a rank packs or adds up is read from the cache
+/// that it shares with the others, unless one of them is far behind.
 class SharedSums final : public Communicator {
 public:
   /// Of each rank; for many ranks it is less.
@@ -32,9 +33,12 @@ public:
 
   int rank() const override { return messages.rank(); }
   int size() const override { return messages.size(); }
-  Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override;
+  Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override;
   Status progress() override;
   Status waitFor(uint64_t sum) override;
+  std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
+    return agreements.divide(cuts);
+  }
   Result<std::vector<std::string>> share(const std::string &mine) override {
     return agreements.share(mine);
   }

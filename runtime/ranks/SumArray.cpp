@@ -1,6 +1,7 @@
 // Packs values for the wire, adds those of all ranks, and unpacks sums.
 #include "runtime/ranks/SumArray.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -61,14 +62,18 @@ size_t SumArray::widthOnWire(gradc_dtype type, Wire wire) {
   return size;
 }
 
-void SumArray::assign(std::span<const Piece> all, gradc_dtype dtype, Wire how, int ofRanks) {
+void SumArray::assign(std::span<const Piece> all, const Exchange &exchange, int ofRanks) {
   pieces.assign(all.begin(), all.end());
-  type = dtype;
-  wire = how;
-  ranks = ofRanks;
+  theKind = exchange.kind;
+  type = exchange.type;
+  wire = exchange.wire;
+  leavesZeros = exchange.leavesZeros;
   total = 0;
   for (const Piece &piece : pieces)
     total += piece.count;
+  begins.assign(exchange.begins.begin(), exchange.begins.end());
+  for (int rank = int(begins.size()); rank <= ofRanks; ++rank)
+    begins.push_back(total * rank / ofRanks);
   wireWidth = widthOnWire(type, wire);
 }
 
@@ -103,6 +108,8 @@ void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const>
         else
           theirs ? add(theirs, n, sums) : add(values, n, sums);
       }
+      if (!out)
+        return runtime::decode(sums, n, values);
       auto *encoded = reinterpret_cast<W *>(out) + at;
       runtime::encode(sums, n, encoded);
       // The owner, too, goes on with what the others receive.
@@ -113,6 +120,15 @@ void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const>
         addBlock(values + i, at - from + i, std::min(block, count - i));
     });
   });
+}
+
+void SumArray::clearOthers(int rank) const {
+  if (theKind == Kind::scatter && leavesZeros)
+    withTypes(type, wire, [&]<typename T, typename W>(T, W) {
+      auto clear = [](T *values, int64_t, int64_t n) { std::fill_n(values, n, T()); };
+      forEachRun<T>(0, begin(rank), clear);
+      forEachRun<T>(begin(rank + 1), total, clear);
+    });
 }
 
 } // namespace gradc::runtime

@@ -8,28 +8,34 @@
 
 namespace gradc::runtime {
 
-/// Pieces that count as one array. Each rank owns an equal part of it, whose sum it computes.
+/// Pieces that count as one array. Each rank owns a part of it, whose sum it computes.
 class SumArray {
 public:
   using Piece = Communicator::Piece;
   using Wire = Communicator::Wire;
+  using Kind = Communicator::Kind;
+  using Exchange = Communicator::Exchange;
 
   static size_t widthOnWire(gradc_dtype type, Wire wire);
 
-  void assign(std::span<const Piece> all, gradc_dtype dtype, Wire how, int ofRanks);
+  void assign(std::span<const Piece> all, const Exchange &exchange, int ofRanks);
+  Kind kind() const { return theKind; }
   int64_t count() const { return total; }
   /// Bytes of a value on the wire.
   size_t width() const { return wireWidth; }
-  int64_t begin(int ofRank) const { return total * ofRank / ranks; }
+  int64_t begin(int ofRank) const { return begins[size_t(ofRank)]; }
   int64_t partSize(int ofRank) const { return begin(ofRank + 1) - begin(ofRank); }
 
   /// The values [from, to) as they travel.
   void encode(int64_t from, int64_t to, std::byte *out) const;
   void decode(int64_t from, int64_t to, const std::byte *in) const;
   /// Replaces the values [from, to) of `rank` by their sums over ranks, added in the order of
-  /// ranks, and encodes these. `others`: what the ranks have encoded; null: the rank's own.
+  /// ranks, and encodes these unless `out` is null. `others`: what the ranks have encoded; null:
+  /// the rank's own.
   void addUp(int64_t from, int64_t to, std::span<const std::byte *const> others,
              std::byte *out) const;
+  /// At the end, where all but the part of `rank` is to be 0.
+  void clearOthers(int rank) const;
 
 private:
   /// Calls body(values, where they are in the array, how many) for the parts of pieces in a range.
@@ -45,9 +51,11 @@ private:
   }
 
   std::vector<Piece> pieces;
+  std::vector<int64_t> begins; ///< [rank], and the end
+  Kind theKind = Kind::sum;
   gradc_dtype type = GRADC_F32;
   Wire wire = Wire::full;
-  int ranks = 1;
+  bool leavesZeros = false;
   int64_t total = 0;
   size_t wireWidth = 0;
 };

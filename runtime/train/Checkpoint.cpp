@@ -135,6 +135,15 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
   return writer.finish(isDurable);
 }
 
+Status joinCheckpoint(Session &session) {
+  auto states = session.artifact().states();
+  for (uint32_t i = 0; i < states.size(); ++i)
+    if (isSaved(states[i]))
+      if (Status status = session.readState(i, nullptr); !status.ok())
+        return status;
+  return {};
+}
+
 std::string_view modelName(std::string_view name, uint32_t kind) {
   constexpr std::string_view suffix = GRADC_AVERAGE_SUFFIX;
   if (kind == GRADC_STATE_AVERAGE && name.ends_with(suffix))

@@ -27,6 +27,9 @@ struct TrainPosition {
 Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position,
                        bool isDurable = true);
 
+/// What other ranks do while the first one writes a checkpoint: they give it what they own.
+Status joinCheckpoint(Session &session);
+
 /// The name of the model's tensor that is held by a state of that name and kind, or averaged by it.
 std::string_view modelName(std::string_view name, uint32_t kind);
 

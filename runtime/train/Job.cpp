@@ -183,7 +183,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
 
   // 2. The data.
   if (options.ranks)
-    job.share = {options.ranks->rank(), options.ranks->size(), spec.integer("micro_batches", 1)};
+    job.share = {options.ranks->rank(), options.ranks->size() - options.servers,
+                 spec.integer("micro_batches", 1)};
   job.fields = options.fields;
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");
@@ -201,6 +202,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
   if (writes)
     if (Status status = job.readOutputs(artifact, options); !status.ok())
       return status;
+  job.keepsCheckpoints = !job.checkpointFolder.empty();
   if (!isFirst(options)) {
     job.checkpointFolder.clear();
     job.exportPath.clear();

@@ -31,7 +31,8 @@ struct Job {
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
   bool fitsData = true; ///< stages may find out what `dataState` does not have
 
-  std::string checkpointFolder;                                ///< "": no checkpoints
+  std::string checkpointFolder;  ///< "": no checkpoints, or another rank writes them
+  bool keepsCheckpoints = false; ///< this process, or the ranks together
   int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not limited in this unit
   int64_t checkpointKeep = 3;
   Config best;              ///< the metric of the best checkpoint; absent: the loss

@@ -152,7 +152,7 @@ Status Loop::endStep(bool endsEpoch) {
   evaluates = evaluates && evaluation;
   bool saves = (job.checkpointEverySteps && done % job.checkpointEverySteps == 0) ||
                (job.checkpointEveryEpochs && endsEpoch && epochs % job.checkpointEveryEpochs == 0);
-  saves = saves && !job.checkpointFolder.empty();
+  saves = saves && job.keepsCheckpoints;
   if (evaluates) {
     if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
@@ -186,10 +186,10 @@ Status Loop::finish() {
         return status;
     sayEpoch(true);
   }
-  if (!job.checkpointFolder.empty() && checkpointedAt != done)
+  if (job.keepsCheckpoints && checkpointedAt != done)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
-  if (keptBest)
+  if (keptBest && isFirst(options))
     if (Status status = AtomicFile::sync(checkpoints.best()); !status.ok())
       return status;
   if (!job.exportPath.empty() && !signalled) {
@@ -290,13 +290,17 @@ Status Loop::withLastWhole(Status written) const {
 }
 
 Status Loop::checkpointNow() {
+  if (!isFirst(options)) {
+    checkpointedAt = done;
+    return joinCheckpoint(session);
+  }
   std::string path = checkpoints.file(done);
   if (Status status = withLastWhole(writeCheckpoint(path, session, position())); !status.ok())
     return status;
   checkpoints.prune(done, job.checkpointKeep);
   checkpointedAt = done;
   summary.checkpoint = lastCheckpoint = path;
-  if (options.ranks && isFirst(options))
+  if (options.ranks)
     options.ranks->atCheckpoint(path);
   log.line("checkpoint").integer("step", done).string("path", path);
   // A run resumed from this checkpoint finds the log complete up to it.
@@ -306,11 +310,13 @@ Status Loop::checkpointNow() {
 /// Rows read of it since may be wrong; the states of the steps done are right.
 Status Loop::stopForCutOff(const std::string &file) {
   std::string message = text("data file '", file, "' became shorter while it was read");
-  if (!job.checkpointFolder.empty() && done > 0 && checkpointedAt != done)
+  // Other ranks may have the file whole: they do not come here.
+  bool isAlone = isFirst(options) && !session.dividesStates();
+  if (job.keepsCheckpoints && isAlone && done > 0 && checkpointedAt != done)
     if (Status status = checkpointNow(); !status.ok())
       return Status(status.code(), text(message, "; ", status.message()));
   message +=
-      !isFirst(options)
+      !isAlone
           ? std::string("; once the file is whole, go on from the last checkpoint with --resume")
       : lastCheckpoint.empty()
           ? std::string("; no checkpoint was written")

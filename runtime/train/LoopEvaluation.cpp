@@ -23,11 +23,13 @@ Status Loop::drawConclusions() {
 }
 
 Status Loop::keepBest() {
-  if (job.checkpointFolder.empty())
+  if (!job.keepsCheckpoints)
     return {};
   Metric best = watch->best();
   log.line("best").integer("step", done).string("metric", best.name).real("value", best.value);
   keptBest = true;
+  if (!isFirst(options))
+    return joinCheckpoint(session);
   // Often replaced soon: it is worth waiting for the disk only at the end.
   return traced("best checkpoint", [&] {
     return withLastWhole(

@@ -46,6 +46,7 @@ std::vector<Communicator::Fact> Loop::commonFacts() const {
           {"the number of evaluation rows", evaluation ? rowsOf(*evaluation) : ""},
           {"the content of the data files (a hash)", text(fingerprint(job.inputs))},
           {"the log", options.log},
+          {"whether checkpoints are written", job.keepsCheckpoints ? "yes" : "no"},
           {"the trace", options.trace}};
 }
 

@@ -63,7 +63,7 @@ static Status checkShares(const Artifact &artifact, const gradc_artifact_entry &
                           BatchSizes sizes, RankShare share) {
   for (int64_t all : {sizes.full, sizes.rest})
     for (int64_t rows : {share.least(all), share.most(all)})
-      if (Status fits = checkRows(artifact, entry, rows, /*isShare=*/share.ranks > 1);
+      if (Status fits = checkRows(artifact, entry, rows, /*isShare=*/share.isPart());
           all && !fits.ok())
         return Status::error(fits.message());
   return {};
@@ -85,7 +85,7 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
   int64_t batchSize = dataset.batchSize(), tailSize = dataset.tailSize();
   if (!entry.shorter.empty()) {
     tailSize = 0; // its batches are as the artifact has them
-    if (share.ranks > 1 && !entry.whole->any_rows)
+    if (share.isPart() && !entry.whole->any_rows)
       return undivided();
     for (size_t i = 0; i <= entry.shorter.size(); ++i) {
       const auto *taker = i < entry.shorter.size() ? entry.shorter[i] : entry.whole;
@@ -98,7 +98,7 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
     if (!fits.ok())
       return fits;
     tailSize = 0;
-  } else if (share.ranks > 1) {
+  } else if (share.isPart()) {
     return undivided();
   } else if (batchSize != entry.whole->batch) {
     return mismatch("batches", entry.whole->batch, batchSize);

@@ -32,6 +32,22 @@ static Status expectOneTraining(const CommandLine &line) {
   return {};
 }
 
+/// Of the ranks, the last so many own the parameters, and the others train.
+static int serversOf(const Artifact &artifact) {
+  Config distribution = Config::job(artifact).child("distribution");
+  return distribution.string("strategy") == "PARAMETER_SERVER"
+             ? int(distribution.integer("servers", 1))
+             : 0;
+}
+
+static Status expectWorkers(int ranks, int servers) {
+  return ranks > servers
+             ? Status()
+             : Status(Code::usage, text("found ", ranks, " ranks, expected more: ", servers,
+                                        " of them are servers, which the spec's distribution { "
+                                        "servers } says, and at least one trains"));
+}
+
 Result<std::optional<int>> startRanks(const Artifact &artifact, const std::string &file,
                                       const CommandLine &line, std::span<char *const> arguments) {
   int launched = launchedRanks();
@@ -50,6 +66,8 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
     return std::optional<int>();
   if (Status ready = expectDistribution(artifact); !ready.ok())
     return ready;
+  if (Status enough = expectWorkers(line.ranks, serversOf(artifact)); !enough.ok())
+    return enough;
   RankProgram program{line.ranks, {arguments.begin(), arguments.end()}, {}, line.isElastic};
   if (!file.empty()) {
     program.arguments.insert(program.arguments.begin() + 1, file); // behind `train`
@@ -72,11 +90,17 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   if (!joined)
     return joined;
   ranks = std::move(*joined);
-  if (Status ready = ranks->agree(expectDistribution(artifact), {}); !ready.ok()) {
+  Status isShared = expectDistribution(artifact);
+  int servers = serversOf(artifact);
+  if (isShared.ok())
+    isShared = expectWorkers(ranks->size(), servers);
+  if (Status ready = ranks->agree(isShared, {}); !ready.ok()) {
     (void)ranks->leave(int(ready.code()));
     return sayingRank(*ranks, ready);
   }
   line.options.ranks = ranks.get();
+  line.options.servers = servers;
+  ranks->setServers(servers);
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));
   if (line.options.threads == 0)
     line.options.threads = ranks->cpus();

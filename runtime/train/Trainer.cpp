@@ -40,7 +40,7 @@ static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &j
 static Result<std::unique_ptr<Session>> makeSession(std::shared_ptr<const Artifact> artifact,
                                                     const TrainOptions &options,
                                                     const Checkpoint *resume) {
-  SessionOptions wanted{options.threads, options.level};
+  SessionOptions wanted{options.threads, options.level, options.ranks};
   if (resume && wanted.level.empty())
     wanted.level = resume->level();
   auto session = Session::create(artifact, wanted);
@@ -128,8 +128,6 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
   const Checkpoint *checkpoint = beginning.resume ? &*beginning.resume : nullptr;
   auto session = makeSession(std::move(artifact), options, checkpoint);
   Result<std::unique_ptr<Loop>> loop = session.status();
-  if (session)
-    (*session)->setRanks(options.ranks);
   if (session)
     loop = Loop::make(**session, beginning.job, options, checkpoint,
                       CheckpointFolder(beginning.job.checkpointFolder));

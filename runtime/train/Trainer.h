@@ -69,6 +69,7 @@ struct TrainOptions {
   std::function<bool(const StepReport &)> onStep;
   /// The processes that train together; null: this one alone. Rank 0 writes all files.
   Communicator *ranks = nullptr;
+  int servers = 0; ///< of these ranks, the last ones, which take no rows
   /// If it becomes a signal's number, the training ends after the current step.
   const std::atomic<int> *interrupt = nullptr;
 };

@@ -97,11 +97,33 @@ exec.entry @tree arena 64 inputs [{name = "x", type = tensor<4x16xf32>}, {name =
 }
 
 // CHECK-LABEL: exec.entry @sums
-// CHECK-NEXT: exec.collective [#exec.slice<arena 0 at 0 : tensor<4xf32>>, #exec.slice<output 0 at 0 : tensor<16xf32>>] bf16 {nodes = ["fc1"]}
-// CHECK-NEXT: exec.collective [#exec.slice<arena 0 at 64 : tensor<f64>>]
+// CHECK-NEXT: exec.collective sum [#exec.slice<arena 0 at 0 : tensor<4xf32>>, #exec.slice<output 0 at 0 : tensor<16xf32>>] bf16 {nodes = ["fc1"]}
+// CHECK-NEXT: exec.collective sum [#exec.slice<arena 0 at 64 : tensor<f64>>]
 exec.entry @sums arena 128 inputs [] outputs [{name = "y", type = tensor<16xf32>}] {
-  exec.collective [#exec.slice<arena 0 at 0 : tensor<4xf32>>, #exec.slice<output 0 at 0 : tensor<16xf32>>] bf16 {nodes = ["fc1"]}
-  exec.collective [#exec.slice<arena 0 at 64 : tensor<f64>>]
+  exec.collective sum [#exec.slice<arena 0 at 0 : tensor<4xf32>>, #exec.slice<output 0 at 0 : tensor<16xf32>>] bf16 {nodes = ["fc1"]}
+  exec.collective sum [#exec.slice<arena 0 at 64 : tensor<f64>>]
+}
+
+// Ranks divide a state, what is stored like it, and the launches that update it.
+
+// CHECK: exec.cut @divided.cut of @divided : 100 by 32
+// CHECK: exec.buffer primary @divided.first.primary of @divided.first : 400 cut @divided.cut
+// CHECK-LABEL: exec.entry @cut
+// CHECK-NEXT: exec.collective scatter [#exec.slice<arena 0 at 0 : tensor<100xf32>>] bf16 cuts [@divided.cut] zeros
+// CHECK-NEXT: exec.dispatch @halves {{.*}} cut @divided.cut by 2
+// CHECK-NEXT: exec.collective gather [#exec.slice<arena 0 at 0 : tensor<100xf32>>] cuts [@divided.cut]
+grad.state parameter @divided : tensor<100xf32> = dense<0.0> : tensor<100xf32>
+grad.state slot @divided.first : tensor<100xf32> = dense<0.0> : tensor<100xf32>
+exec.cut @divided.cut of @divided : 100 by 32
+exec.buffer primary @divided.first.primary of @divided.first : 400 cut @divided.cut
+exec.kernel @halves(%x: tensor<100xf32>) attributes {schedule = #exec.schedule<lanes = 16, tile = [16], order = [0], grain = 1>} {
+  %0 = grad.exp %x : tensor<100xf32>
+  exec.yield %0 : tensor<100xf32>
+}
+exec.entry @cut arena 512 inputs [] outputs [] {
+  exec.collective scatter [#exec.slice<arena 0 at 0 : tensor<100xf32>>] bf16 cuts [@divided.cut] zeros
+  exec.dispatch @halves [#exec.slice<arena 0 at 0 : tensor<100xf32>>] -> [#exec.slice<arena 0 at 0 : tensor<100xf32>>] cut @divided.cut by 2
+  exec.collective gather [#exec.slice<arena 0 at 0 : tensor<100xf32>>] cuts [@divided.cut]
 }
 
 // Parts stand in the place of a schedule.

@@ -10,7 +10,7 @@ exec.kernel @double(%x: tensor<64xf32>) attributes {inplace = array<i64: 0>} {
 
 // CHECK-LABEL: exec.entry @beside
 // CHECK: exec.dispatch @double [#exec.slice<input 0 at 0 : tensor<64xf32>>] -> [#exec.slice<arena 0 at [[A:.*]] : tensor<64xf32>>]
-// CHECK-NEXT: exec.collective [#exec.slice<arena 0 at [[A]] : tensor<64xf32>>] bf16
+// CHECK-NEXT: exec.collective sum [#exec.slice<arena 0 at [[A]] : tensor<64xf32>>] bf16
 // CHECK-NEXT: exec.dispatch @double {{.*}} -> [#exec.slice<arena 0 at [[B:.*]] : tensor<64xf32>>]
 // CHECK-NEXT: exec.dispatch @double [#exec.slice<arena 0 at [[B]] : {{.*}}>] -> [#exec.slice<output 1
 // CHECK-NEXT: exec.dispatch @double [#exec.slice<arena 0 at [[A]] : {{.*}}>] -> [#exec.slice<output 0
@@ -29,7 +29,7 @@ func.func @beside(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
 // CHECK: exec.dispatch @double [#exec.slice<input 0 at 0 : tensor<64xf32>>] -> [#exec.slice<arena 0 at [[A:.*]] : tensor<64xf32>>]
 // CHECK-NEXT: exec.copy <arena 0 at [[A]] : tensor<64xf32>> -> <arena 0 at [[S:.*]] : tensor<64xf32>>
 // CHECK-NEXT: exec.copy <input 0 at 0 : tensor<64xf32>> -> <output 0 at 0 : tensor<64xf32>>
-// CHECK-NEXT: exec.collective [#exec.slice<arena 0 at [[S]] : tensor<64xf32>>, #exec.slice<output 0 at 0 : tensor<64xf32>>]
+// CHECK-NEXT: exec.collective sum [#exec.slice<arena 0 at [[S]] : tensor<64xf32>>, #exec.slice<output 0 at 0 : tensor<64xf32>>]
 // CHECK-NEXT: exec.dispatch @double [#exec.slice<arena 0 at [[A]] :
 // CHECK-NEXT: exec.dispatch @double [#exec.slice<arena 0 at [[S]] :
 func.func @copied(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {

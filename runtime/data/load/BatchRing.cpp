@@ -27,7 +27,7 @@ size_t BatchRing::queue(size_t most) {
     here.batch.bucket = here.plan.bucket;
     here.batch.allRows = here.plan.allRows;
     here.batch.firstRow = rule.share.begin(here.plan.allRows);
-    if (rule.makesAll && rule.share.ranks > 1)
+    if (rule.makesAll && rule.share.isPart())
       keepShare(here.batch);
     here.batch.after = here.plan.after;
     here.batch.endsEpoch = here.plan.endsEpoch;

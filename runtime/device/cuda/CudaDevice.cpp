@@ -350,7 +350,7 @@ Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
     return driver->check(
         driver->copyAlong(addressOf(slices[1]), addressOf(slices[0]), size_t(launch.units), stream),
         "cannot copy on the GPU");
-  case Launch::Kind::sum:
+  case Launch::Kind::collective:
     return {}; // of one rank
   case Launch::Kind::kernel:
     break;

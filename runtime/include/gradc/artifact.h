@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 12u
+#define GRADC_ARTIFACT_VERSION 13u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -80,7 +80,15 @@ typedef struct gradc_artifact_buffer {
   uint32_t state; /* index into header.states */
   uint32_t kind;  /* gradc_buffer_kind */
   uint64_t bytes;
+  uint32_t cut;   /* 1 + index into level.cuts: each rank has its own pieces alone; 0: all have all of it */
+  uint32_t reserved;
 } gradc_artifact_buffer;
+
+/* How ranks divide what has as many elements: into pieces of `unit` elements, the last one perhaps smaller, each of which
+ * belongs to one rank. */
+typedef struct gradc_artifact_cut {
+  uint64_t elements, unit;
+} gradc_artifact_cut;
 
 typedef enum gradc_space {
   GRADC_SPACE_ARENA,  /* offset into the entry's arena */
@@ -163,8 +171,14 @@ typedef enum gradc_node_kind {
   GRADC_NODE_COPY,      /* copies its one operand to its one result, of the same bytes */
   GRADC_NODE_IF,        /* runs one of two bodies */
   GRADC_NODE_LOOP,      /* runs a body again and again */
-  GRADC_NODE_COLLECTIVE /* replaces its operands, which are its results, by their sums over all ranks */
+  GRADC_NODE_COLLECTIVE /* changes its operands, which are its results, by what all ranks have in their place */
 } gradc_node_kind;
+
+typedef enum gradc_collective_kind {
+  GRADC_COLLECTIVE_SUM,     /* to their sums over all ranks */
+  GRADC_COLLECTIVE_SCATTER, /* to sums in the pieces that a rank owns; elsewhere to 0, or to anything */
+  GRADC_COLLECTIVE_GATHER   /* to what the rank has that owns a piece */
+} gradc_collective_kind;
 
 typedef enum gradc_wire { /* how values travel between ranks */
   GRADC_WIRE_FULL, GRADC_WIRE_BF16 /* f32 as bf16, summed in f32 */
@@ -183,11 +197,19 @@ typedef struct gradc_artifact_node {
   gradc_range slices; /* gradc_artifact_slice. An if reads its condition, a bool; a loop may read its count, an i32 or
                        * i64: below 0 it counts as 0, above `trips` it is an error of the run */
   union {
-    struct { uint32_t kernel; } launch;    /* index into level.kernels */
+    struct {
+      uint32_t kernel; /* index into level.kernels */
+      uint32_t cut;    /* 1 + index into level.cuts: a rank runs the units of its pieces alone; 0: all units */
+      int64_t per;     /* units a piece */
+    } launch;
     struct { uint32_t otherwise; } branch; /* the first node of the else body, which ends at `end` */
     struct { int64_t trips; } loop;        /* iterations; the most there can be where the loop reads its count */
-    struct { uint32_t wire; } collective;  /* gradc_wire. It ends, at the latest, before a node touches what it sums, and
-                                            * before the body around it does */
+    struct {
+      uint32_t wire;    /* gradc_wire */
+      uint32_t kind;    /* gradc_collective_kind */
+      uint64_t zeros;   /* 1: a scatter leaves 0 where a rank owns nothing */
+      gradc_range cuts; /* uint32_t: indices into level.cuts, one an operand; none of a sum */
+    } collective;       /* It ends, at the latest, before a node touches what it changes, and before the body around it does */
   } as;
 } gradc_artifact_node;
 
@@ -236,6 +258,7 @@ typedef struct gradc_artifact_level {
   uint64_t scratch;    /* bytes that a thread of a CPU works in beside the slices, at a multiple of 64; 0 on GPUs */
   gradc_range image;   /* an ELF shared object; for CUDA what cuModuleLoadData takes */
   gradc_range buffers, kernels, entries;
+  gradc_range cuts;    /* gradc_artifact_cut */
 } gradc_artifact_level;
 
 /* The job: the training spec as a tree of named values. A message is a GROUP whose children are its

@@ -27,6 +27,7 @@ struct Case {
   std::string example, drop, add;
   std::pair<std::string, std::string> edit = {}; ///< a pattern and what stands in its place
   bool isF64 = false;
+  int servers = 0; ///< of the ranks, the last ones
 };
 
 std::string specOf(const Case &wanted) {
@@ -95,7 +96,7 @@ public:
 
   /// Runs step `number` on rows [begin, end) of a batch that depends on the number alone.
   Status run(int number, int64_t begin, int64_t end, Communicator *ranks) {
-    session->setRanks(ranks);
+    EXPECT_TRUE(session->setRanks(ranks).ok());
     std::mt19937 random{unsigned(number)};
     std::vector<const void *> in;
     std::vector<void *> out;
@@ -247,7 +248,7 @@ void expectTheSame(const Case &alone, const Case &wanted,
     std::vector<std::unique_ptr<Rank>> parts;
     for (size_t i = 0; i < rows.size(); ++i)
       parts.push_back(std::make_unique<Rank>(artifact, 1 + int(i) % 2));
-    ThreadRanks world(int(rows.size()));
+    ThreadRanks world(int(rows.size()), wanted.servers);
     for (int step = 1; step <= steps; ++step) {
       ASSERT_EQ(whole.run(step, 0, whole.batch(), nullptr).message(), "");
       world.run([&](int rank) {
@@ -259,11 +260,14 @@ void expectTheSame(const Case &alone, const Case &wanted,
                       .message(),
                   "");
       });
+      std::vector<std::vector<std::vector<double>>> found(rows.size());
+      // All at once: they may have parts of states.
+      world.run([&](int rank) { found[size_t(rank)] = parts[size_t(rank)]->values(); });
       std::string where;
-      double worst = worstOf(parts[0]->values(), whole.values(), whole.names(), where);
+      double worst = worstOf(found[0], whole.values(), whole.names(), where);
       EXPECT_LT(worst, tolerance) << where << " in step " << step;
       for (size_t i = 1; i < parts.size(); ++i)
-        EXPECT_EQ(parts[i]->values(), parts[0]->values()) << "rank " << i;
+        EXPECT_EQ(found[i], found[0]) << "rank " << i;
     }
   }
 }
@@ -407,6 +411,48 @@ TEST(Ranks, AWrongIndexStopsTheStepOnAllRanks) {
   EXPECT_EQ(last(second), last(untouched));
 }
 
+const std::string sharded = "distribution { strategy: SHARDED_OPTIMIZER }";
+
+/// Ranks that update parts of parameters follow one process that updates all of them. What a rank
+/// has of other parts is NaN after a scatter here.
+TEST(Ranks, PartsOfParametersTrainAsInOneProcess) {
+  for (const std::string optimizer :
+       {"sgd { learning_rate: 1 }", "adam { learning_rate: 0.01  epsilon: 0.1 }",
+        "nadam { learning_rate: 0.01  epsilon: 0.1 }"}) // with a slot of one number
+    expectTheSame({"digits", dropped, "optimizer { " + optimizer + " }\n" + sharded},
+                  {{32}, {16, 16}, {5, 20, 7}}, 4e-6);
+  expectTheSame({"lenet", dropped, sgd + sharded}, {{16, 16}, {31, 1}}, 2e-6);
+}
+
+TEST(Ranks, RulesOfWholeTensorsDivideParametersWhole) {
+  for (const std::string optimizer :
+       {"lamb { learning_rate: 0.01  epsilon: 0.1 }", "lars { learning_rate: 0.1  momentum: 0.9 }",
+        "muon { learning_rate: 0.01 } }\ngroup { pattern: \"*.bias\" optimizer { sgd { "
+        "learning_rate: 1 } }"})
+    expectTheSame({"digits", dropped, "optimizer { " + optimizer + " }\n" + sharded},
+                  {{16, 16}, {4, 4, 12, 12}}, 2e-5);
+}
+
+TEST(Ranks, PartsOfParametersWithClippingAveragesAndScales) {
+  const std::string more = "ema { decay: 0.5 }\nregularizer { l2: 0.01 }\n";
+  for (const std::string clip : {"global_norm: 0.05", "norm: 0.05"})
+    expectTheSame({"digits", dropped, sgd + more + "clip { " + clip + " }\n" + sharded},
+                  {{16, 16}, {0, 9, 23}}, 2e-6);
+  expectTheSame({"digits", dropped, sgd + "precision: FP16\nloss_scaling {}\n" + sharded},
+                {{16, 16}, {4, 28}}, 2e-3);
+  expectTheSame({"digits", dropped, sgd}, {"digits", dropped, sgd + "micro_batches: 4\n" + sharded},
+                {{16, 16}, {8, 20, 4}}, 2e-6);
+}
+
+TEST(Ranks, ServersUpdateWhatWorkersComputeGradientsOf) {
+  Case wanted{
+      "digits", dropped,
+      "optimizer { adam { learning_rate: 0.01  epsilon: 0.1 } }\nclip { global_norm: 0.5 }\n"
+      "distribution { strategy: PARAMETER_SERVER  servers: 2 }"};
+  wanted.servers = 2;
+  expectTheSame(wanted, {{32, 0, 0}, {16, 16, 0, 0}}, 4e-6);
+}
+
 TEST(Ranks, WhatCannotBeSharedIsRefused) {
   auto saidOf = [](const Case &wanted) { return Compiled(specOf(wanted)).said; };
   EXPECT_NE(saidOf({"digits", dropped, sgd + "micro_batches: 32\ndistribution {}"})
@@ -421,6 +467,13 @@ TEST(Ranks, WhatCannotBeSharedIsRefused) {
   EXPECT_NE(saidOf({"digits", dropped, sgd + "distribution { stall_seconds: 0 }"})
                 .find("expected a positive number of seconds, found 0"),
             std::string::npos);
+  EXPECT_NE(saidOf({"digits", dropped, sgd + "distribution { servers: 2 }"})
+                .find("expected strategy: PARAMETER_SERVER beside servers, found servers: 2"),
+            std::string::npos);
+  EXPECT_NE(
+      saidOf({"digits", dropped, sgd + "distribution { strategy: PARAMETER_SERVER servers: 0 }"})
+          .find("expected 1 server or more, found 0"),
+      std::string::npos);
   // One process says the same in a remark, and takes such a batch whole.
   Case weighted{"digits", dropped, sgd + "distribution {}"};
   weighted.edit = {"(loss .*)labels: \"labels\"",

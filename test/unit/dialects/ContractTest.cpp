@@ -61,8 +61,8 @@ TEST_F(Contract, EveryOpAnswersTheQuestionsOfThePasses) {
     EXPECT_TRUE(name.hasInterface<PrecisionOpInterface>());
     EXPECT_TRUE(name.hasInterface<OperandRoleOpInterface>());
     // Ranks compute a sum together: no kernel does.
-    bool isNode = name.hasTrait<OpTrait::IsIsolatedFromAbove>() ||
-                  name.getStringRef() == AllReduceOp::getOperationName();
+    bool isNode =
+        name.hasTrait<OpTrait::IsIsolatedFromAbove>() || name.hasInterface<CollectiveOpInterface>();
     EXPECT_EQ(name.hasInterface<LoopsOpInterface>() + name.hasInterface<DecomposeOpInterface>(),
               isNode ? 0 : 1)
         << "an op is a primitive with loops, a composite that decomposes, or a node of the "

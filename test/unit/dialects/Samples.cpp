@@ -392,6 +392,12 @@ static const std::vector<Sample> table = {
     {"grad.all_reduce %0, %1 : tensor<2x3xT>, tensor<T>",
      {{"tensor<2x3xT>"}, {"tensor<T>"}},
      {"f64", "f32", "i64"}},
+    {"grad.reduce_scatter %0, %1 of [@v, @w] : tensor<2x3xT>, tensor<T>",
+     {{"tensor<2x3xT>"}, {"tensor<T>"}},
+     {"f64", "f32", "i64"}},
+    {"grad.all_gather %0, %1 of [@v, @w] : tensor<2x3xT>, tensor<T>",
+     {{"tensor<2x3xT>"}, {"tensor<T>"}},
+     {"f64", "f32", "i64"}},
 
     // Control
     {"grad.if %0 with (%1, %2) : (tensor<3xT>, tensor<3xT>) -> tensor<3xT> {\n"

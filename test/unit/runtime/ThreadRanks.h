@@ -3,10 +3,12 @@
 #define TEST_UNIT_RUNTIME_THREADRANKS_H
 
 #include "runtime/ranks/Communicator.h"
+#include "runtime/ranks/Division.h"
 
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -18,7 +20,9 @@ namespace gradc::runtime::test {
 /// waits for it, so that values which are used or changed too early are wrong.
 class ThreadRanks {
 public:
-  explicit ThreadRanks(int size) : given(size_t(size)), ranks(size_t(size)) {
+  /// The last `servers`, if there are any, own what ranks divide.
+  explicit ThreadRanks(int size, int servers = 0)
+      : firstOwner(servers ? size - servers : 0), given(size_t(size)), ranks(size_t(size)) {
     for (int rank = 0; rank < size; ++rank)
       ranks[size_t(rank)] = std::make_unique<Rank>(*this, rank);
   }
@@ -39,6 +43,8 @@ private:
   struct Given {
     std::vector<Communicator::Piece> pieces;
     std::vector<char> bytes; ///< as they were when the sum began
+    Communicator::Exchange exchange;
+    std::vector<int64_t> begins; ///< of the exchange
   };
 
   class Rank final : public Communicator {
@@ -47,18 +53,27 @@ private:
     int rank() const override { return number; }
     int size() const override { return int(all.ranks.size()); }
 
-    Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) override {
+    std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
+      return divideCuts(cuts, size(), all.firstOwner);
+    }
+    Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override {
+      gradc_dtype type = exchange.type;
       if (type != GRADC_F32 && type != GRADC_F64)
         return Status::error("these ranks sum f32 and f64");
       width = type == GRADC_F32 ? sizeof(float) : sizeof(double);
-      Given mine{{pieces.begin(), pieces.end()}, {}};
+      Given mine{{pieces.begin(), pieces.end()},
+                 {},
+                 exchange,
+                 {exchange.begins.begin(), exchange.begins.end()}};
       int64_t count = 0;
       for (const Piece &piece : pieces) {
         auto *first = static_cast<const char *>(piece.values);
         mine.bytes.insert(mine.bytes.end(), first, first + size_t(piece.count) * width);
         count += piece.count;
       }
-      calls += "start " + std::to_string(count) + (wire == Wire::bf16 ? " bf16 " : " ");
+      constexpr const char *kinds[] = {"start ", "scatter ", "gather "};
+      calls += kinds[size_t(exchange.kind)] + std::to_string(count) +
+               (exchange.wire == Wire::bf16 ? " bf16 " : " ");
       widths.push_back(width);
       std::lock_guard lock(all.mutex);
       all.given[size_t(number)].push_back(std::move(mine));
@@ -91,17 +106,31 @@ private:
     std::string calls;
 
   private:
+    /// What a rank knows nothing of, after a scatter, becomes a number that no result survives.
     template <typename T> void write(uint64_t sum) {
-      size_t at = 0;
-      for (const Piece &piece : all.given[size_t(number)][sum].pieces)
-        for (int64_t i = 0; i < piece.count; ++i, at += sizeof(T)) {
-          T total = 0, value;
-          for (const auto &sums : all.given) {
-            std::memcpy(&value, &sums[sum].bytes[at], sizeof value);
-            total += value;
-          }
-          static_cast<T *>(piece.values)[i] = total;
-        }
+      const Given &mine = all.given[size_t(number)][sum];
+      int64_t at = 0;
+      for (const Piece &piece : mine.pieces)
+        for (int64_t i = 0; i < piece.count; ++i, ++at)
+          static_cast<T *>(piece.values)[i] = valueAt<T>(sum, mine, at);
+    }
+    template <typename T> T valueAt(uint64_t sum, const Given &mine, int64_t at) {
+      auto from = [&](const std::vector<Given> &given) {
+        T value;
+        std::memcpy(&value, &given[sum].bytes[size_t(at) * sizeof(T)], sizeof value);
+        return value;
+      };
+      size_t owner = 0;
+      while (owner + 2 < mine.begins.size() && at >= mine.begins[owner + 1])
+        ++owner;
+      if (mine.exchange.kind == Kind::gather)
+        return from(all.given[owner]);
+      if (mine.exchange.kind == Kind::scatter && owner != size_t(number))
+        return mine.exchange.leavesZeros ? T() : std::numeric_limits<T>::quiet_NaN();
+      T total = 0;
+      for (const auto &given : all.given)
+        total += from(given);
+      return total;
     }
 
     ThreadRanks &all;
@@ -110,6 +139,7 @@ private:
     std::vector<size_t> widths; ///< of each sum's elements
   };
 
+  const int firstOwner;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::vector<Given>> given; ///< [rank][sum]

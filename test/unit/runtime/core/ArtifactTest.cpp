@@ -75,10 +75,10 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{13};
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{14};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 12, found 13: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 13, found 14: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
@@ -286,6 +286,8 @@ TEST(Artifact, ChecksBuffersAndKernels) {
   EXPECT_EQ(buffer(1, [](auto &b) { b.kind = GRADC_BUFFER_MIRROR; }),
             prefix + "expected one primary buffer before the mirrors of state weight");
   EXPECT_EQ(buffer(1, [](auto &b) { b.kind = 3; }), prefix + "a buffer of unknown kind 3");
+  EXPECT_EQ(buffer(0, [](auto &b) { b.cut = 1; }),
+            prefix + "expected a cut of as many elements as state total has");
   auto kernel = [](const std::function<void(gradc_artifact_kernel &)> &change) {
     return errorInLevel<gradc_artifact_kernel>(&gradc_artifact_level::kernels, 0, change);
   };

@@ -62,6 +62,12 @@ public:
     return finishWith(entry);
   }
 
+  gradc_artifact_cut first = {columns, 3}; ///< of the level's two cuts
+  /// One of them for each of so many operands.
+  gradc_range cuts(size_t operands, uint32_t cut = 0) {
+    return put(std::vector<uint32_t>(operands, cut));
+  }
+
 private:
   static gradc_artifact_slice at(gradc_space space, uint32_t index, uint64_t offset = 0) {
     return {uint32_t(space), index, offset, bytes, GRADC_F32, 0, {}};
@@ -87,6 +93,7 @@ private:
     level.name = text("x86-64-v3");
     level.image = put(readFile(GRADC_TEST_KERNELS));
     level.kernels = put(std::vector<gradc_artifact_kernel>{add});
+    level.cuts = put(std::vector<gradc_artifact_cut>{first, {columns - 1, 1}});
     level.entries = put(std::vector<gradc_artifact_entry>{entry});
     header.levels = put(std::vector<gradc_artifact_level>{level});
     return finish();
@@ -129,7 +136,7 @@ TEST(RankSums, AreTheSameOnAllRanksForAnyNumberOfThreads) {
         calls.emplace_back(rank);
       world.run([&](int rank) {
         auto session = open(blob, threads);
-        session->setRanks(world.communicator(rank));
+        EXPECT_TRUE(session->setRanks(world.communicator(rank)).ok());
         for (int repeat = 0; repeat < 3; ++repeat) // slices are bound once
           EXPECT_TRUE(calls[size_t(rank)].run(*session, rank).ok());
       });
@@ -156,7 +163,7 @@ TEST(RankSums, GoOnBesideLaunchesThatDoNotTouchThem) {
   ThreadRanks world(2);
   world.run([&](int rank) {
     auto session = open(blob, 1);
-    session->setRanks(world.communicator(rank));
+    EXPECT_TRUE(session->setRanks(world.communicator(rank)).ok());
     EXPECT_TRUE(Call(rank).run(*session, 1).ok());
   });
   // Launch 3 runs beside the first sum; 4 and 6 wait.
@@ -169,7 +176,7 @@ TEST(RankSums, AreTheValuesThemselvesOfOneRank) {
   Call alone(0), first(0);
   EXPECT_TRUE(alone.run(*session, 3).ok());
   ThreadRanks world(1);
-  session->setRanks(world.communicator(0));
+  EXPECT_TRUE(session->setRanks(world.communicator(0)).ok());
   EXPECT_TRUE(first.run(*session, 3).ok());
   EXPECT_EQ(world.calls(0), "");
   for (const Call *call : {&alone, &first})
@@ -182,7 +189,10 @@ struct Lossy final : Communicator {
   int sums = 0, waits = 0;
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  Result<uint64_t> startSum(std::span<const Piece>, gradc_dtype, Wire) override {
+  std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
+    return divideCuts(cuts, size());
+  }
+  Result<uint64_t> start(std::span<const Piece>, const Exchange &) override {
     if (++sums == 2)
       return Status::error("rank 1 is lost");
     return uint64_t(sums);
@@ -204,9 +214,86 @@ TEST(RankSums, ALostRankEndsTheRun) {
   for (int threads : {1, 3}) {
     auto session = open(blob, threads);
     Lossy ranks;
-    session->setRanks(&ranks);
+    EXPECT_TRUE(session->setRanks(&ranks).ok());
     EXPECT_EQ(Call(0).run(*session, 1).message(), "rank 1 is lost");
     EXPECT_EQ(ranks.waits, 1); // nothing is asked of the others any more
+  }
+}
+
+/// A schedule in which each rank adds up its own pieces: y = a + b, gathered, and then z.
+Bytes dividedSums(const std::function<void(Writer &, Writer::Nodes &)> &change = {}) {
+  Writer writer;
+  return writer.write([&](Writer::Nodes &nodes, Writer::Slices &slices) {
+    nodes[2].as.collective = {GRADC_WIRE_FULL, GRADC_COLLECTIVE_SCATTER, 0, writer.cuts(2)};
+    nodes[4].as.launch = {0, 1, 3};
+    slices[5] = {slices[4][2], slices[4][2]};
+    nodes[5].as.collective = {GRADC_WIRE_FULL, GRADC_COLLECTIVE_GATHER, 0, writer.cuts(1)};
+    slices[6][0] = slices[4][2];
+    if (change)
+      change(writer, nodes);
+  });
+}
+
+TEST(RankSums, LaunchesRunTheUnitsOfTheirRank) {
+  const Bytes blob = dividedSums();
+  for (int threads : {1, 3})
+    for (int size : {1, 2, 3, 7}) { // also more of them than pieces
+      ThreadRanks world(size);
+      std::vector<Call> calls;
+      for (int rank = 0; rank < size; ++rank)
+        calls.emplace_back(rank);
+      world.run([&](int rank) {
+        auto session = open(blob, threads);
+        EXPECT_TRUE(calls[size_t(rank)].run(*session, 1).ok()); // bound as one rank at first
+        EXPECT_TRUE(session->setRanks(world.communicator(rank)).ok());
+        for (int repeat = 0; repeat < 2; ++repeat)
+          EXPECT_TRUE(calls[size_t(rank)].run(*session, 1).ok());
+      });
+      for (int c = 0; c < columns; ++c) {
+        float a = 0, b = 0;
+        for (const Call &call : calls) {
+          a += call.x[c] + call.x[c];
+          b += call.x[c] + call.beside[c];
+        }
+        for (const Call &call : calls) {
+          EXPECT_EQ(call.y[c], a + b) << c << " of " << size;
+          EXPECT_EQ(call.z[c], a + b);
+        }
+      }
+    }
+}
+
+TEST(RankSums, BrokenCutsAreRefused) {
+  auto errorOf = [](const std::function<void(Writer &, Writer::Nodes &)> &change) {
+    std::string message = Artifact::fromMemory(dividedSums(change)).status().message();
+    const std::string prefix = "corrupt artifact: level x86-64-v3: entry sum: ";
+    return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+  };
+  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[4].as.launch.cut = 3; }),
+            "kernel add_numbers: a launch of cut 3 of 2");
+  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[4].as.launch.per = 2; }),
+            "kernel add_numbers: 16 units, expected 6 pieces of 2");
+  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[4].as.launch.per = 0; }),
+            "kernel add_numbers: 16 units, expected 6 pieces of 0");
+  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[2].as.collective.kind = 3; }),
+            "a collective of unknown kind 3");
+  EXPECT_EQ(
+      errorOf([](auto &writer, auto &nodes) { nodes[2].as.collective.cuts = writer.cuts(1); }),
+      "expected cuts of a collective of 2, found 1");
+  EXPECT_EQ(
+      errorOf([](auto &writer, auto &nodes) { nodes[2].as.collective.cuts = writer.cuts(2, 1); }),
+      "expected cut 1 of a collective to have as many elements as its operand");
+  EXPECT_EQ(
+      errorOf([](auto &writer, auto &nodes) { nodes[2].as.collective.cuts = writer.cuts(2, 2); }),
+      "expected cut 2 of a collective to have as many elements as its operand");
+  for (auto [elements, unit] : {std::pair(4, 5), {4, 0}, {0, 0}}) {
+    std::string message = Artifact::fromMemory(dividedSums([&](Writer &writer, auto &) {
+                            writer.first = {uint64_t(elements), uint64_t(unit)};
+                          }))
+                              .status()
+                              .message();
+    EXPECT_EQ(message, "corrupt artifact: level x86-64-v3: an impossible cut of " +
+                           std::to_string(elements) + " elements by " + std::to_string(unit));
   }
 }
 

@@ -165,6 +165,68 @@ TEST_P(SumsTest, TextsAreShared) {
   });
 }
 
+/// Parts of all sizes: none, one value, many.
+std::vector<int64_t> unevenBegins(int ranks, int64_t values) {
+  std::vector<int64_t> begins = {0};
+  for (int rank = 1; rank < ranks; ++rank)
+    begins.push_back(rank == 1 ? 0 : rank == 2 ? 1 : values - ranks + rank);
+  begins.push_back(values);
+  return begins;
+}
+
+TEST_P(SumsTest, ScattersSumsToTheirOwnersAndGathersWhatTheyMake) {
+  constexpr int64_t values = 70'001;
+  int count = ranks();
+  std::vector<int64_t> begins = unevenBegins(count, values);
+  for (bool leavesZeros : {false, true})
+    runRanks([&](Communicator &ranks) {
+      std::vector<float> array(values);
+      auto expected = [&](int64_t i) {
+        float sum = valueOf(0, i);
+        for (int rank = 1; rank < count; ++rank)
+          sum += valueOf(rank, i);
+        return sum;
+      };
+      for (int64_t i = 0; i < values; ++i)
+        array[size_t(i)] = valueOf(ranks.rank(), i);
+      std::vector<Piece> pieces = {{array.data(), 3}, {array.data() + 3, values - 3}};
+      auto exchange = [&](Communicator::Kind kind) {
+        auto started =
+            ranks.start(pieces, {kind, GRADC_F32, Wire::full, leavesZeros, std::span(begins)});
+        ASSERT_TRUE(started) << started.status().message();
+        ASSERT_TRUE(ranks.waitFor(*started).ok());
+      };
+      exchange(Communicator::Kind::scatter);
+      int64_t begin = begins[size_t(ranks.rank())], end = begins[size_t(ranks.rank() + 1)];
+      for (int64_t i = 0; i < values; ++i) {
+        float &value = array[size_t(i)];
+        if (i >= begin && i < end)
+          ASSERT_EQ(value, expected(i)) << "rank " << ranks.rank() << " element " << i;
+        else if (leavesZeros)
+          ASSERT_EQ(value, 0) << "rank " << ranks.rank() << " element " << i;
+        value = i >= begin && i < end ? value + 1 : -1;
+      }
+      exchange(Communicator::Kind::gather);
+      for (int64_t i = 0; i < values; ++i)
+        ASSERT_EQ(array[size_t(i)], expected(i) + 1) << "rank " << ranks.rank();
+      EXPECT_EQ(ranks.sentBytes(),
+                4 * uint64_t(values - (end - begin) + (end - begin) * (count - 1)));
+    });
+}
+
+/// An owner goes on with sums as they are, which nobody else receives.
+TEST_P(SumsTest, ScatteredSumsAreNotRoundedOnceMore) {
+  int count = ranks();
+  runRanks([&](Communicator &ranks) {
+    std::vector<float> array(64, ranks.rank() ? 1 : 0x1p-10f); // bf16 has both, but not their sum
+    Piece piece = {array.data(), 64};
+    auto started = ranks.start({&piece, 1}, {Communicator::Kind::scatter, GRADC_F32, Wire::bf16});
+    ASSERT_TRUE(started && ranks.waitFor(*started).ok());
+    for (int64_t i = 64 * ranks.rank() / count; i < 64 * (ranks.rank() + 1) / count; ++i)
+      EXPECT_EQ(array[size_t(i)], float(count - 1) + 0x1p-10f);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Messages, SumsTest,
                          testing::Combine(testing::Values(1, 2, 3, 4, 7), testing::Values(0)));
 INSTANTIATE_TEST_SUITE_P(SharedMemory, SumsTest,

@@ -1,0 +1,190 @@
+// Finds the launches that compute only what a rank owns of a parameter, and how ranks divide it.
+#include "passes/support/CutStates.h"
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/Grad.h"
+#include "passes/Passes.h"
+#include "passes/support/NodeOrder.h"
+#include "passes/support/TrainedStates.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+#define GEN_PASS_DEF_CUTSTATES
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// 1. The writers of a state: launches all of whose results are gathered as it is cut, or stored to
+///    slots that are cut alike.
+/// 2. Its unit: so many elements as make whole units of all writers; all elements, where a rule
+///    takes whole tensors or a writer's units are no runs of elements.
+/// 3. Where one rank has all of a state, launches that only writers read are theirs, too.
+/// 4. A scatter leaves zeros where others than these launches read it.
+class Cutter {
+public:
+  explicit Cutter(ModuleOp module) : module(module), symbols(module) {}
+
+  LogicalResult run() {
+    if (failed(findStates()))
+      return failure();
+    for (auto function : module.getOps<func::FuncOp>())
+      function.walk([&](Operation *op) {
+        if (auto launch = dyn_cast<exec::LaunchOp>(op))
+          if (StateOp state = stateOf(launch))
+            cuts[state].writers.push_back(launch);
+      });
+    for (auto &[state, cut] : cuts)
+      create(state, cut);
+    for (auto buffer : module.getOps<exec::BufferOp>())
+      if (auto owner = symbols.lookup(buffer.getState())->getAttrOfType<FlatSymbolRefAttr>(cutName))
+        buffer.setCutAttr(cuts[symbols.lookup<StateOp>(owner.getAttr())].name);
+    for (auto function : module.getOps<func::FuncOp>())
+      function.walk([&](CollectiveOpInterface collective) { findZeros(collective); });
+    return success();
+  }
+
+private:
+  /// Those that collectives name.
+  LogicalResult findStates() {
+    WalkResult found = module.walk([&](CollectiveOpInterface collective) {
+      for (auto [value, name] : llvm::zip(collective->getOperands(), collective.getCutStates())) {
+        auto state = symbols.lookup<StateOp>(name.getAttr());
+        auto type = cast<RankedTensorType>(value.getType());
+        if (!state ||
+            cast<RankedTensorType>(state.getType()).getNumElements() != type.getNumElements()) {
+          collective->emitOpError("expected ")
+              << name << " to be a state with as many elements as " << type;
+          return WalkResult::interrupt();
+        }
+        cuts[state];
+      }
+      return WalkResult::advance();
+    });
+    return failure(found.wasInterrupted());
+  }
+
+  struct Cut {
+    SmallVector<exec::LaunchOp> writers;
+    FlatSymbolRefAttr name;
+  };
+
+  exec::KernelOp kernelOf(exec::LaunchOp launch) {
+    return symbols.lookup<exec::KernelOp>(launch.getKernel());
+  }
+
+  /// The state as which a use cuts a value; null: the use needs all of it.
+  StateOp stateOf(OpOperand &use) {
+    FlatSymbolRefAttr name;
+    if (auto store = dyn_cast<exec::StoreOp>(use.getOwner())) {
+      StringRef state = symbols.lookup<exec::BufferOp>(store.getBuffer()).getState();
+      name = symbols.lookup(state)->getAttrOfType<FlatSymbolRefAttr>(cutName);
+    } else if (auto collective = dyn_cast<CollectiveOpInterface>(use.getOwner());
+               collective && collective.getCollectiveKind() == CollectiveKind::gather) {
+      name = collective.getCutStates()[use.getOperandNumber()];
+    }
+    return name ? symbols.lookup<StateOp>(name.getAttr()) : StateOp();
+  }
+
+  StateOp stateOf(exec::LaunchOp launch) {
+    StateOp state;
+    for (Value result : launch.getResults())
+      for (OpOperand &use : result.getUses()) {
+        StateOp found = stateOf(use);
+        if (!found || (state && found != state))
+          return {};
+        state = found;
+      }
+    return state;
+  }
+
+  /// Elements of a writer's unit; 0: its units are no runs of elements of its results.
+  int64_t unitOf(exec::LaunchOp writer, int64_t elements) {
+    exec::KernelOp kernel = kernelOf(writer);
+    exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+    RankedTensorType root = kernel.getRoot();
+    if (!schedule || kernel.getThreads() > 0 || kernel.getRows() || root.getRank() == 0 ||
+        schedule.getOrder().front() != 0 || root.getNumElements() != elements)
+      return 0;
+    for (auto [i, v] : llvm::enumerate(kernel.getYielded()))
+      if (cast<RankedTensorType>(v.getType()).getShape() != root.getShape() ||
+          kernel.getLayout(kernel.getBlock().getNumArguments() + i))
+        return 0;
+    return schedule.getTile().front() * elements / root.getDimSize(0);
+  }
+
+  void create(StateOp state, Cut &cut) {
+    int64_t elements = cast<RankedTensorType>(state.getType()).getNumElements(), unit = 1;
+    for (exec::LaunchOp writer : cut.writers)
+      unit = std::lcm(unit, unitOf(writer, elements)); // 0 once one is 0
+    if (state->hasAttr(wholeName) || cut.writers.empty() || unit == 0 || unit > elements)
+      unit = elements;
+    OpBuilder builder(state);
+    builder.setInsertionPointAfter(state);
+    auto op = exec::CutOp::create(builder, state.getLoc(), (state.getSymName() + ".cut").str(),
+                                  state.getSymName(), elements, unit);
+    symbols.insert(op);
+    cut.name = FlatSymbolRefAttr::get(op.getSymNameAttr());
+    if (unit == elements)
+      addReadByWriters(cut.writers);
+    for (exec::LaunchOp writer : cut.writers) {
+      int64_t per =
+          unit == elements ? exec::kernelUnits(kernelOf(writer)) : unit / unitOf(writer, elements);
+      writer->setAttr(launchCutName, cut.name);
+      writer->setAttr(unitsPerPieceName, builder.getI64IntegerAttr(per));
+      cutBy[writer] = cut.name;
+    }
+  }
+
+  /// Adds the launches whose results only `writers` read.
+  void addReadByWriters(SmallVectorImpl<exec::LaunchOp> &writers) {
+    llvm::DenseSet<Operation *> known(writers.begin(), writers.end());
+    for (size_t i = 0; i < writers.size(); ++i)
+      for (Value operand : writers[i].getOperands()) {
+        auto launch = storageRoot(operand).getDefiningOp<exec::LaunchOp>();
+        if (!launch || known.contains(launch) || !llvm::all_of(launch.getResults(), [&](Value v) {
+              return isReadBy(v, [&](Operation *reader) { return known.contains(reader); });
+            }))
+          continue;
+        known.insert(launch);
+        writers.push_back(launch);
+      }
+  }
+
+  /// Whether all who read a value, through views too, are such nodes.
+  static bool isReadBy(Value value, llvm::function_ref<bool(Operation *)> isSuch) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      if (isa<ReshapeOp>(user)) // the one view
+        return isReadBy(user->getResult(0), isSuch);
+      return isSuch(user);
+    });
+  }
+
+  void findZeros(CollectiveOpInterface collective) {
+    if (collective.getCollectiveKind() != CollectiveKind::scatter)
+      return;
+    for (auto [result, state] :
+         llvm::zip_equal(collective->getResults(), collective.getCutStates())) {
+      FlatSymbolRefAttr name = cuts[symbols.lookup<StateOp>(state.getAttr())].name;
+      if (!isReadBy(result, [&](Operation *reader) { return cutBy.lookup(reader) == name; }))
+        collective->setAttr(zerosName, UnitAttr::get(module.getContext()));
+    }
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::MapVector<StateOp, Cut> cuts;
+  llvm::DenseMap<Operation *, FlatSymbolRefAttr> cutBy; ///< of launches
+};
+
+struct CutStates : impl::CutStatesBase<CutStates> {
+  void runOnOperation() override {
+    if (failed(Cutter(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace gradc

@@ -1,0 +1,106 @@
+"""Ranks that update parts of the parameters, and servers that update all of them, over MPI: the losses of one process, checkpoints that
+fit any number of ranks and any strategy, and what ends such a training.
+
+    ranks_parts.py ROOT
+"""
+import os
+import resource
+import shutil
+import signal
+import sys
+
+ROOT = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
+from bar import events, run, scratch
+from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps
+
+STALL = 3
+folder = scratch()
+
+
+def trainer_of(name, distribution):
+    os.mkdir(os.path.join(folder, name))
+    return digits_trainer(os.path.join(folder, name), f"{distribution}  stall_seconds: {STALL}")
+
+
+mirrored = trainer_of("mirrored", "strategy: MIRRORED")
+
+
+def end(training, code, *phrases):
+    said = training.communicate(timeout=60)[0]
+    missing = [phrase for phrase in phrases if phrase not in said]
+    assert training.returncode == code and not missing, f"{code} expected, {training.returncode} found, without {missing}:\n{said}"
+    assert said.count("error: ") == (code in (1, 2)), said
+
+
+def train(trainer, name, ranks, steps, *options):
+    """The losses of a training, and the checkpoint at its end."""
+    log, run_folder = os.path.join(folder, name + ".jsonl"), os.path.join(folder, name)
+    run(trainer, "--ranks", ranks, "--log", log, "--checkpoint", run_folder, "--steps", steps, *options, cwd=os.path.dirname(trainer))
+    with open(os.path.join(run_folder, f"step-{steps}.ckpt"), "rb") as file:
+        return losses(log), file.read()
+
+
+alone = train(mirrored, "alone", 1, 50)[0]
+
+
+def follow_one_process(name, trainer, counts):
+    for ranks in counts:
+        found = train(trainer, f"{name}{ranks}", ranks, 50)
+        worst = max(abs(a - b) for a, b in zip(alone[:20], found[0]))
+        assert len(found[0]) == 50 and worst <= 1e-6, f"{name}, {ranks} ranks: losses differ by {worst}"
+    os.environ["GRADC_RANKS_MEMORY"] = "separate"
+    again = train(trainer, f"{name}-messages", ranks, 50)
+    del os.environ["GRADC_RANKS_MEMORY"]
+    assert again == found, f"{name}, {ranks} ranks: other bits over messages"
+    evaluations = [events(os.path.join(folder, run + ".jsonl"), "eval")[-1]["loss"] for run in ("alone", f"{name}{ranks}")]
+    assert abs(evaluations[0] - evaluations[1]) <= 1e-4, f"{name}: evaluations {evaluations}"
+
+
+def resume_as_others(name, trainer):
+    """By more ranks, by one process, and by ranks of which each updates all parameters."""
+    for number, (other, ranks) in enumerate(((trainer, 4), (trainer, 1), (mirrored, 2))):
+        run_name = f"{name}-part{number}"
+        train(trainer, run_name, 3, 25)
+        os.remove(os.path.join(folder, run_name + ".jsonl"))
+        rest = train(other, run_name, ranks, 40, "--resume")[0]
+        worst = max(abs(a - b) for a, b in zip(alone[25:40], rest))
+        assert len(rest) == 15 and worst <= 1e-5, f"{run_name}: {len(rest)} losses, which differ by {worst}"
+
+
+def end_together(name, trainer):
+    """By a signal, with a checkpoint of all parts; once a rank is lost; and where a checkpoint cannot be written."""
+    where, checkpoints = os.path.dirname(trainer), os.path.join(os.path.dirname(trainer), "run")
+    command = [trainer, "--ranks", "3", "--steps", "2000000000", "--checkpoint", "run"]
+
+    def begin(*options):
+        training = start(command + list(options), where)
+        wait_for_steps(training, checkpoints, 2)
+        return training, ranks_of(training.pid)
+    training, ranks = begin()
+    os.kill(ranks[1], signal.SIGTERM)
+    end(training, 128 + signal.SIGTERM, "stopped after step", "--checkpoint run --resume")
+    training, ranks = begin("--resume")
+    os.kill(ranks[2], signal.SIGKILL)
+    end(training, 1, f"rank 2 (process {ranks[2]} on '", "has ended unexpectedly")
+    training, ranks = begin("--resume")
+    resource.prlimit(ranks[0], resource.RLIMIT_FSIZE, (20000, 20000))
+    end(training, 1, "error: cannot write 'run/", "File too large", "; the previous checkpoint 'run/step-")
+
+
+def servers_and_workers():
+    trainer = trainer_of("servers", "strategy: PARAMETER_SERVER  servers: 2")
+    where = os.path.dirname(trainer)
+    end(start([trainer, "--ranks", "2"], where), 2, "found 2 ranks, expected more: 2 of them are servers")
+    end(start([shutil.which("mpirun"), "-n", "2", trainer], where, env=mpi_environment()), 2,
+        "found 2 ranks, expected more: 2 of them are servers")
+    follow_one_process("two-servers", trainer, (4,))
+
+
+for name, counts in (("SHARDED_OPTIMIZER", (2, 3)), ("PARAMETER_SERVER", (2, 3))):
+    trainer = trainer_of(name, f"strategy: {name}")
+    follow_one_process(name, trainer, counts)
+    resume_as_others(name, trainer)
+    end_together(name, trainer)
+    print(name)
+servers_and_workers()

@@ -1,0 +1,116 @@
+// RUN: gradc-opt %s -split-input-file -gradc-cut-states | FileCheck %s
+
+// The launches that update a parameter run on a rank's own pieces, which are whole units of each of them.
+
+grad.state parameter @w : tensor<96xf32> = dense<0.0> : tensor<96xf32>
+grad.state slot @w.velocity : tensor<96xf32> = dense<0.0> : tensor<96xf32> {grad.cut = @w}
+// CHECK: exec.cut @w.cut of @w : 96 by 32
+// CHECK: exec.buffer primary @w.primary of @w : 384
+// CHECK-NOT: cut
+// CHECK: exec.buffer primary @w.velocity.primary of @w.velocity : 384 cut @w.cut
+exec.buffer primary @w.primary of @w : 384
+exec.buffer primary @w.velocity.primary of @w.velocity : 384
+
+exec.kernel @update(%w: tensor<96xf32>, %g: tensor<96xf32>, %v: tensor<96xf32>) attributes {inplace = array<i64: 0, 2>,
+    schedule = #exec.schedule<lanes = 8, tile = [32], order = [0], grain = 1>} {
+  %0 = grad.add %v, %g : tensor<96xf32>
+  %1 = grad.sub %w, %0 : tensor<96xf32>
+  exec.yield %1, %0 : tensor<96xf32>, tensor<96xf32>
+}
+exec.kernel @decay(%w: tensor<96xf32>, %g: tensor<96xf32>) attributes {inplace = array<i64: 0>,
+    schedule = #exec.schedule<lanes = 8, tile = [16], order = [0], grain = 1>} {
+  %0 = grad.sub %w, %g : tensor<96xf32>
+  exec.yield %0 : tensor<96xf32>
+}
+exec.kernel @norm(%g: tensor<96xf32>) attributes {schedule = #exec.schedule<lanes = 1, tile = [], order = [], grain = 1>} {
+  %0 = grad.mul %g, %g : tensor<96xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<96xf32>
+  exec.yield %1 : tensor<f32>
+}
+
+// CHECK-LABEL: @train
+// CHECK: grad.reduce_scatter %{{.*}} of [@w] : tensor<96xf32>
+// CHECK-NOT: exec.zeros
+// CHECK: exec.launch @update({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 1 : i64}
+func.func @train(%g: tensor<96xf32>) {
+  %w = exec.load @w.primary : tensor<96xf32>
+  %v = exec.load @w.velocity.primary : tensor<96xf32>
+  %s = grad.reduce_scatter %g of [@w] : tensor<96xf32>
+  %0:2 = exec.launch @update(%w, %s, %v) : (tensor<96xf32>, tensor<96xf32>, tensor<96xf32>) -> (tensor<96xf32>, tensor<96xf32>)
+  %1 = grad.all_gather %0#0 of [@w] : tensor<96xf32>
+  exec.store @w.primary, %1 : tensor<96xf32>
+  exec.store @w.velocity.primary, %0#1 : tensor<96xf32>
+  return
+}
+
+// Here a norm reads all of the sums.
+// CHECK-LABEL: @clipped
+// CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.zeros} : tensor<96xf32>
+// CHECK: exec.launch @norm(%{{[a-z0-9]*}}) : (
+// CHECK: exec.launch @decay({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 2 : i64}
+func.func @clipped(%g: tensor<96xf32>) -> tensor<f32> {
+  %w = exec.load @w.primary : tensor<96xf32>
+  %s = grad.reduce_scatter %g of [@w] : tensor<96xf32>
+  %n = exec.launch @norm(%s) : (tensor<96xf32>) -> tensor<f32>
+  %a = grad.all_reduce %n : tensor<f32>
+  %0 = exec.launch @decay(%w, %s) : (tensor<96xf32>, tensor<96xf32>) -> tensor<96xf32>
+  %1 = grad.all_gather %0 of [@w] : tensor<96xf32>
+  exec.store @w.primary, %1 : tensor<96xf32>
+  return %a : tensor<f32>
+}
+
+// -----
+
+// One rank updates all of a parameter whose rule takes whole tensors; it alone computes what only the update reads.
+
+grad.state parameter @w : tensor<96xf32> = dense<0.0> : tensor<96xf32> {grad.whole}
+// CHECK: exec.cut @w.cut of @w : 96 by 96
+exec.buffer primary @w.primary of @w : 384
+exec.kernel @norm(%g: tensor<96xf32>) attributes {schedule = #exec.schedule<lanes = 1, tile = [], order = [], grain = 1>} {
+  %0 = grad.mul %g, %g : tensor<96xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<96xf32>
+  exec.yield %1 : tensor<f32>
+}
+exec.kernel @scaled(%w: tensor<96xf32>, %g: tensor<96xf32>, %n: tensor<f32>) attributes {inplace = array<i64: 0>,
+    schedule = #exec.schedule<lanes = 8, tile = [32], order = [0], grain = 1>} {
+  %0 = grad.broadcast %n dims [] : tensor<f32> -> tensor<96xf32>
+  %1 = grad.mul %g, %0 : tensor<96xf32>
+  %2 = grad.sub %w, %1 : tensor<96xf32>
+  exec.yield %2 : tensor<96xf32>
+}
+
+// CHECK-LABEL: @whole
+// CHECK: grad.reduce_scatter %{{.*}} of [@w] : tensor<96xf32>
+// CHECK: exec.launch @norm(%{{[a-z0-9]*}}) {exec.cut = @w.cut, exec.units_per_piece = 1 : i64}
+// CHECK: exec.launch @scaled({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 3 : i64}
+func.func @whole(%g: tensor<96xf32>) {
+  %w = exec.load @w.primary : tensor<96xf32>
+  %s = grad.reduce_scatter %g of [@w] : tensor<96xf32>
+  %n = exec.launch @norm(%s) : (tensor<96xf32>) -> tensor<f32>
+  %0 = exec.launch @scaled(%w, %s, %n) : (tensor<96xf32>, tensor<96xf32>, tensor<f32>) -> tensor<96xf32>
+  %1 = grad.all_gather %0 of [@w] : tensor<96xf32>
+  exec.store @w.primary, %1 : tensor<96xf32>
+  return
+}
+
+// -----
+
+// Units of these tiles are no runs of elements, so that one rank has all of the state.
+
+grad.state parameter @w : tensor<8x64xf32> = dense<0.0> : tensor<8x64xf32>
+// CHECK: exec.cut @w.cut of @w : 512 by 512
+exec.buffer primary @w.primary of @w : 2048
+exec.kernel @columns(%w: tensor<8x64xf32>, %g: tensor<8x64xf32>) attributes {inplace = array<i64: 0>,
+    schedule = #exec.schedule<lanes = 8, tile = [1, 8], order = [1, 0], grain = 1>} {
+  %0 = grad.sub %w, %g : tensor<8x64xf32>
+  exec.yield %0 : tensor<8x64xf32>
+}
+// CHECK: exec.launch @columns({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 8 : i64}
+func.func @train(%g: tensor<8x64xf32>) {
+  %w = exec.load @w.primary : tensor<8x64xf32>
+  %s = grad.reduce_scatter %g of [@w] : tensor<8x64xf32>
+  %0 = exec.launch @columns(%w, %s) : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  %1 = grad.all_gather %0 of [@w] : tensor<8x64xf32>
+  exec.store @w.primary, %1 : tensor<8x64xf32>
+  return
+}
