@@ -165,7 +165,9 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
     node.what = "copy";
     node.bytes = 2 * exec::layoutBytes(copy.getFrom().getType(), nullptr);
   } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
-    node.what = "sum over ranks";
+    constexpr const char *names[] = {"sum over ranks", "scatter of sums over ranks",
+                                     "gather over ranks"};
+    node.what = names[unsigned(collective.getKind())];
     node.bytes = payloadBytes(collective);
   } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
     node.what =
@@ -186,9 +188,10 @@ int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
     size_t number = plan.nodes.size();
     plan.nodes.push_back(describeNode(&op, entry, tables));
     plan.launches += isa<exec::DispatchOp, exec::CopyOp>(op);
-    if (isa<exec::CollectiveOp>(op)) {
-      ++plan.collectives;
-      plan.summed += plan.nodes.back().bytes;
+    if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
+      bool isGather = collective.getKind() == exec::CollectiveKind::gather;
+      ++(isGather ? plan.gathers : plan.collectives);
+      (isGather ? plan.gathered : plan.summed) += plan.nodes.back().bytes;
     }
     flops += plan.nodes.back().flops;
     if (auto branch = dyn_cast<exec::IfOp>(op)) {
@@ -219,8 +222,10 @@ ProgramPlan describePlan(ModuleOp level) {
   SymbolTableCollection tables;
   ProgramPlan plan;
   plan.level = level->getAttrOfType<StringAttr>("exec.level").getValue().str();
-  for (auto buffer : level.getOps<exec::BufferOp>())
+  for (auto buffer : level.getOps<exec::BufferOp>()) {
     plan.stateBytes += buffer.getBytes();
+    plan.dividedBytes += buffer.getCutAttr() ? buffer.getBytes() : 0;
+  }
   for (auto kernel : level.getOps<exec::KernelOp>())
     ++plan.kernels, (void)kernel;
   for (auto entry : level.getOps<exec::EntryOp>()) {

@@ -31,6 +31,8 @@ struct EntryPlan {
   int64_t launches = 0; ///< kernels and copies among the nodes
   int64_t collectives = 0,
           summed = 0; ///< sums over ranks among them, and the bytes of a rank in these
+  int64_t gathers = 0,
+          gathered = 0; ///< and what ranks gather of each other
   int64_t flops =
       0; ///< of a run that takes the body of an if that has more, and loops as often as may be
   int64_t arenaBytes = 0;
@@ -46,8 +48,9 @@ struct EntryPlan {
 struct ProgramPlan {
   std::string level;
   std::vector<EntryPlan> entries;
-  int64_t stateBytes = 0; ///< all buffers, mirrors included
-  int64_t kernels = 0;    ///< distinct ones
+  int64_t stateBytes = 0;   ///< all buffers, mirrors included
+  int64_t dividedBytes = 0; ///< of these, what each of several ranks has parts of
+  int64_t kernels = 0;      ///< distinct ones
 };
 
 ProgramPlan describePlan(mlir::ModuleOp level);

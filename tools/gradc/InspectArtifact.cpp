@@ -55,7 +55,7 @@ void printNodes(const Artifact &artifact, const gradc_artifact_level &level,
     else if (node.kind == GRADC_NODE_IF)
       what = "if";
     else if (node.kind == GRADC_NODE_COLLECTIVE)
-      what = "sum over ranks";
+      what = nodeTitle(artifact, node, kernels);
     std::string_view name = artifact.string(node.node);
     fmt::print("{:{}}{}{}{}\n", "", indent, what, name.empty() ? "" : ": ", name);
     size_t otherwise = node.kind == GRADC_NODE_IF ? node.as.branch.otherwise : node.end;

@@ -91,11 +91,16 @@ std::vector<std::string> JobSummary::lines(const PlannedProgram &program) const 
   int64_t arena = 0;
   for (const EntryPlan &entry : plan.entries)
     arena = std::max(arena, entry.arenaBytes);
-  return {data, "steps: " + stepsLine(spec, imported.data.front()),
-          fmt::format("parameters: {} in {}", parameters, counted(trains, "initializer")),
-          fmt::format("memory: {} for weights and what the optimizer keeps, {} for a step's values",
-                      bytesText(plan.stateBytes), bytesText(arena)),
-          "results: " + resultsLine(spec)};
+  return {
+      data, "steps: " + stepsLine(spec, imported.data.front()),
+      fmt::format("parameters: {} in {}", parameters, counted(trains, "initializer")),
+      fmt::format("memory: {} for weights and what the optimizer keeps{}, {} for a step's values",
+                  bytesText(plan.stateBytes),
+                  plan.dividedBytes
+                      ? fmt::format(" (of {} each rank has its part)", bytesText(plan.dividedBytes))
+                      : "",
+                  bytesText(arena)),
+      "results: " + resultsLine(spec)};
 }
 
 } // namespace gradc

@@ -26,6 +26,8 @@ void print(const EntryPlan &entry) {
   if (entry.collectives)
     sums =
         fmt::format(", {} sums over ranks, {} of each", entry.collectives, bytesText(entry.summed));
+  if (entry.gathers)
+    sums += fmt::format(", {} gathers, {} of each", entry.gathers, bytesText(entry.gathered));
   fmt::print("\n{}: {} launches, {} flops, arena {}{}\n", entry.name, entry.launches, entry.flops,
              bytesText(entry.arenaBytes), sums);
   bool isGpu = llvm::any_of(entry.nodes, [](const PlannedNode &n) { return !n.by.empty(); });
@@ -126,6 +128,7 @@ int printJson(Compilation &compilation) {
     levels.push_back({{"level", plan.level},
                       {"kernels", plan.kernels},
                       {"states", plan.stateBytes},
+                      {"divided", plan.dividedBytes},
                       {"entries", json::array()}});
     for (const EntryPlan &entry : plan.entries)
       if (isShown(entry))
@@ -143,7 +146,9 @@ int plan(const CompileArguments &arguments, bool asJson) {
     return printJson(compilation);
   for (auto &module : compilation.program().levels) {
     ProgramPlan plan = describePlan(*module);
-    fmt::print("{}: {} kernels, states {}\n", plan.level, plan.kernels, bytesText(plan.stateBytes));
+    fmt::print("{}: {} kernels, states {}{}\n", plan.level, plan.kernels,
+               bytesText(plan.stateBytes),
+               plan.dividedBytes ? ", of which ranks divide " + bytesText(plan.dividedBytes) : "");
     const mlir::exec::Level &level = *mlir::exec::findLevel(plan.level);
     auto codes = level.isCuda() ? gpuCode(*module, level) : llvm::StringMap<cuda::KernelCode>();
     for (const EntryPlan &entry : plan.entries)

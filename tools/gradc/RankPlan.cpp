@@ -1,8 +1,10 @@
-// Walks a schedule once more, while its sums over ranks go on beside it.
+// Walks a schedule once more, while its exchanges with other ranks go on beside it.
 #include "tools/gradc/RankPlan.h"
 
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/core/Config.h"
 #include "runtime/data/Dataset.h"
+#include "runtime/ranks/Division.h"
 
 #include <algorithm>
 
@@ -30,20 +32,25 @@ std::optional<RankLink> RankLink::parse(llvm::StringRef text) {
   return RankLink{*bandwidth, *latency};
 }
 
-RankPlan::RankPlan(const Artifact &artifact, std::string_view level, std::string_view name)
+RankPlan::RankPlan(const Artifact &artifact, std::string_view levelName, std::string_view name)
     : artifact(artifact) {
   for (const gradc_artifact_level &candidate : artifact.levels())
-    if (artifact.string(candidate.name) == level)
+    if (artifact.string(candidate.name) == levelName)
       for (const auto &one : artifact.elements<gradc_artifact_entry>(candidate.entries))
-        if (artifact.string(one.name) == name)
+        if (artifact.string(one.name) == name) {
           entry = &one;
+          level = &candidate;
+        }
   nodes = artifact.elements<gradc_artifact_node>(entry->nodes);
   rowUnit = std::max<int64_t>(entry->row_unit, 1);
-  findSums();
+  Config distribution = Config::job(artifact).child("distribution");
+  if (distribution.string("strategy") == "PARAMETER_SERVER")
+    serverCount = distribution.integer("servers", 1);
+  findExchanges();
 }
 
 int64_t RankPlan::rowsOf(int64_t ranks) const {
-  return RankShare{0, int(ranks), rowUnit}.most(entry->batch);
+  return RankShare{0, int(ranks - serversOf(ranks)), rowUnit}.most(entry->batch);
 }
 
 static bool overlap(const gradc_artifact_slice &a, const gradc_artifact_slice &b) {
@@ -51,64 +58,139 @@ static bool overlap(const gradc_artifact_slice &a, const gradc_artifact_slice &b
   return isSameSpace && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-void RankPlan::findSums() {
-  sums.resize(nodes.size());
+void RankPlan::findExchanges() {
+  exchanges.resize(nodes.size());
   auto slicesOf = [&](size_t node) {
     return artifact.elements<gradc_artifact_slice>(nodes[node].slices);
   };
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].kind != GRADC_NODE_COLLECTIVE)
       continue;
-    Sum sum{0, i + 1};
-    for (const auto &slice : slicesOf(i).first(nodes[i].operands))
-      sum.bytes += int64_t(slice.bytes);
-    if (nodes[i].as.collective.wire == GRADC_WIRE_BF16)
-      sum.bytes /= 2;
+    const auto &record = nodes[i].as.collective;
+    Exchange exchange;
+    exchange.kind = record.kind;
+    exchange.width = record.wire == GRADC_WIRE_BF16 ? 0.5 : 1;
+    exchange.awaitedBy = i + 1;
+    auto cuts = artifact.elements<uint32_t>(record.cuts);
+    for (size_t s = 0; s < nodes[i].operands; ++s) {
+      auto bytes = int64_t(slicesOf(i)[s].bytes);
+      exchange.bytes += bytes;
+      if (!cuts.empty())
+        exchange.cuts.emplace_back(cuts[s], bytes);
+    }
     auto touches = [&](size_t node) {
       return llvm::any_of(slicesOf(node), [&](const auto &theirs) {
         return llvm::any_of(slicesOf(i), [&](const auto &own) { return overlap(own, theirs); });
       });
     };
-    while (sum.awaitedBy < nodes.size() && !touches(sum.awaitedBy))
-      ++sum.awaitedBy;
-    totalSummed += sum.bytes;
-    sums[i] = sum;
+    while (exchange.awaitedBy < nodes.size() && !touches(exchange.awaitedBy))
+      ++exchange.awaitedBy;
+    totalSummed += int64_t(double(exchange.bytes) * exchange.width);
+    exchanges[i] = std::move(exchange);
   }
 }
 
-RankForecast RankPlan::forecast(int64_t ranks, const BenchResult &share,
-                                llvm::function_ref<SumCost(int64_t)> costOf) const {
+Division RankPlan::divide(int64_t ranks) const {
+  auto cuts = artifact.elements<gradc_artifact_cut>(level->cuts);
+  return {0, int(ranks), divideCuts(cuts, ranks, serversOf(ranks) ? ranks - serversOf(ranks) : 0)};
+}
+
+/// What of a cut a rank owns.
+double RankPlan::portion(const Division &division, uint32_t cut, int rank) const {
+  auto elements = artifact.elements<gradc_artifact_cut>(level->cuts)[cut].elements;
+  return double(division.begin(cut, rank + 1) - division.begin(cut, rank)) / double(elements);
+}
+
+/// What others own is packed, and taken where it comes back; what a rank owns is added up from all
+/// ranks and written, and written once more for others to take.
+RankPlan::Load RankPlan::loadOf(const Exchange &exchange, const Division &division,
+                                int rank) const {
+  double n = division.ranks, all = double(exchange.bytes), own = 0;
+  for (auto [cut, bytes] : exchange.cuts)
+    own += double(bytes) * portion(division, cut, rank);
+  if (exchange.kind == GRADC_COLLECTIVE_SUM)
+    own = all / n;
+  bool scatters = exchange.kind != GRADC_COLLECTIVE_GATHER;
+  bool gathers = exchange.kind != GRADC_COLLECTIVE_SCATTER;
+  Load load = {};
+  if (scatters)
+    load = {all - own + own * (n + 1) / 2, all - own, own * (n - 1)};
+  if (gathers) {
+    load.copied += all - own + (scatters ? own / 2 : own);
+    load.sent += own * (n - 1);
+    load.received += all - own;
+  }
+  for (double *bytes : {&load.sent, &load.received})
+    *bytes *= exchange.width;
+  return load;
+}
+
+/// Of the states that a rank has.
+int64_t RankPlan::stateBytes(const Division &division, int rank) const {
+  double bytes = 0;
+  for (const auto &buffer : artifact.elements<gradc_artifact_buffer>(level->buffers))
+    bytes += double(buffer.bytes) * (buffer.cut ? portion(division, buffer.cut - 1, rank) : 1);
+  return int64_t(bytes);
+}
+
+/// Of the rank whose step ends last, and the most that any of them sends and has.
+RankForecast
+RankPlan::forecast(int64_t ranks, const BenchResult &share,
+                   llvm::function_ref<Cost(const Exchange &, const Load &)> costOf) const {
+  Division division = divide(ranks);
+  RankForecast longest;
+  // All that differs between ranks is what they own.
+  for (int rank = 0; rank < (division.begins.empty() ? 1 : int(ranks)); ++rank) {
+    RankForecast one = forecast(division, rank, share, costOf);
+    int64_t sent = std::max(one.sentBytes, longest.sentBytes);
+    int64_t memory = std::max(one.memoryBytes, longest.memoryBytes);
+    if (one.step > longest.step)
+      longest = one;
+    longest.sentBytes = sent;
+    longest.memoryBytes = memory;
+  }
+  longest.ranks = ranks;
+  longest.rows = rowsOf(ranks);
+  return longest;
+}
+
+RankForecast
+RankPlan::forecast(const Division &division, int rank, const BenchResult &share,
+                   llvm::function_ref<Cost(const Exchange &, const Load &)> costOf) const {
   RankForecast result;
-  result.ranks = ranks;
-  result.rows = rowsOf(ranks);
-  result.memoryBytes = share.arenaBytes + share.stateBytes;
-  result.sentBytes = 2 * (ranks - 1) * totalSummed / ranks;
-  // When the link has ended the sums so far: they travel one after the other.
-  double now = 0, linkIsFree = 0;
+  bool isServer = rank >= division.ranks - serversOf(division.ranks);
+  result.memoryBytes = share.arenaBytes + stateBytes(division, rank);
+  // When the link has ended the exchanges so far: they travel one after the other.
+  double now = 0, linkIsFree = 0, sent = 0;
   std::vector<double> ends(nodes.size(), 0);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    for (size_t sum = 0; sum < i; ++sum)
-      if (sums[sum] && sums[sum]->awaitedBy == i)
-        now = std::max(now, ends[sum]);
-    double seconds = nodes[i].kind == GRADC_NODE_COLLECTIVE ? 0 : share.nodeSeconds[i];
+    for (size_t earlier = 0; earlier < i; ++earlier)
+      if (exchanges[earlier] && exchanges[earlier]->awaitedBy == i)
+        now = std::max(now, ends[earlier]);
+    double seconds = exchanges[i] ? 0 : share.nodeSeconds[i];
+    if (nodes[i].kind == GRADC_NODE_LAUNCH && nodes[i].as.launch.cut)
+      seconds *= portion(division, nodes[i].as.launch.cut - 1, rank);
+    else if (isServer)
+      seconds = 0; // of no rows
     result.compute += seconds;
     now += seconds;
-    if (sums[i] && ranks > 1) {
-      SumCost cost = costOf(sums[i]->bytes);
+    if (exchanges[i] && division.ranks > 1) {
+      Load load = loadOf(*exchanges[i], division, rank);
+      Cost cost = costOf(*exchanges[i], load);
+      sent += load.sent;
       result.sums += cost.host + cost.link;
       now += cost.host;
       ends[i] = linkIsFree = std::max(now, linkIsFree) + cost.link;
     }
   }
+  result.sentBytes = int64_t(sent);
   result.step = std::max(now, linkIsFree);
   return result;
 }
 
-/// Bytes that a rank copies for each byte of a sum: what others own is packed and taken, and its
-/// own part is added up from all ranks and written twice.
-static double copiesOf(int64_t ranks) {
-  auto n = double(ranks);
-  return 2 * (n - 1) / n + (n + 2) / (2 * n);
+std::string RankPlan::strategyOr(llvm::StringRef other) const {
+  auto strategy = Config::job(artifact).child("distribution").string("strategy");
+  return isDivided() ? llvm::StringRef(strategy).lower() : other.str();
 }
 
 /// Bytes per second that each of so many threads copies.
@@ -123,10 +205,10 @@ RankForecast RankPlan::onThisHost(int64_t ranks, const BenchResult &share) const
   int64_t cpus = ThreadTeam::availableCpus();
   int threads = int(std::min(ranks, cpus));
   double rate = measureCopies(threads, totalSummed);
-  RankForecast result = forecast(ranks, share, [&](int64_t bytes) {
-    return SumCost{double(bytes) * copiesOf(ranks) / rate, meeting};
+  RankForecast result = forecast(ranks, share, [&](const Exchange &, const Load &load) {
+    return Cost{load.copied / rate, meeting};
   });
-  result.strategy = "mirrored";
+  result.strategy = strategyOr("mirrored");
   // Ranks that outnumber the CPUs take turns.
   double turns = double(ranks) / double(threads);
   for (double *seconds : {&result.compute, &result.sums, &result.step})
@@ -136,12 +218,12 @@ RankForecast RankPlan::onThisHost(int64_t ranks, const BenchResult &share) const
 
 RankForecast RankPlan::over(const RankLink &link, int64_t ranks, const BenchResult &share) const {
   double rate = measureCopies(1, totalSummed);
-  RankForecast result = forecast(ranks, share, [&](int64_t bytes) {
-    double sent = 2 * double(ranks - 1) / double(ranks) * double(bytes);
-    return SumCost{double(bytes) * copiesOf(ranks) / rate,
-                   sent / link.bandwidth + 2 * link.latency};
+  RankForecast result = forecast(ranks, share, [&](const Exchange &exchange, const Load &load) {
+    int rounds = exchange.kind == GRADC_COLLECTIVE_SUM ? 2 : 1;
+    return Cost{load.copied / rate,
+                std::max(load.sent, load.received) / link.bandwidth + rounds * link.latency};
   });
-  result.strategy = "multi_worker";
+  result.strategy = strategyOr("multi_worker");
   return result;
 }
 

@@ -2,6 +2,7 @@
 #ifndef TOOLS_GRADC_RANKPLAN_H
 #define TOOLS_GRADC_RANKPLAN_H
 
+#include "runtime/core/Division.h"
 #include "tools/gradc/Bench.h"
 
 #include <optional>
@@ -17,14 +18,15 @@ struct RankLink {
   static std::optional<RankLink> parse(llvm::StringRef text);
 };
 
-/// A step of `ranks` processes of one thread each.
+/// A step of `ranks` processes of one thread each, seen by the one with most to do.
 struct RankForecast {
-  llvm::StringRef strategy; ///< "mirrored": on this host, "multi_worker": each on a host of its own
+  std::string strategy; ///< "mirrored": on this host, "multi_worker": each on a host of its own; or
+                        ///< the spec's, where ranks divide parameters
   int64_t ranks = 1, rows = 0; ///< of the largest share
   double compute = 0;          ///< seconds of its kernels
-  double sums = 0;             ///< of its sums over ranks, if nothing ran beside them
+  double sums = 0;             ///< of its exchanges with others, if nothing ran beside them
   double step = 0;
-  int64_t sentBytes = 0, memoryBytes = 0; ///< of one rank
+  int64_t sentBytes = 0, memoryBytes = 0; ///< of the rank with most of each
 
   /// The share of the sums that the step does not wait for.
   double hidden() const { return sums > 0 ? 1 - (step - compute) / sums : 1; }
@@ -38,6 +40,10 @@ public:
 
   /// Whether the step sums over ranks at all.
   bool isShared() const { return totalSummed > 0; }
+  /// Whether each rank updates its part of the parameters.
+  bool isDivided() const { return level->cuts.count > 0; }
+  /// Of the ranks, those that own the parameters and take no rows.
+  int64_t serversOf(int64_t ranks) const { return ranks > 1 ? serverCount : 0; }
   /// Of the largest share.
   int64_t rowsOf(int64_t ranks) const;
   /// `share`: steps of these rows on one thread, measured beside those of as many other ranks as
@@ -47,25 +53,41 @@ public:
   RankForecast over(const RankLink &link, int64_t ranks, const BenchResult &share) const;
 
 private:
-  /// What a sum costs a rank.
-  struct SumCost {
+  /// An exchange of all ranks.
+  struct Exchange {
+    uint32_t kind = GRADC_COLLECTIVE_SUM;
+    double width = 1;                               ///< bytes on the wire of one in memory
+    int64_t bytes = 0;                              ///< in memory
+    size_t awaitedBy = 0;                           ///< the node that first touches it, or the end
+    std::vector<std::pair<uint32_t, int64_t>> cuts; ///< of each operand, and its bytes
+  };
+  /// What it is to one rank, in bytes.
+  struct Load {
+    double copied, sent, received;
+  };
+  /// What an exchange costs a rank.
+  struct Cost {
     double host; ///< seconds in which it computes nothing else
     double link; ///< beside what it computes
   };
-  struct Sum {
-    int64_t bytes;    ///< as they travel
-    size_t awaitedBy; ///< the node that first touches what it sums, or the end
-  };
 
-  void findSums();
+  void findExchanges();
+  runtime::Division divide(int64_t ranks) const;
+  double portion(const runtime::Division &division, uint32_t cut, int rank) const;
+  Load loadOf(const Exchange &exchange, const runtime::Division &division, int rank) const;
+  int64_t stateBytes(const runtime::Division &division, int rank) const;
   RankForecast forecast(int64_t ranks, const BenchResult &share,
-                        llvm::function_ref<SumCost(int64_t bytes)> costOf) const;
+                        llvm::function_ref<Cost(const Exchange &, const Load &)> costOf) const;
+  RankForecast forecast(const runtime::Division &division, int rank, const BenchResult &share,
+                        llvm::function_ref<Cost(const Exchange &, const Load &)> costOf) const;
+  std::string strategyOr(llvm::StringRef other) const;
 
   const runtime::Artifact &artifact;
   const gradc_artifact_entry *entry = nullptr;
   std::span<const gradc_artifact_node> nodes;
-  std::vector<std::optional<Sum>> sums; ///< [node]
-  int64_t totalSummed = 0, rowUnit = 1;
+  const gradc_artifact_level *level = nullptr;
+  std::vector<std::optional<Exchange>> exchanges; ///< [node]
+  int64_t totalSummed = 0, rowUnit = 1, serverCount = 0;
 };
 
 } // namespace gradc

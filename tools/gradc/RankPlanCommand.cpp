@@ -21,13 +21,13 @@ constexpr int64_t mostRanks = 4096;
 void print(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecasts) {
   fmt::print("{}, batch {}, {}, predicted from {:.2f} ms of one process of one thread ({})\n",
              measured.entry, measured.batch, measured.level, measured.median * 1e3, measured.data);
-  fmt::print("  {:>5}  {:12}  {:>6}  {:>10}  {:>10}  {:>6}  {:>10}  {:>10}  {:>10}  {:>10}\n",
+  fmt::print("  {:>5}  {:17}  {:>6}  {:>10}  {:>10}  {:>6}  {:>10}  {:>10}  {:>10}  {:>10}\n",
              "ranks", "strategy", "rows", "kernels ms", "sums ms", "hidden", "step ms", "samples/s",
              "sent", "memory");
   for (const RankForecast &f : forecasts)
-    fmt::print("  {:>5}  {:12}  {:>6}  {:>10.3f}  {:>10.3f}  {:>5.0f}%  {:>10.3f}  {:>10.0f}  "
+    fmt::print("  {:>5}  {:17}  {:>6}  {:>10.3f}  {:>10.3f}  {:>5.0f}%  {:>10.3f}  {:>10.0f}  "
                "{:>10}  {:>10}\n",
-               f.ranks, f.strategy.str(), f.rows, f.compute * 1e3, f.sums * 1e3, f.hidden() * 100,
+               f.ranks, f.strategy, f.rows, f.compute * 1e3, f.sums * 1e3, f.hidden() * 100,
                f.step * 1e3, double(measured.batch) / f.step, bytesText(f.sentBytes),
                bytesText(f.memoryBytes));
 }
@@ -36,7 +36,7 @@ void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecas
   json all = json::array();
   for (const RankForecast &f : forecasts)
     all.push_back({{"ranks", f.ranks},
-                   {"strategy", f.strategy.str()},
+                   {"strategy", f.strategy},
                    {"rows", f.rows},
                    {"kernels_ms", f.compute * 1e3},
                    {"sums_ms", f.sums * 1e3},
@@ -122,11 +122,18 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
   if (!plan.isShared())
     return fail(Code::invalid, "ranks share no step of " + compile.file +
                                    ": add distribution { } to the training spec");
+  for (int64_t ranks : arguments.ranks)
+    if (ranks > 1 && ranks <= plan.serversOf(ranks))
+      return fail(Code::usage,
+                  fmt::format("expected more ranks than the {} that are servers, which "
+                              "the spec's distribution {{ servers }} says, found {}",
+                              plan.serversOf(ranks), ranks));
   std::optional<RankLink> link = RankLink::parse(arguments.link);
   auto cpus = int64_t(ThreadTeam::availableCpus());
   std::vector<RankForecast> forecasts;
   for (int64_t ranks : arguments.ranks) {
-    if (!link || ranks <= cpus) {
+    // "mirrored" and "multi_worker" tell hosts apart.
+    if (!link || (ranks <= cpus && !plan.isDivided())) {
       auto share = shares.measured(plan.rowsOf(ranks), std::min(ranks, cpus));
       if (!share)
         return fail(share.status());
