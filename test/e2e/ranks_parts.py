@@ -74,8 +74,9 @@ def end_together(name, trainer):
     command = [trainer, "--ranks", "3", "--steps", "2000000000", "--checkpoint", "run"]
 
     def begin(*options):
+        seen = len(os.listdir(checkpoints)) if options else 0
         training = start(command + list(options), where)
-        wait_for_steps(training, checkpoints, 2)
+        wait_for_steps(training, checkpoints, seen + 1)
         return training, ranks_of(training.pid)
     training, ranks = begin()
     os.kill(ranks[1], signal.SIGTERM)
