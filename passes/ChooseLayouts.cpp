@@ -131,14 +131,26 @@ private:
     function.walk([&](ReadOp read) { rewriteRead(read); });
     for (auto write : llvm::make_early_inc_range(function.getOps<WriteOp>())) {
       OpBuilder builder(write);
-      store(builder, write.getLoc(), storageOf(write.getState()), write.getValue());
+      Value value = write.getValue();
+      store(builder, write.getLoc(), storageOf(write.getState()), value);
       write.erase();
+      eraseUnusedViews(value);
     }
     function.walk([&](ScanOp scan) { packInvariants(scan); });
     function.walk([&](exec::LaunchOp launch) {
       if (!refreshesMirror(launch) && !isPack(launch)) // made for its layouts
         specialize(launch);
     });
+  }
+
+  /// What is stored is what they view.
+  static void eraseUnusedViews(Value value) {
+    while (auto view = value.getDefiningOp<ReshapeOp>()) { // the one view
+      if (!view->use_empty())
+        return;
+      value = view.getOperand();
+      view.erase();
+    }
   }
 
   /// Packs once, before the first step, the panels that every step reads. (A state is in panels

@@ -6,6 +6,7 @@
 #include "passes/support/NodeOrder.h"
 #include "passes/support/TrainedStates.h"
 
+#include "llvm/ADT/EquivalenceClasses.h"
 #include <numeric>
 
 using namespace mlir;
@@ -17,9 +18,9 @@ namespace gradc {
 
 namespace {
 
-/// 1. The writers of a state: launches all of whose results are gathered as it is cut, or stored to
-///    slots that are cut alike.
-/// 2. Its unit: so many elements as make whole units of all writers; all elements, where a rule
+/// 1. Writers: launches all of whose results are gathered as states are cut, or stored to slots
+///    that are cut like them. States of one writer are cut alike.
+/// 2. Their unit: so many elements as make whole units of all writers; all elements, where a rule
 ///    takes whole tensors or a writer's units are no runs of elements.
 /// 3. Where one rank has all of a state, launches that only writers read are theirs, too.
 /// 4. A scatter leaves zeros where others than these launches read it.
@@ -31,52 +32,61 @@ public:
     if (failed(findStates()))
       return failure();
     for (auto function : module.getOps<func::FuncOp>())
-      function.walk([&](Operation *op) {
-        if (auto launch = dyn_cast<exec::LaunchOp>(op))
-          if (StateOp state = stateOf(launch))
-            cuts[state].writers.push_back(launch);
-      });
-    for (auto &[state, cut] : cuts)
-      create(state, cut);
+      if (!function.front().getOps<CollectiveOpInterface>().empty()) // others fill slots whole
+        function.walk([&](exec::LaunchOp launch) { findWriter(launch); });
+    for (auto [writer, state] : writers)
+      cuts[alike.getLeaderValue(state)].writers.push_back(writer);
+    for (auto state : module.getOps<StateOp>())
+      if (alike.contains(state))
+        cuts[alike.getLeaderValue(state)].states.push_back(state);
+    for (auto &[leader, cut] : cuts)
+      create(cut);
     for (auto buffer : module.getOps<exec::BufferOp>())
       if (auto owner = symbols.lookup(buffer.getState())->getAttrOfType<FlatSymbolRefAttr>(cutName))
-        buffer.setCutAttr(cuts[symbols.lookup<StateOp>(owner.getAttr())].name);
+        buffer.setCutAttr(nameOf(owner));
     for (auto function : module.getOps<func::FuncOp>())
-      function.walk([&](CollectiveOpInterface collective) { findZeros(collective); });
+      function.walk([&](CollectiveOpInterface collective) { tell(collective); });
     return success();
   }
 
 private:
+  struct Cut {
+    SmallVector<StateOp> states; ///< that are cut alike, in their order
+    SmallVector<exec::LaunchOp> writers;
+    FlatSymbolRefAttr name;
+  };
+
+  static int64_t elementsOf(Operation *state) {
+    return cast<RankedTensorType>(cast<StateOp>(state).getType()).getNumElements();
+  }
+
   /// Those that collectives name.
   LogicalResult findStates() {
     WalkResult found = module.walk([&](CollectiveOpInterface collective) {
       for (auto [value, name] : llvm::zip(collective->getOperands(), collective.getCutStates())) {
         auto state = symbols.lookup<StateOp>(name.getAttr());
         auto type = cast<RankedTensorType>(value.getType());
-        if (!state ||
-            cast<RankedTensorType>(state.getType()).getNumElements() != type.getNumElements()) {
+        if (!state || elementsOf(state) != type.getNumElements()) {
           collective->emitOpError("expected ")
               << name << " to be a state with as many elements as " << type;
           return WalkResult::interrupt();
         }
-        cuts[state];
+        alike.insert(state);
       }
       return WalkResult::advance();
     });
     return failure(found.wasInterrupted());
   }
 
-  struct Cut {
-    SmallVector<exec::LaunchOp> writers;
-    FlatSymbolRefAttr name;
-  };
-
   exec::KernelOp kernelOf(exec::LaunchOp launch) {
     return symbols.lookup<exec::KernelOp>(launch.getKernel());
   }
+  FlatSymbolRefAttr nameOf(FlatSymbolRefAttr state) {
+    return cuts[alike.getLeaderValue(symbols.lookup(state.getAttr()))].name;
+  }
 
   /// The state as which a use cuts a value; null: the use needs all of it.
-  StateOp stateOf(OpOperand &use) {
+  Operation *stateOf(OpOperand &use) {
     FlatSymbolRefAttr name;
     if (auto store = dyn_cast<exec::StoreOp>(use.getOwner())) {
       StringRef state = symbols.lookup<exec::BufferOp>(store.getBuffer()).getState();
@@ -85,19 +95,20 @@ private:
                collective && collective.getCollectiveKind() == CollectiveKind::gather) {
       name = collective.getCutStates()[use.getOperandNumber()];
     }
-    return name ? symbols.lookup<StateOp>(name.getAttr()) : StateOp();
+    return name ? symbols.lookup(name.getAttr()) : nullptr;
   }
 
-  StateOp stateOf(exec::LaunchOp launch) {
-    StateOp state;
+  void findWriter(exec::LaunchOp launch) {
+    llvm::SetVector<Operation *> states;
     for (Value result : launch.getResults())
-      for (OpOperand &use : result.getUses()) {
-        StateOp found = stateOf(use);
-        if (!found || (state && found != state))
-          return {};
-        state = found;
-      }
-    return state;
+      for (OpOperand &use : result.getUses())
+        states.insert(stateOf(use));
+    if (states.empty() || states.contains(nullptr) ||
+        !llvm::all_equal(llvm::map_range(states, elementsOf)))
+      return;
+    for (Operation *state : states)
+      alike.unionSets(states.front(), state);
+    writers.emplace_back(launch, states.front());
   }
 
   /// Elements of a writer's unit; 0: its units are no runs of elements of its results.
@@ -115,16 +126,18 @@ private:
     return schedule.getTile().front() * elements / root.getDimSize(0);
   }
 
-  void create(StateOp state, Cut &cut) {
-    int64_t elements = cast<RankedTensorType>(state.getType()).getNumElements(), unit = 1;
+  void create(Cut &cut) {
+    StateOp first = cut.states.front();
+    int64_t elements = elementsOf(first), unit = 1;
     for (exec::LaunchOp writer : cut.writers)
       unit = std::lcm(unit, unitOf(writer, elements)); // 0 once one is 0
-    if (state->hasAttr(wholeName) || cut.writers.empty() || unit == 0 || unit > elements)
+    bool isWhole =
+        llvm::any_of(cut.states, [](StateOp state) { return state->hasAttr(wholeName); });
+    if (isWhole || cut.writers.empty() || unit == 0 || unit > elements)
       unit = elements;
-    OpBuilder builder(state);
-    builder.setInsertionPointAfter(state);
-    auto op = exec::CutOp::create(builder, state.getLoc(), (state.getSymName() + ".cut").str(),
-                                  state.getSymName(), elements, unit);
+    OpBuilder builder(first);
+    auto op = exec::CutOp::create(builder, first.getLoc(), (first.getSymName() + ".cut").str(),
+                                  first.getSymName(), elements, unit);
     symbols.insert(op);
     cut.name = FlatSymbolRefAttr::get(op.getSymNameAttr());
     if (unit == elements)
@@ -162,21 +175,25 @@ private:
     });
   }
 
-  void findZeros(CollectiveOpInterface collective) {
-    if (collective.getCollectiveKind() != CollectiveKind::scatter)
+  void tell(CollectiveOpInterface collective) {
+    SmallVector<Attribute> names;
+    for (FlatSymbolRefAttr state : collective.getCutStates())
+      names.push_back(nameOf(state));
+    if (names.empty())
       return;
-    for (auto [result, state] :
-         llvm::zip_equal(collective->getResults(), collective.getCutStates())) {
-      FlatSymbolRefAttr name = cuts[symbols.lookup<StateOp>(state.getAttr())].name;
-      if (!isReadBy(result, [&](Operation *reader) { return cutBy.lookup(reader) == name; }))
+    collective->setAttr(cutsName, ArrayAttr::get(module.getContext(), names));
+    for (auto [result, name] : llvm::zip_equal(collective->getResults(), names))
+      if (collective.getCollectiveKind() == CollectiveKind::scatter &&
+          !isReadBy(result, [&](Operation *reader) { return cutBy.lookup(reader) == name; }))
         collective->setAttr(zerosName, UnitAttr::get(module.getContext()));
-    }
   }
 
   ModuleOp module;
   SymbolTable symbols;
-  llvm::MapVector<StateOp, Cut> cuts;
-  llvm::DenseMap<Operation *, FlatSymbolRefAttr> cutBy; ///< of launches
+  llvm::EquivalenceClasses<Operation *> alike;                 ///< states
+  std::vector<std::pair<exec::LaunchOp, Operation *>> writers; ///< and one of their states
+  llvm::MapVector<Operation *, Cut> cuts;                      ///< by one of the states
+  llvm::DenseMap<Operation *, FlatSymbolRefAttr> cutBy;        ///< of launches
 };
 
 struct CutStates : impl::CutStatesBase<CutStates> {

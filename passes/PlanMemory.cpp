@@ -107,14 +107,10 @@ private:
 
   void emitCollective(const PlacedNode &node, grad::CollectiveOpInterface collective,
                       ArrayAttr names) {
-    auto cuts = llvm::map_to_vector(collective.getCutStates(), [&](FlatSymbolRefAttr state) {
-      return Attribute(builder.getAttr<FlatSymbolRefAttr>((state.getValue() + ".cut").str()));
-    });
-    exec::CollectiveOp::create(builder, node.location,
-                               exec::CollectiveKind(collective.getCollectiveKind()),
-                               slices(node.writes), collective.travelsNarrow(),
-                               cuts.empty() ? ArrayAttr() : builder.getArrayAttr(cuts),
-                               collective->hasAttr(zerosName), names);
+    exec::CollectiveOp::create(
+        builder, node.location, exec::CollectiveKind(collective.getCollectiveKind()),
+        slices(node.writes), collective.travelsNarrow(),
+        collective->getAttrOfType<ArrayAttr>(cutsName), collective->hasAttr(zerosName), names);
   }
 
   ArrayAttr slices(ArrayRef<PlacedTensor> tensors) {

@@ -10,6 +10,8 @@ namespace gradc {
 /// and how many units a piece has.
 inline constexpr llvm::StringLiteral launchCutName = "exec.cut";
 inline constexpr llvm::StringLiteral unitsPerPieceName = "exec.units_per_piece";
+/// Of a scatter or gather: the symbols of its operands' exec.cuts.
+inline constexpr llvm::StringLiteral cutsName = "exec.cuts";
 /// Of a scatter: somebody reads all of a result, who expects zeros where a rank owns nothing.
 inline constexpr llvm::StringLiteral zerosName = "exec.zeros";
 

@@ -29,8 +29,7 @@ exec.kernel @norm(%g: tensor<96xf32>) attributes {schedule = #exec.schedule<lane
 }
 
 // CHECK-LABEL: @train
-// CHECK: grad.reduce_scatter %{{.*}} of [@w] : tensor<96xf32>
-// CHECK-NOT: exec.zeros
+// CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.cuts = [@w.cut]} : tensor<96xf32>
 // CHECK: exec.launch @update({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 1 : i64}
 func.func @train(%g: tensor<96xf32>) {
   %w = exec.load @w.primary : tensor<96xf32>
@@ -45,7 +44,7 @@ func.func @train(%g: tensor<96xf32>) {
 
 // Here a norm reads all of the sums.
 // CHECK-LABEL: @clipped
-// CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.zeros} : tensor<96xf32>
+// CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.cuts = [@w.cut], exec.zeros} : tensor<96xf32>
 // CHECK: exec.launch @norm(%{{[a-z0-9]*}}) : (
 // CHECK: exec.launch @decay({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 2 : i64}
 func.func @clipped(%g: tensor<96xf32>) -> tensor<f32> {
@@ -80,7 +79,7 @@ exec.kernel @scaled(%w: tensor<96xf32>, %g: tensor<96xf32>, %n: tensor<f32>) att
 }
 
 // CHECK-LABEL: @whole
-// CHECK: grad.reduce_scatter %{{.*}} of [@w] : tensor<96xf32>
+// CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.cuts = [@w.cut]} : tensor<96xf32>
 // CHECK: exec.launch @norm(%{{[a-z0-9]*}}) {exec.cut = @w.cut, exec.units_per_piece = 1 : i64}
 // CHECK: exec.launch @scaled({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 3 : i64}
 func.func @whole(%g: tensor<96xf32>) {
@@ -112,5 +111,49 @@ func.func @train(%g: tensor<8x64xf32>) {
   %0 = exec.launch @columns(%w, %s) : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
   %1 = grad.all_gather %0 of [@w] : tensor<8x64xf32>
   exec.store @w.primary, %1 : tensor<8x64xf32>
+  return
+}
+
+// -----
+
+// One launch updates two parameters: they are cut alike. Where nothing is gathered, a slot is written whole.
+
+grad.state parameter @v : tensor<96xf32> = dense<0.0> : tensor<96xf32>
+grad.state parameter @w : tensor<96xf32> = dense<0.0> : tensor<96xf32>
+grad.state slot @w.velocity : tensor<96xf32> = dense<0.0> : tensor<96xf32> {grad.cut = @w}
+// CHECK: exec.cut @v.cut of @v : 96 by 32
+// CHECK-NOT: exec.cut @w.cut
+// CHECK: exec.buffer primary @w.velocity.primary of @w.velocity : 384 cut @v.cut
+exec.buffer primary @v.primary of @v : 384
+exec.buffer primary @w.primary of @w : 384
+exec.buffer primary @w.velocity.primary of @w.velocity : 384
+exec.kernel @both(%v: tensor<96xf32>, %w: tensor<96xf32>, %g: tensor<96xf32>, %h: tensor<96xf32>) attributes {inplace = array<i64: 0, 1>,
+    schedule = #exec.schedule<lanes = 8, tile = [32], order = [0], grain = 1>} {
+  %0 = grad.sub %v, %g : tensor<96xf32>
+  %1 = grad.sub %w, %h : tensor<96xf32>
+  exec.yield %0, %1, %h : tensor<96xf32>, tensor<96xf32>, tensor<96xf32>
+}
+exec.kernel @fill(%x: tensor<96xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1>} {
+  exec.yield %x : tensor<96xf32>
+}
+
+// CHECK: exec.launch @both({{.*}}) {exec.cut = @v.cut, exec.units_per_piece = 1 : i64}
+// CHECK: grad.all_gather %{{.*}} of [@v, @w] {exec.cuts = [@v.cut, @v.cut]}
+func.func @train(%g: tensor<96xf32>, %h: tensor<96xf32>) {
+  %v = exec.load @v.primary : tensor<96xf32>
+  %w = exec.load @w.primary : tensor<96xf32>
+  %s:2 = grad.reduce_scatter %g, %h of [@v, @w] : tensor<96xf32>, tensor<96xf32>
+  %0:3 = exec.launch @both(%v, %w, %s#0, %s#1) : (tensor<96xf32>, tensor<96xf32>, tensor<96xf32>, tensor<96xf32>) -> (tensor<96xf32>, tensor<96xf32>, tensor<96xf32>)
+  %1:2 = grad.all_gather %0#0, %0#1 of [@v, @w] : tensor<96xf32>, tensor<96xf32>
+  exec.store @v.primary, %1#0 : tensor<96xf32>
+  exec.store @w.primary, %1#1 : tensor<96xf32>
+  exec.store @w.velocity.primary, %0#2 : tensor<96xf32>
+  return
+}
+// CHECK-LABEL: @fill_slot
+// CHECK-NOT: exec.units_per_piece
+func.func @fill_slot(%x: tensor<96xf32>) {
+  %0 = exec.launch @fill(%x) : (tensor<96xf32>) -> tensor<96xf32>
+  exec.store @w.velocity.primary, %0 : tensor<96xf32>
   return
 }
