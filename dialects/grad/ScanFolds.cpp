@@ -54,14 +54,15 @@ struct NarrowScan : OpRewritePattern<ScanOp> {
     // From the last one on: an earlier twin stays.
     for (unsigned i = op->getNumOperands(); i-- > first;) {
       BlockArgument argument = op.getBlock().getArgument(i);
-      unsigned begin = i < first + stacks ? first : first + stacks;
+      bool isStack = i < first + stacks;
+      unsigned begin = isStack ? first : first + stacks;
       if (!isReplaced(op, begin, i, argument, rewriter))
         continue;
       rewriter.modifyOpInPlace(op, [&] {
         op.getBlock().eraseArgument(i);
-        (begin == first ? op.getStacksMutable() : op.getInvariantsMutable()).erase(i - begin);
+        (isStack ? op.getStacksMutable() : op.getInvariantsMutable()).erase(i - begin);
       });
-      stacks -= begin == first;
+      stacks -= isStack;
       changed = true;
     }
     return success(changed);

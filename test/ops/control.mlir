@@ -153,3 +153,15 @@ func.func @branches(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<f32>, tensor<4
   %g = grad.gradient %loss wrt %x : tensor<f32>, tensor<4xf32>
   return %loss, %g : tensor<f32>, tensor<4xf32>
 }
+
+// An invariant that no step reads goes from a loop without stacks, too.
+// CHECK-LABEL: @unread_invariant
+// CHECK: grad.scan 3 from(%arg0) over() with(%arg2) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+func.func @unread_invariant(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %last = grad.scan 3 from (%x) over () with (%y, %z) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%h: tensor<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>):
+    %0 = grad.mul %h, %b : tensor<4xf32>
+    grad.yield %0 : tensor<4xf32>
+  }
+  return %last : tensor<4xf32>
+}
