@@ -88,18 +88,35 @@ private:
 
   /// Column tiles outside, so that a panel stays in cache while rows stream by, unless there are
   /// too few of them to share.
-  void contraction() {
+  void contraction(ContractionOpInterface op) {
     int64_t n = root.getRank() - 1, m = n - 1;
+    if (SmallVector<int64_t> rows = rowDims(op); rows.size() > 1) {
+      registerTile(rows);
+      if (tiles(n) >= 4 || tiles(n) >= tiles(0))
+        std::rotate(order.begin(), order.end() - 1, order.end());
+      return;
+    }
     registerTile(m < 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{m});
     if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)))
       std::swap(order[n], order[m]);
   }
 
+  /// The dims of a plain product's result, from the innermost, if all but the last are rows.
+  SmallVector<int64_t> rowDims(ContractionOpInterface op) {
+    ContractionLetters letters = op.getLetters();
+    SmallVector<int64_t> dims;
+    if (letters.window || op->getResult(0).getType() != root)
+      return dims;
+    for (int64_t d = root.getRank() - 2; d >= 0 && letters.isRow(letters.result[d]); --d)
+      dims.push_back(d);
+    return int64_t(dims.size()) == root.getRank() - 1 ? dims : SmallVector<int64_t>();
+  }
+
   /// Where both operands run across a long sum, it is walked in blocks, which stay in a cache.
   void product(ContractionOpInterface op) {
-    contraction();
+    contraction(op);
     if (walksBlocks(op, *level.kernels))
-      block = {level.blockSteps};
+      block = blockOf(summedSizes(op), /*inner=*/1);
     else if (tiles(order.front()) == 1)
       divideUnits();
   }
@@ -113,7 +130,7 @@ private:
     bool isBlocked = walksBlocks(op, *level.kernels);
     SmallVector<int64_t> rowDims = isBlocked ? SmallVector<int64_t>() : pictureRows(op);
     if (rank < 3 || rowDims.empty()) {
-      contraction();
+      contraction(op);
       order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     } else {
       registerTile(rowDims);
@@ -128,7 +145,7 @@ private:
       order.insert(order.begin(), order.pop_back_val());
       if (tiles(n) < manyUnits && tiles(n - 1) > tiles(n))
         order.insert(order.begin(), order.pop_back_val());
-      block = blockOf(op);
+      block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)));
     } else if (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4) {
       order.insert(order.begin(), order.pop_back_val());
     } else {
@@ -212,20 +229,24 @@ private:
     algorithm = exec::Algorithm::winograd;
   }
 
-  /// Positions that make a sum of some length, so that loading and storing the accumulators is
-  /// rare.
-  SmallVector<int64_t> blockOf(ContractionOpInterface op) {
-    int64_t steps = level.blockSteps;
+  /// The sizes of the summed letters, in the order of the rhs.
+  static SmallVector<int64_t> summedSizes(ContractionOpInterface op) {
     ContractionLetters letters = op.getLetters();
-    ArrayRef<int64_t> size = letters.window.getSize();
-    int64_t inner = 1; // steps at one position
+    SmallVector<int64_t> sizes;
     for (auto [letter, n] :
-         llvm::zip(letters.lhs, shapeOf(op->getOperand(0)).drop_front(size.size())))
+         llvm::zip(letters.rhs, shapeOf(op->getOperand(1)).drop_front(letters.windowRank())))
       if (letters.isSummed(letter))
-        inner *= n;
+        sizes.push_back(n);
+    return sizes;
+  }
+
+  /// Steps of summed dims that make a sum of some length, so that loading and storing the
+  /// accumulators is rare. `inner`: steps at each place of these dims.
+  SmallVector<int64_t> blockOf(ArrayRef<int64_t> size, int64_t inner) {
     SmallVector<int64_t> extents(size.size(), 1);
-    for (int64_t d = size.size() - 1; d >= 0 && inner < steps; --d) {
-      extents[d] = std::min<int64_t>(size[d], llvm::divideCeil(steps, std::max<int64_t>(inner, 1)));
+    for (int64_t d = size.size() - 1; d >= 0 && inner < level.blockSteps; --d) {
+      extents[d] = std::min<int64_t>(
+          size[d], llvm::divideCeil(level.blockSteps, std::max<int64_t>(inner, 1)));
       inner *= extents[d];
     }
     return extents;

@@ -51,10 +51,11 @@ static llvm::MapVector<char, int64_t> sizesOf(const Letters &letters, int64_t sp
   return sizes;
 }
 
-/// The summed letters, in the order of the lhs.
+/// The summed letters, in the order of the rhs, whose elements are read as vectors: the last one
+/// takes the shortest way through it.
 static std::string contractedLetters(const Letters &letters) {
   std::string contracted;
-  for (char letter : letters[0])
+  for (char letter : letters[1])
     if (!letters[2].contains(letter))
       contracted += letter;
   return contracted;
@@ -62,7 +63,9 @@ static std::string contractedLetters(const Letters &letters) {
 
 ContractionLetters ConvolutionOp::getLetters() {
   auto [lhs, rhs, result] = splitDims(getDims());
-  return {lhs.str(), rhs.str(), result.str(), getWindow()};
+  // Without spatial dims it is a plain product.
+  WindowAttr window = getWindow().getRank() > 0 ? getWindow() : WindowAttr();
+  return {lhs.str(), rhs.str(), result.str(), window};
 }
 
 bool ConvolutionOp::readTransposed(unsigned operand, ArrayRef<int64_t> permutation) {

@@ -37,7 +37,7 @@ bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
   ContractionLetters letters = contraction.getLetters();
   auto isSummed = [&](char letter) { return letters.isSummed(letter); };
   if (letters.lhs.empty() || isSummed(letters.lhs.back()) ||
-      (!letters.window && llvm::count_if(letters.lhs, isSummed) != 1))
+      (!letters.window && llvm::none_of(letters.lhs, isSummed)))
     return false;
   return cast<CostOpInterface>(op).getFlops() / 2 / typeOf(op).getNumElements() >=
          (letters.window ? limits.minBlockedSum : limits.minBlockedProduct);

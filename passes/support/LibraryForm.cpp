@@ -147,6 +147,16 @@ bool fits(ContractionOpInterface op, LibraryRole role) {
   return true;
 }
 
+/// Whether the last two dims are those of matrices, and the others batch dims in the same order.
+bool isMatrixProduct(const ContractionLetters &letters) {
+  StringRef lhs = letters.lhs, rhs = letters.rhs, result = letters.result;
+  if (result.size() < 2 || lhs.size() != result.size() || rhs.size() != result.size())
+    return false;
+  StringRef batch = result.drop_back(2);
+  return lhs.starts_with(batch) && rhs.starts_with(batch) && letters.isRow(result.end()[-2]) &&
+         letters.isColumn(result.back());
+}
+
 /// Which of cuDNN's three a convolution is, or a product of matrices; none where no call has its
 /// numbers.
 std::optional<LibraryRole> roleOf(ContractionOpInterface op) {
@@ -157,7 +167,7 @@ std::optional<LibraryRole> roleOf(ContractionOpInterface op) {
     return std::nullopt;
   ContractionLetters letters = op.getLetters();
   if (!letters.window)
-    return LibraryRole::matmul;
+    return isMatrixProduct(letters) ? std::optional(LibraryRole::matmul) : std::nullopt;
   std::optional<ConvolutionPart> part = op.getConvolutionPart();
   if (!part || letters.window.getRank() != 2 || !findParts(letters))
     return std::nullopt;

@@ -31,6 +31,22 @@ module attributes {exec.level = "cuda:sm_90"} {
     %1 = grad.sub %w, %0 : tensor<8x16xf32>
     exec.yield %1, %0 : tensor<8x16xf32>, tensor<8x16xf32>
   }
+  // Of products with any letters those of matrices are calls.
+  // CHECK: exec.kernel @two_sums({{.*}} attributes {bytes = 0 : i64} {
+  // CHECK: exec.kernel @two_rows({{.*}} attributes {bytes = 0 : i64} {
+  // CHECK: exec.kernel @matrices({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
+  exec.kernel @two_sums(%x: tensor<3x4x8xf32>, %g: tensor<3x4x16xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %g dims "tnk,tno->ko" window <[]> : tensor<3x4x8xf32>, tensor<3x4x16xf32>
+    exec.yield %0 : tensor<8x16xf32>
+  }
+  exec.kernel @two_rows(%x: tensor<3x4x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %w dims "tnk,ko->tno" window <[]> : tensor<3x4x8xf32>, tensor<8x16xf32>
+    exec.yield %0 : tensor<3x4x16xf32>
+  }
+  exec.kernel @matrices(%x: tensor<3x4x8xf32>, %w: tensor<3x16x8xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %x, %w dims "tnk,tok->tno" window <[]> : tensor<3x4x8xf32>, tensor<3x16x8xf32>
+    exec.yield %0 : tensor<3x4x16xf32>
+  }
   // GELU in its tanh form, which is the library's.
   // CHECK: exec.kernel @gelu({{.*}} library = #exec.library<matmul epilogue = gelu, operands = [0, 1]>
   exec.kernel @gelu(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) attributes {bytes = 0 : i64} {

@@ -267,6 +267,17 @@ exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes 
   exec.yield %0 : tensor<64x256xf32>
 }
 
+// Of a sum over several dims the innermost ones fill a block: four steps of 32 rows.
+
+// V3-LABEL: exec.kernel @steps(
+// V3-SAME: tile = [6, 16], order = [1, 0], grain = 1, block = [4, 32]>
+// V4-LABEL: exec.kernel @steps(
+// V4-SAME: tile = [8, 32], order = [1, 0], grain = 1, block = [4, 32]>
+exec.kernel @steps(%x: tensor<40x32x64xf32>, %g: tensor<40x32x256xf32>) attributes {flops = 41943040 : i64, bytes = 1703936 : i64} {
+  %0 = grad.convolution %x, %g dims "tnk,tno->ko" window <[]> : tensor<40x32x64xf32>, tensor<40x32x256xf32>
+  exec.yield %0 : tensor<64x256xf32>
+}
+
 // V4-LABEL: exec.kernel @along(
 // V4-NOT: block
 // V4: grad.matmul

@@ -250,13 +250,27 @@ void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
     }
 }
 
+/// Whether a window slides over an operand of a sum under the value.
+bool hasWindow(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return false;
+  if (op.getNumReductionLoops() > 0)
+    return !llvm::all_of(op.getIndexingMapsArray(),
+                         [](AffineMap map) { return map.isProjectedPermutation(); });
+  return llvm::any_of(op.getDpsInputs(), hasWindow);
+}
+
 /// For a contraction whose rows stream past a panel too large for the first-level cache: the number
-/// of panels that stay in the second-level cache together.
+/// of panels that stay in the second-level cache together. Rows may have several dims.
 int64_t SpaceEmitter::unitsTogether() const {
-  if (order.size() != 2 || !llvm::all_of(outputs, [](const Output &o) {
-        return o.depth == 2 && !TileEmitter::hasRowReduction(o.value);
-      }))
+  bool areColumns = !order.empty() && order[0] + 1 == int64_t(shape.size());
+  if (order.size() < 2 || (order.size() > 2 && !areColumns))
     return 1;
+  for (const Output &o : outputs)
+    if (o.depth != order.size() || TileEmitter::hasRowReduction(o.value) ||
+        (order.size() > 2 && hasWindow(o.value)))
+      return 1;
   int64_t depth = 0;
   for (const Output &o : outputs)
     depth = std::max(depth, TileEmitter::reducedElements(o.value));

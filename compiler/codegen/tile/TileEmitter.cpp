@@ -207,6 +207,21 @@ void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
     prefetchOnce(value, p, lines);
 }
 
+/// Blocks of a sum go across the rows of their operands. Each step is a page or so further, where
+/// no prefetcher of a processor follows.
+void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows,
+                                ArrayRef<Step> steps) {
+  unsigned inner = reducedDims(op).back();
+  std::set<std::pair<const void *, LinearExpr>> lines;
+  for (const Step &step : steps) {
+    SmallVector<LinearExpr> ahead(step.domain);
+    ahead[inner] += LinearExpr(nest.level.minPrefetchSteps);
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (auto at = operandPoint(op, *input, ahead, step.valid); at && !windows.has(*input))
+        prefetchOnce(input->get(), *at, lines);
+  }
+}
+
 void TileEmitter::prefetchOnce(Value value, const Point &point,
                                std::set<std::pair<const void *, LinearExpr>> &lines) {
   if (auto memory = memories.find(value); memory != memories.end()) {

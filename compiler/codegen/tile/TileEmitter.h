@@ -132,6 +132,9 @@ private:
   /// Loads what several steps read together, apart from operands read through windows.
   void prepareSteps(mlir::linalg::GenericOp op, const WindowReads *windows,
                     llvm::ArrayRef<Step> steps);
+  /// Prefetches what steps read some steps later.
+  void prefetchSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
+                     llvm::ArrayRef<Step> steps);
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);

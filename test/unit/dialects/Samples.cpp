@@ -165,6 +165,8 @@ static const std::vector<Sample> table = {
     convolution("nc,co->no", "tensor<7x2x3xT>", "tensor<3x3x4xT>", "<[3]>", numbers),
     convolution("nc,co->no", "tensor<4x5x2x3xT>", "tensor<3x2x3x4xT>", "<[3, 2]>", numbers),
     convolution("nc,oc->no", "tensor<4x5x1x13xT>", "tensor<1x1x5x13xT>", "<[1, 1]>", floats),
+    convolution("tnk,tno->ko", "tensor<3x2x4xT>", "tensor<3x2x5xT>", "<[]>", numbers),
+    convolution("tnk,ko->tno", "tensor<3x2x4xT>", "tensor<4x5xT>", "<[]>"),
     convolution("cn,co->on", "tensor<4x3x2xT>", "tensor<2x3x5xT>", "<[2] low [1] high [1]>"),
     convolution("nc,no->co", "tensor<5x4x3x2xT>", "tensor<3x3x3x2xT>", "<[3, 3] low [1, 1]>"),
     convolution("nc,co->no", "tensor<4x3x3x2x2xT>", "tensor<2x2x3x2x3xT>",
