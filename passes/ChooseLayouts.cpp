@@ -20,6 +20,9 @@ namespace gradc {
 
 namespace {
 
+/// Rows of a product from which on packing a transposed rhs takes less than it saves.
+constexpr int64_t minPackedRows = 128;
+
 /// Storage of one state: the primary first, then mirrors. Null is row-major.
 struct Storage {
   StateOp state;
@@ -138,8 +141,10 @@ private:
     }
     function.walk([&](ScanOp scan) { packInvariants(scan); });
     function.walk([&](exec::LaunchOp launch) {
-      if (!refreshesMirror(launch) && !isPack(launch)) // made for its layouts
-        specialize(launch);
+      if (refreshesMirror(launch) || isPack(launch)) // made for its layouts
+        return;
+      packTransposed(launch);
+      specialize(launch);
     });
   }
 
@@ -150,6 +155,24 @@ private:
         return;
       value = view.getOperand();
       view.erase();
+    }
+  }
+
+  /// Packs what a product of many rows would read across its rows: panels cost one more pass, loads
+  /// against the lanes cost at each row of the register tile.
+  void packTransposed(exec::LaunchOp launch) {
+    auto root = symbols.lookup<exec::KernelOp>(launch.getKernel()).getRoot();
+    for (OpOperand &operand : launch->getOpOperands()) {
+      PanelAttr wanted = wantedBy(launch, operand.getOperandNumber());
+      auto type = cast<RankedTensorType>(operand.get().getType());
+      if (!wanted || wanted.getKind() != exec::PanelKind::values ||
+          wanted.getDim() + 1 == type.getRank() || layoutOfValue(operand.get()) ||
+          root.getNumElements() / type.getDimSize(wanted.getDim()) < minPackedRows)
+        continue;
+      OpBuilder builder(launch);
+      Value panels = copy(builder, launch.getLoc(), operand.get(), nullptr, wanted);
+      packed[panels] = wanted;
+      operand.set(panels);
     }
   }
 
