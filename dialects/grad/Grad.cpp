@@ -2,6 +2,7 @@
 #include "dialects/grad/Grad.h"
 
 #include "dialects/grad/Build.h"
+#include "dialects/grad/OverSteps.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
 
@@ -25,6 +26,7 @@ void GradDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/grad/GradOps.cpp.inc"
       >();
+  attachOverSteps(getContext());
 }
 
 Operation *GradDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
