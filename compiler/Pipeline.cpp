@@ -28,10 +28,23 @@ static void simplify(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+/// What stays behind in scans is dead then. A budget leaves some of its memory to the stacks of a
+/// loop.
+static void hoistFromScans(OpPassManager &pm, const gradc::CompileOptions &options) {
+  gradc::HoistFromScansOptions hoist;
+  if (options.memoryBudget > 0)
+    hoist.stackBytes = std::min(hoist.stackBytes, options.memoryBudget / 8);
+  pm.addPass(gradc::createHoistFromScans(hoist));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Counts are resolved after each pass that makes them, so that they block no simplification.
   pm.addPass(createBindRows());
   simplify(pm);
+  // Before gradients exist: those of products outside of loops are outside, too.
+  hoistFromScans(pm, options);
   // Before gradients exist: transposes removed from the forward do not appear in the backward.
   pm.addPass(createMoveTransposes());
   pm.addPass(createCSEPass());
@@ -50,6 +63,8 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReadStored());
   pm.addPass(createBindRows());
   simplify(pm);
+  // Once gradients that nobody asked for are gone: those of weights are sums over steps.
+  hoistFromScans(pm, options);
   pm.addPass(createMoveTransposes());
 }
 

@@ -27,6 +27,39 @@ def MoveTransposes : Pass<"gradc-move-transposes", "::mlir::ModuleOp"> {
   }];
 }
 
+def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
+  let summary = "Move out of loops what their recurrence does not need";
+  let description = [{
+    Per scan, innermost first:
+    1. What never changes is computed once before it, unless it only repeats elements.
+    2. A product of a step with what never changes (an input's share in a cell) is one product of all steps before it, with its
+       pointwise epilogue, if it does not depend on carried values.
+    3. Such a product that only stacked results depend on (an output layer) is one product behind it, with all that follows.
+    4. A carried sum to which each step only adds products, and which no step reads (the gradient of a weight), is one product
+       behind it, over the rows of all steps.
+
+    Stacks that this adds take `stack-bytes` at most: a loop whose stacks are larger becomes a loop over chunks of steps, each of
+    them a loop. An op leaves only if every step runs it, so no run fails that did not fail before. The loop over the parts of a
+    batch stays as it is, because its purpose is to keep no stacks. Ops move through OverStepsOpInterface, contractions by their
+    letters.
+
+    ```mlir
+    %ys = grad.scan 10 from (%h0) over (%xs) with (%w, %r) : ... {
+    ^bb0(%h: tensor<4x8xf32>, %x: tensor<4x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>):
+      %0 = grad.matmul %x, %b : tensor<4x8xf32>, tensor<8x8xf32>
+      %1 = grad.matmul %h, %c : tensor<4x8xf32>, tensor<8x8xf32>
+      ...
+    ```
+    becomes
+    ```mlir
+    %p = grad.matmul %x40, %w : tensor<40x8xf32>, tensor<8x8xf32>  // %x40: %xs with the steps of each row behind each other
+    %ys = grad.scan 10 from (%h0) over (%p10) with (%r) : ...
+    ```
+  }];
+  let options = [Option<"stackBytes", "stack-bytes", "int64_t", "1 << 28",
+                        "bytes of the stacks that one loop may add">];
+}
+
 def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
   let summary = "Store states with their dims in the order that their readers want";
   let description = [{

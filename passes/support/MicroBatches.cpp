@@ -413,5 +413,6 @@ gradc::accumulateGradients(func::FuncOp function, ArrayRef<Value> parameters, Da
   SmallVector<Value> gradients = Accumulation(function, wanted.getInt(), ranks).run(parameters);
   function->removeAttr(microBatchesName);
   function->removeAttr(mostMicroBatchesName);
+  function->setAttr(inPartsName, UnitAttr::get(function.getContext()));
   return gradients;
 }

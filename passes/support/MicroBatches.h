@@ -28,6 +28,9 @@ void addLossTerm(mlir::func::FuncOp function, mlir::Value term);
 llvm::SmallVector<mlir::Value> requestGradients(mlir::OpBuilder &builder, mlir::Value loss,
                                                 mlir::ValueRange targets, mlir::Value scale);
 
+/// Marks a function whose outermost loops are over the parts of its batch.
+inline constexpr llvm::StringLiteral inPartsName = "grad.in_parts";
+
 class DataParallel;
 
 /// Makes a function that was imported for one micro-batch one for as many as `grad.micro_batches`

@@ -20,6 +20,7 @@ REASONS = {
     "passes/support/MicroBatches.cpp": "a count of rows is the same in each part",
     "passes/RetypeF64.cpp": "the bits of a float are those of its own type",
     "passes/SimplifyAlgebra.cpp": "identities of algebra are about ops",
+    "passes/HoistFromScans.cpp": "the law of distribution is about sums and products",
     "passes/ReassociateSums.cpp": "the law of distribution is about sums and products",
     "passes/support/CutSums.cpp": "a sum of sums is a sum",
     "passes/MoveTransposes.cpp": "moves transposes, and broadcasts with them",

@@ -7,7 +7,7 @@ grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 // CHECK-LABEL: func.func @train(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<32x3xf32>
 // CHECK-SAME: %[[ROWS:[a-z0-9]*]]: tensor<f32> {grad.name = "rank_rows", grad.role = "rank_rows"}
-// CHECK-SAME: attributes {grad.batch = 8 : i64, grad.ranks = {}, grad.row_unit = 4 : i64}
+// CHECK-SAME: attributes {grad.batch = 8 : i64, grad.in_parts, grad.ranks = {}, grad.row_unit = 4 : i64}
 // CHECK: grad.all_reduce %[[ROWS]] : tensor<f32>
 // CHECK: %[[TURNS:.*]] = grad.reshape %[[X]] : tensor<32x3xf32> -> tensor<8x4x3xf32>
 // CHECK: %[[STEPS:.*]] = grad.transpose %[[TURNS]] permutation [1, 0, 2]
