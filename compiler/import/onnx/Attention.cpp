@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
+#include "compiler/import/onnx/LinearAttention.h"
 #include "compiler/import/onnx/Node.h"
 #include "compiler/import/onnx/Pick.h"
 
@@ -318,5 +319,6 @@ static LogicalResult importRotaryEmbedding(Node &n) {
 
 void gradc::addAttentionOps(OpTable &ops) {
   ops["Attention"] = {importAttention, 3, 7};
+  ops["LinearAttention"] = {importLinearAttention, 3, 6};
   ops["RotaryEmbedding"] = {importRotaryEmbedding, 3, 4};
 }
