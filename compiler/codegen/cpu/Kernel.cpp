@@ -230,9 +230,11 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
       storeStrided(o->memory, at, values);
 }
 
-/// Columns of vectors, transposed in registers if they fill a square.
+/// Columns of vectors: as pairs of rows, or transposed in registers if they fill a square.
 void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
                                 ArrayRef<Value> values) {
+  if (memory.storePairs(nest, points, values))
+    return;
   // The tile's points run along its rows; points of one column are a row's vectors apart.
   int64_t columns = llvm::divideCeil(extents.back(), nest.lanes), rows = points.size() / columns;
   for (int64_t column = 0; column < columns; ++column)

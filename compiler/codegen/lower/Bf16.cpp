@@ -48,7 +48,31 @@ struct WidenArithmetic : RewritePattern {
     return success();
   }
 };
+
+struct RoundVector : OpRewritePattern<arith::TruncFOp> {
+  explicit RoundVector(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {} // before the expansion into integers
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!type || !from || !isBf16(type) || !from.getElementType().isF32() ||
+        type.getShape() != ArrayRef<int64_t>{16})
+      return failure();
+    auto name = rewriter.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512");
+    auto call =
+        LLVM::CallIntrinsicOp::create(rewriter, op.getLoc(), type, name, ValueRange{op.getIn()});
+    Value bits = LLVM::BitcastOp::create(
+        rewriter, op.getLoc(), withElement(type, rewriter.getI16Type()), call.getResults());
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, type, bits);
+    return success();
+  }
+};
 } // namespace
+
+void gradc::lower::populateRoundBf16Patterns(RewritePatternSet &patterns) {
+  patterns.add<RoundVector>(patterns.getContext());
+}
 
 void gradc::lower::populateWidenBf16Patterns(RewritePatternSet &patterns) {
   patterns.add<WidenArithmetic>(patterns.getContext());
@@ -61,8 +85,8 @@ void gradc::lower::storeBf16AsBits(ModuleOp module) {
       value.setType(withElement(value.getType(), bits));
   };
   module.walk([&](Operation *op) {
-    // An instruction on bf16 gets it from there.
-    if (isa<LLVM::BitcastOp>(op))
+    // Instructions on bf16 get it from bits, and give it to them.
+    if (isa<LLVM::BitcastOp, LLVM::CallIntrinsicOp>(op))
       return;
     llvm::for_each(op->getResults(), retype);
     for (Region &region : op->getRegions())

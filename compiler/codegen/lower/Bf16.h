@@ -10,6 +10,9 @@ namespace gradc::lower {
 /// Arithmetic on bf16 becomes arithmetic on f32 between conversions.
 void populateWidenBf16Patterns(mlir::RewritePatternSet &patterns);
 
+/// Vectors of 16 floats are rounded to bf16 by one instruction, where the machine has it.
+void populateRoundBf16Patterns(mlir::RewritePatternSet &patterns);
+
 /// Retypes every bf16 value as i16, once conversions are integer arithmetic and no op computes in
 /// bf16. LLVM would widen and round values that are only selected or moved, through a library call.
 void storeBf16AsBits(mlir::ModuleOp module);

@@ -37,7 +37,9 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
     gradc::lower::populateVectorMathPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     gradc::lower::populateWidenBf16Patterns(patterns);
-    if (!hasDots)
+    if (hasDots)
+      gradc::lower::populateRoundBf16Patterns(patterns);
+    else
       gradc::tile::populateExpandDotPatterns(patterns);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

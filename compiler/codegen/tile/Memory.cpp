@@ -69,6 +69,59 @@ Value Memory::loadPairs(LoopNest &nest, const Point &p) const {
                 grad::elementBytes(type.getElementType()));
 }
 
+std::optional<Point> Memory::otherOfPair(LoopNest &nest, const Point &p) const {
+  Point other = p;
+  if (auto first = pairsOffset(nest, p)) {
+    other.coordinates[panel.getPaired()] += LinearExpr(1);
+    auto second = pairsOffset(nest, other);
+    if (second && *second == *first + LinearExpr(1))
+      return other;
+  }
+  return std::nullopt;
+}
+
+void Memory::storePair(LoopNest &nest, const Point &p, Value first, Value second) const {
+  OpBuilder &b = nest.builder;
+  auto padded = [&](Value value) -> Value {
+    value = nest.splat(value);
+    if (p.valid == nest.lanes)
+      return value;
+    Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(value.getType()));
+    return nest.select(nest.prefixMask(p.valid), value, zero);
+  };
+  Value pairs = vector::InterleaveOp::create(b, nest.location, padded(first), padded(second));
+  LinearExpr at = pairsOffset(nest, p)->inLane(0);
+  LLVM::StoreOp::create(b, nest.location, pairs, address(nest, at), unsigned(alignmentOf(at)));
+}
+
+bool Memory::storePairs(LoopNest &nest, ArrayRef<Point> points, ValueRange values) const {
+  if (!pairsOffset(nest, points[0]))
+    return false;
+  std::map<Point, Value> alone;
+  for (auto [p, value] : llvm::zip(points, values))
+    alone[p] = value;
+  for (auto [p, value] : llvm::zip(points, values)) {
+    std::optional<Point> other = otherOfPair(nest, p);
+    if (!other)
+      continue;
+    LinearExpr size(type.getDimSize(panel.getPaired()));
+    if (auto second = alone.find(*other); second != alone.end()) {
+      storePair(nest, p, value, second->second);
+      alone.erase(second);
+    } else if (other->coordinates[panel.getPaired()] == size) { // behind the last of an odd number
+      Value zero = arith::ConstantOp::create(nest.builder, nest.location,
+                                             nest.builder.getZeroAttr(getElementTypeOrSelf(value)));
+      storePair(nest, p, value, zero);
+    } else {
+      continue;
+    }
+    alone.erase(p);
+  }
+  for (auto [p, value] : alone)
+    store(nest, p, value);
+  return true;
+}
+
 Value Memory::loadBits(LoopNest &nest, const Point &p, unsigned count) const {
   int64_t bytes = grad::elementBytes(type.getElementType());
   return loadAs(nest, nest.builder.getIntegerType(unsigned(8 * bytes * count)),

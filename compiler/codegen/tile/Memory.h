@@ -43,6 +43,9 @@ public:
   /// point: contiguous loads, transposed in registers. Nothing for other points.
   std::optional<llvm::SmallVector<mlir::Value>> loadTransposed(LoopNest &nest,
                                                                llvm::ArrayRef<Point> points) const;
+  /// Vectors along the columns of panels of pairs: both elements of a pair in one store, where both
+  /// are there. False, with nothing stored, for other layouts.
+  bool storePairs(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
   bool storeTransposed(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
 
 private:
@@ -56,6 +59,9 @@ private:
   mlir::Value loadAs(LoopNest &nest, mlir::Type type, mlir::Value from, int64_t alignment) const;
   mlir::Value fromStorage(LoopNest &nest, mlir::Value stored) const;
   mlir::Value toStorage(LoopNest &nest, mlir::Value value) const;
+  /// The point's neighbour along the pairs' dim, if the point is the first of its pair.
+  std::optional<Point> otherOfPair(LoopNest &nest, const Point &p) const;
+  void storePair(LoopNest &nest, const Point &p, mlir::Value first, mlir::Value second) const;
   /// The offsets of the lanes' elements of point 0, if the points can be transposed.
   std::optional<llvm::SmallVector<LinearExpr>> transposable(LoopNest &nest,
                                                             llvm::ArrayRef<Point> points) const;

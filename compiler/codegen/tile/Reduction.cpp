@@ -129,10 +129,11 @@ std::optional<unsigned> TileEmitter::dimToVectorize(linalg::GenericOp op, OpResu
 void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   if (!domainOf(result, points[0]))
     return fail(op, "expected an output map of plain dims");
+  if (reducePairs(op, result, points))
+    return;
   if (op == accumulation.op)
     return reduceInLanes(op, result, points);
-  if (reducePairs(op, result, points) || (team && reduceByTeam(op, result, points)) ||
-      reduceWhere(op, result, points))
+  if ((team && reduceByTeam(op, result, points)) || reduceWhere(op, result, points))
     return;
   std::optional<unsigned> dim = dimToVectorize(op, result, points[0]);
   if (!points[0].hasLanes()) {

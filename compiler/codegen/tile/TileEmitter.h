@@ -151,10 +151,21 @@ private:
   /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for
   /// other reductions.
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
-  /// Whether the rhs' pairs are along the summed dim, lanes run along the columns, and rows belong
+  /// Whether the rhs' pairs are along that summed dim, lanes run along the columns, and rows belong
   /// to the lhs alone.
   bool arePairs(mlir::linalg::GenericOp op, mlir::OpResult result, unsigned dim,
                 llvm::ArrayRef<Point> points);
+  /// The steps [first, last) of a summed dim that are taken now: a block of it, or all.
+  LinearExpr firstStep(mlir::linalg::GenericOp op, unsigned dim);
+  mlir::Value lastStep(mlir::linalg::GenericOp op, unsigned dim);
+  /// The steps at `k` and (with `both`) `k + 1`.
+  using PairStep = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr k, bool both,
+                                                                     mlir::ValueRange carried)>;
+  llvm::SmallVector<mlir::Value> loopPairs(mlir::linalg::GenericOp op, unsigned dim,
+                                           mlir::ValueRange carried, PairStep step);
+  /// An operand's elements at two neighbours along `dim`, or (without `both`) at one, as 32 bits.
+  mlir::Value loadPair(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned dim,
+                       llvm::SmallVector<LinearExpr> domain, bool both);
   /// One step of a sum by vectors: `valid` lanes at `first`, into a chain.
   using ReduceStep = llvm::function_ref<void(LinearExpr first, int64_t chain, int64_t valid,
                                              llvm::SmallVector<mlir::Value> &values)>;

@@ -5,6 +5,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
+#include <cstring>
+
 using namespace gradc::test;
 using llvm::formatv;
 
@@ -82,6 +85,102 @@ TEST(Bf16, PairsOnLevel_x86_64_v4_bf16) {
   if (!mlir::exec::runsHere(*level))
     GTEST_SKIP() << "this machine lacks level x86-64-v4+bf16";
   contractions(level);
+}
+
+/// C = A^T B, both in pairs along the sum, as a weight's gradient; in blocks of the sum if `block`.
+void gradient(int64_t m, int64_t n, int64_t k, const char *tile, const char *block,
+              const mlir::exec::Level *native) {
+  expectRight(
+      formatv(R"(exec.kernel @k(%a: tensor<{2}x{0}xbf16>, %b: tensor<{2}x{1}xbf16>) attributes {{
+          layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
+          schedule = #exec.schedule<lanes = 16, tile = [{3}], order = [1, 0], grain = 1{4}>} {{
+    %c = grad.matmul %a, %b transpose_lhs wide : tensor<{2}x{0}xbf16>, tensor<{2}x{1}xbf16>
+    exec.yield %c : tensor<{0}x{1}xf32> })",
+              m, n, k, tile, block),
+      2e-5, native);
+}
+
+void gradients(const mlir::exec::Level *native) {
+  for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}, {40, 33, 1}, {3, 1, 51}})
+    for (const char *block : {"", ", block = [8]", ", block = [7]"}) // of odd blocks no dots
+      gradient(m, n, k, "8, 32", block, native);
+}
+
+TEST(Bf16, PairsOfAGradient) { gradients(nullptr); }
+
+TEST(Bf16, PairsOfAGradientOnLevel_x86_64_v4_bf16) {
+  const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4+bf16");
+  if (!mlir::exec::runsHere(*level))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4+bf16";
+  gradients(level);
+}
+
+/// A mirror in 16 bits of a state of f32, along its rows or, turned, along its columns.
+void mirror(const char *tile, bool turned, const mlir::exec::Level *native) {
+  for (auto [rows, columns] : {std::pair(32, 64), {7, 50}, {50, 7}, {1, 1}}) {
+    auto type = formatv("tensor<{0}x{1}xf32>", rows, columns).str();
+    auto moved = formatv("tensor<{0}x{1}x", turned ? columns : rows, turned ? rows : columns).str();
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{
+        layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>],
+        schedule = #exec.schedule<lanes = 16, tile = [{2}], order = [1, 0], grain = 1>} {{
+      {3}
+      %n = grad.cast {4} storage : {1}f32> -> {1}bf16>
+      exec.yield %n : {1}bf16> })",
+                        type, moved, tile,
+                        turned ? "%t = grad.transpose %a permutation [1, 0] : " + type : "",
+                        turned ? "%t" : "%a"),
+                0, native);
+  }
+}
+
+void mirrors(const mlir::exec::Level *native) {
+  for (const char *tile : {"2, 64", "1, 16", "3, 32"})
+    mirror(tile, /*turned=*/false, native);
+  mirror("16, 16", /*turned=*/true, native);
+}
+
+TEST(Bf16, MirrorsInPairs) { mirrors(nullptr); }
+
+TEST(Bf16, MirrorsInPairsOnLevel_x86_64_v4_bf16) {
+  const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4+bf16");
+  if (!mlir::exec::runsHere(*level))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4+bf16";
+  mirrors(level);
+}
+
+/// Ties go to even, and infinities, zeros and NaNs stay what they are, whoever rounds.
+TEST(Bf16, RoundsAsTheEvaluatorOnEveryLevel) {
+  for (const char *name : {"x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"}) {
+    const mlir::exec::Level *level = mlir::exec::findLevel(name);
+    if (!mlir::exec::runsHere(*level))
+      continue;
+    KernelRunner runner(R"(exec.kernel @k(%a: tensor<32xf32>) attributes {
+        schedule = #exec.schedule<lanes = 16, tile = [16], order = [0], grain = 1>} {
+      %s = grad.cast %a storage : tensor<32xf32> -> tensor<32xbf16>
+      exec.yield %s : tensor<32xbf16> })",
+                        level);
+    ASSERT_TRUE(runner.isReady());
+    std::vector<float> numbers = {0.0f,           -0.0f, INFINITY, -INFINITY, NAN, 1.0f,
+                                  1.00390625f, // between 1 and the next: to even, down
+                                  1.01171875f, // up
+                                  -1.00390625f,
+                                  1.003906309f,  // just above the tie
+                                  3.4028235e38f, // beyond the largest
+                                  3.3895314e38f, // the largest
+                                  1.17549435e-38f};
+    numbers.resize(32, 0.3f);
+    std::vector<HostTensor> operands = {runner.operand(numbers.data(), 32 * sizeof(float))};
+    HostTensor found = runner.run(operands, {{0, runner.units()}})[0],
+               expected = runner.evaluate(operands)[0];
+    for (int64_t i = 0; i < 32; ++i) {
+      SCOPED_TRACE(std::string(name) + ", element " + std::to_string(i));
+      if (std::isnan(numbers[i]))
+        EXPECT_TRUE(std::isnan(found.getFloat(i)));
+      else
+        EXPECT_EQ(std::memcmp(found.bytes().data() + 2 * i, expected.bytes().data() + 2 * i, 2), 0)
+            << found.getFloat(i) << " is not " << expected.getFloat(i);
+    }
+  }
 }
 
 TEST(Bf16, PanelsWithPairsArePackedAndUnpacked) {

@@ -10,9 +10,10 @@ using namespace mlir;
 namespace {
 
 /// Runs the kernel that was compiled for `largest` rows on fewer, compares with the meaning of the
-/// kernel of that size, and looks at what is behind the rows.
+/// kernel of that size, and looks at what is behind the rows: `behind`, as before the run, which is
+/// 0 in panels.
 void expectRows(const std::string &text, const std::string &attributes, int64_t largest,
-                std::vector<int64_t> counts, double tolerance = 2e-5) {
+                std::vector<int64_t> counts, double tolerance = 2e-5, char behind = char(0xcd)) {
   KernelRunner many(sized(text, largest, attributes));
   ASSERT_TRUE(many.isReady()) << text;
   std::vector<HostTensor> wide = many.randomOperands(1);
@@ -45,7 +46,7 @@ void expectRows(const std::string &text, const std::string &attributes, int64_t 
             << "what is behind the rows, or who computes a unit, changes element " << from;
       });
       for (int64_t i = 0; i < results[r].size(); ++i)
-        ASSERT_TRUE(isRow[i] || results[r].bytes()[i * width] == char(0xcd))
+        ASSERT_TRUE(isRow[i] || results[r].bytes()[i * width] == behind)
             << "element " << i << " behind the rows was written";
     }
   }
@@ -74,6 +75,27 @@ TEST(Rows, PointwiseInLanes) {
       exec.yield %m : tensor<5x@2@xf32> })",
       ", extents = [array<i64: 0, 2>, array<i64: 2>], rows = array<i64: 0, 2>", 13,
       {1, 3, 8, 9, 13});
+}
+
+// The sum runs over the rows: of an odd number the last pair's second half is behind them.
+TEST(Rows, PairsOfAContraction) {
+  expectRows(R"(exec.kernel @k(%a: tensor<@1@x13xbf16>, %b: tensor<@1@x50xbf16>) attributes {
+          layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
+          schedule = #exec.schedule<lanes = 16, tile = [8, 32], order = [1, 0], grain = 1> @rows@} {
+      %c = grad.matmul %a, %b transpose_lhs wide : tensor<@1@x13xbf16>, tensor<@1@x50xbf16>
+      exec.yield %c : tensor<13x50xf32> })",
+             ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 0, 0>", 12,
+             {1, 2, 7, 12});
+}
+
+// The last row of an odd number is stored without another.
+TEST(Rows, PackedInPairs) {
+  expectRows(R"(exec.kernel @k(%a: tensor<@1@x50xbf16>) attributes {
+          layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>],
+          schedule = #exec.schedule<lanes = 16, tile = [2, 32], order = [1, 0], grain = 1> @rows@} {
+      exec.yield %a : tensor<@1@x50xbf16> })",
+             ", extents = [array<i64: 1, 0>], rows = array<i64: 1, 0>", 12, {1, 2, 7, 12},
+             /*tolerance=*/0, /*behind=*/0);
 }
 
 TEST(Rows, Contraction) {
