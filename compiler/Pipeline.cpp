@@ -89,6 +89,8 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // Layouts consider all entries: a weight has one layout for forward, backward and update.
   pm.addPass(createChooseLayouts());
+  // After states have their layouts: a factor that is a state is in pairs already.
+  pm.addPass(createPackFactors());
   // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.
   pm.addPass(createChooseLibraries({options.libraries}));
   // Kernels without a library call, and each call's fallback, are generated from primitives.

@@ -3,6 +3,7 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
+#include "passes/support/CopyKernel.h"
 #include "passes/support/KernelTable.h"
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/NodeOrder.h"
@@ -23,10 +24,10 @@ namespace {
 /// Rows of a product from which on packing a transposed rhs takes less than it saves.
 constexpr int64_t minPackedRows = 128;
 
-/// Storage of one state: the primary first, then mirrors. Null is row-major.
+/// Storage of one state: the primary first, then mirrors, some of which are narrower.
 struct Storage {
   StateOp state;
-  SmallVector<PanelAttr> layouts;
+  SmallVector<CopyForm> forms;
   SmallVector<exec::BufferOp> buffers;
   bool fixed = false; // something reads or writes it outside a kernel: row-major
 };
@@ -44,6 +45,8 @@ public:
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
     for (auto function : functions)
       function.walk([&](Operation *op) { note(op); });
+    for (Storage &storage : storages)
+      putPrimaryFirst(storage);
     for (auto function : functions)
       function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
     for (Storage &storage : storages)
@@ -67,12 +70,18 @@ private:
   /// Collects what each state's users want, in program order: the forward comes first.
   void note(Operation *op) {
     if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
-      for (auto [i, v] : llvm::enumerate(launch.getOperands()))
-        if (auto read = v.getDefiningOp<ReadOp>())
-          if (PanelAttr wanted = wantedBy(launch, i))
-            if (auto &layouts = storageOf(read.getState()).layouts;
-                !llvm::is_contained(layouts, wanted))
-              layouts.push_back(wanted);
+      for (OpOperand &operand : launch->getOpOperands()) {
+        Value v = operand.get();
+        Type narrow;
+        if (auto rounding = v.getDefiningOp<exec::LaunchOp>())
+          if ((narrow = narrowedState(rounding)))
+            v = rounding.getOperand(0);
+        PanelAttr wanted = wantedBy(operand);
+        auto read = v.getDefiningOp<ReadOp>();
+        if (CopyForm form{wanted, narrow}; read && (wanted || narrow))
+          if (auto &forms = storageOf(read.getState()).forms; !llvm::is_contained(forms, form))
+            forms.push_back(form);
+      }
     } else if (auto read = dyn_cast<ReadOp>(op)) {
       for (Operation *user : read.getResult().getUsers())
         storageOf(read.getState()).fixed |= !isa<exec::LaunchOp>(user);
@@ -85,6 +94,27 @@ private:
     }
   }
 
+  /// The narrower element type that a launch reads a state in for other launches, if that is all it
+  /// does: a mirror in that type takes its place. (On GPUs that is not measured.)
+  Type narrowedState(exec::LaunchOp launch) {
+    if (level.isCuda() || !llvm::all_of(launch->getUsers(), llvm::IsaPred<exec::LaunchOp>))
+      return nullptr;
+    return narrowedElement(symbols.lookup<exec::KernelOp>(launch.getKernel()));
+  }
+
+  /// A mirror of fewer digits makes no primary.
+  static void putPrimaryFirst(Storage &storage) {
+    if (storage.forms.empty() || !storage.forms[0].element)
+      return;
+    auto *whole = llvm::find_if(storage.forms, [](const CopyForm &form) {
+      return !form.element && !form.layout.isWinograd();
+    });
+    if (whole == storage.forms.end())
+      storage.forms.insert(storage.forms.begin(), CopyForm());
+    else
+      std::rotate(storage.forms.begin(), whole, whole + 1);
+  }
+
   /// States that one kernel updates together (a weight and what its optimizer keeps) lie alike: a
   /// tile of the update then walks each of them from end to end.
   void alignUpdates(exec::LaunchOp launch) {
@@ -94,36 +124,43 @@ private:
         if (auto write = dyn_cast<WriteOp>(user))
           updated.push_back(&storageOf(write.getState()));
     for (Storage *storage : updated) {
-      if (storage->fixed || !storage->layouts.empty())
+      if (storage->fixed || !storage->forms.empty())
         continue;
       auto *model = llvm::find_if(updated, [&](Storage *other) {
-        return !other->fixed && !other->layouts.empty() && !other->layouts[0].isWinograd() &&
+        return !other->fixed && !other->forms.empty() && other->forms[0].layout &&
+               !other->forms[0].layout.isWinograd() &&
                other->state.getType() == storage->state.getType();
       });
       if (model != updated.end())
-        storage->layouts = {(*model)->layouts[0]};
+        storage->forms = {(*model)->forms[0]};
     }
   }
 
-  PanelAttr wantedBy(exec::LaunchOp launch, unsigned operand) {
-    return wantedLayout(symbols.lookup<exec::KernelOp>(launch.getKernel()), operand, level);
+  /// The panels that a launch wants an operand in; null: row-major, or not of a launch.
+  PanelAttr wantedBy(OpOperand &use) {
+    auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
+    return launch ? wantedLayout(symbols.lookup<exec::KernelOp>(launch.getKernel()),
+                                 use.getOperandNumber(), level)
+                  : PanelAttr();
   }
 
   void createBuffers(Storage &storage) {
     // A row-major state that a contraction reads is still mirrored in panels. Updates need values,
     // so what is kept transformed is a mirror.
-    if (storage.layouts.empty() || storage.fixed || storage.layouts[0].isWinograd())
-      storage.layouts.insert(storage.layouts.begin(), PanelAttr());
+    if (storage.forms.empty() ||
+        (storage.forms[0].layout && (storage.fixed || storage.forms[0].layout.isWinograd())))
+      storage.forms.insert(storage.forms.begin(), CopyForm());
     OpBuilder builder(storage.state);
     builder.setInsertionPointAfter(storage.state);
     auto type = cast<RankedTensorType>(storage.state.getType());
-    for (auto [i, layout] : llvm::enumerate(storage.layouts)) {
+    for (auto [i, form] : llvm::enumerate(storage.forms)) {
+      auto own = type.clone(form.element ? form.element : type.getElementType());
       std::string name = storage.state.getSymName().str() + "." +
                          (i == 0 ? "primary" : "mirror" + std::to_string(i));
       auto buffer = exec::BufferOp::create(
-          builder, storage.state.getLoc(), name, storage.state.getSymName(), layout,
+          builder, storage.state.getLoc(), name, storage.state.getSymName(), form.layout,
           i == 0 ? exec::BufferKind::primary : exec::BufferKind::mirror,
-          exec::layoutBytes(type, layout), /*cut=*/nullptr);
+          exec::layoutBytes(own, form.layout), /*cut=*/nullptr);
       symbols.insert(buffer);
       storage.buffers.push_back(buffer);
     }
@@ -131,7 +168,9 @@ private:
 
   /// Reads and writes of states become loads and stores of buffers.
   void rewrite(func::FuncOp function) {
-    function.walk([&](ReadOp read) { rewriteRead(read); });
+    SmallVector<ReadOp> reads;
+    function.walk([&](ReadOp read) { reads.push_back(read); });
+    llvm::for_each(reads, [&](ReadOp read) { rewriteRead(read); });
     for (auto write : llvm::make_early_inc_range(function.getOps<WriteOp>())) {
       OpBuilder builder(write);
       Value value = write.getValue();
@@ -184,8 +223,7 @@ private:
     SmallVector<Value> values(scan.getInvariants());
     for (auto [argument, value] : llvm::zip_equal(arguments, values))
       for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
-        auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
-        PanelAttr wanted = launch ? wantedBy(launch, use.getOperandNumber()) : PanelAttr();
+        PanelAttr wanted = wantedBy(use);
         if (!wanted || wanted.isWinograd() || packed.contains(argument))
           continue;
         BlockArgument &panel = panels[{argument, wanted}];
@@ -207,16 +245,28 @@ private:
   void rewriteRead(ReadOp read) {
     Storage &storage = storageOf(read.getState());
     OpBuilder builder(read);
+    auto type = cast<RankedTensorType>(read.getType());
     SmallVector<Value> loads(storage.buffers.size());
+    auto load = [&](CopyForm form) {
+      auto *it = llvm::find(storage.forms, form);
+      size_t i = it == storage.forms.end() ? 0 : it - storage.forms.begin();
+      Type element = storage.forms[i].element;
+      if (!loads[i])
+        loads[i] =
+            exec::LoadOp::create(builder, read.getLoc(), element ? type.clone(element) : type,
+                                 storage.buffers[i].getSymName());
+      return loads[i];
+    };
     for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
       auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
-      PanelAttr wanted = launch ? wantedBy(launch, use.getOperandNumber()) : PanelAttr();
-      auto *it = llvm::find(storage.layouts, wanted);
-      size_t i = it == storage.layouts.end() ? 0 : it - storage.layouts.begin();
-      if (!loads[i])
-        loads[i] = exec::LoadOp::create(builder, read.getLoc(), read.getType(),
-                                        storage.buffers[i].getSymName());
-      use.set(loads[i]);
+      Type narrow = launch ? narrowedState(launch) : Type();
+      if (!narrow) {
+        use.set(load({wantedBy(use), nullptr}));
+        continue;
+      }
+      for (OpOperand &reader : llvm::make_early_inc_range(launch.getResult(0).getUses()))
+        reader.set(load({wantedBy(reader), narrow}));
+      launch.erase();
     }
     read.erase();
   }
@@ -225,26 +275,15 @@ private:
   void store(OpBuilder &builder, Location loc, Storage &storage, Value value) {
     // Only a launch can write a buffer, or a gather of what a launch writes to it, and one result
     // only one of them.
-    Value root = storage.layouts[0] ? value : storageRoot(value);
+    Value root = storage.forms[0].layout ? value : storageRoot(value);
     if (!writerOf(root) || storedLayout(root))
-      root = value = copy(builder, loc, value, layoutOfValue(value), storage.layouts[0]);
+      root = value = copy(builder, loc, value, layoutOfValue(value), storage.forms[0].layout);
     exec::StoreOp::create(builder, loc, storage.buffers[0].getSymName(), root);
-    for (size_t i = 1; i < storage.layouts.size(); ++i) {
-      PanelAttr layout = storage.layouts[i];
-      exec::BufferOp buffer = storage.buffers[i];
-      // Panels along another dim than the last are filled from the tensor with that dim moved to
-      // the end: the same bytes, and the lanes run along the panel.
-      auto from = cast<RankedTensorType>(value.getType());
-      SmallVector<int64_t> order = otherDims(from.getRank(), {layout.getDim()});
-      order.push_back(layout.getDim());
-      int64_t paired =
-          layout.isOfPairs() ? llvm::find(order, layout.getPaired()) - order.begin() : -1;
-      layout = PanelAttr::get(module.getContext(), from.getRank() - 1, layout.getWidth(),
-                              layout.getKind(), paired);
-      exec::KernelOp kernel = copyKernel(from, storage.layouts[0], layout, order);
-      Type type = kernel.getYielded().front().getType();
-      auto launch = exec::LaunchOp::create(builder, loc, type, kernel.getSymName(), value);
-      launch->setAttr("exec.nodes", builder.getArrayAttr({}));
+    for (auto [form, buffer] : llvm::drop_begin(llvm::zip(storage.forms, storage.buffers))) {
+      auto type = cast<RankedTensorType>(value.getType());
+      exec::KernelOp kernel = kernels.findOrInsert(
+          createMirrorKernel(type, storage.forms[0].layout, form), module.getBody()->begin());
+      auto launch = launchCopy(builder, loc, kernel, value);
       exec::StoreOp::create(builder, loc, buffer.getSymName(), launch.getResult(0));
     }
   }
@@ -252,11 +291,9 @@ private:
   Value copy(OpBuilder &builder, Location loc, Value value, PanelAttr from, PanelAttr to,
              ArrayRef<int64_t> permutation = {}) {
     auto type = cast<RankedTensorType>(value.getType());
-    exec::KernelOp kernel = copyKernel(type, from, to, permutation);
-    Type result = kernel.getYielded().front().getType();
-    auto launch = exec::LaunchOp::create(builder, loc, result, kernel.getSymName(), value);
-    launch->setAttr("exec.nodes", builder.getArrayAttr({}));
-    return launch.getResult(0);
+    exec::KernelOp kernel = kernels.findOrInsert(
+        createCopyKernel(type, from, {to, nullptr}, permutation), module.getBody()->begin());
+    return launchCopy(builder, loc, kernel, value).getResult(0);
   }
 
   /// The launch that computes a value which may be stored, perhaps for other ranks to gather; null:
@@ -284,29 +321,6 @@ private:
     if (auto load = value.getDefiningOp<exec::LoadOp>())
       return layoutOf(load.getBuffer());
     return storedLayout(value).value_or(PanelAttr());
-  }
-
-  /// A kernel that copies a tensor from one layout to another, its dims permuted on the way.
-  exec::KernelOp copyKernel(RankedTensorType type, PanelAttr from, PanelAttr to,
-                            ArrayRef<int64_t> permutation) {
-    auto kernel = exec::createKernel(module.getContext(),
-                                     to     ? "pack"
-                                     : from ? "unpack"
-                                            : "copy",
-                                     type);
-    Location loc = kernel.getLoc();
-    OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBlock());
-    Value value = kernel.getBlock().getArgument(0);
-    if (!llvm::is_sorted(permutation))
-      value = TransposeOp::create(builder, loc, value, permutation);
-    exec::YieldOp::create(builder, loc, value);
-    kernel.setFlops(0);
-    kernel.setBytes(exec::layoutBytes(type, from) + exec::layoutBytes(type, to));
-    if (from || to) {
-      kernel.setLayout(0, from);
-      kernel.setLayout(1, to);
-    }
-    return kernels.findOrInsert(kernel, module.getBody()->begin());
   }
 
   /// Makes the kernel of a launch the variant for the layouts of its loads and stores.
@@ -422,7 +436,7 @@ private:
   /// The entries `pack:STATE` and `unpack:STATE`, through which the runtime sees packed states.
   void createTransfer(Storage &storage) {
     auto permutation = storage.state.getPermutation();
-    if (storage.layouts.size() == 1 && !storage.layouts[0] && !permutation)
+    if (storage.forms.size() == 1 && !storage.forms[0].layout && !permutation)
       return;
     auto type = cast<RankedTensorType>(storage.state.getType());
     RankedTensorType logical = storage.state.getLogicalType();
@@ -441,7 +455,7 @@ private:
     OpBuilder body = OpBuilder::atBlockEnd(&pack.getBody().front());
     Value packed = pack.getArgument(0);
     if (permutation)
-      packed = copy(body, loc, packed, nullptr, storage.layouts[0], *permutation);
+      packed = copy(body, loc, packed, nullptr, storage.forms[0].layout, *permutation);
     store(body, loc, storage, packed);
     func::ReturnOp::create(body, loc);
 
@@ -450,10 +464,10 @@ private:
     body = OpBuilder::atBlockEnd(&unpack.getBody().front());
     Value value = exec::LoadOp::create(body, loc, type, storage.buffers[0].getSymName());
     if (permutation)
-      value = copy(body, loc, value, storage.layouts[0], nullptr,
+      value = copy(body, loc, value, storage.forms[0].layout, nullptr,
                    invertPermutationVector(*permutation));
-    else if (storage.layouts[0])
-      value = copy(body, loc, value, storage.layouts[0], nullptr);
+    else if (storage.forms[0].layout)
+      value = copy(body, loc, value, storage.forms[0].layout, nullptr);
     func::ReturnOp::create(body, loc, value);
   }
 

@@ -342,6 +342,28 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
     exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 512
     %w = exec.load @w.primary : tensor<8x16xf32>
     ```
+    Where kernels read a state through one that only rounds it, a mirror of the narrower type takes that kernel's place.
+  }];
+}
+
+def PackFactors : Pass<"gradc-pack-factors", "::mlir::ModuleOp"> {
+  let summary = "Pack the factors of bf16 products that are no states in pairs";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let description = [{
+    A level that adds up products of bf16 pairs in one instruction reads pairs of neighbours along the sum. A row-major
+    factor has them where the sum runs along its rows. One that the sum runs across, as both factors of a weight's gradient,
+    is packed before the product, once for all products of a block that read it, where that takes less time than the
+    product saves. Products stay as they are of which a factor cannot be packed, or lies in pairs along another dim.
+
+    ```mlir
+    %dw = exec.launch @matmul(%x, %dy) : ...
+    ```
+    becomes
+    ```mlir
+    %0 = exec.launch @pack(%x) : ...    // #exec.panel<dim = 1, width = 32, pairs = 0>
+    %1 = exec.launch @pack(%dy) : ...
+    %dw = exec.launch @matmul_0(%0, %1) : ...
+    ```
   }];
 }
 

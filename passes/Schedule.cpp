@@ -252,9 +252,32 @@ private:
     return extents;
   }
 
+  /// The panels of pairs that the root is stored in; null: it is not.
+  exec::PanelAttr pairsOf() {
+    exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
+    return kernel.getYielded().size() == 1 && layout && layout.isOfPairs() ? layout : nullptr;
+  }
+
+  /// Both rows of a pair, or a square that is transposed on the way, a few panels at a time: what
+  /// is read are whole lines, and what is written are few streams.
+  void pairs(exec::PanelAttr panel) {
+    int64_t last = root.getRank() - 1;
+    tile[last] = lanes * std::min(level.chains, vectors(size(last)));
+    if (isTransposed()) {
+      tile[last] = lanes;
+      tile[panel.getPaired()] = lanes;
+    } else {
+      tile[panel.getPaired()] = 2;
+    }
+    order.erase(llvm::find(order, panel.getDim()));
+    order.insert(order.begin(), panel.getDim());
+  }
+
   void loops() {
     int64_t last = root.getRank() - 1;
     int64_t rowTile = vectors(size(last));
+    if (exec::PanelAttr panel = pairsOf())
+      return pairs(panel);
     bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
     tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
     // Short rows leave registers for several at once, which hides the latency of their reductions.

@@ -53,6 +53,15 @@ int64_t CostModel::grain(exec::KernelOp op, int64_t units) const {
   return std::clamp<int64_t>(int64_t(piecePerLaunch * level.launch * units / seconds), 1, units);
 }
 
+bool CostModel::paysPacking(exec::KernelOp product, ArrayRef<Type> factors) const {
+  double flops = double(product.getFlops().value_or(0)), seconds = 0;
+  for (Type factor : factors) {
+    int64_t bytes = exec::layoutBytes(cast<RankedTensorType>(factor), /*layout=*/nullptr);
+    seconds += level.launch + 2 * double(bytes) / level.cacheBandwidth;
+  }
+  return flops / level.f32Flops - flops / level.bf16Flops > seconds;
+}
+
 double CostModel::savedByLibrary(Operation *contraction) const {
   const exec::Gpu &gpu = *level.gpu;
   double flops = double(cast<CostOpInterface>(contraction).getFlops());

@@ -26,6 +26,9 @@ public:
   /// The units of a kernel, of `units` in all, that are worth another thread of a CPU's team.
   int64_t grain(mlir::exec::KernelOp kernel, int64_t units) const;
 
+  /// Whether a product of bf16 pairs saves the time of packing its factors of these types.
+  bool paysPacking(mlir::exec::KernelOp product, llvm::ArrayRef<mlir::Type> factors) const;
+
   // Contractions on a GPU.
   /// The seconds that a library's product saves over a generated one.
   double savedByLibrary(mlir::Operation *contraction) const;

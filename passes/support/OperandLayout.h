@@ -8,7 +8,8 @@
 namespace gradc {
 
 /// The panels that the vectors of a kernel's contraction come from, where `operand` is their
-/// tensor; null: row-major will do.
+/// tensor; null: row-major will do. Factors of dot products that run across the sum are wanted in
+/// pairs, too.
 mlir::exec::PanelAttr wantedLayout(mlir::exec::KernelOp kernel, unsigned operand,
                                    const mlir::exec::Level &level);
 

@@ -29,9 +29,9 @@ func.func @both(%x: tensor<8x25xbf16>) -> tensor<8x25xbf16> {
 
 // -----
 
-// Other levels keep bf16 row-major.
+// Other levels keep bf16 in panels of as many columns as sums of f32 fill.
 
-// CHECK: exec.buffer primary @w.primary of @w : 2000
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 32> : 3200
 module attributes {exec.level = "x86-64-v4"} {
 grad.state parameter @w : tensor<25x40xbf16> = dense<1.0> : tensor<25x40xbf16>
 exec.kernel @forward(%x: tensor<8x25xbf16>, %w: tensor<25x40xbf16>) attributes {inplace = array<i64>} {
@@ -42,5 +42,122 @@ func.func @forwards(%x: tensor<8x25xbf16>) -> tensor<8x40xbf16> {
   %w = grad.read @w : tensor<25x40xbf16>
   %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x25xbf16>, tensor<25x40xbf16>) -> tensor<8x40xbf16>
   return %y : tensor<8x40xbf16>
+}
+}
+
+// -----
+
+// Kernels read @w through one that only rounds: a mirror in pairs for each direction takes its place, and what the
+// update writes fills both. The primary stays of f32; the update's other state lies like it.
+
+// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]
+// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 32, pairs = 1>, unit]
+// CHECK-DAG: grad.cast %{{.*}} storage : tensor<24x40xf32> -> tensor<24x40xbf16>
+// CHECK-DAG: grad.cast %{{.*}} storage : tensor<40x24xf32> -> tensor<40x24xbf16>
+// CHECK-NOT: exec.kernel @round
+// CHECK: exec.buffer primary @w.primary of @w : 3840
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 1, width = 32, pairs = 0> : 3072
+// CHECK: exec.buffer mirror @w.mirror2 of @w layout <dim = 0, width = 32, pairs = 1> : 2560
+// CHECK: exec.buffer primary @m.primary of @m : 3840
+// CHECK-LABEL: func.func @step
+// CHECK-DAG: %[[W:.*]] = exec.load @w.mirror1 : tensor<24x40xbf16>
+// CHECK-DAG: %[[TURNED:.*]] = exec.load @w.mirror2 : tensor<24x40xbf16>
+// CHECK-DAG: %[[OLD:.*]] = exec.load @w.primary : tensor<24x40xf32>
+// CHECK-NOT: @round
+// CHECK: exec.launch @[[FORWARD]](%arg0, %[[W]])
+// CHECK: exec.launch @[[BACKWARD]](%{{.*}}, %[[TURNED]])
+// CHECK: %[[NEW:.*]]:2 = exec.launch @update(%[[OLD]], %{{.*}})
+// CHECK-NEXT: exec.store @w.primary, %[[NEW]]#0
+// CHECK-NEXT: %[[FIRST:.*]] = exec.launch @pack{{.*}}(%[[NEW]]#0)
+// CHECK-NEXT: exec.store @w.mirror1, %[[FIRST]] : tensor<24x40xbf16>
+// The mirror along the other dim is filled from the tensor with that dim moved to the end.
+// CHECK-NEXT: %[[SECOND:.*]] = exec.launch @pack{{.*}}(%[[NEW]]#0)
+// CHECK-NEXT: exec.store @w.mirror2, %[[SECOND]] : tensor<40x24xbf16>
+module attributes {exec.level = "x86-64-v4+bf16"} {
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+grad.state slot @m : tensor<24x40xf32> = dense<0.0> : tensor<24x40xf32>
+exec.kernel @round(%w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.cast %w storage : tensor<24x40xf32> -> tensor<24x40xbf16>
+  exec.yield %0 : tensor<24x40xbf16>
+}
+exec.kernel @forward(%x: tensor<8x24xbf16>, %w: tensor<24x40xbf16>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xbf16>, tensor<24x40xbf16>
+  exec.yield %0 : tensor<8x40xbf16>
+}
+exec.kernel @backward(%dy: tensor<8x40xbf16>, %w: tensor<24x40xbf16>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %dy, %w transpose_rhs : tensor<8x40xbf16>, tensor<24x40xbf16>
+  exec.yield %0 : tensor<8x24xbf16>
+}
+exec.kernel @update(%w: tensor<24x40xf32>, %m: tensor<24x40xf32>) attributes {inplace = array<i64: 0, 1>} {
+  %0 = grad.add %w, %m : tensor<24x40xf32>
+  %1 = grad.sub %w, %m : tensor<24x40xf32>
+  exec.yield %0, %1 : tensor<24x40xf32>, tensor<24x40xf32>
+}
+func.func @step(%x: tensor<8x24xbf16>) -> tensor<8x24xbf16> {
+  %w = grad.read @w : tensor<24x40xf32>
+  %m = grad.read @m : tensor<24x40xf32>
+  %narrow = exec.launch @round(%w) {exec.nodes = []} : (tensor<24x40xf32>) -> tensor<24x40xbf16>
+  %y = exec.launch @forward(%x, %narrow) {exec.nodes = []} : (tensor<8x24xbf16>, tensor<24x40xbf16>) -> tensor<8x40xbf16>
+  %dx = exec.launch @backward(%y, %narrow) {exec.nodes = []} : (tensor<8x40xbf16>, tensor<24x40xbf16>) -> tensor<8x24xbf16>
+  %new:2 = exec.launch @update(%w, %m) {exec.nodes = []} : (tensor<24x40xf32>, tensor<24x40xf32>) -> (tensor<24x40xf32>, tensor<24x40xf32>)
+  grad.write @w, %new#0 : tensor<24x40xf32>
+  grad.write @m, %new#1 : tensor<24x40xf32>
+  return %dx : tensor<8x24xbf16>
+}
+}
+
+// -----
+
+// A rounded state that is returned is computed: it is of this run, and a mirror is not. So is one on a GPU.
+
+// CHECK-NOT: exec.buffer mirror
+// CHECK-LABEL: func.func @returned
+// CHECK: exec.launch @round
+module attributes {exec.level = "x86-64-v4+bf16"} {
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+exec.kernel @round(%w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.cast %w storage : tensor<24x40xf32> -> tensor<24x40xbf16>
+  exec.yield %0 : tensor<24x40xbf16>
+}
+func.func @returned() -> tensor<24x40xbf16> {
+  %w = grad.read @w : tensor<24x40xf32>
+  %narrow = exec.launch @round(%w) {exec.nodes = []} : (tensor<24x40xf32>) -> tensor<24x40xbf16>
+  return %narrow : tensor<24x40xbf16>
+}
+}
+
+// -----
+
+// What does more than round is no mirror, and a level without dots reads a mirror of f16 in panels.
+
+// CHECK: exec.buffer primary @v.primary of @v : 3840
+// CHECK: exec.buffer primary @w.primary of @w : 3840
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 1, width = 16> : 2304
+// CHECK-NOT: exec.buffer
+// CHECK-LABEL: func.func @halves
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @v : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+exec.kernel @round(%w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.cast %w storage : tensor<24x40xf32> -> tensor<24x40xf16>
+  exec.yield %0 : tensor<24x40xf16>
+}
+exec.kernel @scale(%w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.exp %w : tensor<24x40xf32>
+  %1 = grad.cast %0 storage : tensor<24x40xf32> -> tensor<24x40xf16>
+  exec.yield %1 : tensor<24x40xf16>
+}
+exec.kernel @forward(%x: tensor<8x24xf16>, %w: tensor<24x40xf16>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xf16>, tensor<24x40xf16>
+  exec.yield %0 : tensor<8x40xf16>
+}
+func.func @halves(%x: tensor<8x24xf16>) -> (tensor<8x40xf16>, tensor<8x40xf16>) {
+  %v = grad.read @v : tensor<24x40xf32>
+  %w = grad.read @w : tensor<24x40xf32>
+  %scaled = exec.launch @scale(%v) {exec.nodes = []} : (tensor<24x40xf32>) -> tensor<24x40xf16>
+  %narrow = exec.launch @round(%w) {exec.nodes = []} : (tensor<24x40xf32>) -> tensor<24x40xf16>
+  %y = exec.launch @forward(%x, %narrow) {exec.nodes = []} : (tensor<8x24xf16>, tensor<24x40xf16>) -> tensor<8x40xf16>
+  %z = exec.launch @forward(%x, %scaled) {exec.nodes = []} : (tensor<8x24xf16>, tensor<24x40xf16>) -> tensor<8x40xf16>
+  return %y, %z : tensor<8x40xf16>, tensor<8x40xf16>
 }
 }

@@ -1,0 +1,36 @@
+// A kernel that copies a tensor to another place, layout, order of dims or element type.
+#ifndef PASSES_COPYKERNEL_H
+#define PASSES_COPYKERNEL_H
+
+#include "dialects/exec/Exec.h"
+
+namespace gradc {
+
+struct CopyForm {
+  mlir::exec::PanelAttr layout; ///< null: row-major
+  mlir::Type element;           ///< null: as the tensor's
+
+  bool operator==(const CopyForm &other) const = default;
+};
+
+/// A kernel in no module that reads a tensor of `type` in `from` and writes it in `to`, whose
+/// layout is of the permuted tensor.
+mlir::exec::KernelOp createCopyKernel(mlir::RankedTensorType type, mlir::exec::PanelAttr from,
+                                      CopyForm to, llvm::ArrayRef<int64_t> permutation = {});
+
+/// A kernel in no module that makes a mirror of a tensor that is stored in `from`. It yields the
+/// tensor with the panels' dim moved to the end: the same bytes, and lanes run along the panels.
+mlir::exec::KernelOp createMirrorKernel(mlir::RankedTensorType type, mlir::exec::PanelAttr from,
+                                        CopyForm mirror);
+
+/// The element type of the kernel's result, if all that the kernel does is to round its operand to
+/// it; null for other kernels.
+mlir::Type narrowedElement(mlir::exec::KernelOp kernel);
+
+/// A launch of a kernel that copies `value`.
+mlir::exec::LaunchOp launchCopy(mlir::OpBuilder &builder, mlir::Location location,
+                                mlir::exec::KernelOp kernel, mlir::Value value);
+
+} // namespace gradc
+
+#endif

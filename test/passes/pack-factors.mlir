@@ -1,0 +1,100 @@
+// RUN: gradc-opt %s -split-input-file -gradc-pack-factors | FileCheck %s
+
+// Both factors of a weight's gradient run across the sum: each is packed once, in front of the first product that reads it.
+// In the data's gradient %dy has pairs as it is, and the weight is a state: it has its layout already.
+
+// CHECK-DAG: exec.kernel @[[GRADIENT:gradient_.*]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]
+// CHECK-DAG: exec.kernel @[[PACKX:pack.*]](%{{.*}}: tensor<512x256xbf16>) attributes {bytes = 524288 : i64, flops = 0 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>]}
+// CHECK-DAG: exec.kernel @[[PACKDY:pack.*]](%{{.*}}: tensor<512x320xbf16>)
+// CHECK-NOT: exec.kernel @gradient(
+// CHECK-LABEL: func.func @step
+// CHECK-NEXT: exec.launch @data(%arg1, %arg2)
+// CHECK-NEXT: %[[X:.*]] = exec.launch @[[PACKX]](%arg0) {exec.nodes = []}
+// CHECK-NEXT: %[[DY:.*]] = exec.launch @[[PACKDY]](%arg1)
+// CHECK-NEXT: exec.launch @[[GRADIENT]](%[[X]], %[[DY]])
+// CHECK-NEXT: exec.launch @[[GRADIENT]](%[[X]], %[[DY]])
+module attributes {exec.level = "x86-64-v4+bf16"} {
+exec.kernel @data(%dy: tensor<512x320xbf16>, %w: tensor<256x320xbf16>) attributes {flops = 83886080 : i64, layouts = [unit, #exec.panel<dim = 0, width = 32, pairs = 1>, unit]} {
+  %0 = grad.matmul %dy, %w transpose_rhs wide : tensor<512x320xbf16>, tensor<256x320xbf16>
+  exec.yield %0 : tensor<512x256xf32>
+}
+exec.kernel @gradient(%x: tensor<512x256xbf16>, %dy: tensor<512x320xbf16>) attributes {flops = 83886080 : i64} {
+  %0 = grad.matmul %x, %dy transpose_lhs wide : tensor<512x256xbf16>, tensor<512x320xbf16>
+  exec.yield %0 : tensor<256x320xf32>
+}
+func.func @step(%x: tensor<512x256xbf16>, %dy: tensor<512x320xbf16>, %w: tensor<256x320xbf16>) -> (tensor<512x256xf32>, tensor<256x320xf32>, tensor<256x320xf32>) {
+  %dx = exec.launch @data(%dy, %w) {exec.nodes = []} : (tensor<512x320xbf16>, tensor<256x320xbf16>) -> tensor<512x256xf32>
+  %dw = exec.launch @gradient(%x, %dy) {exec.nodes = []} : (tensor<512x256xbf16>, tensor<512x320xbf16>) -> tensor<256x320xf32>
+  %again = exec.launch @gradient(%x, %dy) {exec.nodes = []} : (tensor<512x256xbf16>, tensor<512x320xbf16>) -> tensor<256x320xf32>
+  return %dx, %dw, %again : tensor<512x256xf32>, tensor<256x320xf32>, tensor<256x320xf32>
+}
+}
+
+// -----
+
+// A small product saves less than its copies cost. Matrices of a batch, and a factor whose columns lie apart, stay as they are.
+
+// CHECK-LABEL: func.func @left
+// CHECK-NEXT: exec.launch @small(%arg0, %arg0)
+// CHECK-NEXT: exec.launch @batch(%arg1, %arg1)
+// CHECK-NEXT: exec.launch @turned(%arg2, %arg2)
+module attributes {exec.level = "x86-64-v4+bf16"} {
+exec.kernel @small(%x: tensor<8x8xbf16>, %dy: tensor<8x8xbf16>) attributes {flops = 1024 : i64} {
+  %0 = grad.matmul %x, %dy transpose_lhs wide : tensor<8x8xbf16>, tensor<8x8xbf16>
+  exec.yield %0 : tensor<8x8xf32>
+}
+exec.kernel @batch(%x: tensor<4x256x256xbf16>, %dy: tensor<4x256x256xbf16>) attributes {flops = 134217728 : i64} {
+  %0 = grad.matmul %x, %dy transpose_lhs wide : tensor<4x256x256xbf16>, tensor<4x256x256xbf16>
+  exec.yield %0 : tensor<4x256x256xf32>
+}
+exec.kernel @turned(%x: tensor<512x512xbf16>, %y: tensor<512x512xbf16>) attributes {flops = 268435456 : i64} {
+  %0 = grad.matmul %x, %y transpose_rhs wide : tensor<512x512xbf16>, tensor<512x512xbf16>
+  exec.yield %0 : tensor<512x512xf32>
+}
+func.func @left(%a: tensor<8x8xbf16>, %b: tensor<4x256x256xbf16>, %c: tensor<512x512xbf16>) -> (tensor<8x8xf32>, tensor<4x256x256xf32>, tensor<512x512xf32>) {
+  %0 = exec.launch @small(%a, %a) {exec.nodes = []} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xf32>
+  %1 = exec.launch @batch(%b, %b) {exec.nodes = []} : (tensor<4x256x256xbf16>, tensor<4x256x256xbf16>) -> tensor<4x256x256xf32>
+  %2 = exec.launch @turned(%c, %c) {exec.nodes = []} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+  return %0, %1, %2 : tensor<8x8xf32>, tensor<4x256x256xf32>, tensor<512x512xf32>
+}
+}
+
+// -----
+
+// The body of a loop packs for itself.
+
+// CHECK-LABEL: func.func @loop
+// CHECK-NEXT: grad.scan
+// CHECK: %[[X:.*]] = exec.launch @pack{{.*}}(%{{.*}}) {exec.nodes = []} : (tensor<512x256xbf16>) -> tensor<512x256xbf16>
+// CHECK-NEXT: exec.launch @gradient_{{.*}}(%[[X]], %[[X]])
+module attributes {exec.level = "x86-64-v4+bf16"} {
+exec.kernel @gradient(%x: tensor<512x256xbf16>, %y: tensor<512x256xbf16>) attributes {flops = 67108864 : i64} {
+  %0 = grad.matmul %x, %y transpose_lhs wide : tensor<512x256xbf16>, tensor<512x256xbf16>
+  exec.yield %0 : tensor<256x256xf32>
+}
+func.func @loop(%steps: tensor<3x512x256xbf16>) -> tensor<3x256x256xf32> {
+  %0 = grad.scan 3 from () over (%steps) with () : (tensor<3x512x256xbf16>) -> tensor<3x256x256xf32> {
+  ^bb0(%x: tensor<512x256xbf16>):
+    %1 = exec.launch @gradient(%x, %x) {exec.nodes = []} : (tensor<512x256xbf16>, tensor<512x256xbf16>) -> tensor<256x256xf32>
+    grad.yield %1 : tensor<256x256xf32>
+  }
+  return %0 : tensor<3x256x256xf32>
+}
+}
+
+// -----
+
+// Another level has no such instruction.
+
+// CHECK-LABEL: func.func @plain
+// CHECK-NEXT: exec.launch @gradient(%arg0, %arg0)
+module attributes {exec.level = "x86-64-v4"} {
+exec.kernel @gradient(%x: tensor<512x256xbf16>, %y: tensor<512x256xbf16>) attributes {flops = 67108864 : i64} {
+  %0 = grad.matmul %x, %y transpose_lhs wide : tensor<512x256xbf16>, tensor<512x256xbf16>
+  exec.yield %0 : tensor<256x256xf32>
+}
+func.func @plain(%x: tensor<512x256xbf16>) -> tensor<256x256xf32> {
+  %0 = exec.launch @gradient(%x, %x) {exec.nodes = []} : (tensor<512x256xbf16>, tensor<512x256xbf16>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+}
