@@ -38,13 +38,11 @@ public:
       PanelAttr current = kernel.getLayout(operand.getOperandNumber());
       if (current == wanted)
         continue;
-      // Lanes of the copy run along the panels and the rows of what it reads.
-      auto type = cast<RankedTensorType>(operand.get().getType());
-      if (current || wanted.getDim() + 1 != type.getRank())
+      if (current) // for another product
         return;
       factors.push_back({&operand, wanted});
       if (!packed.contains({operand.get(), wanted}))
-        copied.push_back(type);
+        copied.push_back(operand.get().getType());
     }
     if (factors.empty() || !CostModel(level).paysPacking(kernel, copied))
       return;

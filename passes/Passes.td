@@ -353,7 +353,7 @@ def PackFactors : Pass<"gradc-pack-factors", "::mlir::ModuleOp"> {
     A level that adds up products of bf16 pairs in one instruction reads pairs of neighbours along the sum. A row-major
     factor has them where the sum runs along its rows. One that the sum runs across, as both factors of a weight's gradient,
     is packed before the product, once for all products of a block that read it, where that takes less time than the
-    product saves. Products stay as they are of which a factor cannot be packed, or lies in pairs along another dim.
+    product saves. A state that lies in pairs along another dim leaves its product as it is.
 
     ```mlir
     %dw = exec.launch @matmul(%x, %dy) : ...

@@ -258,15 +258,18 @@ private:
     return kernel.getYielded().size() == 1 && layout && layout.isOfPairs() ? layout : nullptr;
   }
 
-  /// Both rows of a pair, or a square that is transposed on the way, a few panels at a time: what
-  /// is read are whole lines, and what is written are few streams.
+  /// Both rows of a pair, a few panels at a time: what is read are whole lines, and what is written
+  /// are few streams. What is transposed on the way goes through registers in squares: of numbers,
+  /// or of pairs where these run along the lanes.
   void pairs(exec::PanelAttr panel) {
     int64_t last = root.getRank() - 1;
-    tile[last] = lanes * std::min(level.chains, vectors(size(last)));
-    if (isTransposed()) {
-      tile[last] = lanes;
-      tile[panel.getPaired()] = lanes;
+    if (panel.getPaired() == last) {
+      tile[last] = 2 * lanes;
+      tile[panel.getDim()] = lanes;
+    } else if (isTransposed()) {
+      tile[last] = tile[panel.getPaired()] = lanes;
     } else {
+      tile[last] = lanes * std::min(level.chains, vectors(size(last)));
       tile[panel.getPaired()] = 2;
     }
     order.erase(llvm::find(order, panel.getDim()));

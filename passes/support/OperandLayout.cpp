@@ -10,15 +10,19 @@ using namespace gradc;
 using namespace mlir::grad;
 using exec::PanelAttr;
 
-/// The dim of a contraction's rhs that runs along the result's last one: the lanes. A batch of
-/// matrices stays as it is.
+/// The dim of a contraction's rhs that runs along the result's last one: the lanes.
 static std::optional<int64_t> laneDim(ContractionOpInterface op) {
   ContractionLetters letters = op.getLetters();
-  auto isBatch = [&](char letter) { return letters.isBatch(letter); };
-  if (letters.result.empty() || !letters.isColumn(letters.result.back()) ||
-      (!letters.window && llvm::any_of(letters.rhs, isBatch)))
+  if (letters.result.empty() || !letters.isColumn(letters.result.back()))
     return std::nullopt;
   return letters.dimOf(letters.rhs, letters.result.back());
+}
+
+/// Whether the rhs is a batch of matrices.
+static bool isBatched(ContractionOpInterface op) {
+  ContractionLetters letters = op.getLetters();
+  return !letters.window &&
+         llvm::any_of(letters.rhs, [&](char letter) { return letters.isBatch(letter); });
 }
 
 static ContractionOpInterface contractionOf(exec::KernelOp kernel) {
@@ -32,18 +36,28 @@ static BlockArgument argumentOf(ContractionOpInterface contraction, unsigned i) 
   return argument && argument.hasOneUse() ? argument : BlockArgument();
 }
 
-/// The summed dim of a matrix of bf16 whose products the level adds up in pairs.
-static std::optional<int64_t> pairedDim(ContractionOpInterface op, unsigned i,
-                                        const exec::Level &level) {
-  auto type = cast<RankedTensorType>(op->getOperand(i).getType());
-  if (!level.bf16Dots || !type.getElementType().isBF16() || type.getRank() != 2)
-    return std::nullopt;
+/// The two dims of a factor's matrices that are no batch: the one that is summed, and the other.
+/// Nothing for other factors, and where the level does not add up products of bf16 pairs.
+struct DotDims {
+  int64_t summed, other;
+};
+static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
+                                      const exec::Level &level) {
   ContractionLetters letters = op.getLetters();
   StringRef own = i == 0 ? letters.lhs : letters.rhs;
-  for (int64_t d : {0, 1})
-    if (own.size() == 2 && letters.isSummed(own[d]) && !letters.isSummed(own[1 - d]))
-      return d;
-  return std::nullopt;
+  if (!level.bf16Dots || letters.window || own.size() < 2 ||
+      !getElementTypeOrSelf(op->getOperand(i).getType()).isBF16())
+    return std::nullopt;
+  std::optional<int64_t> summed, other;
+  for (auto [d, letter] : llvm::enumerate(own)) {
+    if (letters.isBatch(letter))
+      continue;
+    std::optional<int64_t> &dim = letters.isSummed(letter) ? summed : other;
+    if (dim)
+      return std::nullopt;
+    dim = d;
+  }
+  return summed && other ? std::optional<DotDims>({*summed, *other}) : std::nullopt;
 }
 
 PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
@@ -56,19 +70,23 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
     return nullptr;
   MLIRContext *context = kernel.getContext();
   int64_t width = level.vectorBytes / 4 * level.tileVectors; // the sums are of f32
-  auto pairs = [&](int64_t paired) {
-    return PanelAttr::get(context, 1 - paired, width, exec::PanelKind::pairs, paired);
+  auto pairs = [&](DotDims dims) {
+    return PanelAttr::get(context, dims.other, width, exec::PanelKind::pairs, dims.summed);
   };
+  std::optional<DotDims> columns = dotDims(contraction, 1, level);
   BlockArgument lhs = argumentOf(contraction, 0);
   if (lhs && lhs.getArgNumber() == operand) {
     // A lhs with the sum along its rows has pairs as it is.
-    std::optional<int64_t> paired = pairedDim(contraction, 0, level);
-    return paired == 0 && pairedDim(contraction, 1, level) ? pairs(0) : PanelAttr();
+    std::optional<DotDims> rows = dotDims(contraction, 0, level);
+    bool isAcross = rows && rows->summed + 1 < cast<RankedTensorType>(lhs.getType()).getRank();
+    return columns && isAcross ? pairs(*rows) : PanelAttr();
   }
   if (rhs.getArgNumber() != operand)
     return nullptr;
-  if (std::optional<int64_t> paired = pairedDim(contraction, 1, level))
-    return pairs(*paired);
+  if (columns)
+    return pairs(*columns);
+  if (isBatched(contraction)) // stays as it is
+    return nullptr;
   Type element = getElementTypeOrSelf(rhs.getType());
   if (!isa<FloatType>(element))
     return nullptr;

@@ -1,4 +1,5 @@
 // RUN: gradc-opt %s -split-input-file -gradc-pack-factors | FileCheck %s
+// RUN: gradc-opt %s -split-input-file -gradc-pack-factors | FileCheck %s --check-prefix=PANELS
 
 // Both factors of a weight's gradient run across the sum: each is packed once, in front of the first product that reads it.
 // In the data's gradient %dy has pairs as it is, and the weight is a state: it has its layout already.
@@ -32,12 +33,17 @@ func.func @step(%x: tensor<512x256xbf16>, %dy: tensor<512x320xbf16>, %w: tensor<
 
 // -----
 
-// A small product saves less than its copies cost. Matrices of a batch, and a factor whose columns lie apart, stay as they are.
+// A small product saves less than its copies cost. The matrices of a batch, and a rhs with the sum along its rows, are packed
+// like others: lanes run along the columns.
 
-// CHECK-LABEL: func.func @left
+// CHECK-LABEL: func.func @others
 // CHECK-NEXT: exec.launch @small(%arg0, %arg0)
-// CHECK-NEXT: exec.launch @batch(%arg1, %arg1)
-// CHECK-NEXT: exec.launch @turned(%arg2, %arg2)
+// CHECK-NEXT: %[[BATCH:.*]] = exec.launch @[[PACK:pack.*]](%arg1)
+// CHECK-NEXT: exec.launch @batch_{{.*}}(%[[BATCH]], %[[BATCH]])
+// CHECK-NEXT: %[[TURNED:.*]] = exec.launch @[[TURN:pack.*]](%arg2)
+// CHECK-NEXT: exec.launch @turned_{{.*}}(%arg2, %[[TURNED]])
+// PANELS: exec.kernel @pack{{.*}}: tensor<512x512xbf16>) attributes {{.*}}layouts = [unit, #exec.panel<dim = 0, width = 32, pairs = 1>]
+// PANELS: exec.kernel @pack{{.*}}: tensor<4x256x256xbf16>) attributes {{.*}}layouts = [unit, #exec.panel<dim = 2, width = 32, pairs = 1>]
 module attributes {exec.level = "x86-64-v4+bf16"} {
 exec.kernel @small(%x: tensor<8x8xbf16>, %dy: tensor<8x8xbf16>) attributes {flops = 1024 : i64} {
   %0 = grad.matmul %x, %dy transpose_lhs wide : tensor<8x8xbf16>, tensor<8x8xbf16>
@@ -51,7 +57,7 @@ exec.kernel @turned(%x: tensor<512x512xbf16>, %y: tensor<512x512xbf16>) attribut
   %0 = grad.matmul %x, %y transpose_rhs wide : tensor<512x512xbf16>, tensor<512x512xbf16>
   exec.yield %0 : tensor<512x512xf32>
 }
-func.func @left(%a: tensor<8x8xbf16>, %b: tensor<4x256x256xbf16>, %c: tensor<512x512xbf16>) -> (tensor<8x8xf32>, tensor<4x256x256xf32>, tensor<512x512xf32>) {
+func.func @others(%a: tensor<8x8xbf16>, %b: tensor<4x256x256xbf16>, %c: tensor<512x512xbf16>) -> (tensor<8x8xf32>, tensor<4x256x256xf32>, tensor<512x512xf32>) {
   %0 = exec.launch @small(%a, %a) {exec.nodes = []} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xf32>
   %1 = exec.launch @batch(%b, %b) {exec.nodes = []} : (tensor<4x256x256xbf16>, tensor<4x256x256xbf16>) -> tensor<4x256x256xf32>
   %2 = exec.launch @turned(%c, %c) {exec.nodes = []} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>

@@ -233,7 +233,7 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
 /// Columns of vectors: as pairs of rows, or transposed in registers if they fill a square.
 void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
                                 ArrayRef<Value> values) {
-  if (memory.storePairs(nest, points, values))
+  if (memory.storePairs(nest, points, values) || memory.storeTurnedPairs(nest, points, values))
     return;
   // The tile's points run along its rows; points of one column are a row's vectors apart.
   int64_t columns = llvm::divideCeil(extents.back(), nest.lanes), rows = points.size() / columns;

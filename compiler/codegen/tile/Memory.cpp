@@ -80,18 +80,22 @@ std::optional<Point> Memory::otherOfPair(LoopNest &nest, const Point &p) const {
   return std::nullopt;
 }
 
+/// The vector, and 0 in the lanes that do not count.
+static Value padded(LoopNest &nest, Value value, int64_t valid) {
+  value = nest.splat(value);
+  if (valid == nest.lanes)
+    return value;
+  Value zero = arith::ConstantOp::create(nest.builder, nest.location,
+                                         nest.builder.getZeroAttr(value.getType()));
+  return nest.select(nest.prefixMask(valid), value, zero);
+}
+
 void Memory::storePair(LoopNest &nest, const Point &p, Value first, Value second) const {
-  OpBuilder &b = nest.builder;
-  auto padded = [&](Value value) -> Value {
-    value = nest.splat(value);
-    if (p.valid == nest.lanes)
-      return value;
-    Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(value.getType()));
-    return nest.select(nest.prefixMask(p.valid), value, zero);
-  };
-  Value pairs = vector::InterleaveOp::create(b, nest.location, padded(first), padded(second));
+  Value pairs = vector::InterleaveOp::create(
+      nest.builder, nest.location, padded(nest, first, p.valid), padded(nest, second, p.valid));
   LinearExpr at = pairsOffset(nest, p)->inLane(0);
-  LLVM::StoreOp::create(b, nest.location, pairs, address(nest, at), unsigned(alignmentOf(at)));
+  LLVM::StoreOp::create(nest.builder, nest.location, pairs, address(nest, at),
+                        unsigned(alignmentOf(at)));
 }
 
 bool Memory::storePairs(LoopNest &nest, ArrayRef<Point> points, ValueRange values) const {
@@ -236,6 +240,49 @@ static SmallVector<Value> transpose(LoopNest &nest, SmallVector<Value> rows) {
     rows = next;
   }
   return rows;
+}
+
+bool Memory::storeTurnedPairs(LoopNest &nest, ArrayRef<Point> points, ValueRange values) const {
+  if (!panel || !panel.isOfPairs() || points[0].coordinates[panel.getPaired()].lane != 1)
+    return false;
+  auto columnOf = [&](const Point &p) { return p.coordinates[panel.getDim()]; };
+  int64_t vectors =
+      llvm::count_if(points, [&](const Point &p) { return columnOf(p) == columnOf(points[0]); });
+  int64_t columns = points.size() / vectors;
+  /// The first columns of the pair that begins in lane `l` of vector `v`.
+  auto pairAt = [&](int64_t v, int64_t l) {
+    Point p = points[v].inLane(l);
+    p.coordinates[panel.getDim()].lane = 1;
+    return p;
+  };
+  auto isPair = [&](int64_t v) { return otherOfPair(nest, pairAt(v, 0)).has_value(); };
+  if (columns > nest.lanes || !llvm::all_of(llvm::seq(vectors), isPair))
+    return false;
+
+  OpBuilder &b = nest.builder;
+  auto words = VectorType::get({nest.lanes / 2}, b.getI32Type());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, nest.lanes));
+  for (int64_t v = 0; v < vectors; v += 2) {
+    int64_t next = std::min(v + 1, vectors - 1);
+    SmallVector<Value> rows;
+    for (int64_t c = 0; c < columns; ++c) {
+      auto wordsOf = [&](int64_t vector) -> Value {
+        Value row = padded(nest, values[c * vectors + vector], points[vector].valid);
+        return vector::BitCastOp::create(b, nest.location, words, row);
+      };
+      rows.push_back(vector::ShuffleOp::create(b, nest.location, wordsOf(v), wordsOf(next), order));
+    }
+    auto type = nest.vectorOf(b.getI32Type());
+    rows.resize(nest.lanes, arith::ConstantOp::create(b, nest.location, b.getZeroAttr(Type(type))));
+    rows = transpose(nest, rows);
+    for (int64_t vector = v; vector <= next; ++vector)
+      for (int64_t l = 0; l < points[vector].valid; l += 2) {
+        LinearExpr at = pairsOffset(nest, pairAt(vector, l))->inLane(0);
+        LLVM::StoreOp::create(b, nest.location, rows[(vector - v) * nest.lanes / 2 + l / 2],
+                              address(nest, at), unsigned(alignmentOf(at)));
+      }
+  }
+  return true;
 }
 
 std::optional<SmallVector<Value>> Memory::loadTransposed(LoopNest &nest,

@@ -46,6 +46,10 @@ public:
   /// Vectors along the columns of panels of pairs: both elements of a pair in one store, where both
   /// are there. False, with nothing stored, for other layouts.
   bool storePairs(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
+  /// Two vectors along the pairs, of each of up to `lanes` columns: the first vectors of all, then
+  /// the second. False, with nothing stored, for other points and layouts.
+  bool storeTurnedPairs(LoopNest &nest, llvm::ArrayRef<Point> points,
+                        mlir::ValueRange values) const;
   bool storeTransposed(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
 
 private:

@@ -100,10 +100,25 @@ void gradient(int64_t m, int64_t n, int64_t k, const char *tile, const char *blo
       2e-5, native);
 }
 
+/// C = A B^T of a batch, B in pairs along its rows.
+void batch(const mlir::exec::Level *native) {
+  for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}})
+    expectRight(
+        formatv(
+            R"(exec.kernel @k(%a: tensor<3x{0}x{2}xbf16>, %b: tensor<3x{1}x{2}xbf16>) attributes {{
+          layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 2>, unit],
+          schedule = #exec.schedule<lanes = 16, tile = [1, 8, 32], order = [0, 1, 2], grain = 1>} {{
+    %c = grad.matmul %a, %b transpose_rhs wide : tensor<3x{0}x{2}xbf16>, tensor<3x{1}x{2}xbf16>
+    exec.yield %c : tensor<3x{0}x{1}xf32> })",
+            m, n, k),
+        2e-5, native);
+}
+
 void gradients(const mlir::exec::Level *native) {
   for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}, {40, 33, 1}, {3, 1, 51}})
     for (const char *block : {"", ", block = [8]", ", block = [7]"}) // of odd blocks no dots
       gradient(m, n, k, "8, 32", block, native);
+  batch(native);
 }
 
 TEST(Bf16, PairsOfAGradient) { gradients(nullptr); }
@@ -133,10 +148,23 @@ void mirror(const char *tile, bool turned, const mlir::exec::Level *native) {
   }
 }
 
+/// A batch of matrices in pairs along their rows: these go through registers in squares.
+void turn(const mlir::exec::Level *native) {
+  for (auto [rows, columns] : {std::pair(32, 64), {7, 50}, {50, 7}, {33, 17}})
+    for (const char *tile : {"1, 16, 32", "1, 16, 16", "1, 1, 16"})
+      expectRight(formatv(R"(exec.kernel @k(%a: tensor<3x{0}x{1}xbf16>) attributes {{
+          layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 2>],
+          schedule = #exec.schedule<lanes = 16, tile = [{2}], order = [1, 0, 2], grain = 1>} {{
+        exec.yield %a : tensor<3x{0}x{1}xbf16> })",
+                          rows, columns, tile),
+                  0, native);
+}
+
 void mirrors(const mlir::exec::Level *native) {
   for (const char *tile : {"2, 64", "1, 16", "3, 32"})
     mirror(tile, /*turned=*/false, native);
   mirror("16, 16", /*turned=*/true, native);
+  turn(native);
 }
 
 TEST(Bf16, MirrorsInPairs) { mirrors(nullptr); }
