@@ -95,18 +95,25 @@ private:
     return any;
   }
 
-  /// The value in 16 bits.
+  /// The value in 16 bits. Of a view, what it looks at is stored, by the kernel that computes it.
   Value store(Value v) {
     if (Value known = storedOf(v))
       return known;
-    Value &known = stored[v];
-    if (known)
+    if (Value known = stored.lookup(v))
       return known;
     OpBuilder b(v.getContext());
     b.setInsertionPointAfterValue(v);
     auto type = cast<RankedTensorType>(v.getType()).clone(narrow);
-    known = CastOp::create(b, v.getLoc(), type, v, /*storage=*/true);
-    return known;
+    auto view = v.getDefiningOp<LoopsOpInterface>();
+    bool looksAtOne = view && view.getLoopKind() == LoopKind::view && view->getNumOperands() == 1 &&
+                      isF32(view->getOperand(0));
+    if (!looksAtOne)
+      return stored[v] = CastOp::create(b, v.getLoc(), type, v, /*storage=*/true);
+    IRMapping map;
+    map.map(view->getOperand(0), store(view->getOperand(0)));
+    Operation *same = b.clone(*view, map);
+    same->getResult(0).setType(type);
+    return stored[v] = same->getResult(0);
   }
 
   /// A contraction of stored factors. What it adds up in f32 is stored, too.

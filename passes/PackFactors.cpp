@@ -92,7 +92,7 @@ struct PackFactors : impl::PackFactorsBase<PackFactors> {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
       return signalPassFailure();
-    if (!level->bf16Dots)
+    if (level->isCuda()) // reads no pairs
       return;
     Packer packer(getOperation(), *level);
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -350,7 +350,7 @@ def PackFactors : Pass<"gradc-pack-factors", "::mlir::ModuleOp"> {
   let summary = "Pack the factors of bf16 products that are no states in pairs";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
-    A level that adds up products of bf16 pairs in one instruction reads pairs of neighbours along the sum. A row-major
+    Products of bf16 read pairs of neighbours along the sum: in one instruction, or as two f32 of one load. A row-major
     factor has them where the sum runs along its rows. One that the sum runs across, as both factors of a weight's gradient,
     is packed before the product, once for all products of a block that read it, where that takes less time than the
     product saves. A state that lies in pairs along another dim leaves its product as it is.

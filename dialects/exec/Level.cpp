@@ -106,6 +106,7 @@ static constexpr Level v3 = {
     .specials = 4e9,         // gradc doctor --measure, beside other work
     .launch = 0.25e-6,       // a barrier of running threads: 200 to 300 ns
     .kernels = &cpuKernels,
+    .unpairedFlops = 62e9,  // gradc bench, a GPT in bf16 before its factors were packed: 57 to 68
     .winogradChannels = 32, // convolution-bench: 1.25 times faster with 32, 1.7 with 64
     // In smaller ones a third of the taps stand on padding, which costs direct loops nothing.
     .winogradPicture = 8,
@@ -130,6 +131,7 @@ static constexpr Level makeV4() {
   v4.memoryBandwidth = 24e9; // a triad
   v4.f32Flops = 118e9;       // multiply-adds in registers
   v4.bf16Flops = 118e9;      // as f32, which it is converted to
+  v4.unpairedFlops = 80e9;   // the same: 45 to 97
   v4.loopFlops = 20e9;       // a triad in the first-level cache: 119 GB/s, 12 bytes per two flops
   v4.specials = 6e9;         // exponentials
   return v4;

@@ -88,7 +88,8 @@ struct Level {
   const KernelLimits *kernels;
 
   // CPUs only.
-  bool bf16Dots = false; ///< products of bf16 pairs add up in f32 in one instruction
+  double unpairedFlops = 0; ///< products of bf16 whose factors do not lie in pairs
+  bool bf16Dots = false;    ///< products of bf16 pairs add up in f32 in one instruction
   /// The fewest channels, in and out, with which F(2x2, 3x3) beats direct loops; 0: never.
   int64_t winogradChannels = 0;
   int64_t winogradPicture = 0;  ///< the smallest height and width for it

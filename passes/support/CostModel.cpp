@@ -59,7 +59,7 @@ bool CostModel::paysPacking(exec::KernelOp product, ArrayRef<Type> factors) cons
     int64_t bytes = exec::layoutBytes(cast<RankedTensorType>(factor), /*layout=*/nullptr);
     seconds += level.launch + 2 * double(bytes) / level.cacheBandwidth;
   }
-  return flops / level.f32Flops - flops / level.bf16Flops > seconds;
+  return flops / level.unpairedFlops - flops / level.bf16Flops > seconds;
 }
 
 double CostModel::savedByLibrary(Operation *contraction) const {

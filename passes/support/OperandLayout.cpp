@@ -36,8 +36,14 @@ static BlockArgument argumentOf(ContractionOpInterface contraction, unsigned i) 
   return argument && argument.hasOneUse() ? argument : BlockArgument();
 }
 
+/// Whether a register tile leaves room for both halves of pairs. The instruction takes them whole.
+static bool readsPairs(const exec::Level &level) {
+  int64_t halves = 2 * (level.tileVectors + 1);
+  return level.bf16Dots || level.tileRows * level.tileVectors + halves <= level.vectorRegisters;
+}
+
 /// The two dims of a factor's matrices that are no batch: the one that is summed, and the other.
-/// Nothing for other factors, and where the level does not add up products of bf16 pairs.
+/// Nothing for other factors, and where the level reads no pairs.
 struct DotDims {
   int64_t summed, other;
 };
@@ -45,7 +51,7 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
                                       const exec::Level &level) {
   ContractionLetters letters = op.getLetters();
   StringRef own = i == 0 ? letters.lhs : letters.rhs;
-  if (!level.bf16Dots || letters.window || own.size() < 2 ||
+  if (!readsPairs(level) || letters.window || own.size() < 2 ||
       !getElementTypeOrSelf(op->getOperand(i).getType()).isBF16())
     return std::nullopt;
   std::optional<int64_t> summed, other;

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -gradc-choose-layouts | FileCheck %s
 
-// The level that multiplies pairs of bf16 keeps weights in pairs along the summed dim, padded to 26 of 25
+// Weights of bf16 are kept in pairs along the summed dim, padded to 26 of 25
 // and 40 of 40; the mirror is filled from the tensor with the columns' dim moved to the end, and the pairs'
 // dim with it.
 
@@ -29,10 +29,10 @@ func.func @both(%x: tensor<8x25xbf16>) -> tensor<8x25xbf16> {
 
 // -----
 
-// Other levels keep bf16 in panels of as many columns as sums of f32 fill.
+// A level without room for both halves of pairs in its registers reads panels without pairs.
 
-// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 32> : 3200
-module attributes {exec.level = "x86-64-v4"} {
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 2400
+module attributes {exec.level = "x86-64-v3"} {
 grad.state parameter @w : tensor<25x40xbf16> = dense<1.0> : tensor<25x40xbf16>
 exec.kernel @forward(%x: tensor<8x25xbf16>, %w: tensor<25x40xbf16>) attributes {inplace = array<i64>} {
   %0 = grad.matmul %x, %w : tensor<8x25xbf16>, tensor<25x40xbf16>
@@ -128,7 +128,7 @@ func.func @returned() -> tensor<24x40xbf16> {
 
 // -----
 
-// What does more than round is no mirror, and a level without dots reads a mirror of f16 in panels.
+// What does more than round is no mirror, and f16 is read in panels without pairs.
 
 // CHECK: exec.buffer primary @v.primary of @v : 3840
 // CHECK: exec.buffer primary @w.primary of @w : 3840

@@ -62,3 +62,17 @@ func.func @nested(%x: tensor<4x8xf32>, %v: tensor<2x3xf32>) -> tensor<4x2xf32> a
   %g = grad.gradient %s wrt %h : tensor<f32>, tensor<4x2xf32>
   return %g : tensor<4x2xf32>
 }
+
+// Of a view, what it looks at is rounded, in the kernel that computes it.
+// CHECK-LABEL: @viewed
+// CHECK: %[[E:.*]] = grad.exp %arg0
+// CHECK-NEXT: %[[STORED:.*]] = grad.cast %[[E]] storage : tensor<2x4x8xf32> -> tensor<2x4x8xbf16>
+// CHECK: %[[ROWS:.*]] = grad.reshape %[[STORED]] : tensor<2x4x8xbf16> -> tensor<8x8xbf16>
+// CHECK: grad.matmul %[[ROWS]], %{{.*}} wide
+func.func @viewed(%x: tensor<2x4x8xf32>) -> tensor<8x2xf32> attributes {grad.precision = {type = bf16}} {
+  %w = grad.read @w : tensor<8x2xf32>
+  %0 = grad.exp %x : tensor<2x4x8xf32>
+  %1 = grad.reshape %0 : tensor<2x4x8xf32> -> tensor<8x8xf32>
+  %2 = grad.matmul %1, %w : tensor<8x8xf32>, tensor<8x2xf32>
+  return %2 : tensor<8x2xf32>
+}

@@ -90,11 +90,11 @@ func.func @loop(%steps: tensor<3x512x256xbf16>) -> tensor<3x256x256xf32> {
 
 // -----
 
-// Another level has no such instruction.
+// GPUs read no pairs.
 
 // CHECK-LABEL: func.func @plain
 // CHECK-NEXT: exec.launch @gradient(%arg0, %arg0)
-module attributes {exec.level = "x86-64-v4"} {
+module attributes {exec.level = "cuda:sm_90"} {
 exec.kernel @gradient(%x: tensor<512x256xbf16>, %y: tensor<512x256xbf16>) attributes {flops = 67108864 : i64} {
   %0 = grad.matmul %x, %y transpose_lhs wide : tensor<512x256xbf16>, tensor<512x256xbf16>
   exec.yield %0 : tensor<256x256xf32>

@@ -3,7 +3,6 @@
 
 #include "compiler/codegen/lower/Bf16.h"
 #include "compiler/codegen/lower/VectorMath.h"
-#include "compiler/codegen/tile/Dot.h"
 #include "dialects/Pch.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -26,7 +25,7 @@ namespace {
 struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMath)
 
-  explicit ExpandMath(bool hasDots) : hasDots(hasDots) {}
+  explicit ExpandMath(bool roundsBf16) : roundsBf16(roundsBf16) {}
 
   StringRef getArgument() const override { return "gradc-expand-math"; }
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -37,10 +36,8 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
     gradc::lower::populateVectorMathPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     gradc::lower::populateWidenBf16Patterns(patterns);
-    if (hasDots)
+    if (roundsBf16)
       gradc::lower::populateRoundBf16Patterns(patterns);
-    else
-      gradc::tile::populateExpandDotPatterns(patterns);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
@@ -48,13 +45,13 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
     gradc::lower::storeBf16AsBits(getOperation());
   }
 
-  bool hasDots;
+  bool roundsBf16;
 };
 
 } // namespace
 
-void gradc::lower::buildLowering(OpPassManager &pm, bool hasDots) {
-  pm.addPass(std::make_unique<ExpandMath>(hasDots));
+void gradc::lower::buildLowering(OpPassManager &pm, bool roundsBf16) {
+  pm.addPass(std::make_unique<ExpandMath>(roundsBf16));
   pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());

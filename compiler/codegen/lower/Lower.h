@@ -6,9 +6,8 @@
 
 namespace gradc::lower {
 
-/// Adds the lowering of a module of kernel functions. `hasDots`: the machine adds up products of
-/// bf16 pairs in one instruction.
-void buildLowering(mlir::OpPassManager &pm, bool hasDots);
+/// Adds the lowering of a module of kernel functions. `roundsBf16`: the machine has AVX512_BF16.
+void buildLowering(mlir::OpPassManager &pm, bool roundsBf16);
 
 } // namespace gradc::lower
 

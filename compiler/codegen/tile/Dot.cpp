@@ -1,6 +1,5 @@
-// Contractions of bf16 whose rhs stores pairs along a summed dim: each step takes two elements.
-#include "compiler/codegen/tile/Dot.h"
-
+// Contractions of bf16 whose rhs stores pairs along a summed dim: each step takes two elements, by
+// vdpbf16ps where the level has it.
 #include "compiler/codegen/tile/TileEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -9,6 +8,51 @@ using namespace gradc::tile;
 
 static constexpr StringLiteral dotName = "llvm.x86.avx512bf16.dpbf16ps.512";
 static constexpr int64_t dotLanes = 16;
+
+namespace {
+/// Pairs of 16-bit floats in every lane: as the instruction reads them or, where the level lacks
+/// it, as two vectors of f32.
+struct Factor {
+  Factor() = default;
+  Factor(LoopNest &nest, Value words);
+
+  Value pairs, first, second;
+};
+} // namespace
+
+static bool hasInstruction(const LoopNest &nest) {
+  return nest.level.bf16Dots && nest.lanes == dotLanes;
+}
+
+Factor::Factor(LoopNest &nest, Value words) {
+  OpBuilder &b = nest.builder;
+  Location at = nest.location;
+  if (hasInstruction(nest)) {
+    pairs = LLVM::BitcastOp::create(b, at, VectorType::get({2 * dotLanes}, b.getBF16Type()), words);
+    return;
+  }
+  auto splat = [&](int64_t bits) {
+    return nest.splat(arith::ConstantIntOp::create(b, at, bits, 32));
+  };
+  auto floats = nest.vectorOf(b.getF32Type());
+  Value low = arith::ShLIOp::create(b, at, words, splat(16));
+  Value high = arith::AndIOp::create(b, at, words, splat(int32_t(0xffff0000)));
+  first = arith::BitcastOp::create(b, at, floats, low);
+  second = arith::BitcastOp::create(b, at, floats, high);
+}
+
+/// acc + the products of both numbers of the pairs.
+static Value dot(LoopNest &nest, Value acc, const Factor &row, const Factor &column) {
+  OpBuilder &b = nest.builder;
+  Location at = nest.location;
+  if (hasInstruction(nest))
+    return LLVM::CallIntrinsicOp::create(b, at, acc.getType(), b.getStringAttr(dotName),
+                                         ValueRange{acc, row.pairs, column.pairs})
+        .getResults();
+  // In the instruction's order.
+  acc = math::FmaOp::create(b, at, row.second, column.second, acc);
+  return math::FmaOp::create(b, at, row.first, column.first, acc);
+}
 
 /// Whether the op sums f32(a) * f32(b) of two bf16 operands in f32.
 static bool isDot(linalg::GenericOp op) {
@@ -100,11 +144,8 @@ Value TileEmitter::loadPair(linalg::GenericOp op, OpOperand &operand, unsigned d
 }
 
 bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
-  if (!isDot(op) || nest.lanes != dotLanes)
-    return false;
   OpOperand &lhs = op->getOpOperand(0), &rhs = op->getOpOperand(1);
-  auto left = memories.find(lhs.get()), right = memories.find(rhs.get());
-  if (left == memories.end() || right == memories.end())
+  if (!isDot(op) || !memories.contains(lhs.get()) || !memories.contains(rhs.get()))
     return false;
   SmallVector<unsigned> dims = reducedDims(op);
   auto *paired = llvm::find_if(dims, [&](unsigned d) { return arePairs(op, result, d, points); });
@@ -114,10 +155,6 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
   dims.erase(paired);
   OpBuilder &b = nest.builder;
   Location at = nest.location;
-  auto asBf16 = [&](Value words) -> Value {
-    auto type = VectorType::get({2 * dotLanes}, b.getBF16Type());
-    return LLVM::BitcastOp::create(b, at, type, words);
-  };
   auto lowHalf = [&] { return nest.splat(arith::ConstantIntOp::create(b, at, 0xffff, 32)); };
 
   SmallVector<SmallVector<LinearExpr>> domains;
@@ -127,26 +164,25 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
     sums.push_back(initial(op, 0, p));
   }
   auto step = [&](LinearExpr k, bool both, ValueRange carried) {
-    std::map<Point, Value> rows, columns;
+    std::map<Point, Factor> rows, columns;
     SmallVector<Value> values;
     for (auto [p, domain, acc] : llvm::zip(points, domains, carried)) {
       domain[dim] = k;
-      Value &row = rows[*operandPoint(op, lhs, domain, 0)];
-      if (!row) {
-        Value pair = loadPair(op, lhs, dim, domain, both);
-        row = asBf16(vector::BroadcastOp::create(b, at, nest.vectorOf(pair.getType()), pair));
-      }
-      Point place = *operandPoint(op, rhs, domain, p.valid);
-      Value &column = columns[place];
-      if (!column) {
-        Value pairs = right->second.loadPairs(nest, place);
+      Point column = *operandPoint(op, rhs, domain, p.valid);
+      auto [right, isNewColumn] = columns.try_emplace(column);
+      if (isNewColumn) {
+        Value pairs = memories.find(rhs.get())->second.loadPairs(nest, column);
         if (!both) // the other half of the last pair is behind the sum's end
           pairs = arith::AndIOp::create(b, at, pairs, lowHalf());
-        column = asBf16(pairs);
+        right->second = Factor(nest, pairs);
       }
-      auto dot = LLVM::CallIntrinsicOp::create(b, at, acc.getType(), b.getStringAttr(dotName),
-                                               ValueRange{acc, row, column});
-      values.push_back(dot.getResults());
+      auto [left, isNewRow] = rows.try_emplace(*operandPoint(op, lhs, domain, 0));
+      if (isNewRow) {
+        Value pair = loadPair(op, lhs, dim, domain, both);
+        left->second =
+            Factor(nest, vector::BroadcastOp::create(b, at, nest.vectorOf(pair.getType()), pair));
+      }
+      values.push_back(dot(nest, acc, left->second, right->second));
     }
     return values;
   };
@@ -163,38 +199,4 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
   for (auto [p, sum] : llvm::zip(points, loops(loops, 0, sums)))
     nest.known(result, p) = sum;
   return true;
-}
-
-namespace {
-struct ExpandDot : OpRewritePattern<LLVM::CallIntrinsicOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(LLVM::CallIntrinsicOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op.getIntrin() != dotName)
-      return failure();
-    Location at = op.getLoc();
-    auto words = VectorType::get({dotLanes}, rewriter.getI32Type());
-    auto floats = words.clone(rewriter.getF32Type());
-    auto splat = [&](int32_t value) {
-      return arith::ConstantOp::create(rewriter, at,
-                                       DenseElementsAttr::get(words, APInt(32, uint32_t(value))));
-    };
-    Value odd = splat(int32_t(0xffff0000)), sixteen = splat(16), sum = op.getArgs()[0];
-    auto floatsOf = [&](Value pairs, bool second) -> Value {
-      Value word = pairs.getDefiningOp<LLVM::BitcastOp>().getArg();
-      Value high = second ? arith::AndIOp::create(rewriter, at, word, odd).getResult()
-                          : arith::ShLIOp::create(rewriter, at, word, sixteen).getResult();
-      return arith::BitcastOp::create(rewriter, at, floats, high);
-    };
-    for (bool second : {true, false}) // in the instruction's order
-      sum = math::FmaOp::create(rewriter, at, floatsOf(op.getArgs()[1], second),
-                                floatsOf(op.getArgs()[2], second), sum);
-    rewriter.replaceOp(op, sum);
-    return success();
-  }
-};
-} // namespace
-
-void gradc::tile::populateExpandDotPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandDot>(patterns.getContext());
 }
