@@ -34,6 +34,19 @@ private:
   static bool has(StringRef names, char c) { return names.contains(c); }
 };
 
+/// The operands and results of an attention, or of its gradient. All tensors are stored in the same
+/// order: dim i is the dim order[i] of [batch, heads, positions, size].
+struct AttentionForm {
+  Value query, key, value, mask; ///< no mask: null
+  Value result, statistic;       ///< of the attention; operands of its gradient
+  Value gradient;                ///< of the result; null: the op is the attention itself
+  double scale;
+  std::optional<int64_t> causal; ///< query t sees the keys up to t + causal
+  SmallVector<int64_t> order;
+
+  bool isGradient() const { return bool(gradient); }
+};
+
 /// A tensor that an optimizer keeps beside a parameter.
 struct UpdateSlot {
   StringRef name;

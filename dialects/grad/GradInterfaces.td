@@ -113,6 +113,18 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
   ];
 }
 
+def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
+  let description = [{
+    Two products around a softmax, or the gradient of that: a target may compute it whole, in blocks of queries and keys,
+    so that no tensor has all pairs of them.
+  }];
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<"What is multiplied with what, and who sees whom.",
+      "::mlir::grad::AttentionForm", "getAttention", (ins)>,
+  ];
+}
+
 def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let description = [{
     Dims of the first operand are folded into one element. Windows say so by WindowOpInterface; a scatter has neither,

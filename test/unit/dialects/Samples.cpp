@@ -312,6 +312,37 @@ static const std::vector<Sample> table = {
      {{"tensor<3x2x4xT>"}},
      floats},
 
+    // Attention
+    {"grad.attention %0, %1, %2 {causal = 1 : i64, scale = 0.7 : f64} : tensor<2x4x3x2xT>, "
+     "tensor<2x2x4x2xT>, "
+     "tensor<2x2x4x3xT>",
+     {{"tensor<2x4x3x2xT>"}, {"tensor<2x2x4x2xT>"}, {"tensor<2x2x4x3xT>"}},
+     {"f64", "f32"}},
+    {"grad.attention %0, %1, %2 mask %3 : tensor<1x2x1x4xi1> {order = array<i64: 0, 2, 1, 3>, "
+     "scale = 0.7 : f64} : "
+     "tensor<1x2x2x2xT>, tensor<1x4x2x2xT>, tensor<1x4x2x3xT>",
+     {{"tensor<1x2x2x2xT>"},
+      {"tensor<1x4x2x2xT>"},
+      {"tensor<1x4x2x3xT>"},
+      {"tensor<1x2x1x4xi1>", Domain::one}},
+     {"f64", "f32"}},
+    {"grad.attention %0, %1, %2 mask %3 : tensor<2x1x1x4xT> {scale = 0.7 : f64} : "
+     "tensor<2x2x3x2xT>, tensor<2x2x4x2xT>, "
+     "tensor<2x2x4x2xT>",
+     {{"tensor<2x2x3x2xT>"}, {"tensor<2x2x4x2xT>"}, {"tensor<2x2x4x2xT>"}, {"tensor<2x1x1x4xT>"}},
+     {"f64", "f32"}},
+    {"grad.attention_grad %0, %1, %2, %3, %4, %5 {causal = 1 : i64, scale = 0.7 : f64} : "
+     "tensor<2x4x3x2xT>, "
+     "tensor<2x2x4x2xT>, tensor<2x2x4x3xT>, tensor<2x4x3x3xT>, tensor<2x4x3x1xT>, "
+     "tensor<2x4x3x3xT>",
+     {{"tensor<2x4x3x2xT>"},
+      {"tensor<2x2x4x2xT>"},
+      {"tensor<2x2x4x3xT>"},
+      {"tensor<2x4x3x3xT>"},
+      {"tensor<2x4x3x1xT>"},
+      {"tensor<2x4x3x3xT>"}},
+     {"f64", "f32"}},
+
     // Loss
     {"grad.softmax_cross_entropy %0, %1 : tensor<3x4xT>, tensor<3xi64>",
      {{"tensor<3x4xT>"}, {"tensor<3xi64>", Domain::labels}},

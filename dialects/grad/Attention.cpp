@@ -1,0 +1,383 @@
+// Attention: constraints, the plain loops, and both ops as products around a softmax.
+#include "dialects/grad/Attention.h"
+
+#include "dialects/grad/Backward.h"
+#include "dialects/grad/Permute.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Sizes and constraints ---------------------------------------------------------------------------
+
+int64_t grad::storedDim(ArrayRef<int64_t> order, int64_t dim) {
+  return std::distance(order.begin(), llvm::find(order, dim));
+}
+
+static SmallVector<int64_t> orderOf(std::optional<ArrayRef<int64_t>> order) {
+  return order ? SmallVector<int64_t>(*order) : SmallVector<int64_t>{0, 1, 2, 3};
+}
+
+/// The dims of a stored type as [batch, heads, positions, size].
+static SmallVector<int64_t> logicalShape(Type type, ArrayRef<int64_t> order) {
+  return applyPermutation(cast<RankedTensorType>(type).getShape(), invertPermutationVector(order));
+}
+
+AttentionSizes::AttentionSizes(const AttentionForm &form) {
+  SmallVector<int64_t> query = logicalShape(form.query.getType(), form.order),
+                       value = logicalShape(form.value.getType(), form.order);
+  batch = query[0];
+  heads = query[1];
+  queries = query[2];
+  size = query[3];
+  keyHeads = value[1];
+  keys = value[2];
+  width = value[3];
+  pairsOfHead = queries * keys;
+  if (form.causal) {
+    pairsOfHead = 0;
+    for (int64_t t = 0; t < queries; ++t)
+      pairsOfHead += std::clamp<int64_t>(t + 1 + *form.causal, 0, keys);
+  }
+}
+
+/// C1 to C5; the types of attention's results.
+static LogicalResult inferAttention(std::optional<Location> loc, ValueRange factors, Value mask,
+                                    std::optional<ArrayRef<int64_t>> given,
+                                    SmallVectorImpl<Type> &types) {
+  auto query = cast<RankedTensorType>(factors[0].getType());
+  constexpr StringLiteral names[] = {"query", "key", "value"};
+  for (auto [name, factor] : llvm::zip(names, factors)) {
+    auto type = cast<RankedTensorType>(factor.getType());
+    if (type.getRank() != 4 || type.getElementType() != query.getElementType())
+      return emitOptionalError(loc, "expected a ", name, " of rank 4 and of ",
+                               query.getElementType(), ", found ", type);
+    if (type.getNumElements() == 0)
+      return emitOptionalError(loc, "expected no dim of size 0, found ", name, " ", type);
+  }
+  SmallVector<int64_t> order = orderOf(given);
+  if (order.size() != 4 || !isPermutationVector(order))
+    return emitOptionalError(loc, "expected `order` to be a permutation of 4 dims, found ",
+                             formatDims(order));
+  SmallVector<int64_t> q = logicalShape(query, order),
+                       k = logicalShape(factors[1].getType(), order),
+                       v = logicalShape(factors[2].getType(), order);
+  if (q[0] != k[0] || q[0] != v[0])
+    return emitOptionalError(loc, "expected query, key and value of one batch, found ", q[0], ", ",
+                             k[0], " and ", v[0]);
+  if (k[1] != v[1] || q[1] % k[1] != 0)
+    return emitOptionalError(loc,
+                             "expected as many heads of keys as of values, and a multiple of "
+                             "them of queries, found ",
+                             k[1], ", ", v[1], " and ", q[1]);
+  if (q[3] != k[3] || k[2] != v[2])
+    return emitOptionalError(loc,
+                             "expected queries and keys of one size and as many keys as "
+                             "values, found sizes ",
+                             q[3], " and ", k[3], ", ", k[2], " keys and ", v[2], " values");
+  if (mask) {
+    auto type = cast<RankedTensorType>(mask.getType());
+    Type element = type.getElementType();
+    if (!element.isInteger(1) && element != query.getElementType())
+      return emitOptionalError(loc, "expected a mask of bools or of ", query.getElementType(),
+                               ", found ", type);
+    SmallVector<int64_t> scores{q[0], q[1], q[2], k[2]};
+    bool fits = type.getRank() == 4;
+    if (fits)
+      for (auto [d, size] : llvm::enumerate(logicalShape(type, order)))
+        fits &= size == scores[d] || (size == 1 && d < 3);
+    if (!fits)
+      return emitOptionalError(loc, "expected the dims of a mask to be 1 or those of the scores ",
+                               formatDims(scores), ", found ", type);
+  }
+  for (int64_t last : {v[3], int64_t(1)})
+    types.push_back(
+        query.clone(applyPermutation(SmallVector<int64_t>{q[0], q[1], q[2], last}, order)));
+  return success();
+}
+
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferAttention(loc, {adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()},
+                        adaptor.getMask(), adaptor.getOrder(), types);
+}
+
+LogicalResult AttentionGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  SmallVector<Type> forward;
+  if (failed(inferAttention(loc, {adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()},
+                            adaptor.getMask(), adaptor.getOrder(), forward)))
+    return failure();
+  if (adaptor.getResult().getType() != forward[0] ||
+      adaptor.getGradient().getType() != forward[0] ||
+      adaptor.getStatistic().getType() != forward[1])
+    return emitOptionalError(loc, "expected a result, a statistic and a gradient of ", forward[0],
+                             ", ", forward[1], " and ", forward[0], ", found ",
+                             adaptor.getResult().getType(), ", ", adaptor.getStatistic().getType(),
+                             " and ", adaptor.getGradient().getType());
+  types.append(
+      {adaptor.getQuery().getType(), adaptor.getKey().getType(), adaptor.getValue().getType()});
+  return success();
+}
+
+AttentionForm AttentionOp::getAttention() {
+  return {getQuery(),  getKey(),           getValue(), getMask(),
+          getResult(), getStatistic(),     Value(),    getScale().convertToDouble(),
+          getCausal(), orderOf(getOrder())};
+}
+AttentionForm AttentionGradOp::getAttention() {
+  return {getQuery(),  getKey(),           getValue(),    getMask(),
+          getResult(), getStatistic(),     getGradient(), getScale().convertToDouble(),
+          getCausal(), orderOf(getOrder())};
+}
+
+int64_t AttentionOp::getFlops() {
+  AttentionSizes s(getAttention());
+  return 2 * s.pairs() * (s.size + s.width);
+}
+int64_t AttentionGradOp::getFlops() {
+  AttentionSizes s(getAttention());
+  return 2 * s.pairs() * (3 * s.size + 2 * s.width);
+}
+
+/// The op over transposed operands: the same, with its dims in another order.
+template <typename Op>
+static Operation *permuted(Op op, OpBuilder &b, ValueRange operands,
+                           ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> order = applyPermutation(orderOf(op.getOrder()), permutation);
+  NamedAttrList attributes(op->getAttrDictionary());
+  attributes.set(op.getOrderAttrName(), b.getDenseI64ArrayAttr(order));
+  return Op::create(b, op.getLoc(), operands, attributes.getAttrs());
+}
+Operation *AttentionOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                      ArrayRef<int64_t> permutation) {
+  return permuted(*this, b, operands, permutation);
+}
+Operation *AttentionGradOp::buildPermuted(OpBuilder &b, ValueRange operands,
+                                          ArrayRef<int64_t> permutation) {
+  return permuted(*this, b, operands, permutation);
+}
+
+// As primitives -----------------------------------------------------------------------------------
+
+AttentionParts::AttentionParts(OpBuilder &builder, Location location, const AttentionForm &form)
+    : builder(builder), location(location), form(form), sizes(form) {}
+
+Expr AttentionParts::logical(Value value) const {
+  return Expr(builder, location, value).transpose(invertPermutationVector(form.order));
+}
+Value AttentionParts::stored(Expr value) const { return value.transpose(form.order); }
+
+Expr AttentionParts::byKeyHead(Expr lhs, Expr rhs, bool transposeRhs) const {
+  ArrayRef<int64_t> s = lhs.shape();
+  // Rows of the heads that share a key head lie one after the other, so one product serves them.
+  Expr rows = lhs.reshape({s[0], sizes.keyHeads, sizes.group() * s[2], s[3]});
+  UnitAttr transposed = transposeRhs ? builder.getUnitAttr() : UnitAttr();
+  Expr product =
+      lhs.with(builder.createOrFold<MatmulOp>(location, rows, rhs, UnitAttr(), transposed));
+  return product.reshape({s[0], s[1], s[2], product.shape()[3]});
+}
+
+Expr AttentionParts::overQueries(Expr lhs, Expr rhs) const {
+  auto rows = [&](Expr x) {
+    ArrayRef<int64_t> s = x.shape();
+    return x.reshape({s[0], sizes.keyHeads, sizes.group() * s[2], s[3]});
+  };
+  return lhs.with(builder.createOrFold<MatmulOp>(location, rows(lhs), rows(rhs),
+                                                 builder.getUnitAttr(), UnitAttr()));
+}
+
+Expr AttentionParts::visible(Expr scores) const {
+  RankedTensorType type = scores.type().clone(builder.getI64Type());
+  Expr query = scores.with(IotaOp::create(builder, location, type, 2));
+  Expr key = scores.with(IotaOp::create(builder, location, type, 3));
+  return (query + double(*form.causal)).compare(ComparePredicate::ge, key);
+}
+
+Expr AttentionParts::scores() const {
+  Expr scores =
+      byKeyHead(logical(form.query) * form.scale, logical(form.key), /*transposeRhs=*/true);
+  Expr none = scores.splat(-infinity);
+  if (form.mask) {
+    Expr mask = logical(form.mask);
+    SmallVector<int64_t> shape, dims;
+    for (auto [d, size] : llvm::enumerate(mask.shape()))
+      if (size == scores.shape()[d]) {
+        shape.push_back(size);
+        dims.push_back(int64_t(d));
+      }
+    Type element = mask.type().getElementType();
+    mask = mask.reshape(shape).broadcast(scores.type().clone(element), dims);
+    scores = element.isInteger(1) ? mask.select(scores, none) : scores + mask;
+  }
+  return form.causal ? visible(scores).select(scores, none) : scores;
+}
+
+Expr AttentionParts::alongKeys(Expr statistic) const {
+  SmallVector<int64_t> shape(statistic.shape().take_front(3));
+  Expr rows = statistic.reshape(shape);
+  shape.push_back(sizes.keys);
+  return rows.broadcast(rows.type().clone(shape), {0, 1, 2});
+}
+
+Expr AttentionParts::probabilities() const {
+  return (scores() - alongKeys(logical(form.statistic))).apply<ExpOp>();
+}
+
+Expr AttentionParts::scoreGradients(Expr probabilities) const {
+  Expr gradient = logical(form.gradient);
+  Expr towards = byKeyHead(gradient, logical(form.value), /*transposeRhs=*/true);
+  Expr mean = (gradient * logical(form.result)).sum({3});
+  return probabilities * (towards - mean.broadcast(probabilities.type(), {0, 1, 2}));
+}
+
+SmallVector<Value> AttentionOp::decompose(OpBuilder &b) {
+  AttentionForm form = getAttention();
+  AttentionParts parts(b, getLoc(), form);
+  Expr scores = parts.scores();
+  Expr top = scores.with(b.createOrFold<ReduceMaxOp>(getLoc(), scores, ArrayRef<int64_t>{3}));
+  Expr isEmpty = top.compare(ComparePredicate::eq, top.splat(-infinity));
+  Expr shift = isEmpty.select(top.splat(0), top);
+  Expr e = (scores - shift.broadcast(scores.type(), {0, 1, 2})).apply<ExpOp>();
+  Expr sum = e.sum({3});
+  Expr share = 1.0 / isEmpty.select(sum.splat(1), sum);
+  Expr weights = e * share.broadcast(scores.type(), {0, 1, 2});
+  Expr result = parts.byKeyHead(weights, parts.logical(getValue()), /*transposeRhs=*/false);
+  Expr statistic = isEmpty.select(sum.splat(infinity), shift + sum.apply<LogOp>());
+  SmallVector<int64_t> column(statistic.shape());
+  column.push_back(1);
+  return {parts.stored(result), parts.stored(statistic.reshape(column))};
+}
+
+SmallVector<Value> AttentionGradOp::decompose(OpBuilder &b) {
+  AttentionForm form = getAttention();
+  AttentionParts parts(b, getLoc(), form);
+  Expr p = parts.probabilities();
+  Expr ds = parts.scoreGradients(p) * form.scale;
+  Expr query = parts.byKeyHead(ds, parts.logical(getKey()), /*transposeRhs=*/false);
+  return {parts.stored(query), parts.stored(parts.overQueries(ds, parts.logical(getQuery()))),
+          parts.stored(parts.overQueries(p, parts.logical(getGradient())))};
+}
+
+// Gradients ---------------------------------------------------------------------------------------
+
+/// The gradient of a float mask: that of the scores, summed along the mask's dims of size 1.
+static Value maskGradient(OpBuilder &b, AttentionGradOp op) {
+  AttentionForm form = op.getAttention();
+  AttentionParts parts(b, op.getLoc(), form);
+  Expr gradient = parts.scoreGradients(parts.probabilities());
+  SmallVector<int64_t> summed, shape(parts.logical(form.mask).shape());
+  for (auto [d, size] : llvm::enumerate(shape))
+    if (size != gradient.shape()[d])
+      summed.push_back(int64_t(d));
+  if (!summed.empty())
+    gradient = gradient.sum(summed).reshape(shape);
+  return parts.stored(gradient);
+}
+
+// What a mask's gradient takes is dropped with it where nobody asks for it.
+LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
+                                         SmallVectorImpl<Value> &operandGradients) {
+  if (resultGradients[1]) // of the statistic, which only second derivatives read
+    return gradientByDecomposition(*this, b, resultGradients, operandGradients);
+  auto gradient = AttentionGradOp::create(
+      b, getLoc(), getQuery(), getKey(), getValue(), getResult(), getStatistic(),
+      resultGradients[0], getMask(), getScaleAttr(), getCausalAttr(), getOrderAttr());
+  llvm::copy(gradient.getResults(), operandGradients.begin());
+  if (getMask() && isDifferentiable(getMask()))
+    operandGradients[3] = maskGradient(b, gradient);
+  return success();
+}
+
+LogicalResult AttentionGradOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
+                                             SmallVectorImpl<Value> &operandGradients) {
+  return gradientByDecomposition(*this, b, resultGradients, operandGradients);
+}
+
+// The plain loops ---------------------------------------------------------------------------------
+
+AttentionReference::AttentionReference(const AttentionForm &form, ArrayRef<HostTensor> operands,
+                                       const HostTensor *mask)
+    : form(form), sizes(form), operands(operands), mask(mask) {}
+
+int64_t AttentionReference::at(const HostTensor &tensor, int64_t b, int64_t h, int64_t i,
+                               int64_t j) const {
+  int64_t logical[] = {b, h, i, j};
+  SmallVector<int64_t> index;
+  for (auto [dim, size] : llvm::zip(form.order, tensor.getShape()))
+    index.push_back(size == 1 ? 0 : logical[dim]);
+  return linearize(index, tensor.getShape());
+}
+
+double AttentionReference::score(int64_t b, int64_t h, int64_t t, int64_t s) const {
+  if (form.causal && s > t + *form.causal)
+    return -infinity;
+  double sum = 0;
+  for (int64_t d = 0; d < sizes.size; ++d)
+    sum += read(operands[0], b, h, t, d) * read(operands[1], b, h / sizes.group(), s, d);
+  sum *= form.scale;
+  if (!mask)
+    return sum;
+  double m = read(*mask, b, h, t, s);
+  if (mask->getElementType().isInteger(1))
+    return m != 0 ? sum : -infinity;
+  return sum + m;
+}
+
+void AttentionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  AttentionForm form = getAttention();
+  AttentionReference a(form, operands, getMask() ? &operands[3] : nullptr);
+  forEachIndex({a.sizes.batch, a.sizes.heads, a.sizes.queries}, [&](ArrayRef<int64_t> i) {
+    int64_t b = i[0], h = i[1], t = i[2];
+    std::vector<double> weights;
+    double top = -infinity, sum = 0;
+    for (int64_t s = 0; s < a.sizes.keys; ++s) {
+      weights.push_back(a.score(b, h, t, s));
+      top = std::isnan(weights[s]) || weights[s] > top ? weights[s] : top;
+    }
+    bool isEmpty = top == -infinity;
+    for (double &w : weights)
+      sum += w = isEmpty ? 0 : std::exp(w - top);
+    results[1].setFloat(a.at(results[1], b, h, t, 0), isEmpty ? infinity : top + std::log(sum));
+    for (int64_t e = 0; e < a.sizes.width; ++e) {
+      double y = 0;
+      for (int64_t s = 0; s < a.sizes.keys && !isEmpty; ++s)
+        y += weights[s] / sum * a.read(operands[2], b, h / a.sizes.group(), s, e);
+      results[0].setFloat(a.at(results[0], b, h, t, e), y);
+    }
+  });
+}
+
+void AttentionGradOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  AttentionForm form = getAttention();
+  AttentionReference a(form, operands, getMask() ? &operands[6] : nullptr);
+  const HostTensor &query = operands[0], &key = operands[1], &value = operands[2];
+  const HostTensor &result = operands[3], &statistic = operands[4], &gradient = operands[5];
+  std::vector<double> sums[3];
+  for (auto [sum, tensor] : llvm::zip(sums, results))
+    sum.assign(tensor.size(), 0);
+  forEachIndex({a.sizes.batch, a.sizes.heads, a.sizes.queries}, [&](ArrayRef<int64_t> i) {
+    int64_t b = i[0], h = i[1], t = i[2], g = h / a.sizes.group();
+    double mean = 0;
+    for (int64_t e = 0; e < a.sizes.width; ++e)
+      mean += a.read(gradient, b, h, t, e) * a.read(result, b, h, t, e);
+    for (int64_t s = 0; s < a.sizes.keys; ++s) {
+      double p = std::exp(a.score(b, h, t, s) - a.read(statistic, b, h, t, 0)), dp = 0;
+      for (int64_t e = 0; e < a.sizes.width; ++e) {
+        double dy = a.read(gradient, b, h, t, e);
+        dp += dy * a.read(value, b, g, s, e);
+        sums[2][a.at(value, b, g, s, e)] += p * dy;
+      }
+      double ds = p * (dp - mean) * form.scale;
+      for (int64_t d = 0; d < a.sizes.size; ++d) {
+        sums[0][a.at(query, b, h, t, d)] += ds * a.read(key, b, g, s, d);
+        sums[1][a.at(key, b, g, s, d)] += ds * a.read(query, b, h, t, d);
+      }
+    }
+  });
+  for (auto [sum, tensor] : llvm::zip(sums, results))
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      tensor.setFloat(i, sum[i]);
+}

@@ -1,0 +1,80 @@
+// What attention and its gradient share: the sizes of their operands, and the scores as primitives.
+#ifndef DIALECTS_GRAD_ATTENTION_H
+#define DIALECTS_GRAD_ATTENTION_H
+
+#include "dialects/grad/Build.h"
+
+namespace mlir::grad {
+
+/// The dims of an attention's operands, whatever their order in memory.
+struct AttentionSizes {
+  explicit AttentionSizes(const AttentionForm &form);
+
+  int64_t batch, heads, keyHeads, queries, keys, size, width;
+  int64_t group() const { return heads / keyHeads; } ///< query heads per key head
+  /// The pairs of a query and a key that the query sees.
+  int64_t pairs() const { return batch * heads * pairsOfHead; }
+
+private:
+  int64_t pairsOfHead;
+};
+
+/// Where the stored tensor has dim `dim` of [batch, heads, positions, size].
+int64_t storedDim(ArrayRef<int64_t> order, int64_t dim);
+
+/// The operands of an attention or its gradient as [batch, heads, positions, size], and what the
+/// decompositions make of them.
+class AttentionParts {
+public:
+  AttentionParts(OpBuilder &builder, Location location, const AttentionForm &form);
+
+  /// `value`, stored in the op's order, as [batch, heads, positions, size].
+  Expr logical(Value value) const;
+  /// The op's order again.
+  Value stored(Expr value) const;
+  /// [B, H, T, S], masked: -inf where a query does not see a key.
+  Expr scores() const;
+  /// The probabilities, from the statistic of a forward.
+  Expr probabilities() const;
+  /// The gradient of the scores. Only of an AttentionGradOp's form.
+  Expr scoreGradients(Expr probabilities) const;
+  /// lhs [B, H, T, K] by the rhs of its key head: [B, G, K, N] or, transposed, [B, G, N, K].
+  Expr byKeyHead(Expr lhs, Expr rhs, bool transposeRhs) const;
+  /// [B, H, T, M]^T by [B, H, T, N], summed over the heads that share a key head: [B, G, M, N].
+  Expr overQueries(Expr lhs, Expr rhs) const;
+  Expr alongKeys(Expr statistic) const;
+
+private:
+  Expr visible(Expr scores) const;
+
+  OpBuilder &builder;
+  Location location;
+  const AttentionForm &form;
+  AttentionSizes sizes;
+};
+
+/// The oracle's view of an attention: indexes tensors in the op's order.
+class AttentionReference {
+public:
+  AttentionReference(const AttentionForm &form, ArrayRef<HostTensor> operands,
+                     const HostTensor *mask);
+
+  /// The masked score of one query and one key.
+  double score(int64_t b, int64_t h, int64_t t, int64_t s) const;
+  /// Element [b, h, i, j] of a tensor in the op's order: its position.
+  int64_t at(const HostTensor &tensor, int64_t b, int64_t h, int64_t i, int64_t j) const;
+  double read(const HostTensor &tensor, int64_t b, int64_t h, int64_t i, int64_t j) const {
+    return tensor.getFloat(at(tensor, b, h, i, j));
+  }
+
+  const AttentionForm &form;
+  AttentionSizes sizes;
+
+private:
+  ArrayRef<HostTensor> operands;
+  const HostTensor *mask;
+};
+
+} // namespace mlir::grad
+
+#endif

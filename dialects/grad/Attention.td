@@ -1,0 +1,63 @@
+// Attention: two products around a softmax, in one op.
+#ifndef GRAD_ATTENTION
+#define GRAD_ATTENTION
+
+include "dialects/grad/GradDialect.td"
+
+class Grad_AttentionLikeOp<string mnemonic>
+    : Grad_CompositeOp<mnemonic, [InferTypeOpAdaptor, DeclareOpInterfaceMethods<AttentionOpInterface>,
+                                  DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
+}
+
+def Grad_AttentionOp : Grad_AttentionLikeOp<"attention"> {
+  let summary = "softmax(scale query key^T + mask) value, and the log-sum-exp of each row of scores";
+  let description = [{
+    Queries [B, H, T, D], keys [B, G, S, D] and values [B, G, S, E] give a result [B, H, T, E]. H / G neighbouring query heads
+    share a key head. score[b, h, t, s] = scale * sum over d of query[b, h, t, d] key[b, h / (H / G), s, d]. A float mask is
+    added to it, a bool mask says which keys a query sees; its dims are those of the scores, or 1. With `causal = c`
+    query t sees the keys s <= t + c. result[b, h, t, :] = sum over s of softmax(score)[b, h, t, s] value[b, h / (H / G), s, :].
+
+    `statistic` [B, H, T, 1] is ln(sum over s of e^score): all that the gradient reads of the scores. A query that sees no
+    key (all of its scores are -inf) has the result 0 and the statistic +inf.
+
+    With `order`, all operands and results are transposed by it: dim i of a tensor is the dim order[i] of those above.
+
+    C1: query, key and value have rank 4 and one float type. C2: `order` is a permutation of 4 dims. C3: the batch dims
+    agree; key and value have the same heads, whose number divides that of the queries. C4: query and key agree in D, key and
+    value in S; no dim is 0. C5: a mask is of bools or of the queries' type; each of its dims is 1 or that of the
+    scores, S for its last one.
+
+    Example: `%y, %lse = grad.attention %q, %k, %v {causal = 0 : i64, scale = 1.25e-1 : f64} :
+        tensor<2x12x128x64xf32>, tensor<2x12x128x64xf32>, tensor<2x12x128x64xf32>`
+  }];
+  let arguments = (ins Grad_FloatTensor:$query, Grad_FloatTensor:$key, Grad_FloatTensor:$value,
+                       Optional<Grad_Tensor>:$mask, F64Attr:$scale, OptionalAttr<I64Attr>:$causal,
+                       OptionalAttr<DenseI64ArrayAttr>:$order);
+  let results = (outs Grad_FloatTensor:$result, Grad_FloatTensor:$statistic);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))? (`order` $order^)? attr-dict `:` type($query) `,` type($key) `,` type($value)
+  }];
+}
+
+def Grad_AttentionGradOp : Grad_AttentionLikeOp<"attention_grad"> {
+  let summary = "the gradients of attention's query, key and value from that of its result";
+  let description = [{
+    With p = e^(score - statistic) and g the gradient of the result: the gradient of value is the sum over t of p g, that of the
+    scores is ds = p (g value^T - sum over e of g result); those of query and key are scale ds key and scale ds^T query.
+    Operands and constraints are those of `attention`; C6: `result` and `gradient` are of the type of its result,
+    `statistic` of that of its statistic.
+  }];
+  let arguments = (ins Grad_FloatTensor:$query, Grad_FloatTensor:$key, Grad_FloatTensor:$value,
+                       Grad_FloatTensor:$result, Grad_FloatTensor:$statistic, Grad_FloatTensor:$gradient,
+                       Optional<Grad_Tensor>:$mask, F64Attr:$scale, OptionalAttr<I64Attr>:$causal,
+                       OptionalAttr<DenseI64ArrayAttr>:$order);
+  let results = (outs Grad_FloatTensor:$queryGradient, Grad_FloatTensor:$keyGradient,
+                      Grad_FloatTensor:$valueGradient);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $result `,` $statistic `,` $gradient (`mask` $mask^ `:` type($mask))? (`order` $order^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,` type($statistic) `,` type($gradient)
+  }];
+}
+
+#endif
