@@ -39,6 +39,12 @@ static void hoistFromScans(OpPassManager &pm, const gradc::CompileOptions &optio
   pm.addPass(createCSEPass());
 }
 
+/// Whether all levels are those of GPUs.
+static bool isForCuda(const gradc::CompileOptions &options) {
+  auto isCuda = [](StringRef level) { return exec::findLevel(level)->isCuda(); };
+  return !options.levels.empty() && llvm::all_of(options.levels, isCuda);
+}
+
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Counts are resolved after each pass that makes them, so that they block no simplification.
   pm.addPass(createBindRows());
@@ -69,12 +75,11 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
-  // On a CPU every composite becomes loops; a softmax is fused as its primitives, row by row.
-  // Libraries on GPUs compute some composites whole.
-  auto isCuda = [](StringRef level) { return exec::findLevel(level)->isCuda(); };
-  bool forCuda = !options.levels.empty() && llvm::all_of(options.levels, isCuda);
+  // On a CPU all composites but attentions become loops; a softmax is fused as its primitives, row
+  // by row. Libraries on GPUs compute some composites whole.
+  bool forCuda = isForCuda(options);
   bool asksLibraries = forCuda && options.libraries != "never";
-  pm.addPass(createDecomposeComposites({asksLibraries}));
+  pm.addPass(createDecomposeComposites({asksLibraries, /*keepForKernels=*/!forCuda}));
   pm.addPass(createBindRows());
   simplify(pm);
   pm.addPass(createReassociateSums({forCuda}));
@@ -94,7 +99,7 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.
   pm.addPass(createChooseLibraries({options.libraries}));
   // Kernels without a library call, and each call's fallback, are generated from primitives.
-  pm.addPass(createDecomposeComposites());
+  pm.addPass(createDecomposeComposites({/*keepForLibraries=*/false, /*keepForKernels=*/true}));
   pm.addPass(createFindExtents());
   pm.addPass(createSchedule());
   // A kernel of a group has its schedule; the memory plan knows the groups.
@@ -109,7 +114,7 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildPlannedPhase(OpPassManager &pm, const CompileOptions &) {
-  pm.addPass(createDecomposeComposites());
+  pm.addPass(createDecomposeComposites({/*keepForLibraries=*/false, /*keepForKernels=*/true}));
   pm.addPass(createSchedule());
 }
 

@@ -2,6 +2,8 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Grad.h"
+#include "passes/support/AttentionKernel.h"
+#include "passes/support/ModuleLevel.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_DECOMPOSECOMPOSITES
@@ -25,10 +27,16 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
 
   void runOnOperation() override {
     SmallVector<grad::DecomposeOpInterface> composites;
+    const exec::Level *level = gradc::namedLevel(getOperation());
+    bool forCpu = keepForKernels && !(level && level->isCuda());
+    auto isKept = [&](Operation *op) {
+      return (keepForLibraries && isOfLibrary(op)) ||
+             (forCpu && gradc::isAttentionKernel(op, exec::kernelLimits(/*isCuda=*/false)));
+    };
     auto collect = [&] {
       composites.clear();
       getOperation().walk([&](grad::DecomposeOpInterface op) {
-        if (!keepForLibraries || !isOfLibrary(op))
+        if (!isKept(op))
           composites.push_back(op);
       });
       return !composites.empty();

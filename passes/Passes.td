@@ -208,8 +208,12 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
 
     With `keep-for-libraries` the composites that a GPU's library takes whole are left: GELU in its tanh form, and its
     gradient. Once libraries were chosen, the pass runs once more.
+
+    With `keep-for-kernels` an attention, or its gradient, is left where a CPU's kernel computes it whole: from as many queries and
+    keys on as the limits on kernels say. Nothing is left so in a module of a GPU's level.
   }];
-  let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">];
+  let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">,
+                 Option<"keepForKernels", "keep-for-kernels", "bool", "false", "leave what a CPU's kernel computes whole">];
 }
 
 def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {

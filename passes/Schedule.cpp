@@ -3,6 +3,7 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/support/AttentionKernel.h"
 #include "passes/support/Clusters.h"
 #include "passes/support/CostModel.h"
 #include "passes/support/ModuleLevel.h"
@@ -28,6 +29,8 @@ public:
   exec::ScheduleAttr run() {
     int64_t rank = root.getRank();
     lanes = level.vectorBytes / widestElement(kernel);
+    if (findAttention(kernel))
+      return scheduleAttention(kernel, lanes, level);
     tile.assign(rank, 1);
     order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (rank > 0) {

@@ -7,9 +7,9 @@
 #include "dialects/exec/Blocks.h"
 #include "dialects/grad/Grad.h"
 #include "passes/support/Averages.h"
+#include "passes/support/KernelScratch.h"
 #include "passes/support/LibraryForm.h"
 #include "passes/support/Ports.h"
-#include "passes/support/Winograd.h"
 #include "runtime/include/gradc/hash.h"
 
 using namespace mlir;
@@ -183,7 +183,7 @@ private:
     std::vector<gradc_artifact_kernel> kernels;
     const exec::Level &row = *exec::findLevel(name);
     for (auto op : module.getOps<exec::KernelOp>()) {
-      level.scratch = std::max(level.scratch, uint64_t(winogradScratch(op, row)));
+      level.scratch = std::max(level.scratch, uint64_t(kernelScratch(op, row)));
       kernelIndex[op.getSymName()] = kernels.size();
       kernels.push_back(writeKernel(op));
     }
@@ -260,6 +260,8 @@ private:
       int64_t dim = op.getScheduleAttr().getOrder().front();
       kernel.rows = op.getRowsOf(dim);
       kernel.tile = op.getScheduleAttr().getTile()[dim];
+      if (op.getScheduleAttr().isAttention())
+        kernel.times = kernel.units / op.getRoot().getDimSize(dim);
     }
   }
 

@@ -8,8 +8,16 @@
 using namespace mlir;
 using namespace gradc;
 
+/// What a kernel computes whole stays.
+static bool isWhole(exec::KernelOp kernel, Operation &op) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  return schedule && schedule.isAttention() && isa<grad::AttentionOpInterface>(op);
+}
+
 static void decompose(exec::KernelOp kernel) {
-  auto isComposite = [](Operation &op) { return isa<grad::DecomposeOpInterface>(op); };
+  auto isComposite = [&](Operation &op) {
+    return isa<grad::DecomposeOpInterface>(op) && !isWhole(kernel, op);
+  };
   Block &block = kernel.getBlock();
   for (auto at = llvm::find_if(block, isComposite); at != block.end();
        at = llvm::find_if(block, isComposite)) {
@@ -34,7 +42,7 @@ FailureOr<OwningOpRef<exec::KernelOp>> gradc::lowerRegion(exec::KernelOp kernel)
     map.map(argument, block.addArgument(grad::signlessType(argument.getType()), argument.getLoc()));
   for (Operation &op : whole->getBlock()) {
     auto loops = dyn_cast<grad::LoopsOpInterface>(op);
-    if (!loops && isa<grad::GradDialect>(op.getDialect()))
+    if (!loops && isa<grad::GradDialect>(op.getDialect()) && !isWhole(kernel, op))
       return op.emitOpError("has no loops, so a kernel cannot hold it");
     if (!loops) {
       builder.clone(op, map);

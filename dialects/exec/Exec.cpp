@@ -39,13 +39,13 @@ static void printPanelKind(AsmPrinter &printer, PanelKind kind, int64_t paired) 
     printer << ", winograd";
 }
 
-// Nothing, ", block = [1, 2]", ", winograd" or both.
+// Nothing, ", block = [1, 2]", the name of an algorithm, or both.
 static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block, Algorithm &algorithm) {
   algorithm = Algorithm::direct;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef word;
-    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd"})))
-      algorithm = Algorithm::winograd;
+    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd", "attention"})))
+      algorithm = *symbolizeAlgorithm(word);
     else if (parser.parseKeyword("block") || parser.parseEqual() || parseDims(parser, block))
       return failure();
   }
@@ -56,8 +56,8 @@ static void printWalk(AsmPrinter &printer, ArrayRef<int64_t> block, Algorithm al
     printer << ", block = ";
     printDims(printer, block);
   }
-  if (algorithm == Algorithm::winograd)
-    printer << ", winograd";
+  if (algorithm != Algorithm::direct)
+    printer << ", " << stringifyAlgorithm(algorithm);
 }
 
 #include "dialects/exec/ExecDialect.cpp.inc"
@@ -121,6 +121,12 @@ int64_t exec::kernelUnits(KernelOp kernel) {
   }
   if (schedule.getOrder().empty())
     return 1;
+  if (schedule.isAttention()) {
+    int64_t units = 1;
+    for (auto [size, tile] : llvm::zip(kernel.getRoot().getShape(), schedule.getTile()))
+      units *= llvm::divideCeil(size, tile);
+    return units;
+  }
   int64_t dim = schedule.getOrder().front();
   return llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
 }

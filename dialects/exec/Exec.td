@@ -32,8 +32,8 @@ def Exec_PanelKindEnum : I32EnumAttr<"PanelKind", "what panels hold", [
   let cppNamespace = "::mlir::exec";
 }
 
-def Exec_AlgorithmEnum : I32EnumAttr<"Algorithm", "how a contraction is computed", [
-    I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd", 1>]> {
+def Exec_AlgorithmEnum : I32EnumAttr<"Algorithm", "how a kernel is computed", [
+    I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd", 1>, I32EnumAttrCase<"attention", 2>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -76,7 +76,9 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     that are walked outside the tiles, a block at a time, with the result as accumulator in memory. So operands
     that a tile would stream whole are read in pieces that stay in cache. On a GPU, one extent: steps of the sum whose
     operands a block's threads bring into shared memory together. `algorithm`: with `winograd`, a 3x3 convolution, or the
-    gradient of its filter, goes by F(2x2, 3x3); `tile`, or `block`, then is what goes through its steps together.
+    gradient of its filter, goes by F(2x2, 3x3); `tile`, or `block`, then is what goes through its steps together. With
+    `attention` the kernel is one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
+    all dims, the last in `order` fastest.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
@@ -86,7 +88,10 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
     `grain` `=` $grain `` custom<Walk>($block, $algorithm) `>`
   }];
-  let extraClassDeclaration = "bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }";
+  let extraClassDeclaration = [{
+    bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }
+    bool isAttention() const { return getAlgorithm() == Algorithm::attention; }
+  }];
 }
 
 def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {

@@ -12,6 +12,8 @@ namespace gradc {
 LoopKind loopKind(Operation *op) {
   if (auto loops = dyn_cast<LoopsOpInterface>(op))
     return loops.getLoopKind();
+  if (isa<AttentionOpInterface>(op))
+    return LoopKind::contraction;
   // A composite that was kept whole for a library has its loops once it is decomposed.
   return op->hasTrait<grad::Pointwise>() ? LoopKind::elementwise : LoopKind::view;
 }
@@ -33,7 +35,7 @@ int64_t widestElement(Operation *kernel) {
 bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
   auto contraction = dyn_cast<ContractionOpInterface>(op);
   if (!contraction || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
-    return false;
+    return isa<AttentionOpInterface>(op);
   ContractionLetters letters = contraction.getLetters();
   auto isSummed = [&](char letter) { return letters.isSummed(letter); };
   if (letters.lhs.empty() || isSummed(letters.lhs.back()) ||
@@ -151,9 +153,8 @@ private:
   }
 
   void number() {
-    int64_t i = 0;
-    for (Operation &op : block)
-      order[&op] = i++;
+    for (auto [i, op] : llvm::enumerate(block))
+      order[&op] = int64_t(i);
   }
 
   Group *groupOf(Operation *op) const {
@@ -385,9 +386,8 @@ private:
 
   bool externalReaches(Operation *op, Group *group) const {
     Group outside;
-    for (Operation *user : op->getUsers())
-      if (!groupOf(user))
-        outside.ops.push_back(user);
+    llvm::copy_if(op->getUsers(), std::back_inserter(outside.ops),
+                  [&](Operation *user) { return !groupOf(user); });
     return reaches(&outside, group);
   }
 

@@ -6,7 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
-#include "passes/support/Winograd.h"
+#include "passes/support/KernelScratch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -80,7 +80,7 @@ bool gradc::bench::measure(const exec::Level &level, const std::string &name,
   // and the best time of the peak's loop, which runs between the rounds.
   bool isWide = level.vectorBytes == 64;
   int64_t units = exec::kernelUnits(op), piece = llvm::divideCeil(units, 16);
-  std::vector<char> room(size_t(gradc::winogradScratch(op, level)) + 64);
+  std::vector<char> room(size_t(gradc::kernelScratch(op, level)) + 64);
   void *scratch = reinterpret_cast<void *>(llvm::alignTo(uint64_t(room.data()), 64));
   kernel(slices.data(), 0, units, 0, scratch);
   std::vector<double> pieces(llvm::divideCeil(units, piece), INFINITY);

@@ -1,6 +1,7 @@
 // Walks the root space in tiles: full tiles in loops, then smaller tiles for the remainder.
 #include "compiler/codegen/cpu/Kernel.h"
 
+#include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -403,6 +404,15 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     return Memory(base(i), cast<RankedTensorType>(tensor.getType()), kernel.getLayout(i));
   };
   LoopNest nest(b, location, level, schedule.getLanes());
+  if (schedule.isAttention()) {
+    SmallVector<Memory> slices;
+    for (Value v : llvm::concat<Value>(llvm::to_vector_of<Value>(kernel.getBlock().getArguments()),
+                                       llvm::to_vector_of<Value>(kernel.getYielded())))
+      slices.push_back(slice(slices.size(), v));
+    LogicalResult emitted = emitAttention(kernel, nest, slices, begin, end, scratch);
+    LLVM::ReturnOp::create(b, location, ValueRange());
+    return emitted;
+  }
   TileEmitter tiles(nest, module);
   FailureOr<SmallVector<int64_t>> rows = takeRows(kernel, nest, tiles, entry->getArgument(3));
   if (failed(rows))

@@ -219,8 +219,8 @@ std::optional<SmallVector<LinearExpr>> Memory::transposable(LoopNest &nest,
   return offsets;
 }
 
-/// Transposes a square matrix with one vector per row: log2(n) rounds of two-vector shuffles.
-static SmallVector<Value> transpose(LoopNest &nest, SmallVector<Value> rows) {
+// log2(n) rounds of two-vector shuffles.
+SmallVector<Value> gradc::tile::transposeRegisters(LoopNest &nest, SmallVector<Value> rows) {
   int64_t n = rows.size();
   for (int64_t half = n / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low, high;
@@ -296,7 +296,7 @@ std::optional<SmallVector<Value>> Memory::loadTransposed(LoopNest &nest,
     rows.push_back(loadVector(nest, at, nest.lanes));
   }
   rows.resize(nest.lanes, rows.back());
-  return transpose(nest, rows);
+  return transposeRegisters(nest, rows);
 }
 
 bool Memory::storeTransposed(LoopNest &nest, ArrayRef<Point> points, ValueRange values) const {
@@ -306,7 +306,7 @@ bool Memory::storeTransposed(LoopNest &nest, ArrayRef<Point> points, ValueRange 
   SmallVector<Value> rows;
   for (Value v : values)
     rows.push_back(nest.splat(v));
-  rows = transpose(nest, rows);
+  rows = transposeRegisters(nest, rows);
   for (auto [l, at] : llvm::enumerate(*offsets)) {
     at.lane = 1;
     storeVector(nest, at, nest.lanes, rows[l]);

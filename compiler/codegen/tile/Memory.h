@@ -7,6 +7,10 @@
 
 namespace gradc::tile {
 
+/// A square matrix with one vector per row, transposed.
+llvm::SmallVector<mlir::Value> transposeRegisters(LoopNest &nest,
+                                                  llvm::SmallVector<mlir::Value> rows);
+
 class Memory {
 public:
   Memory() = default;
