@@ -92,7 +92,7 @@ static LogicalResult inferAttention(std::optional<Location> loc, ValueRange fact
       return emitOptionalError(loc, "expected the dims of a mask to be 1 or those of the scores ",
                                formatDims(scores), ", found ", type);
   }
-  for (int64_t last : {v[3], int64_t(1)})
+  for (int64_t last : {v[3], int64_t(2)})
     types.push_back(
         query.clone(applyPermutation(SmallVector<int64_t>{q[0], q[1], q[2], last}, order)));
   return success();
@@ -215,15 +215,20 @@ Expr AttentionParts::scores() const {
   return form.causal ? visible(scores).select(scores, none) : scores;
 }
 
-Expr AttentionParts::alongKeys(Expr statistic) const {
-  SmallVector<int64_t> shape(statistic.shape().take_front(3));
-  Expr rows = statistic.reshape(shape);
-  shape.push_back(sizes.keys);
-  return rows.broadcast(rows.type().clone(shape), {0, 1, 2});
+Expr AttentionParts::alongKeys(int64_t column) const {
+  Expr statistic = logical(form.statistic);
+  SmallVector<int64_t> starts{0, 0, 0, column}, sizes(statistic.shape()), strides(4, 1);
+  sizes[3] = 1;
+  Expr rows =
+      statistic.with(builder.createOrFold<SliceOp>(location, statistic, starts, sizes, strides));
+  sizes.pop_back();
+  rows = rows.reshape(sizes);
+  sizes.push_back(this->sizes.keys);
+  return rows.broadcast(rows.type().clone(sizes), {0, 1, 2});
 }
 
 Expr AttentionParts::probabilities() const {
-  return (scores() - alongKeys(logical(form.statistic))).apply<ExpOp>();
+  return (scores() - alongKeys(0)).apply<ExpOp>() * alongKeys(1);
 }
 
 Expr AttentionParts::scoreGradients(Expr probabilities) const {
@@ -242,13 +247,14 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &b) {
   Expr shift = isEmpty.select(top.splat(0), top);
   Expr e = (scores - shift.broadcast(scores.type(), {0, 1, 2})).apply<ExpOp>();
   Expr sum = e.sum({3});
-  Expr share = 1.0 / isEmpty.select(sum.splat(1), sum);
+  Expr share = isEmpty.select(sum.splat(0), 1.0 / isEmpty.select(sum.splat(1), sum));
   Expr weights = e * share.broadcast(scores.type(), {0, 1, 2});
   Expr result = parts.byKeyHead(weights, parts.logical(getValue()), /*transposeRhs=*/false);
-  Expr statistic = isEmpty.select(sum.splat(infinity), shift + sum.apply<LogOp>());
-  SmallVector<int64_t> column(statistic.shape());
+  SmallVector<int64_t> column(sum.shape());
   column.push_back(1);
-  return {parts.stored(result), parts.stored(statistic.reshape(column))};
+  Value columns[] = {shift.reshape(column), share.reshape(column)};
+  Expr statistic = sum.with(b.createOrFold<ConcatenateOp>(getLoc(), columns, 3));
+  return {parts.stored(result), parts.stored(statistic)};
 }
 
 SmallVector<Value> AttentionGradOp::decompose(OpBuilder &b) {
@@ -340,7 +346,8 @@ void AttentionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
     bool isEmpty = top == -infinity;
     for (double &w : weights)
       sum += w = isEmpty ? 0 : std::exp(w - top);
-    results[1].setFloat(a.at(results[1], b, h, t, 0), isEmpty ? infinity : top + std::log(sum));
+    results[1].setFloat(a.at(results[1], b, h, t, 0), isEmpty ? 0 : top);
+    results[1].setFloat(a.at(results[1], b, h, t, 1), isEmpty ? 0 : 1 / sum);
     for (int64_t e = 0; e < a.sizes.width; ++e) {
       double y = 0;
       for (int64_t s = 0; s < a.sizes.keys && !isEmpty; ++s)
@@ -365,6 +372,7 @@ void AttentionGradOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<Ho
       mean += a.read(gradient, b, h, t, e) * a.read(result, b, h, t, e);
     for (int64_t s = 0; s < a.sizes.keys; ++s) {
       double p = std::exp(a.score(b, h, t, s) - a.read(statistic, b, h, t, 0)), dp = 0;
+      p *= a.read(statistic, b, h, t, 1);
       for (int64_t e = 0; e < a.sizes.width; ++e) {
         double dy = a.read(gradient, b, h, t, e);
         dp += dy * a.read(value, b, g, s, e);

@@ -34,7 +34,7 @@ public:
   Value stored(Expr value) const;
   /// [B, H, T, S], masked: -inf where a query does not see a key.
   Expr scores() const;
-  /// The probabilities, from the statistic of a forward.
+  /// The probabilities, from the statistic. Only of an AttentionGradOp's form.
   Expr probabilities() const;
   /// The gradient of the scores. Only of an AttentionGradOp's form.
   Expr scoreGradients(Expr probabilities) const;
@@ -42,9 +42,10 @@ public:
   Expr byKeyHead(Expr lhs, Expr rhs, bool transposeRhs) const;
   /// [B, H, T, M]^T by [B, H, T, N], summed over the heads that share a key head: [B, G, M, N].
   Expr overQueries(Expr lhs, Expr rhs) const;
-  Expr alongKeys(Expr statistic) const;
 
 private:
+  /// A column of the statistic, for each key.
+  Expr alongKeys(int64_t column) const;
   Expr visible(Expr scores) const;
 
   OpBuilder &builder;

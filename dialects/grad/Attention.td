@@ -11,15 +11,16 @@ class Grad_AttentionLikeOp<string mnemonic>
 }
 
 def Grad_AttentionOp : Grad_AttentionLikeOp<"attention"> {
-  let summary = "softmax(scale query key^T + mask) value, and the log-sum-exp of each row of scores";
+  let summary = "softmax(scale query key^T + mask) value, and what its softmax divides by";
   let description = [{
     Queries [B, H, T, D], keys [B, G, S, D] and values [B, G, S, E] give a result [B, H, T, E]. H / G neighbouring query heads
     share a key head. score[b, h, t, s] = scale * sum over d of query[b, h, t, d] key[b, h / (H / G), s, d]. A float mask is
     added to it, a bool mask says which keys a query sees; its dims are those of the scores, or 1. With `causal = c`
     query t sees the keys s <= t + c. result[b, h, t, :] = sum over s of softmax(score)[b, h, t, s] value[b, h / (H / G), s, :].
 
-    `statistic` [B, H, T, 1] is ln(sum over s of e^score): all that the gradient reads of the scores. A query that sees no
-    key (all of its scores are -inf) has the result 0 and the statistic +inf.
+    `statistic` [B, H, T, 2] is all that the gradient reads of the scores: the maximum m over a query's keys, and
+    1 / sum over s of e^(score - m). A query that sees no key (all of its scores are -inf) has the result 0, and zeros as
+    its statistic.
 
     With `order`, all operands and results are transposed by it: dim i of a tensor is the dim order[i] of those above.
 
@@ -43,7 +44,7 @@ def Grad_AttentionOp : Grad_AttentionLikeOp<"attention"> {
 def Grad_AttentionGradOp : Grad_AttentionLikeOp<"attention_grad"> {
   let summary = "the gradients of attention's query, key and value from that of its result";
   let description = [{
-    With p = e^(score - statistic) and g the gradient of the result: the gradient of value is the sum over t of p g, that of the
+    With p = e^(score - statistic[.., 0]) statistic[.., 1] and g the gradient of the result: the gradient of value is the sum over t of p g, that of the
     scores is ds = p (g value^T - sum over e of g result); those of query and key are scale ds key and scale ds^T query.
     Operands and constraints are those of `attention`; C6: `result` and `gradient` are of the type of its result,
     `statistic` of that of its statistic.

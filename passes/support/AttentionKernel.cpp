@@ -98,7 +98,7 @@ gradc::AttentionScratch gradc::attentionScratch(const AttentionForm &form,
            {block.keys, block.queries},
            {masks, block.queries},
            {block.queries, int64_t(llvm::alignTo(sizes.width, lanes))},
-           {4, block.queries}}};
+           {3, block.queries}}};
 }
 
 int64_t gradc::scratchBytes(ArrayRef<int64_t> piece, int64_t elementBytes,

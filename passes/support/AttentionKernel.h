@@ -29,8 +29,8 @@ mlir::exec::ScheduleAttr scheduleAttention(mlir::exec::KernelOp kernel, int64_t 
                                            const mlir::exec::Level &level);
 
 /// The shapes of what a thread keeps in its scratch, one after the other, each from a cache line
-/// on. Of an attention: queries, scores, their mask, sums of the result, four statistics. Of a
-/// gradient: keys, values, probabilities, their gradients, one mean per query.
+/// on. Of an attention: queries, scores, their mask, sums of the result, three numbers per query.
+/// Of a gradient: keys, values, probabilities, their gradients, one mean per query.
 using AttentionScratch = std::array<std::array<int64_t, 2>, 5>;
 AttentionScratch attentionScratch(const mlir::grad::AttentionForm &form,
                                   const AttentionBlock &block, int64_t lanes);

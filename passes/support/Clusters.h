@@ -18,8 +18,8 @@ mlir::grad::LoopKind loopKind(mlir::Operation *op);
 int64_t widestElement(mlir::Operation *kernel);
 
 /// A contraction that each tile would stream through its operands from end to end, a cache line or
-/// more a step (a filter gradient): it walks blocks of them instead, and so is a kernel of its own. So
-/// is an attention.
+/// more a step (a filter gradient): it walks blocks of them instead, and so is a kernel of its own.
+/// So is an attention.
 bool walksBlocks(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
 
 /// Partitions the ops of `block` that compute into clusters without cyclic dependences. Clones

@@ -19,7 +19,7 @@ int main() {
       auto tensor = [&](int64_t size) {
         return llvm::formatv("tensor<1x{0}x{1}x{2}xf32>", heads, positions, size).str();
       };
-      std::string x = tensor(64), s = tensor(1), name = std::to_string(positions);
+      std::string x = tensor(64), s = tensor(2), name = std::to_string(positions);
       name += causal ? " causal" : "";
       const char *attribute = causal ? "causal = 0 : i64, " : "";
       good &= measure(*level, name + " forward",

@@ -11,10 +11,10 @@
 // DECOMPOSED: grad.exp
 // DECOMPOSED: grad.matmul %{{.*}}, %{{.*}} : tensor<2x2x10x7xf32>, tensor<2x2x7x6xf32>
 func.func @attention(%q: tensor<2x4x5x3xf32>, %k: tensor<2x2x7x3xf32>, %v: tensor<2x2x7x6xf32>, %m: tensor<1x1x5x7xi1>)
-    -> (tensor<2x4x5x6xf32>, tensor<2x4x5x1xf32>) {
+    -> (tensor<2x4x5x6xf32>, tensor<2x4x5x2xf32>) {
   %y, %s = grad.attention %q, %k, %v mask %m : tensor<1x1x5x7xi1> {causal = 2 : i64, scale = 0.5 : f64}
       : tensor<2x4x5x3xf32>, tensor<2x2x7x3xf32>, tensor<2x2x7x6xf32>
-  return %y, %s : tensor<2x4x5x6xf32>, tensor<2x4x5x1xf32>
+  return %y, %s : tensor<2x4x5x6xf32>, tensor<2x4x5x2xf32>
 }
 
 // -----
@@ -132,8 +132,8 @@ func.func @c5_dims(%q: tensor<2x4x5x3xf32>, %m: tensor<1x1x5x1xi1>) {
 
 // -----
 
-func.func @c6(%q: tensor<2x4x5x3xf32>, %s: tensor<2x4x5x1xf32>) {
-  // expected-error@+1 {{expected a result, a statistic and a gradient of 'tensor<2x4x5x3xf32>', 'tensor<2x4x5x1xf32>' and 'tensor<2x4x5x3xf32>', found 'tensor<2x4x5x3xf32>', 'tensor<2x4x5x3xf32>' and 'tensor<2x4x5x3xf32>'}}
+func.func @c6(%q: tensor<2x4x5x3xf32>, %s: tensor<2x4x5x2xf32>) {
+  // expected-error@+1 {{expected a result, a statistic and a gradient of 'tensor<2x4x5x3xf32>', 'tensor<2x4x5x2xf32>' and 'tensor<2x4x5x3xf32>', found 'tensor<2x4x5x3xf32>', 'tensor<2x4x5x3xf32>' and 'tensor<2x4x5x3xf32>'}}
   grad.attention_grad %q, %q, %q, %q, %q, %q {scale = 1.0 : f64} : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>
   return
 }

@@ -47,7 +47,7 @@ public:
 
 private:
   /// Rows of `statistics`.
-  enum Statistic { maxima, totals, factors, logarithms };
+  enum Statistic { maxima, totals, factors };
   int64_t vectors() const { return tiles.block.queries / lanes; }
   Point statisticAt(Statistic which, int64_t v) const {
     return lanesAt(nest, LinearExpr(which), LinearExpr(v * lanes));
@@ -68,7 +68,7 @@ private:
     return arith::SelectOp::create(nest.builder, nest.location, condition, x, y);
   }
 
-  /// The keys that the block's last query sees, in whole tiles.
+  /// The keys that the block's last query sees, in whole tiles, or all of them.
   Value keysSeen() {
     int64_t rows = nest.level.tileRows;
     Value seen = nest.index(begin + LinearExpr(tiles.block.queries + *tiles.form.causal));
@@ -115,7 +115,7 @@ private:
         LinearExpr column = tiles.clamp(key + j * lanes, keys - valid);
         LinearExpr to = column + key * -1 + LinearExpr(lanes);
         tiles.transposeSquare(
-            row, column, valid,
+            row, valid,
             [&](LinearExpr r) {
               Point point = tiles.mask.at(head.batch, head.query, queryOf(r), column, valid);
               return tiles.maskTerm(tiles.mask.memory.load(nest, point));
@@ -149,27 +149,30 @@ private:
     for (int64_t v0 = 0; v0 < vectors(); v0 += panel) {
       Tiles::Values most(panel, tiles.number(-infinity));
       llvm::append_range(
-          all, tiles.forRows(count, most, [&](LinearExpr row, int64_t height, ValueRange now) {
-            Tiles::Values products = tiles.product(
-                Tiles::Values(height * panel, tiles.number(0)), panel,
-                nest.constant(tiles.sizes.size),
-                [&](LinearExpr d, int64_t i) {
-                  return tiles.key.memory.load(
-                      nest, tiles.key.at(head.batch, head.key, key + row + LinearExpr(i), d));
-                },
-                [&](LinearExpr d, int64_t v) {
-                  return queries.load(nest, lanesAt(nest, d, LinearExpr((v0 + v) * lanes)));
-                });
-            Tiles::Values next(now);
-            for (int64_t i = 0; i < height; ++i)
-              for (int64_t v = 0; v < panel; ++v) {
-                LinearExpr r = row + LinearExpr(i), query((v0 + v) * lanes);
-                Value score = masked(products[i * panel + v], key, r, query);
-                scores.store(nest, lanesAt(nest, r, query), score);
-                next[v] = tiles.maximum(next[v], score);
-              }
-            return next;
-          }));
+          all, tiles.forRows(Rows{count, tiles.restOf(tiles.sizes.keys, tiles.block.keys)}, most,
+                             [&](LinearExpr row, int64_t height, ValueRange now) {
+                               Tiles::Values products = tiles.product(
+                                   Tiles::Values(height * panel, tiles.number(0)), panel,
+                                   nest.constant(tiles.sizes.size),
+                                   [&](LinearExpr d, int64_t i) {
+                                     return tiles.key.memory.load(
+                                         nest, tiles.key.at(head.batch, head.key,
+                                                            key + row + LinearExpr(i), d));
+                                   },
+                                   [&](LinearExpr d, int64_t v) {
+                                     return queries.load(
+                                         nest, lanesAt(nest, d, LinearExpr((v0 + v) * lanes)));
+                                   });
+                               Tiles::Values next(now);
+                               for (int64_t i = 0; i < height; ++i)
+                                 for (int64_t v = 0; v < panel; ++v) {
+                                   LinearExpr r = row + LinearExpr(i), query((v0 + v) * lanes);
+                                   Value score = masked(products[i * panel + v], key, r, query);
+                                   scores.store(nest, lanesAt(nest, r, query), score);
+                                   next[v] = tiles.maximum(next[v], score);
+                                 }
+                               return next;
+                             }));
     }
     return all;
   }
@@ -201,10 +204,12 @@ private:
       store(totals, v, sums[v]);
   }
 
-  Value queriesHere() {
-    Value left = arith::SubIOp::create(nest.builder, nest.location,
-                                       nest.constant(tiles.sizes.queries), nest.index(begin));
-    return tiles.smaller(left, nest.constant(tiles.block.queries));
+  Rows queriesHere() {
+    int64_t all = tiles.sizes.queries;
+    Value left =
+        arith::SubIOp::create(nest.builder, nest.location, nest.constant(all), nest.index(begin));
+    return {tiles.smaller(left, nest.constant(tiles.block.queries)),
+            tiles.restOf(all, tiles.block.queries)};
   }
 
   void addValues(const LinearExpr &key, Value count) {
@@ -220,24 +225,20 @@ private:
         });
   }
 
-  /// A query that sees no key has the result 0, and infinity as its statistic: its probabilities
-  /// e^(score - statistic) are 0.
+  /// A query that sees no key has the result 0, and zeros as its statistic.
   void finish() {
     for (int64_t v = 0; v < vectors(); ++v) {
-      Value total = load(totals, v), isEmpty = isEqual(total, 0);
+      Value total = load(totals, v), isEmpty = isEqual(total, 0), none = tiles.number(0);
       Value share = arith::DivFOp::create(nest.builder, nest.location, tiles.number(1), total);
-      store(factors, v, choose(isEmpty, tiles.number(0), share));
-      if (!tiles.results[1])
-        continue;
-      Value log = math::LogOp::create(nest.builder, nest.location, total);
-      store(logarithms, v,
-            choose(isEmpty, tiles.number(infinity), tiles.add(load(maxima, v), log)));
+      store(factors, v, choose(isEmpty, none, share));
+      store(maxima, v, choose(isEmpty, none, load(maxima, v)));
     }
-    tiles.forAll(queriesHere(), [&](LinearExpr row) {
+    tiles.forAll(queriesHere().count, [&](LinearExpr row) {
       LinearExpr query = begin + row;
       if (Tensor &to = tiles.results[1])
-        to.memory.store(nest, to.at(head.batch, head.query, query, LinearExpr(0)),
-                        loadOne(logarithms, row));
+        for (auto [column, which] : {std::pair(0, maxima), {1, factors}})
+          to.memory.store(nest, to.at(head.batch, head.query, query, LinearExpr(column)),
+                          loadOne(which, row));
       Tensor &to = tiles.results[0];
       Value share = nest.splat(loadOne(factors, row));
       for (int64_t e = 0; e < tiles.sizes.width && to; e += lanes) {

@@ -36,7 +36,7 @@ public:
       tiles.forAll(llvm::divideCeil(tiles.sizes.keys, tiles.block.keys), [&](LinearExpr j) {
         firstKey = j * tiles.block.keys;
         Value left = subtractIndex(nest.constant(tiles.sizes.keys), nest.index(firstKey));
-        keyCount = tiles.smaller(left, step);
+        keyRows = {tiles.smaller(left, step), tiles.restOf(tiles.sizes.keys, tiles.block.keys)};
         emitKeys();
       });
     });
@@ -89,8 +89,9 @@ private:
     LinearExpr begin = nest.variable(first);
     tiles.forAll(blocks, [&](LinearExpr i) {
       firstQuery = begin + i * tiles.block.queries;
-      queryCount = tiles.smaller(subtractIndex(all, nest.index(firstQuery)), step);
-      tiles.forRows(queryCount, {}, [&](LinearExpr row, int64_t height, ValueRange) {
+      queryRows = {tiles.smaller(subtractIndex(all, nest.index(firstQuery)), step),
+                   restOfQueries()};
+      tiles.forRows(queryRows, {}, [&](LinearExpr row, int64_t height, ValueRange) {
         tiles.forAll(tiles.block.keys / (lanes * nest.level.tileVectors), [&](LinearExpr panel) {
           computeSlopes(row, height, panel * (lanes * nest.level.tileVectors));
         });
@@ -98,6 +99,14 @@ private:
       });
       addToResults();
     });
+  }
+
+  /// Of the queries from the first one on that sees a block's first key; blocks of keys are whole
+  /// tiles.
+  int64_t restOfQueries() {
+    int64_t rows = nest.level.tileRows;
+    bool isAnyNumber = tiles.form.causal && (*tiles.form.causal % rows || tiles.block.keys % rows);
+    return isAnyNumber ? -1 : tiles.restOf(tiles.sizes.queries, tiles.block.queries);
   }
 
   /// Lanes behind the last key repeat it; no sum reads what becomes of them.
@@ -130,12 +139,15 @@ private:
     Tiles::Values scores = product(tiles.query, keys, tiles.sizes.size);
     for (int64_t i = 0; i < height; ++i) {
       LinearExpr query = firstQuery + row + LinearExpr(i);
-      Value statistic = nest.splat(tiles.statistic.memory.load(
-          nest, tiles.statistic.at(head.batch, head.query, query, LinearExpr(0))));
+      auto statistic = [&](int64_t column) {
+        Point point = tiles.statistic.at(head.batch, head.query, query, LinearExpr(column));
+        return nest.splat(tiles.statistic.memory.load(nest, point));
+      };
+      Value most = statistic(0), share = statistic(1);
       for (int64_t v = 0; v < panel; ++v) {
         Value score = masked(scores[i * panel + v], query, column + LinearExpr(v * lanes));
-        Value p = tiles.exponential(tiles.subtract(score, statistic));
-        probabilities.store(nest, placeOf(i, v), p);
+        Value p = tiles.exponential(tiles.subtract(score, most));
+        probabilities.store(nest, placeOf(i, v), tiles.multiply(p, share));
       }
     }
     Tiles::Values towards = product(tiles.gradient, values, tiles.sizes.width);
@@ -182,7 +194,7 @@ private:
         [&](LinearExpr row, LinearExpr column, int64_t valid) {
           return to.at(head.batch, head.query, firstQuery + row, column, valid);
         },
-        queryCount, tiles.sizes.size, keyCount, nullptr,
+        queryRows, tiles.sizes.size, keyRows.count, nullptr,
         [&](LinearExpr step, LinearExpr row) { return slopes.load(nest, elementAt(row, step)); },
         [&](LinearExpr step, LinearExpr column, int64_t valid) {
           return tiles.key.memory.load(
@@ -199,7 +211,7 @@ private:
         [&](LinearExpr row, LinearExpr column, int64_t valid) {
           return to.at(head.batch, head.key, firstKey + row, column, valid);
         },
-        keyCount, width, queryCount, nullptr,
+        keyRows, width, queryRows.count, nullptr,
         [&](LinearExpr step, LinearExpr row) { return weights.load(nest, elementAt(step, row)); },
         [&](LinearExpr step, LinearExpr column, int64_t valid) {
           return rows.memory.load(
@@ -213,7 +225,7 @@ private:
   Memory &keys, &values, &probabilities, &slopes, &means;
   Head head;
   LinearExpr firstKey, firstQuery;
-  Value keyCount, queryCount;
+  Rows keyRows, queryRows;
 };
 
 } // namespace

@@ -74,17 +74,28 @@ void Tiles::forAll(Value count, Body body) {
   });
 }
 
-Tiles::Values Tiles::forRows(Value count, ValueRange carried,
+Tiles::Values Tiles::forRows(const Rows &rows, ValueRange carried,
                              llvm::function_ref<Values(LinearExpr, int64_t, ValueRange)> body) {
+  OpBuilder &b = nest.builder;
   int64_t height = nest.level.tileRows;
   Value step = nest.constant(height);
-  Value full = arith::DivUIOp::create(nest.builder, nest.location, count, step);
+  Value full = arith::DivUIOp::create(b, nest.location, rows.count, step);
   Values values = nest.loop(nest.constant(0), full, carried, [&](LinearExpr i, ValueRange now) {
     return body(i * height, height, now);
   });
-  Value done = arith::MulIOp::create(nest.builder, nest.location, full, step);
-  return nest.loop(done, count, values,
-                   [&](LinearExpr row, ValueRange now) { return body(row, 1, now); });
+  if (rows.rest == 0)
+    return values;
+  Value done = arith::MulIOp::create(b, nest.location, full, step);
+  if (rows.rest < 0)
+    return nest.loop(done, rows.count, values,
+                     [&](LinearExpr row, ValueRange now) { return body(row, 1, now); });
+  Value isLeft =
+      arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::slt, done, rows.count);
+  LinearExpr row = nest.variable(done);
+  if (!values.empty())
+    return nest.choose(isLeft, values, [&] { return body(row, rows.rest, values); });
+  nest.when(isLeft, [&] { body(row, rows.rest, {}); });
+  return values;
 }
 
 void Tiles::forColumns(int64_t width,
@@ -121,7 +132,7 @@ Tiles::Values Tiles::product(Values initial, int64_t vectors, Value steps, Opera
   });
 }
 
-void Tiles::addProduct(const Memory &sums, Sums at, Value rows, int64_t width, Value steps,
+void Tiles::addProduct(const Memory &sums, Sums at, const Rows &rows, int64_t width, Value steps,
                        llvm::function_ref<Value(LinearExpr)> factor,
                        llvm::function_ref<Value(LinearExpr, LinearExpr)> lhs,
                        llvm::function_ref<Value(LinearExpr, LinearExpr, int64_t)> rhs) {
@@ -154,7 +165,7 @@ void Tiles::addProduct(const Memory &sums, Sums at, Value rows, int64_t width, V
 
 // Transposed blocks -------------------------------------------------------------------------------
 
-void Tiles::transposeSquare(LinearExpr row, LinearExpr column, int64_t valid,
+void Tiles::transposeSquare(LinearExpr row, int64_t valid,
                             llvm::function_ref<Value(LinearExpr)> load,
                             llvm::function_ref<void(int64_t, Value)> store) {
   Values square;
@@ -172,7 +183,7 @@ void Tiles::transpose(int64_t rows, int64_t width, const Memory &to,
     LinearExpr row = i * lanes;
     auto square = [&](LinearExpr column, int64_t valid) {
       transposeSquare(
-          row, column, valid, [&](LinearExpr r) { return load(r, column, valid); },
+          row, valid, [&](LinearExpr r) { return load(r, column, valid); },
           [&](int64_t c, Value v) {
             to.store(nest, lanesAt(nest, column + LinearExpr(c), row), v);
           });

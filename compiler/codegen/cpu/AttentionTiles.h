@@ -35,6 +35,13 @@ struct Head {
   tile::LinearExpr batch, query, key;
 };
 
+/// A number of rows. What is left of them behind register tiles is `rest` or nothing; -1: any
+/// number.
+struct Rows {
+  mlir::Value count;
+  int64_t rest;
+};
+
 class Tiles {
 public:
   /// `slices`: of the kernel's operands, then of its results. `op` is the kernel's only op.
@@ -46,10 +53,15 @@ public:
   /// for (i = 0; i < count; i++).
   void forAll(mlir::Value count, Body body);
   void forAll(int64_t count, Body body) { forAll(nest.constant(count), body); }
-  /// Tiles of the level's rows, and what is left of `count` row by row. Carries values.
+  /// Tiles of the level's rows, and one more of those that are left, or row by row where these may
+  /// be any number. Carries values.
   Values
-  forRows(mlir::Value count, mlir::ValueRange carried,
+  forRows(const Rows &rows, mlir::ValueRange carried,
           llvm::function_ref<Values(tile::LinearExpr row, int64_t height, mlir::ValueRange)> body);
+  /// What is left of `all` rows in their last block.
+  int64_t restOf(int64_t all, int64_t block) const {
+    return block % nest.level.tileRows ? -1 : all % nest.level.tileRows;
+  }
   /// Panels of the level's vectors, and what is left of `width` in one more: the first column, and
   /// the columns in each vector.
   void forColumns(int64_t width,
@@ -63,7 +75,7 @@ public:
   using Sums =
       llvm::function_ref<tile::Point(tile::LinearExpr row, tile::LinearExpr column, int64_t valid)>;
   void addProduct(
-      const tile::Memory &sums, Sums at, mlir::Value rows, int64_t width, mlir::Value steps,
+      const tile::Memory &sums, Sums at, const Rows &rows, int64_t width, mlir::Value steps,
       llvm::function_ref<mlir::Value(tile::LinearExpr)> factor,
       llvm::function_ref<mlir::Value(tile::LinearExpr step, tile::LinearExpr row)> lhs,
       llvm::function_ref<mlir::Value(tile::LinearExpr step, tile::LinearExpr column, int64_t valid)>
@@ -74,8 +86,8 @@ public:
       int64_t rows, int64_t width, const tile::Memory &to,
       llvm::function_ref<mlir::Value(tile::LinearExpr row, tile::LinearExpr column, int64_t valid)>
           load);
-  /// The square of lanes by lanes from [row][column] on, `valid` columns of it.
-  void transposeSquare(tile::LinearExpr row, tile::LinearExpr column, int64_t valid,
+  /// Rows of lanes from `row` on, of which the first `valid` columns are stored as rows.
+  void transposeSquare(tile::LinearExpr row, int64_t valid,
                        llvm::function_ref<mlir::Value(tile::LinearExpr row)> load,
                        llvm::function_ref<void(int64_t column, mlir::Value)> store);
 

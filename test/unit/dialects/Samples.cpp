@@ -333,13 +333,13 @@ static const std::vector<Sample> table = {
      {"f64", "f32"}},
     {"grad.attention_grad %0, %1, %2, %3, %4, %5 {causal = 1 : i64, scale = 0.7 : f64} : "
      "tensor<2x4x3x2xT>, "
-     "tensor<2x2x4x2xT>, tensor<2x2x4x3xT>, tensor<2x4x3x3xT>, tensor<2x4x3x1xT>, "
+     "tensor<2x2x4x2xT>, tensor<2x2x4x3xT>, tensor<2x4x3x3xT>, tensor<2x4x3x2xT>, "
      "tensor<2x4x3x3xT>",
      {{"tensor<2x4x3x2xT>"},
       {"tensor<2x2x4x2xT>"},
       {"tensor<2x2x4x3xT>"},
       {"tensor<2x4x3x3xT>"},
-      {"tensor<2x4x3x1xT>"},
+      {"tensor<2x4x3x2xT>"},
       {"tensor<2x4x3x3xT>"}},
      {"f64", "f32"}},
 

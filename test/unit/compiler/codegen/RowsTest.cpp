@@ -139,18 +139,18 @@ TEST(Rows, AttentionAndItsGradient) {
           R"(tile = [1, 1, 48, 8], order = [0, 1, 2, 3], grain = 1, block = [12], attention> @rows@} {
       %y, %s = grad.attention %q, %x, %x mask %m : tensor<@2@x1x1x20xf32> {scale = 0.3 : f64}
         : tensor<@2@x4x50x8xf32>, tensor<@2@x2x20x8xf32>, tensor<@2@x2x20x8xf32>
-      exec.yield %y, %s : tensor<@2@x4x50x8xf32>, tensor<@2@x4x50x1xf32> })",
+      exec.yield %y, %s : tensor<@2@x4x50x8xf32>, tensor<@2@x4x50x2xf32> })",
       ", extents = [array<i64: 2, 0, 0, 0>, array<i64: 2, 0, 0, 0>, array<i64: 2, 0, 0, 0>], "
       "rows = array<i64: 2, 0, 0, 0>",
       3, {1, 2, 3});
   expectRows(
       std::string("exec.kernel @k(%q: tensor<@1@x20x2x8xf32>, %x: tensor<@1@x20x2x8xf32>, "
-                  "%s: tensor<@1@x20x2x1xf32>) attributes {") +
+                  "%s: tensor<@1@x20x2x2xf32>) attributes {") +
           schedule +
           R"(tile = [1, 20, 1, 8], order = [0, 2, 1, 3], grain = 1, block = [12, 48], attention> @rows@} {
       %g:3 = grad.attention_grad %q, %x, %x, %q, %s, %q order [0, 2, 1, 3] {causal = 0 : i64, scale = 0.1 : f64}
         : tensor<@1@x20x2x8xf32>, tensor<@1@x20x2x8xf32>, tensor<@1@x20x2x8xf32>, tensor<@1@x20x2x8xf32>,
-          tensor<@1@x20x2x1xf32>, tensor<@1@x20x2x8xf32>
+          tensor<@1@x20x2x2xf32>, tensor<@1@x20x2x8xf32>
       exec.yield %g#0, %g#1, %g#2 : tensor<@1@x20x2x8xf32>, tensor<@1@x20x2x8xf32>, tensor<@1@x20x2x8xf32> })",
       ", extents = [array<i64: 1, 0, 0, 0>, array<i64: 1, 0, 0, 0>, array<i64: 1, 0, 0, 0>], "
       "rows = array<i64: 1, 0, 0, 0>",
