@@ -49,6 +49,8 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Counts are resolved after each pass that makes them, so that they block no simplification.
   pm.addPass(createBindRows());
   simplify(pm);
+  // Before transposes move: they then move through attentions.
+  pm.addPass(createFormAttention({isForCuda(options)}));
   // Before gradients exist: those of products outside of loops are outside, too.
   hoistFromScans(pm, options);
   // Before gradients exist: transposes removed from the forward do not appear in the backward.

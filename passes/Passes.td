@@ -6,6 +6,28 @@ include "mlir/Pass/PassBase.td"
 
 // Graph phase -------------------------------------------------------------------------------------
 
+def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
+  let summary = "Make one op of two products around a softmax, where one kernel computes them";
+  let description = [{
+    Between the products may be a factor, then a mask: one that is added, or one that says which keys a query sees. The
+    mask's value is looked at where it is known, so that a triangle becomes `causal`. Key heads that are repeated for several
+    query heads are read where they are. Attentions too small for a kernel of their own (`KernelLimits`), scores that
+    somebody else reads, masks that are trained and entries of mixed precision stay as they are; nothing is
+    formed for GPUs.
+
+    ```mlir
+    %s = grad.matmul %q, %k transpose_rhs : tensor<2x4x64x32xf32>, tensor<2x4x64x32xf32>
+    %p = grad.softmax %s dim 3 : tensor<2x4x64x64xf32>
+    %y = grad.matmul %p, %v : tensor<2x4x64x64xf32>, tensor<2x4x64x32xf32>
+    ```
+    becomes
+    ```mlir
+    %y, %0 = grad.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x4x64x32xf32>, tensor<2x4x64x32xf32>, tensor<2x4x64x32xf32>
+    ```
+  }];
+  let options = [Option<"cuda", "cuda", "bool", "false", "limits of GPUs instead of those of CPUs">];
+}
+
 def MoveTransposes : Pass<"gradc-move-transposes", "::mlir::ModuleOp"> {
   let summary = "Move transposes to where the fewest bytes are transposed";
   let description = [{

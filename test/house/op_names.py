@@ -12,6 +12,7 @@ FOLDERS = ("passes", "compiler/codegen")
 # Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks.
 STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp"}
 REASONS = {
+    "passes/FormAttention.cpp": "the ops that exporters write an attention with",
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
     "passes/support/RowSums.cpp": "what stays a sum is the algebra of ops",

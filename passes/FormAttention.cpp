@@ -1,0 +1,312 @@
+// Finds attentions among products and softmaxes. It names the ops that exporters and the import
+// write an attention with.
+#include "dialects/exec/Level.h"
+#include "dialects/grad/Build.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "passes/Passes.h"
+#include "passes/support/AttentionKernel.h"
+#include "passes/support/CausalMask.h"
+#include "passes/support/Extents.h"
+#include "passes/support/Ports.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+#define GEN_PASS_DEF_FORMATTENTION
+#include "passes/Passes.h.inc"
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+
+/// The number that fills the tensor.
+std::optional<double> splatOf(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
+      !isa<FloatType>(elements.getElementType()))
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// The op of that type behind the value, if nobody else reads it.
+template <typename Op> Op ownedBy(Value value) {
+  return value.hasOneUse() ? value.getDefiningOp<Op>() : Op();
+}
+
+/// x where `value` is x times a number, which `factor` is multiplied by.
+Value stripFactor(Value value, double &factor) {
+  if (auto product = value.getDefiningOp<MulOp>())
+    for (unsigned i : {0u, 1u})
+      if (std::optional<double> number = splatOf(product->getOperand(1 - i))) {
+        factor *= *number;
+        return product->getOperand(i);
+      }
+  if (auto quotient = value.getDefiningOp<DivOp>())
+    if (std::optional<double> number = splatOf(quotient->getOperand(1))) {
+      factor /= *number;
+      return quotient->getOperand(0);
+    }
+  return value;
+}
+
+/// [B, G, ..] where `value` repeats each of its heads, as [B, H, ..].
+Value stripRepeatedHeads(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  auto broadcast = reshape ? reshape.getOperand().getDefiningOp<BroadcastOp>() : BroadcastOp();
+  if (!broadcast || broadcast.getDims() != ArrayRef<int64_t>{0, 1, 3, 4})
+    return value;
+  ArrayRef<int64_t> wide = shapeOf(broadcast), all = shapeOf(value);
+  bool merges = all.size() == 4 && all[0] == wide[0] && all[1] == wide[1] * wide[2] &&
+                all.drop_front(2) == wide.drop_front(3);
+  return merges ? broadcast.getOperand() : value;
+}
+
+/// What is known of one softmax and the ops around it.
+class Match {
+public:
+  explicit Match(SoftmaxOp softmax) : softmax(softmax) {}
+
+  /// The product behind the softmax, and those of queries and keys before it. `false`: it is no
+  /// attention.
+  bool find() {
+    auto type = cast<RankedTensorType>(softmax.getType());
+    rank = type.getRank();
+    if ((rank != 3 && rank != 4) || int64_t(softmax.getDim()) != rank - 1 ||
+        !isa<Float32Type, Float64Type>(type.getElementType()) || !softmax->hasOneUse())
+      return false;
+    Value scores = softmax.getOperand(), weights = softmax.getResult();
+    stripGuard(scores, weights);
+    if (!weights.hasOneUse())
+      return false;
+    if (auto rows = dyn_cast<ReshapeOp>(*weights.user_begin());
+        rows && rows->hasOneUse() && joinsHeads(rows.getType(), weights.getType()))
+      weights = rows;
+    last = dyn_cast<MatmulOp>(*weights.user_begin());
+    return last && last.getLhs() == weights && !last.getTransposeLhs() && findScores(scores);
+  }
+
+  /// Builds the attention's operands at `b`.
+  void build(OpBuilder &b, CausalMasks &masks, SmallVectorImpl<Value> &factors) {
+    Location loc = softmax.getLoc();
+    auto turned = [&](Value v, bool transposed) {
+      auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+      if (transposed)
+        std::swap(order[rank - 1], order[rank - 2]);
+      if (auto transpose = v.getDefiningOp<TransposeOp>()) {
+        v = transpose.getOperand();
+        order = applyPermutation(transpose.getPermutation(), order);
+      }
+      return llvm::is_sorted(order) ? v : Expr(b, loc, v).transpose(order).get();
+    };
+    Value query = turned(stripFactor(first.getLhs(), scale), first.getTransposeLhs());
+    if (rank == 4) {
+      SmallVector<int64_t> separate(shapeOf(softmax.getResult()));
+      separate[3] = shapeOf(query)[3];
+      query = Expr(b, loc, query).reshape(separate);
+    }
+    Value key = turned(stripFactor(first.getRhs(), scale), !first.getTransposeRhs());
+    Value value = turned(last.getRhs(), last.getTransposeRhs());
+    Value fewerKeys = stripRepeatedHeads(key), fewerValues = stripRepeatedHeads(value);
+    if (shapeOf(fewerKeys)[1] == shapeOf(fewerValues)[1])
+      std::tie(key, value) = {fewerKeys, fewerValues};
+    for (Value v : {query, key, value})
+      factors.push_back(withHeads(Expr(b, loc, v)));
+    if (mask)
+      readMask(b, masks);
+  }
+
+  /// [B, H, T, S].
+  Value withHeads(Expr x) const {
+    if (rank == 4)
+      return x;
+    ArrayRef<int64_t> s = x.shape();
+    return x.reshape({s[0], 1, s[1], s[2]});
+  }
+
+  SoftmaxOp softmax;
+  MatmulOp first, last;
+  double scale = 1;
+  Value mask; ///< null: all keys are seen
+  std::optional<int64_t> causal;
+
+private:
+  /// Whether `rows` has the rows of neighbouring heads one after the other: [B, G, .. T, S] of
+  /// [B, H, T, S]. They then share the other factor.
+  static bool joinsHeads(Type rows, Type heads) {
+    ArrayRef<int64_t> joined = cast<RankedTensorType>(rows).getShape(),
+                      each = cast<RankedTensorType>(heads).getShape();
+    return joined.size() == 4 && each.size() == 4 && joined[0] == each[0] && joined[3] == each[3] &&
+           each[1] % joined[1] == 0 && joined[1] * joined[2] == each[1] * each[2];
+  }
+
+  /// Queries that see no key: isEmpty ? 0 : softmax(isEmpty ? 0 : scores), where isEmpty compares
+  /// the maximum of the scores with -inf. An attention does the same by itself.
+  void stripGuard(Value &scores, Value &weights) {
+    auto outer = dyn_cast<SelectOp>(*weights.user_begin());
+    auto inner = ownedBy<SelectOp>(scores);
+    if (!outer || !inner || outer.getCondition() != inner.getCondition() ||
+        outer.getOnFalse() != weights || splatOf(outer.getOnTrue()) != 0.0 ||
+        splatOf(inner.getOnTrue()) != 0.0)
+      return;
+    auto broadcast = inner.getCondition().getDefiningOp<BroadcastOp>();
+    auto isEmpty = broadcast ? broadcast.getOperand().getDefiningOp<CompareOp>() : CompareOp();
+    auto top = isEmpty ? isEmpty.getLhs().getDefiningOp<ReduceMaxOp>() : ReduceMaxOp();
+    if (!top || isEmpty.getPredicate() != ComparePredicate::eq ||
+        splatOf(isEmpty.getRhs()) != -infinity || top.getOperand() != inner.getOnFalse() ||
+        top.getDims() != ArrayRef<int64_t>{rank - 1} || !top->hasOneUse())
+      return;
+    guarded = inner.getOnFalse();
+    scores = guarded;
+    weights = outer.getResult();
+  }
+
+  /// Whether nobody reads the value but the attention.
+  bool isOwned(Value value) const { return value.hasNUses(value == guarded ? 2 : 1); }
+
+  /// Walks up from what the softmax reads: a mask, then a factor, then the product.
+  bool findScores(Value scores) {
+    if (!isOwned(scores))
+      return false;
+    if (auto select = scores.getDefiningOp<SelectOp>()) {
+      if (splatOf(select.getOnFalse()) != -infinity)
+        return false;
+      mask = select.getCondition();
+      scores = select.getOnTrue();
+    } else if (auto sum = scores.getDefiningOp<AddOp>()) {
+      bool isSecond = isProduct(sum->getOperand(1));
+      mask = sum->getOperand(isSecond ? 0 : 1);
+      scores = sum->getOperand(isSecond ? 1 : 0);
+    }
+    if (!isProduct(scores))
+      return false;
+    first = productOf(scores, scale);
+    return !first.getWide() && !last.getWide();
+  }
+
+  /// The product that the value is, perhaps times a number and with its heads separated.
+  MatmulOp productOf(Value value, double &factor) const {
+    Value product = stripFactor(value, factor);
+    if (product != value && !product.hasOneUse())
+      return {};
+    auto heads = product.getDefiningOp<ReshapeOp>();
+    if (heads && joinsHeads(heads.getOperand().getType(), heads.getType()))
+      return ownedBy<MatmulOp>(heads.getOperand());
+    return product.getDefiningOp<MatmulOp>();
+  }
+  bool isProduct(Value value) const {
+    double factor = 1;
+    return isOwned(value) && productOf(value, factor);
+  }
+
+  /// What the mask repeats is not stored, and a triangle needs no mask.
+  void readMask(OpBuilder &b, CausalMasks &masks) {
+    Expr values(b, softmax.getLoc(), mask);
+    SmallVector<int64_t> shape(values.shape());
+    if (auto broadcast = mask.getDefiningOp<BroadcastOp>();
+        broadcast && llvm::is_contained(broadcast.getDims(), rank - 1)) {
+      for (auto [d, size] : llvm::enumerate(shape))
+        if (!llvm::is_contained(broadcast.getDims(), int64_t(d)))
+          size = 1;
+      values = values.with(broadcast.getOperand());
+    }
+    if (shape[rank - 2] > 1)
+      causal = masks.offsetOf(values);
+    mask = causal ? Value() : withHeads(values.reshape(shape));
+  }
+
+  int64_t rank = 0;
+  Value guarded; ///< scores that are also looked at for queries that see no key
+};
+
+/// Whether a parameter is among what `value` is computed from: it then has a gradient, which is
+/// made of all scores.
+bool dependsOnParameter(Value value) {
+  SmallVector<Value> work{value};
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    auto read = dyn_cast<ReadOp>(op);
+    auto state =
+        read ? SymbolTable::lookupNearestSymbolFrom<StateOp>(read, read.getStateAttr()) : StateOp();
+    if (state && state.getKind() == StateKind::parameter)
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+/// 1. For each softmax along the last dim between two products: queries, keys and values, and what
+///    lies between: a factor, a mask. A mask that a parameter makes stays as it is.
+/// 2. Where kernels take it whole, and rows of the batch are only its batch dim, an attention takes
+///    their place.
+struct FormAttention : impl::FormAttentionBase<FormAttention> {
+  using FormAttentionBase::FormAttentionBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function->hasAttr("grad.precision"))
+        continue; // products in 16 bits are kernels of their own
+      SmallVector<SoftmaxOp> found(function.getOps<SoftmaxOp>());
+      if (found.empty())
+        continue;
+      ExtentAnalysis extents = analyze(function);
+      CausalMasks masks;
+      for (SoftmaxOp softmax : found)
+        form(softmax, extents, masks);
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+    }
+  }
+
+private:
+  /// The extents of an entry's values, as far as they are known.
+  ExtentAnalysis analyze(func::FuncOp function) {
+    ExtentAnalysis extents(batchOf(function).value_or(1));
+    extents.setArguments(function);
+    extents.setOther([&](Operation *op) -> std::optional<LogicalResult> {
+      return isa<WriteOp>(op) ? std::optional(success()) : std::nullopt;
+    });
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (failed(extents.visit(&op)))
+        break; // the entry takes one number of rows only
+    extents.setOther(nullptr);
+    return extents;
+  }
+
+  /// Whether only the first dim may hold rows of the batch.
+  static bool hasRowsOutermost(Value value, const ExtentAnalysis &extents) {
+    const Extents *known = extents.find(value);
+    return !known || llvm::none_of(ArrayRef(*known).drop_front(), [](int64_t e) { return e > 0; });
+  }
+
+  void form(SoftmaxOp softmax, const ExtentAnalysis &extents, CausalMasks &masks) {
+    Match match(softmax);
+    if (!match.find() || (match.mask && dependsOnParameter(match.mask)))
+      return;
+    for (Value v : {softmax.getResult(), match.last.getResult(), match.last.getRhs()})
+      if (!hasRowsOutermost(v, extents))
+        return;
+    OpBuilder b(match.last);
+    SmallVector<Value> factors;
+    match.build(b, masks, factors);
+    auto attention = AttentionOp::create(
+        b, b.getFusedLoc({match.first.getLoc(), softmax.getLoc(), match.last.getLoc()}), factors[0],
+        factors[1], factors[2], match.mask, b.getF64FloatAttr(match.scale),
+        match.causal ? b.getI64IntegerAttr(*match.causal) : IntegerAttr(), DenseI64ArrayAttr());
+    if (!isAttentionKernel(attention, exec::kernelLimits(cuda)))
+      return attention.erase();
+    Expr result(b, attention.getLoc(), attention.getResult());
+    match.last.replaceAllUsesWith(result.reshape(match.last.getType().getShape()).get());
+    match.last.erase();
+  }
+};
+
+} // namespace
+} // namespace gradc

@@ -1,0 +1,190 @@
+// RUN: gradc-opt %s -split-input-file -gradc-form-attention -canonicalize | FileCheck %s
+// RUN: gradc-opt %s -split-input-file -gradc-form-attention=cuda | FileCheck %s --check-prefix=CUDA
+// CUDA-NOT: grad.attention
+
+// A factor on either side or behind the product, and a mask that is repeated for all heads and queries.
+// CHECK-LABEL: @padding
+// CHECK: %[[M:.*]] = grad.reshape %arg3 : tensor<2x32xf32> -> tensor<2x1x1x32xf32>
+// CHECK: grad.attention %arg0, %arg1, %arg2 mask %[[M]] : tensor<2x1x1x32xf32> {scale = 1.250000e-01 : f64}
+// CHECK-NOT: grad.softmax
+func.func @padding(%q: tensor<2x3x16x8xf32>, %k: tensor<2x3x32x8xf32>, %v: tensor<2x3x32x8xf32>, %m: tensor<2x32xf32>) -> tensor<2x3x16x8xf32> {
+  %half = grad.constant dense<0.5> : tensor<2x3x16x8xf32>
+  %halves = grad.constant dense<0.5> : tensor<2x3x32x8xf32>
+  %two = grad.constant dense<2.0> : tensor<2x3x16x32xf32>
+  %a = grad.mul %q, %half : tensor<2x3x16x8xf32>
+  %b = grad.mul %halves, %k : tensor<2x3x32x8xf32>
+  %s = grad.matmul %a, %b transpose_rhs : tensor<2x3x16x8xf32>, tensor<2x3x32x8xf32>
+  %t = grad.div %s, %two : tensor<2x3x16x32xf32>
+  %mm = grad.broadcast %m dims [0, 3] : tensor<2x32xf32> -> tensor<2x3x16x32xf32>
+  %u = grad.add %mm, %t : tensor<2x3x16x32xf32>
+  %p = grad.softmax %u dim 3 : tensor<2x3x16x32xf32>
+  %y = grad.matmul %p, %v : tensor<2x3x16x32xf32>, tensor<2x3x32x8xf32>
+  return %y : tensor<2x3x16x8xf32>
+}
+
+// -----
+
+// A triangle of bools or of numbers is no mask in memory, whatever computes it.
+// CHECK-LABEL: @causal
+// CHECK-NOT: mask
+// CHECK: grad.attention %arg0, %arg0, %arg0 {causal = 0 : i64, scale = 1.000000e+00 : f64}
+// CHECK: grad.attention %{{.*}}, %arg0, %arg0 {causal = 0 : i64, scale = 1.000000e+00 : f64}
+func.func @causal(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
+  %none = grad.constant dense<0xFF800000> : tensor<2x2x16x16xf32>
+  %i = grad.iota dim 0 : tensor<16x16xi64>
+  %j = grad.iota dim 1 : tensor<16x16xi64>
+  %c = grad.compare le %j, %i : tensor<16x16xi64>
+  %b = grad.broadcast %c dims [2, 3] : tensor<16x16xi1> -> tensor<2x2x16x16xi1>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.select %b, %s, %none : tensor<2x2x16x16xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  %zero = grad.constant dense<0.0> : tensor<16x16xf32>
+  %low = grad.constant dense<-3.40282347E+38> : tensor<16x16xf32>
+  %n = grad.select %c, %zero, %low : tensor<16x16xf32>
+  %m = grad.broadcast %n dims [2, 3] : tensor<16x16xf32> -> tensor<2x2x16x16xf32>
+  %s2 = grad.matmul %y, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t2 = grad.add %s2, %m : tensor<2x2x16x16xf32>
+  %p2 = grad.softmax %t2 dim 3 : tensor<2x2x16x16xf32>
+  %y2 = grad.matmul %p2, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y2 : tensor<2x2x16x8xf32>
+}
+
+// -----
+
+// Any other known mask stays one; a constant of the module is looked at, too.
+// CHECK-LABEL: @other_mask
+// CHECK: grad.attention %arg0, %arg0, %arg0 mask %{{.*}} : tensor<1x1x16x16xi1> {scale
+// CHECK: grad.attention %{{.*}}, %arg0, %arg0 {causal = 15 : i64
+grad.state constant @all : tensor<16x16xf32> = dense<0.0> : tensor<16x16xf32>
+func.func @other_mask(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
+  %none = grad.constant dense<0xFF800000> : tensor<2x2x16x16xf32>
+  %i = grad.iota dim 0 : tensor<16x16xi64>
+  %j = grad.iota dim 1 : tensor<16x16xi64>
+  %c = grad.compare ge %j, %i : tensor<16x16xi64>
+  %b = grad.broadcast %c dims [2, 3] : tensor<16x16xi1> -> tensor<2x2x16x16xi1>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.select %b, %s, %none : tensor<2x2x16x16xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  %r = grad.read @all : tensor<16x16xf32>
+  %m = grad.broadcast %r dims [2, 3] : tensor<16x16xf32> -> tensor<2x2x16x16xf32>
+  %s2 = grad.matmul %y, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t2 = grad.add %s2, %m : tensor<2x2x16x16xf32>
+  %p2 = grad.softmax %t2 dim 3 : tensor<2x2x16x16xf32>
+  %y2 = grad.matmul %p2, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y2 : tensor<2x2x16x8xf32>
+}
+
+// -----
+
+// Repeated heads are read once. A transposed key becomes a transposed operand, which is none.
+// CHECK-LABEL: @grouped
+// CHECK: grad.attention %arg0, %arg1, %arg2 {scale = 1.000000e+00 : f64} : tensor<2x4x16x8xf32>, tensor<2x2x32x8xf32>, tensor<2x2x32x8xf32>
+func.func @grouped(%q: tensor<2x4x16x8xf32>, %k: tensor<2x2x32x8xf32>, %v: tensor<2x2x32x8xf32>) -> tensor<2x4x16x8xf32> {
+  %kb = grad.broadcast %k dims [0, 1, 3, 4] : tensor<2x2x32x8xf32> -> tensor<2x2x2x32x8xf32>
+  %vb = grad.broadcast %v dims [0, 1, 3, 4] : tensor<2x2x32x8xf32> -> tensor<2x2x2x32x8xf32>
+  %kk = grad.reshape %kb : tensor<2x2x2x32x8xf32> -> tensor<2x4x32x8xf32>
+  %vv = grad.reshape %vb : tensor<2x2x2x32x8xf32> -> tensor<2x4x32x8xf32>
+  %kt = grad.transpose %kk permutation [0, 1, 3, 2] : tensor<2x4x32x8xf32>
+  %s = grad.matmul %q, %kt : tensor<2x4x16x8xf32>, tensor<2x4x8x32xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x4x16x32xf32>
+  %y = grad.matmul %p, %vv : tensor<2x4x16x32xf32>, tensor<2x4x32x8xf32>
+  return %y : tensor<2x4x16x8xf32>
+}
+
+// -----
+
+// Rank 3: one head.
+// CHECK-LABEL: @rank3
+// CHECK: grad.attention %{{.*}}, %{{.*}}, %{{.*}} {scale = 1.000000e+00 : f64} : tensor<6x1x16x8xf32>, tensor<6x1x16x8xf32>, tensor<6x1x16x8xf32>
+func.func @rank3(%x: tensor<6x16x8xf32>) -> tensor<6x16x8xf32> {
+  %s = grad.matmul %x, %x transpose_rhs : tensor<6x16x8xf32>, tensor<6x16x8xf32>
+  %p = grad.softmax %s dim 2 : tensor<6x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<6x16x16xf32>, tensor<6x16x8xf32>
+  return %y : tensor<6x16x8xf32>
+}
+
+// -----
+
+// As ONNX's Attention is imported: rows of heads that share keys lie one after the other, and queries that see no key are
+// guarded.
+// CHECK-LABEL: @imported
+// CHECK-NOT: grad.softmax
+// CHECK: grad.attention %arg0, %arg1, %arg1 mask %arg2 : tensor<2x4x16x32xf32> {scale = 1.000000e+00 : f64} : tensor<2x4x16x8xf32>, tensor<2x2x32x8xf32>, tensor<2x2x32x8xf32>
+func.func @imported(%q: tensor<2x4x16x8xf32>, %k: tensor<2x2x32x8xf32>, %m: tensor<2x4x16x32xf32>) -> tensor<2x2x32x8xf32> {
+  %zeros = grad.constant dense<0.0> : tensor<2x4x16x32xf32>
+  %none = grad.constant dense<0xFF800000> : tensor<2x4x16xf32>
+  %rows = grad.reshape %q : tensor<2x4x16x8xf32> -> tensor<2x2x32x8xf32>
+  %s = grad.matmul %rows, %k transpose_rhs : tensor<2x2x32x8xf32>, tensor<2x2x32x8xf32>
+  %heads = grad.reshape %s : tensor<2x2x32x32xf32> -> tensor<2x4x16x32xf32>
+  %t = grad.add %heads, %m : tensor<2x4x16x32xf32>
+  %top = grad.reduce_max %t dims [3] : tensor<2x4x16x32xf32>
+  %e = grad.compare eq %top, %none : tensor<2x4x16xf32>
+  %b = grad.broadcast %e dims [0, 1, 2] : tensor<2x4x16xi1> -> tensor<2x4x16x32xi1>
+  %u = grad.select %b, %zeros, %t : tensor<2x4x16x32xf32>
+  %p = grad.softmax %u dim 3 : tensor<2x4x16x32xf32>
+  %w = grad.select %b, %zeros, %p : tensor<2x4x16x32xf32>
+  %r = grad.reshape %w : tensor<2x4x16x32xf32> -> tensor<2x2x32x32xf32>
+  %y = grad.matmul %r, %k : tensor<2x2x32x32xf32>, tensor<2x2x32x8xf32>
+  return %y : tensor<2x2x32x8xf32>
+}
+
+// -----
+
+// Too few queries, probabilities or scores with other readers, a trained mask, a factor behind the mask, 16-bit
+// products, and rows of the batch as queries: none is formed.
+// CHECK-LABEL: @small
+// CHECK-NOT: grad.attention
+grad.state parameter @bias : tensor<16x16xf32> = dense<0.0> : tensor<16x16xf32>
+func.func @small(%q: tensor<2x2x1x8xf32>, %k: tensor<2x2x32x8xf32>) -> tensor<2x2x1x8xf32> {
+  %s = grad.matmul %q, %k transpose_rhs : tensor<2x2x1x8xf32>, tensor<2x2x32x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x1x32xf32>
+  %y = grad.matmul %p, %k : tensor<2x2x1x32xf32>, tensor<2x2x32x8xf32>
+  return %y : tensor<2x2x1x8xf32>
+}
+func.func @probabilities_read(%x: tensor<2x2x16x8xf32>) -> (tensor<2x2x16x8xf32>, tensor<2x2x16x16xf32>) {
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y, %p : tensor<2x2x16x8xf32>, tensor<2x2x16x16xf32>
+}
+func.func @scores_read(%x: tensor<2x2x16x8xf32>) -> (tensor<2x2x16x8xf32>, tensor<2x2x16x16xf32>) {
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y, %s : tensor<2x2x16x8xf32>, tensor<2x2x16x16xf32>
+}
+func.func @trained_mask(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
+  %r = grad.read @bias : tensor<16x16xf32>
+  %m = grad.broadcast %r dims [2, 3] : tensor<16x16xf32> -> tensor<2x2x16x16xf32>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.add %s, %m : tensor<2x2x16x16xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
+}
+func.func @factor_behind(%x: tensor<2x2x16x8xf32>, %m: tensor<2x2x16x16xf32>) -> tensor<2x2x16x8xf32> {
+  %two = grad.constant dense<2.0> : tensor<2x2x16x16xf32>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.add %s, %m : tensor<2x2x16x16xf32>
+  %u = grad.mul %t, %two : tensor<2x2x16x16xf32>
+  %p = grad.softmax %u dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
+}
+func.func @mixed(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> attributes {grad.precision = {type = bf16}} {
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
+}
+func.func @rows_as_queries(%q: tensor<16x8xf32> {grad.batched}, %k: tensor<32x8xf32>) -> tensor<16x8xf32> attributes {grad.batch = 16 : i64} {
+  %a = grad.reshape %q : tensor<16x8xf32> -> tensor<1x1x16x8xf32>
+  %b = grad.reshape %k : tensor<32x8xf32> -> tensor<1x1x32x8xf32>
+  %s = grad.matmul %a, %b transpose_rhs : tensor<1x1x16x8xf32>, tensor<1x1x32x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<1x1x16x32xf32>
+  %y = grad.matmul %p, %b : tensor<1x1x16x32xf32>, tensor<1x1x32x8xf32>
+  %r = grad.reshape %y : tensor<1x1x16x8xf32> -> tensor<16x8xf32>
+  return %r : tensor<16x8xf32>
+}
