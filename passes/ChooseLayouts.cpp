@@ -21,9 +21,6 @@ namespace gradc {
 
 namespace {
 
-/// Rows of a product from which on packing a transposed rhs takes less than it saves.
-constexpr int64_t minPackedRows = 128;
-
 /// Storage of one state: the primary first, then mirrors, some of which are narrower.
 struct Storage {
   StateOp state;
@@ -180,39 +177,9 @@ private:
     }
     function.walk([&](ScanOp scan) { packInvariants(scan); });
     function.walk([&](exec::LaunchOp launch) {
-      if (refreshesMirror(launch) || isPack(launch)) // made for its layouts
-        return;
-      packTransposed(launch);
-      specialize(launch);
+      if (!refreshesMirror(launch) && !isPack(launch)) // these were made for their layouts
+        specialize(launch);
     });
-  }
-
-  /// What is stored is what they view.
-  static void eraseUnusedViews(Value value) {
-    while (auto view = value.getDefiningOp<ReshapeOp>()) { // the one view
-      if (!view->use_empty())
-        return;
-      value = view.getOperand();
-      view.erase();
-    }
-  }
-
-  /// Packs what a product of many rows would read across its rows: panels cost one more pass, loads
-  /// against the lanes cost at each row of the register tile.
-  void packTransposed(exec::LaunchOp launch) {
-    auto root = symbols.lookup<exec::KernelOp>(launch.getKernel()).getRoot();
-    for (OpOperand &operand : launch->getOpOperands()) {
-      PanelAttr wanted = wantedBy(launch, operand.getOperandNumber());
-      auto type = cast<RankedTensorType>(operand.get().getType());
-      if (!wanted || wanted.getKind() != exec::PanelKind::values ||
-          wanted.getDim() + 1 == type.getRank() || layoutOfValue(operand.get()) ||
-          root.getNumElements() / type.getDimSize(wanted.getDim()) < minPackedRows)
-        continue;
-      OpBuilder builder(launch);
-      Value panels = copy(builder, launch.getLoc(), operand.get(), nullptr, wanted);
-      packed[panels] = wanted;
-      operand.set(panels);
-    }
   }
 
   /// Packs once, before the first step, the panels that every step reads. (A state is in panels
@@ -296,17 +263,6 @@ private:
     return launchCopy(builder, loc, kernel, value).getResult(0);
   }
 
-  /// The launch that computes a value which may be stored, perhaps for other ranks to gather; null:
-  /// there is none.
-  static exec::LaunchOp writerOf(Value stored) {
-    auto gather = stored.getDefiningOp<CollectiveOpInterface>();
-    if (!gather)
-      return stored.getDefiningOp<exec::LaunchOp>();
-    Value operand = gather->getOperand(cast<OpResult>(stored).getResultNumber());
-    bool isIts = gather.getCollectiveKind() == CollectiveKind::gather && operand.hasOneUse();
-    return isIts ? operand.getDefiningOp<exec::LaunchOp>() : exec::LaunchOp();
-  }
-
   /// The layout of the buffer that a value is stored to, if it is.
   std::optional<PanelAttr> storedLayout(Value value) {
     for (Operation *user : value.getUsers())
@@ -354,7 +310,7 @@ private:
       });
       if (!isSafe(writer, *result, store.getBufferAttr()))
         writer = writeAside(store, writer);
-      for (Operation *reader : readersOf(function, store.getBufferAttr()))
+      for (Operation *reader : readersOf(function.front(), store.getBufferAttr()))
         if (reader != writer)
           writersAfter[reader].push_back(writer);
     }
@@ -389,14 +345,6 @@ private:
         specialize(launch);
     }
     return copier;
-  }
-
-  static SmallVector<Operation *> readersOf(func::FuncOp function, FlatSymbolRefAttr buffer) {
-    SmallVector<Operation *> readers;
-    for (Operation &op : function.getBody().front())
-      if (isNode(&op) && readsBuffer(&op, buffer))
-        readers.push_back(&op);
-    return readers;
   }
 
   bool refreshesMirror(exec::LaunchOp launch) {

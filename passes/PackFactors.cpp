@@ -1,4 +1,4 @@
-// Gives products of bf16 pairs the factors that are no states in pairs.
+// Packs the factors of products that are not states: in pairs for bf16, and across their rows.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "passes/Passes.h"
@@ -17,9 +17,13 @@ namespace gradc {
 
 namespace {
 
-/// 1. Of each launch, in program order, finds the factors that its kernel wants in pairs and that
-///    are row-major.
-/// 2. Asks the cost model whether packing them pays.
+/// Rows of a product from which on packing a transposed rhs takes less than it saves.
+constexpr int64_t minPackedRows = 128;
+
+/// 1. Of each launch, in program order, finds the row-major factors that its kernel wants in pairs,
+///    or reads across their rows.
+/// 2. Asks whether packing them pays: for pairs the cost model; for others the product must have
+///    many rows, since loads against the lanes cost at each row of the register tile.
 /// 3. Packs them in front of the launch, or takes what an earlier launch of the block packed.
 /// 4. Gives the launch the kernel's variant for these layouts.
 class Packer {
@@ -30,21 +34,21 @@ public:
   void pack(exec::LaunchOp launch) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     SmallVector<std::pair<OpOperand *, PanelAttr>> factors;
-    SmallVector<Type> copied;
+    SmallVector<Type> copied; // in pairs
     for (OpOperand &operand : launch->getOpOperands()) {
       PanelAttr wanted = wantedLayout(kernel, operand.getOperandNumber(), level);
-      if (!wanted || !wanted.isOfPairs())
+      if (!wanted || !(wanted.isOfPairs() || paysTransposed(kernel, operand, wanted)))
         continue;
       PanelAttr current = kernel.getLayout(operand.getOperandNumber());
-      if (current == wanted)
+      if (current == wanted || (current && !wanted.isOfPairs()))
         continue;
       if (current) // for another product
         return;
       factors.push_back({&operand, wanted});
-      if (!packed.contains({operand.get(), wanted}))
+      if (wanted.isOfPairs() && !packed.contains({operand.get(), wanted}))
         copied.push_back(operand.get().getType());
     }
-    if (factors.empty() || !CostModel(level).paysPacking(kernel, copied))
+    if (factors.empty() || (!copied.empty() && !CostModel(level).paysPacking(kernel, copied)))
       return;
     auto variant = cast<exec::KernelOp>(kernel->clone());
     for (auto [operand, wanted] : factors) {
@@ -72,6 +76,13 @@ public:
   }
 
 private:
+  /// Whether a product reads panels of values across the factor's rows, for many rows of its own.
+  static bool paysTransposed(exec::KernelOp kernel, OpOperand &operand, PanelAttr wanted) {
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    return wanted.getKind() == exec::PanelKind::values && wanted.getDim() + 1 != type.getRank() &&
+           kernel.getRoot().getNumElements() / type.getDimSize(wanted.getDim()) >= minPackedRows;
+  }
+
   Value copyOf(exec::LaunchOp reader, Value value, PanelAttr layout) {
     auto type = cast<RankedTensorType>(value.getType());
     exec::KernelOp kernel = kernels.findOrInsert(

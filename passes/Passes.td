@@ -373,13 +373,16 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
 }
 
 def PackFactors : Pass<"gradc-pack-factors", "::mlir::ModuleOp"> {
-  let summary = "Pack the factors of bf16 products that are no states in pairs";
+  let summary = "Pack the factors of products that are not states";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
     Products of bf16 read pairs of neighbours along the sum: in one instruction, or as two f32 of one load. A row-major
     factor has them where the sum runs along its rows. One that the sum runs across, as both factors of a weight's gradient,
     is packed before the product, once for all products of a block that read it, where that takes less time than the
     product saves. A state that lies in pairs along another dim leaves its product as it is.
+
+    A factor of another type that the product reads across its rows, such as a transposed weight behind a view, is packed
+    in panels of values for a product of 128 or more rows.
 
     ```mlir
     %dw = exec.launch @matmul(%x, %dy) : ...

@@ -15,6 +15,24 @@ Value gradc::storageRoot(Value v) {
   return v;
 }
 
+void gradc::eraseUnusedViews(Value v) {
+  while (auto view = v.getDefiningOp<grad::ReshapeOp>()) {
+    if (!view->use_empty())
+      return;
+    v = view.getOperand();
+    view.erase();
+  }
+}
+
+exec::LaunchOp gradc::writerOf(Value stored) {
+  auto gather = stored.getDefiningOp<grad::CollectiveOpInterface>();
+  if (!gather)
+    return stored.getDefiningOp<exec::LaunchOp>();
+  Value operand = gather->getOperand(cast<OpResult>(stored).getResultNumber());
+  bool isIts = gather.getCollectiveKind() == grad::CollectiveKind::gather && operand.hasOneUse();
+  return isIts ? operand.getDefiningOp<exec::LaunchOp>() : exec::LaunchOp();
+}
+
 FlatSymbolRefAttr gradc::storedBuffer(Value v) {
   for (OpOperand &use : v.getUses()) {
     if (auto store = dyn_cast<exec::StoreOp>(use.getOwner()))
@@ -46,6 +64,14 @@ bool gradc::readsBuffer(Operation *node, FlatSymbolRefAttr buffer) {
   bool found = false;
   forEachRead(node, [&](FlatSymbolRefAttr read) { found |= read == buffer; });
   return found;
+}
+
+SmallVector<Operation *> gradc::readersOf(Block &block, FlatSymbolRefAttr buffer) {
+  SmallVector<Operation *> readers;
+  for (Operation &op : block)
+    if (isNode(&op) && readsBuffer(&op, buffer))
+      readers.push_back(&op);
+  return readers;
 }
 
 llvm::DenseSet<Operation *> gradc::opsBeforeSums(Block &block) {

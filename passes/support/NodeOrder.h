@@ -13,6 +13,11 @@ bool isNode(mlir::Operation *op);
 
 /// The value whose memory `v` is: views share their operand's.
 mlir::Value storageRoot(mlir::Value v);
+/// Erases the view that makes `v`, and those below it, as far as nothing else uses them.
+void eraseUnusedViews(mlir::Value v);
+/// The launch that computes a value to store, perhaps for other ranks to gather; null if there is
+/// none.
+mlir::exec::LaunchOp writerOf(mlir::Value stored);
 
 /// The buffer that a value is stored to, or null.
 mlir::FlatSymbolRefAttr storedBuffer(mlir::Value v);
@@ -20,6 +25,8 @@ mlir::FlatSymbolRefAttr storedBuffer(mlir::Value v);
 mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
 /// Whether a node reads what a buffer held when the entry began.
 bool readsBuffer(mlir::Operation *node, mlir::FlatSymbolRefAttr buffer);
+/// The nodes of a block that do.
+llvm::SmallVector<mlir::Operation *> readersOf(mlir::Block &block, mlir::FlatSymbolRefAttr buffer);
 
 /// The ops of a block that a sum over ranks depends on. Sums among them are waited for while there
 /// is still much to do, others at the end.
