@@ -12,6 +12,7 @@ def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor,
     `dims` names each other dim, as in an einsum: `nc,co->no` is an ordinary convolution,
     result[w..., n, o] = sum over taps t... and c of lhs[position(w, t)..., n, c] rhs[t..., c, o]; `ngc,gco->ngo` one with groups,
     `nc,c->nc` a depthwise one. A letter in both operands only is contracted; in all three it is a batch dim.
+    Without spatial dims (`window <[]>`) it is a product with any letters: `tnk,tno->ko` sums over t and n.
     A tap on nothing adds nothing (code may make NaN of it where the rhs is not finite). Accumulates in f32 (f64 for f64);
     `wide` as in `grad.matmul`. Its gradients are convolutions.
 
