@@ -58,7 +58,8 @@ def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
        pointwise epilogue, if it does not depend on carried values.
     3. Such a product that only stacked results depend on (an output layer) is one product behind it, with all that follows.
     4. A carried sum to which each step only adds products, and which no step reads (the gradient of a weight), is one product
-       behind it, over the rows of all steps.
+       behind it, which sums over the steps, too. Not where the sum stays in a cache from step to step and a step has 32 rows or
+       more: in the loop it is as fast, and needs no stacks.
 
     Stacks that this adds take `stack-bytes` at most: a loop whose stacks are larger becomes a loop over chunks of steps, each of
     them a loop. An op leaves only if every step runs it, so no run fails that did not fail before. The loop over the parts of a
@@ -74,8 +75,8 @@ def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %p = grad.matmul %x40, %w : tensor<40x8xf32>, tensor<8x8xf32>  // %x40: %xs with the steps of each row behind each other
-    %ys = grad.scan 10 from (%h0) over (%p10) with (%r) : ...
+    %p = grad.convolution %xs, %w dims "tnk,ko->tno" window <[]> : tensor<10x4x8xf32>, tensor<8x8xf32>
+    %ys = grad.scan 10 from (%h0) over (%p) with (%r) : ...
     ```
   }];
   let options = [Option<"stackBytes", "stack-bytes", "int64_t", "1 << 28",
