@@ -363,4 +363,33 @@ exec.kernel @filter(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, byte
     layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]} {
   exec.yield %w : tensor<3x3x64x64xf32>
 }
+
+// Panels of pairs are written by both rows of a pair at once, a few panels at a time; rows of pairs by squares of them. Sums of
+// factors in pairs have blocks of twice as many steps.
+
+// V4-LABEL: exec.kernel @paired(
+// V4-SAME: tile = [2, 64], order = [1, 0]
+exec.kernel @paired(%x: tensor<1024x384xbf16>) attributes {layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>]} {
+  exec.yield %x : tensor<1024x384xbf16>
+}
+
+// V4-LABEL: exec.kernel @turned(
+// V4-SAME: tile = [1, 16, 32], order = [1, 0, 2]
+exec.kernel @turned(%x: tensor<4x128x64xbf16>) attributes {layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 2>]} {
+  exec.yield %x : tensor<4x128x64xbf16>
+}
+
+// V4-LABEL: exec.kernel @gradient_of_pairs(
+// V4-SAME: block = [256]
+exec.kernel @gradient_of_pairs(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf16>) attributes {flops = 301989888 : i64, layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]} {
+  %0 = grad.matmul %x, %y transpose_lhs wide : tensor<1024x384xbf16>, tensor<1024x384xbf16>
+  exec.yield %0 : tensor<384x384xf32>
+}
+
+// V4-LABEL: exec.kernel @gradient_of_rows(
+// V4-SAME: block = [128]
+exec.kernel @gradient_of_rows(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf16>) attributes {flops = 301989888 : i64} {
+  %0 = grad.matmul %x, %y transpose_lhs wide : tensor<1024x384xbf16>, tensor<1024x384xbf16>
+  exec.yield %0 : tensor<384x384xf32>
+}
 }
