@@ -52,7 +52,7 @@ public:
   std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                       std::byte *arena) const override;
   uint64_t arenaBeside(const gradc_artifact_entry &entry) const override;
-  Status readState(uint32_t state, void *out) override { return states.read(state, out, ranks); }
+  Status readState(uint32_t state, void *out) override { return states.read(state, out); }
   bool dividesStates() const override { return states.division(); }
   Status writeState(uint32_t state, const void *value) override {
     Status owned = ownStates();
