@@ -274,7 +274,7 @@ bool Memory::storeTurnedPairs(LoopNest &nest, ArrayRef<Point> points, ValueRange
     }
     auto type = nest.vectorOf(b.getI32Type());
     rows.resize(nest.lanes, arith::ConstantOp::create(b, nest.location, b.getZeroAttr(Type(type))));
-    rows = transpose(nest, rows);
+    rows = transposeRegisters(nest, rows);
     for (int64_t vector = v; vector <= next; ++vector)
       for (int64_t l = 0; l < points[vector].valid; l += 2) {
         LinearExpr at = pairsOffset(nest, pairAt(vector, l))->inLane(0);
