@@ -318,8 +318,8 @@ static const std::vector<Sample> table = {
      "tensor<2x2x4x3xT>",
      {{"tensor<2x4x3x2xT>"}, {"tensor<2x2x4x2xT>"}, {"tensor<2x2x4x3xT>"}},
      {"f64", "f32"}},
-    {"grad.attention %0, %1, %2 mask %3 : tensor<1x2x1x4xi1> {order = array<i64: 0, 2, 1, 3>, "
-     "scale = 0.7 : f64} : "
+    {"grad.attention %0, %1, %2 mask %3 : tensor<1x2x1x4xi1> order [0, 2, 1, 3] {scale = 0.7 : "
+     "f64} : "
      "tensor<1x2x2x2xT>, tensor<1x4x2x2xT>, tensor<1x4x2x3xT>",
      {{"tensor<1x2x2x2xT>"},
       {"tensor<1x4x2x2xT>"},

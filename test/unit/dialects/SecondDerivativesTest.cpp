@@ -14,6 +14,8 @@ namespace {
 
 /// The ops whose gradient changes with their operands. The others are linear, or piecewise.
 const std::set<StringRef> curved = {"grad.atan",
+                                    "grad.attention",
+                                    "grad.attention_grad",
                                     "grad.binary_cross_entropy",
                                     "grad.convolution",
                                     "grad.cos",
