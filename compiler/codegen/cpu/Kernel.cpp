@@ -216,12 +216,16 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   // Results may overwrite operands that are read at the same element, so all of a point is computed
   // before any of it is stored.
   SmallVector<SmallVector<Value>> strided(here.size());
+  auto isStrided = llvm::map_to_vector(llvm::zip(here, points), [&](auto it) {
+    auto &[o, at] = it;
+    return llvm::any_of(at, [&](const Point &p) { return o->memory.isStrided(nest, p); });
+  });
   for (size_t i = 0; i < points[0].size(); ++i) {
     SmallVector<Value> values;
     for (auto [o, at] : llvm::zip(here, points))
       values.push_back(tiles.pull(o->value, at[i]));
-    for (auto [o, at, value, later] : llvm::zip(here, points, values, strided))
-      if (o->memory.isStrided(nest, at[i]))
+    for (auto [o, at, value, apart, later] : llvm::zip(here, points, values, isStrided, strided))
+      if (apart)
         later.push_back(value);
       else
         o->memory.store(nest, at[i], value);
