@@ -27,7 +27,9 @@ const std::set<StringRef> withoutGradient = {
     // Bits, as a function of which a number jumps
     "grad.bit_cast",
     // Random
-    "grad.random_bits", "grad.random_uniform", "grad.random_normal"};
+    "grad.random_bits", "grad.random_uniform", "grad.random_normal",
+    // Parts of an update, which are built on gradients
+    "grad.reduce_scatter", "grad.all_gather"};
 
 /// Loops round after each op, `evaluate` once: results may differ by a few units in the last place.
 double toleranceOf(Type element) {

@@ -1,0 +1,240 @@
+// The loops over tiles of a space, and the tiles' results in memory.
+#include "compiler/codegen/cpu/SpaceEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+using namespace gradc::tile;
+
+/// Whether a window slides over an operand of a sum under the value.
+static bool hasWindow(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return false;
+  if (op.getNumReductionLoops() > 0)
+    return !llvm::all_of(op.getIndexingMapsArray(),
+                         [](AffineMap map) { return map.isProjectedPermutation(); });
+  return llvm::any_of(op.getDpsInputs(), hasWindow);
+}
+
+bool SpaceEmitter::add(Value value, const Memory &memory) {
+  Output output{value, memory, {}, 0};
+  ArrayRef<int64_t> own = cast<RankedTensorType>(value.getType()).getShape();
+  if (own.size() > shape.size())
+    return false;
+  llvm::SmallBitVector used(shape.size());
+  for (auto [i, size] : llvm::enumerate(own)) {
+    if (size != shape[i] && size != 1)
+      return false;
+    // A value with all of a dim is larger than a space with the rows of a run.
+    if (size == shape[i] && tiles.perRow(value, i) != rows[i] && !tiles.isFree(value, i))
+      return false;
+    output.dims.push_back(size == shape[i] ? int64_t(i) : -1);
+    if (size == shape[i])
+      used.set(i);
+  }
+  while (output.depth < order.size() && used.test(order[output.depth]))
+    used.reset(order[output.depth++]);
+  if (used.any() || (output.depth == 0 && !order.empty()))
+    return false;
+  outputs.push_back(output);
+  return true;
+}
+
+void SpaceEmitter::emitUnits(Value begin, Value end) {
+  OpBuilder &b = nest.builder;
+  if (order.empty()) {
+    Value any = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::slt, begin, end);
+    nest.when(any, [&] { emit(); });
+    return;
+  }
+  int64_t size = shape[order[0]], step = tile[order[0]], full = size / step;
+  Value last = nest.constant(full);
+  Value extent = nest.extent(size, rows[order[0]]);
+  if (rows[order[0]])
+    last = arith::DivUIOp::create(b, nest.location, extent, nest.constant(step));
+  if (full > 0)
+    emitFullUnits(begin, arith::MinSIOp::create(b, nest.location, end, last));
+  if (size % step != 0 || (rows[order[0]] && step > 1)) {
+    Value reached = arith::AndIOp::create(
+        b, nest.location,
+        arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sle, begin, last),
+        arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, last));
+    nest.when(reached, [&] {
+      if (rows[order[0]])
+        return forLastRows(order[0], extent, last, [&] { emitFrom(1); });
+      coordinates[order[0]] = LinearExpr(full * step);
+      extents[order[0]] = size % step;
+      emitFrom(1);
+    });
+  }
+}
+
+void SpaceEmitter::emitFullUnits(Value begin, Value end) {
+  OpBuilder &b = nest.builder;
+  int64_t step = tile[order[0]], together = unitsTogether();
+  auto units = [&](Value from, Value to, llvm::function_ref<void()> inside) {
+    nest.loop(from, to, {}, [&](LinearExpr unit, ValueRange) {
+      coordinates[order[0]] = unit * step;
+      extents[order[0]] = step;
+      inside();
+      return SmallVector<Value>();
+    });
+  };
+  if (together == 1)
+    return units(begin, end, [&] { emitFrom(1); });
+
+  // Several units go through the second loop together, so that data streamed by it are read once
+  // for all.
+  Value block = nest.constant(together);
+  Value count = arith::SubIOp::create(b, nest.location, end, begin);
+  Value blocks = arith::CeilDivSIOp::create(b, nest.location, count, block);
+  nest.loop(nest.constant(0), blocks, {}, [&](LinearExpr i, ValueRange) {
+    Value done = nest.index(i * together);
+    Value from = arith::AddIOp::create(b, nest.location, begin, done);
+    Value to = arith::AddIOp::create(b, nest.location, from, block);
+    to = arith::MinSIOp::create(b, nest.location, to, end);
+    forTiles(order[1], [&] { units(from, to, [&] { emitFrom(2); }); });
+    return SmallVector<Value>();
+  });
+}
+
+void SpaceEmitter::emitFrom(size_t depth) {
+  SmallVector<Output *> here;
+  for (Output &o : outputs)
+    if (o.depth == depth)
+      here.push_back(&o);
+  if (!here.empty())
+    emitTile(here);
+  if (depth == order.size() ||
+      llvm::none_of(outputs, [&](const Output &o) { return o.depth > depth; }))
+    return;
+  forTiles(order[depth], [&] { emitFrom(depth + 1); });
+}
+
+void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
+  int64_t size = shape[dim], step = tile[dim], full = size / step;
+  // Short rows stay in registers between their statistics and their results.
+  bool isRow =
+      dim + 1 == int64_t(shape.size()) && size <= nest.level.rowVectors * nest.lanes &&
+      llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
+  auto tileAt = [&](LinearExpr i, ValueRange) {
+    coordinates[dim] = i * step;
+    extents[dim] = step;
+    inside();
+    return SmallVector<Value>();
+  };
+  if (rows[dim]) {
+    Value extent = nest.extent(size, rows[dim]);
+    Value tiles = arith::DivUIOp::create(nest.builder, nest.location, extent, nest.constant(step));
+    if (full > 0)
+      nest.loop(nest.constant(0), tiles, {}, tileAt);
+    if (step > 1)
+      forLastRows(dim, extent, tiles, inside);
+    return;
+  }
+  nest.loop(0, full, isRow, {}, tileAt);
+  if (size % step != 0) {
+    coordinates[dim] = LinearExpr(full * step);
+    extents[dim] = size % step;
+    inside();
+  }
+}
+
+/// The largest run's remainder is one smaller tile, as for a constant size; other remainders go row
+/// by row. Both compute an element alike, so its bits do not depend on the number of rows.
+void SpaceEmitter::forLastRows(int64_t dim, Value size, Value fullTiles,
+                               llvm::function_ref<void()> inside) {
+  OpBuilder &b = nest.builder;
+  int64_t step = tile[dim], rest = shape[dim] % step;
+  Value first = arith::MulIOp::create(b, nest.location, fullTiles, nest.constant(step));
+  if (rest > 1) {
+    Value isLargest = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::eq, size,
+                                            nest.constant(shape[dim]));
+    nest.when(isLargest, [&] {
+      coordinates[dim] = LinearExpr(shape[dim] - rest);
+      extents[dim] = rest;
+      inside();
+    });
+    first = arith::SelectOp::create(b, nest.location, isLargest, size, first);
+  }
+  nest.loop(first, size, {}, [&](LinearExpr i, ValueRange) {
+    coordinates[dim] = i;
+    extents[dim] = 1;
+    inside();
+    return SmallVector<Value>();
+  });
+}
+
+SmallVector<Point> SpaceEmitter::pointsOf(const Output &output) const {
+  return tilePoints(output.dims, coordinates, extents, int64_t(shape.size()) - 1, nest.lanes);
+}
+
+void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
+  SmallVector<SmallVector<Point>> points;
+  for (Output *o : here) {
+    points.push_back(pointsOf(*o));
+    tiles.prefetch(o->value, points.back());
+    tiles.prepare(o->value, points.back());
+  }
+  // Results may overwrite operands that are read at the same element, so all of a point is computed
+  // before any of it is stored.
+  SmallVector<SmallVector<Value>> strided(here.size());
+  auto isStrided = llvm::map_to_vector(llvm::zip(here, points), [&](auto it) {
+    auto &[o, at] = it;
+    return llvm::any_of(at, [&](const Point &p) { return o->memory.isStrided(nest, p); });
+  });
+  for (size_t i = 0; i < points[0].size(); ++i) {
+    SmallVector<Value> values;
+    for (auto [o, at] : llvm::zip(here, points))
+      values.push_back(tiles.pull(o->value, at[i]));
+    for (auto [o, at, value, apart, later] : llvm::zip(here, points, values, isStrided, strided))
+      if (apart)
+        later.push_back(value);
+      else
+        o->memory.store(nest, at[i], value);
+  }
+  for (auto [o, at, values] : llvm::zip(here, points, strided))
+    if (!values.empty())
+      storeStrided(o->memory, at, values);
+}
+
+/// Columns of vectors: as pairs of rows, or transposed in registers if they fill a square.
+void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
+                                ArrayRef<Value> values) {
+  if (memory.storePairs(nest, points, values) || memory.storeTurnedPairs(nest, points, values))
+    return;
+  // The tile's points run along its rows; points of one column are a row's vectors apart.
+  int64_t columns = llvm::divideCeil(extents.back(), nest.lanes), rows = points.size() / columns;
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows;) {
+      SmallVector<Point> square;
+      SmallVector<Value> squareValues;
+      for (int64_t r = row; r < std::min(rows, row + nest.lanes); ++r) {
+        square.push_back(points[r * columns + column]);
+        squareValues.push_back(values[r * columns + column]);
+      }
+      if (!memory.storeTransposed(nest, square, squareValues))
+        for (auto [p, value] : llvm::zip(square, squareValues))
+          memory.store(nest, p, value);
+      row += square.size();
+    }
+}
+
+/// For a contraction whose rows stream past a panel too large for the first-level cache: the number
+/// of panels that stay in the second-level cache together. Rows may have several dims.
+int64_t SpaceEmitter::unitsTogether() const {
+  bool areColumns = !order.empty() && order[0] + 1 == int64_t(shape.size());
+  if (order.size() < 2 || (order.size() > 2 && !areColumns))
+    return 1;
+  for (const Output &o : outputs)
+    if (o.depth != order.size() || TileEmitter::hasRowReduction(o.value) ||
+        (order.size() > 2 && hasWindow(o.value)))
+      return 1;
+  int64_t depth = 0;
+  for (const Output &o : outputs)
+    depth = std::max(depth, TileEmitter::reducedElements(o.value));
+  int64_t panel = depth * tile[order[0]] * 4;
+  return depth == 0 ? 1 : std::clamp<int64_t>(nest.level.cachedBytes() / panel, 1, 8);
+}

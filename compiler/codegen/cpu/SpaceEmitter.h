@@ -1,0 +1,58 @@
+// Walks the space of a kernel's root in tiles: full tiles in loops, then smaller tiles for the
+// remainder.
+#ifndef COMPILER_CODEGEN_CPU_SPACEEMITTER_H
+#define COMPILER_CODEGEN_CPU_SPACEEMITTER_H
+
+#include "compiler/codegen/tile/TileEmitter.h"
+
+namespace gradc::cpu {
+
+/// A result and its place in the iteration space.
+struct Output {
+  mlir::Value value;
+  tile::Memory memory;
+  llvm::SmallVector<int64_t> dims; // the space's dim of each result dim; -1: of size 1
+  size_t depth;                    // number of loops that must be open to know its coordinates
+};
+
+/// Emits the loops that compute results over one space.
+class SpaceEmitter {
+public:
+  /// `rows`: elements per row of the run along each dim of the space; 0: all of the dim.
+  SpaceEmitter(tile::LoopNest &nest, tile::TileEmitter &tiles, mlir::RankedTensorType space,
+               llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> tile,
+               llvm::ArrayRef<int64_t> order)
+      : nest(nest), tiles(tiles), shape(space.getShape()), rows(rows), tile(tile), order(order),
+        coordinates(shape.size()), extents(shape.size(), 1) {}
+
+  /// False if the result's elements are not those of the outermost loops.
+  bool add(mlir::Value value, const tile::Memory &memory);
+  /// The whole space, or the units [begin, end) of its outermost loop.
+  void emit() { emitFrom(0); }
+  void emitUnits(mlir::Value begin, mlir::Value end);
+
+private:
+  void emitFullUnits(mlir::Value begin, mlir::Value end);
+  void emitFrom(size_t depth);
+  /// Opens the loop over a dim's tiles: full ones, then the remainder.
+  void forTiles(int64_t dim, llvm::function_ref<void()> inside);
+  /// The rows behind the full tiles.
+  void forLastRows(int64_t dim, mlir::Value size, mlir::Value fullTiles,
+                   llvm::function_ref<void()> inside);
+  int64_t unitsTogether() const;
+  void emitTile(llvm::ArrayRef<Output *> outputs);
+  void storeStrided(const tile::Memory &memory, llvm::ArrayRef<tile::Point> points,
+                    llvm::ArrayRef<mlir::Value> values);
+  llvm::SmallVector<tile::Point> pointsOf(const Output &output) const;
+
+  tile::LoopNest &nest;
+  tile::TileEmitter &tiles;
+  llvm::ArrayRef<int64_t> shape, rows, tile, order;
+  std::vector<Output> outputs;
+  llvm::SmallVector<tile::LinearExpr> coordinates;
+  llvm::SmallVector<int64_t> extents;
+};
+
+} // namespace gradc::cpu
+
+#endif
