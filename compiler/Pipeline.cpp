@@ -28,8 +28,8 @@ static void simplify(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-/// What stays behind in scans is dead then. A budget leaves some of its memory to the stacks of a
-/// loop.
+/// Moves work out of scans, and removes the ops that are dead afterwards. A memory budget limits
+/// the stacks that a loop gains.
 static void hoistFromScans(OpPassManager &pm, const gradc::CompileOptions &options) {
   gradc::HoistFromScansOptions hoist;
   if (options.memoryBudget > 0)
@@ -71,7 +71,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReadStored());
   pm.addPass(createBindRows());
   simplify(pm);
-  // Once gradients that nobody asked for are gone: those of weights are sums over steps.
+  // After unused gradients are removed: gradients of weights are sums over steps.
   hoistFromScans(pm, options);
   pm.addPass(createMoveTransposes());
 }

@@ -2,6 +2,7 @@
 // write an attention with.
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/Control.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/Passes.h"
 #include "passes/support/AttentionKernel.h"
@@ -22,13 +23,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
-/// The number that fills the tensor.
-std::optional<double> splatOf(Value value) {
-  DenseElementsAttr elements;
-  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
-      !isa<FloatType>(elements.getElementType()))
+/// The float that fills a constant tensor.
+std::optional<double> numberOf(Value value) {
+  DenseElementsAttr splat = splatOf(value);
+  if (!splat || !isa<FloatType>(splat.getElementType()))
     return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
+  return splat.getSplatValue<APFloat>().convertToDouble();
 }
 
 /// The op of that type behind the value, if nobody else reads it.
@@ -40,12 +40,12 @@ template <typename Op> Op ownedBy(Value value) {
 Value stripFactor(Value value, double &factor) {
   if (auto product = value.getDefiningOp<MulOp>())
     for (unsigned i : {0u, 1u})
-      if (std::optional<double> number = splatOf(product->getOperand(1 - i))) {
+      if (std::optional<double> number = numberOf(product->getOperand(1 - i))) {
         factor *= *number;
         return product->getOperand(i);
       }
   if (auto quotient = value.getDefiningOp<DivOp>())
-    if (std::optional<double> number = splatOf(quotient->getOperand(1))) {
+    if (std::optional<double> number = numberOf(quotient->getOperand(1))) {
       factor /= *number;
       return quotient->getOperand(0);
     }
@@ -148,14 +148,14 @@ private:
     auto outer = dyn_cast<SelectOp>(*weights.user_begin());
     auto inner = ownedBy<SelectOp>(scores);
     if (!outer || !inner || outer.getCondition() != inner.getCondition() ||
-        outer.getOnFalse() != weights || splatOf(outer.getOnTrue()) != 0.0 ||
-        splatOf(inner.getOnTrue()) != 0.0)
+        outer.getOnFalse() != weights || numberOf(outer.getOnTrue()) != 0.0 ||
+        numberOf(inner.getOnTrue()) != 0.0)
       return;
     auto broadcast = inner.getCondition().getDefiningOp<BroadcastOp>();
     auto isEmpty = broadcast ? broadcast.getOperand().getDefiningOp<CompareOp>() : CompareOp();
     auto top = isEmpty ? isEmpty.getLhs().getDefiningOp<ReduceMaxOp>() : ReduceMaxOp();
     if (!top || isEmpty.getPredicate() != ComparePredicate::eq ||
-        splatOf(isEmpty.getRhs()) != -infinity || top.getOperand() != inner.getOnFalse() ||
+        numberOf(isEmpty.getRhs()) != -infinity || top.getOperand() != inner.getOnFalse() ||
         top.getDims() != ArrayRef<int64_t>{rank - 1} || !top->hasOneUse())
       return;
     guarded = inner.getOnFalse();
@@ -171,7 +171,7 @@ private:
     if (!isOwned(scores))
       return false;
     if (auto select = scores.getDefiningOp<SelectOp>()) {
-      if (splatOf(select.getOnFalse()) != -infinity)
+      if (numberOf(select.getOnFalse()) != -infinity)
         return false;
       mask = select.getCondition();
       scores = select.getOnTrue();

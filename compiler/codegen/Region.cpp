@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace gradc;
 
-/// What a kernel computes whole stays.
+/// Whether the op stays, because its kernel computes it whole.
 static bool isWhole(exec::KernelOp kernel, Operation &op) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   return schedule && schedule.isAttention() && isa<grad::AttentionOpInterface>(op);

@@ -43,7 +43,7 @@ unsigned ThreadTeam::availableCpus() {
   unsigned cpus = sched_getaffinity(0, sizeof set, &set) == 0
                       ? unsigned(CPU_COUNT(&set))
                       : std::max(1u, std::thread::hardware_concurrency());
-  unsigned quota = cpuQuota();
+  static const unsigned quota = cpuQuota(); // the affinity may change, and costs no file
   return quota ? std::min(cpus, quota) : cpus;
 }
 

@@ -1,4 +1,4 @@
-// What of the states that ranks divide each of them owns.
+// The part of each divided state that a rank owns.
 #ifndef RUNTIME_CORE_DIVISION_H
 #define RUNTIME_CORE_DIVISION_H
 

@@ -35,7 +35,7 @@ Status checkRows(const Artifact &artifact, const gradc_artifact_entry &entry, in
 /// What a session passes in place of inputs of some roles.
 class OwnInputs {
 public:
-  /// Of the run: so many rows of the schedule.
+  /// Sets the rows of the run, counted in rows of the schedule.
   void setRows(int64_t count) {
     rows = float(std::max<int64_t>(count, 1));
     rankRows = float(count);

@@ -79,7 +79,7 @@ private:
     return tiles.smaller(seen, nest.constant(tiles.sizes.keys));
   }
 
-  /// Lanes behind the last query repeat it; nobody reads what becomes of them.
+  /// Lanes after the last query repeat it; their results are not stored.
   LinearExpr queryOf(const LinearExpr &row) {
     return tiles.clamp(begin + row, tiles.sizes.queries - 1);
   }

@@ -1,5 +1,5 @@
-// What an attention and its gradient are made of: register tiles of products, transposed blocks,
-// and the memory that both work in.
+// The parts of an attention and its gradient: register tiles of products, transposed blocks, and
+// their scratch memory.
 #ifndef COMPILER_CODEGEN_CPU_ATTENTIONTILES_H
 #define COMPILER_CODEGEN_CPU_ATTENTIONTILES_H
 
@@ -58,7 +58,7 @@ public:
   Values
   forRows(const Rows &rows, mlir::ValueRange carried,
           llvm::function_ref<Values(tile::LinearExpr row, int64_t height, mlir::ValueRange)> body);
-  /// What is left of `all` rows in their last block.
+  /// Rows of `all` left over after full register tiles; -1 if a block is not a multiple of them.
   int64_t restOf(int64_t all, int64_t block) const {
     return block % nest.level.tileRows ? -1 : all % nest.level.tileRows;
   }
