@@ -64,6 +64,41 @@ Value stripRepeatedHeads(Value value) {
   return merges ? broadcast.getOperand() : value;
 }
 
+/// The softmax's weights, or what replaces them by 0 where they are NaN: so PyTorch's exporters
+/// write that a query which sees no key has no weights, which an attention knows by itself.
+Value skipNanGuard(Value weights) {
+  if (!weights.hasNUses(3))
+    return weights;
+  for (Operation *user : weights.getUsers())
+    if (auto select = dyn_cast<SelectOp>(user)) {
+      auto isNan = ownedBy<CompareOp>(select.getCondition());
+      if (isNan && isNan.getPredicate() == ComparePredicate::ne && isNan.getLhs() == weights &&
+          isNan.getRhs() == weights && numberOf(select.getOnTrue()) == 0.0)
+        return select.getResult();
+    }
+  return weights;
+}
+
+/// `v`, its last two dims swapped if `swaps`, without a second transposition on top of one that
+/// exporters write, also for heads that are merged with the batch.
+Value arrange(OpBuilder &b, Value v, bool swaps) {
+  ArrayRef<int64_t> shape = shapeOf(v);
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+  if (swaps)
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+  if (auto reshape = v.getDefiningOp<ReshapeOp>();
+      swaps && reshape && shapeOf(reshape.getOperand()).size() >= 2 &&
+      shapeOf(reshape.getOperand()).take_back(2) == shape.take_back(2)) {
+    Value swapped = arrange(b, reshape.getOperand(), true);
+    return Expr(b, v.getLoc(), swapped).reshape(applyPermutation(shape, order)).get();
+  }
+  if (auto transpose = v.getDefiningOp<TransposeOp>()) {
+    v = transpose.getOperand();
+    order = applyPermutation(transpose.getPermutation(), order);
+  }
+  return llvm::is_sorted(order) ? v : Expr(b, v.getLoc(), v).transpose(order).get();
+}
+
 /// What is known of one softmax and the ops around it.
 class Match {
 public:
@@ -75,9 +110,11 @@ public:
     auto type = cast<RankedTensorType>(softmax.getType());
     rank = type.getRank();
     if ((rank != 3 && rank != 4) || int64_t(softmax.getDim()) != rank - 1 ||
-        !isa<Float32Type, Float64Type>(type.getElementType()) || !softmax->hasOneUse())
+        !isa<Float32Type, Float64Type>(type.getElementType()))
       return false;
-    Value scores = softmax.getOperand(), weights = softmax.getResult();
+    Value scores = softmax.getOperand(), weights = skipNanGuard(softmax.getResult());
+    if (!weights.hasOneUse())
+      return false;
     stripGuard(scores, weights);
     if (!weights.hasOneUse())
       return false;
@@ -91,24 +128,14 @@ public:
   /// Builds the attention's operands at `b`.
   void build(OpBuilder &b, CausalMasks &masks, SmallVectorImpl<Value> &factors) {
     Location loc = softmax.getLoc();
-    auto turned = [&](Value v, bool transposed) {
-      auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-      if (transposed)
-        std::swap(order[rank - 1], order[rank - 2]);
-      if (auto transpose = v.getDefiningOp<TransposeOp>()) {
-        v = transpose.getOperand();
-        order = applyPermutation(transpose.getPermutation(), order);
-      }
-      return llvm::is_sorted(order) ? v : Expr(b, loc, v).transpose(order).get();
-    };
-    Value query = turned(stripFactor(first.getLhs(), scale), first.getTransposeLhs());
+    Value query = arrange(b, stripFactor(first.getLhs(), scale), first.getTransposeLhs());
     if (rank == 4) {
       SmallVector<int64_t> separate(shapeOf(softmax.getResult()));
       separate[3] = shapeOf(query)[3];
       query = Expr(b, loc, query).reshape(separate);
     }
-    Value key = turned(stripFactor(first.getRhs(), scale), !first.getTransposeRhs());
-    Value value = turned(last.getRhs(), last.getTransposeRhs());
+    Value key = arrange(b, stripFactor(first.getRhs(), scale), !first.getTransposeRhs());
+    Value value = arrange(b, last.getRhs(), last.getTransposeRhs());
     Value fewerKeys = stripRepeatedHeads(key), fewerValues = stripRepeatedHeads(value);
     if (shapeOf(fewerKeys)[1] == shapeOf(fewerValues)[1])
       std::tie(key, value) = {fewerKeys, fewerValues};
@@ -179,6 +206,8 @@ private:
       bool isSecond = isProduct(sum->getOperand(1));
       mask = sum->getOperand(isSecond ? 0 : 1);
       scores = sum->getOperand(isSecond ? 1 : 0);
+      if (numberOf(mask) == 0.0)
+        mask = Value(); // exporters add one for all that a query sees
     }
     if (!isProduct(scores))
       return false;

@@ -132,8 +132,32 @@ func.func @imported(%q: tensor<2x4x16x8xf32>, %k: tensor<2x2x32x8xf32>, %m: tens
 
 // -----
 
+// As torch.export writes it: keys are transposed with their heads merged into the batch, a mask of zeros is added, and
+// weights that are NaN (of a query that sees no key) become 0.
+// CHECK-LABEL: @exported
+// CHECK-NOT: grad.transpose
+// CHECK: grad.attention %arg0, %arg1, %arg2 {scale = 1.250000e-01 : f64}
+// CHECK-NOT: grad.softmax
+func.func @exported(%q: tensor<2x3x16x8xf32>, %k: tensor<2x3x32x8xf32>, %v: tensor<2x3x32x8xf32>) -> tensor<2x3x16x8xf32> {
+  %zero = grad.constant dense<0.0> : tensor<2x3x16x32xf32>
+  %eighth = grad.constant dense<0.125> : tensor<2x3x8x32xf32>
+  %merged = grad.reshape %k : tensor<2x3x32x8xf32> -> tensor<6x32x8xf32>
+  %turned = grad.transpose %merged permutation [0, 2, 1] : tensor<6x32x8xf32>
+  %keys = grad.reshape %turned : tensor<6x8x32xf32> -> tensor<2x3x8x32xf32>
+  %scaled = grad.mul %keys, %eighth : tensor<2x3x8x32xf32>
+  %s = grad.matmul %q, %scaled : tensor<2x3x16x8xf32>, tensor<2x3x8x32xf32>
+  %t = grad.add %s, %zero : tensor<2x3x16x32xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x3x16x32xf32>
+  %n = grad.compare ne %p, %p : tensor<2x3x16x32xf32>
+  %w = grad.select %n, %zero, %p : tensor<2x3x16x32xf32>
+  %y = grad.matmul %w, %v : tensor<2x3x16x32xf32>, tensor<2x3x32x8xf32>
+  return %y : tensor<2x3x16x8xf32>
+}
+
+// -----
+
 // Too few queries, probabilities or scores with other readers, a trained mask, a factor behind the mask, 16-bit
-// products, and rows of the batch as queries: none is formed.
+// products, NaN weights that become 1, and rows of the batch as queries: none is formed.
 // CHECK-LABEL: @small
 // CHECK-NOT: grad.attention
 grad.state parameter @bias : tensor<16x16xf32> = dense<0.0> : tensor<16x16xf32>
@@ -171,6 +195,15 @@ func.func @factor_behind(%x: tensor<2x2x16x8xf32>, %m: tensor<2x2x16x16xf32>) ->
   %u = grad.mul %t, %two : tensor<2x2x16x16xf32>
   %p = grad.softmax %u dim 3 : tensor<2x2x16x16xf32>
   %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
+}
+func.func @other_guard(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
+  %one = grad.constant dense<1.0> : tensor<2x2x16x16xf32>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x16x16xf32>
+  %n = grad.compare ne %p, %p : tensor<2x2x16x16xf32>
+  %w = grad.select %n, %one, %p : tensor<2x2x16x16xf32>
+  %y = grad.matmul %w, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
   return %y : tensor<2x2x16x8xf32>
 }
 func.func @mixed(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> attributes {grad.precision = {type = bf16}} {
