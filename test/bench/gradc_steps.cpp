@@ -111,9 +111,9 @@ int main(int argc, char **argv) {
   std::vector<float> firstLosses = losses;
 
   auto estimate = Clock::now();
-  for (int i = 0; i < 20; ++i)
+  for (int i = 0; i < 3; ++i)
     steps.run(index++);
-  size_t chunk = std::max<size_t>(1, size_t(50 / (milliseconds(estimate) / 20)));
+  size_t chunk = std::max<size_t>(1, size_t(50 / (milliseconds(estimate) / 3)));
   std::vector<double> times;
   for (auto begin = Clock::now(); times.size() < 5 || milliseconds(begin) < seconds * 1e3;) {
     losses.clear();
