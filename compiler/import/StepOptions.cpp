@@ -70,7 +70,8 @@ static bool checkScaling(const SpecFile &spec) {
 }
 
 LogicalResult gradc::checkStepOptions(const SpecFile &spec, const OnnxModel &model, int64_t batch) {
-  bool ok = succeeded(nodesInF32(spec, model)) & checkScaling(spec);
+  bool ok = succeeded(nodesInF32(spec, model));
+  ok &= checkScaling(spec);
   int64_t budget = spec.get().memory_budget_mb();
   if (spec.get().has_memory_budget_mb() && (budget < 1 || budget > maxBudgetMb)) {
     emitError(spec.at({"memory_budget_mb"}))

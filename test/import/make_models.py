@@ -148,6 +148,8 @@ def good():
     value = model.node("Max", [value, model.initializer("floor", FLOAT, [2], [float("-inf")] * 2)], ["c"], "limited")
     above = model.node("Greater", [value, model.initializer("threshold", FLOAT, [2], [0.0, 1.0])], ["above"], "gate")
     value = model.node("Where", [above, value, x], ["logits"], "choice")
+    value = model.node("Add", [value, model.initializer("mask", FLOAT, [2], [0.0, -1e9])], ["d"], "masked")
+    value = model.node("Add", [value, model.initializer("low", FLOAT, [2], [0.0, -1e3])], ["e"], "lowered")
     model.initializer("unused", FLOAT, [2], [1.0, 1.0])
     model.initializer("table", INT64, [2], [1, 2])
     rounded = model.node("Round", [model.initializer("steps", FLOAT, [2], [1.0, 1.0])], ["rounded"], "rounded")

@@ -15,7 +15,6 @@ namespace {
 struct Boxes {
   Expr top, left, bottom, right, area;
 };
-constexpr unsigned numbersOfBox = 5;
 
 class Suppression {
 public:

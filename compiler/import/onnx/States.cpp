@@ -94,15 +94,30 @@ StringRef States::symbol(StringRef initializer) const {
   return state ? state.getSymName() : StringRef();
 }
 
-static bool isFinite(ElementsAttr value) {
+/// Whether all values of a tensor of floats are as asked.
+static bool allOf(ElementsAttr value, llvm::function_ref<bool(double)> isRight) {
   if (auto floats =
           dyn_cast<DenseF32ResourceElementsAttr>(value)) // the large ones, where it counts
-    return llvm::all_of(*floats.tryGetAsArrayRef(), [](float x) { return std::isfinite(x); });
+    return llvm::all_of(*floats.tryGetAsArrayRef(), isRight);
   HostTensor host(value);
   for (int64_t i = 0; i < host.size(); ++i)
-    if (!std::isfinite(host.getFloat(i)))
+    if (!isRight(host.getFloat(i)))
       return false;
   return true;
+}
+
+/// Whether the tensor holds zeros and one number far below them, which a mask adds to scores that
+/// are not to be seen. No training leaves a parameter like this.
+static bool isMask(ElementsAttr value) {
+  constexpr double leastHiding = -1e4; // the smallest in use, for f16
+  double number = 0;
+  return allOf(value,
+               [&](double x) {
+                 if (number == 0 && x <= leastHiding)
+                   number = x;
+                 return x == 0 || x == number;
+               }) &&
+         number != 0;
 }
 
 /// The first use that makes a value anything other than a parameter. Ops that only move elements
@@ -174,8 +189,10 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
   }
   if (!whyOthersStay.empty())
     return no(whyOthersStay);
-  if (!isFinite(state.getInitial()))
+  if (!allOf(state.getInitial(), [](double x) { return std::isfinite(x); }))
     return no("holds values that are not finite");
+  if (isMask(state.getInitial()))
+    return no("a mask: 0 and one number far below it");
   for (ReadOp read : reads)
     if (Operation *user = constantUse(read))
       return no("used as a constant by \"" + nodeName(user) + "\"");

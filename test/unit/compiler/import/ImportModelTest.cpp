@@ -108,6 +108,8 @@ TEST_F(ImportModelTest, SaysWhatTrainsAndWhy) {
   EXPECT_EQ(reasons["scale"], "trains: a parameter of \"scaled\"");
   EXPECT_EQ(reasons["half"], "no: a scalar (rank 0)");
   EXPECT_EQ(reasons["floor"], "no: holds values that are not finite");
+  EXPECT_EQ(reasons["mask"], "no: a mask: 0 and one number far below it");
+  EXPECT_EQ(reasons["low"], "trains: a parameter of \"lowered\"");
   EXPECT_EQ(reasons["threshold"], "no: used as a constant by \"gate\"");
   EXPECT_EQ(reasons["unused"], "no: not used");
   EXPECT_EQ(reasons["table"], "no: not used");

@@ -284,7 +284,7 @@ TEST_F(ImportTrainingTest, SaysWhereGradientsStop) {
   parts.batch = "stage { batch { size: 4 drop_remainder: true } }";
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
-  EXPECT_EQ(trained(*imported), std::vector<std::string>{"scale"});
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"scale", "low"}));
   for (const Verdict &verdict : imported->verdicts)
     if (verdict.initializer == "steps") {
       EXPECT_EQ(verdict.reason, "no gradient gets through \"rounded\"");

@@ -9,7 +9,6 @@ using namespace gradc;
 
 namespace {
 
-constexpr int32_t int64 = 7;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 class SortTest : public OneNodeTest {};
