@@ -118,6 +118,11 @@ public:
     stripGuard(scores, weights);
     if (!weights.hasOneUse())
       return false;
+    if ((dropout = dyn_cast<DropoutOp>(*weights.user_begin()))) {
+      weights = dropout;
+      if (!weights.hasOneUse())
+        return false;
+    }
     if (auto rows = dyn_cast<ReshapeOp>(*weights.user_begin());
         rows && rows->hasOneUse() && joinsHeads(rows.getType(), weights.getType()))
       weights = rows;
@@ -155,6 +160,7 @@ public:
 
   SoftmaxOp softmax;
   MatmulOp first, last;
+  DropoutOp dropout; ///< of the weights; null: none
   double scale = 1;
   Value mask; ///< null: all keys are seen
   std::optional<int64_t> causal;
@@ -323,12 +329,15 @@ private:
       if (!hasRowsOutermost(v, extents))
         return;
     OpBuilder b(match.last);
+    DropoutOp drops = match.dropout;
     SmallVector<Value> factors;
     match.build(b, masks, factors);
     auto attention = AttentionOp::create(
         b, b.getFusedLoc({match.first.getLoc(), softmax.getLoc(), match.last.getLoc()}), factors[0],
-        factors[1], factors[2], match.mask, b.getF64FloatAttr(match.scale),
-        match.causal ? b.getI64IntegerAttr(*match.causal) : IntegerAttr(), DenseI64ArrayAttr());
+        factors[1], factors[2], match.mask, drops ? drops.getSeed() : Value(),
+        drops ? drops.getStep() : Value(), b.getF64FloatAttr(match.scale),
+        match.causal ? b.getI64IntegerAttr(*match.causal) : IntegerAttr(), DenseI64ArrayAttr(),
+        drops ? drops.getStreamAttr() : IntegerAttr(), drops ? drops.getRatioAttr() : FloatAttr());
     if (!isAttentionKernel(attention, exec::kernelLimits(cuda)))
       return attention.erase();
     Expr result(b, attention.getLoc(), attention.getResult());

@@ -99,6 +99,9 @@ public:
 
 private:
   bool isMember(Operation *op) const { return ops.contains(op); }
+  static bool isScalar(Value value) {
+    return cast<RankedTensorType>(value.getType()).getRank() == 0;
+  }
   /// Results of the operands' rank come transposed, what a reduction leaves does not.
   bool isMoved(Value result) const {
     return cast<RankedTensorType>(result.getType()).getRank() == int64_t(permutation.size());
@@ -147,7 +150,7 @@ Area::Area(Operation *seed, ArrayRef<int64_t> permutation) : permutation(permuta
 
 /// Bytes that are transposed more, or no longer, so that `value` comes in transposed.
 void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
-  if (folds(value))
+  if (folds(value) || isScalar(value))
     return;
   if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isGradientTarget(value)) {
     if (!llvm::is_sorted(permuteDims(broadcast.getDims(), permutation)))
@@ -210,6 +213,8 @@ bool Area::isWorthwhile() const {
 }
 
 Value Area::enter(OpBuilder &b, Value value) const {
+  if (isScalar(value))
+    return value;
   if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isGradientTarget(value))
     return transposedBroadcast(b, broadcast, permutation);
   auto transpose = value.getDefiningOp<TransposeOp>();

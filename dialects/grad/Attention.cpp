@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Permute.h"
+#include "dialects/grad/Philox.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
@@ -43,10 +44,35 @@ AttentionSizes::AttentionSizes(const AttentionForm &form) {
   }
 }
 
-/// C1 to C5; the types of attention's results.
-static LogicalResult inferAttention(std::optional<Location> loc, ValueRange factors, Value mask,
-                                    std::optional<ArrayRef<int64_t>> given,
+/// C6.
+template <typename Adaptor>
+static LogicalResult checkDropout(std::optional<Location> loc, Adaptor op, double scores) {
+  Value seed = op.getSeed(), step = op.getStep();
+  bool isGiven = bool(seed);
+  if (bool(step) != isGiven || op.getStream().has_value() != isGiven ||
+      op.getRatio().has_value() != isGiven)
+    return emitOptionalError(
+        loc, "expected seed, step, `stream` and `ratio` of a dropout together or none of them");
+  if (!isGiven)
+    return success();
+  for (Value v : {seed, step})
+    if (auto type = cast<RankedTensorType>(v.getType());
+        type.getRank() != 0 || !type.getElementType().isInteger(32))
+      return emitOptionalError(
+          loc, "expected seed and step to be 32-bit integers of rank 0, found ", type);
+  double ratio = op.getRatio()->convertToDouble();
+  if (!(ratio >= 0 && ratio < 1))
+    return emitOptionalError(loc, "expected ratio in [0, 1), found ", ratio);
+  if (scores > 0x1p32)
+    return emitOptionalError(loc, "expected at most 2^32 scores to drop of, found ", scores);
+  return success();
+}
+
+/// C1 to C6; the types of attention's results.
+template <typename Adaptor>
+static LogicalResult inferAttention(std::optional<Location> loc, Adaptor op,
                                     SmallVectorImpl<Type> &types) {
+  Value factors[] = {op.getQuery(), op.getKey(), op.getValue()}, mask = op.getMask();
   auto query = cast<RankedTensorType>(factors[0].getType());
   constexpr StringLiteral names[] = {"query", "key", "value"};
   for (auto [name, factor] : llvm::zip(names, factors)) {
@@ -57,7 +83,7 @@ static LogicalResult inferAttention(std::optional<Location> loc, ValueRange fact
     if (type.getNumElements() == 0)
       return emitOptionalError(loc, "expected no dim of size 0, found ", name, " ", type);
   }
-  SmallVector<int64_t> order = orderOf(given);
+  SmallVector<int64_t> order = orderOf(op.getOrder());
   if (order.size() != 4 || !isPermutationVector(order))
     return emitOptionalError(loc, "expected `order` to be a permutation of 4 dims, found ",
                              formatDims(order));
@@ -92,6 +118,8 @@ static LogicalResult inferAttention(std::optional<Location> loc, ValueRange fact
       return emitOptionalError(loc, "expected the dims of a mask to be 1 or those of the scores ",
                                formatDims(scores), ", found ", type);
   }
+  if (failed(checkDropout(loc, op, double(q[0]) * q[1] * q[2] * k[2])))
+    return failure();
   for (int64_t last : {v[3], int64_t(2)})
     types.push_back(
         query.clone(applyPermutation(SmallVector<int64_t>{q[0], q[1], q[2], last}, order)));
@@ -100,15 +128,13 @@ static LogicalResult inferAttention(std::optional<Location> loc, ValueRange fact
 
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferAttention(loc, {adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()},
-                        adaptor.getMask(), adaptor.getOrder(), types);
+  return inferAttention(loc, adaptor, types);
 }
 
 LogicalResult AttentionGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {
   SmallVector<Type> forward;
-  if (failed(inferAttention(loc, {adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()},
-                            adaptor.getMask(), adaptor.getOrder(), forward)))
+  if (failed(inferAttention(loc, adaptor, forward)))
     return failure();
   if (adaptor.getResult().getType() != forward[0] ||
       adaptor.getGradient().getType() != forward[0] ||
@@ -122,15 +148,23 @@ LogicalResult AttentionGradOp::inferReturnTypes(MLIRContext *, std::optional<Loc
   return success();
 }
 
+template <typename Op>
+static AttentionForm formOf(Op op, Value result, Value statistic, Value gradient) {
+  AttentionForm form{op.getQuery(),  op.getKey(),
+                     op.getValue(),  op.getMask(),
+                     result,         statistic,
+                     gradient,       op.getScale().convertToDouble(),
+                     op.getCausal(), orderOf(op.getOrder()),
+                     std::nullopt};
+  if (op.getSeed())
+    form.dropout = {op.getSeed(), op.getStep(), *op.getStream(), op.getRatio()->convertToDouble()};
+  return form;
+}
 AttentionForm AttentionOp::getAttention() {
-  return {getQuery(),  getKey(),           getValue(), getMask(),
-          getResult(), getStatistic(),     Value(),    getScale().convertToDouble(),
-          getCausal(), orderOf(getOrder())};
+  return formOf(*this, getResult(), getStatistic(), Value());
 }
 AttentionForm AttentionGradOp::getAttention() {
-  return {getQuery(),  getKey(),           getValue(),    getMask(),
-          getResult(), getStatistic(),     getGradient(), getScale().convertToDouble(),
-          getCausal(), orderOf(getOrder())};
+  return formOf(*this, getResult(), getStatistic(), getGradient());
 }
 
 int64_t AttentionOp::getFlops() {
@@ -231,9 +265,17 @@ Expr AttentionParts::probabilities() const {
   return (scores() - alongKeys(0)).apply<ExpOp>() * alongKeys(1);
 }
 
+Expr AttentionParts::dropped(Expr weights) const {
+  if (!form.dropout)
+    return weights;
+  const auto &[seed, step, stream, ratio] = *form.dropout;
+  return weights.with(
+      builder.createOrFold<DropoutOp>(location, weights, seed, step, stream, APFloat(ratio)));
+}
+
 Expr AttentionParts::scoreGradients(Expr probabilities) const {
   Expr gradient = logical(form.gradient);
-  Expr towards = byKeyHead(gradient, logical(form.value), /*transposeRhs=*/true);
+  Expr towards = dropped(byKeyHead(gradient, logical(form.value), /*transposeRhs=*/true));
   Expr mean = (gradient * logical(form.result)).sum({3});
   return probabilities * (towards - mean.broadcast(probabilities.type(), {0, 1, 2}));
 }
@@ -248,7 +290,7 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &b) {
   Expr e = (scores - shift.broadcast(scores.type(), {0, 1, 2})).apply<ExpOp>();
   Expr sum = e.sum({3});
   Expr share = isEmpty.select(sum.splat(0), 1.0 / isEmpty.select(sum.splat(1), sum));
-  Expr weights = e * share.broadcast(scores.type(), {0, 1, 2});
+  Expr weights = parts.dropped(e * share.broadcast(scores.type(), {0, 1, 2}));
   Expr result = parts.byKeyHead(weights, parts.logical(getValue()), /*transposeRhs=*/false);
   SmallVector<int64_t> column(sum.shape());
   column.push_back(1);
@@ -264,7 +306,7 @@ SmallVector<Value> AttentionGradOp::decompose(OpBuilder &b) {
   Expr ds = parts.scoreGradients(p) * form.scale;
   Expr query = parts.byKeyHead(ds, parts.logical(getKey()), /*transposeRhs=*/false);
   return {parts.stored(query), parts.stored(parts.overQueries(ds, parts.logical(getQuery()))),
-          parts.stored(parts.overQueries(p, parts.logical(getGradient())))};
+          parts.stored(parts.overQueries(parts.dropped(p), parts.logical(getGradient())))};
 }
 
 // Gradients ---------------------------------------------------------------------------------------
@@ -290,7 +332,8 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange resultGradient
     return gradientByDecomposition(*this, b, resultGradients, operandGradients);
   auto gradient = AttentionGradOp::create(
       b, getLoc(), getQuery(), getKey(), getValue(), getResult(), getStatistic(),
-      resultGradients[0], getMask(), getScaleAttr(), getCausalAttr(), getOrderAttr());
+      resultGradients[0], getMask(), getSeed(), getStep(), getScaleAttr(), getCausalAttr(),
+      getOrderAttr(), getStreamAttr(), getRatioAttr());
   llvm::copy(gradient.getResults(), operandGradients.begin());
   if (getMask() && isDifferentiable(getMask()))
     operandGradients[3] = maskGradient(b, gradient);
@@ -304,9 +347,25 @@ LogicalResult AttentionGradOp::buildGradient(OpBuilder &b, ValueRange resultGrad
 
 // The plain loops ---------------------------------------------------------------------------------
 
-AttentionReference::AttentionReference(const AttentionForm &form, ArrayRef<HostTensor> operands,
-                                       const HostTensor *mask)
-    : form(form), sizes(form), operands(operands), mask(mask) {}
+AttentionReference::AttentionReference(const AttentionForm &form, ArrayRef<HostTensor> operands)
+    : form(form), sizes(form), operands(operands) {
+  const HostTensor *next = operands.begin() + (form.isGradient() ? 6 : 3);
+  if (form.mask)
+    mask = next++;
+  if (form.dropout) {
+    seed = next++;
+    step = next;
+  }
+}
+
+double AttentionReference::dropout(int64_t b, int64_t h, int64_t t, int64_t s) const {
+  if (!form.dropout)
+    return 1;
+  int64_t i = ((b * sizes.heads + h) * sizes.queries + t) * sizes.keys + s;
+  uint32_t bits = Philox::words({uint32_t(i), 0, form.dropout->stream, 0},
+                                {uint32_t(seed->getInt(0)), uint32_t(step->getInt(0))})[0];
+  return bits >= dropThreshold(form.dropout->ratio) ? 1 / (1 - form.dropout->ratio) : 0;
+}
 
 int64_t AttentionReference::at(const HostTensor &tensor, int64_t b, int64_t h, int64_t i,
                                int64_t j) const {
@@ -334,7 +393,7 @@ double AttentionReference::score(int64_t b, int64_t h, int64_t t, int64_t s) con
 
 void AttentionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   AttentionForm form = getAttention();
-  AttentionReference a(form, operands, getMask() ? &operands[3] : nullptr);
+  AttentionReference a(form, operands);
   forEachIndex({a.sizes.batch, a.sizes.heads, a.sizes.queries}, [&](ArrayRef<int64_t> i) {
     int64_t b = i[0], h = i[1], t = i[2];
     std::vector<double> weights;
@@ -351,7 +410,8 @@ void AttentionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
     for (int64_t e = 0; e < a.sizes.width; ++e) {
       double y = 0;
       for (int64_t s = 0; s < a.sizes.keys && !isEmpty; ++s)
-        y += weights[s] / sum * a.read(operands[2], b, h / a.sizes.group(), s, e);
+        y += weights[s] / sum * a.dropout(b, h, t, s) *
+             a.read(operands[2], b, h / a.sizes.group(), s, e);
       results[0].setFloat(a.at(results[0], b, h, t, e), y);
     }
   });
@@ -359,7 +419,7 @@ void AttentionOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
 
 void AttentionGradOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   AttentionForm form = getAttention();
-  AttentionReference a(form, operands, getMask() ? &operands[6] : nullptr);
+  AttentionReference a(form, operands);
   const HostTensor &query = operands[0], &key = operands[1], &value = operands[2];
   const HostTensor &result = operands[3], &statistic = operands[4], &gradient = operands[5];
   std::vector<double> sums[3];
@@ -373,12 +433,13 @@ void AttentionGradOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<Ho
     for (int64_t s = 0; s < a.sizes.keys; ++s) {
       double p = std::exp(a.score(b, h, t, s) - a.read(statistic, b, h, t, 0)), dp = 0;
       p *= a.read(statistic, b, h, t, 1);
+      double kept = a.dropout(b, h, t, s);
       for (int64_t e = 0; e < a.sizes.width; ++e) {
         double dy = a.read(gradient, b, h, t, e);
         dp += dy * a.read(value, b, g, s, e);
-        sums[2][a.at(value, b, g, s, e)] += p * dy;
+        sums[2][a.at(value, b, g, s, e)] += p * kept * dy;
       }
-      double ds = p * (dp - mean) * form.scale;
+      double ds = p * (dp * kept - mean) * form.scale;
       for (int64_t d = 0; d < a.sizes.size; ++d) {
         sums[0][a.at(query, b, h, t, d)] += ds * a.read(key, b, g, s, d);
         sums[1][a.at(key, b, g, s, d)] += ds * a.read(query, b, h, t, d);

@@ -36,6 +36,8 @@ public:
   Expr scores() const;
   /// The probabilities, from the statistic. Only of an AttentionGradOp's form.
   Expr probabilities() const;
+  /// Weights [B, H, T, S] as dropout leaves them, or their gradient.
+  Expr dropped(Expr weights) const;
   /// The gradient of the scores. Only of an AttentionGradOp's form.
   Expr scoreGradients(Expr probabilities) const;
   /// lhs [B, H, T, K] by the rhs of its key head: [B, G, K, N] or, transposed, [B, G, N, K].
@@ -57,11 +59,13 @@ private:
 /// The oracle's view of an attention: indexes tensors in the op's order.
 class AttentionReference {
 public:
-  AttentionReference(const AttentionForm &form, ArrayRef<HostTensor> operands,
-                     const HostTensor *mask);
+  /// `operands`: all of the op's.
+  AttentionReference(const AttentionForm &form, ArrayRef<HostTensor> operands);
 
   /// The masked score of one query and one key.
   double score(int64_t b, int64_t h, int64_t t, int64_t s) const;
+  /// What dropout multiplies the weight of one query and one key by.
+  double dropout(int64_t b, int64_t h, int64_t t, int64_t s) const;
   /// Element [b, h, i, j] of a tensor in the op's order: its position.
   int64_t at(const HostTensor &tensor, int64_t b, int64_t h, int64_t i, int64_t j) const;
   double read(const HostTensor &tensor, int64_t b, int64_t h, int64_t i, int64_t j) const {
@@ -73,7 +77,7 @@ public:
 
 private:
   ArrayRef<HostTensor> operands;
-  const HostTensor *mask;
+  const HostTensor *mask = nullptr, *seed = nullptr, *step = nullptr;
 };
 
 } // namespace mlir::grad

@@ -5,7 +5,7 @@
 include "dialects/grad/GradDialect.td"
 
 class Grad_AttentionLikeOp<string mnemonic>
-    : Grad_CompositeOp<mnemonic, [InferTypeOpAdaptor, DeclareOpInterfaceMethods<AttentionOpInterface>,
+    : Grad_CompositeOp<mnemonic, [InferTypeOpAdaptor, AttrSizedOperandSegments, DeclareOpInterfaceMethods<AttentionOpInterface>,
                                   DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
   let extraClassDeclaration = Grad_HighPrecision<>.declaration;
 }
@@ -22,22 +22,27 @@ def Grad_AttentionOp : Grad_AttentionLikeOp<"attention"> {
     1 / sum over s of e^(score - m). A query that sees no key (all of its scores are -inf) has the result 0, and zeros as
     its statistic.
 
-    With `order`, all operands and results are transposed by it: dim i of a tensor is the dim order[i] of those above.
+    With `dropout`, each softmax(score) is multiplied by 1 / (1 - ratio) with probability 1 - ratio, else by 0, as `grad.dropout` does it with the same
+    seed, step and stream on a tensor [B, H, T, S]. The statistic knows nothing of it.
+
+    With `order`, all other operands and results are transposed by it: dim i of a tensor is the dim order[i] of those above.
 
     C1: query, key and value have rank 4 and one float type. C2: `order` is a permutation of 4 dims. C3: the batch dims
     agree; key and value have the same heads, whose number divides that of the queries. C4: query and key agree in D, key and
     value in S; no dim is 0. C5: a mask is of bools or of the queries' type; each of its dims is 1 or that of the
-    scores, S for its last one.
+    scores, S for its last one. C6: seed, step, `stream` and `ratio` are given together; seed and step are 32-bit integers of rank 0,
+    0 <= ratio < 1, and there are at most 2^32 scores.
 
     Example: `%y, %lse = grad.attention %q, %k, %v {causal = 0 : i64, scale = 1.25e-1 : f64} :
         tensor<2x12x128x64xf32>, tensor<2x12x128x64xf32>, tensor<2x12x128x64xf32>`
   }];
   let arguments = (ins Grad_FloatTensor:$query, Grad_FloatTensor:$key, Grad_FloatTensor:$value,
-                       Optional<Grad_Tensor>:$mask, F64Attr:$scale, OptionalAttr<I64Attr>:$causal,
-                       OptionalAttr<DenseI64ArrayAttr>:$order);
+                       Optional<Grad_Tensor>:$mask, Optional<Grad_IntTensor>:$seed, Optional<Grad_IntTensor>:$step,
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$causal, OptionalAttr<DenseI64ArrayAttr>:$order,
+                       OptionalAttr<I32Attr>:$stream, OptionalAttr<F64Attr>:$ratio);
   let results = (outs Grad_FloatTensor:$result, Grad_FloatTensor:$statistic);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))? (`order` $order^)? attr-dict `:` type($query) `,` type($key) `,` type($value)
+    $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))? (`dropout` $seed^ `,` $step `:` type($seed) `,` type($step))? (`order` $order^)? attr-dict `:` type($query) `,` type($key) `,` type($value)
   }];
 }
 
@@ -46,17 +51,19 @@ def Grad_AttentionGradOp : Grad_AttentionLikeOp<"attention_grad"> {
   let description = [{
     With p = e^(score - statistic[.., 0]) statistic[.., 1] and g the gradient of the result: the gradient of value is the sum over t of p g, that of the
     scores is ds = p (g value^T - sum over e of g result); those of query and key are scale ds key and scale ds^T query.
-    Operands and constraints are those of `attention`; C6: `result` and `gradient` are of the type of its result,
+    With `dropout`, the p of value's gradient and g value^T are multiplied by what the weights are.
+    Operands and constraints are those of `attention`; C7: `result` and `gradient` are of the type of its result,
     `statistic` of that of its statistic.
   }];
   let arguments = (ins Grad_FloatTensor:$query, Grad_FloatTensor:$key, Grad_FloatTensor:$value,
                        Grad_FloatTensor:$result, Grad_FloatTensor:$statistic, Grad_FloatTensor:$gradient,
-                       Optional<Grad_Tensor>:$mask, F64Attr:$scale, OptionalAttr<I64Attr>:$causal,
-                       OptionalAttr<DenseI64ArrayAttr>:$order);
+                       Optional<Grad_Tensor>:$mask, Optional<Grad_IntTensor>:$seed, Optional<Grad_IntTensor>:$step,
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$causal, OptionalAttr<DenseI64ArrayAttr>:$order,
+                       OptionalAttr<I32Attr>:$stream, OptionalAttr<F64Attr>:$ratio);
   let results = (outs Grad_FloatTensor:$queryGradient, Grad_FloatTensor:$keyGradient,
                       Grad_FloatTensor:$valueGradient);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $result `,` $statistic `,` $gradient (`mask` $mask^ `:` type($mask))? (`order` $order^)? attr-dict
+    $query `,` $key `,` $value `,` $result `,` $statistic `,` $gradient (`mask` $mask^ `:` type($mask))? (`dropout` $seed^ `,` $step `:` type($seed) `,` type($step))? (`order` $order^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,` type($statistic) `,` type($gradient)
   }];
 }

@@ -37,12 +37,19 @@ private:
 /// The operands and results of an attention, or of its gradient. All tensors are stored in the same
 /// order: dim i is the dim order[i] of [batch, heads, positions, size].
 struct AttentionForm {
+  /// Of the softmax's weights.
+  struct Dropout {
+    Value seed, step;
+    uint32_t stream;
+    double ratio;
+  };
   Value query, key, value, mask; ///< no mask: null
   Value result, statistic;       ///< of the attention; operands of its gradient
   Value gradient;                ///< of the result; null: the op is the attention itself
   double scale;
   std::optional<int64_t> causal; ///< query t sees the keys up to t + causal
   SmallVector<int64_t> order;
+  std::optional<Dropout> dropout;
 
   bool isGradient() const { return bool(gradient); }
 };

@@ -173,11 +173,11 @@ def PermuteOpInterface : OpInterface<"PermuteOpInterface"> {
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<[{
-        Whether the op may work on operands, all of one rank, that are transposed by `permutation`.
+        Whether the op may work on operands, all of one rank or scalars, that are transposed by `permutation`.
       }],
       "bool", "canPermute", (ins "::llvm::ArrayRef<int64_t>":$permutation), "", [{ return true; }]>,
     InterfaceMethod<[{
-        Builds the op over `operands`, each its own transposed by `permutation`. A result of the
+        Builds the op over `operands`, each its own transposed by `permutation`, scalars as they are. A result of the
         operands' rank comes transposed by it, too; one of a lower rank (see ReductionOpInterface)
         has the dims that are left in their new order.
       }],

@@ -2,7 +2,9 @@
 #ifndef DIALECTS_GRAD_PHILOX_H
 #define DIALECTS_GRAD_PHILOX_H
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 namespace mlir::grad {
@@ -23,6 +25,11 @@ struct Philox {
     return counter;
   }
 };
+
+/// Elements whose random bits are below this number are dropped.
+inline uint32_t dropThreshold(double ratio) {
+  return uint32_t(std::min(std::floor(ratio * 0x1p32), 0x1p32 - 1));
+}
 
 } // namespace mlir::grad
 

@@ -178,11 +178,6 @@ LogicalResult DropoutOp::verify() {
   return verifyDraw(*this, getSeed().getType(), getType());
 }
 
-/// Elements whose bits are below this number are dropped.
-static uint32_t dropThreshold(double ratio) {
-  return uint32_t(std::min(std::floor(ratio * 0x1p32), 0x1p32 - 1));
-}
-
 void DropoutOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   double ratio = getRatio().convertToDouble();
   Generator generator(operands[1], operands[2], getStream());

@@ -12,8 +12,10 @@ using namespace mlir::grad;
 static int64_t rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
 
 bool gradc::canPermute(Operation *op, ArrayRef<int64_t> permutation) {
-  if (llvm::any_of(op->getOperands(),
-                   [&](Value v) { return rankOf(v) != int64_t(permutation.size()); }))
+  // Scalars have no dims: what permutes takes them as they are.
+  if (llvm::any_of(op->getOperands(), [&](Value v) {
+        return rankOf(v) != 0 && rankOf(v) != int64_t(permutation.size());
+      }))
     return false;
   auto permutes = dyn_cast<PermuteOpInterface>(op);
   return permutes ? permutes.canPermute(permutation) : op->hasTrait<grad::Pointwise>();

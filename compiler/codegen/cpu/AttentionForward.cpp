@@ -39,7 +39,7 @@ public:
       Value count = tiles.smaller(left, step);
       if (gradc::masksQueries(tiles.form))
         bringMask(key);
-      rescale(computeScores(key, count), count);
+      rescale(computeScores(key, count), key, count);
       addValues(key, count);
     });
     finish();
@@ -179,7 +179,7 @@ private:
 
   /// Probabilities relative to the new maxima, their sums, and the factors for what was summed
   /// before.
-  void rescale(ValueRange most, Value count) {
+  void rescale(ValueRange most, const LinearExpr &key, Value count) {
     Tiles::Values shifts, sums;
     for (int64_t v = 0; v < vectors(); ++v) {
       Value before = load(maxima, v), now = tiles.maximum(before, most[v]);
@@ -195,7 +195,9 @@ private:
       for (int64_t v = 0; v < vectors(); ++v) {
         Point point = lanesAt(nest, row, LinearExpr(v * lanes));
         Value p = tiles.exponential(tiles.subtract(scores.load(nest, point), shifts[v]));
-        scores.store(nest, point, p);
+        scores.store(nest, point,
+                     tiles.drop(p, head, begin + LinearExpr(v * lanes), key + row,
+                                /*keysAlongLanes=*/false));
         next.push_back(tiles.add(now[v], p));
       }
       return next;

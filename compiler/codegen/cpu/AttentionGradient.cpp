@@ -156,9 +156,17 @@ private:
       LinearExpr query = firstQuery + row + LinearExpr(i);
       Value mean = nest.splat(means.load(nest, elementAt(LinearExpr(0), query)));
       for (int64_t v = 0; v < panel; ++v) {
-        Value p = tiles.multiply(probabilities.load(nest, placeOf(i, v)), scale);
-        Value slope = tiles.multiply(p, tiles.subtract(towards[i * panel + v], mean));
-        slopes.store(nest, placeOf(i, v), slope);
+        Point place = placeOf(i, v);
+        Value p = probabilities.load(nest, place), toward = towards[i * panel + v];
+        if (tiles.form.dropout) {
+          Value kept =
+              tiles.drop(tiles.number(1), head, query, firstKey + column + LinearExpr(v * lanes),
+                         /*keysAlongLanes=*/true);
+          probabilities.store(nest, place, tiles.multiply(p, kept));
+          toward = tiles.multiply(toward, kept);
+        }
+        p = tiles.multiply(p, scale);
+        slopes.store(nest, place, tiles.multiply(p, tiles.subtract(toward, mean)));
       }
     }
   }

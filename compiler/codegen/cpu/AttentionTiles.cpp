@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/cpu/Attention.h"
 #include "dialects/grad/HostTensor.h"
+#include "dialects/grad/Philox.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -51,6 +52,10 @@ Tiles::Tiles(LoopNest &nest, exec::KernelOp kernel, grad::AttentionOpInterface o
   result = bind(form.result);
   statistic = bind(form.statistic);
   gradient = bind(form.gradient);
+  if (form.dropout)
+    for (auto [scalar, given] : {std::pair(&seed, form.dropout->seed), {&step, form.dropout->step}})
+      *scalar = nest.splat(
+          slices[cast<BlockArgument>(given).getArgNumber()].load(nest, Point{{}, /*valid=*/0}));
   size_t slot = kernel.getBlock().getNumArguments();
   for (Value yielded : kernel.getYielded())
     results[cast<OpResult>(yielded).getResultNumber()] = tensor(yielded, slices[slot++]);
@@ -273,6 +278,56 @@ Value Tiles::noMask() {
     return number(0);
   auto type = nest.vectorOf(nest.builder.getI1Type());
   return arith::ConstantOp::create(nest.builder, nest.location, DenseElementsAttr::get(type, true));
+}
+
+Value Tiles::randomBits(Value index) {
+  OpBuilder &b = nest.builder;
+  Location loc = nest.location;
+  auto number = [&](uint32_t n) -> Value {
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(nest.vectorOf(b.getI32Type()), APInt(32, n)));
+  };
+  auto exclusive = [&](Value x, Value y) { return b.createOrFold<arith::XOrIOp>(loc, x, y); };
+  auto plus = [&](Value x, uint32_t n) { return b.createOrFold<arith::AddIOp>(loc, x, number(n)); };
+  using grad::Philox;
+  Value m0 = number(Philox::multiplier0), m1 = number(Philox::multiplier1), zero = number(0);
+  std::array<Value, 4> c{index, zero, number(form.dropout->stream), zero};
+  std::array<Value, 2> key{seed, step};
+  for (int round = 0; round < Philox::rounds; ++round) {
+    auto p0 = arith::MulUIExtendedOp::create(b, loc, m0, c[0]);
+    auto p1 = arith::MulUIExtendedOp::create(b, loc, m1, c[2]);
+    c = {exclusive(exclusive(p1.getHigh(), c[1]), key[0]), p1.getLow(),
+         exclusive(exclusive(p0.getHigh(), c[3]), key[1]), p0.getLow()};
+    key = {plus(key[0], Philox::weyl0), plus(key[1], Philox::weyl1)};
+  }
+  return c[0];
+}
+
+Value Tiles::drop(Value weights, const Head &head, const LinearExpr &query, const LinearExpr &key,
+                  bool keysAlongLanes) {
+  if (!form.dropout)
+    return weights;
+  OpBuilder &b = nest.builder;
+  Location loc = nest.location;
+  Type word = b.getI32Type();
+  int64_t scores = sizes.queries * sizes.keys, stride = keysAlongLanes ? 1 : sizes.keys;
+  Value first = nest.index(head.batch * (sizes.heads * scores) + head.query * scores +
+                           query * sizes.keys + key);
+  first = nest.splat(arith::TruncIOp::create(b, loc, word, first));
+  SmallVector<Attribute> lanes;
+  for (int64_t l = 0; l < nest.lanes; ++l)
+    lanes.push_back(b.getI32IntegerAttr(int32_t(uint32_t(l * stride))));
+  Value steps =
+      arith::ConstantOp::create(b, loc, DenseElementsAttr::get(nest.vectorOf(word), lanes));
+  Value threshold = arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(nest.vectorOf(word),
+                             APInt(32, grad::dropThreshold(form.dropout->ratio))));
+  Value isKept =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                            randomBits(arith::AddIOp::create(b, loc, first, steps)), threshold);
+  Value kept = multiply(weights, number(1 / (1 - form.dropout->ratio)));
+  return arith::SelectOp::create(b, loc, isKept, kept, number(0));
 }
 
 LinearExpr Tiles::clamp(const LinearExpr &row, int64_t last) {

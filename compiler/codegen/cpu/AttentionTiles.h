@@ -109,6 +109,10 @@ public:
   mlir::Value smaller(mlir::Value x, mlir::Value y);
   /// Lane by lane: whether the position is before `end`.
   mlir::Value isBefore(const tile::LinearExpr &e, int64_t end);
+  /// `weights` of one query and one key as dropout leaves them; along the lanes are keys, or
+  /// queries.
+  mlir::Value drop(mlir::Value weights, const Head &head, const tile::LinearExpr &query,
+                   const tile::LinearExpr &key, bool keysAlongLanes);
   /// What a mask has where it hides nothing, in every lane.
   mlir::Value noMask();
   /// min(row, last): rows behind the last one repeat it.
@@ -122,6 +126,11 @@ public:
   Tensor query, key, value, mask, result, statistic, gradient;
   Tensor results[3];      ///< of the op; false: nobody reads it
   tile::Memory pieces[5]; ///< of the scratch, as `attentionScratch` says
+
+private:
+  /// Word 0 of Philox in each lane.
+  mlir::Value randomBits(mlir::Value index);
+  mlir::Value seed, step; ///< of a dropout, in all lanes
 };
 
 /// [row][lanes from column on] of a piece of scratch.
