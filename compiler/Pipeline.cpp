@@ -96,6 +96,8 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // Layouts consider all entries: a weight has one layout for forward, backward and update.
   pm.addPass(createChooseLayouts());
+  // After layouts: lists of elements are in the order in which these are stored.
+  pm.addPass(createFlattenUpdates());
   // After states have their layouts: a factor that is a state is in pairs already.
   pm.addPass(createPackFactors());
   // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.

@@ -7,7 +7,7 @@
 #include "passes/support/KernelTable.h"
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/NodeOrder.h"
-#include "passes/support/OperandLayout.h"
+#include "passes/support/StateForms.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -21,38 +21,20 @@ namespace gradc {
 
 namespace {
 
-/// Storage of one state: the primary first, then mirrors, some of which are narrower.
-struct Storage {
-  StateOp state;
-  SmallVector<CopyForm> forms;
-  SmallVector<exec::BufferOp> buffers;
-  bool fixed = false; // something reads or writes it outside a kernel: row-major
-};
-
 class Chooser {
 public:
   Chooser(ModuleOp module, const exec::Level &level)
-      : module(module), symbols(module), kernels(module, symbols), level(level) {}
+      : module(module), symbols(module), kernels(module, symbols), states(module, symbols, level) {}
 
   void run() {
-    for (auto state : module.getOps<StateOp>()) {
-      index[state.getSymName()] = storages.size();
-      storages.push_back({state, {}, {}, false});
-    }
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
-    for (auto function : functions)
-      function.walk([&](Operation *op) { note(op); });
-    for (Storage &storage : storages)
-      putPrimaryFirst(storage);
-    for (auto function : functions)
-      function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
-    for (Storage &storage : storages)
+    for (StateStorage &storage : states.all())
       createBuffers(storage);
     for (auto function : functions)
       rewrite(function);
     for (auto function : functions)
       resolveHazards(function);
-    for (Storage &storage : storages)
+    for (StateStorage &storage : states.all())
       createTransfer(storage);
     llvm::DenseSet<StringAttr> launched;
     module.walk([&](exec::LaunchOp launch) { launched.insert(launch.getKernelAttr().getAttr()); });
@@ -62,86 +44,7 @@ public:
   }
 
 private:
-  Storage &storageOf(StringRef state) { return storages[index.lookup(state)]; }
-
-  /// Collects what each state's users want, in program order: the forward comes first.
-  void note(Operation *op) {
-    if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
-      for (OpOperand &operand : launch->getOpOperands()) {
-        Value v = operand.get();
-        Type narrow;
-        if (auto rounding = v.getDefiningOp<exec::LaunchOp>())
-          if ((narrow = narrowedState(rounding)))
-            v = rounding.getOperand(0);
-        PanelAttr wanted = wantedBy(operand);
-        auto read = v.getDefiningOp<ReadOp>();
-        if (CopyForm form{wanted, narrow}; read && (wanted || narrow))
-          if (auto &forms = storageOf(read.getState()).forms; !llvm::is_contained(forms, form))
-            forms.push_back(form);
-      }
-    } else if (auto read = dyn_cast<ReadOp>(op)) {
-      for (Operation *user : read.getResult().getUsers())
-        storageOf(read.getState()).fixed |= !isa<exec::LaunchOp>(user);
-    } else if (auto write = dyn_cast<WriteOp>(op)) {
-      // What ranks gather is row-major.
-      Operation *writer = storageRoot(write.getValue()).getDefiningOp();
-      storageOf(write.getState()).fixed |= isa_and_nonnull<CollectiveOpInterface>(writer);
-      for (Operation *user : write.getValue().getUsers())
-        storageOf(write.getState()).fixed |= !isa<WriteOp, exec::LaunchOp>(user);
-    }
-  }
-
-  /// The narrower element type that a launch reads a state in for other launches, if that is all it
-  /// does: a mirror in that type takes its place. (On GPUs that is not measured.)
-  Type narrowedState(exec::LaunchOp launch) {
-    if (level.isCuda() || !llvm::all_of(launch->getUsers(), llvm::IsaPred<exec::LaunchOp>))
-      return nullptr;
-    return narrowedElement(symbols.lookup<exec::KernelOp>(launch.getKernel()));
-  }
-
-  /// A mirror of fewer digits makes no primary.
-  static void putPrimaryFirst(Storage &storage) {
-    if (storage.forms.empty() || !storage.forms[0].element)
-      return;
-    auto *whole = llvm::find_if(storage.forms, [](const CopyForm &form) {
-      return !form.element && !form.layout.isWinograd();
-    });
-    if (whole == storage.forms.end())
-      storage.forms.insert(storage.forms.begin(), CopyForm());
-    else
-      std::rotate(storage.forms.begin(), whole, whole + 1);
-  }
-
-  /// States that one kernel updates together (a weight and what its optimizer keeps) lie alike: a
-  /// tile of the update then walks each of them from end to end.
-  void alignUpdates(exec::LaunchOp launch) {
-    SmallVector<Storage *> updated;
-    for (Value result : launch.getResults())
-      for (Operation *user : result.getUsers())
-        if (auto write = dyn_cast<WriteOp>(user))
-          updated.push_back(&storageOf(write.getState()));
-    for (Storage *storage : updated) {
-      if (storage->fixed || !storage->forms.empty())
-        continue;
-      auto *model = llvm::find_if(updated, [&](Storage *other) {
-        return !other->fixed && !other->forms.empty() && other->forms[0].layout &&
-               !other->forms[0].layout.isWinograd() &&
-               other->state.getType() == storage->state.getType();
-      });
-      if (model != updated.end())
-        storage->forms = {(*model)->forms[0]};
-    }
-  }
-
-  /// The panels that a launch wants an operand in; null: row-major, or not of a launch.
-  PanelAttr wantedBy(OpOperand &use) {
-    auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
-    return launch ? wantedLayout(symbols.lookup<exec::KernelOp>(launch.getKernel()),
-                                 use.getOperandNumber(), level)
-                  : PanelAttr();
-  }
-
-  void createBuffers(Storage &storage) {
+  void createBuffers(StateStorage &storage) {
     // A row-major state that a contraction reads is still mirrored in panels. Updates need values,
     // so what is kept transformed is a mirror.
     if (storage.forms.empty() ||
@@ -171,15 +74,35 @@ private:
     for (auto write : llvm::make_early_inc_range(function.getOps<WriteOp>())) {
       OpBuilder builder(write);
       Value value = write.getValue();
-      store(builder, write.getLoc(), storageOf(write.getState()), value);
+      store(builder, write.getLoc(), states.of(write.getState()), value);
       write.erase();
       eraseUnusedViews(value);
     }
     function.walk([&](ScanOp scan) { packInvariants(scan); });
+    function.walk([&](CollectiveOpInterface collective) {
+      if (collective.getCollectiveKind() == CollectiveKind::scatter)
+        packScattered(collective);
+    });
     function.walk([&](exec::LaunchOp launch) {
-      if (!refreshesMirror(launch) && !isPack(launch)) // these were made for their layouts
+      if (!refreshesMirror(launch)) // was made for its layouts
         specialize(launch);
     });
+  }
+
+  /// Ranks divide a gradient at the same places as its state, so it is stored in the same order:
+  /// by the launch that computes it, where nothing else reads it.
+  void packScattered(CollectiveOpInterface scatter) {
+    for (auto [operand, result, name] :
+         llvm::zip_equal(scatter->getOpOperands(), scatter->getResults(), scatter.getCutStates())) {
+      PanelAttr layout = states.of(name.getValue()).forms[0].layout;
+      if (!layout)
+        continue;
+      if (!operand.get().getDefiningOp<exec::LaunchOp>() || !operand.get().hasOneUse()) {
+        OpBuilder builder(scatter);
+        operand.set(copy(builder, scatter->getLoc(), operand.get(), nullptr, layout));
+      }
+      packed[operand.get()] = packed[result] = layout;
+    }
   }
 
   /// Packs once, before the first step, the panels that every step reads. (A state is in panels
@@ -190,7 +113,7 @@ private:
     SmallVector<Value> values(scan.getInvariants());
     for (auto [argument, value] : llvm::zip_equal(arguments, values))
       for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
-        PanelAttr wanted = wantedBy(use);
+        PanelAttr wanted = states.wantedBy(use);
         if (!wanted || wanted.isWinograd() || packed.contains(argument))
           continue;
         BlockArgument &panel = panels[{argument, wanted}];
@@ -205,12 +128,8 @@ private:
       }
   }
 
-  bool isPack(exec::LaunchOp launch) {
-    return llvm::any_of(launch.getResults(), [&](Value v) { return packed.contains(v); });
-  }
-
   void rewriteRead(ReadOp read) {
-    Storage &storage = storageOf(read.getState());
+    StateStorage &storage = states.of(read.getState());
     OpBuilder builder(read);
     auto type = cast<RankedTensorType>(read.getType());
     SmallVector<Value> loads(storage.buffers.size());
@@ -226,20 +145,20 @@ private:
     };
     for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
       auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
-      Type narrow = launch ? narrowedState(launch) : Type();
+      Type narrow = launch ? states.narrowedState(launch) : Type();
       if (!narrow) {
-        use.set(load({wantedBy(use), nullptr}));
+        use.set(load({states.wantedBy(use), nullptr}));
         continue;
       }
       for (OpOperand &reader : llvm::make_early_inc_range(launch.getResult(0).getUses()))
-        reader.set(load({wantedBy(reader), narrow}));
+        reader.set(load({states.wantedBy(reader), narrow}));
       launch.erase();
     }
     read.erase();
   }
 
   /// Stores to the primary, and refreshes the mirrors from it.
-  void store(OpBuilder &builder, Location loc, Storage &storage, Value value) {
+  void store(OpBuilder &builder, Location loc, StateStorage &storage, Value value) {
     // Only a launch can write a buffer, or a gather of what a launch writes to it, and one result
     // only one of them.
     Value root = storage.forms[0].layout ? value : storageRoot(value);
@@ -265,9 +184,8 @@ private:
 
   /// The layout of the buffer that a value is stored to, if it is.
   std::optional<PanelAttr> storedLayout(Value value) {
-    for (Operation *user : value.getUsers())
-      if (auto store = dyn_cast<exec::StoreOp>(user))
-        return layoutOf(store.getBuffer());
+    if (FlatSymbolRefAttr buffer = storedBuffer(value))
+      return layoutOf(buffer.getValue());
     return std::nullopt;
   }
 
@@ -331,9 +249,18 @@ private:
   }
 
   exec::LaunchOp writeAside(exec::StoreOp store, exec::LaunchOp writer) {
-    OpBuilder builder(store);
     Value value = store.getValue();
-    Value copied = copy(builder, store.getLoc(), value, nullptr, layoutOf(store.getBuffer()));
+    PanelAttr layout = layoutOf(store.getBuffer());
+    if (auto gather = value.getDefiningOp<CollectiveOpInterface>()) {
+      // The copy goes before: ranks gather what is in the buffer.
+      OpBuilder builder(gather);
+      OpOperand &own = gather->getOpOperand(cast<OpResult>(value).getResultNumber());
+      own.set(copy(builder, store.getLoc(), own.get(), nullptr, layout));
+      specialize(writer);
+      return own.get().getDefiningOp<exec::LaunchOp>();
+    }
+    OpBuilder builder(store);
+    Value copied = copy(builder, store.getLoc(), value, nullptr, layout);
     auto copier = copied.getDefiningOp<exec::LaunchOp>();
     store.getValueMutable().assign(copied);
     specialize(writer);
@@ -382,7 +309,7 @@ private:
   }
 
   /// The entries `pack:STATE` and `unpack:STATE`, through which the runtime sees packed states.
-  void createTransfer(Storage &storage) {
+  void createTransfer(StateStorage &storage) {
     auto permutation = storage.state.getPermutation();
     if (storage.forms.size() == 1 && !storage.forms[0].layout && !permutation)
       return;
@@ -422,10 +349,10 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   KernelTable kernels;
-  const exec::Level &level;
-  SmallVector<Storage> storages;
-  llvm::StringMap<size_t> index;
-  llvm::DenseMap<Value, PanelAttr> packed; ///< what loops read in panels, outside of and in them
+  StateForms states;
+  /// Values in panels that are no states: what loops read, outside of and in them, and gradients
+  /// that ranks scatter.
+  llvm::DenseMap<Value, PanelAttr> packed;
   /// In one function: who has to wait for a launch, because it overwrites what that one reads.
   llvm::DenseMap<Operation *, SmallVector<Operation *>> writersAfter;
 };

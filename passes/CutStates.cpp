@@ -21,7 +21,8 @@ namespace {
 /// 1. Writers: launches all of whose results are gathered as states are cut, or stored to slots
 ///    that are cut like them. States of one writer are cut alike.
 /// 2. Their unit: so many elements as make whole units of all writers; all elements, where a rule
-///    takes whole tensors or a writer's units are no runs of elements.
+///    takes whole tensors or a writer's units are no runs of elements. Elements are counted as they
+///    are stored, the padding of panels included.
 /// 3. Where one rank has all of a state, launches that only writers read are theirs, too.
 /// 4. A scatter leaves zeros where others than these launches read it.
 class Cutter {
@@ -29,6 +30,9 @@ public:
   explicit Cutter(ModuleOp module) : module(module), symbols(module) {}
 
   LogicalResult run() {
+    for (auto buffer : module.getOps<exec::BufferOp>())
+      if (buffer.getKind() == exec::BufferKind::primary)
+        primaries[symbols.lookup(buffer.getState())] = buffer;
     if (failed(findStates()))
       return failure();
     for (auto function : module.getOps<func::FuncOp>())
@@ -56,8 +60,16 @@ private:
     FlatSymbolRefAttr name;
   };
 
-  static int64_t elementsOf(Operation *state) {
-    return cast<RankedTensorType>(cast<StateOp>(state).getType()).getNumElements();
+  static RankedTensorType typeOf(Operation *state) {
+    return cast<RankedTensorType>(cast<StateOp>(state).getType());
+  }
+  /// As many as the state's primary stores.
+  int64_t elementsOf(Operation *state) {
+    exec::BufferOp buffer = primaries.lookup(state);
+    return storedElements(typeOf(state), buffer ? buffer.getLayout().value_or(nullptr) : nullptr);
+  }
+  static int64_t storedElements(RankedTensorType type, exec::PanelAttr layout) {
+    return exec::layoutBytes(type, layout) / elementBytes(type.getElementType());
   }
 
   /// Those that collectives name.
@@ -66,7 +78,7 @@ private:
       for (auto [value, name] : llvm::zip(collective->getOperands(), collective.getCutStates())) {
         auto state = symbols.lookup<StateOp>(name.getAttr());
         auto type = cast<RankedTensorType>(value.getType());
-        if (!state || elementsOf(state) != type.getNumElements()) {
+        if (!state || typeOf(state).getNumElements() != type.getNumElements()) {
           collective->emitOpError("expected ")
               << name << " to be a state with as many elements as " << type;
           return WalkResult::interrupt();
@@ -98,13 +110,27 @@ private:
     return name ? symbols.lookup(name.getAttr()) : nullptr;
   }
 
+  /// Whether states can be cut at the same elements. Slots of a state that is not cut belong to its
+  /// owner, whatever their size.
+  bool areAlike(ArrayRef<Operation *> states) {
+    bool isWhole = llvm::any_of(states, [](Operation *state) { return state->hasAttr(wholeName); });
+    std::optional<int64_t> elements;
+    for (Operation *state : states) {
+      if (isWhole && cast<StateOp>(state).getKind() == StateKind::slot)
+        continue;
+      if (elements.value_or(elementsOf(state)) != elementsOf(state))
+        return false;
+      elements = elementsOf(state);
+    }
+    return true;
+  }
+
   void findWriter(exec::LaunchOp launch) {
     llvm::SetVector<Operation *> states;
     for (Value result : launch.getResults())
       for (OpOperand &use : result.getUses())
         states.insert(stateOf(use));
-    if (states.empty() || states.contains(nullptr) ||
-        !llvm::all_equal(llvm::map_range(states, elementsOf)))
+    if (states.empty() || states.contains(nullptr) || !areAlike(states.getArrayRef()))
       return;
     for (Operation *state : states)
       alike.unionSets(states.front(), state);
@@ -116,14 +142,21 @@ private:
     exec::KernelOp kernel = kernelOf(writer);
     exec::ScheduleAttr schedule = kernel.getScheduleAttr();
     RankedTensorType root = kernel.getRoot();
+    unsigned operands = kernel.getBlock().getNumArguments();
+    exec::PanelAttr layout = kernel.getLayout(operands);
     if (!schedule || kernel.getThreads() > 0 || kernel.getRows() || root.getRank() == 0 ||
-        schedule.getOrder().front() != 0 || root.getNumElements() != elements)
+        (layout && layout.isWinograd()) || storedElements(root, layout) != elements)
       return 0;
     for (auto [i, v] : llvm::enumerate(kernel.getYielded()))
       if (cast<RankedTensorType>(v.getType()).getShape() != root.getShape() ||
-          kernel.getLayout(kernel.getBlock().getNumArguments() + i))
+          kernel.getLayout(operands + unsigned(i)) != layout)
         return 0;
-    return schedule.getTile().front() * elements / root.getDimSize(0);
+    // A slab of the outermost dim, or panels.
+    int64_t dim = layout ? layout.getDim() : 0, width = layout ? layout.getWidth() : 1;
+    int64_t tile = schedule.getTile()[dim], slabs = llvm::divideCeil(root.getDimSize(dim), width);
+    if (schedule.getOrder().front() != dim || tile % width != 0)
+      return 0;
+    return tile / width * (elements / slabs);
   }
 
   void create(Cut &cut) {
@@ -190,6 +223,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
+  llvm::DenseMap<Operation *, exec::BufferOp> primaries;       ///< by state
   llvm::EquivalenceClasses<Operation *> alike;                 ///< states
   std::vector<std::pair<exec::LaunchOp, Operation *>> writers; ///< and one of their states
   llvm::MapVector<Operation *, Cut> cuts;                      ///< by one of the states

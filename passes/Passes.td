@@ -358,7 +358,8 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
   let description = [{
     Looks at all entries of a level, so that a state has one primary layout for the whole training.
     Where a contraction wants another one, a mirror is kept, refreshed after each write. A state that is read or
-    written outside kernels stays row-major. What a loop reads in panels, and is no state, is packed before it. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
+    written outside kernels stays row-major, and so does one that ranks divide if its panels would be more than 1/32 padding. The gradient that ranks scatter is stored
+    as its state is. What a loop reads in panels, and is no state, is packed before it. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
     export.
 
     ```mlir
@@ -370,6 +371,28 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
     %w = exec.load @w.primary : tensor<8x16xf32>
     ```
     Where kernels read a state through one that only rounds it, a mirror of the narrower type takes that kernel's place.
+  }];
+}
+
+def FlattenUpdates : Pass<"gradc-flatten-updates", "::mlir::ModuleOp"> {
+  let summary = "Compute the updates that ranks divide over lists of elements";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let description = [{
+    A unit of an update over a 3x3x64x64 filter is a third of it, or one of a few panels: too much to divide among ranks. Where everything is
+    computed element by element and stored in the same order without padding, the tensors become lists, of which a unit is a few vectors.
+
+    ```mlir
+    %w1 = exec.launch @update(%w, %g) : (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>) -> tensor<3x3x64x64xf32>
+    %w2 = grad.all_gather %w1 of [@w] : tensor<3x3x64x64xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = grad.reshape %w : tensor<3x3x64x64xf32> -> tensor<36864xf32>
+    %1 = grad.reshape %g : tensor<3x3x64x64xf32> -> tensor<36864xf32>
+    %w1 = exec.launch @update_0(%0, %1) : (tensor<36864xf32>, tensor<36864xf32>) -> tensor<36864xf32>
+    %w2 = grad.all_gather %w1 of [@w] : tensor<36864xf32>
+    ```
+    Lists of tensors in panels are in the order of the panels. Panels with padding stay as they are: their updates walk panel by panel.
   }];
 }
 

@@ -285,11 +285,41 @@ private:
     order.insert(order.begin(), panel.getDim());
   }
 
+  /// The panels that everything as large as the root is stored in; null: some of it is stored
+  /// otherwise, or the kernel does not compute element by element.
+  exec::PanelAttr commonPanels() {
+    unsigned operands = kernel.getBlock().getNumArguments();
+    exec::PanelAttr common = kernel.getLayout(operands);
+    auto isAlike = [&](Value v, unsigned i) {
+      return shapeOf(v).empty() || (shapeOf(v) == root.getShape() && kernel.getLayout(i) == common);
+    };
+    for (BlockArgument argument : kernel.getBlock().getArguments())
+      if (!isAlike(argument, argument.getArgNumber()))
+        return nullptr;
+    for (auto [i, v] : llvm::enumerate(kernel.getYielded()))
+      if (!isAlike(v, operands + unsigned(i)))
+        return nullptr;
+    return hasReduction() || isTransposed() ? nullptr : common;
+  }
+
+  /// From end to end, a panel a unit: also what a rank owns is whole panels.
+  void panels(exec::PanelAttr panel) {
+    int64_t last = root.getRank() - 1, dim = panel.getDim();
+    tile[last] = lanes;
+    tile[dim] = panel.getWidth();
+    if (last > 0 && dim == last)
+      tile[last - 1] = std::clamp<int64_t>(level.chains * lanes / tile[last], 1, size(last - 1));
+    order.erase(llvm::find(order, dim));
+    order.insert(order.begin(), dim);
+  }
+
   void loops() {
     int64_t last = root.getRank() - 1;
     int64_t rowTile = vectors(size(last));
     if (exec::PanelAttr panel = pairsOf())
       return pairs(panel);
+    if (exec::PanelAttr panel = commonPanels())
+      return panels(panel);
     bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
     tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
     // Short rows leave registers for several at once, which hides the latency of their reductions.

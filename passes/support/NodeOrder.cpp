@@ -84,12 +84,23 @@ llvm::DenseSet<Operation *> gradc::opsBeforeSums(Block &block) {
   return before;
 }
 
-int64_t gradc::layoutBytes(OpResult result, const SymbolTable &symbols) {
-  exec::PanelAttr layout;
+exec::PanelAttr gradc::layoutOf(Value v, const SymbolTable &symbols) {
+  auto result = dyn_cast<OpResult>(v);
+  if (!result)
+    return nullptr;
+  unsigned number = result.getResultNumber();
   if (auto launch = dyn_cast<exec::LaunchOp>(result.getOwner()))
-    layout = symbols.lookup<exec::KernelOp>(launch.getKernel())
-                 .getLayout(launch.getNumOperands() + result.getResultNumber());
-  return exec::layoutBytes(cast<RankedTensorType>(result.getType()), layout);
+    return symbols.lookup<exec::KernelOp>(launch.getKernel())
+        .getLayout(launch.getNumOperands() + number);
+  if (auto load = dyn_cast<exec::LoadOp>(result.getOwner()))
+    return symbols.lookup<exec::BufferOp>(load.getBuffer()).getLayout().value_or(nullptr);
+  if (isa<grad::CollectiveOpInterface>(result.getOwner()))
+    return layoutOf(result.getOwner()->getOperand(number), symbols);
+  return nullptr;
+}
+
+int64_t gradc::layoutBytes(OpResult result, const SymbolTable &symbols) {
+  return exec::layoutBytes(cast<RankedTensorType>(result.getType()), layoutOf(result, symbols));
 }
 
 int64_t gradc::arenaBytes(OpResult result, const SymbolTable &symbols) {

@@ -32,6 +32,8 @@ llvm::SmallVector<mlir::Operation *> readersOf(mlir::Block &block, mlir::FlatSym
 /// is still much to do, others at the end.
 llvm::DenseSet<mlir::Operation *> opsBeforeSums(mlir::Block &block);
 
+/// The panels that a value is stored in; null: row-major. A collective keeps those of its operand.
+mlir::exec::PanelAttr layoutOf(mlir::Value v, const mlir::SymbolTable &symbols);
 /// What a node's result takes in memory, in its layout.
 int64_t layoutBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);
 /// What a node's result takes in the arena: nothing if it has a place of its own, an output's or a

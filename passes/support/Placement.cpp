@@ -40,8 +40,7 @@ void Placement::findOutputs() {
     auto root = dyn_cast<OpResult>(storageRoot(v));
     if (!root || !isNode(root.getOwner()) || storedBuffer(root))
       continue;
-    auto launch = dyn_cast<exec::LaunchOp>(root.getOwner());
-    if (!launch || !kernelOf(launch).getLayout(launch.getNumOperands() + root.getResultNumber()))
+    if (!layoutOf(root, symbols))
       outputs.try_emplace(root, Place(Space::output, int64_t(i)));
   }
 }
@@ -93,9 +92,7 @@ Place Placement::placeResult(exec::LaunchOp launch, OpResult result) {
     return *wanted;
   if (auto over = placeOverOperand(launch, result.getResultNumber()))
     return *over;
-  exec::PanelAttr layout =
-      kernelOf(launch).getLayout(launch.getNumOperands() + result.getResultNumber());
-  return newRegion(exec::layoutBytes(cast<RankedTensorType>(result.getType()), layout));
+  return newRegion(layoutBytes(result, symbols));
 }
 
 /// Where the op around a launch wants a result that its region yields.
@@ -194,7 +191,7 @@ Place Placement::placeFor(OpResult result) {
     for (auto [v, stack] : llvm::zip_equal(scan.getYieldedSteps(), scan.getStackResults()))
       if (storageRoot(v) == result)
         return stepOf(places.lookup(stack), type, scan);
-  return newRegion(exec::layoutBytes(type, /*layout=*/nullptr));
+  return newRegion(layoutBytes(result, symbols));
 }
 
 /// Results stand where their operands did, if those die there; what stays, or is wanted elsewhere,
@@ -207,8 +204,14 @@ void Placement::placeCollective(Operation *op, Nodes &into) {
     bool stays =
         place.region >= 0 && !outputs.contains(result) && !storedBuffer(result) && diesAt(root, op);
     places[result] = stays ? place : placeFor(result);
-    copy(op->getLoc(), tensorOf(operand), tensorOf(result), into);
-    node.writes.push_back(tensorOf(result));
+    // Ranks exchange what is stored, padding included.
+    PlacedTensor from = tensorOf(operand), to = tensorOf(result);
+    if (layoutOf(result, symbols))
+      from.type = to.type = RankedTensorType::get(
+          {layoutBytes(result, symbols) / elementBytes(to.type.getElementType())},
+          to.type.getElementType());
+    copy(op->getLoc(), from, to, into);
+    node.writes.push_back(to);
   }
   for (const PlacedTensor &tensor : node.writes) {
     touch(tensor, /*isWrite=*/false);

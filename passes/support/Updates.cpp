@@ -181,29 +181,18 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
     gradient = value.with(gradient).transpose(back);
   }
 
-  // 3. As a list of elements, of which ranks can take any, where the rule takes each by itself.
-  RankedTensorType type = value.type();
-  bool isFlat = isCut && own->rule().isElementwise();
-  auto flat = [&](Value v) -> Value {
-    bool isWhole = cast<RankedTensorType>(v.getType()).getShape() == type.getShape();
-    return isFlat && isWhole && type.getRank() != 1 ? value.with(v).reshape({type.getNumElements()})
-                                                    : v;
-  };
-
-  // 4. The update.
+  // 3. The update.
   OperationState state(parameter.getLoc(), own->op);
-  state.addOperands({flat(value), flat(gradient)});
+  state.addOperands({value, gradient});
   state.addTypes(state.operands.front().getType());
   SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
-  SmallVector<RankedTensorType> types = {cast<RankedTensorType>(parameter.getType())};
-  for (const UpdateSlot &wanted : own->rule().getUpdateSlots(type, own->hyperparameters)) {
+  for (const UpdateSlot &wanted : own->rule().getUpdateSlots(value.type(), own->hyperparameters)) {
     FailureOr<ReadOp> read = slot(b, parameter, wanted, stored.empty());
     if (failed(read))
       return failure();
-    state.addOperands(flat(read->getResult()));
+    state.addOperands(read->getResult());
     state.addTypes(state.operands.back().getType());
     updated.push_back(read->getStateAttr());
-    types.push_back(wanted.type);
   }
   state.addOperands(*scalars);
   state.addOperands(proceed);
@@ -214,16 +203,13 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   SmallVector<Value> results(op->getResults());
   if (!stored.empty())
     results.front() = value.with(results.front()).transpose(stored);
-  if (isCut && !isFlat)
+  if (isCut && !own->rule().isElementwise())
     owner->setAttr(wholeName, b.getUnitAttr());
   if (isCut)
     results.front() =
         AllGatherOp::create(b, op->getLoc(), results.front(), b.getArrayAttr({updated.front()}))
             .getResult(0);
-  for (auto [symbol, result, shaped] : llvm::zip_equal(updated, results, types)) {
-    if (result.getType() != shaped)
-      result = value.with(result).reshape(shaped.getShape());
+  for (auto [symbol, result] : llvm::zip_equal(updated, results))
     WriteOp::create(b, op->getLoc(), symbol, result);
-  }
   return success();
 }

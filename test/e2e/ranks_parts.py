@@ -11,7 +11,7 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import events, run, scratch
+from bar import compile_spec, events, run, scratch, write_mlp_job
 from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps
 
 STALL = 3
@@ -98,6 +98,20 @@ def servers_and_workers():
     follow_one_process("two-servers", trainer, (4,))
 
 
+def panels_with_padding():
+    """Ranks divide 250 columns as panels of 16 or 32, the last one padded; all of them have the bits of ranks that divide nothing."""
+    where = os.path.join(folder, "panels")
+    os.mkdir(where)
+    spec = write_mlp_job(where, (16, 250, 10), batch=12, batches=4)
+
+    def losses_of(strategy):
+        with open(spec) as file, open(os.path.join(where, strategy + ".textproto"), "w") as renamed:
+            renamed.write(file.read() + f"distribution {{ strategy: {strategy} }}\n")
+        return train(compile_spec(renamed.name, where), "panels-" + strategy, 3, 12)
+    mirrored_losses, sharded_losses = losses_of("MIRRORED"), losses_of("SHARDED_OPTIMIZER")
+    assert len(mirrored_losses[0]) == 12 and mirrored_losses == sharded_losses, "padded panels: other bits than without parts"
+
+
 for name, counts in (("SHARDED_OPTIMIZER", (2, 3)), ("PARAMETER_SERVER", (2, 3))):
     trainer = trainer_of(name, f"strategy: {name}")
     follow_one_process(name, trainer, counts)
@@ -105,3 +119,4 @@ for name, counts in (("SHARDED_OPTIMIZER", (2, 3)), ("PARAMETER_SERVER", (2, 3))
     end_together(name, trainer)
     print(name)
 servers_and_workers()
+panels_with_padding()

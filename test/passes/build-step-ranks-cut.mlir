@@ -15,15 +15,11 @@ grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 // CHECK: %[[SQUARES:.*]] = grad.reduce_sum
 // CHECK: %[[ALL:.*]] = grad.all_reduce %{{.*}} : tensor<f32>
 // CHECK: grad.sqrt %[[ALL]]
-// A list of elements, which can be cut anywhere.
-// CHECK-DAG: %[[FLAT:.*]] = grad.reshape %[[W]] : tensor<3x4xf32> -> tensor<12xf32>
-// CHECK-DAG: %[[V:.*]] = grad.read @w.velocity
-// CHECK: %[[NEW:.*]], %[[SLOT:.*]] = grad.momentum %[[FLAT]],
-// CHECK: %[[WHOLE:.*]] = grad.all_gather %[[NEW]] of [@w] : tensor<12xf32>
-// CHECK: %[[SHAPED:.*]] = grad.reshape %[[WHOLE]] : tensor<12xf32> -> tensor<3x4xf32>
-// CHECK: grad.write @w, %[[SHAPED]]
-// CHECK: %[[KEPT:.*]] = grad.reshape %[[SLOT]] : tensor<12xf32> -> tensor<3x4xf32>
-// CHECK: grad.write @w.velocity, %[[KEPT]]
+// CHECK: %[[V:.*]] = grad.read @w.velocity
+// CHECK: %[[NEW:.*]], %[[SLOT:.*]] = grad.momentum %[[W]], %{{.*}}, %[[V]],
+// CHECK: %[[WHOLE:.*]] = grad.all_gather %[[NEW]] of [@w] : tensor<3x4xf32>
+// CHECK: grad.write @w, %[[WHOLE]]
+// CHECK: grad.write @w.velocity, %[[SLOT]]
 func.func @train(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"}, %step: tensor<f32> {grad.role = "step"})
     -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
     attributes {grad.batch = 8 : i64, grad.optimizer = {name = "momentum", momentum = 0.9}, grad.clip = {global_norm = 2.0}, grad.ranks = {bf16, cut}} {
@@ -36,7 +32,7 @@ func.func @train(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role
 
 // -----
 
-// A rule that takes the whole tensor keeps its shape, and one rank updates all of it. Each norm is of the whole gradient.
+// Of a parameter whose rule takes the whole tensor, one rank updates all. Each norm is of the whole gradient.
 
 // CHECK: grad.state parameter @w : tensor<3x4xf32> = {{.*}} {grad.whole}
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>

@@ -157,3 +157,74 @@ func.func @fill_slot(%x: tensor<96xf32>) {
   exec.store @w.velocity.primary, %0 : tensor<96xf32>
   return
 }
+
+// -----
+
+// A parameter in panels is cut into panels: the units of an update that walks them one after the other, padding included.
+
+grad.state parameter @w : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32>
+grad.state slot @w.velocity : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32> {grad.cut = @w}
+// CHECK: exec.cut @w.cut of @w : 1536 by 384
+exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 6144
+// CHECK: exec.buffer primary @w.velocity.primary of @w.velocity layout <dim = 1, width = 16> : 6144 cut @w.cut
+exec.buffer primary @w.velocity.primary of @w.velocity layout <dim = 1, width = 16> : 6144
+exec.kernel @update(%w: tensor<24x60xf32>, %g: tensor<24x60xf32>, %v: tensor<24x60xf32>) attributes {inplace = array<i64: 0, 2>,
+    layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>],
+    schedule = #exec.schedule<lanes = 8, tile = [2, 16], order = [1, 0], grain = 1>} {
+  %0 = grad.add %v, %g : tensor<24x60xf32>
+  %1 = grad.sub %w, %0 : tensor<24x60xf32>
+  exec.yield %1, %0 : tensor<24x60xf32>, tensor<24x60xf32>
+}
+// CHECK: exec.launch @update({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 1 : i64}
+func.func @train(%g: tensor<24x60xf32>) {
+  %w = exec.load @w.primary : tensor<24x60xf32>
+  %v = exec.load @w.velocity.primary : tensor<24x60xf32>
+  %s = grad.reduce_scatter %g of [@w] : tensor<24x60xf32>
+  %0:2 = exec.launch @update(%w, %s, %v) : (tensor<24x60xf32>, tensor<24x60xf32>, tensor<24x60xf32>) -> (tensor<24x60xf32>, tensor<24x60xf32>)
+  %1 = grad.all_gather %0#0 of [@w] : tensor<24x60xf32>
+  exec.store @w.primary, %1 : tensor<24x60xf32>
+  exec.store @w.velocity.primary, %0#1 : tensor<24x60xf32>
+  return
+}
+
+// -----
+
+// Rows of panels are no runs of what is stored. And a slot of a state that one rank updates whole may be stored otherwise.
+
+grad.state parameter @v : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32>
+grad.state parameter @w : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32> {grad.whole}
+grad.state slot @w.velocity : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32> {grad.cut = @w}
+// CHECK: exec.cut @v.cut of @v : 1536 by 1536
+exec.buffer primary @v.primary of @v layout <dim = 1, width = 16> : 6144
+// CHECK: exec.cut @w.cut of @w : 1536 by 1536
+exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 6144
+// CHECK: exec.buffer primary @w.velocity.primary of @w.velocity : 5760 cut @w.cut
+exec.buffer primary @w.velocity.primary of @w.velocity : 5760
+exec.kernel @rows(%w: tensor<24x60xf32>, %g: tensor<24x60xf32>) attributes {inplace = array<i64: 0>,
+    layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>],
+    schedule = #exec.schedule<lanes = 8, tile = [1, 16], order = [0, 1], grain = 1>} {
+  %0 = grad.sub %w, %g : tensor<24x60xf32>
+  exec.yield %0 : tensor<24x60xf32>
+}
+exec.kernel @whole(%w: tensor<24x60xf32>, %g: tensor<24x60xf32>, %v: tensor<24x60xf32>) attributes {inplace = array<i64: 0, 2>,
+    layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, unit, #exec.panel<dim = 1, width = 16>, unit],
+    schedule = #exec.schedule<lanes = 8, tile = [1, 16], order = [0, 1], grain = 1>} {
+  %0 = grad.add %v, %g : tensor<24x60xf32>
+  %1 = grad.sub %w, %0 : tensor<24x60xf32>
+  exec.yield %1, %0 : tensor<24x60xf32>, tensor<24x60xf32>
+}
+// CHECK: exec.launch @rows({{.*}}) {exec.cut = @v.cut, exec.units_per_piece = 24 : i64}
+// CHECK: exec.launch @whole({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 24 : i64}
+func.func @train(%g: tensor<24x60xf32>, %h: tensor<24x60xf32>) {
+  %v = exec.load @v.primary : tensor<24x60xf32>
+  %w = exec.load @w.primary : tensor<24x60xf32>
+  %m = exec.load @w.velocity.primary : tensor<24x60xf32>
+  %s:2 = grad.reduce_scatter %g, %h of [@v, @w] : tensor<24x60xf32>, tensor<24x60xf32>
+  %0 = exec.launch @rows(%v, %s#0) : (tensor<24x60xf32>, tensor<24x60xf32>) -> tensor<24x60xf32>
+  %1:2 = exec.launch @whole(%w, %s#1, %m) : (tensor<24x60xf32>, tensor<24x60xf32>, tensor<24x60xf32>) -> (tensor<24x60xf32>, tensor<24x60xf32>)
+  %2:2 = grad.all_gather %0, %1#0 of [@v, @w] : tensor<24x60xf32>, tensor<24x60xf32>
+  exec.store @v.primary, %2#0 : tensor<24x60xf32>
+  exec.store @w.primary, %2#1 : tensor<24x60xf32>
+  exec.store @w.velocity.primary, %1#1 : tensor<24x60xf32>
+  return
+}

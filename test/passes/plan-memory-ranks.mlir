@@ -39,3 +39,39 @@ func.func @copied(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor
   %c = exec.launch @double(%s#0) : (tensor<64xf32>) -> tensor<64xf32>
   return %s#1, %b, %c : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// Ranks exchange panels as they are stored, padding included: here 3 panels of 24x16 hold 24x40 numbers. One that is read
+// later is copied so, too.
+
+grad.state parameter @w : tensor<24x40xf32> = dense<0.0> : tensor<24x40xf32>
+exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 4608
+exec.cut @w.cut of @w : 1152 by 384
+exec.kernel @pack(%x: tensor<24x40xf32>) attributes {layouts = [unit, #exec.panel<dim = 1, width = 16>]} {
+  exec.yield %x : tensor<24x40xf32>
+}
+exec.kernel @update(%w: tensor<24x40xf32>, %g: tensor<24x40xf32>) attributes {inplace = array<i64: 0>,
+    layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]} {
+  %0 = grad.sub %w, %g : tensor<24x40xf32>
+  exec.yield %0 : tensor<24x40xf32>
+}
+exec.kernel @unpack(%x: tensor<24x40xf32>) attributes {layouts = [#exec.panel<dim = 1, width = 16>, unit]} {
+  exec.yield %x : tensor<24x40xf32>
+}
+
+// CHECK-LABEL: exec.entry @panels arena {{9216|9280}}
+// CHECK: exec.dispatch @pack [{{.*}}] -> [#exec.slice<arena 0 at [[G:.*]] : tensor<24x40xf32>>]
+// CHECK-NEXT: exec.copy <arena 0 at [[G]] : tensor<1152xf32>> -> <arena 0 at [[S:.*]] : tensor<1152xf32>>
+// CHECK-NEXT: exec.collective scatter [#exec.slice<arena 0 at [[S]] : tensor<1152xf32>>] cuts [@w.cut]
+// CHECK-NEXT: exec.dispatch @update [{{.*}}, #exec.slice<arena 0 at [[S]] : tensor<24x40xf32>>] -> [#exec.slice<buffer 0 at 0 of @w.primary : tensor<24x40xf32>>]
+// CHECK-NEXT: exec.collective gather [#exec.slice<buffer 0 at 0 of @w.primary : tensor<1152xf32>>] cuts [@w.cut]
+// CHECK: exec.dispatch @unpack [#exec.slice<arena 0 at [[G]] :
+func.func @panels(%x: tensor<24x40xf32>) -> tensor<24x40xf32> {
+  %w = exec.load @w.primary : tensor<24x40xf32>
+  %g = exec.launch @pack(%x) : (tensor<24x40xf32>) -> tensor<24x40xf32>
+  %s = grad.reduce_scatter %g of [@w] {exec.cuts = [@w.cut]} : tensor<24x40xf32>
+  %new = exec.launch @update(%w, %s) : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  %all = grad.all_gather %new of [@w] {exec.cuts = [@w.cut]} : tensor<24x40xf32>
+  exec.store @w.primary, %all : tensor<24x40xf32>
+  %u = exec.launch @unpack(%g) : (tensor<24x40xf32>) -> tensor<24x40xf32>
+  return %u : tensor<24x40xf32>
+}

@@ -364,6 +364,37 @@ exec.kernel @filter(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, byte
   exec.yield %w : tensor<3x3x64x64xf32>
 }
 
+// Where all tensors of an elementwise kernel lie in the same panels, a unit is a panel, walked from end to end. With another
+// operand in rows it is a row.
+
+// V4-LABEL: exec.kernel @in_panels(
+// V4-SAME: tile = [2, 32], order = [1, 0]
+exec.kernel @in_panels(%w: tensor<96x64xf32>, %g: tensor<96x64xf32>, %rate: tensor<f32>) attributes {
+    layouts = [#exec.panel<dim = 1, width = 32>, #exec.panel<dim = 1, width = 32>, unit, #exec.panel<dim = 1, width = 32>]} {
+  %0 = grad.broadcast %rate dims [] : tensor<f32> -> tensor<96x64xf32>
+  %1 = grad.mul %g, %0 : tensor<96x64xf32>
+  %2 = grad.sub %w, %1 : tensor<96x64xf32>
+  exec.yield %2 : tensor<96x64xf32>
+}
+
+// V4-LABEL: exec.kernel @from_rows(
+// V4-SAME: tile = [1, 64], order = [0, 1]
+exec.kernel @from_rows(%w: tensor<96x64xf32>, %g: tensor<96x64xf32>) attributes {
+    layouts = [#exec.panel<dim = 1, width = 32>, unit, #exec.panel<dim = 1, width = 32>]} {
+  %0 = grad.sub %w, %g : tensor<96x64xf32>
+  exec.yield %0 : tensor<96x64xf32>
+}
+
+// Panels along rows are as many rows of a vector.
+
+// V4-LABEL: exec.kernel @panels_of_rows(
+// V4-SAME: tile = [32, 16], order = [0, 1]
+exec.kernel @panels_of_rows(%w: tensor<96x64xf32>) attributes {
+    layouts = [#exec.panel<dim = 0, width = 32>, #exec.panel<dim = 0, width = 32>]} {
+  %0 = grad.relu %w : tensor<96x64xf32>
+  exec.yield %0 : tensor<96x64xf32>
+}
+
 // Panels of pairs are written by both rows of a pair at once, a few panels at a time; rows of pairs by squares of them. Sums of
 // factors in pairs have blocks of twice as many steps.
 

@@ -287,7 +287,7 @@ TEST(Artifact, ChecksBuffersAndKernels) {
             prefix + "expected one primary buffer before the mirrors of state weight");
   EXPECT_EQ(buffer(1, [](auto &b) { b.kind = 3; }), prefix + "a buffer of unknown kind 3");
   EXPECT_EQ(buffer(0, [](auto &b) { b.cut = 1; }),
-            prefix + "expected a cut of as many elements as state total has");
+            prefix + "expected a cut of as many elements as state total stores");
   auto kernel = [](const std::function<void(gradc_artifact_kernel &)> &change) {
     return errorInLevel<gradc_artifact_kernel>(&gradc_artifact_level::kernels, 0, change);
   };
