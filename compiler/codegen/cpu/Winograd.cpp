@@ -56,20 +56,40 @@ private:
     multiply();
     forAll(nest, block.columns, [&](LinearExpr c) {
       forPictures(nest, block, [&](LinearExpr n) {
-        forAll(nest, filters / nest.lanes, [&](LinearExpr o) { transformBack(c, n, o); });
+        LinearExpr row = block.rowOf(nest, c, n);
+        forAll(nest, filters / nest.lanes, [&](LinearExpr o) { transformBack(c, n, row, o); });
       });
     });
   }
 
-  /// products[slot] = patches[slot] x filter[slot], in register tiles.
+  /// products[slot] = patches[slot] x filter[slot], in register tiles. Where the number of rows is
+  /// known at run time only, the last tile begins so early that it ends with them.
   void multiply() {
-    int64_t vectors = panel / nest.lanes, height = tileRows(nest, vectors);
+    int64_t vectors = panel / nest.lanes, height = std::min(tileRows(nest, vectors), rows());
+    if (block.pictures)
+      return multiplyRows(height);
     int64_t full = rows() / height;
     forAll(nest, slots, [&](LinearExpr slot) {
       forAll(nest, filters / panel, [&](LinearExpr p) {
         forAll(nest, full, [&](LinearExpr i) { multiplyTile(slot, p, i * height, height); });
         if (int64_t rest = rows() - full * height)
           multiplyTile(slot, p, LinearExpr(full * height), rest);
+      });
+    });
+  }
+
+  void multiplyRows(int64_t height) {
+    OpBuilder &b = nest.builder;
+    Value all = block.rowCount(nest), step = nest.constant(height), zero = nest.constant(0);
+    Value last = arith::MaxSIOp::create(b, nest.location, zero,
+                                        arith::SubIOp::create(b, nest.location, all, step));
+    Value count = arith::CeilDivSIOp::create(b, nest.location, all, step);
+    forAll(nest, slots, [&](LinearExpr slot) {
+      forAll(nest, filters / panel, [&](LinearExpr p) {
+        forAll(nest, count, [&](LinearExpr i) {
+          Value row = arith::MinSIOp::create(b, nest.location, nest.index(i * height), last);
+          multiplyTile(slot, p, nest.variable(row), height);
+        });
       });
     });
   }
@@ -102,8 +122,9 @@ private:
                               sums[r * vectors + v]);
   }
 
-  void transformBack(const LinearExpr &c, const LinearExpr &n, const LinearExpr &o) {
-    LinearExpr first = lanesFrom(o * nest.lanes), row = c * block.batch + n;
+  void transformBack(const LinearExpr &c, const LinearExpr &n, const LinearExpr &row,
+                     const LinearExpr &o) {
+    LinearExpr first = lanesFrom(o * nest.lanes);
     Square m;
     for (int64_t i = 0; i < patch; ++i)
       for (int64_t j = 0; j < patch; ++j)

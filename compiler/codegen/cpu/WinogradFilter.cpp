@@ -154,6 +154,7 @@ private:
     };
     forAll(nest, block.columns, [&](LinearExpr c) {
       forPictures(nest, block, [&](LinearExpr n) {
+        LinearExpr row = block.rowOf(nest, c, n);
         forAll(nest, filters / nest.lanes, [&](LinearExpr o) {
           std::array<Line, outputs> lines;
           for (int64_t i = 0; i < outputs; ++i) {
@@ -169,10 +170,9 @@ private:
           for (int64_t j = 0; j < patch; ++j) {
             Line column = spread(lines[0][j], lines[1][j]);
             for (int64_t i = 0; i < patch; ++i)
-              gradients.memory.store(nest,
-                                     gradients.at(LinearExpr(slotOf(i, j)), c * block.batch + n,
-                                                  lanesFrom(o * nest.lanes)),
-                                     column[i]);
+              gradients.memory.store(
+                  nest, gradients.at(LinearExpr(slotOf(i, j)), row, lanesFrom(o * nest.lanes)),
+                  column[i]);
           }
         });
       });
@@ -194,17 +194,6 @@ private:
     });
   }
 
-  /// Loops over the windows of the block's pictures in this run.
-  SmallVector<Value> loopOverRows(ValueRange carried, LoopNest::LoopBody body) {
-    if (!block.pictures)
-      return nest.loop(0, rows(), false, carried, body);
-    return nest.loop(0, block.columns, false, carried, [&](LinearExpr c, ValueRange outer) {
-      return nest.loop(
-          nest.constant(0), block.pictures, outer,
-          [&](LinearExpr n, ValueRange inner) { return body(c * block.batch + n, inner); });
-    });
-  }
-
   void addTile(const LinearExpr &slot, const LinearExpr &channel, int64_t height,
                const LinearExpr &filter, int64_t width) {
     auto sumAt = [&](int64_t k, int64_t v) {
@@ -214,7 +203,7 @@ private:
     for (int64_t k = 0; k < height; ++k)
       for (int64_t v = 0; v < width; ++v)
         values.push_back(sums.memory.load(nest, sumAt(k, v)));
-    values = loopOverRows(values, [&](LinearExpr row, ValueRange carried) {
+    auto addRow = [&](LinearExpr row, ValueRange carried) {
       SmallVector<Value> columns, next;
       for (int64_t v = 0; v < width; ++v)
         columns.push_back(gradients.memory.load(
@@ -226,7 +215,9 @@ private:
                                                columns[v], carried[k * width + v]));
       }
       return next;
-    });
+    };
+    values = block.pictures ? nest.loop(nest.constant(0), block.rowCount(nest), values, addRow)
+                            : nest.loop(0, rows(), false, values, addRow);
     for (int64_t k = 0; k < height; ++k)
       for (int64_t v = 0; v < width; ++v)
         sums.memory.store(nest, sumAt(k, v), values[k * width + v]);

@@ -31,6 +31,21 @@ Value WindowBlock::picturesOf(LoopNest &nest, Value all) const {
   return arith::MinSIOp::create(nest.builder, nest.location, left, nest.constant(batch));
 }
 
+LinearExpr WindowBlock::rowOf(LoopNest &nest, const LinearExpr &column,
+                              const LinearExpr &picture) const {
+  if (!pictures)
+    return column * batch + picture;
+  return nest.variable(
+             arith::MulIOp::create(nest.builder, nest.location, nest.index(column), pictures)) +
+         picture;
+}
+
+Value WindowBlock::rowCount(LoopNest &nest) const {
+  if (!pictures)
+    return nest.constant(columns * batch);
+  return arith::MulIOp::create(nest.builder, nest.location, nest.constant(columns), pictures);
+}
+
 void winograd::forBlocks(LoopNest &nest, int64_t size, int64_t perRow, WindowBlock &block,
                          llvm::function_ref<void()> body) {
   auto each = [&](LinearExpr i) {
@@ -156,24 +171,23 @@ void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Pictur
     LinearExpr y = block.row * outputs, x = (block.column + c) * outputs;
     auto patches = [&](bool padded) {
       forPictures(nest, block, [&](LinearExpr n) {
+        LinearExpr row = block.rowOf(nest, c, n);
         forAll(nest, to.channels / nest.lanes, [&](LinearExpr k) {
           Square d;
           for (int64_t i = 0; i < patch; ++i)
             for (int64_t j = 0; j < patch; ++j) {
-              LinearExpr row(padded ? i : i - picture.low[0]),
-                  column(padded ? j : j - picture.low[1]);
+              LinearExpr down(padded ? i : i - picture.low[0]),
+                  right(padded ? j : j - picture.low[1]);
               Point point{
-                  {y + row, x + column, block.picture + n, lanesFrom(first + k * nest.lanes)},
+                  {y + down, x + right, block.picture + n, lanesFrom(first + k * nest.lanes)},
                   nest.lanes};
               d[i][j] = nest.splat(tiles.pull(padded ? picture.padded : picture.inside, point));
             }
           d = transformed(nest, d);
           for (int64_t i = 0; i < patch; ++i)
             for (int64_t j = 0; j < patch; ++j)
-              to.memory.store(
-                  nest,
-                  to.at(slotOf(i, j, reversed), c * block.batch + n, lanesFrom(k * nest.lanes)),
-                  d[i][j]);
+              to.memory.store(nest, to.at(slotOf(i, j, reversed), row, lanesFrom(k * nest.lanes)),
+                              d[i][j]);
         });
       });
     };

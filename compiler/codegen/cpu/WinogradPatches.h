@@ -65,6 +65,11 @@ struct WindowBlock {
 
   /// How many of `all` pictures it holds.
   mlir::Value picturesOf(tile::LoopNest &nest, mlir::Value all) const;
+  /// The windows of this run are rows of scratch memory, without gaps: the row of a window, and
+  /// their number.
+  tile::LinearExpr rowOf(tile::LoopNest &nest, const tile::LinearExpr &column,
+                         const tile::LinearExpr &picture) const;
+  mlir::Value rowCount(tile::LoopNest &nest) const;
 };
 
 /// Visits the blocks of `size` pictures; if `perRow` is not 0, of that many per row of the run.
@@ -74,9 +79,9 @@ void forBlocks(tile::LoopNest &nest, int64_t size, int64_t perRow, WindowBlock &
 void forPictures(tile::LoopNest &nest, const WindowBlock &block,
                  llvm::function_ref<void(tile::LinearExpr)> body);
 
-/// Transforms the patches of a block's windows for channels [first, first + those of `to`): row
-/// (column * batch + picture) of `to`. Patches within the picture are read directly, those across
-/// its edge from the padded picture.
+/// Transforms the patches of a block's windows for channels [first, first + those of `to`), to the
+/// windows' rows of `to`. Patches within the picture are read directly, those across its edge from
+/// the padded picture.
 void transformPatches(tile::LoopNest &nest, tile::TileEmitter &tiles, const Picture &picture,
                       const WindowBlock &block, const tile::LinearExpr &first, const Scratch &to,
                       bool reversed);

@@ -250,6 +250,13 @@ TEST(Rows, WinogradOfBlocksOfPictures) {
                          ", winograd>, layouts = [unit, #exec.panel<dim = 3, width = 16"
                          ", winograd>, unit]"),
              both + "array<i64: 0, 0, 0, 0>], rows = " + pictures, 6, {1, 2, 3, 5, 6}, 2e-4);
+  // Blocks of several register tiles of windows, the last of which overlaps the one before it.
+  expectRows(convolution("8x8x@1@x32xf32", "3x3x32x32xf32", "nc,co->no",
+                         "[3, 3] low [1, 1] high [1, 1]", "8x8x@1@x32xf32",
+                         "tile = [2, 8, 5, 16], order = [0, 1, 2, 3]",
+                         ", winograd>, layouts = [unit, #exec.panel<dim = 3, width = 16"
+                         ", winograd>, unit]"),
+             both + "array<i64: 0, 0, 0, 0>], rows = " + pictures, 10, {1, 3, 4, 5, 8, 10}, 2e-4);
   expectRows(convolution("8x8x@1@x32xf32", "8x8x@1@x32xf32", "nc,no->co",
                          "[8, 8] low [1, 1] high [1, 1]", "3x3x32x32xf32",
                          "tile = [3, 3, 16, 32], order = [2, 3, 0, 1]",
