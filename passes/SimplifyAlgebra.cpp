@@ -233,15 +233,71 @@ struct HoistBroadcast : RewritePattern {
   }
 };
 
+/// f(reshape(x), reshape(y), splat) = reshape(f(x, y, splat)), where the reshapes only add dims of
+/// 1: a mean that kept its dims is then computed, and repeated, in one kernel with what reads it.
+struct HoistUnitDims : RewritePattern {
+  explicit HoistUnitDims(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<grad::Pointwise>() || op->getNumResults() != 1 ||
+        gradc::isGradientTarget(op->getResult(0)))
+      return failure();
+    RankedTensorType small;
+    for (Value operand : op->getOperands()) {
+      if (isSplatConstant(operand))
+        continue;
+      auto reshape = operand.getDefiningOp<ReshapeOp>();
+      if (!reshape || !addsUnitDims(reshape) || gradc::isGradientTarget(operand))
+        return failure();
+      RankedTensorType type = reshape.getOperand().getType();
+      if (small && small.getShape() != type.getShape())
+        return failure();
+      small = type;
+    }
+    if (!small)
+      return failure();
+    auto reshaped = [&](Value operand) -> Value {
+      if (auto reshape = operand.getDefiningOp<ReshapeOp>())
+        return reshape.getOperand();
+      DenseElementsAttr elements;
+      matchPattern(operand, m_Constant(&elements));
+      auto type = cast<RankedTensorType>(operand.getType()).clone(small.getShape());
+      return ConstantOp::create(rewriter, operand.getLoc(), type,
+                                cast<ElementsAttr>(elements.resizeSplat(type)));
+    };
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, reshaped(operand));
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    Operation *hoisted = rewriter.clone(*op, mapping);
+    hoisted->getResult(0).setType(type.clone(small.getShape()));
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, hoisted->getResult(0));
+    return success();
+  }
+
+private:
+  static bool addsUnitDims(ReshapeOp reshape) {
+    ArrayRef<int64_t> small = reshape.getOperand().getType().getShape(),
+                      wide = reshape.getType().getShape();
+    auto sizes = [](ArrayRef<int64_t> shape) {
+      return llvm::to_vector(llvm::make_filter_range(shape, [](int64_t n) { return n != 1; }));
+    };
+    return small.size() < wide.size() && sizes(small) == sizes(wide);
+  }
+};
+
 struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
                  SimplifyInvolution<NotOp>, SimplifySelect, SimplifyEmptyReduction<ReduceSumOp>,
                  SimplifyEmptyReduction<ReduceProdOp>, SimplifyEmptyReduction<ReduceMaxOp>,
-                 SimplifyEmptyReduction<ReduceMinOp>, SimplifySumOfBroadcast, HoistBroadcast>(
-        &getContext());
+                 SimplifyEmptyReduction<ReduceMinOp>, SimplifySumOfBroadcast, HoistBroadcast,
+                 HoistUnitDims>(&getContext());
     gradc::populateReadTransposed(patterns);
+    // Reshapes meet where dims of 1 were between them.
+    ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -193,3 +193,43 @@ func.func @transpose_into_matmul(%a: tensor<5x3x2xf32>, %b: tensor<5x4x3xf32>, %
   %1 = grad.matmul %ta, %tc : tensor<5x2x3xf32>, tensor<5x3x4xf32>
   return %0, %1 : tensor<5x2x4xf32>, tensor<5x2x4xf32>
 }
+
+// A mean that kept its dims: what is computed from it is computed without them.
+
+// CHECK-LABEL: @unit_dims
+// CHECK-SAME: (%[[X:.*]]: tensor<4x5xf32>)
+func.func @unit_dims(%x: tensor<4x5xf32>) -> tensor<4x1x5x1xf32> {
+  %one = grad.constant dense<1.0> : tensor<4x1x5x1xf32>
+  %0 = grad.reshape %x : tensor<4x5xf32> -> tensor<4x1x5x1xf32>
+  // CHECK: %[[ONE:.*]] = grad.constant dense<1.000000e+00> : tensor<4x5xf32>
+  // CHECK: %[[S:.*]] = grad.add %[[X]], %[[ONE]] : tensor<4x5xf32>
+  // CHECK: %[[R:.*]] = grad.rsqrt %[[S]] : tensor<4x5xf32>
+  %1 = grad.add %0, %one : tensor<4x1x5x1xf32>
+  %2 = grad.rsqrt %1 : tensor<4x1x5x1xf32>
+  // CHECK: grad.reshape %[[R]] : tensor<4x5xf32> -> tensor<4x1x5x1xf32>
+  return %2 : tensor<4x1x5x1xf32>
+}
+
+// The operands are reshaped differently, the reshape removes dims or regroups them, or a gradient is
+// asked for of the result.
+
+// CHECK-LABEL: @other_reshapes
+func.func @other_reshapes(%x: tensor<4x1xf32>, %y: tensor<4xf32>, %z: tensor<1x4xf32>, %w: tensor<2x2xf32>)
+    -> (tensor<1x4x1xf32>, tensor<4xf32>, tensor<1x4xf32>, tensor<1x4x1xf32>) {
+  %0 = grad.reshape %x : tensor<4x1xf32> -> tensor<1x4x1xf32>
+  %1 = grad.reshape %z : tensor<1x4xf32> -> tensor<1x4x1xf32>
+  // CHECK: grad.add %{{.*}}, %{{.*}} : tensor<1x4x1xf32>
+  %2 = grad.add %0, %1 : tensor<1x4x1xf32>
+  %3 = grad.reshape %z : tensor<1x4xf32> -> tensor<4xf32>
+  // CHECK: grad.exp %{{.*}} : tensor<4xf32>
+  %4 = grad.exp %3 : tensor<4xf32>
+  %5 = grad.reshape %w : tensor<2x2xf32> -> tensor<1x4xf32>
+  // CHECK: grad.exp %{{.*}} : tensor<1x4xf32>
+  %6 = grad.exp %5 : tensor<1x4xf32>
+  %7 = grad.reshape %y : tensor<4xf32> -> tensor<1x4x1xf32>
+  // CHECK: grad.exp %{{.*}} : tensor<1x4x1xf32>
+  %8 = grad.exp %7 : tensor<1x4x1xf32>
+  %9 = grad.reduce_sum %8 dims [0, 1, 2] : tensor<1x4x1xf32>
+  %10 = grad.gradient %9 wrt %8 : tensor<f32>, tensor<1x4x1xf32>
+  return %2, %4, %6, %10 : tensor<1x4x1xf32>, tensor<4xf32>, tensor<1x4xf32>, tensor<1x4x1xf32>
+}
