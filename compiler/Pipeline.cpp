@@ -49,6 +49,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Counts are resolved after each pass that makes them, so that they block no simplification.
   pm.addPass(createBindRows());
   simplify(pm);
+  pm.addPass(createRaiseComposites());
   // Before transposes move: they then move through attentions.
   pm.addPass(createFormAttention({isForCuda(options)}));
   // Before gradients exist: those of products outside of loops are outside, too.

@@ -6,6 +6,32 @@ include "mlir/Pass/PassBase.td"
 
 // Graph phase -------------------------------------------------------------------------------------
 
+def RaiseComposites : Pass<"gradc-raise-composites", "::mlir::ModuleOp"> {
+  let summary = "Make composites of what exporters write in parts: normalizations, GELU, SiLU";
+  let description = [{
+    A composite's gradient reads less and is computed with fewer kernels than that of its parts, and mixed precision, libraries and kernels ask for
+    the composite. Each form is a pattern of its own (`passes/raise/`), which matches the algebra of `grad` ops and knows no
+    exporter: constants and axes must be those of the composite, factors of a product may come in any order. A value
+    inside that somebody else reads stays, for that reader.
+
+    ```mlir
+    %m = grad.reduce_mean %x dims [1] : tensor<8x64xf32>
+    %b = grad.broadcast %m dims [0] : tensor<8xf32> -> tensor<8x64xf32>
+    %c = grad.sub %x, %b : tensor<8x64xf32>
+    %s = grad.mul %c, %c : tensor<8x64xf32>
+    %v = grad.reduce_mean %s dims [1] : tensor<8x64xf32>
+    %e = grad.add %v, %epsilon : tensor<8xf32>
+    %d = grad.sqrt %e : tensor<8xf32>
+    %r = grad.broadcast %d dims [0] : tensor<8xf32> -> tensor<8x64xf32>
+    %y = grad.div %c, %r : tensor<8x64xf32>
+    ```
+    becomes
+    ```mlir
+    %y, %m, %v = grad.normalize %x dims [1] epsilon 1.0e-05 : tensor<8x64xf32>
+    ```
+  }];
+}
+
 def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
   let summary = "Make one op of two products around a softmax, where one kernel computes them";
   let description = [{

@@ -12,6 +12,9 @@ FOLDERS = ("passes", "compiler/codegen")
 # Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks.
 STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp"}
 REASONS = {
+    "passes/raise/Match.cpp": "means and polynomials are algebra of ops",
+    "passes/raise/Activations.cpp": "the ops that exporters write activations with",
+    "passes/raise/Normalization.cpp": "the ops that exporters write normalizations with",
     "passes/FormAttention.cpp": "the ops that exporters write an attention with",
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
