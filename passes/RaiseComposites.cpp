@@ -1,6 +1,9 @@
 // Raises what exporters decompose to the composites of the dialect. The forms are in `raise/`.
 #include "passes/Passes.h"
 #include "passes/raise/Match.h"
+#include "passes/support/Ports.h"
+
+using namespace mlir;
 
 namespace gradc {
 #define GEN_PASS_DEF_RAISECOMPOSITES
@@ -8,14 +11,32 @@ namespace gradc {
 
 namespace {
 
-/// 1. Forms are matched around the op that is rarest in them: an error function, a root, a
-/// concatenation.
-/// 2. What lost its last reader is removed by the driver.
+/// The extents of an entry's values, up to an op that has none: such an entry takes one number of
+/// rows.
+ExtentAnalysis extentsOf(func::FuncOp function) {
+  ExtentAnalysis extents(batchOf(function).value_or(1));
+  extents.setArguments(function);
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (!isa<grad::WriteOp>(op) && failed(extents.visit(&op)))
+      break;
+  return extents;
+}
+
+/// 1. Normalizations, where what is normalized is of each row by itself. Only the ops of the entry,
+/// not of
+///    its loops, are looked at.
+/// 2. Activations, anywhere.
+/// 3. What lost its last reader is removed by the driver.
 struct RaiseComposites : impl::RaiseCompositesBase<RaiseComposites> {
   void runOnOperation() override {
-    mlir::RewritePatternSet patterns(&getContext());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.getOps<grad::BroadcastOp>().empty())
+        continue;
+      ExtentAnalysis extents = extentsOf(function);
+      raiseNormalizations(function, extents);
+    }
+    RewritePatternSet patterns(&getContext());
     populateRaiseActivations(patterns);
-    populateRaiseNormalization(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -36,10 +36,7 @@ std::optional<MeanForm> gradc::meanForm(Value value) {
     double count = 1;
     for (int64_t d : sum.getDims())
       count *= double(type.getDimSize(d));
-    OpBuilder b(op);
-    // A constant count is not the number of rows in a run.
-    if (mayHoldBatch(b, type, sum.getDims()) ||
-        !isNear(*number, isa<DivOp>(op) ? count : 1 / count, type))
+    if (!isNear(*number, isa<DivOp>(op) ? count : 1 / count, type))
       return std::nullopt;
     return MeanForm{sum.getOperand(), SmallVector<int64_t>(sum.getDims())};
   }

@@ -3,6 +3,7 @@
 #define PASSES_RAISE_MATCH_H
 
 #include "dialects/grad/Build.h"
+#include "passes/support/Extents.h"
 
 namespace gradc {
 
@@ -36,9 +37,9 @@ mlir::Value otherOperand(mlir::Operation *op, mlir::Value known);
 using Polynomial = std::array<double, 4>;
 std::optional<Polynomial> polynomialIn(mlir::Value x, mlir::Value value);
 
-/// Each form adds its patterns.
 void populateRaiseActivations(mlir::RewritePatternSet &patterns);
-void populateRaiseNormalization(mlir::RewritePatternSet &patterns);
+/// Leaves dead ops behind, so that `extents` stays about the values it knows.
+void raiseNormalizations(mlir::func::FuncOp function, ExtentAnalysis &extents);
 
 } // namespace gradc
 

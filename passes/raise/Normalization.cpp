@@ -95,134 +95,143 @@ std::optional<ScaleForm> scaleForm(BroadcastOp broadcast) {
 
 /// (x - mean) / sqrt(variance + epsilon), where the factor behind it, a gain, may have been
 /// multiplied with the root first.
-struct RaiseNormalize : OpRewritePattern<BroadcastOp> {
-  using OpRewritePattern::OpRewritePattern;
+class NormalizeForm {
+public:
+  NormalizeForm(BroadcastOp root, const ScaleForm &scale) : root(root), scale(scale) {}
 
-  LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
-    std::optional<ScaleForm> scale = scaleForm(op);
-    if (!scale)
-      return failure();
-    std::optional<VarianceForm> variance = centredVariance(scale->mean);
-    if (!variance)
-      variance = differenceVariance(scale->mean);
-    if (!variance || scale->dims != variance->dims || variance->operand.getType() != op.getType())
-      return failure();
-    SmallVector<Use> uses;
-    for (Operation *user : op->getUsers())
-      if (!findUse(op, user, *scale, *variance, uses))
-        return failure();
-    if (uses.empty())
-      return failure();
-    Operation *first = uses.front().root;
+  /// False: the root is read in another way, too.
+  bool find(const ExtentAnalysis &extents) {
+    std::optional<VarianceForm> found = centredVariance(scale.mean);
+    if (!found)
+      found = differenceVariance(scale.mean);
+    if (!found || scale.dims != found->dims || found->operand.getType() != root.getType())
+      return false;
+    variance = *found;
+    // Means over rows of the batch are of a run's rows, and ranks may share them.
+    const Extents *known = extents.find(variance.operand);
+    if (known && llvm::any_of(variance.dims, [&](int64_t d) { return (*known)[d] > 0; }))
+      return false;
+    return llvm::all_of(root->getUsers(), [&](Operation *user) { return findUse(user); }) &&
+           !uses.empty();
+  }
+
+  void build(ExtentAnalysis &extents) {
+    Operation *first = uses.front().op;
     for (const Use &use : uses)
-      if (use.root->getBlock() == first->getBlock() && use.root->isBeforeInBlock(first))
-        first = use.root;
-    rewriter.setInsertionPoint(first);
-    auto normalized =
-        NormalizeOp::create(rewriter, rewriter.getFusedLoc({op.getLoc(), first->getLoc()}),
-                            variance->operand, variance->dims, APFloat(scale->epsilon));
+      first = use.op->isBeforeInBlock(first) ? use.op : first;
+    OpBuilder b(first);
+    auto normalized = NormalizeOp::create(b, b.getFusedLoc({root.getLoc(), first->getLoc()}),
+                                          variance.operand, variance.dims, APFloat(scale.epsilon));
     for (const Use &use : uses) {
-      rewriter.setInsertionPoint(use.root);
-      Expr y(rewriter, use.root->getLoc(), normalized.getResult());
+      b.setInsertionPoint(use.op);
+      Expr y(b, use.op->getLoc(), normalized.getResult());
       if (use.gain)
         y = y * y.with(use.gain);
       if (use.shift)
         y = y + y.with(use.shift);
-      rewriter.replaceOp(use.root, y.get());
+      if (const Extents *known = extents.find(variance.operand))
+        extents.set(y, Extents(*known));
+      use.op->getResult(0).replaceAllUsesWith(y);
     }
-    return success();
   }
 
 private:
   /// An op whose value is result * gain + shift.
   struct Use {
-    Operation *root;
+    Operation *op;
     Value gain, shift;
   };
 
-  static bool isCentred(Value value, const VarianceForm &variance) {
+  bool repeatsMean(Value value) const {
+    return repeatedOver(value, variance.dims) == variance.mean;
+  }
+  bool isCentred(Value value) const {
     auto centred = value.getDefiningOp<SubOp>();
-    return centred && centred.getLhs() == variance.operand &&
-           repeatedOver(centred.getRhs(), variance.dims) == variance.mean;
+    return centred && centred.getLhs() == variance.operand && repeatsMean(centred.getRhs());
   }
 
-  /// False: `user` reads the root in another way.
-  static bool findUse(BroadcastOp root, Operation *user, const ScaleForm &scale,
-                      const VarianceForm &variance, SmallVectorImpl<Use> &uses) {
+  bool findUse(Operation *user) {
     if (!scale.isInverse) {
       auto quotient = dyn_cast<DivOp>(user);
-      if (!quotient || quotient.getRhs() != root || !isCentred(quotient.getLhs(), variance))
-        return false;
-      uses.push_back({user, {}, {}});
-      return true;
+      if (quotient && quotient.getRhs() == root && isCentred(quotient.getLhs()))
+        uses.push_back({user, {}, {}});
+      return !uses.empty() && uses.back().op == user;
     }
     Value other = isa<MulOp>(user) ? otherOperand(user, root) : Value();
-    if (!other)
-      return false;
-    if (isCentred(other, variance)) {
+    if (other && isCentred(other)) {
       uses.push_back({user, {}, {}});
       return true;
     }
-    // root * gain, then (x - mean) times that, or x times that + (shift - mean times that).
-    Value factor = user->getResult(0);
-    for (Operation *reader : factor.getUsers()) {
-      Value left = isa<MulOp>(reader) ? otherOperand(reader, factor) : Value();
-      if (left && isCentred(left, variance)) {
-        uses.push_back({reader, other, {}});
-        continue;
-      }
-      if (!left || (left != variance.operand && repeatedOver(left, variance.dims) != variance.mean))
-        return false;
-      if (left != variance.operand)
-        continue; // the mean's part is looked at from the operand's
-      auto sum = reader->hasOneUse() ? dyn_cast<AddOp>(*reader->user_begin()) : AddOp();
-      Value rest = sum ? otherOperand(sum, reader->getResult(0)) : Value();
-      auto difference = rest ? ownedBy<SubOp>(rest) : SubOp();
-      auto moved = difference ? ownedBy<MulOp>(difference.getRhs()) : MulOp();
-      Value mean = moved ? otherOperand(moved, factor) : Value();
-      if (!mean || repeatedOver(mean, variance.dims) != variance.mean)
-        return false;
-      uses.push_back({sum, other, difference.getLhs()});
+    return other && llvm::all_of(user->getUsers(), [&](Operation *reader) {
+             return findGainUse(user->getResult(0), other, reader);
+           });
+  }
+
+  /// `factor` is root * gain: (x - mean) times that, or x times that + (shift - mean times that).
+  bool findGainUse(Value factor, Value gain, Operation *reader) {
+    Value left = isa<MulOp>(reader) ? otherOperand(reader, factor) : Value();
+    if (left && isCentred(left)) {
+      uses.push_back({reader, gain, {}});
+      return true;
     }
+    if (left != variance.operand)
+      return left && repeatsMean(left); // it is looked at from the operand's part
+    auto sum = reader->hasOneUse() ? dyn_cast<AddOp>(*reader->user_begin()) : AddOp();
+    Value rest = sum ? otherOperand(sum, reader->getResult(0)) : Value();
+    auto difference = rest ? ownedBy<SubOp>(rest) : SubOp();
+    auto moved = difference ? ownedBy<MulOp>(difference.getRhs()) : MulOp();
+    Value mean = moved ? otherOperand(moved, factor) : Value();
+    if (!mean || !repeatsMean(mean))
+      return false;
+    uses.push_back({sum, gain, difference.getLhs()});
     return true;
   }
+
+  BroadcastOp root;
+  ScaleForm scale;
+  VarianceForm variance;
+  SmallVector<Use> uses;
 };
 
-/// x / sqrt(mean(x^2) + epsilon) multiplies by the inverse root of each row, one op of few
-/// elements.
-struct RaiseRms : OpRewritePattern<BroadcastOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
-    std::optional<ScaleForm> scale = scaleForm(op);
-    if (!scale || op.getOperand().getDefiningOp<RsqrtOp>())
-      return failure();
-    std::optional<MeanForm> squares = meanForm(scale->mean);
-    auto square = squares ? squares->operand.getDefiningOp<MulOp>() : MulOp();
-    Value x = square ? square.getLhs() : Value();
-    if (!x || square.getRhs() != x || squares->dims != scale->dims)
-      return failure();
-    bool isReadAlike = llvm::all_of(op->getUsers(), [&](Operation *user) {
-      if (scale->isInverse)
-        return isa<MulOp>(user) && otherOperand(user, op) == x;
-      auto quotient = dyn_cast<DivOp>(user);
-      return quotient && quotient.getRhs() == op && quotient.getLhs() == x;
-    });
-    if (!isReadAlike)
-      return failure();
-    Expr mean(rewriter, op.getLoc(), scale->mean);
-    Expr inverse = (mean + scale->epsilon).apply<RsqrtOp>();
-    Expr repeated = inverse.broadcast(op.getType(), op.getDims());
-    for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
-      rewriter.setInsertionPoint(user);
-      rewriter.replaceOp(user, (repeated.with(x) * repeated).get());
-    }
-    return success();
+/// x / sqrt(mean(x^2) + epsilon) multiplies by the inverse root of each row, an op of few elements.
+void raiseRms(BroadcastOp op, const ScaleForm &scale, ExtentAnalysis &extents) {
+  std::optional<MeanForm> squares = meanForm(scale.mean);
+  auto square = squares ? squares->operand.getDefiningOp<MulOp>() : MulOp();
+  Value x = square ? square.getLhs() : Value();
+  if (!x || square.getRhs() != x || squares->dims != scale.dims ||
+      op.getOperand().getDefiningOp<RsqrtOp>())
+    return;
+  bool isReadAlike = llvm::all_of(op->getUsers(), [&](Operation *user) {
+    if (scale.isInverse)
+      return isa<MulOp>(user) && otherOperand(user, op) == x;
+    auto quotient = dyn_cast<DivOp>(user);
+    return quotient && quotient.getRhs() == op && quotient.getLhs() == x;
+  });
+  if (!isReadAlike)
+    return;
+  OpBuilder b(op);
+  Expr mean(b, op.getLoc(), scale.mean);
+  Expr inverse = (mean + scale.epsilon).apply<RsqrtOp>().broadcast(op.getType(), op.getDims());
+  for (Operation *user : llvm::to_vector(op->getUsers())) {
+    b.setInsertionPoint(user);
+    Value y = inverse.with(x) * inverse;
+    if (const Extents *known = extents.find(x))
+      extents.set(y, Extents(*known));
+    user->getResult(0).replaceAllUsesWith(y);
   }
-};
+}
 
 } // namespace
 
-void gradc::populateRaiseNormalization(RewritePatternSet &patterns) {
-  patterns.add<RaiseNormalize, RaiseRms>(patterns.getContext());
+void gradc::raiseNormalizations(func::FuncOp function, ExtentAnalysis &extents) {
+  for (auto broadcast : llvm::to_vector(function.getOps<BroadcastOp>())) {
+    std::optional<ScaleForm> scale = scaleForm(broadcast);
+    if (!scale)
+      continue;
+    NormalizeForm form(broadcast, *scale);
+    if (form.find(extents))
+      form.build(extents);
+    else
+      raiseRms(broadcast, *scale, extents);
+  }
 }

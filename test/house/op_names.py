@@ -12,6 +12,7 @@ FOLDERS = ("passes", "compiler/codegen")
 # Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks.
 STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp"}
 REASONS = {
+    "passes/RaiseComposites.cpp": "roots of rows are repeated by broadcasts",
     "passes/raise/Match.cpp": "means and polynomials are algebra of ops",
     "passes/raise/Activations.cpp": "the ops that exporters write activations with",
     "passes/raise/Normalization.cpp": "the ops that exporters write normalizations with",

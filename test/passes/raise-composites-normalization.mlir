@@ -2,6 +2,55 @@
 
 // Layer and RMS normalization, from means.
 
+// Of each row of a batch by itself, though its size is a multiple of the batch's.
+// CHECK-LABEL: @of_rows
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
+// CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = grad.normalize %[[X]] dims [1]
+// CHECK-NEXT: return %[[Y]]
+func.func @of_rows(%x: tensor<4x8xf32> {grad.batched}) -> tensor<4x8xf32> attributes {grad.batch = 4 : i64} {
+  %s = grad.reduce_sum %x dims [1] : tensor<4x8xf32>
+  %n = grad.constant dense<8.0> : tensor<4xf32>
+  %m = grad.div %s, %n : tensor<4xf32>
+  %b = grad.broadcast %m dims [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %c = grad.sub %x, %b : tensor<4x8xf32>
+  %q = grad.mul %c, %c : tensor<4x8xf32>
+  %v = grad.reduce_mean %q dims [1] : tensor<4x8xf32>
+  %eps = grad.constant dense<1.0e-05> : tensor<4xf32>
+  %a = grad.add %v, %eps : tensor<4xf32>
+  %d = grad.sqrt %a : tensor<4xf32>
+  %r = grad.broadcast %d dims [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %y = grad.div %c, %r : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// Nothing to the left of the second normalization is known from the start: what replaced the first is.
+// CHECK-LABEL: @twice
+// CHECK-COUNT-2: grad.normalize
+// CHECK-NOT: grad.div
+// CHECK: return
+func.func @twice(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %eps = grad.constant dense<1.0e-05> : tensor<4xf32>
+  %m = grad.reduce_mean %x dims [1] : tensor<4x8xf32>
+  %b = grad.broadcast %m dims [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %c = grad.sub %x, %b : tensor<4x8xf32>
+  %q = grad.mul %c, %c : tensor<4x8xf32>
+  %v = grad.reduce_mean %q dims [1] : tensor<4x8xf32>
+  %a = grad.add %v, %eps : tensor<4xf32>
+  %d = grad.sqrt %a : tensor<4xf32>
+  %r = grad.broadcast %d dims [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %y = grad.div %c, %r : tensor<4x8xf32>
+  %m2 = grad.reduce_mean %y dims [1] : tensor<4x8xf32>
+  %b2 = grad.broadcast %m2 dims [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %c2 = grad.sub %y, %b2 : tensor<4x8xf32>
+  %q2 = grad.mul %c2, %c2 : tensor<4x8xf32>
+  %v2 = grad.reduce_mean %q2 dims [1] : tensor<4x8xf32>
+  %a2 = grad.add %v2, %eps : tensor<4xf32>
+  %d2 = grad.sqrt %a2 : tensor<4xf32>
+  %r2 = grad.broadcast %d2 dims [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %y2 = grad.div %c2, %r2 : tensor<4x8xf32>
+  return %y2 : tensor<4x8xf32>
+}
+
 // PyTorch before opset 17: divided by the deviation.
 // CHECK-LABEL: @divided
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
@@ -233,6 +282,24 @@ func.func @rms_reciprocal(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 }
 
 // Near misses.
+
+// The mean is over the rows of the batch, of which a run may have fewer, and ranks a part.
+// CHECK-LABEL: @over_rows
+// CHECK-NOT: grad.normalize
+// CHECK: return
+func.func @over_rows(%x: tensor<8x4xf32> {grad.batched}) -> tensor<8x4xf32> attributes {grad.batch = 8 : i64} {
+  %m = grad.reduce_mean %x dims [0] : tensor<8x4xf32>
+  %b = grad.broadcast %m dims [1] : tensor<4xf32> -> tensor<8x4xf32>
+  %c = grad.sub %x, %b : tensor<8x4xf32>
+  %q = grad.mul %c, %c : tensor<8x4xf32>
+  %v = grad.reduce_mean %q dims [0] : tensor<8x4xf32>
+  %eps = grad.constant dense<1.0e-05> : tensor<4xf32>
+  %a = grad.add %v, %eps : tensor<4xf32>
+  %d = grad.sqrt %a : tensor<4xf32>
+  %r = grad.broadcast %d dims [1] : tensor<4xf32> -> tensor<8x4xf32>
+  %y = grad.div %c, %r : tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
 
 // The mean is of the other dim.
 // CHECK-LABEL: @other_axis
