@@ -1,4 +1,4 @@
-// The meaning of a schedule for a GPU.
+// How a schedule maps to a GPU's thread blocks.
 #ifndef DIALECTS_EXEC_BLOCKS_H
 #define DIALECTS_EXEC_BLOCKS_H
 
@@ -6,7 +6,8 @@
 
 namespace mlir::exec {
 
-/// Results of a GPU's kernel that some blocks of its own compute, and how their threads share that.
+/// A part of a GPU kernel: the results that its own thread blocks compute, and how their threads
+/// share the work.
 struct KernelPart {
   Block::BlockArgListType operands;
   OperandRange results;
@@ -19,26 +20,26 @@ struct KernelPart {
   int64_t blockCount() const;
 };
 
-/// The parts of a kernel with `blocks` or `parts`: one where it does a single thing.
+/// The parts of a kernel with `blocks` (a single part) or `parts`.
 SmallVector<KernelPart> partsOf(KernelOp kernel);
 
-/// Whether two parts are the same code: the same ops, with the one's operands and results in the
-/// places of the other's.
+/// Whether two parts can share code: their ops are identical up to a one-to-one mapping of operands
+/// and results.
 bool isSameCode(const KernelPart &a, const KernelPart &b);
 
 /// The type of the largest of some tensors.
 RankedTensorType largestOf(ValueRange tensors);
 
-/// How the blocks of a GPU's kernel follow from the rows of a run: in a run of n rows
-/// ceil(ceil(rows * n / tile) * times / per) of them, at least one. `rows` is 0 where all blocks
-/// run in every run: the batch is not the outermost dim, or parts have blocks of their own.
+/// The number of thread blocks of a GPU kernel as a function of the run's rows: a run of n rows
+/// has max(1, ceil(ceil(rows * n / tile) * times / per)) blocks. `rows` is 0 if every run needs all
+/// blocks: the batch is not the outermost dim, or the kernel has several parts.
 struct BlocksOfRows {
   int64_t rows = 0, tile = 1, times = 1, per = 1;
 };
 BlocksOfRows blocksOfRows(KernelOp kernel);
 
-/// Rows and columns of the root space, taken as a matrix, that one block computes. The schedule has
-/// a contraction through shared memory.
+/// The rows and columns that one block computes of the root space, viewed as a matrix. Requires a
+/// schedule with a contraction through shared memory.
 std::pair<int64_t, int64_t> blockTile(KernelOp kernel);
 
 } // namespace mlir::exec

@@ -1,4 +1,4 @@
-// The exec dialect's C++ face.
+// The exec dialect's C++ interface.
 #ifndef DIALECTS_EXEC_EXEC_H
 #define DIALECTS_EXEC_EXEC_H
 
@@ -12,20 +12,22 @@
 #include "dialects/exec/ExecOps.h.inc"
 
 namespace mlir::exec {
-/// Bytes that a tensor takes in a layout (null: row-major), padding included.
+/// Bytes that a tensor occupies in a layout (null: row-major), including padding.
 int64_t layoutBytes(RankedTensorType type, PanelAttr layout);
 
-/// A kernel outside any module, with arguments of these types and nothing in it.
+/// An empty kernel outside any module, with arguments of these types.
 KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments);
 
 /// The launches of each kernel, by its name.
 using KernelLaunches = DenseMap<StringAttr, SmallVector<LaunchOp>>;
 KernelLaunches launchesByKernel(ModuleOp module);
 
-/// Units of one launch of a scheduled kernel: tiles along its outermost loop; on a GPU, blocks.
+/// Units of one launch of a scheduled kernel: iterations of its outermost tile loop, or thread
+/// blocks on a GPU.
 int64_t kernelUnits(KernelOp kernel);
 
-/// The runtime's limits: bodies and loops around a node, iterations of nested loops.
+/// The runtime's limits: nested bodies and nested loops around a node, and total iterations of
+/// nested loops.
 constexpr int64_t maxDepth = 16, maxLoops = 8, maxIterations = 0x7fffffff;
 
 /// The nodes of an entry in preorder: their indices are their numbers in the artifact.
@@ -45,12 +47,12 @@ struct Access {
   std::pair<int64_t, int64_t> getReach(ArrayRef<LoopOp> loops) const;
 };
 
-/// Those of a node, reads first; of a dispatch, the kernel's operands and then its results.
+/// All accesses of a node, reads first. For a dispatch: the kernel's operands, then its results.
 SmallVector<Access> accessesOf(Operation *node, SymbolTableCollection &tables);
 
-/// "fc1 + relu1 + 5 more": source nodes, for people; "" without any.
+/// Source nodes in readable form, "fc1 + relu1 + 5 more"; "" if there are none.
 std::string nodesText(ArrayAttr nodes);
-/// The same of a node of a schedule.
+/// The source nodes of a schedule's node in the same form.
 std::string nodesText(Operation *node);
 } // namespace mlir::exec
 

@@ -1,4 +1,4 @@
-// The exec dialect: the static schedule. What the runtime will do, with nothing left to decide.
+// The exec dialect: the static schedule. It fixes everything that the runtime will do.
 #ifndef EXEC_DIALECT
 #define EXEC_DIALECT
 
@@ -41,13 +41,13 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let summary = "a tensor cut into panels along one dim";
   let description = [{
     Physical order: [ceil(size(dim) / width)] x the other dims in order x [width], padded with zeros.
-    B operands of contractions are kept so: lanes along `dim`, a panel contiguous. Of kind `pairs`, two
-    neighbours along another dim, `paired`, lie together: [ceil(size(dim) / width)] x the other dims, that
-    of `paired` halved and padded with zeros, x [width] x [2]. Levels that add up products of bf16 pairs
-    in one instruction read B so. A tensor without a layout is row-major.
+    B operands of contractions use this layout: vector lanes run along `dim`, and each panel is contiguous. Kind `pairs`
+    interleaves neighbours along another dim, `paired`: [ceil(size(dim) / width)] x the other dims, with
+    `paired` halved and padded with zeros, x [width] x [2]. Levels with bf16 dot-product instructions
+    read B in this form. A tensor without a layout is row-major.
 
-    Of kind `winograd`, what is kept of a tensor [3, 3, .., ..] of 3x3 filters is not their values g but the 16 numbers
-    G g G^T, G = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], that Winograd's F(2x2, 3x3) multiplies with:
+    Kind `winograd` stores a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's F(2x2, 3x3): the 16 numbers
+    G g G^T, G = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], as
     [size(dim) / width] x [16] x the other channel dim x [width].
     Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`,
     `#exec.panel<dim = 3, width = 16, winograd>`
@@ -68,17 +68,17 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
 def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let summary = "how one kernel runs on one level";
   let description = [{
-    `tile`: elements of the kernel's root space (the dims of its largest result) that are computed at
-    once in registers, one a dim; the innermost dim's is a multiple of `lanes` (vector width in
-    elements). `order`: the root dims, outermost loop first. The outermost loop's iterations are
-    the units that threads share: a unit's bits do not depend on who computes it. `grain`: units
-    below which splitting does not pay. `block`, of a kernel that is one contraction: extents of its first reduced dims
-    that are walked outside the tiles, a block at a time, with the result as accumulator in memory. So operands
-    that a tile would stream whole are read in pieces that stay in cache. On a GPU, one extent: steps of the sum whose
-    operands a block's threads bring into shared memory together. `algorithm`: with `winograd`, a 3x3 convolution, or the
-    gradient of its filter, goes by F(2x2, 3x3); `tile`, or `block`, then is what goes through its steps together. With
-    `attention` the kernel is one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
-    all dims, the last in `order` fastest.
+    `tile`: the register tile, one extent per dim of the kernel's root space (the dims of its largest result).
+    The innermost extent is a multiple of `lanes`, the vector width in
+    elements. `order`: the root dims, outermost loop first. Iterations of the outermost loop are
+    the units that threads share; a unit's bits do not depend on which thread computes it. `grain`: splitting
+    fewer units than this does not pay. `block`, for a kernel that is one contraction: on a CPU, extents of its first
+    reduced dims, which are blocked outside the tiles with the result as accumulator in memory. Operands
+    that a tile would otherwise stream whole are then read in pieces that stay in cache. On a GPU, one extent: the
+    reduction steps whose operands a thread block stages in shared memory together. `algorithm`: `winograd` computes a 3x3
+    convolution, or the gradient of its filter, by F(2x2, 3x3); `tile`, or `block`, then is the extent transformed together.
+    `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
+    all dims, the last dim in `order` fastest.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
@@ -97,10 +97,10 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
 def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {
   let summary = "how a GPU's threads share one kernel";
   let description = [{
-    Blocks of `threads` threads; `team` of them work on one unit. A unit is a tile of the first `rows` dims of the
-    root space, last dim fastest; the team walks the dims after them together, and shares the work of every reduction that
-    a unit needs as a whole. `adjacent`: a team's members are neighbouring threads (what they read side by side is a
-    row); otherwise neighbouring threads are neighbouring units (they read columns side by side).
+    A block has `threads` threads, and teams of `team` threads each work on one unit. A unit is a tile of the first `rows` dims of the
+    root space, last dim fastest; the team walks the remaining dims together, and shares the work of every reduction that
+    a unit needs as a whole. `adjacent`: a team's members are neighbouring threads, so accesses along a row
+    coalesce; otherwise neighbouring threads are neighbouring units, so accesses along columns coalesce.
   }];
   let parameters = (ins "int64_t":$threads, "int64_t":$team, "bool":$adjacent, "int64_t":$rows);
   let assemblyFormat = "`<` `threads` `=` $threads `,` `team` `=` $team `,` `adjacent` `=` $adjacent `,` `rows` `=` $rows `>`";
@@ -111,10 +111,10 @@ def Exec_Blocks : Exec_Attr<"Blocks", "blocks"> {
 }
 
 def Exec_Part : Exec_Attr<"Part", "part"> {
-  let summary = "one of the computations that a GPU's kernel does side by side";
+  let summary = "one of the independent computations that a GPU kernel runs in parallel";
   let description = [{
-    The kernel's next `operands` operands are what this part reads, its next `results` results what it computes. A part
-    has blocks of its own, those behind the blocks of the parts before it, and a root space of its own: the dims of its
+    A part reads the kernel's next `operands` operands and computes its next `results` results. It
+    has its own range of thread blocks, after those of the parts before it, and its own root space, the dims of its
     largest result.
   }];
   let parameters = (ins "int64_t":$operands, "int64_t":$results, "ScheduleAttr":$schedule, "BlocksAttr":$blocks);
@@ -137,13 +137,13 @@ def Exec_EpilogueEnum : I32EnumAttr<"Epilogue", "what a library does with each e
 }
 
 def Exec_Library : Exec_Attr<"Library", "library"> {
-  let summary = "the one library call that computes what a kernel does";
+  let summary = "the library call that can replace a kernel";
   let description = [{
-    A matrix product is cuBLASLt's, a convolution and its gradients are cuDNN's. `operands`: the kernel's operands that
-    are the call's, its two factors (the data and the filter or, of a filter gradient, the data and the gradient of the
-    result), then the bias or, of `gelu_grad`, what GELU (always its tanh form) was applied to. `kept`: which of the
-    kernel's two results is what GELU is applied to; without it the kernel has one. The kernel is generated nevertheless: it runs where
-    there is no library.
+    cuBLASLt computes matrix products; cuDNN computes convolutions and their gradients. `operands`: the kernel operands passed
+    to the call: its two factors (data and filter or, for a filter gradient, data and the gradient of the
+    result), then the bias or, for `gelu_grad`, the input of GELU (always in its tanh form). `kept`: which of the
+    kernel's two results is the input of GELU; a kernel without it has one result. The kernel is still generated as the fallback
+    where the library is not installed.
   }];
   let parameters = (ins EnumParameter<Exec_LibraryRoleEnum>:$role, EnumParameter<Exec_EpilogueEnum>:$epilogue,
                         ArrayRefParameter<"int64_t">:$operands, DefaultValuedParameter<"int64_t", "-1">:$kept);
@@ -167,9 +167,9 @@ def Exec_SpaceEnum : I32EnumAttr<"Space", "where a slice lives", [
 def Exec_Slice : Exec_Attr<"Slice", "slice"> {
   let summary = "bytes [offset, offset + size) of the arena, of a state's buffer, or of an entry input or output";
   let description = [{
-    `index` is the input's or output's number, 0 otherwise; `buffer` the symbol of an exec.buffer
-    where space is `buffer`; `type` the logical tensor in it. `strides`: bytes that the slice moves per iteration of the
-    loops around its node, outermost first; it stays where it is in loops that have none.
+    `index` is the number of the input or output, 0 in other spaces; `buffer` is the symbol of an exec.buffer
+    if the space is `buffer`; `type` is the logical tensor in the slice. `strides`: bytes by which the slice advances per
+    iteration of each loop around its node, outermost first; loops beyond the end of the list do not move it.
     Examples: `#exec.slice<arena 0 at 4096 : tensor<32x128xf32>>`, `#exec.slice<input 1 at 0 by [512] : tensor<128xf32>>`
   }];
   let parameters = (ins EnumParameter<Exec_SpaceEnum>:$space, "int64_t":$index, "int64_t":$offset,
@@ -187,15 +187,15 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
   let summary = "one kernel: a region of grad ops from operand tensors to result tensors";
   let description = [{
     The region stays grad IR until code generation, so the evaluator can run every kernel.
-    Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute an
-    operand, then a result. `inplace` lists the operands that are only read at the root's own index: a result of the
-    same type and layout may take the memory of any one of them.
-    `blocks` goes with the schedule of a GPU, and so does `library`, the call that may run in the kernel's place. `parts` stands in the place of both in a
-    kernel that does several things at once. `nodes` names the source nodes, `flops` and `bytes` the work of one launch.
+    Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute per
+    operand, then one per result. `inplace` lists the operands that are only read at the root's own index: a result of the
+    same type and layout may reuse the memory of any one of them.
+    `blocks` and `library`, the call that may replace the kernel, accompany a GPU schedule. A kernel that does several things
+    at once has `parts` instead of `schedule` and `blocks`. `nodes` names the source nodes; `flops` and `bytes` are the work of one launch.
 
-    Types are those of the largest batch. A kernel that rows of the batch reach has `extents`, a list an operand, and `rows`,
-    the list of the root space: of a dim with k > 0 the first k * n elements are there in a run of n rows, 0 is all of
-    the dim; -1, of operands, a dim along which they repeat. The kernel then takes n.
+    Types are those of the largest batch. A kernel whose tensors depend on the number of rows n takes n as an argument. It has `extents`,
+    a list per operand, and `rows`, the list of the root space. An entry k > 0 means that a run of n rows uses the first
+    k * n elements of the dim; 0 means all of it; -1, for operands only, a dim along which the operand repeats.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
       OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<Exec_Blocks>:$blocks,
@@ -217,11 +217,11 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     bool mayOverwrite(unsigned operand, unsigned result);
     /// The kernel's root space: the type of its largest result.
     ::mlir::RankedTensorType getRoot();
-    /// What `extents` has of an operand: zeros without it.
+    /// The operand's list in `extents`; zeros without `extents`.
     ::llvm::SmallVector<int64_t> getExtentsOf(unsigned operand);
-    /// What `rows` has of a dim of the root: 0 without it.
+    /// The entry of `rows` for a dim of the root; 0 without `rows`.
     int64_t getRowsOf(int64_t dim) { return getRows() ? (*getRows())[dim] : 0; }
-    /// Threads of a block on a GPU; 0 on CPUs.
+    /// Threads per block on a GPU; 0 on CPUs.
     int64_t getThreads();
   }];
 }
@@ -248,7 +248,7 @@ def Exec_BufferKindEnum : I32EnumAttr<"BufferKind", "whether a buffer is the sta
 def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
   let summary = "the storage of a state at this level: its primary copy, or a mirror in another layout";
   let description = [{
-    A mirror is refreshed from the primary by a dispatch after every write of the state. With `cut` each rank has its own pieces alone.
+    A dispatch refreshes a mirror from the primary after every write of the state. With `cut`, each rank holds only its own pieces.
     Example: `exec.buffer primary @fc1.weight.primary of @fc1.weight layout #exec.panel<dim = 1, width = 16> : 32768`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$state,
@@ -260,10 +260,10 @@ def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
 }
 
 def Exec_CutOp : Exec_Op<"cut", [Symbol]> {
-  let summary = "how ranks divide what is as large as a parameter";
+  let summary = "how ranks divide the elements of a parameter-sized tensor";
   let description = [{
-    Elements fall into pieces of `unit` each, the last one perhaps smaller; each piece belongs to one rank, and a rank's pieces follow
-    each other. One piece: all of it belongs to one rank. How many ranks there are is known at run time.
+    The elements form pieces of `unit` elements, of which the last may be smaller. Each piece belongs to one rank, and the pieces of a
+    rank are consecutive. With a single piece, one rank owns the whole tensor. The number of ranks is known only at run time.
     Example: `exec.cut @fc1.weight.cut of @fc1.weight : 8192 by 32`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$state, I64Attr:$elements, I64Attr:$unit);
@@ -294,7 +294,7 @@ def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, Si
   let summary = "planned form: what one call of the runtime does";
   let description = [{
     `inputs` and `outputs` are dictionaries with `name`, `type`, `role` and, for data, `field`.
-    An output's `slice` holds it after the last node. Every slice lies within its space in every iteration.
+    An output's `slice` holds its value after the last node. Every slice lies within its space in every iteration.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, ArrayAttr:$inputs,
       ArrayAttr:$outputs);
@@ -310,7 +310,7 @@ class Exec_Node<string mnemonic, list<Trait> traits = []>
 def Exec_DispatchOp : Exec_Node<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "planned form: run a kernel over slices, operands first, then results";
   let description = [{
-    With `cut` a rank runs the units of its pieces alone, `per` of them a piece.
+    With `cut`, a rank runs only the units of its own pieces, `per` units per piece.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$reads, ArrayAttr:$writes, OptionalAttr<FlatSymbolRefAttr>:$cut,
       OptionalAttr<I64Attr>:$per, OptionalAttr<ArrayAttr>:$nodes);
@@ -330,13 +330,13 @@ def Exec_CollectiveKindEnum : I32EnumAttr<"CollectiveKind", "what ranks do with 
 }
 
 def Exec_CollectiveOp : Exec_Node<"collective", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "planned form: what ranks do with each other's values, in place";
+  let summary = "planned form: an in-place collective over all ranks";
   let description = [{
-    `sum` replaces slices by their sums over all ranks; `scatter` does so on the rank that owns a piece, and with `zeros` leaves 0 elsewhere,
-    else anything; `gather` takes each piece from the rank that owns it.
-    It begins when its turn comes and goes on beside the nodes behind it. A node that touches one of its slices waits for its end, and so
-    does the end of the body around it. C1: slices are of one element type, f32, f64, i32 or i64. C2: with `bf16`, how values travel, it is f32,
-    and it is no gather. C3: there is a cut for each slice, of as many elements, unless it is a sum.
+    `sum` replaces slices by their sums over all ranks (all-reduce). `scatter` does so only on the rank that owns a piece (reduce-scatter); with
+    `zeros` it leaves 0 elsewhere, otherwise unspecified values. `gather` copies each piece from the rank that owns it to all ranks (all-gather).
+    A collective is asynchronous: it starts in node order and runs alongside the nodes after it. Nodes that touch one of its slices wait for it,
+    as does the end of the enclosing body. C1: all slices have one element type: f32, f64, i32 or i64. C2: `bf16` on the wire
+    requires f32 values and is not allowed on a gather. C3: unless it is a sum, it has one cut per slice, with the slice's number of elements.
 
     Examples: `exec.collective sum [#exec.slice<arena 0 at 0 : tensor<64x10xf32>>] bf16`,
     `exec.collective gather [#exec.slice<buffer 0 at 0 of @w.primary : tensor<640xf32>>] cuts [@w.cut]`
@@ -348,7 +348,7 @@ def Exec_CollectiveOp : Exec_Node<"collective", [DeclareOpInterfaceMethods<Symbo
 }
 
 def Exec_IfOp : Exec_Node<"if", [NoTerminator, SingleBlock]> {
-  let summary = "planned form: run one of two bodies, by a bool in memory";
+  let summary = "planned form: run one of two bodies, depending on a bool in memory";
   let description = [{
     Example: `exec.if <arena 0 at 64 : tensor<i1>> { exec.dispatch ... } else { exec.copy ... }`
   }];
@@ -359,10 +359,10 @@ def Exec_IfOp : Exec_Node<"if", [NoTerminator, SingleBlock]> {
 }
 
 def Exec_LoopOp : Exec_Node<"loop", [NoTerminator, SingleBlock]> {
-  let summary = "planned form: run a body again and again";
+  let summary = "planned form: run a body repeatedly";
   let description = [{
-    `trips` times or, with `count`, as often as an i32 or i64 in memory says when the loop begins: below 0 counts as 0,
-    above `trips` is an error of the run.
+    Runs `trips` iterations or, with `count`, the number that an i32 or i64 in memory holds when the loop begins. A negative
+    count means 0; a count above `trips` is a run-time error.
     Examples: `exec.loop 4 { ... }`, `exec.loop 16 count <input 1 at 0 : tensor<i32>> { ... }`
   }];
   let arguments = (ins I64Attr:$trips, OptionalAttr<Exec_Slice>:$count, OptionalAttr<ArrayAttr>:$nodes);
