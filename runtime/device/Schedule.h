@@ -1,5 +1,5 @@
-// A schedule bound to memory, and the one way through it: every device, and every replay launch by
-// launch, follows a ScheduleWalk.
+// A schedule bound to memory, and ScheduleWalk, which traverses it. Every device and the
+// launch-by-launch replay use the same traversal.
 #ifndef RUNTIME_DEVICE_SCHEDULE_H
 #define RUNTIME_DEVICE_SCHEDULE_H
 
@@ -15,7 +15,7 @@
 
 namespace gradc::runtime {
 
-/// What a launch does with the values of all ranks.
+/// The collective operation over ranks that a launch starts.
 struct Collective {
   /// Values of one slice of the launch.
   struct Piece {
@@ -23,46 +23,47 @@ struct Collective {
     uint64_t offset; ///< bytes
     int64_t count;
   };
-  std::vector<Piece> pieces;   ///< those of a rank follow those of the rank before it
-  std::vector<int64_t> begins; ///< of each rank's, as `exchange` has them
+  std::vector<Piece> pieces;   ///< ordered by the rank that owns them
+  std::vector<int64_t> begins; ///< storage for `exchange.begins`
   Communicator::Exchange exchange;
 };
 
-/// One launch, with nothing left to look up.
+/// One launch with all addresses and sizes resolved.
 struct Launch {
   enum class Kind : uint8_t {
     kernel,
-    call,      ///< of a library, in the kernel's place
-    copy,      ///< of `units` bytes from the first slice to the second
-    collective ///< of all ranks; only begins there
+    call,      ///< a library call instead of the kernel
+    copy,      ///< copies `units` bytes from the first slice to the second
+    collective ///< starts a collective over all ranks
   };
   Kind kind = Kind::kernel;
-  bool waits = false;   ///< for all earlier launches of its piece; else independent of those since
-                        ///< the last wait
-  uint32_t awaits = 0;  ///< so many collectives, the first of its piece, must have ended before
-  uint32_t threads = 0; ///< of a unit, where that is a GPU's block
-  void *kernel = nullptr;     ///< from Image::findKernel
+  bool waits = false;     ///< waits for all earlier launches of its piece; otherwise independent of
+                          ///< all launches since the last wait
+  uint32_t awaits = 0;    ///< the piece's first `awaits` collectives must end before this launch
+  uint32_t threads = 0;   ///< threads per block on a GPU, where a unit is a block
+  void *kernel = nullptr; ///< from Image::findKernel
   const void *call = nullptr; ///< from Device::prepareCalls
   const Collective *collective = nullptr;
-  void *const *slices = nullptr; ///< operands, then results, in device memory; part of the
+  void *const *slices = nullptr; ///< operands, then results, in device memory; a subrange of the
                                  ///< schedule's slices
   size_t sliceCount = 0;
-  int64_t first = 0;            ///< of its units
-  int64_t units = 0;            ///< independent pieces of work
-  int64_t shares = 1;           ///< how many workers it is worth to split them over
-  int64_t rows = 0;             ///< of the run, for kernels
-  std::byte *scratch = nullptr; ///< of all threads of a CPU
-  uint64_t scratchBytes = 0;    ///< of one thread
-  uint32_t node = 0;            ///< its index in the entry's schedule
+  int64_t first = 0;            ///< number of the first unit
+  int64_t units = 0;            ///< number of units, which are independent of each other
+  int64_t shares = 1;           ///< max workers that it pays to split the units over
+  int64_t rows = 0;             ///< rows of the run, for kernels
+  std::byte *scratch = nullptr; ///< scratch memory of all CPU threads
+  uint64_t scratchBytes = 0;    ///< scratch bytes per thread
+  uint32_t node = 0;            ///< index of its node in the entry's schedule
 };
 
-/// A slice that moves with the iterations of the loops around it.
+/// A slice whose address depends on the iterations of the loops around it.
 struct MovingSlice {
   uint32_t slice;                   ///< index into the schedule's slices
   std::span<const int64_t> strides; ///< bytes per iteration, outermost loop first
 };
 
-/// A step of a schedule. Steps are a tree in preorder: the steps of its bodies follow a step.
+/// A step of a schedule. Steps form a tree, stored in preorder: a step, then the steps of its
+/// bodies.
 struct Step {
   enum class Kind : uint8_t {
     piece, ///< a straight list of launches
@@ -70,40 +71,40 @@ struct Step {
     loop
   };
   Kind kind = Kind::piece;
-  bool moves = false;                  ///< a piece: slices of its launches move
-  uint32_t end = 0;                    ///< index of the first step behind this one and its bodies
-  uint32_t otherwise = 0;              ///< a branch: the first step of the else body
-  std::span<const Launch> launches;    ///< of the step and its bodies
-  std::span<const MovingSlice> moving; ///< a loop: of its body
-  int64_t trips = 0;                   ///< a loop: iterations, or the most that it may count
-  uint32_t value = GRADC_NONE;         ///< slice of a branch's condition or a loop's count; none
-  uint32_t valueBytes = 0;             ///< 1, 4 or 8
+  bool moves = false;                  ///< piece: slices of its launches move
+  uint32_t end = 0;                    ///< index of the first step after this one and its bodies
+  uint32_t otherwise = 0;              ///< branch: the first step of the else body
+  std::span<const Launch> launches;    ///< launches of the step and its bodies
+  std::span<const MovingSlice> moving; ///< loop: moving slices of its body
+  int64_t trips = 0;                   ///< loop: iterations, or the max if `value` has a count
+  uint32_t value = GRADC_NONE;         ///< slice of a branch's condition or of a loop's count
+  uint32_t valueBytes = 0;             ///< size of that value: 1, 4 or 8
   std::string_view node;               ///< source node
 };
 
 struct Schedule {
   std::span<const Step> steps;
-  std::span<const Launch> launches;    ///< of all pieces, in their order
-  std::span<void *const> slices;       ///< of all launches; where they are in each first iteration
-  std::span<const MovingSlice> moving; ///< empty: slices stay where they are
-  Communicator *ranks = nullptr;       ///< that share the run; null: there is one
+  std::span<const Launch> launches;    ///< of all pieces, in order
+  std::span<void *const> slices;       ///< of all launches: addresses in the first iterations
+  std::span<const MovingSlice> moving; ///< empty: no slice moves
+  Communicator *ranks = nullptr;       ///< the ranks that share the run; null for a single process
 };
 
-/// A launch of a run, by its node and the iteration of each loop around it.
+/// Identifies a launch of a run by its node and the iteration of each loop around the node.
 struct LaunchPath {
   uint32_t node = 0;
-  uint32_t loops = 0; ///< around it
+  uint32_t loops = 0; ///< number of loops around the node
   uint32_t iterations[GRADC_MAX_LOOPS] = {};
 };
 
-/// Goes through a schedule as a run does: one piece after the other, through the bodies that
-/// conditions and counts choose. Nothing is allocated but, before the first run of a schedule whose
-/// slices move, a copy of its slices.
+/// Traverses a schedule in execution order: piece by piece, through the bodies that conditions and
+/// counts select. The only allocation is a copy of the slices, made before the first run of a
+/// schedule with moving slices.
 class ScheduleWalk {
 public:
   ScheduleWalk() = default;
-  /// `copy`: room for the slices of a schedule in which some move; kept by the caller, so that the
-  /// next walk finds it.
+  /// `copy`: storage for the slices of a schedule with moving slices. The caller keeps it, so the
+  /// next walk reuses the allocation.
   ScheduleWalk(const Schedule &schedule, std::vector<void *> &copy) : schedule(schedule) {
     if (schedule.moving.empty())
       return;
@@ -111,8 +112,8 @@ public:
     moved = copy.data();
   }
 
-  /// The next piece to run; null at the end, or where `status` has failed.
-  /// `read(address, bytes)`: the number behind a condition or a count, 0 where it cannot be read.
+  /// The next piece to run; null at the end or after a failure (see `status`).
+  /// `read(address, bytes)`: reads a condition or a count; returns 0 if it cannot be read.
   /// `iterate(loop)`: called before each iteration of a loop.
   template <typename Read, typename Iterate> const Step *next(Read &&read, Iterate &&iterate) {
     while (status_.ok()) {
@@ -138,11 +139,11 @@ public:
     return nullptr;
   }
 
-  /// The launch's slices in this iteration.
+  /// The launch's slices in the current iteration.
   void *const *slices(const Launch &launch) const {
     return moved ? moved + (launch.slices - schedule.slices.data()) : launch.slices;
   }
-  /// Where a launch of the current piece stands.
+  /// The path of a launch of the current piece.
   LaunchPath path(const Launch &launch) const {
     LaunchPath path;
     path.node = launch.node;
@@ -150,7 +151,7 @@ public:
         [&](const Frame &frame) { path.iterations[path.loops++] = uint32_t(frame.iteration); });
     return path;
   }
-  /// How far a slice with these strides has moved.
+  /// The distance in bytes that a slice with these strides has moved.
   int64_t offset(std::span<const int64_t> strides) const {
     int64_t sum = 0;
     size_t loop = 0;
@@ -165,7 +166,7 @@ public:
   void fail(Status status) { status_ = std::move(status); }
 
 private:
-  /// A body that the walk is in.
+  /// A body that the walk has entered and not yet left.
   struct Frame {
     uint32_t step, end;
     int64_t iteration, trips;
@@ -221,7 +222,7 @@ private:
   Status status_;
 };
 
-/// The number in a condition or a count.
+/// Reads the integer in a condition or a count.
 int64_t numberIn(const void *bytes, uint32_t size);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// Signs of life: by them ranks notice that one of them is lost.
+// Heartbeats, by which ranks detect that another rank is lost.
 #ifndef RUNTIME_RANKS_BEATS_H
 #define RUNTIME_RANKS_BEATS_H
 
@@ -15,55 +15,55 @@
 
 namespace gradc::runtime {
 
-/// A thread that sends beats to all other ranks and listens to theirs. A long launch or a slow disk
-/// delays no beat; a stopped process, a lost host or a lost network does.
+/// A thread that exchanges heartbeats with all other ranks. A long launch or a slow disk does not
+/// delay a beat; a stopped process, a lost host or a lost network does.
 class Beats {
 public:
   struct Peer {
     std::string name; ///< for messages: "rank 1 (process 4711 on 'node3')"
-    int process = 0;  ///< on this host, where it can be looked for; 0: elsewhere
+    int process = 0;  ///< process ID if the rank is on this host and visible; otherwise 0
   };
 
-  /// A rank that is silent for so long is lost, unless the spec says otherwise: seconds.
+  /// Default number of seconds of silence after which a rank counts as lost; a spec may change it.
   static constexpr double usualStall = 30;
 
-  /// `messages` outlives it.
+  /// `messages` must outlive the returned object.
   static Result<std::unique_ptr<Beats>> start(Messages &messages);
   ~Beats() { stop(); }
-  /// Says no more; the others must know why, or have stopped to listen. What they have sent may
-  /// still arrive, in memory that lives as long as this.
+  /// Stops sending. The other ranks must know why, or have stopped listening. Messages that they
+  /// have already sent may still arrive, in buffers that live as long as this object.
   void stop();
   Beats(const Beats &) = delete;
 
-  /// Once that is known. `peers`: by rank.
+  /// Sets the names and processes of all ranks once they are known. `peers` is indexed by rank.
   void introduce(std::vector<Peer> peers);
   void setStall(double seconds);
   void atStep(int64_t step) { mine.step.store(step, std::memory_order_relaxed); }
   bool hasLost() const { return isLost.load(std::memory_order_acquire); }
-  /// Why this rank cannot go on; without a message where another rank says it.
+  /// Why this rank cannot continue; has no message if another rank reports the reason.
   Status lost();
-  /// How many are missing, as far as this rank knows.
+  /// Number of ranks that this rank knows to be missing.
   int lostRanks() const { return missing.load(); }
-  /// From now on silence is no loss: all ranks have said that they are at their end.
+  /// From now on silence is not a loss: all ranks have announced that they are at their end.
   void expectSilence();
-  /// Tells the others that this rank stops, because one is lost or else for a reason that it says
-  /// itself; returns once they know, or after a second.
+  /// Tells the other ranks that this rank stops, either because a rank is lost or for a reason that
+  /// this rank reports itself. Returns once they know, or after one second.
   void fail(Code code);
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int tag = Messages::tags; ///< behind those of sums
+  static constexpr int tag = Messages::tags; ///< the first tag that sums do not use
   struct Beat {
     int64_t step = 0;
     int64_t failure = 0; ///< an exit code; 0: none
-    int64_t lost = -1;   ///< the rank that is missing, if that is the failure
+    int64_t lost = -1;   ///< the missing rank, if that is the failure
   };
-  /// The knowledge about a rank, and the messages from and to it.
+  /// What this rank knows of another rank, and the messages from and to it.
   struct State {
     Beat heard, incoming, said;
     Messages::Request hearing = nullptr, saying = nullptr;
     bool isHearing = false, isSaying = false, knowsFailure = false;
-    bool wasGone = false; ///< its process had ended a round ago
+    bool wasGone = false; ///< its process had already ended in the previous round
     Clock::time_point heardAt;
   };
 
@@ -83,7 +83,7 @@ private:
   std::atomic<bool> isLost{false};
   std::atomic<int> missing{0};
 
-  std::mutex mutex; ///< of all that follows
+  std::mutex mutex; ///< protects everything below
   std::vector<Peer> peers;
   double stall = usualStall;
   std::vector<State> states;

@@ -8,11 +8,11 @@
 
 namespace gradc::runtime {
 
-/// The CPUs that this process may use: a digit for each CPU of the host, 1 or 0.
+/// The CPUs that this process may use, as a mask: one digit, 0 or 1, per CPU of the host.
 std::string availableCpus();
 
-/// How many CPUs a rank has to itself if each is divided among those of `all` ranks that may use
-/// it; at least 1.
+/// A rank's number of CPUs if each CPU is shared evenly by the ranks in `all` whose masks allow it;
+/// at least 1.
 int shareOfCpus(std::string_view own, std::span<const std::string_view> all);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// Who owns what of the states that ranks divide.
+// How the states that ranks divide are assigned to ranks.
 #ifndef RUNTIME_RANKS_DIVISION_H
 #define RUNTIME_RANKS_DIVISION_H
 
@@ -11,11 +11,11 @@
 
 namespace gradc::runtime {
 
-/// Of each cut, where the elements of each of `ranks` begin, and where those of the last one end.
-/// Ranks from `first` on own something, each about as much:
-/// 1. Cuts with a piece for each owner are divided evenly. Which owners have a piece more differs
-///    from cut to cut.
-/// 2. All of another cut belongs to one owner, the largest cut first, each to who has least.
+/// For each cut, the offsets at which each rank's elements begin, then the end of the last rank's.
+/// Only ranks from `first` on own elements; the load is balanced among them:
+/// 1. Cuts with at least one piece per owner are divided evenly. The owners that get one piece more
+///    vary from cut to cut.
+/// 2. Each other cut goes to one owner as a whole: largest cut first, to the least loaded owner.
 inline std::vector<int64_t> divideCuts(std::span<const gradc_artifact_cut> cuts, int64_t ranks,
                                        int64_t first = 0) {
   int64_t owners = ranks - first;

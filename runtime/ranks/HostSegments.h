@@ -1,4 +1,4 @@
-// Memory of all ranks of one host, which each of them has mapped.
+// Shared memory segments of the ranks of one host, mapped by all of them.
 #ifndef RUNTIME_RANKS_HOSTSEGMENTS_H
 #define RUNTIME_RANKS_HOSTSEGMENTS_H
 
@@ -8,12 +8,12 @@
 
 namespace gradc::runtime {
 
-/// A segment of each rank. They are files without names, so nothing is left of them when the ranks
-/// have ended, however they ended.
+/// One segment per rank. Segments are unnamed files, so none remains after the ranks have ended,
+/// even if they crashed.
 class HostSegments {
 public:
-  /// All ranks call it and get the same answer; null: they cannot share memory, being on several
-  /// hosts, in separate containers, or short of memory. Each segment begins with zeros.
+  /// Collective call with the same answer on all ranks. Null: the ranks cannot share memory because
+  /// they are on several hosts, in separate containers, or short of memory. Segments are zeroed.
   static Result<std::unique_ptr<HostSegments>> map(Communicator &ranks, size_t bytes);
   ~HostSegments();
   HostSegments(const HostSegments &) = delete;
@@ -26,8 +26,8 @@ private:
   bool open(int rank, const std::string &said);
   bool mapFile(int rank, int descriptor);
 
-  /// Of what callers have of a segment: the mark by which a segment is known for the right one lies
-  /// before it.
+  /// Offset of the callers' bytes in a segment. Before it lies the mark that identifies the segment
+  /// as the right one.
   static constexpr size_t offset = 128;
   std::vector<void *> starts; ///< [rank]
   size_t bytes;               ///< of a segment

@@ -1,4 +1,4 @@
-// The process that starts mpirun, and what ranks tell it.
+// Reports from ranks to the process that started mpirun.
 #ifndef RUNTIME_RANKS_LAUNCH_H
 #define RUNTIME_RANKS_LAUNCH_H
 
@@ -6,13 +6,13 @@
 
 namespace gradc::runtime {
 
-/// Tells this rank's exit code to the process that has started the ranks, if that was gradc's own:
-/// mpirun's code does not say it. `lost`: how many ranks are, if that is why. False: another rank
-/// has told its code before.
+/// Reports this rank's exit code to the launcher, if gradc started the ranks: mpirun's own exit
+/// code does not carry it. `lost`: the number of lost ranks, if that is the reason. False: another
+/// rank has already reported its code.
 bool reportExit(int code, int lost = 0);
-/// Tells it that all ranks have met: from now on they notice themselves that one is lost.
+/// Reports that all ranks have met: from now on they detect lost ranks themselves.
 void reportMeeting();
-/// Tells it the last checkpoint, from which --elastic goes on.
+/// Reports the last checkpoint, from which --elastic continues.
 void reportCheckpoint(const std::string &file);
 
 } // namespace gradc::runtime

@@ -10,18 +10,17 @@
 
 namespace gradc::runtime {
 
-/// 1. Each rank owns an equal part of the array. It receives that part of all others, and adds them
-///    in the order of ranks, its own among them.
-/// 2. It sends the sum of its part to all others.
+/// 1. Each rank owns an equal part of the array. It receives that part from all other ranks and
+///    adds all contributions, including its own, in rank order.
+/// 2. It sends the sum of its part to all other ranks.
 ///
-/// So each rank sends 2 (n-1)/n of the array, and all have the bits that the owner has computed. A
-/// scatter is the first half alone, a gather the second one.
+/// Each rank sends 2 (n-1)/n of the array, and all ranks have the bits that the owner computed. A
+/// scatter is the first half only, a gather the second half only.
 ///
-/// Buffers are kept from sum to sum: a step that starts the sums of the one before allocates
-/// nothing.
+/// Buffers are reused: a step that starts the same sums as the previous step allocates nothing.
 class MessageSums final : public Communicator {
 public:
-  /// `messages` outlives it.
+  /// `messages` must outlive this object.
   explicit MessageSums(Messages &messages);
   ~MessageSums() override;
 

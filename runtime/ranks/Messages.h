@@ -1,4 +1,4 @@
-// Messages between ranks: the part of MPI that sums are built on.
+// Point-to-point messages between ranks: the subset of MPI that sums need.
 #ifndef RUNTIME_RANKS_MESSAGES_H
 #define RUNTIME_RANKS_MESSAGES_H
 
@@ -9,24 +9,24 @@
 
 namespace gradc::runtime {
 
-/// Messages of one sender, receiver and tag arrive in the order in which they were sent. A message
-/// is received with its exact size.
+/// Messages with the same sender, receiver and tag arrive in the order in which they were sent. The
+/// receiver must know a message's exact size.
 class Messages {
 public:
   using Request = void *;
-  /// Tags are from 0 to this, without.
+  /// Valid tags are 0 <= tag < tags.
   static constexpr int tags = 1 << 14;
 
   virtual ~Messages() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Both start a transfer; the bytes stay as they are until it has ended.
+  /// `send` and `receive` start a transfer; the bytes must stay untouched until it has ended.
   virtual Status send(std::span<const std::byte> bytes, int to, int tag, Request &request) = 0;
   virtual Status receive(std::span<std::byte> bytes, int from, int tag, Request &request) = 0;
-  /// Moves transfers on; whether all of these have ended, which frees the requests.
+  /// Advances transfers. True: all of these have ended, and their requests are freed.
   virtual Result<bool> haveEnded(std::span<Request> requests) = 0;
-  /// Called again and again by those who wait: lets others run, and fails once a rank is lost.
+  /// Called repeatedly while waiting: lets other threads run, and fails once a rank is lost.
   virtual Status pause() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Open MPI, found at run time.
+// Open MPI, loaded at run time.
 #ifndef RUNTIME_RANKS_MPI_H
 #define RUNTIME_RANKS_MPI_H
 
@@ -9,10 +9,10 @@
 
 namespace gradc::runtime {
 
-/// The library that mpirun has started this process for. Any thread may call it.
+/// The MPI library of the mpirun that started this process. Thread-safe.
 class Mpi final : public Messages {
 public:
-  /// Fails with what was looked for and what was found. Blocks until all ranks have called it.
+  /// Blocks until all ranks have called it. A failure names what was expected and what was found.
   static Result<std::unique_ptr<Mpi>> open();
 
   int rank() const override { return ownRank; }
@@ -22,9 +22,9 @@ public:
   Result<bool> haveEnded(std::span<Request> requests) override;
   Status pause() override;
 
-  /// From now on `pause` fails once they have lost a rank; null: never.
+  /// From now on `pause` fails once `all` has detected a lost rank; null: never.
   void watch(Beats *all) { beats = all; }
-  /// All ranks must call it, or none.
+  /// Must be called by all ranks or by none.
   void finalize() { functions.finalize(); }
 
 private:
@@ -40,14 +40,14 @@ private:
     int (*receive)(void *, int count, Object type, int from, int tag, Object ranks, Request *);
     int (*testAll)(int count, Request *, int *flag, void *statuses);
     int (*errorText)(int error, char *text, int *length);
-    Object world, byte, errorsReturn; ///< addresses of objects in the library
+    Object world, byte, errorsReturn; ///< addresses of library objects
   };
 
   Status find();
   Status start();
   Status check(int error, const char *what) const;
 
-  void *library = nullptr; ///< stays open: its threads and handlers outlive us
+  void *library = nullptr; ///< never closed: its threads and handlers outlive this object
   Functions functions = {};
   Beats *beats = nullptr;
   int ownRank = 0, ranks = 1;

@@ -1,4 +1,4 @@
-// Ranks that end before they can notice each other.
+// Detects ranks that end before heartbeats between ranks have started.
 #ifndef RUNTIME_RANKS_RANKWATCH_H
 #define RUNTIME_RANKS_RANKWATCH_H
 
@@ -9,15 +9,16 @@
 
 namespace gradc::runtime {
 
-/// Looks at mpirun's child processes, which are the ranks of this host.
+/// Watches mpirun's child processes, which are the ranks of this host.
 class RankWatch {
 public:
   using Clock = std::chrono::steady_clock;
 
   RankWatch(pid_t mpirun, int ranks) : mpirun(mpirun), ranks(ranks) {}
 
-  /// The ranks that have ended, for messages; "": none, as far as can be told by now. All ranks of
-  /// a host start together, so one that is missing beside others for long has ended, seen or not.
+  /// The ranks that have ended, as text for messages; "" if none is known. All ranks of a host
+  /// start together, so a rank that stays missing while others run has ended, even if it was never
+  /// seen.
   const std::string &lookFor(Clock::time_point now);
   const std::string &lost() const { return missing; }
 

@@ -1,4 +1,4 @@
-// Training by several processes: how they start, and how they end.
+// The start and the end of training by several processes.
 #ifndef RUNTIME_RANKS_RANKS_H
 #define RUNTIME_RANKS_RANKS_H
 
@@ -9,36 +9,37 @@
 
 namespace gradc::runtime {
 
-/// The processes that mpirun has started together.
+/// The processes that one mpirun has started.
 class Ranks : public Communicator {
 public:
-  /// CPUs that this process may use, those divided that other ranks may use, too; at least 1.
+  /// This process' share of the CPUs: CPUs that several ranks may use are divided among them; at
+  /// least 1.
   virtual int cpus() const = 0;
-  /// A rank that gives no sign of life for so long is lost; 30 seconds at first.
+  /// A rank without heartbeats for this long counts as lost; 30 seconds by default.
   virtual void setStall(double seconds) = 0;
-  /// The last so many ranks own all that ranks divide; 0, as at first: each owns as much.
+  /// The last `count` ranks own all divided states; 0, the default: every rank owns an equal share.
   virtual void setServers(int count) = 0;
-  /// At the end, with this process' exit code. 0: returns once all ranks have come to theirs, or
-  /// with a failure of theirs meanwhile. Else the others stop, too.
+  /// Called at the end with this process' exit code. With 0 it returns once all ranks have reached
+  /// their end, or with the failure of another rank. Otherwise it makes the other ranks stop.
   virtual Status leave(int code) = 0;
 };
 
-/// Joins the others.
+/// Joins the other ranks.
 Result<std::unique_ptr<Ranks>> joinRanks();
 
 /// A program that `launchRanks` starts.
 struct RankProgram {
-  int count;                          ///< processes
-  std::vector<std::string> arguments; ///< of this program
-  /// An artifact that is in no file: ranks find its file's name in `artifactVariable`.
+  int count;                          ///< number of processes
+  std::vector<std::string> arguments; ///< command line of the program
+  /// An artifact without a file; `launchRanks` writes one and names it in `artifactVariable`.
   std::span<const std::byte> artifact = {};
-  /// When ranks are lost, the others are started again to go on from the last checkpoint.
+  /// When ranks are lost, the others are restarted and continue from the last checkpoint.
   bool isElastic = false;
 };
 constexpr const char *artifactVariable = "GRADC_RANKS_ARTIFACT";
 
-/// Runs this program in several processes, on this host unless the environment says otherwise, and
-/// returns their exit code. If `interrupt` becomes a signal's number, they are told to stop.
+/// Runs the program in several processes, on this host unless the environment says otherwise, and
+/// returns their exit code. The processes are told to stop once `interrupt` holds a signal number.
 Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt);
 
 /// Whether this process is a rank that `launchRanks` has started, not the user's own mpirun.

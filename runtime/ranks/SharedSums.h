@@ -1,4 +1,4 @@
-// Sums over the ranks of one host, built on memory that all of them have mapped.
+// Sums over the ranks of one host, built on shared memory.
 #ifndef RUNTIME_RANKS_SHAREDSUMS_H
 #define RUNTIME_RANKS_SHAREDSUMS_H
 
@@ -12,21 +12,23 @@
 
 namespace gradc::runtime {
 
-/// Each rank has a ring of slots, through which all sums pass chunk by chunk in the order of their
-/// starts:
-/// 1. A rank packs what the others own of a chunk into its slot.
-/// 2. Once all have, it adds up what it owns in the order of ranks, in place and into its slot.
-/// 3. Once all have, it takes the sums of the others from their slots; then they are free.
+/// Each rank has a ring of slots. All sums pass through it chunk by chunk, in the order in which
+/// they were started:
+/// 1. Each rank packs the values of a chunk that other ranks own into its slot.
+/// 2. Once all ranks have packed, each adds up the values that it owns, in rank order, in place and
+///    into its slot.
+/// 3. Once all ranks have added, each copies the other ranks' sums from their slots, which are then
+///    free.
 ///
-/// A scatter leaves out what the third step does, a gather what the first one does. Owners are
-/// those of MessageSums, and so are the bits. What a rank packs or adds up is read from the cache
-/// that it shares with the others, unless one of them is far behind.
+/// A scatter omits the work of step 3, a gather that of step 1. Owners, and therefore bits, are the
+/// same as in MessageSums. Slots are read from the cache that ranks share, unless a rank is far
+/// behind.
 class SharedSums final : public Communicator {
 public:
-  /// Of each rank; for many ranks it is less.
+  /// Max ring bytes per rank; less with many ranks.
   static constexpr size_t mostRingBytes = 16 << 20;
 
-  /// Null where ranks share no memory. All ranks call it; `messages` outlives the sums.
+  /// Collective call. Null: the ranks share no memory. `messages` must outlive the returned object.
   static Result<std::unique_ptr<SharedSums>> create(Messages &messages,
                                                     size_t ringBytes = mostRingBytes);
   ~SharedSums() override;
@@ -45,7 +47,7 @@ public:
   Status agree(const Status &mine, std::span<const Fact> facts) override {
     return agreements.agree(mine, facts);
   }
-  /// What the others have read of it.
+  /// Bytes that other ranks have read from this rank's segment.
   uint64_t sentBytes() const override { return sent; }
 
 private:
@@ -69,14 +71,14 @@ private:
   Messages &messages;
   MessageSums agreements;
   std::unique_ptr<HostSegments> segments;
-  uint64_t slots = 0;   ///< of each rank
-  size_t partBytes = 0; ///< of a slot, for each owner
+  uint64_t slots = 0;   ///< per rank
+  size_t partBytes = 0; ///< bytes per owner in a slot
   std::deque<std::unique_ptr<Sum>> active;
   std::vector<std::unique_ptr<Sum>> spare;
-  std::vector<const std::byte *> others; ///< [rank], of the chunk that is added up
+  std::vector<const std::byte *> others; ///< [rank], contributions to the chunk being added
   uint64_t started = 0, ended = 0, sent = 0;
   uint64_t chunks = 0;        ///< of all sums so far
-  uint64_t done[stages] = {}; ///< chunks, of this rank
+  uint64_t done[stages] = {}; ///< chunks that have passed each stage on this rank
 };
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// The values of one sum over ranks: where they are, and what of them travels.
+// The values of one sum over ranks: their locations and their form on the wire.
 #ifndef RUNTIME_RANKS_SUMARRAY_H
 #define RUNTIME_RANKS_SUMARRAY_H
 
@@ -8,7 +8,8 @@
 
 namespace gradc::runtime {
 
-/// Pieces that count as one array. Each rank owns a part of it, whose sum it computes.
+/// Pieces viewed as one array. Each rank owns a part of the array and computes the sum of that
+/// part.
 class SumArray {
 public:
   using Piece = Communicator::Piece;
@@ -26,19 +27,18 @@ public:
   int64_t begin(int ofRank) const { return begins[size_t(ofRank)]; }
   int64_t partSize(int ofRank) const { return begin(ofRank + 1) - begin(ofRank); }
 
-  /// The values [from, to) as they travel.
+  /// Converts the values [from, to) to and from their form on the wire.
   void encode(int64_t from, int64_t to, std::byte *out) const;
   void decode(int64_t from, int64_t to, const std::byte *in) const;
-  /// Replaces the values [from, to) of `rank` by their sums over ranks, added in the order of
-  /// ranks, and encodes these unless `out` is null. `others`: what the ranks have encoded; null:
-  /// the rank's own.
+  /// Replaces the values [from, to) by their sums over ranks, added in rank order, and encodes the
+  /// sums unless `out` is null. `others`: the encoded values of each rank; null marks this rank.
   void addUp(int64_t from, int64_t to, std::span<const std::byte *const> others,
              std::byte *out) const;
-  /// At the end, where all but the part of `rank` is to be 0.
+  /// Ends a scatter with `leavesZeros`: zeroes everything but the part of `rank`.
   void clearOthers(int rank) const;
 
 private:
-  /// Calls body(values, where they are in the array, how many) for the parts of pieces in a range.
+  /// Calls body(values, offset in the array, count) for each piece's part of the range [from, to).
   template <typename T, typename Body>
   void forEachRun(int64_t from, int64_t to, Body &&body) const {
     int64_t at = 0;
@@ -51,7 +51,7 @@ private:
   }
 
   std::vector<Piece> pieces;
-  std::vector<int64_t> begins; ///< [rank], and the end
+  std::vector<int64_t> begins; ///< [rank], then the end
   Kind theKind = Kind::sum;
   gradc_dtype type = GRADC_F32;
   Wire wire = Wire::full;
