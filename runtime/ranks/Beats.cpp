@@ -1,4 +1,4 @@
-// One round of saying, hearing and judging each period.
+// Each period is one round of sending, receiving and judging.
 #include "runtime/ranks/Beats.h"
 
 #include "runtime/base/Text.h"
@@ -53,7 +53,7 @@ void Beats::run() {
   while (!isStopping) {
     Clock::time_point now = Clock::now();
     auto period = std::chrono::duration<double>(std::min(stall / 10, 0.5));
-    // This process was stopped itself: what the others have said meanwhile is yet to be heard.
+    // This process was itself stopped, so beats that arrived meanwhile have not been read yet.
     if (now - before > 4 * period)
       for (State &state : states)
         state.heardAt = now;
@@ -113,13 +113,14 @@ bool Beats::isGone(size_t rank) const {
   return peers[rank].process && kill(peers[rank].process, 0) != 0 && errno == ESRCH;
 }
 
-/// Of those that are left, the first one says who is lost.
+/// The lowest remaining rank reports the lost ranks.
 void Beats::judge(Clock::time_point now) {
   if (hasLost() || isSilenceExpected)
     return;
   size_t count = states.size(), own = size_t(messages.rank());
   std::vector<bool> isMissing(count);
-  // The last words of a rank that has ended, which may say why, are heard first.
+  // A rank counts as missing only one round after its process has ended, because its last beat,
+  // which may give the reason, is read first.
   for (size_t rank = 0; rank < count; ++rank) {
     bool isGoneNow = rank != own && isGone(rank);
     isMissing[rank] = std::exchange(states[rank].wasGone, isGoneNow) && isGoneNow;

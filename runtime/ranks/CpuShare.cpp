@@ -1,4 +1,4 @@
-// mpirun binds processes to CPUs, or lets all of them use all: masks tell which.
+// mpirun may bind processes to CPUs or let every process use all CPUs; affinity masks tell which.
 #include "runtime/ranks/CpuShare.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ std::string availableCpus() {
   bool isKnown = sched_getaffinity(0, sizeof set, &set) == 0;
   if (!isKnown)
     return std::string(size_t(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L)), '1');
-  // A host may leave out numbers, so they are not bounded by how many CPUs it has.
+  // CPU numbers may have gaps, so they are not bounded by the number of CPUs.
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     cpus += CPU_ISSET(cpu, &set) ? '1' : '0';
   return cpus.substr(0, cpus.find_last_of('1') + 1);

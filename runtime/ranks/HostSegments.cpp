@@ -1,4 +1,4 @@
-// The other ranks find a segment by its process and descriptor, under /proc.
+// Other ranks open a segment through /proc, by its process and descriptor.
 #include "runtime/ranks/HostSegments.h"
 
 #include "runtime/base/Text.h"
@@ -31,10 +31,10 @@ bool HostSegments::mapFile(int rank, int descriptor) {
   return start != MAP_FAILED;
 }
 
-/// This rank's: a descriptor; -1: there is no memory for it.
+/// Creates this rank's segment. Returns its descriptor, or -1 if there is no memory for it.
 int HostSegments::make(uint64_t mark) {
   int descriptor = memfd_create("gradc-ranks", MFD_CLOEXEC);
-  // A page that is missing later would be a signal in the middle of a sum.
+  // Allocates all pages now: a page missing later would raise a signal in the middle of a sum.
   if (descriptor >= 0 && posix_fallocate(descriptor, 0, off_t(bytes)) == 0 &&
       pwrite(descriptor, &mark, sizeof mark, 0) == ssize_t(sizeof mark))
     return descriptor;
@@ -43,8 +43,8 @@ int HostSegments::make(uint64_t mark) {
   return -1;
 }
 
-/// Another rank's. A process of the same number in another container has no such file, or another
-/// mark in it.
+/// Maps another rank's segment. A process with the same ID in another container has no such file,
+/// or its file has another mark.
 bool HostSegments::open(int rank, const std::string &said) {
   int process = 0, descriptor = -1;
   uint64_t mark = 0;
@@ -79,7 +79,7 @@ Result<std::unique_ptr<HostSegments>> HostSegments::map(Communicator &ranks, siz
     all = ranks.share(ok ? "mapped" : "separate");
   }
   if (own >= 0)
-    close(own); // all who could have opened it
+    close(own); // every rank that could open it has done so
   if (!all)
     return all.status();
   if (std::ranges::any_of(*all, [](const std::string &said) { return said != "mapped"; }))

@@ -57,15 +57,15 @@ void reportCheckpoint(const std::string &name) {
     return;
   AtomicFile report(checkpointFile(file));
   report.write(std::as_bytes(std::span(name)));
-  (void)report.commit(); // without it the ranks begin anew
+  (void)report.commit(); // without the report, restarted ranks begin anew
 }
 
 namespace {
 /// How ranks have ended.
 struct RankEnd {
   int code = 1;
-  int lost = 0;                ///< ranks that the others have missed
-  std::string checkpoint = {}; ///< their last; "": none
+  int lost = 0;                ///< number of lost ranks
+  std::string checkpoint = {}; ///< the last checkpoint; "": none
 };
 } // namespace
 
@@ -78,7 +78,7 @@ static std::string reportedCheckpoint(const std::string &exitFile) {
   return std::string(name, size_t(std::max<ssize_t>(size, 0)));
 }
 
-/// As the first rank has reported it.
+/// The end as the first rank has reported it.
 static std::optional<RankEnd> reportedEnd(const std::string &file) {
   char digits[16] = {};
   int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -91,24 +91,24 @@ static std::optional<RankEnd> reportedEnd(const std::string &file) {
   return isWhole ? std::optional(end) : std::nullopt;
 }
 
-/// Settings of mpirun that the user has not made: variables, for each version of Open MPI ignores
-/// those of the other.
+/// Sets mpirun's options as environment variables, unless the user has set them. Open MPI 4 and 5
+/// use different variables, and each ignores those of the other.
 static void prepareEnvironment(const std::string &exitFile) {
   setenv(exitVariable, exitFile.c_str(), 1);
   constexpr std::pair<const char *, const char *> settings[] = {
-      // Ranks may outnumber CPUs; our own team decides which thread runs where.
+      // Ranks may outnumber CPUs; our thread team decides on binding.
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
       {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
       {"PRTE_MCA_hwloc_default_binding_policy", "none"},
-      // The ranks themselves notice that one is lost, name it and stop.
+      // The ranks themselves detect a lost rank, report it and stop.
       {"OMPI_MCA_orte_enable_recovery", "1"},
       {"OMPI_MCA_orte_execute_quiet", "1"},
-      // No copies from process to process where the system forbids them.
+      // Single-copy transfers between processes are forbidden on some systems.
       {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}};
   for (auto [name, value] : settings)
     setenv(name, value, 0);
-  // A container has no other user, and the ranks do no more than this process may.
+  // Containers often have no user but root, and ranks have no more rights than this process.
   if (geteuid() == 0)
     for (const char *name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                              "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
@@ -133,7 +133,7 @@ static Result<std::string> findMpirun() {
                             "with GRADC_MPIRUN"));
 }
 
-/// In a process group of its own, so that a terminal's signals come to this process alone.
+/// Starts mpirun in its own process group, so that signals from a terminal reach only this process.
 static pid_t startMpirun(const std::string &mpirun, std::vector<const char *> &arguments,
                          const int (&errors)[2]) {
   pid_t child = fork();
@@ -151,14 +151,14 @@ static pid_t startMpirun(const std::string &mpirun, std::vector<const char *> &a
 }
 
 namespace {
-/// Passes on what mpirun and the ranks write to standard error, line by line, but for mpirun's own
-/// words about a rank that is lost.
+/// Forwards the standard error of mpirun and the ranks line by line, except mpirun's own messages
+/// about a lost rank.
 class ErrorLines {
 public:
   explicit ErrorLines(int descriptor) : descriptor(descriptor) {}
   ~ErrorLines() { write(waiting); }
 
-  /// Passes on what has come, or comes in a moment; false: nothing has.
+  /// Forwards output that has arrived or arrives within a short wait; false: there was none.
   bool pass() {
     pollfd input = {descriptor, POLLIN, 0};
     char bytes[4096];
@@ -185,7 +185,8 @@ private:
 };
 } // namespace
 
-/// Until it has ended. Ranks that are stopped or lost do not end by themselves.
+/// Waits until mpirun has ended. Kills it after a failure, because stopped or lost ranks do not end
+/// by themselves.
 static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &errors,
                        const std::atomic<int> &interrupt, RankWatch &watch) {
   using Clock = RankWatch::Clock;
@@ -199,13 +200,13 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &er
     now = Clock::now();
     if (interrupt && !isTold) {
       isTold = true;
-      kill(mpirun, SIGUSR1); // which it passes on
+      kill(mpirun, SIGUSR1); // mpirun forwards it to the ranks
     }
     haveMet = haveMet || access(meetingFile(exitFile).c_str(), F_OK) == 0;
     bool isLost = !haveMet && !ending && !watch.lookFor(now).empty();
     if (ending == 0 && (isLost || reportedEnd(exitFile).value_or(RankEnd{0}).code)) {
       ending = SIGTERM;
-      failedAt = isLost ? now - patience : now; // those that wait for it cannot hear of it
+      failedAt = isLost ? now - patience : now; // ranks that wait for a lost one cannot be told
     } else if (ending && now - failedAt > patience) {
       kill(mpirun, ending);
       ending = SIGKILL;
@@ -218,7 +219,7 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &er
 }
 
 namespace {
-/// A folder for what the ranks and this process tell each other.
+/// A folder for the files by which ranks and this process communicate.
 class SharedFolder {
 public:
   ~SharedFolder() {
@@ -274,7 +275,7 @@ static Result<RankEnd> launchOnce(const RankProgram &program, const std::string 
   if (child < 0 || code == 127)
     return Status::error(text("cannot run '", mpirun, '\''));
   if (program.count == 1 && !interrupt)
-    return RankEnd{code}; // which trains as a process does that is no rank
+    return RankEnd{code}; // a single rank trains like an ordinary process
   auto reported = reportedEnd(folder.exitFile());
   if (!reported && !watch.lost().empty() && !interrupt)
     return Status::error(
@@ -282,7 +283,7 @@ static Result<RankEnd> launchOnce(const RankProgram &program, const std::string 
   bool hasFailed = reported && reported->code > 0 && reported->code < 128;
   if (interrupt && !hasFailed)
     return RankEnd{128 + interrupt};
-  // Ranks that have crashed have reported nothing, whatever mpirun says.
+  // Crashed ranks have reported nothing, whatever mpirun's exit code is.
   RankEnd end = reported.value_or(RankEnd());
   end.checkpoint = reportedCheckpoint(folder.exitFile());
   return end;
@@ -309,7 +310,7 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
                  checkpoint.empty() ? "no checkpoint was written: beginning again"
                                     : "going on from the last checkpoint",
                  left.count, left.count > 1 ? "s" : "");
-    // Of an option that is there twice the last one counts.
+    // The last occurrence of an option counts.
     left.arguments = program.arguments;
     left.arguments.push_back(text("--ranks=", left.count));
     if (!checkpoint.empty())

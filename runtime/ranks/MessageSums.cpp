@@ -14,8 +14,8 @@ struct MessageSums::Sum {
   SumArray array;
   int rank = 0, ranks = 1;
   bool isGathering = false;
-  std::vector<std::byte> outgoing; ///< the array on the wire; later the sums
-  std::vector<std::byte> incoming; ///< this rank's part of each other one
+  std::vector<std::byte> outgoing; ///< the encoded array; later the encoded sums
+  std::vector<std::byte> incoming; ///< this rank's part, from each other rank
   std::vector<const std::byte *> others;
   std::vector<Messages::Request> requests;
 
@@ -50,7 +50,8 @@ struct MessageSums::Sum {
 MessageSums::MessageSums(Messages &messages) : messages(messages) {}
 MessageSums::~MessageSums() = default;
 
-/// The spare sum with the smallest buffers that suffice, or with the largest ones.
+/// The spare sum with the smallest buffers that are large enough; else the one with the largest
+/// buffers.
 std::unique_ptr<MessageSums::Sum> MessageSums::takeSpare(size_t bytes) {
   if (spare.empty())
     return std::make_unique<Sum>();
@@ -77,7 +78,7 @@ Status MessageSums::receive(Sum &sum, std::span<std::byte> bytes, int from, int 
   return bytes.empty() ? Status() : messages.receive(bytes, from, tag, sum.requests.emplace_back());
 }
 
-/// Both halves of a sum have a tag of their own; the last tags are for `share`.
+/// Each half of a sum has its own tag; the last tags are reserved for `share`.
 static int tagOf(uint64_t sum, bool isGathering) {
   return int(sum % (Messages::tags / 2 - 1)) * 2 + isGathering;
 }
@@ -133,7 +134,7 @@ Status MessageSums::sendSums(Sum &sum) {
   return status;
 }
 
-/// Of an active sum: does what its messages allow, and makes it spare at its end.
+/// Advances an active sum as far as its messages allow; a finished sum becomes spare.
 Status MessageSums::advance(Sum &sum) {
   for (;;) {
     auto ended = messages.haveEnded(sum.requests);
@@ -222,7 +223,7 @@ Result<std::vector<std::string>> MessageSums::share(const std::string &mine) {
   return texts;
 }
 
-/// The parts of a shared text, which hold no zeros.
+/// Splits a shared text into its parts, each of which ends with a zero byte.
 static std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0, end; (end = text.find('\0', begin)) != text.npos; begin = end + 1)
@@ -238,11 +239,11 @@ Status MessageSums::agree(const Status &mine, std::span<const Fact> facts) {
   auto all = share(said);
   if (!all)
     return all.status();
-  // 1. The first failure, of all ranks or of some.
+  // 1. The first failing rank reports its failure.
   for (int other = 0; other < size(); ++other)
     if (int code = std::atoi((*all)[size_t(other)].c_str()))
       return other == rank() ? mine : Status(Code(code), "");
-  // 2. The first difference, which rank 0 names.
+  // 2. Rank 0 reports the first difference.
   std::vector<std::string_view> expected = split((*all)[0]);
   for (int other = 1; other < size(); ++other) {
     std::vector<std::string_view> found = split((*all)[size_t(other)]);

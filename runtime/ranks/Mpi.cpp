@@ -1,4 +1,4 @@
-// Opens the library by its binary interface, which Open MPI 4 and 5 share: objects are addresses of
+// Uses the binary interface that Open MPI 4 and 5 share, in which MPI objects are addresses of
 // symbols.
 #include "runtime/ranks/Mpi.h"
 
@@ -28,7 +28,7 @@ Status Mpi::find() {
   std::string reasons;
   for (const char *file :
        named && *named ? std::span<const char *const>(&named, 1) : std::span(files)) {
-    // Its own plugins look for its symbols among those of the program.
+    // Open MPI's plugins resolve its symbols in the program's global scope.
     library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
     if (library)
       break;
@@ -56,7 +56,7 @@ Status Mpi::find() {
                  {"ompi_mpi_errors_return", &functions.errorsReturn}};
   for (const auto &symbol : symbols) {
     void *found = dlsym(library, symbol.name);
-    char version[textLength * 16] = "unknown"; // other libraries tell at more length
+    char version[textLength * 16] = "unknown"; // other libraries have longer version texts
     int length = 0;
     if (!found && functions.version)
       functions.version(version, &length);
@@ -97,7 +97,7 @@ Status Mpi::check(int error, const char *what) const {
   return Status::error(text(what, " failed: ", reason));
 }
 
-/// MPI counts bytes in an int.
+/// MPI's byte counts are ints.
 static Status checkSize(size_t bytes) {
   return bytes <= INT_MAX ? Status()
                           : Status::error(text("a message of ", bytes, " bytes, expected at most ",
@@ -130,7 +130,7 @@ Result<bool> Mpi::haveEnded(std::span<Request> requests) {
   return flag != 0;
 }
 
-/// Ranks may outnumber the CPUs.
+/// Yields, because ranks may outnumber the CPUs.
 Status Mpi::pause() {
   sched_yield();
   return beats ? beats->lost() : Status();

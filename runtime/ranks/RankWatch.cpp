@@ -1,4 +1,4 @@
-// A rank's environment says its number, and how many ranks its host has.
+// A rank's environment variables hold its number and the number of ranks on its host.
 #include "runtime/ranks/RankWatch.h"
 
 #include "runtime/base/Text.h"
@@ -22,7 +22,7 @@ static std::string readAll(const std::string &file) {
   return all;
 }
 
-/// A number in a process' environment; -1: it has none.
+/// Reads an integer variable from a process' environment; -1 if it is not set.
 static int variable(const std::string &environment, std::string_view name) {
   for (size_t begin = 0, end; (end = environment.find('\0', begin)) != environment.npos;
        begin = end + 1)
@@ -31,7 +31,7 @@ static int variable(const std::string &environment, std::string_view name) {
   return -1;
 }
 
-/// The children that any thread of the process has started.
+/// The child processes started by any thread of the process.
 static std::string childrenOf(pid_t process) {
   std::string all, folder = text("/proc/", process, "/task");
   DIR *threads = opendir(folder.c_str());
@@ -55,7 +55,7 @@ const std::string &RankWatch::lookFor(Clock::time_point now) {
   std::string children = childrenOf(mpirun);
   char *next = children.data();
   while (pid_t child = pid_t(std::strtol(next, &next, 10))) {
-    // An ended process that mpirun has yet to wait for has no environment.
+    // A zombie, which mpirun has yet to wait for, has no environment.
     std::string environment = readAll(text("/proc/", child, "/environ"));
     if (int rank = variable(environment, "OMPI_COMM_WORLD_RANK"); rank >= 0) {
       seen[rank] = found[rank] = child;
@@ -67,7 +67,7 @@ const std::string &RankWatch::lookFor(Clock::time_point now) {
   running = std::move(found);
   if (now - changedAt < patience)
     return missing;
-  // Those on other hosts are not seen.
+  // Ranks on other hosts are not visible.
   for (int rank = 0; rank < ranks; ++rank)
     if (!running.contains(rank) && (seen.contains(rank) || here == ranks))
       missing += text(missing.empty() ? "" : ", ", "rank ", rank,

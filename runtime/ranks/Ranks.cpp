@@ -1,4 +1,4 @@
-// Ranks over MPI: acquaintance, signs of life, and the end.
+// Ranks over MPI: introduction, heartbeats, and the end.
 #include "runtime/ranks/Ranks.h"
 
 #include "runtime/base/Text.h"
@@ -62,8 +62,8 @@ private:
 
 } // namespace
 
-/// Exchanges names. Where processes can be seen, one that has ended is noticed at once. Ranks of
-/// one host sum through memory.
+/// Exchanges names. A rank whose process is visible is noticed at once when it ends. Ranks that all
+/// run on one host sum through shared memory.
 Status MpiRanks::meet() {
   auto started = Beats::start(*mpi);
   if (!started)
@@ -99,7 +99,7 @@ Status MpiRanks::meet() {
     if (*shared)
       sums = std::move(*shared);
   }
-  // Each has seen the others before the first one may end.
+  // No rank may end before every rank has seen the others.
   Status agreed = agree({}, {});
   if (agreed.ok())
     reportMeeting();
@@ -109,12 +109,12 @@ Status MpiRanks::meet() {
 Status MpiRanks::leave(int code) {
   Status together = Status(Code(code), "");
   constexpr int signalled =
-      128; // all ranks end after the same step, the first one with a checkpoint
+      128; // after a signal all ranks end after the same step, and rank 0 writes a checkpoint
   if (code == 0 || code > signalled || endsTogether)
     together = agree({}, {});
   if (together.ok()) {
     beats->expectSilence();
-    together = agree({}, {}); // nobody ends before all expect it
+    together = agree({}, {}); // no rank ends before all ranks expect it
   }
   bool isTogether = together.ok();
   if (code == 0)
@@ -125,7 +125,7 @@ Status MpiRanks::leave(int code) {
   mpi->watch(nullptr);
   beats->stop();
   if (isTogether)
-    mpi->finalize(); // until then messages may arrive in what `beats` has
+    mpi->finalize(); // until then messages may arrive in the buffers of `beats`
   return together;
 }
 
@@ -133,7 +133,7 @@ Result<std::unique_ptr<Ranks>> joinRanks() {
   auto mpi = Mpi::open();
   if (!mpi) {
     Status failed = mpi.status();
-    bool isFirst = reportExit(int(failed.code())); // mostly, all ranks lack the same
+    bool isFirst = reportExit(int(failed.code())); // usually all ranks fail for the same reason
     return isFirst ? failed : Status(failed.code(), "");
   }
   auto ranks = std::make_unique<MpiRanks>(std::move(*mpi));

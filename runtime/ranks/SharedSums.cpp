@@ -1,4 +1,5 @@
-// Counters in each rank's segment say how far it is; who waits long sleeps until another one moves.
+// Counters in each rank's segment hold its progress. A rank that waits long sleeps until another
+// rank makes progress.
 #include "runtime/ranks/SharedSums.h"
 
 #include "runtime/ranks/SumArray.h"
@@ -11,8 +12,9 @@
 
 namespace gradc::runtime {
 
-/// Of a rank, written by that rank alone but for `wakes`. All accesses are of one order: a rank
-/// that falls asleep sees what another has done, or that one sees it asleep.
+/// A rank's shared state. Only that rank writes it, except for `wakes`. Accesses are sequentially
+/// consistent: either a rank that falls asleep sees another's progress, or the other sees it
+/// asleep.
 struct SharedSums::Header {
   struct alignas(64) Counter {
     std::atomic<uint64_t> chunks;
@@ -27,10 +29,10 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free &&
 struct SharedSums::Sum {
   uint64_t number = 0;
   SumArray array;
-  uint64_t first = 0, end = 0; ///< of its chunks, among those of all sums
-  int64_t step = 1;            ///< values of a chunk that a rank owns
+  uint64_t first = 0, end = 0; ///< its chunks, numbered across all sums
+  int64_t step = 1;            ///< values per rank in a chunk
 
-  /// What a rank owns of a chunk.
+  /// The values of a chunk that a rank owns.
   std::pair<int64_t, int64_t> range(int ofRank, uint64_t chunk) const {
     int64_t begin = array.begin(ofRank), size = array.partSize(ofRank);
     int64_t at = int64_t(chunk - first) * step;
@@ -64,7 +66,7 @@ SharedSums::Header &SharedSums::header(int rank) const {
   return *reinterpret_cast<Header *>(segments->of(rank));
 }
 
-/// Where a rank has what another one owns of a chunk.
+/// The place in a rank's ring for the values of a chunk that rank `part` owns.
 std::byte *SharedSums::slot(int ofRank, uint64_t chunk, int part) const {
   return segments->of(ofRank) + sizeof(Header) +
          (chunk % slots * size_t(size()) + size_t(part)) * partBytes;
@@ -122,14 +124,14 @@ void SharedSums::take(const Sum &sum, uint64_t chunk) {
     }
 }
 
-/// The sum whose next chunk can pass the stage; null: none.
+/// The sum whose next chunk can pass the stage, or null.
 SharedSums::Sum *SharedSums::nextOf(Stage stage) {
   uint64_t chunk = done[stage];
   if (chunk == chunks)
     return nullptr;
   if (stage != packing && chunk >= done[stage - 1])
     return nullptr;
-  // A slot is free once all have taken what was in it.
+  // A slot is free once all ranks have taken its previous chunk.
   Stage before = stage == packing ? taking : Stage(stage - 1);
   uint64_t least = stage == packing ? chunk + 1 - std::min(slots, chunk + 1) : chunk + 1;
   for (int other = 0; other < size(); ++other)
@@ -154,7 +156,7 @@ void SharedSums::run(Stage stage, Sum &sum) {
   header(rank()).done[stage].chunks.store(++done[stage]);
 }
 
-/// Does what the others allow; whether that was anything.
+/// Runs all stages that are ready; returns whether there were any.
 bool SharedSums::advance() {
   bool hasMoved = false;
   for (bool moves = true; moves; hasMoved |= moves) {
@@ -197,27 +199,27 @@ void SharedSums::wakeOthers() {
     }
 }
 
-/// Until another rank has moved, or for a moment.
+/// Sleeps until another rank makes progress, or for a short time.
 void SharedSums::sleep() {
   constexpr timespec moment = {0, 20'000'000};
   Header &own = header(rank());
   uint32_t seen = own.wakes.load();
   own.isAsleep.store(1);
-  if (!canMove()) // what a rank did before it could see this one asleep
+  if (!canMove()) // progress that a rank made before it could see this one asleep
     futex(own.wakes, FUTEX_WAIT, seen, &moment);
   own.isAsleep.store(0, std::memory_order_relaxed);
 }
 
 Status SharedSums::waitFor(uint64_t sum) {
   using Clock = std::chrono::steady_clock;
-  // Less than what it takes to wake up.
+  // Shorter than a wake-up.
   constexpr std::chrono::microseconds patience(50);
   for (Clock::time_point since = Clock::now(); ended < sum;) {
     if (advance()) {
       since = Clock::now();
       continue;
     }
-    // Lets another rank have this CPU.
+    // Yields the CPU to another rank.
     if (Status status = messages.pause(); !status.ok())
       return status;
     if (Clock::now() - since > patience)

@@ -1,4 +1,4 @@
-// Packs values for the wire, adds those of all ranks, and unpacks sums.
+// Encodes values for the wire, adds the values of all ranks, and decodes sums.
 #include "runtime/ranks/SumArray.h"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ void SumArray::decode(int64_t from, int64_t to, const std::byte *in) const {
   });
 }
 
-/// Block by block, so that the sums stay in the cache.
+/// Works block by block, so that the sums stay in cache.
 void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const> others,
                      std::byte *out) const {
   withTypes(type, wire, [&]<typename T, typename W>(T, W) {
@@ -112,7 +112,7 @@ void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const>
         return runtime::decode(sums, n, values);
       auto *encoded = reinterpret_cast<W *>(out) + at;
       runtime::encode(sums, n, encoded);
-      // The owner, too, goes on with what the others receive.
+      // The owner also continues with the rounded values that the other ranks receive.
       runtime::decode(encoded, n, values);
     };
     forEachRun<T>(from, to, [&](T *values, int64_t at, int64_t count) {
