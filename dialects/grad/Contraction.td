@@ -9,8 +9,8 @@ def Grad_MatmulOp : Grad_Op<"matmul", [InferTypeOpAdaptor,
   let summary = "batched matrix product, either side transposed for free";
   let description = [{
     result[b..., m, n] = sum over k of lhs[b..., m, k] rhs[b..., k, n]; with `transpose_lhs` the
-    lhs is [b..., k, m], with `transpose_rhs` the rhs is [b..., n, k]. Accumulates in f32 (f64 for f64). With `wide` 16-bit
-    factors give the f32 sum as it is, not rounded; its gradients round their factors for storage.
+    lhs is [b..., k, m], with `transpose_rhs` the rhs is [b..., n, k]. Accumulates in f32 (f64 for f64). With `wide` a product of
+    16-bit factors returns the unrounded f32 sum; its gradients round their factors for storage.
 
     C1: both sides have rank >= 2, the same rank and the same batch dims.
     C2: the k dims agree. C3: the element types agree.

@@ -4,8 +4,8 @@
 
 include "dialects/grad/GradDialect.td"
 
-/// A region takes operands of the op as its arguments, and sees nothing else: to everything around it the op is an
-/// op like any other.
+/// An op with isolated regions: their arguments are operands of the op, and they see no other values. Passes can thus treat
+/// it like any other op.
 class Grad_ControlOp<string mnemonic, list<Trait> traits = []>
     : Op<Grad_Dialect, mnemonic, !listconcat(traits, [IsolatedFromAbove, SingleBlock,
         RecursiveMemoryEffects, RecursivelySpeculatable, DeclareOpInterfaceMethods<EvaluateOpInterface>,
@@ -20,7 +20,7 @@ def Grad_YieldOp : Op<Grad_Dialect, "yield", [Pure, Terminator, ParentOneOf<["If
 }
 
 def Grad_IfOp : Grad_ControlOp<"if", [DeclareOpInterfaceMethods<GradientOpInterface>]> {
-  let summary = "one of two computations";
+  let summary = "runs one of two regions, depending on a bool";
   let description = [{
     C1: both regions take the inputs as arguments. C2: both yield the results.
 
@@ -48,15 +48,15 @@ def Grad_IfOp : Grad_ControlOp<"if", [DeclareOpInterfaceMethods<GradientOpInterf
 
 def Grad_ScanOp : Grad_ControlOp<"scan", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<GradientOpInterface, ["prepareGradient"]>]> {
-  let summary = "a computation again and again, over the steps of stacks, with values that it carries along";
+  let summary = "a loop over the steps of stacked tensors, with carried values";
   let description = [{
-    Step i of `trips` runs the region on the carried values (first those of `initial`), step i of every stack (its
-    elements at i of dim 0), and the invariants. It yields the next carried values, then step i of every stack that results. Results are
-    the last carried values, then those stacks. With `reverse`, the steps are taken from the last to the first.
+    Step i of `trips` runs the region on the carried values (initially `initial`), step i of every stack (index i of
+    dim 0), and the invariants. The region yields the next carried values, then step i of every result stack. The results are
+    the last carried values, then the result stacks. With `reverse`, steps run from the last to the first.
 
-    The last `saved` results are there for the gradient: stacks of values that a step computes. C1: the region takes the
-    carried values, a step of each stack, and the invariants. C2: it yields the carried values, in their types, and a step of each
-    stack that results. C3: stacks have `trips` steps. C4: 0 <= saved <= stacks that result.
+    The last `saved` results are stacks of intermediate values that the gradient reads. C1: the region's arguments are the
+    carried values, a step of each stack, and the invariants. C2: it yields the carried values, with the same types, and a step of each
+    result stack. C3: stacks have `trips` steps. C4: 0 <= saved <= number of result stacks.
 
     Example, of a running sum:
     ```
@@ -80,7 +80,7 @@ def Grad_ScanOp : Grad_ControlOp<"scan", [AttrSizedOperandSegments,
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     unsigned getCarriedCount() { return unsigned(getInitial().size()); }
-    /// The region's arguments and what it yields, by what they are.
+    /// The region's arguments and yielded values, and the results, by kind.
     ::mlir::Block::BlockArgListType getCarried() { return getBlock().getArguments().take_front(getCarriedCount()); }
     ::mlir::Block::BlockArgListType getSteps() {
       return getBlock().getArguments().slice(getCarriedCount(), getStacks().size());

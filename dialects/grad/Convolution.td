@@ -8,16 +8,16 @@ def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<ContractionOpInterface, ["getConvolutionPart"]>], ["getFlops"]> {
   let summary = "windows of the lhs times the rhs, summed over taps and contracted dims";
   let description = [{
-    The first dims (as many as `window` has) of lhs, rhs and result are spatial: positions, taps and windows. A letter of
-    `dims` names each other dim, as in an einsum: `nc,co->no` is an ordinary convolution,
-    result[w..., n, o] = sum over taps t... and c of lhs[position(w, t)..., n, c] rhs[t..., c, o]; `ngc,gco->ngo` one with groups,
-    `nc,c->nc` a depthwise one. A letter in both operands only is contracted; in all three it is a batch dim.
-    Without spatial dims (`window <[]>`) it is a product with any letters: `tnk,tno->ko` sums over t and n.
-    A tap on nothing adds nothing (code may make NaN of it where the rhs is not finite). Accumulates in f32 (f64 for f64);
-    `wide` as in `grad.matmul`. Its gradients are convolutions.
+    The leading dims of lhs, rhs and result, one per dim of `window`, are spatial: positions, taps and windows. `dims` names every
+    other dim by a letter, as in an einsum: `nc,co->no` is an ordinary convolution,
+    result[w..., n, o] = sum over taps t... and c of lhs[position(w, t)..., n, c] rhs[t..., c, o]; `ngc,gco->ngo` is a grouped
+    and `nc,c->nc` a depthwise convolution. A letter in the operands only is contracted; a letter in all three is a batch dim.
+    Without spatial dims (`window <[]>`) the op is a general product: `tnk,tno->ko` sums over t and n.
+    A tap on padding adds nothing (compiled code may produce NaN if the rhs is not finite). Accumulates in f32 (f64 for f64);
+    `wide` as in `grad.matmul`. The gradients are convolutions.
 
-    C1: `dims` is `LHS,RHS->RESULT`, lower-case letters, distinct within each, and every letter is in two of them or in all.
-    C2: ranks are spatial rank + letters. C3: sizes of one letter agree. C4: the rhs' spatial dims are the window's size.
+    C1: `dims` is `LHS,RHS->RESULT`, lower-case letters, distinct within each, and every letter is in two or all three of them.
+    C2: ranks are spatial rank + number of letters. C3: sizes of one letter agree. C4: the rhs' spatial dims are the window's size.
     C5: the element types agree. C6: at least one window fits in every dim.
 
     Example: `%y = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> :

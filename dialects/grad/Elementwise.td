@@ -4,8 +4,8 @@
 
 include "dialects/grad/GradDialect.td"
 
-/// Ops with one scalar formula in three forms: evaluated, as a loop body, and differentiated. `evaluateScalar` has an
-/// overload for integers (as i64) if the op takes them.
+/// Ops defined by one scalar formula in three forms: evaluated, as a loop body, and differentiated. `evaluateScalar` has an
+/// overload for integers (as i64) if the op accepts them.
 class Grad_UnaryOp<string mnemonic, Type type, string formula>
     : Grad_Op<mnemonic, [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = " # formula;
@@ -163,16 +163,16 @@ def Grad_SelectOp : Grad_Op<"select", [Grad_Pointwise, AllTypesMatch<["onTrue", 
 def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "result"]>]> {
   let summary = "y = x in another element type";
   let description = [{
-    To an integer: truncates toward 0; NaN gives 0 and what is out of range the nearest limit.
+    To an integer: truncates toward 0; NaN becomes 0 and out-of-range values saturate.
     To a bool: x != 0. From a bool: 0 or 1. To a narrower integer: wraps.
-    With `storage` a float is rounded only where it is stored: what reads it within the same kernel may get it as it was.
+    With `storage` a float is rounded only when stored: readers in the same kernel may get the unrounded value.
 
     C1: `storage` is of floats.
   }];
   let arguments = (ins Grad_Tensor:$operand, UnitAttr:$storage);
   let results = (outs Grad_Tensor:$result);
   let extraClassDeclaration = [{
-    /// Wider elements are read again as half as many bytes.
+    /// True for a widening storage cast, whose operand has fewer bytes to read than its result.
     bool isCheapToRepeat();
   }];
   let assemblyFormat = "$operand (`storage` $storage^)? attr-dict `:` type($operand) `->` type($result)";
@@ -183,7 +183,7 @@ def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "r
 def Grad_BitCastOp : Grad_Op<"bit_cast", [Grad_Pointwise, AllShapesMatch<["operand", "result"]>]> {
   let summary = "the bits of x as another element type";
   let description = [{
-    C1: both element types have as many bits, and neither is bool. No gradient: as a function of numbers it jumps.
+    C1: both element types have the same number of bits, and neither is bool. No gradient: the function is discontinuous.
 
     Example: `%bits = grad.bit_cast %x : tensor<3xf32> -> tensor<3xi32>`
   }];

@@ -16,8 +16,8 @@ def Grad_Dialect : Dialect {
   let cppNamespace = "::mlir::grad";
   let summary = "tensor programs, closed under differentiation";
   let description = [{
-    Static shapes, SSA tensors. Elementwise ops never broadcast: `grad.broadcast` does, so that its
-    gradient is a reduction and nothing else needs to know. Parameters, optimizer slots and
+    Static shapes, SSA tensors. Elementwise ops never broadcast; only `grad.broadcast` does, with a
+    reduction as its gradient, so no other op has to handle broadcasting. Parameters, optimizer slots and
     statistics are module symbols (`grad.state`), read and written in place by the entries.
   }];
   let hasConstantMaterializer = 1;
@@ -87,7 +87,7 @@ def Grad_StateKind : EnumAttr<Grad_Dialect, Grad_StateKindEnum, "state_kind">;
 def Grad_FoldsByEvaluation : NativeOpTrait<"FoldsByEvaluation"> {
   let cppNamespace = "::mlir::grad";
 }
-/// Ops that lose too much in 16 bits, or whose results are small.
+/// For ops that lose too much precision in 16 bits, or whose results are small.
 class Grad_HighPrecision { code declaration = "Precision getPrecision() { return Precision::high; }"; }
 /// Each element of the result depends on the operands at the same index only.
 def Grad_Pointwise : NativeOpTrait<"Pointwise"> { let cppNamespace = "::mlir::grad"; }
@@ -96,13 +96,13 @@ class Grad_PureOp<string mnemonic, list<Trait> traits = []>
     : Op<Grad_Dialect, mnemonic, !listconcat(traits, [Pure, Grad_FoldsByEvaluation,
         DeclareOpInterfaceMethods<EvaluateOpInterface>])>;
 
-/// A primitive: has a gradient and loops of its own.
+/// A primitive: has its own gradient and lowers to loops.
 class Grad_Op<string mnemonic, list<Trait> traits = [], list<string> cost = []>
     : Grad_PureOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<GradientOpInterface>, DeclareOpInterfaceMethods<CostOpInterface, cost>,
         PrecisionOpInterface, DeclareOpInterfaceMethods<LoopsOpInterface>, OperandRoleOpInterface])>;
 
-/// A composite: stays whole as long as that helps, then decomposes into primitives.
+/// A composite: stays whole while that is useful, then decomposes into primitives.
 class Grad_CompositeOp<string mnemonic, list<Trait> traits = [], list<string> cost = []>
     : Grad_PureOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<GradientOpInterface>, DeclareOpInterfaceMethods<CostOpInterface, cost>,

@@ -1,4 +1,4 @@
-// The questions that passes ask ops. A pass that has to know an op by name says why.
+// The interfaces through which passes query ops. A pass that must name an op gives the reason.
 #ifndef GRAD_INTERFACES
 #define GRAD_INTERFACES
 
@@ -6,23 +6,23 @@ include "mlir/IR/OpBase.td"
 
 def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   let description = [{
-    How the op's operands change its results. There are three honest answers: a formula, zero, and
-    missing (failure: the differentiate pass then reports the op).
+    The gradients of the op's operands. There are three possible answers: a formula, zero, and
+    missing (failure; the differentiate pass then reports the op).
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<[{
         Builds, at `builder`, the gradient of every operand from the gradients of the results.
-        `resultGradients` has one entry a result, null where no gradient reaches it (never all null).
-        `operandGradients` comes with one null entry an operand: null stays for "zero".
-        Emits nothing and fails where the gradient is missing.
+        `resultGradients` has one entry per result, null if no gradient reaches it (never all null).
+        `operandGradients` initially has one null entry per operand; an entry left null means zero.
+        Fails without creating ops if the gradient is missing.
       }],
       "::llvm::LogicalResult", "buildGradient",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>,
     InterfaceMethod<[{
-        Asks the op, before its gradient is built, to return what that will read of its inside. Returns the op that
-        stands in its place then. An op that was not asked computes it again.
+        Called before the gradient is built: makes the op return the internal values that its gradient will read, and
+        returns the op that replaces it. The gradient of an op without this call recomputes these values.
       }],
       "::mlir::Operation *", "prepareGradient", (ins "::mlir::OpBuilder &":$builder), "", [{ return $_op; }]>,
   ];
@@ -30,13 +30,13 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
 
 def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
   let description = [{
-    The op's meaning as a plain, slow, obviously right loop nest: constant folding, the reference
-    interpreter and the oracle of every check. Shares no code with code generation.
+    The op's semantics as a plain, slow, obviously correct loop nest. Constant folding, the reference
+    interpreter and all checks use it. It shares no code with code generation.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<[{
-        Computes `results` (allocated by the caller, typed as the op's results) from `operands`.
+        Computes `results` (allocated by the caller, with the types of the op's results) from `operands`.
         Floating-point arithmetic is done in f64 and rounded once to the element type.
       }],
       "void", "evaluate",
@@ -56,7 +56,7 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
         return n;
       }]>,
     InterfaceMethod<[{
-        Whether computing a result again costs no more than reading it: an instruction an element.
+        Whether recomputing a result costs no more than reading it: one instruction per element.
       }],
       "bool", "isCheapToRepeat", (ins), "", [{ return false; }]>,
   ];
@@ -73,15 +73,15 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
 
 def LoopsOpInterface : OpInterface<"LoopsOpInterface"> {
   let description = [{
-    The op as linalg.generic on tensors: indexing maps, iterator types and a scalar body, which is
-    all that kernel forming and code generation know of it.
+    The op as linalg.generic on tensors. Kernel forming and code generation see only its indexing
+    maps, iterator types and scalar body.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<[{
-        Builds the op over `operands` (its operands, already lowered; unsigned integers come as
-        signless ones) and returns one value a result. Results that are reduced start from a
-        `linalg.fill`, the others from a `tensor.empty`. Maps are affine: d, d + c, s * d + c.
+        Builds the op over `operands` (its operands, already lowered; unsigned integers are
+        signless) and returns one value per result. Reduced results are initialized by
+        `linalg.fill`, the others by `tensor.empty`. Maps are affine: d, d + c, s * d + c.
       }],
       "::llvm::SmallVector<::mlir::Value>", "lowerToLoops",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
@@ -92,21 +92,21 @@ def LoopsOpInterface : OpInterface<"LoopsOpInterface"> {
 
 def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
   let description = [{
-    A sum of products of two operands, in Einstein's notation: which dim of which tensor is batch,
-    row, column, summed, or one that a window slides over.
+    A sum of products of two operands, in Einstein notation: letters tell which dim of which tensor
+    is batch, row, column, summed, or covered by a sliding window.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<"The letters of lhs, rhs and result, and the window.",
       "::mlir::grad::ContractionLetters", "getLetters", (ins)>,
     InterfaceMethod<[{
-        Renumbers the dims of operand `operand` (0 or 1), which is to be replaced by `x` where it is
-        `grad.transpose x permutation`. False, with nothing changed, where the op has no words for it.
+        Renumbers the dims of operand `operand` (0 or 1) so that the op can read `x` instead of
+        `grad.transpose x permutation`. False, with nothing changed, if the op cannot express it.
       }],
       "bool", "readTransposed", (ins "unsigned":$operand, "::llvm::ArrayRef<int64_t>":$permutation)>,
     InterfaceMethod<[{
-        Which part of an ordinary convolution's training the op is. None: it has no window, or one
-        that no such part has.
+        Which part of training an ordinary convolution the op computes. None: it has no window, or its
+        window fits none of these parts.
       }],
       "::std::optional<::mlir::grad::ConvolutionPart>", "getConvolutionPart", (ins), "",
       [{ return ::std::nullopt; }]>,
@@ -115,28 +115,28 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
 
 def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let description = [{
-    Two products around a softmax, or the gradient of that: a target may compute it whole, in blocks of queries and keys,
-    so that no tensor has all pairs of them.
+    Attention, or its gradient. A target may compute it in one kernel, in blocks of queries and keys, so that the tensor of
+    all query-key pairs is never stored.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
-    InterfaceMethod<"What is multiplied with what, and who sees whom.",
+    InterfaceMethod<"The operands' roles, and which keys each query attends to.",
       "::mlir::grad::AttentionForm", "getAttention", (ins)>,
   ];
 }
 
 def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let description = [{
-    Dims of the first operand are folded into one element. Windows say so by WindowOpInterface; a scatter has neither,
-    since each element of its result looks at all updates.
+    Folds dims of the first operand into one element. Window ops implement WindowOpInterface instead. A scatter implements
+    neither, since each element of its result depends on all updates.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
-    InterfaceMethod<"Those dims, ascending. Results of a lower rank than the operand's lack them.",
+    InterfaceMethod<"The reduced dims, ascending. Results of lower rank than the operand lack them.",
       "::llvm::SmallVector<int64_t>", "getReducedDims", (ins)>,
     InterfaceMethod<[{
-        Whether threads may each fold a share of the elements and then fold their results by the same
-        rule. Not where a result is more than the fold's value: a position.
+        Whether threads may each fold a share of the elements and then combine their results by the
+        same rule. False if a result is more than the folded value, such as a position.
       }],
       "bool", "isSharable", (ins), "", [{ return true; }]>,
   ];
@@ -144,8 +144,8 @@ def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
 
 def WindowOpInterface : OpInterface<"WindowOpInterface"> {
   let description = [{
-    Every result element is made of the taps of a window over the leading dims of the operands:
-    neighbouring result elements may read the same element.
+    Every result element is computed from the taps of a window over the leading dims of the
+    operands. Windows may overlap, so neighbouring result elements may read the same element.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
@@ -157,7 +157,7 @@ def WindowOpInterface : OpInterface<"WindowOpInterface"> {
 }
 
 def MovementOpInterface : OpInterface<"MovementOpInterface"> {
-  let description = "Elements of one operand at other places.";
+  let description = "The result's elements are elements of one operand at other positions.";
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<"The dim of the result that each dim of the operand runs along; negative: an index chooses.",
@@ -167,8 +167,8 @@ def MovementOpInterface : OpInterface<"MovementOpInterface"> {
 
 def PermuteOpInterface : OpInterface<"PermuteOpInterface"> {
   let description = [{
-    What a transposition of its operands does to an op: an op with dims of its own renumbers them.
-    Pointwise ops (the trait) have none and need not say so. An op that says nothing stops transposes.
+    The op over transposed operands: an op with dim attributes renumbers them. Pointwise ops (the
+    trait) have none and need not implement it. Transposes do not move across any other op without it.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
@@ -177,9 +177,9 @@ def PermuteOpInterface : OpInterface<"PermuteOpInterface"> {
       }],
       "bool", "canPermute", (ins "::llvm::ArrayRef<int64_t>":$permutation), "", [{ return true; }]>,
     InterfaceMethod<[{
-        Builds the op over `operands`, each its own transposed by `permutation`, scalars as they are. A result of the
-        operands' rank comes transposed by it, too; one of a lower rank (see ReductionOpInterface)
-        has the dims that are left in their new order.
+        Builds the op over `operands`, which are the op's own operands transposed by `permutation`; scalars are
+        unchanged. A result of the operands' rank is transposed likewise; a result of lower rank (see
+        ReductionOpInterface) has the remaining dims in their new order.
       }],
       "::mlir::Operation *", "buildPermuted",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
@@ -198,22 +198,22 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
-    StaticInterfaceMethod<"What the rule remembers of a parameter of that type from step to step.",
+    StaticInterfaceMethod<"The optimizer state that the rule keeps for a parameter of that type.",
       "::llvm::SmallVector<::mlir::grad::UpdateSlot>", "getUpdateSlots",
       (ins "::mlir::RankedTensorType":$parameter, "::mlir::DictionaryAttr":$hyperparameters)>,
     StaticInterfaceMethod<"The roles of its scalars among a step's inputs.",
       "::llvm::SmallVector<::llvm::StringRef>", "getUpdateScalars",
       (ins "::mlir::DictionaryAttr":$hyperparameters)>,
     StaticInterfaceMethod<[{
-        Whether every element follows from the same element of the operands, so that a parameter may
-        be updated in parts. Otherwise it takes the whole tensor.
+        Whether every result element depends only on the same element of the operands, so that a
+        parameter may be updated in parts. Otherwise the rule needs the whole tensor.
       }],
       "bool", "isElementwise", (ins), "", [{ return true; }]>,
-    StaticInterfaceMethod<"Parameters of a lower rank take another rule.",
+    StaticInterfaceMethod<"The min rank of a parameter for this rule; lower ranks need another rule.",
       "int64_t", "getLeastRank", (ins), "", [{ return 0; }]>,
     StaticInterfaceMethod<[{
-        Whether the rule reads the dims' order: it then takes the parameter with its dims as the model has them, and
-        otherwise as they are stored.
+        Whether the result depends on the order of dims. The rule then gets the parameter with its dims in the model's
+        order, otherwise in the stored order.
       }],
       "bool", "dependsOnDimOrder", (ins), "", [{ return false; }]>,
   ];
@@ -222,8 +222,8 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
 
 def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   let description = [{
-    A composite op as primitives: its second derivative, its code where no kernel takes it whole,
-    and a contract test (composite = decomposition).
+    A composite op as primitives. The decomposition gives its second derivative, its code where no
+    kernel computes it whole, and a contract test (composite = decomposition).
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
@@ -234,17 +234,17 @@ def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
 
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let description = [{
-    An op that all ranks compute together, in place: each result takes the memory of its operand. The op is a node of the
-    schedule; it has neither loops nor kernels.
+    An op that all ranks compute together, in place: each result reuses the memory of its operand. The op becomes a node of the
+    schedule; it has neither loops nor a kernel.
   }];
   let cppNamespace = "::mlir::grad";
   let methods = [
-    InterfaceMethod<"What ranks do with each other's values.",
+    InterfaceMethod<"The kind of collective operation.",
       "::mlir::grad::CollectiveKind", "getCollectiveKind">,
     InterfaceMethod<"Whether f32 values travel as bf16.", "bool", "travelsNarrow", (ins), "", [{ return false; }]>,
-    InterfaceMethod<"The states that operands are cut like, one an operand; none where ranks have all of each operand.",
+    InterfaceMethod<"The states that are divided like the operands, one per operand; empty if every rank has whole operands.",
       "::llvm::SmallVector<::mlir::FlatSymbolRefAttr>", "getCutStates", (ins), "", [{ return {}; }]>,
-    InterfaceMethod<"Creates one op that does what these do, all of them like this one. Its results are theirs in order.",
+    InterfaceMethod<"Creates one op that replaces `all`, which are ops like this one. Its results are their results in order.",
       "::mlir::Operation *", "join",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location, "::llvm::ArrayRef<::mlir::Operation *>":$all)>,
   ];
@@ -254,8 +254,8 @@ def OperandRoleOpInterface : OpInterface<"OperandRoleOpInterface"> {
   let cppNamespace = "::mlir::grad";
   let methods = [
     InterfaceMethod<[{
-        What an initializer in this position is to the model: a parameter trains; a constant (a
-        limit, an axis, a mask) stays.
+        The role of an initializer in this operand position: a parameter trains; a constant (a
+        limit, an axis, a mask) does not.
       }],
       "::mlir::grad::OperandRole", "getOperandRole", (ins "unsigned":$operand), "",
       [{ return ::mlir::grad::OperandRole::parameter; }]>,

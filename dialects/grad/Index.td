@@ -15,11 +15,11 @@ def Grad_GatherOp : Grad_Op<"gather", [InferTypeOpAdaptor,
   let description = [{
     result[d] = data[c], where coordinate c[i] is d[dims[i]] or, if dims[i] is -1 - k, an element of the k-th indices:
     indices_k[d[index_dims[0]], d[index_dims[1]], ...]. Negative indices count from the end. An index out of range reads
-    the nearest element (0 where there is none): whoever builds the op reports it. The gradient adds in order of position.
+    the nearest element (0 if the dim is empty); the builder of the op has to report it. The gradient adds in order of position.
 
-    C1: `dims` has one entry a dim of the data; its non-negative entries are distinct, and each of -1 to -K, for K indices,
-    is there once. C2: all indices are i32 or i64, of one shape, and `index_dims` has one distinct entry a dim of them.
-    C3: every dim of the result is in `dims` or `index_dims`, with one size where it is in both.
+    C1: `dims` has one entry per dim of the data; its non-negative entries are distinct, and each of -1 to -K, for K indices,
+    occurs once. C2: all indices are i32 or i64, of one shape, and `index_dims` has one distinct entry per dim of that shape.
+    C3: every dim of the result is in `dims` or `index_dims`, and the sizes agree if it is in both.
 
     Example, a row of the table for every token:
     `%y = grad.gather %table[%tokens] dims [-1, 2] index_dims [0, 1] : tensor<50x8xf32>, tensor<4x6xi64>`
@@ -36,9 +36,9 @@ def Grad_ScatterOp : Grad_Op<"scatter", [AllTypesMatch<["init", "result"]>], ["g
   let summary = "`init` with `updates` combined into the elements at run-time indices";
   let description = [{
     For every element updates[d], in row-major order: result[c] becomes `updates[d]` or result[c] + (*, max, min) updates[d],
-    with the coordinates c of gather. Updates out of range have no effect. Sums and products of 16-bit floats are kept in f32.
+    with the coordinates c of gather. Updates out of range have no effect. Sums and products of 16-bit floats accumulate in f32.
 
-    C1 to C3 as gather, of which `init` is the data and `updates` the result. C4: only `replace` takes bools.
+    C1 to C3 as in gather, with `init` as the data and `updates` as the result. C4: only `replace` accepts bools.
 
     Example, the gradient of an embedding:
     `%g = grad.scatter %zero[%tokens] add %dy dims [-1, 2] index_dims [0, 1] : tensor<50x8xf32>, tensor<4x6x8xf32>, tensor<4x6xi64>`

@@ -7,9 +7,9 @@ include "dialects/grad/GradDialect.td"
 def Grad_SoftmaxCrossEntropyOp : Grad_CompositeOp<"softmax_cross_entropy", [InferTypeOpAdaptor], ["getFlops"]> {
   let summary = "loss[n] = logsumexp(logits[n, :]) - logits[n, labels[n]]";
   let description = [{
-    Logits [N, C]; labels are integers [N] (a class, not checked here: the input pipeline does), or a
+    Logits [N, C]; labels are integer classes [N], whose range the input pipeline checks, or a
     float distribution [N, C] (one-hot included): loss[n] = sum over c of labels[n, c] (logsumexp - logits[n, c]).
-    A distribution gets a gradient too: logsumexp - logits.
+    A distribution has a gradient as well: logsumexp - logits.
     C1: logits have rank 2 and at least one class. C2: labels have one of the two shapes; float labels have the logits' element type.
   }];
   let arguments = (ins Grad_FloatTensor:$logits, Grad_NumberTensor:$labels);

@@ -22,15 +22,15 @@ def Grad_LogSoftmaxOp : Grad_SoftmaxLikeOp<"log_softmax", "x - ln(sum(e^x))"> {
 
 def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
-  let summary = "(x - mean) / sqrt(variance + epsilon) over `dims`, with mean and variance beside it";
+  let summary = "(x - mean) / sqrt(variance + epsilon) over `dims`, and the mean and the variance";
   let description = [{
-    What batch, layer, group and instance normalization have in common; scale and shift follow as multiplication and
+    The common core of batch, layer, group and instance normalization; scale and shift are a separate multiplication and
     addition. `mean` and `variance` (biased, in two passes) lack `dims`. The gradient of `result` is
     rstd * (g - mean(g) - result * mean(g * result)).
 
-    With `count`, means are over all ranks: local sums are added up over them and divided by it, the number of elements of a mean
-    on all ranks together.
-    C1: dims are sorted, distinct and in range; there is one, and none is of size 0. C2: epsilon is not negative. C3: the count is of the operand's element type.
+    With `count`, means are over all ranks: local sums are summed over ranks and divided by `count`, the total number of elements
+    per mean.
+    C1: dims are sorted, distinct and in range; there is at least one, and none has size 0. C2: epsilon is not negative. C3: the count has the operand's element type.
 
     Example: `%y, %mean, %variance = grad.normalize %x dims [0, 1, 2] epsilon 1.0e-05 : tensor<8x8x32x16xf32>`
   }];

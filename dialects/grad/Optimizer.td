@@ -1,4 +1,4 @@
-// Optimizers' rules: what a step makes of a parameter and its gradient; `proceed` false leaves everything as it was.
+// Optimizer rules: the new parameter and slots of a step. With `proceed` false all results are the old values.
 #ifndef GRAD_OPTIMIZER
 #define GRAD_OPTIMIZER
 
@@ -22,7 +22,7 @@ class Grad_UpdateOp<string mnemonic, list<string> answers = [], list<Trait> trai
   let extraClassDefinition = noGradient;
 }
 
-/// One with the same slots, each as large as the parameter, whatever its hyperparameters.
+/// A rule with fixed slots of the parameter's type, independent of its hyperparameters.
 class Grad_FixedUpdateOp<string mnemonic, list<string> slots, list<string> scalars, dag hyperparameters,
                          list<string> answers = []>
     : Grad_UpdateOp<mnemonic, answers, [
@@ -48,8 +48,8 @@ class Grad_FixedUpdateOp<string mnemonic, list<string> slots, list<string> scala
   }];
 }
 
-/// One whose slots, their types or initial values, or whose scalars follow from its hyperparameters. With `cycled`, where
-/// a rule has that, its last scalar is the step's `momentum`, which stands in for the hyperparameter.
+/// A rule whose slots (number, types or initial values) or scalars depend on its hyperparameters. If a rule has `cycled` and
+/// sets it, the last scalar is the step's `momentum`, which replaces the hyperparameter.
 class Grad_VariableUpdateOp<string mnemonic, list<string> scalars, dag hyperparameters>
     : Grad_UpdateOp<mnemonic> {
   let arguments = !con((ins Grad_FloatTensor:$parameter, Grad_FloatTensor:$gradient,

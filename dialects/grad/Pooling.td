@@ -1,4 +1,4 @@
-// Reductions over the taps of a window, and moves between windows and the taps they chose.
+// Reductions over the taps of a window, and gather and scatter of selected taps.
 #ifndef GRAD_POOLING
 #define GRAD_POOLING
 
@@ -33,10 +33,10 @@ def Grad_WindowSumOp : Grad_WindowedOp<"window_sum", ["getFlops"]> {
 }
 
 def Grad_WindowMaxOp : Grad_WindowedOp<"window_max", ["getFlops"]> {
-  let summary = "the maximum of every window of the leading dims, and which tap it is";
+  let summary = "the maximum of every window of the leading dims, and the number of its tap";
   let description = [{
-    `index` is the row-major number of the first tap that is the maximum (NaN wins), i8 for up to 127 taps, i32 for more. A
-    window with no tap on the operand gives the lowest value and tap 0.
+    `index` is the row-major number of the first maximal tap (NaN wins), i8 for up to 127 taps, i32 for more. A
+    window without a tap on the operand has the lowest value and tap 0.
     C1: the operand has the window's dims first. C2: at least one window fits in every dim.
     C3: base is 1 and the window is not reversed.
   }];
@@ -46,10 +46,10 @@ def Grad_WindowMaxOp : Grad_WindowedOp<"window_max", ["getFlops"]> {
 }
 
 def Grad_WindowGatherOp : Grad_WindowedOp<"window_gather"> {
-  let summary = "of every window the tap that `index` says: result[w..., r...] = operand[position(w, index[w..., r...])..., r...]";
+  let summary = "the tap of every window that `index` selects: result[w..., r...] = operand[position(w, index[w..., r...])..., r...]";
   let description = [{
-    0 where that tap stands on nothing, or is none. C1: the operand has the window's dims first, and at least one window fits in
-    every dim. C2: `index` has the shape of the windows' result. C3: its elements are those of window_max: i8 for up to
+    0 if that tap is on padding or does not exist. C1: the operand has the window's dims first, and at least one window fits in
+    every dim. C2: `index` has the shape of the windows' result. C3: its element type is as in window_max: i8 for up to
     127 taps, i32 for more.
   }];
   let arguments = (ins Grad_NumberTensor:$operand, Grad_IntTensor:$index, Grad_Window:$window);
@@ -58,11 +58,11 @@ def Grad_WindowGatherOp : Grad_WindowedOp<"window_gather"> {
 }
 
 def Grad_WindowScatterOp : Grad_WindowedOp<"window_scatter"> {
-  let summary = "the adjoint of window_gather: every window's value added to the tap that `index` says";
+  let summary = "the adjoint of window_gather: adds every window's value to the tap that `index` selects";
   let description = [{
-    `size` are the result's leading dims. The sums run over windows in row-major order; 16-bit floats accumulate in f32.
-    C1: operand and index have the same shape, that of the windows over the result. C2: `size` has one number a window's dim, 1
-    or more. C3: the index' elements are those of window_max: i8 for up to 127 taps, i32 for more.
+    `size` gives the result's leading dims. Sums run over windows in row-major order; 16-bit floats accumulate in f32.
+    C1: operand and index have the same shape, that of the windows over the result. C2: `size` has one entry per dim of the window,
+    1 or more. C3: the element type of `index` is as in window_max: i8 for up to 127 taps, i32 for more.
   }];
   let arguments = (ins Grad_NumberTensor:$operand, Grad_IntTensor:$index, DenseI64ArrayAttr:$size, Grad_Window:$window);
   let results = (outs Grad_NumberTensor:$result);

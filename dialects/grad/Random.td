@@ -5,10 +5,10 @@
 include "dialects/grad/GradDialect.td"
 
 def Grad_RandomBitsOp : Grad_Op<"random_bits", [AllTypesMatch<["seed", "step"]>]> {
-  let summary = "32 random bits an element: word 0 of philox4x32-10(counter = (index, 0, stream, 0), key = (seed, step))";
+  let summary = "32 random bits per element: word 0 of philox4x32-10(counter = (index, 0, stream, 0), key = (seed, step))";
   let description = [{
     `index` is the element's row-major position; `seed` and `step` are i32 of rank 0; `stream`
-    tells the random ops of a model apart. C1: seed and step are 32-bit integers of rank 0.
+    is different for each random op of a model. C1: seed and step are 32-bit integers of rank 0.
     C2: the result has 32-bit elements, at most 2^32 of them.
   }];
   let arguments = (ins Grad_IntTensor:$seed, Grad_IntTensor:$step, I32Attr:$stream);
@@ -36,7 +36,7 @@ def Grad_DropoutOp : Grad_CompositeOp<"dropout", [AllTypesMatch<["operand", "res
   let summary = "y = x / (1 - ratio) with probability 1 - ratio, else 0";
   let description = [{
     C1: seed and step are 32-bit integers of rank 0. C2: at most 2^32 elements. C3: 0 <= ratio < 1.
-    The gradient draws the same numbers again: nothing is saved.
+    The gradient draws the same numbers again, so the forward pass saves nothing.
   }];
   let arguments = (ins Grad_FloatTensor:$operand, Grad_IntTensor:$seed, Grad_IntTensor:$step,
                        I32Attr:$stream, F64Attr:$ratio);

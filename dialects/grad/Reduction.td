@@ -52,8 +52,8 @@ def Grad_ArgmaxOp : Grad_Op<"argmax", [InferTypeOpAdaptor,
 def Grad_CountOp : Grad_Op<"count", [InferTypeOpAdaptor]> {
   let summary = "the number of elements of a slice of the operand along `dims`, as f32 (f64 of an f64 operand)";
   let description = [{
-    What a mean divides by. Where a dim has the batch in it this is a number of the run, which `gradc-bind-rows` makes of
-    it; everywhere else it is the product of the sizes. `least`: a run with a smaller count is an error at this op's node.
+    The divisor of a mean. If the dims hold rows of the batch, the count depends on the run, and `gradc-bind-rows` computes it from
+    the number of rows; otherwise it is the product of the sizes. `least`: a run with a smaller count is an error at this op's node.
 
     C1: dims are sorted, distinct and in range.
 

@@ -15,7 +15,7 @@ def Grad_IotaOp : Grad_Op<"iota"> {
 
 def Grad_ReshapeOp : Grad_Op<"reshape"> {
   let summary = "the same elements in row-major order in another shape (never a copy)";
-  let description = "C1: as many elements, the same element type.";
+  let description = "C1: the same number of elements and the same element type.";
   let arguments = (ins Grad_Tensor:$operand);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
@@ -38,7 +38,7 @@ def Grad_TransposeOp : Grad_Op<"transpose", [InferTypeOpAdaptor,
 def Grad_BroadcastOp : Grad_Op<"broadcast", [DeclareOpInterfaceMethods<MovementOpInterface>]> {
   let summary = "operand dim i becomes result dim dims[i]; the other result dims repeat it";
   let description = [{
-    C1: one dim an operand dim, strictly increasing, in range. C2: sizes agree (an operand dim of 1
+    C1: one entry per operand dim, strictly increasing, in range. C2: sizes agree (an operand dim of 1
     does not stretch: reshape it away). C3: the element types agree.
 
     Example: `%y = grad.broadcast %b dims [1] : tensor<10xf32> -> tensor<32x10xf32>`
@@ -55,7 +55,7 @@ def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<MovementOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "result[i] = operand[start + i * stride], `size` of them per dim";
   let description = [{
-    C1: one start, size and stride a dim. C2: strides are not 0 (negative ones walk backwards).
+    C1: one start, size and stride per dim. C2: strides are not 0 (negative ones walk backwards).
     C3: first and last index of every non-empty dim are in range.
   }];
   let arguments = (ins Grad_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes,
@@ -68,9 +68,9 @@ def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor,
 
 def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<PermuteOpInterface>]> {
-  let summary = "`low` and `high` elements of `value` around, `interior` between two elements";
+  let summary = "pads with `value`: `low` elements before, `high` after, `interior` between two elements";
   let description = [{
-    result dim = low + size + (size - 1) * interior + high. C1: one low, high and interior a dim, none negative.
+    result dim = low + size + (size - 1) * interior + high. C1: one low, high and interior per dim, none negative.
   }];
   let arguments = (ins Grad_Tensor:$operand, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
                        DenseI64ArrayAttr:$interior, DefaultValuedAttr<F64Attr, "0.0">:$value);
@@ -82,8 +82,8 @@ def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor,
 
 def Grad_ConcatenateOp : Grad_Op<"concatenate", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<PermuteOpInterface>]> {
-  let summary = "the operands one after the other along `dim`";
-  let description = "C1: at least one. C2: dim is in range. C3: the other dims and element types agree.";
+  let summary = "the concatenation of the operands along `dim`";
+  let description = "C1: at least one operand. C2: dim is in range. C3: the other dims and element types agree.";
   let arguments = (ins Variadic<Grad_Tensor>:$operands, I64Attr:$dim);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$operands `dim` $dim attr-dict `:` type($operands)";

@@ -20,8 +20,8 @@ def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
   let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic, large constant or average of a parameter";
   let description = [{
     `initial` is an elements attribute (a splat for slots; a dense resource for weights). With `permutation`,
-    entries see the state with its dims in another order than the model, checkpoints and exports do: their dim
-    permutation[i] is dim i of `type`; `initial` is theirs.
+    entries see the state in `type`, with its dims in another order than in the model, checkpoints and exports: dim
+    permutation[i] of their logical type is dim i of `type`. `initial` has the logical type.
     C1: `initial` has the logical type. C2: `permutation` is a permutation of the dims.
 
     Example: `grad.state parameter @fc1.weight : tensor<64x128xf32> = dense<0.0>`
@@ -44,23 +44,23 @@ def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
 
 def Grad_ReadOp : Op<Grad_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the state's value at the start of the entry";
-  let description = "Reads see the value before the entry's write, wherever they stand.";
+  let description = "A read sees the value before the entry's write, whether it precedes or follows the write.";
   let arguments = (ins FlatSymbolRefAttr:$state);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
 }
 
 def Grad_WriteOp : Op<Grad_Dialect, "write", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the state's value after the entry; at most one write an entry and state";
+  let summary = "the state's value after the entry; at most one write per entry and state";
   let arguments = (ins FlatSymbolRefAttr:$state, Grad_Tensor:$value);
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
 }
 
 def Grad_GradientOp : Op<Grad_Dialect, "gradient", [Pure, InferTypeOpAdaptor]> {
-  let summary = "d objective / d each of `targets`: a request that the differentiate pass answers";
+  let summary = "d objective / d each of `targets`: a request that the differentiate pass replaces";
   let description = [{
-    Targets are any values of the same block; the forward is shared by all requests. Nested requests
-    give higher derivatives. A constant is no target: folding looks through it. C1: the objective is a float scalar. C2: targets are float tensors.
+    Targets are any values of the same block; all requests share the forward pass. Nested requests
+    give higher derivatives. A constant cannot be a target, because folding looks through it. C1: the objective is a float scalar. C2: targets are float tensors.
 
     Example: `%g:2 = grad.gradient %loss wrt %w, %x : tensor<f32>, tensor<2x3xf32>, tensor<4x2xf32>`
   }];
