@@ -15,24 +15,24 @@
 
 namespace gradc::runtime {
 
-/// The initial states of a level in a device's memory, which the sessions that do not write them
-/// share. Whoever makes or leaves one holds the mutex.
+/// The initial states of a level in a device's memory, shared by the sessions that do not write
+/// them. The mutex is held while a block is created or abandoned.
 struct SharedStates {
   std::mutex mutex;
   std::map<const gradc_artifact_level *, std::weak_ptr<std::byte>> blocks;
 };
 
-/// A view into an artifact's bytes: sections as spans, strings as string_views. Checked once when
-/// it is opened (magic, version, bounds of every range, hash), so that access needs no checks.
+/// A view of an artifact's bytes: sections as spans, strings as string_views. The bytes are checked
+/// once on opening (magic, version, bounds of every range, hash), so accesses need no checks.
 class Artifact {
 public:
   /// Maps the file: a bare artifact, or an executable or shared library that carries one.
   static Result<std::shared_ptr<Artifact>> open(const std::string &path);
-  /// Bytes that outlive the artifact, aligned to 8.
+  /// The bytes must outlive the artifact and be aligned to 8.
   static Result<std::shared_ptr<Artifact>> fromMemory(std::span<const std::byte> bytes);
   ~Artifact();
 
-  /// Gives back the memory of what was read of a file; it is read again where it is wanted.
+  /// Releases the resident pages of a mapped file; later accesses read them again.
   void releasePages() const;
 
   const gradc_artifact_header &header() const;
@@ -41,7 +41,7 @@ public:
   template <typename T> std::span<const T> elements(gradc_range range) const {
     return {reinterpret_cast<const T *>(base + range.offset), size_t(range.count)};
   }
-  /// All of it.
+  /// The whole artifact.
   std::span<const std::byte> bytes() const { return {base, size}; }
   std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
   std::span<const gradc_artifact_state> states() const;
@@ -57,7 +57,7 @@ private:
   mutable SharedStates shared;
 };
 
-/// The title of a schedule's node: its kernel's, or the kind of node.
+/// The title of a schedule's node: its kernel's title, or the kind of node.
 std::string_view nodeTitle(const Artifact &artifact, const gradc_artifact_node &node,
                            std::span<const gradc_artifact_kernel> kernels);
 

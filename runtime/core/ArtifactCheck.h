@@ -1,4 +1,4 @@
-// Checks an artifact's bytes once, so that the rest of the runtime reads them without checks.
+// Validates an artifact's bytes once, so that the rest of the runtime can read them unchecked.
 #ifndef RUNTIME_CORE_ARTIFACTCHECK_H
 #define RUNTIME_CORE_ARTIFACTCHECK_H
 
@@ -9,8 +9,8 @@
 
 namespace gradc::runtime {
 
-/// Magic, version, size, hash; then every range, index, string and slice. What the kernel images
-/// contain is not checked: an artifact is code, run only those that you trust.
+/// Checks magic, version, size and hash; then every range, index, string and slice. The contents of
+/// kernel images are not checked: an artifact is code, so run only artifacts that you trust.
 Status checkArtifact(std::span<const std::byte> blob);
 
 } // namespace gradc::runtime

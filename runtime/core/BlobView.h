@@ -1,4 +1,4 @@
-// The bytes of an artifact under check, and what is wrong with them.
+// The bytes of an artifact under validation, and the first error found in them.
 #ifndef RUNTIME_CORE_BLOBVIEW_H
 #define RUNTIME_CORE_BLOBVIEW_H
 
@@ -10,8 +10,8 @@
 
 namespace gradc::runtime {
 
-/// Ranges and strings in untrusted bytes. The first failure is kept, with the place where it was
-/// found.
+/// Bounds-checked access to ranges and strings in untrusted bytes. Keeps the first failure and the
+/// place where it was found.
 class BlobView {
 public:
   explicit BlobView(std::span<const std::byte> blob) : blob(blob) {}
@@ -23,7 +23,7 @@ public:
     return fail("expected ", what, " of ", expected, ", found ", found);
   }
 
-  /// The elements of a range, where all of them lie in the blob.
+  /// Sets `elements` to the elements of a range; fails unless all of them lie in the blob.
   template <typename T>
   bool view(gradc_range range, const char *what, std::span<const T> &elements) {
     if (range.offset % alignof(T) != 0 || range.offset > blob.size() ||
@@ -36,7 +36,7 @@ public:
   bool checkString(gradc_string offset, const char *what) {
     return offset < strings.size() ? true : fail(what, " lies outside the strings");
   }
-  /// A string that was checked.
+  /// A string whose offset `checkString` has accepted.
   const char *string(gradc_string offset) const { return strings.data() + offset; }
 
   std::span<const std::byte> blob;

@@ -1,4 +1,4 @@
-// The C interface's handles, and how its calls fail.
+// The C interface's handles and error handling.
 #ifndef RUNTIME_CORE_CAPI_H
 #define RUNTIME_CORE_CAPI_H
 
@@ -20,19 +20,19 @@ struct gradc_session {
   std::shared_ptr<const gradc::runtime::Artifact> artifact;
   std::unique_ptr<gradc::runtime::Session> session;
   std::span<const gradc_artifact_entry> entries;
-  const gradc_artifact_entry *begun = nullptr; // by gradc_begin
-  gradc::runtime::NonFinite nonFinite;         // strings that gradc_find_non_finite handed out
+  const gradc_artifact_entry *begun = nullptr; // set by gradc_begin
+  gradc::runtime::NonFinite nonFinite;         // owns strings returned by gradc_find_non_finite
   int64_t step = 0;
   uint64_t seed = 0;
-  std::shared_ptr<void> steps; // what training keeps between single steps
+  std::shared_ptr<void> steps; // training's state between single steps
 };
 
 namespace gradc::runtime {
 
-/// Keeps a failure's message for gradc_last_error.
+/// Stores a failure's message for gradc_last_error.
 gradc_status recordStatus(const Status &status);
 
-/// Runs the body of a C function, which returns a Status: no exception passes into C.
+/// Runs the body of a C function. The body returns a Status; exceptions do not propagate into C.
 template <typename Body> gradc_status cCall(Body &&body) {
   try {
     return recordStatus(body());
@@ -45,7 +45,7 @@ template <typename Body> gradc_status cCall(Body &&body) {
 
 inline Status usage(std::string message) { return Status(Code::usage, std::move(message)); }
 
-/// Hands a struct to a caller who may know an older, shorter one.
+/// Copies a struct to a caller that may have been compiled against an older, shorter version.
 template <typename T> Status deliver(T value, T *out) {
   if (!out || out->size < sizeof out->size)
     return usage("expected the result's size to be set to sizeof of its struct");
@@ -54,7 +54,7 @@ template <typename T> Status deliver(T value, T *out) {
   return {};
 }
 
-/// A caller's options: zero where absent or unknown to the caller.
+/// A caller's options; fields that are absent or unknown to the caller are zero.
 template <typename T> Result<T> acceptOptions(const T *options) {
   T value = {};
   if (!options)
@@ -78,14 +78,14 @@ inline Result<const gradc_artifact_entry *> entryOf(const gradc_session &session
   return &session.entries[entry];
 }
 
-/// Calls the body with what a lookup found.
+/// Calls the body with the result of a lookup, if it succeeded.
 template <typename Found, typename Body>
 Status with(const Result<const Found *> &found, Body &&body) {
   return found ? body(**found) : found.status();
 }
 
-/// Calls the body with an entry or its bucket, and inputs of `rows` rows, which were checked for
-/// it; nothing: the largest batch.
+/// Checks the inputs for `rows` rows (none: the largest batch), then calls the body with the entry
+/// or its bucket for that number of rows, and the inputs.
 template <typename Body>
 Status withInputs(const gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
                   const void *const *inputs, uint32_t count, Body &&body) {

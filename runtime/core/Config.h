@@ -1,4 +1,4 @@
-// A view of the training job: the tree of named values that the artifact carries.
+// A view of the training job, which an artifact stores as a tree of named values.
 #ifndef RUNTIME_CORE_CONFIG_H
 #define RUNTIME_CORE_CONFIG_H
 
@@ -12,7 +12,7 @@ namespace gradc::runtime {
 
 class Artifact;
 
-/// One value of the tree, or an absent one, which has no children and answers with defaults.
+/// One value of the tree, or an absent value, which has no children and returns the fallbacks.
 class Config {
 public:
   Config() = default;
@@ -22,14 +22,14 @@ public:
   static Config job(const Artifact &artifact);
 
   explicit operator bool() const { return values != nullptr; }
-  /// Its index in the tree.
+  /// This value's index in the tree.
   uint32_t position() const { return index; }
   std::string_view name() const;
   std::vector<Config> children() const;
   std::vector<Config> children(std::string_view name) const;
   Config child(std::string_view name) const;
 
-  /// This value itself: an element of a repeated field.
+  /// The value itself, for elements of repeated fields.
   int64_t integer(int64_t fallback) const;
   double real(double fallback) const;
   std::string_view string() const;

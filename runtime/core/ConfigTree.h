@@ -1,4 +1,4 @@
-// Builds a tree of named values beside the artifact's: a part of the job with some of it changed.
+// Builds a tree of named values outside the artifact: a part of the job with changes.
 #ifndef RUNTIME_CORE_CONFIGTREE_H
 #define RUNTIME_CORE_CONFIGTREE_H
 
@@ -12,13 +12,13 @@ class ConfigTree {
 public:
   explicit ConfigTree(std::string_view rootName) { add(rootName, GRADC_VALUE_GROUP, GRADC_NONE); }
 
-  /// New values become the last ones of their parent; 0 is the root.
+  /// New values become the last child of their parent; 0 is the root.
   uint32_t group(std::string_view name, uint32_t parent = 0) {
     return add(name, GRADC_VALUE_GROUP, parent);
   }
   void string(std::string_view name, std::string_view value, uint32_t parent);
   void integer(std::string_view name, int64_t value, uint32_t parent);
-  /// A value with all that is in it.
+  /// Copies a value with all its children.
   void copy(Config from, uint32_t parent = 0);
 
   /// Valid until a value is added.

@@ -8,12 +8,12 @@
 
 namespace gradc::runtime {
 
-/// Of a level's cuts.
+/// The division of a level's cuts among ranks.
 struct Division {
   int rank = 0, ranks = 1;
-  std::vector<int64_t> begins; ///< as Communicator::divide has them
+  std::vector<int64_t> begins; ///< the result of Communicator::divide
 
-  /// The first element of a rank's part of a cut; the end for the number of ranks.
+  /// The first element of a rank's part of a cut; with `ofRank` == ranks, the end.
   int64_t begin(uint32_t cut, int ofRank) const {
     return begins[cut * size_t(ranks + 1) + size_t(ofRank)];
   }

@@ -1,4 +1,4 @@
-// The rows of a run of an entry.
+// The number of rows in a run of an entry.
 #ifndef RUNTIME_CORE_ENTRYROWS_H
 #define RUNTIME_CORE_ENTRYROWS_H
 
@@ -22,17 +22,17 @@ inline int64_t unitOf(const gradc_artifact_entry &entry) {
   return std::max<int64_t>(entry.row_unit, 1);
 }
 
-/// The entry, or the smallest of its buckets that takes `rows` rows. `entries`: the level's.
+/// The entry's smallest bucket for `rows` rows, or the entry itself. `entries`: the level's.
 const gradc_artifact_entry &entryOfRows(const Artifact &artifact,
                                         std::span<const gradc_artifact_entry> entries,
                                         const gradc_artifact_entry &entry, int64_t rows);
 
-/// Fails unless the entry runs on that number of rows. `isShare`: other ranks may have rows of the
-/// batch, too, so that this one needs none.
+/// Fails unless the entry can run on that number of rows. `isShare`: other ranks have rows of the
+/// same batch, so this rank may have none.
 Status checkRows(const Artifact &artifact, const gradc_artifact_entry &entry, int64_t rows,
                  bool isShare = false);
 
-/// What a session passes in place of inputs of some roles.
+/// The inputs that a session supplies itself, by their roles.
 class OwnInputs {
 public:
   /// Sets the rows of the run, counted in rows of the schedule.
@@ -40,13 +40,14 @@ public:
     rows = float(std::max<int64_t>(count, 1));
     rankRows = float(count);
   }
-  /// `ranks`: those that share the run; null: there is one. Stays until the next call for a seed.
+  /// Returns the session's value for an input of that role, else `input`. `ranks`: the ranks that
+  /// share the run; null for a single process. A seed is valid until the next call for a seed.
   const void *inPlaceOf(const void *input, uint32_t role, const Communicator *ranks) {
     if (gradc_role_counts_rows(role))
       return role == GRADC_ROLE_ROWS ? &rows : &rankRows;
     if (role != GRADC_ROLE_SEED || !ranks)
       return input;
-    // Each rank numbers its rows from 0: with one seed they would draw the same.
+    // Each rank numbers its rows from 0, so with one seed all ranks would draw the same numbers.
     std::memcpy(&seed, input, sizeof seed);
     seed += uint32_t(ranks->rank()) * 0x9e3779b9u;
     return &seed;

@@ -1,6 +1,6 @@
-// Indices that a model computes are looked at when a run has ended: its kernels read and write
-// nothing out of range, and the largest index of each node, as an unsigned number, tells whether
-// one was.
+// Checks indices that a model computes after a run. Kernels never access memory out of range; for
+// each node they return the largest index, as an unsigned number, which shows whether any index was
+// out of range.
 #ifndef RUNTIME_CORE_INDEXCHECK_H
 #define RUNTIME_CORE_INDEXCHECK_H
 
@@ -11,17 +11,17 @@
 
 namespace gradc::runtime {
 
-/// Whether callers pass a buffer for an entry's result; the others are the runtime's own.
+/// Whether callers pass a buffer for an entry's result; all other results belong to the runtime.
 inline bool isGiven(const gradc_artifact_port &output) { return output.role != GRADC_ROLE_INDICES; }
-/// Of an entry's results.
+/// The number of such results.
 size_t countGiven(std::span<const gradc_artifact_port> outputs);
-/// That one of them, or null.
+/// The `index`-th such result, or null.
 const gradc_artifact_port *findGiven(std::span<const gradc_artifact_port> outputs, size_t index);
 
 /// Fails with node, index and limit if `value`, a result of role INDICES, says that an index was
 /// out of range.
 Status checkIndices(std::string_view node, int64_t limit, uint64_t value);
-/// The same for all such results of an entry, in their order.
+/// Checks all results of role INDICES of an entry, in order.
 Status checkIndices(const Artifact &artifact, const gradc_artifact_entry &entry,
                     std::span<const uint64_t> values);
 

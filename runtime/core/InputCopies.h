@@ -8,37 +8,37 @@
 
 namespace gradc::runtime {
 
-/// Two of each input, made when they are needed: for the run that begins, and for the next. Small
-/// ones, as the learning rate is, lie side by side, and one copy brings them all.
+/// Two copies of each input, allocated on demand: for the run that begins and for the next run.
+/// Small inputs, such as the learning rate, are contiguous and transferred by a single copy.
 class InputCopies {
 public:
   InputCopies(Device &device, std::span<const gradc_artifact_port> ports);
 
-  /// Where an input lies on the device for the run that begins: copied now, unless `copyAhead` has
-  /// done it as a part of `prefetched`. Whatever was copied ahead of this run serves no later one.
-  /// A small one is there once `copySmall` has been called behind the last.
-  /// `bytes`: of the input in this run, from its beginning.
+  /// The device address of an input for the run that begins. Copies the input now, unless
+  /// `copyAhead` has copied it as a part of `prefetched`. Copies made ahead of this run are not
+  /// used by later runs. Small inputs arrive with `copySmall`, to be called after the last `copy`.
+  /// `bytes`: size of the input in this run.
   Result<const std::byte *> copy(uint32_t input, const void *host, uint64_t bytes,
                                  PrefetchedInputs prefetched);
   Status copySmall();
-  /// For the next run, beside the one under way; not small ones. `host` stays as it is until the
-  /// device has synchronized.
+  /// Copies an input, but not a small one, for the next run during the current run. `host` must
+  /// stay unchanged until the device has synchronized.
   Status copyAhead(uint32_t input, const void *host, uint64_t bytes, PrefetchedInputs prefetched);
 
 private:
-  static constexpr uint64_t small = 64; // bytes, and what each begins at a multiple of
+  static constexpr uint64_t small = 64; // max bytes of a small input, and the alignment of each
   bool isSmall(uint32_t input) const { return ports[input].tensor.bytes <= small; }
   struct Copy {
     DeviceMemory memory;
-    PrefetchedInputs prefetched; ///< what was copied ahead is a part of
+    PrefetchedInputs prefetched; ///< the prefetch that a copy made ahead belongs to
   };
   Status allocate(uint32_t input, Copy &copy);
 
   Device &device;
   std::span<const gradc_artifact_port> ports;
   std::vector<Copy> now, next;
-  std::vector<std::byte> smallOnes; ///< room for each input that is small
-  std::vector<size_t> offsets;      ///< of each input there
+  std::vector<std::byte> smallOnes; ///< staging buffer of the small inputs
+  std::vector<size_t> offsets;      ///< offset of each input in `smallOnes`
   DeviceMemory smallCopy;
 };
 

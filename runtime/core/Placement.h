@@ -1,4 +1,4 @@
-// Which device and which of the artifact's levels a session runs on.
+// The choice of a session's device and of the artifact's level to run.
 #ifndef RUNTIME_CORE_PLACEMENT_H
 #define RUNTIME_CORE_PLACEMENT_H
 
@@ -11,14 +11,14 @@ namespace gradc::runtime {
 struct Placement {
   std::unique_ptr<Device> device;
   const gradc_artifact_level *level = nullptr;
-  std::string note;        ///< what a person would not expect of it
-  bool hasInstead = false; ///< the CPUs could take its place
+  std::string note;        ///< a note for the user, if the choice may be unexpected
+  bool hasInstead = false; ///< the session could fall back to the CPUs
 };
 
-/// The GPU, where the artifact has code for one and there is one; else the CPUs. Who names a CUDA
-/// level, or has code for nothing else, does not get the CPUs instead: `doesNotFit`.
+/// Chooses the GPU if the artifact has code for one and one is present; else the CPUs. If the
+/// options name a CUDA level or the artifact has no CPU code, it fails with `doesNotFit` instead.
 Result<Placement> placeSession(const Artifact &artifact, const SessionOptions &options);
-/// The CPUs, whatever else there is. `whyNotGpu`: said of it; empty where none was looked for.
+/// Always chooses the CPUs. `whyNotGpu`: the reason, for the note; empty if no GPU was looked for.
 Result<Placement> placeOnHost(const Artifact &artifact, const SessionOptions &options,
                               const std::string &whyNotGpu = "");
 

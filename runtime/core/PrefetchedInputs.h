@@ -1,4 +1,4 @@
-// Which inputs a device has been brought ahead of the run that reads them.
+// Identifies inputs that were copied to a device ahead of the run that reads them.
 #ifndef RUNTIME_CORE_PREFETCHEDINPUTS_H
 #define RUNTIME_CORE_PREFETCHEDINPUTS_H
 
@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// Inputs that one call of `Session::prefetch` brought to the device.
+/// The inputs that one call of `Session::prefetch` copied to the device.
 struct PrefetchedInputs {
   uint64_t number = 0; ///< 0: nothing
   bool operator==(const PrefetchedInputs &) const = default;

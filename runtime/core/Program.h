@@ -1,4 +1,4 @@
-// An entry bound to memory: what the device walks.
+// An entry bound to memory, as a schedule that the device runs.
 #ifndef RUNTIME_CORE_PROGRAM_H
 #define RUNTIME_CORE_PROGRAM_H
 
@@ -8,17 +8,17 @@
 
 namespace gradc::runtime {
 
-/// Where an entry's spaces lie. Kernels and state buffers are in the level's order.
+/// The addresses of an entry's spaces. Kernels and state buffers are in the level's order.
 struct Spaces {
   std::byte *arena = nullptr;
   std::span<std::byte *const> buffers;
   std::span<void *const> kernels;
-  std::span<const void *const> calls = {}; ///< in place of kernels; null: the kernel
-  std::byte *scratch = nullptr;            ///< the level's bytes of it for each thread
-  const Division *division = nullptr;      ///< of states among ranks; null: there is one rank
+  std::span<const void *const> calls = {}; ///< library calls that replace kernels; null: none
+  std::byte *scratch = nullptr;            ///< scratch of all threads, the level's size for each
+  const Division *division = nullptr;      ///< of states among ranks; null for a single rank
 };
 
-/// Slices become addresses once; only those of inputs change from run to run.
+/// Resolves slices to addresses once; only the addresses of inputs change from run to run.
 class Program {
 public:
   Program(const Artifact &artifact, const gradc_artifact_level &level,
@@ -33,20 +33,20 @@ public:
   /// False: the device has no memory for the outputs.
   bool ok() const { return hasMemory; }
   Schedule schedule() const { return {steps, launchList, slices, movingSlices}; }
-  /// The launch of a node of the entry's schedule; null: that is no launch.
+  /// The launch of a node of the entry's schedule; null if the node is not a launch.
   const Launch *findLaunch(uint32_t node) const;
-  /// The rows of the next runs; at first the entry's largest batch.
+  /// Sets the rows of the next runs; initially the entry's largest batch.
   void setRows(int64_t rows);
-  /// Whether ranks compute it together.
+  /// Whether the entry has collectives over ranks.
   bool hasCollectives() const { return !collectives.empty(); }
-  /// Whether it writes the buffers of states.
+  /// Whether the entry writes buffers of states.
   bool writesStates() const { return writesBuffers; }
-  /// Lets the slices of an input point to `address` (aligned to 64 bytes, in device memory).
+  /// Points the slices of an input to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
-  /// Where a slice is in the first iteration of the loops around it.
+  /// The address of a slice in the first iteration of the loops around it.
   std::byte *resolve(const gradc_artifact_slice &slice) const;
-  /// All results of the entry that have memory of their own, in device memory; empty where they lie
-  /// in other spaces.
+  /// The block of device memory that holds the entry's own outputs; empty if all outputs lie in
+  /// other spaces.
   std::span<std::byte> outputBlock() const { return {outputs.data(), outputs.size()}; }
 
 private:
@@ -56,7 +56,7 @@ private:
     uint64_t offset;
   };
 
-  /// A launch whose units depend on the rows.
+  /// A launch whose number of units depends on the rows.
   struct RowUnits {
     size_t launch;
     const gradc_artifact_kernel *kernel;
@@ -81,12 +81,12 @@ private:
   const Artifact &artifact;
   std::span<const gradc_artifact_kernel> kernels; ///< of the level
   std::span<const gradc_artifact_cut> cuts;       ///< of the level
-  uint64_t scratchBytes;                          ///< of the level, for each thread
+  uint64_t scratchBytes;                          ///< of the level, per thread
   std::span<const gradc_artifact_node> nodes;     ///< of the entry
   std::vector<std::byte *> inputs;
-  bool hasMemory = true; ///< for the outputs
+  bool hasMemory = true; ///< whether memory for the outputs could be allocated
   bool writesBuffers = false;
-  DeviceMemory outputs; ///< of slices in the output space
+  DeviceMemory outputs; ///< holds the slices in the output space
   std::vector<uint64_t> outputOffsets;
   std::vector<void *> slices; ///< of all nodes
   std::vector<InputSlice> inputSlices;

@@ -1,4 +1,4 @@
-// An entry that runs launch by launch: for verify and for finding the first non-finite tensor.
+// Runs an entry launch by launch, for verify and for finding the first non-finite tensor.
 #ifndef RUNTIME_CORE_REPLAY_H
 #define RUNTIME_CORE_REPLAY_H
 
@@ -10,18 +10,18 @@ namespace gradc::runtime {
 
 class Replay {
 public:
-  /// The entry's program, with its inputs bound; both stay while this runs. `isPartial`: with fewer
-  /// rows than the entry's largest batch.
+  /// Starts the replay of a program with bound inputs; entry and program must outlive the replay.
+  /// `isPartial`: the run has fewer rows than the entry's largest batch.
   void begin(const Artifact &artifact, const gradc_artifact_entry &entry, const Program &program,
              Device &device, bool isPartial);
-  /// Forgets the entry.
+  /// Ends the replay.
   void end() { program = nullptr; }
 
-  /// The launch that comes next; nothing at the end.
+  /// The next launch; none at the end.
   Result<std::optional<LaunchPath>> next();
-  /// Runs the launch of a node, in the iteration where the replay stands.
+  /// Runs the launch of a node in the current iteration.
   Status run(uint32_t node);
-  /// The bytes behind a slice of the entry, in that iteration (valid until the next call).
+  /// The bytes of a slice of the entry in the current iteration; valid until the next call.
   std::span<std::byte> slice(const gradc_artifact_slice &slice);
 
 private:
@@ -33,10 +33,10 @@ private:
   Device *device = nullptr;
   bool isPartial = false;
   ScheduleWalk walk;
-  std::vector<void *> slices;  ///< of the walk
-  const Step *piece = nullptr; ///< where it stands
-  size_t launch = 0;           ///< the next of the piece
-  std::vector<std::byte> copy; ///< of a slice that is not in the host's memory
+  std::vector<void *> slices;  ///< storage for the walk
+  const Step *piece = nullptr; ///< the current piece
+  size_t launch = 0;           ///< index of the piece's next launch
+  std::vector<std::byte> copy; ///< host copy of a slice in device memory
 };
 
 } // namespace gradc::runtime

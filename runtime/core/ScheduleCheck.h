@@ -1,4 +1,4 @@
-// Checks the schedule of one entry of an artifact.
+// Validates the schedule of one entry of an artifact.
 #ifndef RUNTIME_CORE_SCHEDULECHECK_H
 #define RUNTIME_CORE_SCHEDULECHECK_H
 
@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// The tables that an entry's slices and nodes refer to, all of them checked.
+/// An entry and the tables that its slices and nodes refer to, which are already validated.
 struct CheckedEntry {
   const gradc_artifact_entry &entry;
   std::span<const gradc_artifact_buffer> buffers;
@@ -15,11 +15,11 @@ struct CheckedEntry {
   std::span<const gradc_artifact_port> inputs, outputs;
 };
 
-/// Whether a slice outside of all loops lies in its space.
+/// Whether a slice outside all loops lies within its space.
 bool checkSlice(BlobView &view, const CheckedEntry &entry, const gradc_artifact_slice &slice);
 
-/// Whether the nodes are a tree, of bounded depth and length, whose slices lie in their spaces in
-/// every iteration.
+/// Whether the nodes form a tree of bounded depth and length whose slices lie within their spaces
+/// in every iteration.
 bool checkSchedule(BlobView &view, const CheckedEntry &entry);
 
 } // namespace gradc::runtime

@@ -1,5 +1,5 @@
-// Where a model's states (parameters, optimizer slots, statistics, constants) lie on a device, and
-// how their values come in and out.
+// The device memory of a model's states (parameters, optimizer slots, statistics, constants), and
+// reading and writing of their values.
 #ifndef RUNTIME_CORE_STATEMEMORY_H
 #define RUNTIME_CORE_STATEMEMORY_H
 
@@ -11,55 +11,55 @@
 
 namespace gradc::runtime {
 
-/// Values are row-major outside; inside, a state lies as the level's kernels want it, and entries
-/// of the level pack and unpack it. Sessions of an artifact share the memory of their states until
-/// one writes them, or has parts of them only.
+/// Callers see row-major values. In memory, a state has the layout that the level's kernels need,
+/// and entries of the level pack and unpack it. Sessions of an artifact share the memory of states
+/// until one of them writes states or keeps only parts of them (copy on write).
 class StateMemory {
 public:
   using RunEntry =
       std::function<Status(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                            std::span<void *const> outputs)>;
 
-  /// `run` runs an entry to its end. All outlive the states.
+  /// `run` runs an entry to completion. All arguments must outlive this object.
   StateMemory(const Artifact &artifact, const gradc_artifact_level &level, Device &device,
               RunEntry run)
       : artifact(artifact), level(level), device(device), run(std::move(run)) {}
 
   ~StateMemory();
 
-  /// From now on this session has its own parts of those states that ranks divide; null: all of
-  /// them. `own` precedes it once there is memory. Whether anything changes.
+  /// From now on this session keeps only its own parts of divided states; null: whole states. Once
+  /// memory is allocated, `own` must be called first. Returns whether anything changes.
   bool setRanks(Communicator *all);
-  /// Among these ranks; null: this session has all of the states.
+  /// The division of states among ranks; null: this session has whole states.
   const Division *division() const { return ranks ? &divided : nullptr; }
-  /// Before all else but that. The failure: the device has no memory for them. Until `fill` has
-  /// returned, no other session of the artifact gets further than this.
+  /// Must be called first, except for `setRanks`. Fails if the device is out of memory. Blocks
+  /// other sessions of the artifact in this function until `fill` has returned.
   Status allocate();
-  /// The artifact's initial values, or only those of constants; what is not written is never
-  /// touched, and so takes no memory.
+  /// Writes the artifact's initial values, or only those of constants. Memory that is not written
+  /// is never touched and thus not committed.
   Status fill(bool onlyConstants);
-  /// The addresses of the level's buffers, in its order.
+  /// The addresses of the level's buffers, in the level's order.
   std::span<std::byte *const> buffers() const { return addresses; }
-  /// Whether other sessions may have the memory, too.
+  /// Whether other sessions may share the memory.
   bool isShared() const { return shared; }
-  /// Must precede every write but those of `fill`: from now on no other session sees the memory.
-  /// If the buffers had to move, the memory that they were in; else null.
+  /// Must precede every write but those of `fill`: makes the memory private to this session. If the
+  /// buffers had to move, returns their old memory; else null.
   Result<std::shared_ptr<std::byte>> own();
 
-  /// Of one state; `out`, unless it is null, and `value` have tensor.bytes of it. What ranks divide
-  /// is read by all of them together.
+  /// Read or write one state. `value` has tensor.bytes, and so has `out`, which may be null.
+  /// Reading a divided state is a collective call.
   Status read(uint32_t state, void *out);
   Status write(uint32_t state, const void *value);
-  /// All of them to the artifact's initial values.
+  /// Resets all states to the artifact's initial values.
   Status reset() { return writeInitial(/*onlyConstants=*/false); }
 
 private:
-  /// How a state is kept.
+  /// The storage of a state.
   struct Storage {
     uint64_t offset = 0, bytes = 0;               // of the primary in the memory
-    uint32_t cut = 0;                             // from 1 on; 0: none
-    const gradc_artifact_entry *pack = nullptr;   // when packed or mirrored
-    const gradc_artifact_entry *unpack = nullptr; // when packed
+    uint32_t cut = 0;                             // number of its cut from 1 on; 0: none
+    const gradc_artifact_entry *pack = nullptr;   // if packed or mirrored
+    const gradc_artifact_entry *unpack = nullptr; // if packed
   };
 
   const gradc_artifact_entry *findEntry(const char *what, uint32_t state) const;
@@ -76,13 +76,13 @@ private:
   const RunEntry run;
   std::shared_ptr<std::byte> memory;
   uint64_t bytes = 0;
-  bool shared = false;           // others may have it, too
-  Communicator *ranks = nullptr; // that divide states; null: this session has all of them
+  bool shared = false;           // other sessions may share the memory
+  Communicator *ranks = nullptr; // the ranks that divide states; null: whole states
   Division divided;
   std::unique_lock<std::mutex> filling; // between `allocate` and `fill`
   std::vector<uint64_t> offsets;        // of the level's buffers
   std::vector<std::byte *> addresses;
-  std::vector<Storage> storage; // one a state
+  std::vector<Storage> storage; // one per state
 };
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// Which launches of a straight piece have to wait for earlier ones.
+// Decides which launches of a straight-line piece must wait for earlier ones.
 #ifndef RUNTIME_CORE_WAITS_H
 #define RUNTIME_CORE_WAITS_H
 
@@ -7,10 +7,10 @@
 
 namespace gradc::runtime {
 
-/// A launch waits when it touches what a launch since the last wait has written, or writes what one
-/// has touched. Launches that are not split run on one thread, in order: they never wait for each
-/// other. What touches values that are being summed over ranks awaits their sum. `nodes`: of the
-/// entry.
+/// A launch waits if it accesses memory that a launch since the last wait has written, or writes
+/// memory that such a launch has accessed. Launches that are not split run in order on one thread,
+/// so they never wait for each other. A launch that accesses values of a collective in flight
+/// awaits that collective. `nodes`: the entry's nodes.
 void planWaits(const Artifact &artifact, std::span<const gradc_artifact_node> nodes,
                std::span<Launch> piece);
 
