@@ -36,13 +36,16 @@ class Attention:
         """Whether a token is none of padding, [N, POSITIONS]."""
         return self.m.node("Greater", [self.m.input("tokens", INT64, ["N", POSITIONS]), self.m.initializer("padding", INT64, [], [0])], ["seen"])
 
-    def masked(self, mask, whole):
+    def masked(self, mask, whole, ratio=0):
         """In PyTorch's way: half of the scale on either side, and a mask that is added."""
         root = self.m.initializer("root", FLOAT, [], [SIZE ** -0.25])
         query = self.m.node("Mul", [self.heads_of[0], root], ["q.scaled"])
         key = self.m.node("Mul", [self.m.node("Transpose", [self.heads_of[1]], ["k.t"], perm=[0, 1, 3, 2]), root], ["k.scaled"])
         scores = self.m.node("Add", [self.m.node("MatMul", [query, key], ["scores"]), mask], ["masked"])
         weights = self.m.node("Softmax", [scores], ["weights"], axis=-1)
+        if ratio:
+            options = [self.m.initializer("ratio", FLOAT, [], [ratio]), self.m.initializer("training", BOOL, [], [1])]
+            weights = self.m.node("Dropout", [weights, *options], ["weights.kept"])
         return self.finish(self.m.node("MatMul", [weights, self.heads_of[2]], ["attended"]), None if whole else weights)
 
     def finish(self, attended, weights):
@@ -55,10 +58,14 @@ class Attention:
         return self.m, loss
 
 
-def causal(whole):
+def causal(whole, ratio=0):
     a = Attention(2, 2)
     hidden = a.m.node("Expand", [a.m.initializer("hidden", FLOAT, [1], [-math.inf]), a.ints("square", [POSITIONS, POSITIONS])], ["all"])
-    return a.masked(a.m.node("Trilu", [hidden, a.m.initializer("one", INT64, [], [1])], ["above"], upper=1), whole)
+    return a.masked(a.m.node("Trilu", [hidden, a.m.initializer("one", INT64, [], [1])], ["above"], upper=1), whole, ratio)
+
+
+def dropping(whole):
+    return causal(whole, ratio=0.3)
 
 
 def padding(whole):
@@ -86,7 +93,7 @@ def write_spec(folder, make, whole):
 loss {{ scalar: "{loss}" }}
 optimizer {{ sgd {{ learning_rate: 0.1 }} }}
 data {{
-  source {{ npy {{ field {{ name: "x"  path: "x.npy" }} {'' if make is causal else 'field { name: "tokens"  path: "tokens.npy" }'} }} }}
+  source {{ npy {{ field {{ name: "x"  path: "x.npy" }} {'' if make in (causal, dropping) else 'field { name: "tokens"  path: "tokens.npy" }'} }} }}
   stage {{ batch {{ size: {BATCH} }} }}
 }}
 epochs: 2
@@ -125,9 +132,9 @@ def check(folder, make):
 def main():
     folder = sys.argv[1]
     write_data(folder)
-    for make in (causal, padding, imported):
+    for make in (causal, dropping, padding, imported):
         check(folder, make)
-    print("3 attentions, each with its gradient")
+    print("4 attentions, each with its gradient")
 
 
 main()

@@ -156,6 +156,20 @@ func.func @exported(%q: tensor<2x3x16x8xf32>, %k: tensor<2x3x32x8xf32>, %v: tens
 
 // -----
 
+// Dropout of the weights is drawn again by whoever computes them; the order of the scores counts, not that of the operands.
+// CHECK-LABEL: @dropout
+// CHECK: grad.attention %arg0, %arg0, %arg0 dropout %arg1, %arg2 : tensor<i32>, tensor<i32> {ratio = 1.000000e-01 : f64, scale = 1.000000e+00 : f64, stream = 7 : i32}
+// CHECK-NOT: grad.dropout
+func.func @dropout(%x: tensor<2x2x16x8xf32>, %seed: tensor<i32>, %step: tensor<i32>) -> tensor<2x2x16x8xf32> {
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x16x16xf32>
+  %d = grad.dropout %p, %seed, %step stream 7 ratio 0.1 : tensor<2x2x16x16xf32>, tensor<i32>
+  %y = grad.matmul %d, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
+}
+
+// -----
+
 // Too few queries, probabilities or scores with other readers, a trained mask, a factor behind the mask, 16-bit
 // products, NaN weights that become 1, and rows of the batch as queries: none is formed.
 // CHECK-LABEL: @small

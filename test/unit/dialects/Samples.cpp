@@ -331,6 +331,28 @@ static const std::vector<Sample> table = {
      "tensor<2x2x4x2xT>",
      {{"tensor<2x2x3x2xT>"}, {"tensor<2x2x4x2xT>"}, {"tensor<2x2x4x2xT>"}, {"tensor<2x1x1x4xT>"}},
      {"f64", "f32"}},
+    {"grad.attention %0, %1, %2 dropout %3, %4 : tensor<i32>, tensor<i32> {scale = 0.7 : f64, "
+     "stream = 3 : i32, ratio = 0.3 : f64} : tensor<2x2x3x2xT>, tensor<2x1x4x2xT>, "
+     "tensor<2x1x4x2xT>",
+     {{"tensor<2x2x3x2xT>"},
+      {"tensor<2x1x4x2xT>"},
+      {"tensor<2x1x4x2xT>"},
+      {"tensor<i32>"},
+      {"tensor<i32>"}},
+     {"f64", "f32"}},
+    {"grad.attention_grad %0, %1, %2, %3, %4, %5 dropout %6, %7 : tensor<i32>, tensor<i32> "
+     "{scale = 0.7 : f64, stream = 3 : i32, ratio = 0.3 : f64} : tensor<1x2x3x2xT>, "
+     "tensor<1x2x4x2xT>, tensor<1x2x4x3xT>, tensor<1x2x3x3xT>, tensor<1x2x3x2xT>, "
+     "tensor<1x2x3x3xT>",
+     {{"tensor<1x2x3x2xT>"},
+      {"tensor<1x2x4x2xT>"},
+      {"tensor<1x2x4x3xT>"},
+      {"tensor<1x2x3x3xT>"},
+      {"tensor<1x2x3x2xT>"},
+      {"tensor<1x2x3x3xT>"},
+      {"tensor<i32>"},
+      {"tensor<i32>"}},
+     {"f64", "f32"}},
     {"grad.attention_grad %0, %1, %2, %3, %4, %5 {causal = 1 : i64, scale = 0.7 : f64} : "
      "tensor<2x4x3x2xT>, "
      "tensor<2x2x4x2xT>, tensor<2x2x4x3xT>, tensor<2x4x3x3xT>, tensor<2x4x3x2xT>, "

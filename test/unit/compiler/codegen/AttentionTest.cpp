@@ -21,6 +21,7 @@ struct Case {
   int64_t batch = 1, heads = 1, keyHeads = 1, queries = 16, keys = 16, size = 8, width = 8;
   std::string mask = {}, attributes = {}, element = "f32";
   bool merged = false; ///< [batch, positions, heads, size] in memory
+  double dropout = 0;
 
   std::string tensor(int64_t h, int64_t n, int64_t d, const std::string &type) const {
     return merged ? formatv("tensor<{0}x{1}x{2}x{3}x{4}>", batch, n, h, d, type).str()
@@ -37,6 +38,12 @@ std::string Case::text(bool isGradient, int64_t lanes, int64_t rows) const {
   std::string order = merged ? "order [0, 2, 1, 3] " : "";
   std::string last = mask.empty() ? "" : formatv(", %m: {0}", mask).str();
   std::string masked = mask.empty() ? "" : formatv("mask %m : {0} ", mask).str();
+  std::string attributes = this->attributes;
+  if (dropout > 0) {
+    last += ", %seed: tensor<i32>, %step: tensor<i32>";
+    masked += "dropout %seed, %step : tensor<i32>, tensor<i32> ";
+    attributes += formatv("stream = 9 : i32, ratio = {0} : f64, ", dropout).str();
+  }
   // Two blocks or more of either side of most cases.
   int64_t panel = 2 * lanes, along = lanes == 16 ? panel : 3 * panel, across = 2 * rows;
   std::string dims = merged ? "0, 2, 1, 3" : "0, 1, 2, 3";
@@ -71,8 +78,7 @@ void completeOperands(const Case &c, std::vector<HostTensor> &operands) {
   context.loadAllAvailableDialects();
   auto module = parseSourceString<ModuleOp>(c.text(/*isGradient=*/false, 8, 6), &context);
   std::vector<HostTensor> given = {operands[0], operands[1], operands[2]};
-  if (operands.size() > 6)
-    given.push_back(operands[6]);
+  given.insert(given.end(), operands.begin() + 6, operands.end());
   auto kernel = *module->getOps<exec::KernelOp>().begin();
   auto results = grad::evaluateBlock(kernel.getBlock(), given);
   for (auto [to, from] : llvm::zip(llvm::MutableArrayRef(operands).slice(3, 2), results))
@@ -137,6 +143,25 @@ TEST(Attention, Masks) {
                    .keys = 40,
                    .mask = "tensor<1x1x40x40xf32>",
                    .attributes = "causal = 0 : i64, "});
+}
+
+TEST(Attention, Dropout) {
+  expectAttention({.batch = 2,
+                   .heads = 4,
+                   .keyHeads = 2,
+                   .queries = 37,
+                   .keys = 61,
+                   .attributes = "causal = 24 : i64, ",
+                   .dropout = 0.25});
+  expectAttention({.batch = 2,
+                   .heads = 3,
+                   .keyHeads = 3,
+                   .queries = 40,
+                   .keys = 24,
+                   .mask = "tensor<2x1x40x24xf32>",
+                   .merged = true,
+                   .dropout = 0.5});
+  expectAttention({.queries = 20, .keys = 21, .element = "f64", .dropout = 0.1});
 }
 
 TEST(Attention, F64) {
