@@ -1,4 +1,4 @@
-// Every pass, in pipeline order: the table of contents. The phases are in compiler/Pipeline.cpp.
+// All passes, in pipeline order. The phases are in compiler/Pipeline.cpp.
 #ifndef GRADC_PASSES
 #define GRADC_PASSES
 
@@ -33,13 +33,13 @@ def RaiseComposites : Pass<"gradc-raise-composites", "::mlir::ModuleOp"> {
 }
 
 def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
-  let summary = "Make one op of two products around a softmax, where one kernel computes them";
+  let summary = "Fuse two products around a softmax into one attention op, if one kernel can compute it";
   let description = [{
-    Between the products may be a factor, then a mask: one that is added, or one that says which keys a query sees. The
-    mask's value is looked at where it is known, so that a triangle becomes `causal`. Key heads that are repeated for several
-    query heads are read where they are. Attentions too small for a kernel of their own (`KernelLimits`), scores that
-    somebody else reads, masks that are trained and entries of mixed precision stay as they are; nothing is
-    formed for GPUs.
+    Between the products there may be a scale factor, then a mask, which is either added or selects the keys that a query
+    attends to. A known mask that is triangular becomes `causal`. Key heads that are repeated for several
+    query heads are read in place. Not fused: attentions too small for their own kernel (`KernelLimits`), scores with
+    other readers, trained masks, and entries with mixed precision. On GPUs nothing is
+    fused.
 
     ```mlir
     %s = grad.matmul %q, %k transpose_rhs : tensor<2x4x64x32xf32>, tensor<2x4x64x32xf32>
@@ -57,10 +57,10 @@ def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
 def MoveTransposes : Pass<"gradc-move-transposes", "::mlir::ModuleOp"> {
   let summary = "Move transposes to where the fewest bytes are transposed";
   let description = [{
-    A model in one layout, whose convolutions want another, comes with two transposes around each. Areas of ops that can
-    work in either layout (pointwise ops, reductions, normalizations, pools over the same spatial dims, slices, pads,
-    concatenations) are turned as a whole, where that transposes fewer bytes, or as many with more ops right behind a
-    contraction, whose epilogue they then are. Broadcasts absorb a transpose, as do the letters of a convolution.
+    If a model's layout differs from the layout of its convolutions, it has two transposes around each convolution. The pass
+    switches whole areas of ops that work in either layout (pointwise ops, reductions, normalizations, pools over the same spatial
+    dims, slices, pads, concatenations) if that transposes fewer bytes, or equally many but more ops then directly follow a
+    contraction as its epilogue. Broadcasts absorb a transpose, and so do the letters of a convolution.
     A transpose between other ops stays, and so does a target of a gradient.
 
     ```mlir
@@ -76,20 +76,20 @@ def MoveTransposes : Pass<"gradc-move-transposes", "::mlir::ModuleOp"> {
 }
 
 def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
-  let summary = "Move out of loops what their recurrence does not need";
+  let summary = "Move ops out of loops if the recurrence does not need them";
   let description = [{
-    Per scan, innermost first:
-    1. What never changes is computed once before it, unless it only repeats elements.
-    2. A product of a step with what never changes (an input's share in a cell) is one product of all steps before it, with its
-       pointwise epilogue, if it does not depend on carried values.
-    3. Such a product that only stacked results depend on (an output layer) is one product behind it, with all that follows.
-    4. A carried sum to which each step only adds products, and which no step reads (the gradient of a weight), is one product
-       behind it, which sums over the steps, too. Not where the sum stays in a cache from step to step and a step has 32 rows or
-       more: in the loop it is as fast, and needs no stacks.
+    For each scan, innermost first:
+    1. Loop-invariant values are computed once before the scan, unless they only repeat elements.
+    2. A product of a step's values with invariants (the input's share in a cell) becomes one product over all steps before the
+       scan, with its pointwise epilogue, if it does not depend on carried values.
+    3. If only stacked results depend on such a product (an output layer), it becomes one product after the scan, with all its users.
+    4. A carried sum to which each step only adds products, and which no step reads (a weight's gradient), becomes one product
+       after the scan that also sums over the steps. Exception: if the sum stays in cache between steps and a step has 32 rows or
+       more, the loop is as fast and needs no stacks.
 
-    Stacks that this adds take `stack-bytes` at most: a loop whose stacks are larger becomes a loop over chunks of steps, each of
-    them a loop. An op leaves only if every step runs it, so no run fails that did not fail before. The loop over the parts of a
-    batch stays as it is, because its purpose is to keep no stacks. Ops move through OverStepsOpInterface, contractions by their
+    The added stacks take at most `stack-bytes`: a loop that needs more is split into an outer loop over chunks and an inner loop over
+    the steps of a chunk. An op is moved only if every step runs it, so a run cannot fail in new ways. The loop over the parts of a
+    batch is left alone, because it exists to avoid stacks. Ops move through OverStepsOpInterface, contractions through their
     letters.
 
     ```mlir
@@ -110,10 +110,10 @@ def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
 }
 
 def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
-  let summary = "Store states with their dims in the order that their readers want";
+  let summary = "Store states with their dims in the order that their readers need";
   let description = [{
-    A state that every entry only reads through one and the same transpose is stored transposed. Its gradient, slots
-    and update then come in that order, too, because the step is built afterwards. States that are written already, or read in two ways,
+    A state that all entries read only through the same transpose is stored transposed. The step is built
+    afterwards, so gradient, slots and update have the same order of dims. States that are already written, or read in two ways,
     stay.
 
     ```mlir
@@ -134,27 +134,27 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   let description = [{
     In every function with `grad.optimizer`: requests the gradient of result 0 (the loss) with
     respect to every parameter it reads, clips (`grad.clip`: by value, by each norm or by the global
-    one), applies the optimizer and writes parameters and slots back. Slots become states
-    `PARAMETER.SLOT`. A state's own `grad.optimizer` stands in for the function's, and with `grad.rate` its learning rate is the
-    argument of that role and that `grad.field`. `grad.trains` names the parameters that a function updates where these are
-    not all; a parameter's `grad.steps` names the state that counts the steps which do, in place of the argument with role "step".
+    norm), applies the optimizer and writes parameters and slots back. Slots become states
+    `PARAMETER.SLOT`. A state's own `grad.optimizer` overrides the function's, and with `grad.rate` its learning rate is the
+    argument with that role and that `grad.field`. `grad.trains` names the parameters that a function updates, if not
+    all; a parameter's `grad.steps` names the state that counts these updates and replaces the argument with role "step".
     With `grad.watch` a function updates nothing and returns the gradients of these parameters.
-    With `grad.ranks` a function runs on the rows that a rank has of the batch: the loss is that rank's share, and gradients, loss, metrics
-    and statistics are summed over ranks (`grad.all_reduce`) before anything looks at them.
-    The update is predicated on a finite loss (with clipping: a finite norm), and so are the running statistics that
-    the forward writes. Parameters that the loss does not reach become constants, with a remark. The
-    request is an op, so this pass needs no backward graph.
+    With `grad.ranks` a function runs on a rank's rows of the batch: the loss is that rank's share, and gradients, loss, metrics
+    and statistics are summed over ranks (`grad.all_reduce`) before their first use.
+    The update and the running statistics that the forward pass writes are predicated on a finite loss (with clipping: a
+    finite norm). Parameters that the loss does not reach become constants, with a remark. The gradient
+    request is an op, so this pass does not need the backward graph.
   }];
 }
 
 def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
-  let summary = "Compute products in 16 bits and store what lies between them so, where `grad.precision` says"
-                " so";
+  let summary = "In functions with `grad.precision`, compute products in 16 bits and store the values between them"
+                " in 16 bits";
   let description = [{
-    Factors of contractions are rounded to the 16-bit type, sums are f32. What a contraction gives, and what follows from
-    that alone (PrecisionOpInterface), is stored in 16 bits: it is rounded and widened by casts for storage. All
-    arithmetic is of f32. Losses, reductions and powers stay as they are, and so do states: a parameter is rounded
-    where a contraction reads it. Gradients of all this are of the same kind. `high` names nodes that stay in f32.
+    Factors of contractions are rounded to the 16-bit type; sums are f32. Results of contractions, and values computed only
+    from such results (PrecisionOpInterface), are stored in 16 bits: storage casts round and widen them. All
+    other arithmetic is f32. Losses, reductions, powers and states stay in f32; a parameter is rounded
+    where a contraction reads it. Gradients follow the same rules. `high` names nodes that stay in f32.
 
     ```mlir
     func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) attributes {grad.precision = {type = bf16}}
@@ -174,16 +174,16 @@ def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
 def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
   let summary = "Keep an exponential moving average of each trained parameter, and evaluate on it";
   let description = [{
-    In every function with `grad.average`, the decay: each parameter W that it writes has a state `W.ema`, which begins as
-    W does; behind the update, where the step proceeds, it becomes ema + (1 - decay) (W - ema). Functions without the
-    attribute, which do not train, read the averages in place of the weights; those with `grad.watch`, which look at a step, do
-    not. Running statistics have none: what they
-    hold is read as it is.
+    `grad.average` on a training function is the decay. Each parameter W that the function writes gets a state `W.ema` with
+    the initial value of W; after the update, if the step proceeds, it becomes ema + (1 - decay) (W - ema). Functions without
+    the attribute do not train and read the averages instead of the weights, except functions with `grad.watch`, which
+    observe the trained weights. Running statistics have no
+    averages and are read directly.
 
     ```mlir
     grad.write @w, %updated : tensor<4xf32>
     ```
-    becomes, where the step proceeds,
+    becomes, if the step proceeds,
     ```mlir
     grad.write @w, %updated : tensor<4xf32>
     %e = grad.read @w.ema : tensor<4xf32>
@@ -194,12 +194,12 @@ def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
 }
 
 def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
-  let summary = "Answer every grad.gradient by reverse-mode differentiation";
+  let summary = "Replace every grad.gradient by reverse-mode differentiation";
   let description = [{
     1. Mark the ops between targets and objective (innermost request first, so that requests nest).
-    2. Walk them backwards, ask each GradientOpInterface, add up contributions.
-    3. Report every op whose gradient is missing, all at once, each at its own location.
-    Requests of one objective share their backward graph.
+    2. Walk them backwards, build each gradient through GradientOpInterface, and add up contributions.
+    3. Report all ops whose gradient is missing, each at its own location.
+    Requests with the same objective share their backward graph.
 
     ```mlir
     %y = grad.mul %x, %x : tensor<4xf32>
@@ -215,7 +215,7 @@ def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
 }
 
 def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
-  let summary = "Apply identities that hold for every value, NaN, infinities and signed zeros included";
+  let summary = "Apply identities that hold for every value, including NaN, infinities and signed zeros";
   let description = [{
     x + -0.0, x * 1, double negations, decided selects, sums of broadcasts; pointwise ops move above a broadcast, where
     they run once an element, and above a reshape that adds dims of 1; a transpose moves into its matmul. What does not hold for every float stays: x + 0.0
@@ -234,49 +234,49 @@ def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
 }
 
 def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
-  let summary = "Turn every float of the module to f64: gradients are checked in it";
+  let summary = "Convert every float of the module to f64, to check gradients";
   let description = [{
-    Only `gradc verify` runs it. In f32 a difference quotient is mostly rounding. It runs before the gradients are
-    there: they are built in the same way, and their constants (1 / n of a mean) are rounded once, to f64. Numbers that
-    the runtime gives and takes (rates, counts of rows, the loss) stay f32.
+    Only `gradc verify` runs this pass, because a difference quotient in f32 is mostly rounding error. It runs before
+    differentiation, so gradients are built as usual and their constants (1 / n of a mean) are rounded once, to f64. Numbers
+    exchanged with the runtime (rates, counts of rows, the loss) stay f32.
   }];
 }
 
 // Kernel phase ------------------------------------------------------------------------------------
 
 def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
-  let summary = "Replace composite ops by their primitives, where no kernel takes them whole";
+  let summary = "Replace composite ops by their primitives, unless a kernel computes them whole";
   let description = [{
-    Asks DecomposeOpInterface until no composite is left; primitives stay. It runs after differentiation, which wants
-    composites whole: their gradients are stabler and cheaper than those of their parts.
+    Applies DecomposeOpInterface until no composite is left; primitives stay. It runs after differentiation, because the
+    gradients of whole composites are more stable and cheaper than those of their parts.
 
     ```mlir
     %y = grad.sgd %p, %g, %rate, %go : tensor<2x4xf32>, tensor<f32>
     ```
     becomes p - rate * g, selected by `%go`, in `grad.mul`, `grad.sub` and `grad.select`.
 
-    With `keep-for-libraries` the composites that a GPU's library takes whole are left: GELU in its tanh form, and its
-    gradient. Once libraries were chosen, the pass runs once more.
+    `keep-for-libraries` keeps the composites that a GPU library can compute: GELU in its tanh form, and its
+    gradient. The pass runs again after libraries are chosen.
 
-    With `keep-for-kernels` an attention, or its gradient, is left where a CPU's kernel computes it whole: from as many queries and
-    keys on as the limits on kernels say. Nothing is left so in a module of a GPU's level.
+    `keep-for-kernels` keeps an attention, or its gradient, if a CPU kernel computes it whole, that is if it has at least as many
+    queries and keys as the kernel limits require. It keeps nothing in a module of a GPU level.
   }];
   let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">,
                  Option<"keepForKernels", "keep-for-kernels", "bool", "false", "leave what a CPU's kernel computes whole">];
 }
 
 def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
-  let summary = "Make the batch a number of the run: counts of rows become an input, entries that allow it take any number";
+  let summary = "Make the batch size a run-time number: counts of rows become an input, and entries that allow it take any number of rows";
   let description = [{
-    An entry is built for a largest batch, N rows. Every dim of every value has an extent in a run of n rows: its size, or
-    k * n, the first of them. Extents start at the arguments marked `grad.batched` and go through the ops' indexing maps.
-    `grad.count` of dims that hold rows becomes k times the argument `rows`, any other a constant.
+    An entry is built for a largest batch of N rows. In a run of n rows, every dim of every value has an extent: its full size, or
+    its first k * n elements. Extents start at the arguments marked `grad.batched` and propagate through the ops' indexing maps.
+    `grad.count` of dims that hold rows becomes k times the argument `rows`; any other count becomes a constant.
 
-    With `judge`, which comes before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
-    twin for a smaller last batch (`NAME.tail`) goes. An op without them (a reshape across rows, a slice of the batch, a sum
-    of what may be repeated once a row) is named in a remark; its entry runs on N rows only, and keeps its twin. A
-    bucket, `NAME.rows.M`, which runs in the place of `NAME` on up to
-    M rows, stays where `NAME` takes any number, and has the argument `rows` where `NAME` has it.
+    With `judge`, which runs before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
+    twin for a smaller last batch (`NAME.tail`) is removed. An op without extents (a reshape across rows, a slice of the batch, a sum
+    of values that may repeat per row) is named in a remark; its entry runs on N rows only and keeps its twin. A
+    bucket, `NAME.rows.M`, replaces `NAME` in runs of up to
+    M rows. It stays if `NAME` takes any number of rows, and has the argument `rows` if `NAME` has it.
 
     ```mlir
     %n = grad.count %x dims [0, 1] : tensor<32x10xf32>
@@ -291,12 +291,12 @@ def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
 }
 
 def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
-  let summary = "Sum in the order that costs least: factors outside, few long columns in two steps";
+  let summary = "Reorder sums to reduce cost: factor out invariant factors, and split sums of few long columns in two steps";
   let description = [{
-    1. A factor that is the same along all that is summed comes out of the sum, where what is left is made anyhow. The
-       gradient of a normalization sums dy, dy * x, and both once more with the scale: two sums are left of the four.
-    2. Sums of few and long columns sum all dims but the first, then that one: threads share the first dim.
-    Sums of f16 and bf16 stay: in another order they may overflow.
+    1. A factor that is constant along all summed dims moves out of the sum, if the remaining operand is computed anyway. The
+       gradient of a normalization sums dy and dy * x, each with and without the scale: two of the four sums remain.
+    2. A sum of few long columns first sums all dims but the first, so that threads share the first dim, and then the first dim.
+    Sums of f16 and bf16 are left alone: another order may overflow.
 
     ```mlir
     %b = grad.broadcast %scale dims [1] : tensor<8xf32> -> tensor<32x8xf32>
@@ -313,10 +313,10 @@ def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
 }
 
 def AlignSteps : Pass<"gradc-align-steps", "::mlir::ModuleOp"> {
-  let summary = "Pad the steps of stacks, so that a schedule can address each of them";
+  let summary = "Pad the steps of stacks, so that a schedule can address each step";
   let description = [{
-    A slice of a schedule lies at a multiple of 64 bytes, in each iteration of a loop. A stack whose steps are no multiple
-    of that is padded before the scan that reads it, and cut behind the one that makes it; what one scan hands to
+    A schedule's slice must be at a multiple of 64 bytes in every iteration of a loop. A stack whose step size is not a multiple
+    of that is padded before the scan that reads it, and cropped after the scan that produces it; a stack passed from one scan to
     another stays padded.
 
     ```mlir
@@ -326,7 +326,7 @@ def AlignSteps : Pass<"gradc-align-steps", "::mlir::ModuleOp"> {
       grad.yield %0 : tensor<4xf32>
     }
     ```
-    becomes a scan over `tensor<3x16xf32>`, in whose body the first 4 of 16 elements are read, and 12 zeros follow what it yields.
+    becomes a scan over `tensor<3x16xf32>`, whose body reads the first 4 of 16 elements and appends 12 zeros to the yielded value.
   }];
 }
 
@@ -334,10 +334,10 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Group ops into kernels and outline each as an exec.kernel";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
-    1. Large constants become states; views (reshapes) stay outside.
-    2. Every contraction takes its epilogue; pointwise chains and reductions join while they share
-       a root space and no value would be computed twice at a cost.
-    3. Outline; identical kernels become one.
+    1. Large constants become states; views (reshapes) stay outside kernels.
+    2. Every contraction is fused with its epilogue; pointwise chains and reductions are fused while they
+       share a root space and no expensive value would be computed twice.
+    3. Each group is outlined; identical kernels are merged.
 
     ```mlir
     %0 = grad.matmul %x, %w : tensor<32x8xf32>, tensor<8x16xf32>
@@ -353,33 +353,33 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
 }
 
 def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
-  let summary = "Whoever reads a value that is stored in 16 bits reads it from there";
+  let summary = "Make readers of a value that is stored in 16 bits read the stored value";
   let description = [{
-    Gradients are built from what ops compute, before it is rounded for storage: it would be kept in both forms.
+    Gradients use the values before they are rounded for storage, so such values would otherwise be kept in both forms.
 
     ```mlir
     %y = grad.relu %x : tensor<4xf32>
     %t = grad.cast %y storage : tensor<4xf32> -> tensor<4xbf16>
     %u = grad.cast %t storage : tensor<4xbf16> -> tensor<4xf32>
     ```
-    Who reads %y behind these reads %u.
+    Later readers of %y then read %u.
   }];
 }
 
 def SkipRoundings : Pass<"gradc-skip-roundings", "::mlir::ModuleOp"> {
-  let summary = "Leave out roundings for storage whose result is read in the same kernel";
+  let summary = "Remove storage roundings whose result is read in the same kernel";
   let description = [{
     ```mlir
     %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
     %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
     ```
-    in a kernel: what reads %y reads %s. The kernel still gives %t where others read that; then a reduction of %y reads it as
-    they do.
+    in a kernel: readers of %y read %s instead. If %t has other readers, the kernel still returns it, and a reduction of %y then
+    keeps reading the rounded value.
   }];
 }
 
 def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
-  let summary = "Keep weights in the panel layout that their contractions want";
+  let summary = "Keep weights in the panel layout that their contractions need";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
     Looks at all entries of a level, so that a state has one primary layout for the whole training.
@@ -396,7 +396,7 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
     exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 512
     %w = exec.load @w.primary : tensor<8x16xf32>
     ```
-    Where kernels read a state through one that only rounds it, a mirror of the narrower type takes that kernel's place.
+    If kernels read a state through a kernel that only rounds it, a mirror of the narrower type replaces that kernel.
   }];
 }
 
@@ -423,16 +423,16 @@ def FlattenUpdates : Pass<"gradc-flatten-updates", "::mlir::ModuleOp"> {
 }
 
 def PackFactors : Pass<"gradc-pack-factors", "::mlir::ModuleOp"> {
-  let summary = "Pack the factors of products that are not states";
+  let summary = "Pack factors of products that are not states";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
-    Products of bf16 read pairs of neighbours along the sum: in one instruction, or as two f32 of one load. A row-major
-    factor has them where the sum runs along its rows. One that the sum runs across, as both factors of a weight's gradient,
-    is packed before the product, once for all products of a block that read it, where that takes less time than the
-    product saves. A state that lies in pairs along another dim leaves its product as it is.
+    Products of bf16 read pairs of neighbours along the sum, for one dot-product instruction or as two f32 values per load. If the
+    sum runs along the rows of a row-major factor, its pairs are adjacent. If the sum runs across rows, as in both factors of a
+    weight's gradient, the factor is packed before the product, once for all products of a block that read it, if packing takes less
+    time than the product saves. A product with a state packed in pairs along another dim is left alone.
 
     A factor of another type that the product reads across its rows, such as a transposed weight behind a view, is packed
-    in panels of values for a product of 128 or more rows.
+    in panels of values if the product has 128 or more rows.
 
     ```mlir
     %dw = exec.launch @matmul(%x, %dy) : ...
@@ -447,15 +447,15 @@ def PackFactors : Pass<"gradc-pack-factors", "::mlir::ModuleOp"> {
 }
 
 def ChooseLibraries : Pass<"gradc-choose-libraries", "::mlir::ModuleOp"> {
-  let summary = "Find the kernels of a GPU level that one library call computes";
+  let summary = "Find the kernels of a GPU level that a library call can replace";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
-    Marks a kernel that is one call of cuBLASLt or cuDNN with that call. A kernel of which a call computes only the
-    first part (a weight gradient and the update with it) becomes two where that pays: by `mode` auto, where the call's
-    flops are worth a launch and another way through memory; by always, each. A convolution is cuDNN's where it is worth
-    the copies in another order that cuDNN makes, too. With never, there are no calls. Nothing
-    happens on CPU levels. GELU in its tanh form, and its gradient, are still whole, and are decomposed next. What
-    GELU is applied to may be a second result of the call.
+    Marks a kernel that one call of cuBLASLt or cuDNN can replace with that call. If a call computes only the
+    first part of a kernel (a weight gradient, followed by the update), the kernel is split if that pays. With `mode` auto, a
+    matrix product becomes a call if that saves more time than its overhead and another round trip through memory; convolutions
+    do not, because of the layout copies that cuDNN makes. With always, every candidate becomes a call; with never, none does. The pass does
+    nothing on CPU levels. GELU in its tanh form, and its gradient, are still whole at this point and decomposed next. The
+    input of GELU may be a second result of the call.
 
     ```mlir
     %1 = exec.launch @matmul_compare_select(%g, %w, %y) : ...
@@ -470,23 +470,23 @@ def ChooseLibraries : Pass<"gradc-choose-libraries", "::mlir::ModuleOp"> {
 }
 
 def FindExtents : Pass<"gradc-find-extents", "::mlir::ModuleOp"> {
-  let summary = "Tell each kernel which dims of its operands hold rows of the batch";
+  let summary = "Annotate each kernel with the dims of its operands that hold rows of the batch";
   let description = [{
-    In entries that take any number of rows (`grad.rows`), from launch to launch. A kernel that two launches run with
-    different extents becomes two. Kernels that no row reaches stay as they are.
+    Propagates extents from launch to launch in entries that take any number of rows (`grad.rows`). A kernel that two launches run
+    with different extents is duplicated. Kernels without rows of the batch are left alone.
 
     ```mlir
     exec.kernel @matmul (%x: tensor<32x64xf32>, %w: tensor<64x10xf32>) -> tensor<32x10xf32> ...
     ```
-    becomes a kernel with `extents = [[1, 0], [0, 0]], rows = [1, 0]`: of n rows it reads and computes n.
+    becomes a kernel with `extents = [[1, 0], [0, 0]], rows = [1, 0]`: in a run of n rows it reads and computes n rows.
   }];
 }
 
 def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose register tile, loop order and units of every kernel, by level";
   let description = [{
-    A contraction takes the level's measured tile; other kernels enough vectors to hide latency. `grain` is the number
-    of units below which another thread does not pay: it depends on the work, never on the number of threads.
+    A contraction uses the level's measured tile; other kernels use enough vectors to hide latency. `grain` is the number
+    of units below which another thread does not pay. It depends on the work, never on the number of threads.
 
     ```mlir
     exec.kernel @matmul_relu(...) attributes {schedule =
@@ -496,18 +496,18 @@ def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
 }
 
 def GroupLaunches : Pass<"gradc-group-launches", "::mlir::ModuleOp"> {
-  let summary = "Make one launch of a GPU's launches that do not wait for each other";
+  let summary = "Merge independent launches of a GPU into one launch";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
-    A launch takes some 2 us, more than most updates of a parameter run.
-    0. A kernel in which one team adds up many sums (a global norm) is cut behind them, so that they can be parts.
-    1. A launch's height is the number of launches on the longest way from it to one that nobody waits for. Those of the same height
-       do not wait for each other, whatever is grouped: a group is where all of its members could be the latest.
-    2. Small kernels of one height become parts of one kernel, and so do pointwise ones of any size, with the small ones where these
-       are all pointwise. What stays alive for a group is bounded, and so is the number of its operands and results.
-    3. Kernels that are the same in two entries stay the same.
+    A launch takes about 2 us, longer than most parameter updates run.
+    0. A kernel in which one team computes many sums (a global norm) is cut after the sums, so that they can become parts.
+    1. The height of a launch is the length of the longest path of dependent launches from it. Launches of equal height are
+       independent, and merging them creates no cycles. Height corresponds to the latest possible position in the schedule.
+    2. Small kernels of equal height become parts of one kernel. So do pointwise kernels of any size, together with the small ones if
+       those are all pointwise. The bytes that a group keeps alive are bounded, and so is the number of its operands and results.
+    3. Kernels that two entries share stay shared.
 
-    Library calls and contractions through shared memory stay alone. Nothing happens on CPU levels: a dispatch there takes 0.2 us.
+    Library calls and contractions through shared memory are not merged. The pass does nothing on CPU levels, where a dispatch takes 0.2 us.
 
     ```mlir
     %1 = exec.launch @sgd(%w1, %g1, %rate) : ...
@@ -523,10 +523,10 @@ def GroupLaunches : Pass<"gradc-group-launches", "::mlir::ModuleOp"> {
 def OrderLaunches : Pass<"gradc-order-launches", "::mlir::ModuleOp"> {
   let summary = "Run a launch as soon as that frees memory";
   let description = [{
-    Launches come in the order of the graph, gradients first and all updates at the end. A launch whose operands are there, and after which less memory
-    is taken than before, runs at once: the update of a parameter behind its gradient, which is then still in the cache.
-    Launches that wait for something else (clipping by a global norm) stay where they are. A sum over ranks begins as soon as its
-    operands are there, and what reads it comes when nothing else is left to do.
+    Launches are initially in graph order, with gradients first and all updates at the end. A launch whose operands are available and
+    which lowers memory use runs at once: a parameter's update directly after its gradient, which is then still in cache.
+    Launches that wait for something else (clipping by a global norm) stay in place. A sum over ranks starts as soon as its
+    operands are available, and its readers run when nothing else is left to do.
 
     ```mlir
     %g1 = exec.launch @gradient(%x, %y) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -547,12 +547,12 @@ def OrderLaunches : Pass<"gradc-order-launches", "::mlir::ModuleOp"> {
 }
 
 def BucketSums : Pass<"gradc-bucket-sums", "::mlir::ModuleOp"> {
-  let summary = "Sum over ranks what is finished at about the same time in one collective";
+  let summary = "Merge sums over ranks that start at about the same time into one collective";
   let description = [{
-    A collective costs a latency, however little it sums. Sums that follow each other are one, where their last one began, until
-    together they have `bytes`; a sum stays apart where a node before it already waits for what it would join. All of a collective is of one
-    element type and travels alike. Sums on which later ones depend, as those of batch statistics, are waited for soon: gradients
-    do not join them.
+    Every collective has a fixed latency. Consecutive sums are merged at the position of the last one until the bucket has `bytes`
+    bytes; a bucket is also closed when a node reads one of its sums. All sums of a bucket have the same
+    element type and wire format. Sums that later sums depend on, such as batch statistics, are needed soon, so gradients
+    are not merged with them.
 
     ```mlir
     %s1 = grad.all_reduce %g1 : tensor<8x8xf32>
@@ -565,21 +565,21 @@ def BucketSums : Pass<"gradc-bucket-sums", "::mlir::ModuleOp"> {
     %s:2 = grad.all_reduce %g1, %g2 : tensor<8x8xf32>, tensor<8x8xf32>
     ```
   }];
-  // At 10 GB/s 1 MiB takes 0.1 ms, ten times a network's latency, and little is left of it behind the last gradient.
+  // At 10 GB/s, 1 MiB takes 0.1 ms: ten times a network's latency, yet a short wait after the last gradient.
   let options = [Option<"bytes", "bytes", "int64_t", "1 << 20", "bytes of values from which on a collective takes no more">];
 }
 
 def Rematerialize : Pass<"gradc-rematerialize", "::mlir::ModuleOp"> {
-  let summary = "Compute results again where they are needed late, so that an entry fits a budget";
+  let summary = "Recompute results before late uses, so that an entry fits a memory budget";
   let description = [{
-    The budget is what states and the arena of an entry may take; 0 is no limit. While an entry takes more: of the results that are kept
-    over the node at which most memory is taken, the one that takes the least time per byte is computed again just before its
-    next use, from what is there then. Its operands may be kept longer for that, or be computed again in turn. The kernel is
-    the same, and so are the bits. An entry that still takes more is left so; it is for who planned it to refuse.
+    The budget limits the bytes of states and an entry's arena; 0 means no limit. While an entry exceeds it: of the results that are live
+    across the node with peak memory, the one with the least recomputation time per byte is recomputed just before its
+    next use, from the values available there. Its operands may be kept longer for that, or be recomputed in turn. The kernel is
+    the same, and so are the bits. An entry that still exceeds the budget is left as it is; the caller has to reject it.
 
     ```mlir
     %a = exec.launch @gelu(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
-    ...                                                             // here most is taken; %x is needed later, too
+    ...                                                             // peak memory; %x has later uses, too
     %g = exec.launch @gradient(%x, %a) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     ```
     becomes
@@ -594,11 +594,11 @@ def Rematerialize : Pass<"gradc-rematerialize", "::mlir::ModuleOp"> {
 }
 
 def CutStates : Pass<"gradc-cut-states", "::mlir::ModuleOp"> {
-  let summary = "Decide how ranks divide parameters, and which launches run on the parts of a rank alone";
+  let summary = "Decide how ranks divide parameters, and which launches run only on a rank's own parts";
   let description = [{
-    Where each rank updates its own part of a parameter, the launches that do so run some of their units: those of the elements that the rank
-    owns. Elements are divided by the largest of the launches' units, so that each launch can be cut there. A rule that takes whole
-    tensors, and a writer whose units are no runs of elements, let one rank have all of a state: it alone runs the launches that end there.
+    If each rank updates its own part of a parameter, the launches of the update run only the units of the elements that the rank
+    owns. The pieces are as large as the largest unit of these launches, so that each launch can be cut there. If a rule needs whole
+    tensors, or a writer's units are not contiguous elements, one rank owns the whole state, and only it runs the launches that lead there.
 
     ```mlir
     %g1 = grad.reduce_scatter %g of [@w] : tensor<96xf32>
@@ -610,17 +610,17 @@ def CutStates : Pass<"gradc-cut-states", "::mlir::ModuleOp"> {
     exec.cut @w.cut of @w : 96 by 32
     %w1 = exec.launch @update(%w, %g1, %lr) {exec.cut = @w.cut, exec.units_per_piece = 1} : (...) -> tensor<96xf32>
     ```
-    A launch with a result that is needed whole, as a norm is, runs on all ranks as it is. A scatter that it reads is told to leave zeros
+    A launch whose result is needed in whole, such as a norm, runs unchanged on all ranks. A scatter that it reads is marked to leave zeros
     (`exec.zeros`) where the rank owns nothing.
   }];
 }
 
 def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "Give every tensor its place: functions become exec.entry over one arena";
+  let summary = "Allocate every tensor: functions become exec.entry over one arena";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let description = [{
-    Liveness over the launch order; in place where the kernel allows; largest tensor first, lowest
-    free offset (64-byte aligned). States and entry inputs are never in the arena.
+    Computes liveness over the launch order, reuses operands in place if the kernel allows it, and places the largest tensor first, at
+    the lowest free offset (64-byte aligned). States and entry inputs are never in the arena.
 
     ```mlir
     %1 = exec.launch @matmul_relu(%x, %w) : (tensor<32x8xf32>, tensor<8x16xf32>) -> tensor<32x16xf32>
@@ -636,11 +636,11 @@ def PlanMemory : Pass<"gradc-plan-memory", "::mlir::ModuleOp"> {
 // Tests only --------------------------------------------------------------------------------------
 
 def CorruptKernel : Pass<"gradc-test-corrupt-kernel", "::mlir::ModuleOp"> {
-  let summary = "Make one kernel's code compute something else, to prove that verify catches it";
+  let summary = "Make one kernel compute wrong results, to prove that verify detects it";
   let description = [{
-    `kernel=NAME` or `kernel=NAME:KIND`. `shift`, the default: 1.25 x + 1 of the first result. `factor`: its floats
-    times 1.001; `factor@N`: those of result N. `edge`: the shift in its last element only. `swap`: the first two
-    operands of one type are exchanged.
+    `kernel=NAME` or `kernel=NAME:KIND`. `shift`, the default: 1.25 x + 1 on the first result. `factor`: multiplies its floats
+    by 1.001; `factor@N`: those of result N. `edge`: shifts only its last element. `swap`: exchanges the first two
+    operands of the same type.
   }];
   let options = [Option<"kernel", "kernel", "std::string", "\"\"", "symbol of the kernel">];
 }
