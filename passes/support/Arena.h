@@ -6,13 +6,13 @@
 
 namespace gradc {
 
-/// Regions of memory, numbered from 0, that may overlap where their lives do not. Lives are
-/// followed node by node, as `Lifetimes` says.
+/// Regions of memory, numbered from 0. Regions may overlap if their lifetimes do not. Lifetimes are
+/// tracked node by node; see `Lifetimes`.
 class Arena : public Lifetimes {
 public:
-  /// A new region of that size.
+  /// Adds a region of that size.
   int64_t add(int64_t bytes);
-  /// Gives every region its offset, once all nodes are known.
+  /// Assigns every region its offset, once all nodes are known.
   void allocate();
 
   int64_t offsetOf(int64_t region) const { return regions[region].offset; }

@@ -1,10 +1,10 @@
-// How averages of weights are named.
+// The naming of averages of weights.
 #ifndef PASSES_SUPPORT_AVERAGES_H
 #define PASSES_SUPPORT_AVERAGES_H
 
 namespace gradc {
 
-/// The name of a weight's average is the weight's with this behind it.
+/// The suffix that makes the name of a weight's average from the weight's name.
 constexpr char averageSuffix[] = ".ema";
 
 } // namespace gradc

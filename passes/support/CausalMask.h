@@ -1,4 +1,4 @@
-// Masks whose values are known, and hide the keys behind a query.
+// Recognizes causal masks among masks with known values.
 #ifndef PASSES_CAUSALMASK_H
 #define PASSES_CAUSALMASK_H
 
@@ -6,16 +6,16 @@
 
 namespace gradc {
 
-/// The value of a small computation over constants alone; nothing if it has other inputs or a
-/// tensor of too many elements.
+/// The value of a small computation over constants only; none if it has other inputs or a tensor
+/// with too many elements.
 std::optional<mlir::grad::HostTensor> evaluateKnown(mlir::Value value);
 
-/// The c for which query t sees the keys s <= t + c and no others, of a mask [.., queries, keys]:
-/// bools, or numbers that are 0 or so low that no score counts beside them. With c = keys - 1 all
-/// is seen. Nothing for other masks.
+/// The c for which query t attends exactly to the keys s <= t + c, for a mask [.., queries, keys]
+/// of bools, or of numbers that are 0 or low enough to suppress any score. With c = keys - 1 every
+/// query attends to all keys. None for other masks.
 std::optional<int64_t> causalOffset(const mlir::grad::HostTensor &mask);
 
-/// The same of masks in a function, each looked at once: the layers of a model share theirs.
+/// Caches causal offsets of the masks in a function, because the layers of a model share masks.
 class CausalMasks {
 public:
   std::optional<int64_t> offsetOf(mlir::Value mask);

@@ -1,4 +1,4 @@
-// Limits on gradients before the optimizer sees them.
+// Gradient clipping.
 #ifndef PASSES_SUPPORT_CLIPPING_H
 #define PASSES_SUPPORT_CLIPPING_H
 
@@ -6,21 +6,21 @@
 
 namespace gradc {
 
-/// One of the ways to clip, and its limit: the content of `grad.clip`.
+/// The kind of clipping and its limit, as given by `grad.clip`.
 struct Clipping {
   enum Kind {
-    none,      ///< asked for the norm alone
-    value,     ///< each element lies between -limit and limit
+    none,      ///< computes only the norm
+    value,     ///< each element is clamped to [-limit, limit]
     norm,      ///< each tensor is scaled by min(1, limit / (its norm + 1e-6))
-    globalNorm ///< all are scaled by min(1, limit / (the norm of all + 1e-6))
+    globalNorm ///< all are scaled by min(1, limit / (the global norm + 1e-6))
   };
   Kind kind = none;
   double limit = 0;
 
   static mlir::FailureOr<Clipping> parse(mlir::Operation *at, mlir::Attribute attribute);
-  /// Clips `gradients` at the place of `like`, a scalar of the type to add up in. Returns the norm
-  /// of all of them before. `whole` makes a sum of squares one of whole tensors, where gradients
-  /// are parts of them.
+  /// Clips `gradients` at the insertion point of `like`, a scalar of the type to accumulate in.
+  /// Returns the global norm before clipping. If gradients are parts of tensors, `whole` extends a
+  /// sum of squares to the whole tensors.
   mlir::Value build(mlir::grad::Expr like, llvm::MutableArrayRef<mlir::Value> gradients,
                     llvm::function_ref<mlir::Value(mlir::Value)> whole) const;
 };

@@ -1,4 +1,4 @@
-// Which ops of a block run together in one kernel.
+// Partitions the ops of a block into kernels.
 #ifndef PASSES_CLUSTERS_H
 #define PASSES_CLUSTERS_H
 
@@ -17,13 +17,13 @@ mlir::grad::LoopKind loopKind(mlir::Operation *op);
 /// Bytes of the widest float in a kernel; 4 without floats (index arithmetic is legalized).
 int64_t widestElement(mlir::Operation *kernel);
 
-/// A contraction that each tile would stream through its operands from end to end, a cache line or
-/// more a step (a filter gradient): it walks blocks of them instead, and so is a kernel of its own.
-/// So is an attention.
+/// Whether an op walks its operands in blocks and therefore is its own kernel: an attention, or a
+/// contraction whose tiles would each stream whole operands at a cache line or more per step (a
+/// filter gradient).
 bool walksBlocks(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
 
-/// Partitions the ops of `block` that compute into clusters without cyclic dependences. Clones
-/// free ops (constants, broadcasts), so that every user has its own.
+/// Partitions the compute ops of `block` into clusters without cyclic dependences. Clones free ops
+/// (constants, broadcasts), so that every user has its own copy.
 mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::Block &block,
                                                    const mlir::exec::KernelLimits &limits);
 

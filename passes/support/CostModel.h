@@ -1,5 +1,5 @@
-// The cost model: what flops and bytes take on a level. Passes ask it instead of
-// having rates of their own.
+// The cost model: the time of flops and bytes on a level. Passes query it instead of defining their
+// own rates.
 #ifndef PASSES_COSTMODEL_H
 #define PASSES_COSTMODEL_H
 
@@ -8,7 +8,7 @@
 
 namespace gradc {
 
-/// Seconds of some work on one core of a CPU or on a whole GPU.
+/// Seconds that work takes on one CPU core or on a whole GPU.
 struct Cost {
   double arithmetic = 0, traffic = 0;
 };
@@ -17,22 +17,22 @@ class CostModel {
 public:
   explicit CostModel(const mlir::exec::Level &level) : level(level) {}
 
-  /// A kernel's generated code, from its `flops` and `bytes`.
+  /// The cost of a kernel's generated code, from its `flops` and `bytes`.
   Cost kernel(mlir::exec::KernelOp kernel) const;
-  /// The least that any code takes, whatever else it does.
+  /// A lower bound on the seconds of any code with these flops and bytes.
   double floor(int64_t flops, int64_t bytes) const;
-  /// Whether a kernel runs no longer than its launch.
+  /// Whether a kernel takes no longer than its launch.
   bool isSmall(mlir::exec::KernelOp kernel) const;
-  /// The units of a kernel, of `units` in all, that are worth another thread of a CPU's team.
+  /// The min number of units, of `units` in total, for which another CPU thread pays.
   int64_t grain(mlir::exec::KernelOp kernel, int64_t units) const;
 
-  /// Whether a product of bf16 pairs saves the time of packing its factors of these types.
+  /// Whether a product of bf16 pairs saves more time than packing its factors of these types takes.
   bool paysPacking(mlir::exec::KernelOp product, llvm::ArrayRef<mlir::Type> factors) const;
 
   // Contractions on a GPU.
   /// The seconds that a library's product saves over a generated one.
   double savedByLibrary(mlir::Operation *contraction) const;
-  /// A kernel that copies a tensor.
+  /// The seconds of a kernel that copies a tensor.
   double copy(mlir::Type tensor) const;
 
 private:

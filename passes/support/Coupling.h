@@ -1,4 +1,4 @@
-// Does each row's result depend on that row alone?
+// Checks whether each row's result depends on that row only.
 #ifndef PASSES_COUPLING_H
 #define PASSES_COUPLING_H
 
@@ -6,9 +6,9 @@
 
 namespace gradc {
 
-/// The first op of an entry's body that couples rows of its batch: a sum over them, a product of
-/// rows with rows, or an op that nothing is known about. Null: each row's results depend on that
-/// row alone. `batch`: rows of the largest run; `isBatched`: whether an argument holds them.
+/// The first op of an entry's body that couples rows of its batch: a sum over rows, a product of
+/// rows with rows, or an op that cannot be analyzed. Null: each row's results depend on that row
+/// only. `batch`: rows of the largest run; `isBatched`: whether an argument holds rows.
 mlir::Operation *findCoupling(mlir::Block &block, int64_t batch,
                               llvm::function_ref<bool(mlir::BlockArgument)> isBatched);
 

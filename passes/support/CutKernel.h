@@ -1,4 +1,4 @@
-// One kernel made several.
+// Splits a kernel into several kernels.
 #ifndef PASSES_CUTKERNEL_H
 #define PASSES_CUTKERNEL_H
 
@@ -6,9 +6,9 @@
 
 namespace gradc {
 
-/// Puts several kernels in the place of one, and of its `launches`: one that yields each of `cuts`,
-/// values of its region of which none needs another, and at the end one for what is left, which
-/// takes them as its last operands. The kernels have neither schedules nor calls.
+/// Replaces a kernel and its `launches` by several: one kernel for each of `cuts`, independent
+/// values of the region, which yields that value, and a final kernel for the rest, which takes
+/// these values as its last operands. The new kernels have neither schedules nor library calls.
 llvm::SmallVector<mlir::exec::KernelOp> cutKernel(mlir::exec::KernelOp kernel,
                                                   llvm::ArrayRef<mlir::Value> cuts,
                                                   llvm::ArrayRef<mlir::exec::LaunchOp> launches,

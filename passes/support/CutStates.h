@@ -1,4 +1,4 @@
-// What the cut of states tells the memory plan.
+// Attributes by which the cutting of states informs memory planning.
 #ifndef PASSES_CUTSTATES_H
 #define PASSES_CUTSTATES_H
 
@@ -6,13 +6,13 @@
 
 namespace gradc {
 
-/// Of a launch of which a rank runs the units of its own pieces alone: the symbol of the exec.cut,
-/// and how many units a piece has.
+/// On a launch of which a rank runs only the units of its own pieces: the symbol of the exec.cut,
+/// and the number of units per piece.
 inline constexpr llvm::StringLiteral launchCutName = "exec.cut";
 inline constexpr llvm::StringLiteral unitsPerPieceName = "exec.units_per_piece";
-/// Of a scatter or gather: the symbols of its operands' exec.cuts.
+/// On a scatter or gather: the symbols of its operands' exec.cuts.
 inline constexpr llvm::StringLiteral cutsName = "exec.cuts";
-/// Of a scatter: somebody reads all of a result, who expects zeros where a rank owns nothing.
+/// On a scatter: a reader needs the whole result, with zeros where the rank owns nothing.
 inline constexpr llvm::StringLiteral zerosName = "exec.zeros";
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// A kernel that adds up many sums to one number, cut so that the sums need not wait for each other.
+// Splits kernels that add many sums to one number, so that the sums need not wait for each other.
 #ifndef PASSES_CUTSUMS_H
 #define PASSES_CUTSUMS_H
 
@@ -7,8 +7,8 @@
 
 namespace gradc {
 
-/// Cuts the scheduled kernels of a GPU level in which one team computes several sums of all of a
-/// tensor, one after the other (a global norm), behind those sums.
+/// Finds the scheduled kernels of a GPU level in which one team computes several full-tensor sums
+/// sequentially (a global norm), and cuts them after these sums.
 void cutSums(mlir::ModuleOp module, const mlir::exec::Level &level, mlir::SymbolTable &symbols);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// A training step of which each rank computes its rows of the batch.
+// Data-parallel training steps: each rank computes its own rows of the batch.
 #ifndef PASSES_SUPPORT_DATAPARALLEL_H
 #define PASSES_SUPPORT_DATAPARALLEL_H
 
@@ -8,22 +8,23 @@
 
 namespace gradc {
 
-/// How a training function says that ranks share its batch: a dictionary, perhaps with `bf16`, how
-/// gradients then travel, `synchronize_batch_norm`: the ranks have one set of batch statistics, and
-/// `cut`: each rank updates its own part of each parameter.
+/// On a training function whose batch is shared by ranks: a dictionary with optional entries
+/// `bf16` (gradients travel as bf16), `synchronize_batch_norm` (batch statistics are over all
+/// ranks) and `cut` (each rank updates its own part of each parameter).
 inline constexpr llvm::StringLiteral ranksName = "grad.ranks";
 
-/// The parts of such a step that know of other ranks. With one rank, none of them changes anything
-/// but the order of sums.
+/// Builds the parts of such a step that involve other ranks. With one rank they change nothing but
+/// the order of sums.
 class DataParallel {
 public:
   /// Null: the function is a step of one rank.
   static std::unique_ptr<DataParallel> of(mlir::func::FuncOp function);
 
-  /// Whether ranks can share the step. From here on what the model requests is of the whole batch.
+  /// Fails if ranks cannot share the step. Makes the model's gradient requests refer to the whole
+  /// batch.
   mlir::LogicalResult begin();
-  /// The loss, result 0, becomes this rank's share of the whole batch's, of which gradients are
-  /// taken.
+  /// Replaces the loss, result 0, by this rank's share of the whole batch's loss; gradients are of
+  /// that share.
   void shareLoss();
   /// For a loss in several parts: the factor of a numerator, for a denominator that is summed over
   /// the parts; and a numerator, where it counts as the rank's rows do.
@@ -32,21 +33,21 @@ public:
   mlir::Value rankRows() const { return rows; }
   /// Whether an op belongs to `begin`, not to the model.
   bool isOwn(mlir::Operation *op) const;
-  /// Metrics and what is written to states so far become those of the whole batch.
+  /// Extends metrics, and the values written to states so far, to the whole batch.
   void sumResults();
   /// Replaces shares of gradients by the gradients of the whole batch.
   void sumGradients(llvm::MutableArrayRef<mlir::Value> gradients);
-  /// The same, of parameters of which each rank updates its own part: only that part of each
-  /// gradient, and 0 elsewhere.
+  /// The same for parameters of which each rank updates its own part: the rank gets only that part
+  /// of each gradient, and 0 elsewhere.
   void scatterGradients(llvm::ArrayRef<mlir::Value> parameters,
                         llvm::MutableArrayRef<mlir::Value> gradients);
   /// Whether each rank updates its own part of each parameter.
   bool cutsParameters() const { return isCut; }
-  /// Adds up over ranks what each has computed of its parts.
+  /// Sums a value over ranks that each rank has computed from its own parts.
   mlir::Value sum(mlir::Value value);
   /// Replaces the loss's share by the loss of the whole batch.
   void sumLoss();
-  /// Whether a number is true on all ranks.
+  /// Whether a condition holds on all ranks.
   mlir::Value onAll(mlir::Value condition);
 
 private:
@@ -58,10 +59,10 @@ private:
 
   mlir::func::FuncOp function;
   mlir::Operation *exit;
-  mlir::OpBuilder b; ///< behind the body
+  mlir::OpBuilder b; ///< inserts at the end of the body
   bool bf16, isSynchronized, isCut;
-  mlir::Value rows;    ///< of this rank
-  mlir::Value portion; ///< of all rows, that this rank has
+  mlir::Value rows;    ///< number of this rank's rows
+  mlir::Value portion; ///< fraction of all rows that this rank has
 };
 
 } // namespace gradc

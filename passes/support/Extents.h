@@ -1,4 +1,4 @@
-// How much of every dim a run uses: all of it, or a multiple of the run's rows.
+// The extent of every dim that a run uses: the whole dim, or a multiple of the run's rows.
 #ifndef PASSES_SUPPORT_EXTENTS_H
 #define PASSES_SUPPORT_EXTENTS_H
 
@@ -10,35 +10,36 @@
 namespace gradc {
 
 /// A dim's extent in a run of n rows. Types are those of the largest run.
-///   whole: the dim's size, whatever n is
-///   k > 0: k * n elements, the first ones; the dim's size is k times the largest n
-///   free:  repeated or constant along the dim, so as long as its reader wants
+///   whole: the dim's size, independent of n
+///   k > 0: the first k * n elements; the dim's size is k times the largest n
+///   free:  repeated or constant along the dim, so any extent that the reader needs
 namespace extent {
 constexpr int64_t whole = 0, free = -1;
 }
 using Extents = llvm::SmallVector<int64_t>;
 
-/// Extents of the values of a block, op by op in order. It reads indexing maps: an op answers
-/// through its loops, a composite through its decomposition.
+/// Computes extents of the values of a block, op by op in order. It uses indexing maps: those of an
+/// op's loops, or of a composite's decomposition.
 class ExtentAnalysis {
 public:
   /// `rows`: of the largest run.
   explicit ExtentAnalysis(int64_t rows) : rows(rows) {}
 
-  /// Asked first of every op, also in regions: what it says of an op counts, if it says anything.
+  /// A callback that is tried first for every op, also in regions; if it returns a result, that
+  /// result is used.
   using Other = std::function<std::optional<mlir::LogicalResult>(mlir::Operation *)>;
   void setOther(Other ask) { other = std::move(ask); }
 
   void set(mlir::Value value, Extents extents) { known[value] = std::move(extents); }
-  /// Arguments that are batches have their rows outermost.
+  /// Sets the extents of a function's arguments; batches have their rows outermost.
   void setArguments(mlir::func::FuncOp function);
   /// Null: not known.
   const Extents *find(mlir::Value value) const;
   /// Whether a dim's extent depends on the rows.
   bool isBatched(mlir::Value value) const;
 
-  /// Finds the extents of the op's results from those of its operands. The failure, with nothing
-  /// emitted: the results have none, `why` says for what reason.
+  /// Computes the extents of the op's results from those of its operands. Fails, without a
+  /// diagnostic, if the results have no extents; `why` then returns the reason.
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visit(mlir::Block &block);
   mlir::LogicalResult fail(const llvm::Twine &why);
@@ -46,10 +47,10 @@ public:
 
   /// Whether an op visited so far couples rows: it sums over them, or pairs them with each other.
   bool couplesRows() const { return couples; }
-  /// The same of the ops since the last call.
+  /// The same for the ops visited since the last call.
   bool takeCoupling() { return std::exchange(couples, false); }
 
-  /// Of the loops of an op whose operands are known.
+  /// The extents of an op's loops; the extents of its operands must be known.
   mlir::FailureOr<Extents> loopsOf(mlir::linalg::GenericOp op);
 
 private:
@@ -57,11 +58,11 @@ private:
   mlir::LogicalResult visitCollective(mlir::Operation *op);
   mlir::LogicalResult visitIf(mlir::grad::IfOp op);
   mlir::LogicalResult visitScan(mlir::grad::ScanOp op);
-  /// The extents of a value that comes from two places.
+  /// The extents of a value with two sources.
   mlir::FailureOr<Extents> join(const Extents &a, const Extents &b);
   mlir::LogicalResult visitReshape(mlir::Value from, mlir::Value to);
-  /// Visits what `build` makes of stand-ins for the op's operands, and takes the extents of the
-  /// values it returns.
+  /// Visits the ops that `build` creates over placeholders for the op's operands, and uses the
+  /// extents of the values that `build` returns.
   using Build =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)>;
   mlir::LogicalResult visitExpansion(mlir::Operation *op, bool signless, Build build);
@@ -75,10 +76,10 @@ private:
   bool couples = false;
 };
 
-/// The extents of a kernel's values from those of its operands, one list an operand.
+/// The extents of a kernel's values from those of its operands, one list per operand.
 mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel,
                                               llvm::ArrayRef<Extents> operands);
-/// The same from `extents` of the kernel, where all are whole without it.
+/// The same from the kernel's attribute `extents`; without it all extents are whole.
 mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel);
 
 /// The elements per row of the run along each dim of `root`, the type of the largest of some
@@ -86,8 +87,8 @@ mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel);
 Extents rowsOf(mlir::RankedTensorType root, mlir::ValueRange results,
                const ExtentAnalysis &analysis);
 
-/// Sets the extents of a kernel's operands and the rows of its root, or neither where no operand
-/// holds rows.
+/// Sets the extents of a kernel's operands and the rows of its root, or neither if no operand holds
+/// rows.
 mlir::LogicalResult setExtents(mlir::exec::KernelOp kernel, llvm::ArrayRef<Extents> operands);
 
 } // namespace gradc

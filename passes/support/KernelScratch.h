@@ -1,4 +1,4 @@
-// The memory that a thread of a CPU's kernel works in.
+// The scratch memory of a thread in a CPU kernel.
 #ifndef PASSES_KERNELSCRATCH_H
 #define PASSES_KERNELSCRATCH_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// Bytes of it; 0 where the registers suffice. Of a scheduled kernel.
+/// Scratch bytes per thread of a scheduled kernel; 0 if it works in registers only.
 inline int64_t kernelScratch(mlir::exec::KernelOp kernel, const mlir::exec::Level &level) {
   return std::max(winogradScratch(kernel, level), attentionScratchBytes(kernel, level));
 }

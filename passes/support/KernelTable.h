@@ -1,4 +1,4 @@
-// The distinct kernels of a module: two computations that are the same share one.
+// The distinct kernels of a module: identical computations share one kernel.
 #ifndef PASSES_KERNELTABLE_H
 #define PASSES_KERNELTABLE_H
 
@@ -10,12 +10,13 @@ namespace gradc {
 
 class KernelTable {
 public:
-  /// Starts with the kernels of `module`. They may not change or go while the table is used.
+  /// Starts with the kernels of `module`, which must not change or be erased while the table is
+  /// used.
   KernelTable(mlir::ModuleOp module, mlir::SymbolTable &symbols);
 
-  /// Takes a kernel that is in no module. Returns the one in the table that is the same code over
-  /// the same types and layouts, and destroys `kernel`; or `kernel` itself, now in the module, at
-  /// its end or in front of `at`, under a name of its own.
+  /// Takes a kernel outside any module. If the table has a kernel with the same code, types and
+  /// layouts, destroys `kernel` and returns that one. Otherwise inserts `kernel` into the module
+  /// under a unique name, at its end or before `at`, and returns it.
   mlir::exec::KernelOp findOrInsert(mlir::exec::KernelOp kernel, mlir::Block::iterator at = {});
 
 private:

@@ -1,4 +1,4 @@
-// Whether a kernel is one call of a library, and that call's geometry.
+// Matches kernels to library calls, and describes the geometry of such a call.
 #ifndef PASSES_LIBRARYFORM_H
 #define PASSES_LIBRARYFORM_H
 
@@ -6,29 +6,29 @@
 
 namespace gradc {
 
-/// A tensor as a library sees it: sizes and strides in elements. Of a matrix product [batch, rows,
-/// columns]; of a convolution's data [picture, channel, y, x], of its filter [output, input
-/// channel, y, x].
+/// A tensor as a library sees it: sizes and strides in elements. Dims are [batch, rows, columns] in
+/// a matrix product, [picture, channel, y, x] for a convolution's data, and [output channel, input
+/// channel, y, x] for its filter.
 struct LibraryTensor {
   llvm::SmallVector<int64_t, 4> sizes, strides;
 };
 
-/// The rows of the run in a factor that are summed over: `pieces` equal pieces of it hold them all,
-/// `row` elements each. A `row` of 0: none are.
+/// The rows of the run in a factor that the sum runs over: the factor consists of `pieces` equal
+/// pieces that hold all rows, with `row` elements per row. `row` is 0 if no rows are summed.
 struct SummedRows {
   int64_t row = 0, pieces = 1;
 };
 
-/// The numbers of a call. A convolution slides over [y, x].
+/// The geometry of a call. A convolution slides over [y, x].
 struct LibraryGeometry {
   LibraryTensor lhs, rhs, result;
   SummedRows summed[2]; // of lhs and rhs
   llvm::SmallVector<int64_t, 2> low, high, stride, dilation;
 };
 
-/// How far one call gets with a kernel's ops: the call, what it contracts, and its last op. Null
-/// where no library has the kernel's contraction. A call that keeps what GELU is applied to is all
-/// of the kernel.
+/// The prefix of a kernel's ops that one call computes: the call, the contraction, and the last op.
+/// Null if no library has the kernel's contraction. A call that keeps the input of GELU computes
+/// the whole kernel.
 struct LibraryPrefix {
   mlir::exec::LibraryAttr call;
   mlir::Operation *contraction = nullptr, *last = nullptr;

@@ -1,4 +1,4 @@
-// When the tensors of a schedule are in memory, and what that takes.
+// Lifetimes of the tensors of a schedule.
 #ifndef PASSES_LIFETIMES_H
 #define PASSES_LIFETIMES_H
 
@@ -6,27 +6,27 @@
 
 namespace gradc {
 
-/// From the first node that touches it to the last one, both inclusive.
+/// From the first to the last node that touches a storage, both inclusive.
 struct Lifetime {
   int64_t first, last;
   bool overlaps(const Lifetime &o) const { return first <= o.last && o.first <= last; }
   bool covers(int64_t time) const { return first <= time && time <= last; }
 };
 
-/// Follows the nodes of a schedule in preorder, and notes what they touch. Storage is numbered by
-/// the caller, from 0. A time is the number of `advance`s before.
+/// Records the storage that nodes of a schedule touch, in preorder of the nodes. The caller numbers
+/// storages from 0. A time is the number of preceding calls to `advance`.
 class Lifetimes {
 public:
   void advance() { ++time; }
   int64_t now() const { return time; }
-  /// Nodes until `leave` are the body of a loop, or of an if.
+  /// Nodes until `leave` form the body of a loop or of an if.
   void enter(bool isLoop);
   void leave();
-  /// The current node reads or writes `storage`; `moves`: at another place in each iteration.
+  /// The current node reads or writes `storage`; `moves`: at a different place in each iteration.
   void touch(unsigned storage, bool isWrite, bool moves = false);
 
-  /// By storage. What a loop finds in memory, leaves there, or carries to its next iteration is
-  /// there throughout the loop.
+  /// The lifetimes, by storage. A value that is live into or out of a loop, or carried to its next
+  /// iteration, is live throughout the loop.
   std::vector<Lifetime> find() const;
 
 private:

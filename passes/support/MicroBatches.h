@@ -1,4 +1,4 @@
-// A step's batch in parts that follow each other, so that memory holds the activations of one.
+// Runs a step's batch in consecutive micro-batches, so that memory holds the activations of one.
 #ifndef PASSES_MICROBATCHES_H
 #define PASSES_MICROBATCHES_H
 
@@ -8,17 +8,17 @@
 
 namespace gradc {
 
-/// How `grad.micro_batches` of a training function is said, and what its results mean by it: the
-/// loss is the sum over all pairs of such results of numerator / denominator.
+/// The attribute with the number of micro-batches of a training function, and the roles of its
+/// results: the loss is the sum of numerator / denominator over all pairs of such results.
 inline constexpr llvm::StringLiteral microBatchesName = "grad.micro_batches";
 inline constexpr llvm::StringLiteral lossNumeratorRole = "loss_numerator";
 inline constexpr llvm::StringLiteral lossDenominatorRole = "loss_denominator";
 
-/// How many micro-batches a step has at most, where another function's has more than this one's:
-/// the counters of their random ops must differ, too.
+/// The max number of micro-batches of any step, if another function has more than this one: the
+/// counters of their random ops must differ, too.
 inline constexpr llvm::StringLiteral mostMicroBatchesName = "grad.most_micro_batches";
 
-/// 1 / x, but 0 of 0: where nothing counts there is nothing to learn from.
+/// 1 / x, but 0 for x = 0: a batch in which nothing counts contributes nothing.
 mlir::grad::Expr inverseOf(mlir::grad::Expr x);
 
 /// Adds to the loss of such a function a value that is the same in every micro-batch.
@@ -33,13 +33,13 @@ inline constexpr llvm::StringLiteral inPartsName = "grad.in_parts";
 
 class DataParallel;
 
-/// Makes a function that was imported for one micro-batch one for as many as `grad.micro_batches`
-/// says: arguments that hold rows hold those of all, and the body is a scan over them. Returns the
-/// gradients of the loss over all rows, times the function's loss scale, with respect to
-/// `parameters`, reads of states. Numbers that are means over rows are means of all micro-batches,
-/// states that the body writes pass through all of them, and random numbers differ from one to the
-/// next. `ranks`: which share the batch, or null. Each rank has as many rows in every micro-batch,
-/// so a row of the entry is one of each; gradients and numbers are the rank's shares.
+/// Turns a function that was imported for one micro-batch into one for `grad.micro_batches` of
+/// them: arguments that hold rows hold the rows of all micro-batches, and the body becomes a scan.
+/// Returns the gradients of the loss over all rows, times the function's loss scale, with respect
+/// to `parameters`, which are reads of states. Means over rows become means over all micro-batches,
+/// states that the body writes are carried through the scan, and random numbers differ between
+/// micro-batches. `ranks`: the ranks that share the batch, or null. A rank has equally many rows in
+/// every micro-batch, so one row of the entry is one row of each; results are the rank's shares.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
 accumulateGradients(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> parameters,
                     DataParallel *ranks);

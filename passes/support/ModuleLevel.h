@@ -1,4 +1,4 @@
-// The level that a module is compiled for, by its attribute `exec.level`.
+// The level that a module is compiled for, given by its attribute `exec.level`.
 #ifndef PASSES_MODULELEVEL_H
 #define PASSES_MODULELEVEL_H
 
@@ -7,13 +7,14 @@
 
 namespace gradc {
 
-/// Null where the module names none, or one that is not in the table.
+/// The module's level; null if the module names none, or one that is not in the table.
 inline const mlir::exec::Level *namedLevel(mlir::ModuleOp module) {
   auto name = module->getAttrOfType<mlir::StringAttr>("exec.level");
   return name ? mlir::exec::findLevel(name) : nullptr;
 }
 
-/// This machine's own where the module names none. Null, with an error, for one not in the table.
+/// The module's level, or this machine's if the module names none. Null, with an error, for a name
+/// that is not in the table.
 inline const mlir::exec::Level *levelOrNative(mlir::ModuleOp module) {
   const mlir::exec::Level *level =
       module->hasAttr("exec.level") ? namedLevel(module) : mlir::exec::nativeLevel();

@@ -1,4 +1,4 @@
-// How a kernel wants an operand to lie in memory.
+// The memory layout that a kernel prefers for an operand.
 #ifndef PASSES_OPERANDLAYOUT_H
 #define PASSES_OPERANDLAYOUT_H
 
@@ -7,9 +7,9 @@
 
 namespace gradc {
 
-/// The panels that the vectors of a kernel's contraction come from, where `operand` is their
-/// tensor; null: row-major will do. Factors of dot products that run across the sum are wanted in
-/// pairs, too.
+/// The panel layout of `operand` if the vectors of the kernel's contraction are loaded from it;
+/// null: row-major suffices. Factors of dot products whose sum runs across rows also need panels of
+/// pairs.
 mlir::exec::PanelAttr wantedLayout(mlir::exec::KernelOp kernel, unsigned operand,
                                    const mlir::exec::Level &level);
 

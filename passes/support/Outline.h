@@ -1,4 +1,4 @@
-// A kernel from some ops of a block or of another kernel.
+// Outlines ops of a block or of another kernel into a new kernel.
 #ifndef PASSES_OUTLINE_H
 #define PASSES_OUTLINE_H
 
@@ -6,8 +6,8 @@
 
 namespace gradc {
 
-/// A kernel outside any module that does what `ops` (in program order) do, from `operands` to
-/// `results`; its name tells what it computes.
+/// A kernel outside any module with copies of `ops` (in program order), from `operands` to
+/// `results`. Its name describes its computation.
 mlir::exec::KernelOp outlineKernel(llvm::ArrayRef<mlir::Operation *> ops,
                                    llvm::ArrayRef<mlir::Value> operands,
                                    llvm::ArrayRef<mlir::Value> results);

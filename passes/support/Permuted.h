@@ -1,4 +1,4 @@
-// Ops over operands whose dims come in another order.
+// Ops over operands with permuted dims.
 #ifndef PASSES_PERMUTED_H
 #define PASSES_PERMUTED_H
 
@@ -6,20 +6,21 @@
 
 namespace gradc {
 
-/// Can the op work on operands that are all transposed by `permutation`, with no more change than
-/// its dims numbered anew?
+/// Whether the op can work on operands that are all transposed by `permutation`, with only its dims
+/// renumbered.
 bool canPermute(mlir::Operation *op, llvm::ArrayRef<int64_t> permutation);
 
-/// Builds such an op over `operands`, each transposed by `permutation`. Results of their rank come
-/// transposed, too; those of a lower rank lack restoredOrder.
+/// Builds such an op over `operands`, each transposed by `permutation`. Results of the same rank
+/// are transposed as well; results of lower rank still need a transpose by restoredOrder.
 mlir::Operation *buildPermuted(mlir::OpBuilder &builder, mlir::Operation *op,
                                mlir::ValueRange operands, llvm::ArrayRef<int64_t> permutation);
 
-/// How a result of a lower rank has to be transposed to be as it was; empty where it is.
+/// The transposition that restores the original order of a result of lower rank; empty if none is
+/// needed.
 llvm::SmallVector<int64_t> restoredOrder(mlir::OpResult result,
                                          llvm::ArrayRef<int64_t> permutation);
 
-/// The positions of `numbers` in ascending order of them.
+/// The indices that sort `numbers` in ascending order.
 llvm::SmallVector<int64_t> sortedOrder(llvm::ArrayRef<int64_t> numbers);
 
 } // namespace gradc

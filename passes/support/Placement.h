@@ -1,4 +1,4 @@
-// A place for every value of a function, and the order of its nodes.
+// Assigns every value of a function a place, and orders the nodes.
 #ifndef PASSES_PLACEMENT_H
 #define PASSES_PLACEMENT_H
 
@@ -8,8 +8,8 @@
 
 namespace gradc {
 
-/// Where a value lives: in a stretch of the arena (`region` >= 0), whose offset is known in the
-/// end, or in a space of its own.
+/// The place of a value: a region of the arena (`region` >= 0), whose offset is known at the end,
+/// or another space.
 struct Place {
   Place() = default;
   Place(mlir::exec::Space space, int64_t index, mlir::FlatSymbolRefAttr buffer = nullptr)
@@ -30,9 +30,9 @@ struct PlacedTensor {
   mlir::RankedTensorType type;
 };
 
-/// One node of the schedule. Reads and writes of a launch are its operands and results; of a copy
-/// (which has no `op`), one of each; an if reads its condition; a collective writes what it
-/// changes.
+/// One node of the schedule. A launch reads its operands and writes its results; a copy (which has
+/// no `op`) has one read and one write; an if reads its condition; a collective writes the tensors
+/// that it changes.
 struct PlacedNode {
   PlacedNode(mlir::Operation *op, mlir::Location location) : op(op), location(location) {}
 
@@ -46,7 +46,7 @@ class Placement {
 public:
   Placement(mlir::ModuleOp module, mlir::func::FuncOp function);
 
-  /// Places all values; reports at the function why it cannot.
+  /// Places all values; failures are reported at the function.
   mlir::LogicalResult run();
 
   const std::vector<PlacedNode> &getNodes() const { return nodes; }
@@ -86,9 +86,9 @@ private:
   mlir::SymbolTable symbols;
   mlir::func::FuncOp function;
   Nodes nodes;
-  llvm::DenseMap<mlir::Value, Place> outputs; ///< of results whose place is their output's
+  llvm::DenseMap<mlir::Value, Place> outputs; ///< results that are computed in place of an output
   llvm::MapVector<mlir::Value, Place> places;
-  llvm::DenseSet<mlir::Operation *> placed; ///< nodes and terminators that are done
+  llvm::DenseSet<mlir::Operation *> placed; ///< nodes and terminators already processed
   Arena arena;
 };
 

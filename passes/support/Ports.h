@@ -1,4 +1,4 @@
-// An entry's ports, its arguments and results, by what they are to a step.
+// An entry's ports (its arguments and results), and their roles in a step.
 #ifndef PASSES_PORTS_H
 #define PASSES_PORTS_H
 
@@ -9,42 +9,42 @@
 
 namespace gradc {
 
-/// The rows of the largest batch that an entry takes; none: its arguments are no batches.
+/// The rows of the largest batch that an entry accepts; none: its arguments are not batches.
 inline std::optional<int64_t> batchOf(mlir::func::FuncOp function) {
   auto batch = function->getAttrOfType<mlir::IntegerAttr>("grad.batch");
   return batch ? std::optional(batch.getInt()) : std::nullopt;
 }
 
-/// How many samples each of its rows has: each of a step's parts has one of them.
+/// The number of samples per row of an entry: one sample for each part of the step.
 inline constexpr llvm::StringLiteral rowUnitName = "grad.row_unit";
 inline int64_t rowUnitOf(mlir::func::FuncOp function) {
   auto unit = function->getAttrOfType<mlir::IntegerAttr>(rowUnitName);
   return unit ? unit.getInt() : 1;
 }
 
-/// Between an entry's name and the rows of its bucket: "forward.rows.1".
+/// Separates an entry's name from the rows of its bucket: "forward.rows.1".
 inline constexpr llvm::StringLiteral bucketInfix = ".rows.";
 
-/// The role of a port; "": it has none.
+/// The role of a port; "" if it has none.
 llvm::StringRef roleOfArgument(mlir::func::FuncOp function, unsigned index);
 llvm::StringRef roleOfResult(mlir::func::FuncOp function, unsigned index);
 
-/// The first argument of that role, or null.
+/// The first argument with that role, or null.
 mlir::Value argumentOfRole(mlir::func::FuncOp function, llvm::StringRef role);
 inline mlir::Value argumentOfRole(mlir::func::FuncOp function, gradc_role role) {
   return argumentOfRole(function, gradc_role_name(role));
 }
 
-/// The results of that role, in their order; the first of them, or null.
+/// The results with that role, in order; the first of them, or null.
 llvm::SmallVector<mlir::Value> resultsOfRole(mlir::func::FuncOp function, llvm::StringRef role);
 mlir::Value resultOfRole(mlir::func::FuncOp function, gradc_role role);
 
-/// Adds a port behind the others.
+/// Appends a port.
 mlir::Value addArgument(mlir::func::FuncOp function, mlir::Type type, llvm::StringRef name,
                         llvm::StringRef role);
 void addResult(mlir::func::FuncOp function, mlir::Value value, llvm::StringRef name,
                llvm::StringRef role);
-/// Removes the results of that role.
+/// Removes the results with that role.
 void eraseResults(mlir::func::FuncOp function, llvm::StringRef role);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Does a gradient arrive at a value, and if not, which op is in its way?
+// Determines whether a gradient reaches a value and, if not, which op blocks it.
 #ifndef PASSES_REACH_H
 #define PASSES_REACH_H
 
@@ -12,22 +12,22 @@ enum class Arrival {
   arrives,
   /// The objective does not depend on the value.
   unconnected,
-  /// An op on every way has a zero gradient (rounding, an index, a comparison).
+  /// Every path contains an op with a zero gradient (rounding, an index, a comparison).
   stopped,
-  /// An op on the way has no gradient.
+  /// An op on a path has no gradient.
   missing,
 };
 
 struct Reach {
   Arrival arrival;
-  /// The op that stops the gradient or lacks one, the nearest to the objective.
+  /// The op nearest to the objective that stops the gradient or has none.
   mlir::Operation *op = nullptr;
 };
 
-/// One answer a target, all of `objective`'s block. Changes no IR.
+/// One answer per target; all targets are in `objective`'s block. Does not change the IR.
 llvm::SmallVector<Reach> findReach(mlir::Value objective, mlir::ValueRange targets);
 
-/// The name of `value` for people: `parameter "fc1.weight"`, `input "x"`, or its op's name.
+/// A readable name of `value`: `parameter "fc1.weight"`, `input "x"`, or its op's name.
 std::string describeValue(mlir::Value value);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Results that are computed again where they are needed late, so that they need not be kept.
+// Recomputes results before late uses, so that they need not be kept.
 #ifndef PASSES_RECOMPUTATION_H
 #define PASSES_RECOMPUTATION_H
 
@@ -7,20 +7,19 @@
 
 namespace gradc {
 
-/// Marks a launch that computes once more what another one has computed.
+/// Marks a launch that recomputes the results of another launch.
 inline constexpr llvm::StringLiteral recomputedName = "exec.recomputed";
 
-/// The launches of one block in value form, in its order. What runs again is not in its turn
-/// computed once more.
+/// Chooses recomputations among the launches of one block in value form. A recomputed result is not
+/// itself recomputed again.
 class Recomputation {
 public:
   Recomputation(mlir::Block &block, const mlir::SymbolTable &symbols, const CostModel &costs);
 
-  /// The bytes of the block's results that are there at once, and of those in the regions of its
-  /// ops.
+  /// The peak of the bytes of live results of the block and of the regions of its ops.
   int64_t peakBytes() const;
-  /// Recomputes what costs least per byte until the peak is at most `bytes`, or nothing lowers it
-  /// further.
+  /// Recomputes the results with the least cost per byte until the peak is at most `bytes` or
+  /// cannot be lowered further.
   void reduceTo(int64_t bytes);
 
 private:
@@ -30,11 +29,11 @@ private:
     Lifetime life;
     llvm::SmallVector<int64_t, 4> uses;
   };
-  /// Launches to run again just before node `at`, in order, and what that does.
+  /// Launches to run again just before node `at`, in order, and the effects.
   struct Choice {
     int64_t at;
     llvm::SmallVector<mlir::exec::LaunchOp> launches;
-    llvm::SmallVector<std::pair<Lifetime, int64_t>> added; ///< bytes that are there longer
+    llvm::SmallVector<std::pair<Lifetime, int64_t>> added; ///< additional live bytes
     double seconds = 0;
   };
 
@@ -56,9 +55,9 @@ private:
   const CostModel &costs;
   std::vector<mlir::Operation *> nodes;
   llvm::MapVector<mlir::Value, Tensor> tensors;     ///< by storage root
-  llvm::DenseMap<mlir::Attribute, int64_t> writers; ///< of buffers: their nodes
-  std::vector<int64_t> live;                        ///< bytes at each node
-  llvm::DenseMap<mlir::Value, mlir::Value> latest;  ///< of what was recomputed: its last copy
+  llvm::DenseMap<mlir::Attribute, int64_t> writers; ///< by buffer: the node that writes it
+  std::vector<int64_t> live;                        ///< live bytes at each node
+  llvm::DenseMap<mlir::Value, mlir::Value> latest;  ///< the last copy of each recomputed value
 };
 
 } // namespace gradc

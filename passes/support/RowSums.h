@@ -1,4 +1,4 @@
-// The parts of a step that are sums over the rows of its batch, and so sums over ranks.
+// The parts of a step that are sums over the rows of its batch, and therefore sums over ranks.
 #ifndef PASSES_SUPPORT_ROWSUMS_H
 #define PASSES_SUPPORT_ROWSUMS_H
 
@@ -8,11 +8,12 @@
 
 namespace gradc {
 
-/// Checks that `results`, values of a training function's body, depend on the batch row by row, but
-/// for sums and means over rows and what is linear in those. Normalization over rows is taken for
-/// one row's business. Reports the first op that is otherwise: a rank would compute it of its own
-/// rows. Returns what the body requests for each row as the gradient of a mean over rows: of a
-/// rank's mean, it is too large by the rows of all ranks / the rank's.
+/// Checks that `results`, values of a training function's body, depend on the batch row by row,
+/// except for sums and means over rows and linear functions of those. Normalization over rows
+/// counts as an operation on one row. Reports the first op that violates this, because a rank would
+/// compute it from its own rows only. Returns the gradients per row that the body requests of a
+/// mean over rows: of a rank's mean, they are too large by a factor of all ranks' rows / the rank's
+/// rows.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> checkRowSums(mlir::func::FuncOp function,
                                                              mlir::ValueRange results);
 

@@ -1,4 +1,4 @@
-// Changes to a scan while ops leave it: more operands, more results, fewer steps at a time.
+// Edits to a scan when ops move out of it: more operands, more results, fewer steps at a time.
 #ifndef PASSES_SUPPORT_SCANEDIT_H
 #define PASSES_SUPPORT_SCANEDIT_H
 
@@ -9,8 +9,8 @@ namespace gradc {
 /// How a value of a scan's region changes from step to step.
 enum class Change { never, byStep, byCarried };
 
-/// That of each value of the region. What cannot be computed over all steps at once counts as
-/// changing by what is carried.
+/// The change of each value of the region. Values that cannot be computed over all steps at once
+/// count as `byCarried`.
 class Changes {
 public:
   explicit Changes(mlir::grad::ScanOp scan);
@@ -21,21 +21,22 @@ public:
   llvm::SmallBitVector changing(mlir::Operation *op) const;
 
 private:
-  llvm::DenseMap<mlir::Value, Change> known; ///< constants are in no map
+  llvm::DenseMap<mlir::Value, Change> known; ///< does not contain constants
 };
 
-/// Adds an operand that is the same in each step, or a stack, and returns the region's argument.
+/// Add an invariant or a stack as an operand, and return the region's argument for it.
 mlir::BlockArgument addInvariant(mlir::grad::ScanOp scan, mlir::Value value);
 mlir::BlockArgument addStack(mlir::grad::ScanOp scan, mlir::Value stack);
 
-/// The stack of a value of the region, where it is an operand or a result already; null: it is not.
+/// The stack of a value of the region if it already is an operand or a result of the scan; else
+/// null.
 mlir::Value findStack(mlir::grad::ScanOp scan, mlir::Value inside);
 
-/// Replaces the scan by one that returns stacks of `values`, too, which are in its region.
+/// Replaces the scan by one that also returns stacks of `values`, values of its region.
 mlir::grad::ScanOp addResults(mlir::grad::ScanOp scan, mlir::ValueRange values);
 
-/// Replaces the scan by one around a scan of `steps` steps, a divisor of its trips, and returns the
-/// inner one.
+/// Replaces the scan by a nest whose inner scan has `steps` steps, a divisor of the trips. Returns
+/// the inner scan.
 mlir::grad::ScanOp splitScan(mlir::grad::ScanOp scan, int64_t steps);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// The schedule of a kernel on a GPU: how blocks of threads share its root space.
+// The schedule of a GPU kernel: how thread blocks share its root space.
 #ifndef PASSES_SCHEDULEBLOCKS_H
 #define PASSES_SCHEDULEBLOCKS_H
 

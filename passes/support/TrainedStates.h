@@ -1,4 +1,4 @@
-// Which states a training function updates, of those that its loss reaches.
+// Attributes that select which states a training function updates, and how.
 #ifndef PASSES_TRAINEDSTATES_H
 #define PASSES_TRAINEDSTATES_H
 
@@ -6,20 +6,19 @@
 
 namespace gradc {
 
-/// Of a training function: the symbols of the parameters that it trains. Without it all.
+/// On a training function: the symbols of the parameters that it trains; by default all.
 inline constexpr llvm::StringLiteral trainsName = "grad.trains";
-/// Of a parameter that not every step trains: the symbol of the state that counts those that do.
+/// On a parameter that only some steps train: the symbol of the state that counts these steps.
 inline constexpr llvm::StringLiteral stepsName = "grad.steps";
 
-/// Of a parameter whose learning rate is that of its group: the "grad.field" of the functions'
-/// argument.
+/// On a parameter with its group's learning rate: the "grad.field" of the functions' argument.
 inline constexpr llvm::StringLiteral rateName = "grad.rate";
-/// Of a training function that updates nothing: the parameters whose gradients it returns.
+/// On a training function that updates nothing: the parameters whose gradients it returns.
 inline constexpr llvm::StringLiteral watchName = "grad.watch";
 
-/// Of a slot that ranks divide as they do its parameter: the parameter's symbol.
+/// On a slot that ranks divide like its parameter: the parameter's symbol.
 inline constexpr llvm::StringLiteral cutName = "grad.cut";
-/// Of a parameter whose rule takes the whole tensor: one rank updates all of it.
+/// On a parameter whose rule needs the whole tensor: one rank updates all of it.
 inline constexpr llvm::StringLiteral wholeName = "grad.whole";
 
 inline bool isTrainedBy(mlir::func::FuncOp function, mlir::FlatSymbolRefAttr state) {

@@ -1,4 +1,4 @@
-// Contractions over operands that are transposed.
+// Contractions over transposed operands.
 #ifndef PASSES_TRANSPOSEDOPERANDS_H
 #define PASSES_TRANSPOSEDOPERANDS_H
 
@@ -6,12 +6,12 @@
 
 namespace gradc {
 
-/// A target of a gradient has to stay: the objective depends on it, and not on another value that
-/// equals it.
+/// Whether a value is a target of a gradient. Such a value must not be replaced by an equal value,
+/// because the objective must depend on this one.
 bool isGradientTarget(mlir::Value value);
 
-/// Lets contractions read what is behind the transposes of their operands, where they have words
-/// for that order: it costs them nothing.
+/// Adds patterns by which contractions read the operands of transposes directly if their letters
+/// can express that order, at no cost.
 void populateReadTransposed(mlir::RewritePatternSet &patterns);
 
 } // namespace gradc

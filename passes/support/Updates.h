@@ -1,4 +1,4 @@
-// Optimizer updates of parameters: which rule each has, and its slots as states.
+// Optimizer updates of parameters: the rule of each parameter, and its slots as states.
 #ifndef PASSES_SUPPORT_UPDATES_H
 #define PASSES_SUPPORT_UPDATES_H
 
@@ -8,7 +8,7 @@
 
 namespace gradc {
 
-/// The content of `grad.optimizer`: an update op by its name, and its attributes.
+/// The content of `grad.optimizer`: the name of an update op, and its attributes.
 struct UpdateRule {
   mlir::OperationName op;
   mlir::DictionaryAttr hyperparameters;
@@ -21,18 +21,18 @@ struct UpdateRule {
 };
 
 /// Builds the updates of one training function. A parameter's rule is its state's
-/// `grad.optimizer`, or else the function's.
+/// `grad.optimizer` if it has one, else the function's.
 class Updates {
 public:
-  /// `isCut`: each rank updates its own part of each parameter; gradients are theirs.
+  /// `isCut`: each rank updates its own part of each parameter, from its part of the gradient.
   Updates(mlir::func::FuncOp function, UpdateRule rule, bool isCut)
       : function(function), rule(rule), isCut(isCut),
         module(function->getParentOfType<mlir::ModuleOp>()), symbols(module) {}
 
-  /// Updates `parameter` and its slots where `proceed` holds.
+  /// Builds the update of `parameter` and its slots, predicated on `proceed`.
   mlir::LogicalResult build(mlir::OpBuilder &b, mlir::grad::ReadOp parameter, mlir::Value gradient,
                             mlir::Value proceed);
-  /// The arguments of the function that `rule` takes, in its order.
+  /// The function's arguments for the scalars of `rule`, in the rule's order.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> findScalars(const UpdateRule &rule);
   const UpdateRule &common() const { return rule; }
 
@@ -52,7 +52,7 @@ private:
   bool isCut;
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
-  llvm::DenseMap<mlir::Attribute, mlir::Value> counted; ///< steps, this one included, by counter
+  llvm::DenseMap<mlir::Attribute, mlir::Value> counted; ///< by counter: steps including this one
 };
 
 } // namespace gradc
