@@ -1,4 +1,4 @@
-// A step that is padded is a row of a matrix: its elements, then zeros.
+// Pads the steps of stacks: a padded step is a row of a matrix, its elements followed by zeros.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
@@ -30,13 +30,13 @@ public:
   }
 
 private:
-  /// Elements of a step with those that fill its last 64 bytes.
+  /// Elements of a step, including the padding of its last 64 bytes.
   static int64_t paddedSize(RankedTensorType step) {
     int64_t bytes = elementBytes(step.getElementType());
     return int64_t(llvm::alignTo(step.getNumElements() * bytes, alignment)) / bytes;
   }
 
-  /// Rows of `size` elements, with zeros up to `padded`.
+  /// Pads rows of `size` elements with zeros to `padded` elements.
   static Value pad(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape,
                    int64_t padded) {
     Value rows = Expr(b, loc, value).reshape(shape);
@@ -62,7 +62,7 @@ private:
     BlockArgument argument = scan.getSteps()[i];
     b.setInsertionPointToStart(&scan.getBlock());
     argument.setType(step.clone({padded}));
-    // Uses are replaced before there is a new one.
+    // Replaces uses before creating a new use.
     SmallVector<OpOperand *> uses(llvm::make_pointer_range(argument.getUses()));
     Value value = unpad(b, scan.getLoc(), argument, {size}, step);
     for (OpOperand *use : uses)
@@ -100,7 +100,7 @@ private:
     scan.erase();
   }
 
-  llvm::DenseMap<Value, Value> paddedOf; ///< of stacks, whose padding is done once
+  llvm::DenseMap<Value, Value> paddedOf; ///< by stack: each stack is padded once
 };
 
 struct AlignSteps : impl::AlignStepsBase<AlignSteps> {

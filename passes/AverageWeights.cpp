@@ -31,7 +31,7 @@ private:
 
 } // namespace
 
-/// The state behind the weight and its slots, made by the first function that asks.
+/// The state of the weight's average, created on first use after the weight and its slots.
 FailureOr<StateOp> AverageWeights::averageOf(StateOp weight) {
   StateOp &average = averages[weight.getSymNameAttr()];
   if (average)
@@ -91,7 +91,7 @@ void AverageWeights::runOnOperation() {
   SmallVector<func::FuncOp> others;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function->removeAttr(gradc::watchName))
-      continue; // it looks at the weights that train
+      continue; // it observes the weights that train
     if (!function->hasAttr("grad.average"))
       others.push_back(function);
     else if (failed(average(function)))

@@ -1,4 +1,4 @@
-// Decides which entries run on any number of rows, and makes their counts numbers of the run.
+// Decides which entries run on any number of rows, and turns their counts into run-time values.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said",
                         comparedName = "grad.compared";
 
-/// The entry that this one is a bucket of, for fewer rows; null: it is none.
+/// The entry that this one is a bucket of; null if it is not a bucket.
 func::FuncOp largestOf(func::FuncOp function) {
   size_t at = function.getSymName().rfind(bucketInfix);
   return at == StringRef::npos ? func::FuncOp()
@@ -28,7 +28,7 @@ func::FuncOp largestOf(func::FuncOp function) {
                                      function.getSymName().take_front(at));
 }
 
-/// The argument that has the number of rows.
+/// The argument that holds the number of rows.
 Value rowsOf(func::FuncOp function) {
   if (Value known = argumentOfRole(function, GRADC_ROLE_ROWS))
     return known;
@@ -37,8 +37,8 @@ Value rowsOf(func::FuncOp function) {
   return addArgument(function, type, name, name);
 }
 
-/// Says at `op` why an entry runs on its largest batch only. Its twins, for a last batch, for
-/// gradients alone or for fewer rows, would say the same.
+/// Emits a remark at `op` why an entry runs on its largest batch only. No remark for its twins (for
+/// a last batch, for gradients only, or for fewer rows), which would only repeat it.
 void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
   StringRef name = function.getSymName();
   if (!name.ends_with(".tail") && !name.ends_with(".watch") && !largestOf(function))
@@ -52,7 +52,7 @@ public:
   Entry(func::FuncOp function, int64_t rows)
       : function(function), block(function.getBody().front()), analysis(rows) {}
 
-  /// The entry, or nothing where no argument is a batch.
+  /// The entry, or none if no argument is a batch.
   static std::optional<Entry> of(func::FuncOp function) {
     std::optional<int64_t> batch = batchOf(function);
     bool hasBatch = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
@@ -63,8 +63,8 @@ public:
     return Entry(function, *batch);
   }
 
-  /// Finds the extents of all values. The failure is said at the op that has none, once:
-  /// `grad.exact` keeps the reason.
+  /// Finds the extents of all values. A failure is reported once, at the op without extents;
+  /// `grad.exact` records the reason.
   LogicalResult analyze() {
     if (function->hasAttr(exactName))
       return failure();
@@ -73,8 +73,9 @@ public:
     return op ? makeExact(op, reason) : success();
   }
 
-  /// Whether a bucket of `rows` rows does what this entry does on them, op by op: a size that the
-  /// file fixes, the batch by chance, is the batch in neither or in both. None: not known yet.
+  /// Whether a bucket of `rows` rows matches this entry op by op: a size in the model file that
+  /// happens to equal the batch must scale with the rows in both or in neither. None: not known
+  /// yet.
   std::optional<bool> isDoneBy(func::FuncOp bucket, int64_t rows) {
     StringRef reason;
     if (function->hasAttr(exactName) || findWithout(reason))
@@ -94,7 +95,7 @@ public:
            });
   }
 
-  /// Counts become constants or, where the batch is counted, a multiple of the argument `rows`.
+  /// Replaces counts by constants, or by a multiple of the argument `rows` if they count the batch.
   void resolveCounts() {
     SmallVector<CountOp> counts;
     function.walk([&](CountOp count) { counts.push_back(count); });
@@ -106,7 +107,7 @@ public:
   }
 
 private:
-  /// The ops that batches reach, as this entry's arguments are, but for what is counted of them.
+  /// The ops that depend on batch arguments, except for counts of their rows.
   SmallVector<Operation *> fromBatches(func::FuncOp other) {
     llvm::DenseSet<Value> reached;
     for (BlockArgument argument : other.getArguments())
@@ -126,7 +127,7 @@ private:
     return ops;
   }
 
-  /// The first op without extents, and why; null: all have some.
+  /// The first op without extents, and the reason; null if all have extents.
   Operation *findWithout(StringRef &why) {
     analysis.setArguments(function);
     analysis.setOther([this](Operation *op) { return visitState(*op); });
@@ -142,8 +143,8 @@ private:
     return nullptr;
   }
 
-  /// Whether `b` is of the type that `a` has in a run of `rows` rows. Where something repeats, or a
-  /// nested value has no extents, it may be either.
+  /// Whether `b` has the type of `a` in a run of `rows` rows. If a value repeats, or a nested value
+  /// has no extents, either size is accepted.
   bool isOfRows(Value a, Value b, int64_t rows) {
     auto ours = dyn_cast<RankedTensorType>(a.getType());
     auto theirs = dyn_cast<RankedTensorType>(b.getType());
@@ -162,7 +163,8 @@ private:
     });
   }
 
-  /// The ops that ask for extents: a state holds values of one size, and a count is of rows or not.
+  /// Visits ops with their own rules: the values of states have a fixed size, and a count either
+  /// counts rows or does not.
   std::optional<LogicalResult> visitState(Operation &op) {
     if (auto write = dyn_cast<WriteOp>(op)) {
       if (!analysis.isBatched(write.getValue()))
@@ -227,7 +229,7 @@ private:
     count.erase();
   }
 
-  /// Fewer rows are an error at the count's node.
+  /// Makes a run with too few rows an error at the count's node.
   void askForRows(CountOp count, int64_t least) {
     auto known = function->getAttrOfType<IntegerAttr>("grad.least_rows");
     if (least < 2 || (known && known.getInt() >= least))
@@ -282,7 +284,7 @@ private:
     });
   }
 
-  /// An entry that takes any number of rows needs no second one for the last batch.
+  /// An entry that takes any number of rows needs no twin for the last batch.
   void judgeEntry(ModuleOp module, func::FuncOp function) {
     if (failed(Entry::of(function)->analyze())) {
       sayWhy(function);
@@ -295,7 +297,7 @@ private:
       twins.push_back(tail);
   }
 
-  /// Right after the import, before equal ops take other forms for few rows.
+  /// Runs right after import, before equal ops diverge in entries with few rows.
   void compareBuckets(ModuleOp module) {
     for (auto bucket : llvm::to_vector(module.getOps<func::FuncOp>())) {
       func::FuncOp largest = largestOf(bucket);
@@ -310,7 +312,7 @@ private:
     }
   }
 
-  /// A bucket runs in place of an entry that takes any number of rows, with its arguments.
+  /// A bucket replaces an entry that takes any number of rows, so it needs the same arguments.
   void judgeBucket(func::FuncOp bucket, func::FuncOp largest) {
     bool takesRows = *batchOf(bucket) == 1 || bucket->hasAttr(rowsName);
     if (!takesRows || !largest->hasAttr(rowsName) || !bucket->hasAttr(comparedName))
@@ -320,7 +322,7 @@ private:
         rowsOf(each);
   }
 
-  /// Ranks have parts of the batch.
+  /// Each rank has a part of the batch.
   void refuseRanks(func::FuncOp function) {
     function.emitError("expected entry \"")
         << function.getSymName()
@@ -330,14 +332,14 @@ private:
     signalPassFailure();
   }
 
-  /// A reason that was known before, from the file of the model.
+  /// A reason known earlier, from the model file.
   void sayWhy(func::FuncOp function) {
     auto reason = function->getAttrOfType<StringAttr>(exactName);
     if (reason && !function->hasAttr(saidName) && said.insert(reason.getValue()).second)
       remarkExact(function, function, reason.getValue());
   }
 
-  SmallVector<func::FuncOp> twins; ///< that go: another entry takes their rows
+  SmallVector<func::FuncOp> twins; ///< to erase: another entry takes their rows
   llvm::StringSet<> said;
 };
 

@@ -1,4 +1,4 @@
-// Joins collectives of one kind that begin one after the other.
+// Merges consecutive collectives of one kind.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
@@ -13,10 +13,11 @@ namespace gradc {
 
 namespace {
 
-/// The collectives of one block, sums for short. In the order of its nodes:
-/// 1. A sum joins the open bucket of its kind, or opens one.
-/// 2. An op that reads what a bucket sums, views included, closes it, and so does its size.
-/// 3. A bucket of several sums becomes one, where the last of them stands.
+/// Buckets the collectives of one block ("sums" below). In node order:
+/// 1. A sum is added to the open bucket of its kind, or opens one.
+/// 2. A bucket is closed by an op that reads one of its sums, also through views, or when it is
+/// full.
+/// 3. A closed bucket with several sums becomes one collective at the position of the last sum.
 class Bucketing {
 public:
   Bucketing(Block &block, int64_t bytes)
@@ -86,8 +87,8 @@ private:
 
   Block &block;
   int64_t maxBytes;
-  llvm::DenseSet<Operation *> urgent; ///< waited for soon: others would keep those who wait longer
-  std::vector<Bucket> open;           ///< of different kinds
+  llvm::DenseSet<Operation *> urgent; ///< needed soon, so not merged with sums that take longer
+  std::vector<Bucket> open;           ///< at most one per kind
 };
 
 struct BucketSums : impl::BucketSumsBase<BucketSums> {

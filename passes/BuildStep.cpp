@@ -58,7 +58,7 @@ struct BuildStep : gradc::impl::BuildStepBase<BuildStep> {
 
 } // namespace
 
-/// The loss is result 0; null with an error where it is not a float scalar.
+/// The loss, result 0; null, with an error, if it is not a float scalar.
 static Value lossOf(func::FuncOp function) {
   Operation *exit = function.front().getTerminator();
   Value loss = exit->getNumOperands() ? exit->getOperand(0) : Value();
@@ -71,7 +71,7 @@ static Value lossOf(func::FuncOp function) {
   return {};
 }
 
-/// One read of every parameter, in the order of first reads.
+/// One read of every parameter, in order of first reads.
 static SmallVector<Value> parameterReads(func::FuncOp function) {
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   SmallVector<Value> reads;
@@ -251,7 +251,7 @@ void StepBuilder::requireIndices() {
   }
 }
 
-/// Running statistics, which the forward writes, stay as they were where the step does not proceed.
+/// Keeps the old running statistics, which the forward pass writes, if the step does not proceed.
 void StepBuilder::guardStatistics() {
   // A kernel that writes in place knows the old value by one name only.
   DenseMap<StringAttr, Value> reads;

@@ -1,4 +1,4 @@
-// Gives every state its storage at this level: weights in the panels that their contractions read.
+// Chooses the storage of every state at this level: weights in the panels that contractions read.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
@@ -66,7 +66,7 @@ private:
     }
   }
 
-  /// Reads and writes of states become loads and stores of buffers.
+  /// Replaces reads and writes of states by loads and stores of buffers.
   void rewrite(func::FuncOp function) {
     SmallVector<ReadOp> reads;
     function.walk([&](ReadOp read) { reads.push_back(read); });
@@ -182,7 +182,7 @@ private:
     return launchCopy(builder, loc, kernel, value).getResult(0);
   }
 
-  /// The layout of the buffer that a value is stored to, if it is.
+  /// The layout of the buffer that a value is stored to, if any.
   std::optional<PanelAttr> storedLayout(Value value) {
     if (FlatSymbolRefAttr buffer = storedBuffer(value))
       return layoutOf(buffer.getValue());
@@ -288,7 +288,7 @@ private:
     for (auto [i, v] : llvm::enumerate(writer.getOperands()))
       if (readsOld(v) && !kernel.mayOverwrite(i, result.getResultNumber()))
         return false;
-    // Nobody who runs after the writer reads the old value.
+    // No node after the writer reads the old value.
     llvm::SetVector<Operation *> after;
     auto insertFollowers = [&](Operation *op) {
       after.insert(op->user_begin(), op->user_end());

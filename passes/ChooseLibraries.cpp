@@ -1,4 +1,4 @@
-// Marks what one library call computes, and cuts kernels behind the part that one could compute.
+// Marks kernels that a library call can replace, and splits kernels after a prefix that one can.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
@@ -18,9 +18,10 @@ namespace gradc {
 
 namespace {
 
-/// Whether a contraction in a library saves more than it costs: a launch, and the way through
-/// memory of `cut`, a result that the kernel goes on with (null: it does not). Convolutions in
-/// plain f32 never do: cuDNN brings what they read and write into another order, and back.
+/// Whether a library call saves more than it costs: its overhead and, unless `cut` is null, a
+/// launch and the round trip of `cut`, the result that the rest of the kernel reads, through
+/// memory. Convolutions in plain f32 never pay, because cuDNN converts the layouts of inputs and
+/// outputs.
 bool pays(Operation *contraction, exec::LibraryRole role, RankedTensorType cut,
           const exec::Level &level) {
   CostModel model(level);
@@ -28,8 +29,8 @@ bool pays(Operation *contraction, exec::LibraryRole role, RankedTensorType cut,
          model.savedByLibrary(contraction) > (cut ? model.copy(cut) : 0);
 }
 
-/// Whether a result takes the place of a state that the launch reads: no call may write over what
-/// it reads.
+/// Whether a result overwrites a state that the launch reads. Library calls must not overwrite
+/// their inputs.
 bool updatesState(exec::LaunchOp launch) {
   return llvm::any_of(launch.getResults(), [&](Value result) {
     FlatSymbolRefAttr buffer = storedBuffer(result);

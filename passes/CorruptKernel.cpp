@@ -1,4 +1,4 @@
-// Test only: makes one kernel wrong, whatever it computes.
+// Test only: makes one kernel compute wrong results.
 #include "passes/Passes.h"
 
 #include "dialects/exec/Exec.h"
@@ -14,7 +14,7 @@ using namespace mlir::grad;
 
 namespace {
 
-/// Scaled as well as shifted: adding 1 is lost in large numbers, scaling in zeros.
+/// Scales and shifts: adding 1 is lost in large numbers, and scaling does not change zeros.
 Value shift(Expr x) {
   Type element = x.type().getElementType();
   if (element.isInteger(1))
@@ -22,7 +22,7 @@ Value shift(Expr x) {
   return isa<IntegerType>(element) ? x + 1 : x * 1.25 + 1;
 }
 
-/// Whether an element of `type` is the last of all.
+/// Whether an element is the last one of a tensor of `type`.
 Expr isLast(Expr x) {
   RankedTensorType type = x.type();
   RankedTensorType whole = type.clone(x.getBuilder().getI64Type());
@@ -51,7 +51,7 @@ struct CorruptKernel : gradc::impl::CorruptKernelBase<CorruptKernel> {
     }
     if (failed(corrupt(target)))
       return signalPassFailure();
-    // Only a contraction that is alone is walked in blocks.
+    // Only a kernel that is a single contraction is walked in blocks.
     if (exec::ScheduleAttr s = target.getScheduleAttr())
       target.setScheduleAttr(exec::ScheduleAttr::get(&getContext(), s.getLanes(), s.getTile(),
                                                      s.getOrder(), s.getGrain(), {},
@@ -85,7 +85,7 @@ private:
     return success();
   }
 
-  /// Exchanges the first two arguments of one type.
+  /// Exchanges the first two arguments of the same type.
   LogicalResult swapOperands(exec::KernelOp target) {
     auto arguments = target.getBlock().getArguments();
     for (BlockArgument a : arguments)

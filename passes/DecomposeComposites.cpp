@@ -1,4 +1,4 @@
-// Replaces composite ops by what they say they are made of.
+// Replaces composite ops by their decompositions.
 #include "passes/Passes.h"
 
 #include "dialects/grad/Grad.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace {
 
-/// Names the ops: cuBLASLt has just these behind a product, in f32. Its GELU is the tanh form.
+/// Names the ops, because cuBLASLt has exactly these epilogues, in f32. Its GELU is the tanh form.
 bool isOfLibrary(Operation *op) {
   auto gelu = dyn_cast<grad::GeluOp>(op);
   auto gradient = dyn_cast<grad::GeluGradOp>(op);
@@ -41,7 +41,7 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
       });
       return !composites.empty();
     };
-    // A composite may be made of others, so until none is left.
+    // A decomposition may contain composites, so repeat until none is left.
     while (collect())
       for (grad::DecomposeOpInterface composite : composites) {
         OpBuilder b(composite);

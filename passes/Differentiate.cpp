@@ -19,7 +19,7 @@ struct Differentiate : gradc::impl::DifferentiateBase<Differentiate> {
   void runOnOperation() override;
 
 private:
-  /// Answers all requests of one objective at the first of them.
+  /// Replaces all requests of one objective at the first of them.
   void answer(MutableArrayRef<GradientOp> requests);
   void report(Operation *op, ValueRange targets);
 
@@ -111,7 +111,7 @@ void Differentiate::answer(MutableArrayRef<GradientOp> requests) {
     }
     request.erase();
   }
-  // An op's gradient is built whole; what flowed to operands that nobody asked for goes again.
+  // The gradients of all operands of an op are built; erase those that are not used.
   for (Operation *op : llvm::reverse(built))
     if (isOpTriviallyDead(op))
       op->erase();

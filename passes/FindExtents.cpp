@@ -1,4 +1,4 @@
-// From launch to launch: extents of operands, kernels that are two, extents of results.
+// Propagates extents from launch to launch, and duplicates kernels that need different extents.
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/support/Extents.h"
@@ -18,7 +18,7 @@ struct FindExtents : impl::FindExtentsBase<FindExtents> {
     symbols.emplace(module);
     for (auto kernel : module.getOps<exec::KernelOp>())
       variants[kernel.getSymNameAttr()];
-    // Launches in entries of one size keep the kernel as it is.
+    // Launches in entries with a fixed number of rows keep the kernel unchanged.
     for (auto function : module.getOps<func::FuncOp>())
       if (!function->hasAttr("grad.rows"))
         function.walk([&](exec::LaunchOp launch) {
@@ -47,7 +47,7 @@ private:
     return success();
   }
 
-  /// The ops of the schedule; `isSaid`: the failure is reported.
+  /// Visits the ops of the schedule; `isSaid`: the failure has been reported.
   std::optional<LogicalResult> visit(Operation *op, ExtentAnalysis &analysis, bool &isSaid) {
     if (isa<exec::StoreOp>(op))
       return success();
@@ -77,7 +77,7 @@ private:
     return llvm::map_to_vector(launch.getOperands(), [&](Value v) { return *analysis.find(v); });
   }
 
-  /// Makes the kernel of a launch the one for the extents of its operands, which are final now.
+  /// Sets the launch's kernel to the one for the extents of its operands, which are final now.
   void specialize(exec::LaunchOp launch, ExtentAnalysis &analysis) {
     exec::KernelOp kernel = kernelOf(launch);
     SmallVector<Extents> operands = operandsOf(launch, analysis);
@@ -93,7 +93,7 @@ private:
         variantOf(kernel, isBatched ? ArrayAttr::get(&getContext(), lists) : ArrayAttr(), rows));
   }
 
-  /// The kernel for these extents: itself when nobody runs it with others.
+  /// The kernel for these extents: the kernel itself if no launch runs it with other extents.
   FlatSymbolRefAttr variantOf(exec::KernelOp kernel, ArrayAttr extents, ArrayRef<int64_t> rows) {
     auto &known = variants[kernel.getSymNameAttr()];
     if (auto at = known.find(extents); at != known.end())

@@ -1,5 +1,5 @@
-// Finds attentions among products and softmaxes. It names the ops that exporters and the import
-// write an attention with.
+// Recognizes attention in products and softmaxes. It names the ops because it matches the forms
+// that exporters and the import produce.
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
@@ -31,12 +31,12 @@ std::optional<double> numberOf(Value value) {
   return splat.getSplatValue<APFloat>().convertToDouble();
 }
 
-/// The op of that type behind the value, if nobody else reads it.
+/// The value's defining op, if it has that type and no other users.
 template <typename Op> Op ownedBy(Value value) {
   return value.hasOneUse() ? value.getDefiningOp<Op>() : Op();
 }
 
-/// x where `value` is x times a number, which `factor` is multiplied by.
+/// Returns x if `value` is x times a constant number, and multiplies `factor` by the number.
 Value stripFactor(Value value, double &factor) {
   if (auto product = value.getDefiningOp<MulOp>())
     for (unsigned i : {0u, 1u})
@@ -52,7 +52,7 @@ Value stripFactor(Value value, double &factor) {
   return value;
 }
 
-/// [B, G, ..] where `value` repeats each of its heads, as [B, H, ..].
+/// The tensor [B, G, ..] whose heads `value` repeats as [B, H, ..].
 Value stripRepeatedHeads(Value value) {
   auto reshape = value.getDefiningOp<ReshapeOp>();
   auto broadcast = reshape ? reshape.getOperand().getDefiningOp<BroadcastOp>() : BroadcastOp();
@@ -64,8 +64,8 @@ Value stripRepeatedHeads(Value value) {
   return merges ? broadcast.getOperand() : value;
 }
 
-/// The softmax's weights, or what replaces them by 0 where they are NaN: so PyTorch's exporters
-/// write that a query which sees no key has no weights, which an attention knows by itself.
+/// The softmax's weights, or the op that replaces NaN weights by 0. PyTorch's exporters emit it for
+/// queries that attend to no key; the attention op handles them itself.
 Value skipNanGuard(Value weights) {
   if (!weights.hasNUses(3))
     return weights;
@@ -79,8 +79,8 @@ Value skipNanGuard(Value weights) {
   return weights;
 }
 
-/// `v`, its last two dims swapped if `swaps`, without a second transposition on top of one that
-/// exporters write, also for heads that are merged with the batch.
+/// `v`, with its last two dims swapped if `swaps`. An exporter's transpose is undone instead of
+/// adding a second one, also if heads are merged with the batch.
 Value arrange(OpBuilder &b, Value v, bool swaps) {
   ArrayRef<int64_t> shape = shapeOf(v);
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
@@ -99,13 +99,13 @@ Value arrange(OpBuilder &b, Value v, bool swaps) {
   return llvm::is_sorted(order) ? v : Expr(b, v.getLoc(), v).transpose(order).get();
 }
 
-/// What is known of one softmax and the ops around it.
+/// The match of one softmax and the ops around it.
 class Match {
 public:
   explicit Match(SoftmaxOp softmax) : softmax(softmax) {}
 
-  /// The product behind the softmax, and those of queries and keys before it. `false`: it is no
-  /// attention.
+  /// Matches the product after the softmax, and the product of queries and keys before it. False:
+  /// it is not an attention.
   bool find() {
     auto type = cast<RankedTensorType>(softmax.getType());
     rank = type.getRank();
@@ -162,12 +162,12 @@ public:
   MatmulOp first, last;
   DropoutOp dropout; ///< of the weights; null: none
   double scale = 1;
-  Value mask; ///< null: all keys are seen
+  Value mask; ///< null: no key is masked
   std::optional<int64_t> causal;
 
 private:
-  /// Whether `rows` has the rows of neighbouring heads one after the other: [B, G, .. T, S] of
-  /// [B, H, T, S]. They then share the other factor.
+  /// Whether `rows` concatenates the rows of neighbouring heads: [B, G, .. T, S] for [B, H, T, S].
+  /// These heads then share the other factor.
   static bool joinsHeads(Type rows, Type heads) {
     ArrayRef<int64_t> joined = cast<RankedTensorType>(rows).getShape(),
                       each = cast<RankedTensorType>(heads).getShape();
@@ -175,8 +175,8 @@ private:
            each[1] % joined[1] == 0 && joined[1] * joined[2] == each[1] * each[2];
   }
 
-  /// Queries that see no key: isEmpty ? 0 : softmax(isEmpty ? 0 : scores), where isEmpty compares
-  /// the maximum of the scores with -inf. An attention does the same by itself.
+  /// The guard for queries that attend to no key: isEmpty ? 0 : softmax(isEmpty ? 0 : scores),
+  /// where isEmpty compares the maximum of the scores with -inf. The attention op does the same.
   void stripGuard(Value &scores, Value &weights) {
     auto outer = dyn_cast<SelectOp>(*weights.user_begin());
     auto inner = ownedBy<SelectOp>(scores);
@@ -196,10 +196,10 @@ private:
     weights = outer.getResult();
   }
 
-  /// Whether nobody reads the value but the attention.
+  /// Whether the attention is the value's only reader.
   bool isOwned(Value value) const { return value.hasNUses(value == guarded ? 2 : 1); }
 
-  /// Walks up from what the softmax reads: a mask, then a factor, then the product.
+  /// Walks up from the softmax's operand: a mask, then a factor, then the product.
   bool findScores(Value scores) {
     if (!isOwned(scores))
       return false;
@@ -213,7 +213,7 @@ private:
       mask = sum->getOperand(isSecond ? 0 : 1);
       scores = sum->getOperand(isSecond ? 1 : 0);
       if (numberOf(mask) == 0.0)
-        mask = Value(); // exporters add one for all that a query sees
+        mask = Value(); // exporters also add masks that hide nothing
     }
     if (!isProduct(scores))
       return false;
@@ -221,7 +221,7 @@ private:
     return !first.getWide() && !last.getWide();
   }
 
-  /// The product that the value is, perhaps times a number and with its heads separated.
+  /// The product that computes the value, possibly scaled by a number and with its heads split off.
   MatmulOp productOf(Value value, double &factor) const {
     Value product = stripFactor(value, factor);
     if (product != value && !product.hasOneUse())
@@ -236,7 +236,7 @@ private:
     return isOwned(value) && productOf(value, factor);
   }
 
-  /// What the mask repeats is not stored, and a triangle needs no mask.
+  /// Drops the mask's repeated dims, and replaces a triangular mask by `causal`.
   void readMask(OpBuilder &b, CausalMasks &masks) {
     Expr values(b, softmax.getLoc(), mask);
     SmallVector<int64_t> shape(values.shape());
@@ -253,11 +253,10 @@ private:
   }
 
   int64_t rank = 0;
-  Value guarded; ///< scores that are also looked at for queries that see no key
+  Value guarded; ///< scores that are also tested for queries that attend to no key
 };
 
-/// Whether a parameter is among what `value` is computed from: it then has a gradient, which is
-/// made of all scores.
+/// Whether `value` is computed from a parameter: it then has a gradient, which needs all scores.
 bool dependsOnParameter(Value value) {
   SmallVector<Value> work{value};
   llvm::DenseSet<Operation *> seen;
@@ -275,10 +274,10 @@ bool dependsOnParameter(Value value) {
   return false;
 }
 
-/// 1. For each softmax along the last dim between two products: queries, keys and values, and what
-///    lies between: a factor, a mask. A mask that a parameter makes stays as it is.
-/// 2. Where kernels take it whole, and rows of the batch are only its batch dim, an attention takes
-///    their place.
+/// 1. For each softmax along the last dim between two products, find queries, keys and values, the
+///    factor and the mask. A mask that depends on a parameter is left alone.
+/// 2. If a kernel computes the attention whole, and only its batch dim holds rows of the batch,
+///    replace the ops by an attention.
 struct FormAttention : impl::FormAttentionBase<FormAttention> {
   using FormAttentionBase::FormAttentionBase;
 
@@ -286,7 +285,7 @@ struct FormAttention : impl::FormAttentionBase<FormAttention> {
     ModuleOp module = getOperation();
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function->hasAttr("grad.precision"))
-        continue; // products in 16 bits are kernels of their own
+        continue; // products in 16 bits are separate kernels
       SmallVector<SoftmaxOp> found(function.getOps<SoftmaxOp>());
       if (found.empty())
         continue;

@@ -1,4 +1,4 @@
-// Groups ops into kernels by pulling producers into their consumers, and outlines each group.
+// Groups ops into kernels by fusing producers into their consumers, and outlines each group.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
@@ -17,7 +17,7 @@ namespace gradc {
 
 namespace {
 
-/// Non-splat constants become states: kernels only hold numbers, data lives in buffers.
+/// Turns non-splat constants into states: kernels contain only numbers, and data lives in buffers.
 void constantsToStates(func::FuncOp function, unsigned &counter) {
   function.walk([&](ConstantOp op) {
     auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
@@ -33,14 +33,14 @@ void constantsToStates(func::FuncOp function, unsigned &counter) {
   });
 }
 
-/// Unused values are in no kernel.
+/// Erases unused ops, so that no kernel contains them.
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
 }
 
-/// A region reads states itself: a kernel in it may want them in panels.
+/// Makes a region read states itself, because its kernels may need them in panels.
 void sinkReads(Operation *op) {
   unsigned first = op->getNumOperands() - op->getRegion(0).getNumArguments();
   unsigned begin = first;
@@ -69,7 +69,7 @@ SmallVector<Block *> blocksOf(func::FuncOp function) {
   return blocks;
 }
 
-/// Outlines clusters, one exec.kernel a distinct computation.
+/// Outlines clusters: one exec.kernel per distinct computation.
 class Outliner {
 public:
   explicit Outliner(ModuleOp module) : symbols(module), kernels(module, symbols) {}
@@ -119,7 +119,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     unsigned counter = 0;
     for (auto function : module.getOps<func::FuncOp>()) {
       function.walk<WalkOrder::PreOrder>([](Operation *op) {
-        if (isa<IfOp, ScanOp>(op)) // the ops with regions of kernels
+        if (isa<IfOp, ScanOp>(op)) // the ops whose regions contain kernels
           sinkReads(op);
       });
       for (Block *block : blocksOf(function))
