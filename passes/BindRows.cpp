@@ -322,7 +322,7 @@ private:
         rowsOf(each);
   }
 
-  /// Each rank has a part of the batch.
+  /// Reports an entry that ranks cannot share, because each rank has a different part of the batch.
   void refuseRanks(func::FuncOp function) {
     function.emitError("expected entry \"")
         << function.getSymName()

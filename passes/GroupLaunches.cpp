@@ -1,4 +1,4 @@
-// Launches of a GPU that do not wait for each other become one.
+// Merges independent launches of a GPU into one.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
@@ -33,11 +33,11 @@ bool isConvolution(exec::KernelOp kernel) {
                       [](auto op) { return bool(op.getLetters().window); });
 }
 
-/// Launches that become one, and what that takes.
+/// Launches to merge, and the resources of the merged launch.
 struct Group {
   SmallVector<LaunchOp> members;
   size_t pointers = 0;
-  llvm::SmallPtrSet<Value, 16> kept; ///< by the group alone
+  llvm::SmallPtrSet<Value, 16> kept; ///< tensors that only the group keeps alive
   int64_t keptBytes = 0;
 };
 
@@ -51,14 +51,14 @@ public:
     NodesBefore before = nodesBefore(block);
     auto order = orderNodes(before);
     if (!order)
-      return {}; // for the memory plan to report
+      return {}; // memory planning will report it
     for (Operation *node : llvm::reverse(*order)) {
       int64_t height = heights[node];
       for (Operation *earlier : before[node])
         heights[earlier] = std::max(heights.lookup(earlier), height + 1);
     }
     findLastReaders();
-    llvm::DenseMap<int64_t, bool> isMixed; // not all that may join at a height are pointwise
+    llvm::DenseMap<int64_t, bool> isMixed; // by height: some candidates are not pointwise
     std::vector<LaunchOp> joining;
     for (Operation *node : *order)
       if (auto launch = dyn_cast<LaunchOp>(node); launch && mayJoin(kernelOf(launch))) {
@@ -84,8 +84,9 @@ private:
 
   bool isSmall(exec::KernelOp kernel) const { return CostModel(level).isSmall(kernel); }
 
-  /// All of a kernel's parts have as many registers as the neediest: one that runs long, and waits
-  /// for memory, may only be beside its like, and a convolution, whose windows need many, nowhere.
+  /// Every part of a kernel gets as many registers as the most demanding part. So long-running
+  /// kernels that wait for memory are only merged with their like, and convolutions, whose windows
+  /// need many registers, not at all.
   bool mayJoin(exec::KernelOp kernel) const {
     return kernel.getBlocksAttr() && !kernel.getLibraryAttr() &&
            kernel.getScheduleAttr().getBlock().empty() && !isConvolution(kernel) &&
@@ -124,8 +125,8 @@ private:
         with.keptBytes +=
             exec::layoutBytes(cast<RankedTensorType>(root.getType()), /*layout=*/nullptr);
     }
-    // A group keeps tensors in the arena that its launches, each at its time, would have freed.
-    // Besides its pointers, a kernel takes the rows of the run.
+    // A group keeps tensors alive that separate launches would have freed earlier. Besides its
+    // pointers, a kernel has the rows of the run as a parameter.
     bool fits = with.pointers < size_t(level.gpu->parameterBytes) / sizeof(void *) &&
                 with.keptBytes <= level.gpu->maxGroupedBytes;
     if (fits || group.members.empty())
@@ -136,14 +137,14 @@ private:
   Block &block;
   const exec::Level &level;
   SymbolTable &symbols;
-  /// Nodes on the longest way to one that nobody waits for: those of one height do not wait for
-  /// each other, and as a way only leads down, groups of one height close no circle.
+  /// Length of the longest path of dependent nodes from a node. Nodes of equal height are
+  /// independent. Since height decreases along every path, grouping by height creates no cycles.
   llvm::DenseMap<Operation *, int64_t> heights;
-  llvm::DenseMap<Value, int64_t> lastReader; // its height
+  llvm::DenseMap<Value, int64_t> lastReader; // height of the last reader
   std::map<std::pair<int64_t, bool>, std::vector<Group>> groups;
 };
 
-/// Replaces groups by launches of kernels that it makes.
+/// Replaces groups by launches of merged kernels.
 class Merger {
 public:
   Merger(ModuleOp module, SymbolTable &symbols) : symbols(symbols), kernels(module, symbols) {}
@@ -186,7 +187,7 @@ private:
     });
   }
 
-  /// Which of the members' operands, counted through, may be written over: not what another reads.
+  /// The members' operands that may be overwritten, numbered consecutively: those with one reader.
   SmallVector<int64_t> findInplace(ArrayRef<LaunchOp> members) {
     llvm::DenseMap<Value, int64_t> readers;
     for (LaunchOp member : members)
@@ -203,7 +204,7 @@ private:
     return inplace;
   }
 
-  /// A kernel outside the module that does what the members do.
+  /// A kernel outside the module with the computations of all members.
   exec::KernelOp make(ArrayRef<LaunchOp> members) {
     SmallVector<Type> operands;
     int64_t threads = 0;
@@ -245,7 +246,7 @@ private:
     return kernel;
   }
 
-  /// A kernel's ops behind those that are there, of operands from `first` on.
+  /// Appends a kernel's ops; its operands are those from `first` on.
   static void append(OpBuilder &builder, exec::KernelOp from, int64_t first,
                      SmallVectorImpl<Value> &results) {
     Block &block = *builder.getInsertionBlock();
@@ -262,8 +263,8 @@ private:
   KernelTable kernels;
 };
 
-/// Puts ops behind those whose results they need: the first that may come next, in the order that
-/// the block has, so that lives stay as short as they were.
+/// Sorts ops topologically. Among the ready ops, the first in block order comes next, so that
+/// lifetimes stay as short as they were.
 void sortOps(Block &block) {
   llvm::DenseMap<Operation *, size_t> position, missing;
   std::set<size_t> ready;
@@ -304,7 +305,7 @@ struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
           merged.insert(symbols.lookup<exec::KernelOp>(member.getKernel()));
         merger.merge(std::move(group));
       }
-      sortOps(function.getBody().front()); // users of the first members stood before the last
+      sortOps(function.getBody().front()); // users of the first members may precede the last one
     }
     module.walk([&](LaunchOp launch) {
       merged.remove(symbols.lookup<exec::KernelOp>(launch.getKernel()));

@@ -1,5 +1,5 @@
-// Moves out of loops what their recurrence does not need: products of all steps at once before and
-// behind it, and sums over steps that no step reads.
+// Moves ops out of loops if the recurrence does not need them: products over all steps before and
+// after the loop, and sums over steps that no step reads.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 #include "dialects/grad/OverSteps.h"
@@ -16,8 +16,8 @@ namespace gradc {
 
 namespace {
 
-/// A sum of at most so many bytes stays in a cache from step to step, and steps of so many rows
-/// fill the time between reading and writing it.
+/// Max bytes of a sum that stays in cache between steps, and min rows of a step that hide the time
+/// of reading and writing it.
 constexpr int64_t maxCachedSum = 1 << 20, minRowsOfStep = 32;
 
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
@@ -26,7 +26,7 @@ int64_t bytesOf(Value value) {
   return elementsOf(value) * elementBytes(getElementTypeOrSelf(value.getType()));
 }
 
-/// Constants and their like, which are made wherever they are needed.
+/// Constants and similar ops, which are rematerialized wherever they are needed.
 bool isFree(Operation *op) { return op->getNumOperands() == 0; }
 
 bool isContraction(Operation *op) { return isa_and_nonnull<ContractionOpInterface>(op); }
@@ -37,7 +37,7 @@ struct CarriedSum {
   SmallVector<Operation *> terms;
 };
 
-/// What leaves a scan, in the order of its region.
+/// The ops that leave a scan, in the order of its region.
 struct Plan {
   llvm::SetVector<Operation *> before, behind;
   SmallVector<CarriedSum> sums;
@@ -45,7 +45,7 @@ struct Plan {
   bool isEmpty() const { return before.empty() && behind.empty() && sums.empty(); }
 };
 
-/// Chooses what leaves a scan.
+/// Chooses the ops that leave a scan.
 class Planner {
 public:
   explicit Planner(ScanOp scan) : scan(scan), changes(scan) {}
@@ -62,8 +62,7 @@ public:
 private:
   auto body() { return scan.getBlock().without_terminator(); }
 
-  /// Whether an op that never changes is worth an operand of its own: not what only repeats
-  /// elements.
+  /// Whether an invariant op is worth an operand of its own; ops that only repeat elements are not.
   static bool isWorthKeeping(Operation &op) {
     int64_t largest = 0;
     for (Value operand : op.getOperands())
@@ -72,13 +71,14 @@ private:
            llvm::all_of(op.getResults(), [&](Value v) { return elementsOf(v) <= largest; });
   }
 
-  /// A product of what changes with what does not: that of all steps is one.
+  /// Whether the op is a product of a changing with an invariant operand: one product then computes
+  /// all steps.
   bool isSharedProduct(Operation *op) const {
     return isContraction(op) && changes.changing(op).count() == 1 &&
            canRunOverSteps(op, changes.changing(op));
   }
 
-  /// Whether the op is the epilogue of a product that leaves: one stack takes the place of another.
+  /// Whether the op is the epilogue of a product that leaves: its stack replaces the product's.
   bool followsProduct(Operation &op) const {
     bool follows = false;
     for (Value operand : op.getOperands()) {
@@ -113,7 +113,7 @@ private:
     }
   }
 
-  /// Whether only stacks, and ops of `readers`, read the op's results.
+  /// Whether the op's results are only read by ops of `readers` or yielded as steps of stacks.
   bool isReadBehind(Operation &op, const llvm::DenseSet<Operation *> &readers) {
     return llvm::all_of(op.getUses(), [&](OpOperand &use) {
       if (use.getOwner() == scan.getBlock().getTerminator())
@@ -140,19 +140,19 @@ private:
     }
   }
 
-  /// Whether the sum of the product's steps is a product: both operands change, and no window
-  /// slides.
+  /// Whether the sum over all steps of the product is itself one product: both operands change, and
+  /// there is no window.
   bool isTerm(Operation *op) const {
     if (!isContraction(op) || !op->hasOneUse())
       return false;
     ContractionLetters letters = cast<ContractionOpInterface>(op).getLetters();
-    // Sums of 16 bits overflow in another order.
+    // Sums of 16-bit floats may overflow in another order.
     return isa<Float32Type, Float64Type>(getElementTypeOrSelf(op->getResult(0).getType())) &&
            changes.changing(op).all() && !letters.window;
   }
 
-  /// The terms of a tree of additions, which has `argument` in it once. Names the op: the law of
-  /// distribution is about sums and products.
+  /// The terms of a tree of additions that contains `argument` once. Names the op, because the
+  /// distributive law is about sums and products.
   bool collectTerms(Value value, BlockArgument argument, bool &hasArgument,
                     SmallVectorImpl<Operation *> &terms) const {
     if (value == argument)
@@ -177,9 +177,9 @@ private:
     }
   }
 
-  /// Whether stacking what the terms are made of takes no more than adding them up in each step,
-  /// which reads and writes the sum. A sum in a cache and steps of some rows are as fast in the
-  /// loop.
+  /// Whether stacking the terms' operands costs no more than adding the terms in each step, which
+  /// reads and writes the sum. If the sum stays in cache and steps have enough rows, the loop is as
+  /// fast.
   bool paysStacks(const CarriedSum &sum) {
     int64_t stacked = 0, rows = 0, bytes = bytesOf(scan.getInitial()[sum.carried]);
     for (Operation *term : sum.terms) {
@@ -198,7 +198,7 @@ private:
   Plan plan;
 };
 
-/// Moves what a plan says.
+/// Moves the ops of a plan.
 class Mover {
 public:
   Mover(ScanOp scan, const Plan &plan) : scan(scan), plan(plan), changes(scan), b(scan) {}
@@ -233,7 +233,8 @@ public:
   }
 
 private:
-  /// A value of the region outside of it: the stack of all steps, or what is the same in each.
+  /// The counterpart outside the scan of a value of the region: the stack of all steps, or the
+  /// invariant value.
   Value outside(Value value) {
     if (Value known = mapped.lookup(value))
       return known;
@@ -246,7 +247,7 @@ private:
     return mapped.lookup(value);
   }
 
-  /// Builds an op of the region outside, with what it needs that does not change.
+  /// Builds an op of the region outside the scan, together with the invariants that it needs.
   void build(Operation *op) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
@@ -265,7 +266,8 @@ private:
       mapped[inside] = result;
   }
 
-  /// The region reads as an operand what was moved before it, where ops that stay need it.
+  /// Passes values that were moved before the scan to the remaining ops that need them, as
+  /// operands.
   void replaceInRegion() {
     for (Operation *op : plan.before)
       for (Value inside : op->getResults()) {
@@ -280,7 +282,7 @@ private:
       }
   }
 
-  /// Stacks that are there without the scan.
+  /// Stacks that exist without the scan.
   void replaceStacks() {
     for (auto [step, stack] : llvm::zip_equal(scan.getYieldedSteps(), scan.getStackResults())) {
       Operation *op = step.getDefiningOp();
@@ -289,7 +291,7 @@ private:
     }
   }
 
-  /// The values of the region that are needed behind it and are no stacks yet.
+  /// The values of the region that are needed after the scan and are not yet stacks.
   llvm::SetVector<Value> findCrossing() {
     llvm::SetVector<Value> crossing;
     auto need = [&](Operation *op) {
@@ -326,7 +328,7 @@ private:
   llvm::DenseMap<Value, Value> mapped;
 };
 
-/// The largest divisor of the trips whose stacks take no more than `limit`; 1: there is none.
+/// The largest divisor of the trips whose stacks take at most `limit` bytes; 1 if there is none.
 int64_t stepsAtOnce(int64_t trips, int64_t bytes, int64_t limit) {
   int64_t steps = std::min(trips, limit / std::max<int64_t>(bytes / trips, 1));
   while (steps > 1 && trips % steps != 0)
@@ -339,7 +341,7 @@ struct HoistFromScans : impl::HoistFromScansBase<HoistFromScans> {
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<ScanOp> scans; // inner ones first: what leaves them may leave the outer one, too
+      SmallVector<ScanOp> scans; // inner ones first: ops that leave them may leave outer ones, too
       function.walk([&](ScanOp scan) { scans.push_back(scan); });
       for (ScanOp scan : scans)
         if (scan->getParentOp() != function || !function->hasAttr(inPartsName))

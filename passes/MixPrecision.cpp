@@ -1,5 +1,5 @@
-// Products in 16 bits, and the values between them stored so: what `grad.precision` asks of a
-// function.
+// Computes products in 16 bits, and stores the values between them in 16 bits, in functions with
+// `grad.precision`.
 #include "passes/Passes.h"
 
 #include "dialects/exec/Exec.h"
@@ -24,13 +24,13 @@ constexpr StringLiteral precisionName = "grad.precision";
 
 bool isF32(Value v) { return getElementTypeOrSelf(v.getType()).isF32(); }
 
-/// The 16-bit value that `v` is read from; null where it is none.
+/// The 16-bit value that `v` is read from; null if there is none.
 Value storedOf(Value v) {
   auto cast = v.getDefiningOp<CastOp>();
   return cast && cast.getStorage() && cast.isCheapToRepeat() ? cast.getOperand() : Value();
 }
 
-/// The rounding of a value that `up` reads back in its own type; null where there is none.
+/// The rounding of a value that `up` widens back to the value's own type; null if there is none.
 CastOp roundingOf(CastOp up) {
   Value stored = storedOf(up);
   auto down = stored ? stored.getDefiningOp<CastOp>() : CastOp();
@@ -38,7 +38,7 @@ CastOp roundingOf(CastOp up) {
   return isPair ? down : CastOp();
 }
 
-/// Whether an op's result has the elements of its operands, at other places.
+/// Whether the elements of an op's result are elements of its operands, at other positions.
 bool isMovement(Operation *op) {
   auto loops = dyn_cast<LoopsOpInterface>(op);
   return loops &&
@@ -82,7 +82,7 @@ private:
         nodes, [&](Attribute node) { return high.contains(cast<StringAttr>(node).getValue()); });
   }
 
-  /// Weights and numbers do not decide: a bias joins what it is added to.
+  /// Weights and constants are ignored: a bias follows the value that it is added to.
   bool follows(Operation *op) const {
     bool any = false;
     for (Value v : op->getOperands()) {
@@ -95,7 +95,7 @@ private:
     return any;
   }
 
-  /// The value in 16 bits. Of a view, what it looks at is stored, by the kernel that computes it.
+  /// The value in 16 bits. For a view, its operand is stored, by the kernel that computes it.
   Value store(Value v) {
     if (Value known = storedOf(v))
       return known;
@@ -116,7 +116,7 @@ private:
     return stored[v] = same->getResult(0);
   }
 
-  /// A contraction of stored factors. What it adds up in f32 is stored, too.
+  /// Makes a contraction read stored factors. Its f32 sums are stored, too.
   void multiply(Operation *op) {
     if (!llvm::all_of(op->getOperands(), isF32) || !isF32(op->getResult(0)))
       return;
@@ -126,7 +126,7 @@ private:
     keep(op);
   }
 
-  /// All who read the op's large results get them from 16 bits.
+  /// Makes all readers of the op's large results read them from 16 bits.
   void keep(Operation *op) {
     auto rank = cast<RankedTensorType>(op->getOperand(0).getType()).getRank();
     for (Value result : op->getResults()) {
@@ -141,7 +141,7 @@ private:
     }
   }
 
-  /// The same movement of the stored elements.
+  /// Replaces a movement by the same movement of the stored elements.
   void move(Operation *op) {
     OpBuilder b(op);
     IRMapping stored;
@@ -161,15 +161,15 @@ private:
   }
 
   FloatType narrow;
-  llvm::StringSet<> high; ///< nodes
+  llvm::StringSet<> high; ///< nodes that stay in f32
   DenseMap<Value, Value> stored;
-  DenseSet<Value> weak; ///< made of states and constants alone
+  DenseSet<Value> weak; ///< computed from states and constants only
 };
 
 struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
   void runOnOperation() override {
-    // A gradient in the loss is an answer by then: a request with respect to a value that is
-    // stored would not find who reads it.
+    // Replace gradient requests in the loss first: once a target is stored in 16 bits, a request
+    // would not find its readers.
     bool asks = llvm::any_of(getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
       return function->hasAttr(precisionName) && !function.getOps<GradientOp>().empty();
     });
@@ -215,9 +215,9 @@ struct ReadStored : gradc::impl::ReadStoredBase<ReadStored> {
   }
 };
 
-/// Whether a reduction reads the wide value while others read the narrow one. Its result is for
-/// values as those have them: a softmax's sum that is less than one of its terms makes a loss
-/// negative.
+/// Whether a reduction reads the wide value while other ops read the narrow one. The reduction must
+/// match the values that those ops see: if a softmax's sum is less than one of its terms, the loss
+/// is negative.
 bool isReducedAsStored(CastOp up, CastOp down) {
   bool isReduced = llvm::any_of(up->getUsers(), [](Operation *user) {
     auto reduction = dyn_cast<ReductionOpInterface>(user);

@@ -27,7 +27,7 @@ static int64_t bytesOf(Value value) {
 
 static bool isIdentity(ArrayRef<int64_t> permutation) { return llvm::is_sorted(permutation); }
 
-/// A constant that is transposed by folding.
+/// Whether transposing the value folds, because it is a constant.
 static bool folds(Value value) {
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant()))
@@ -44,8 +44,8 @@ static bool isContraction(Value value) {
 
 namespace {
 
-/// A transposed broadcast is a broadcast, of an operand that is transposed where its dims would no
-/// longer increase.
+/// Replaces a transposed broadcast by a broadcast. Its operand is transposed if the dims would
+/// otherwise not be increasing.
 struct TransposeOfBroadcast : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override;
@@ -83,16 +83,15 @@ LogicalResult TransposeOfBroadcast::matchAndRewrite(TransposeOp op,
 
 namespace {
 
-/// Ops that are connected by values, all of which can work on tensors transposed by one
-/// permutation.
+/// Connected ops that can all work on tensors transposed by the same permutation.
 class Area {
 public:
-  /// All that can be reached from `seed`.
+  /// The area of all ops that can be reached from `seed`.
   Area(Operation *seed, ArrayRef<int64_t> permutation);
 
   ArrayRef<Operation *> getOps() const { return ops.getArrayRef(); }
-  /// Would fewer bytes be transposed if the ops worked on transposed tensors? Of as many: would
-  /// more of them follow a contraction directly, whose epilogue they can become?
+  /// Whether permuting the area transposes fewer bytes, or equally many but more of the ops then
+  /// directly follow a contraction and can become its epilogue.
   bool isWorthwhile() const;
   /// Replaces every op by one over transposed tensors.
   void permute() const;
@@ -148,7 +147,7 @@ Area::Area(Operation *seed, ArrayRef<int64_t> permutation) : permutation(permuta
   ops.insert(sorted.begin(), sorted.end());
 }
 
-/// Bytes that are transposed more, or no longer, so that `value` comes in transposed.
+/// Adds the change in transposed bytes and in epilogues if `value` enters the area transposed.
 void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
   if (folds(value) || isScalar(value))
     return;
@@ -163,7 +162,7 @@ void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
     epilogues -= isContraction(value);
     return;
   }
-  if (isInside(transpose.getOperand())) { // a value beside its own transpose: that stays
+  if (isInside(transpose.getOperand())) { // the area also has the operand: the transpose stays
     bytes += isUsedOutside(value) ? bytesOf(value) : 0;
     return;
   }
@@ -175,7 +174,7 @@ void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
     epilogues += isContraction(transpose.getOperand());
 }
 
-/// The same for what uses `value` outside.
+/// The same for users of `value` outside the area.
 void Area::weighExit(OpResult value, int64_t &bytes) const {
   if (!isMoved(value)) {
     if (!value.use_empty() && !gradc::restoredOrder(value, permutation).empty())
@@ -276,10 +275,10 @@ void Area::permute() const {
 namespace {
 
 /// 1. Compose transposes, move them above broadcasts and into contractions.
-/// 2. For every transpose, and each op next to it: the area around that op which can work as it
-/// is before (after) the
-///    transpose. Where that is worthwhile, turn the area and begin again.
-/// Every turn transposes fewer bytes, or as many with more epilogues, so that it comes to an end.
+/// 2. For every transpose and each adjacent op, find the area around that op that can work in the
+///    order before (after) the transpose. If worthwhile, permute the area and start again.
+/// The pass terminates, because every round reduces the transposed bytes, or keeps them and adds
+/// epilogues.
 struct MoveTransposes : gradc::impl::MoveTransposesBase<MoveTransposes> {
   void runOnOperation() override {
     RewritePatternSet local(&getContext());

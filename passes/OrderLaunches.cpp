@@ -1,4 +1,4 @@
-// Runs a launch as soon as that frees memory, instead of where its node was.
+// Runs a launch as soon as that frees memory, instead of at the position of its node.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
@@ -12,7 +12,7 @@ namespace gradc {
 
 namespace {
 
-/// The nodes of one block, in the order in which they will run.
+/// Determines the order in which the nodes of one block run.
 class Order {
 public:
   Order(Block &block, const SymbolTable &symbols)
@@ -33,21 +33,21 @@ public:
     for (const auto &[node, set] : before)
       if (isReady(node) && (isScalar(node) || isa<grad::CollectiveOpInterface>(node)))
         take(node);
-    for (size_t count = ~size_t(0); count != order.size();) { // what waits for later nodes follows
+    for (size_t count = ~size_t(0); count != order.size();) { // repeat for nodes that had to wait
       count = order.size();
       for (const auto &[node, set] : before)
         if (isReady(node) && !awaitedBy(node))
           take(node);
-      if (count == order.size()) // all else has run beside the sums over ranks
+      if (count == order.size()) // everything else has run during the sums over ranks
         if (Operation *node = firstAwaiting())
           take(node);
     }
-    if (order.size() == before.size()) // or it is for the memory plan to say what is wrong
+    if (order.size() == before.size()) // otherwise memory planning reports the error
       rewrite();
   }
 
 private:
-  /// The storage that a node reads, each once.
+  /// The storages that a node reads, without repetition.
   llvm::SmallSetVector<Value, 8> storagesOf(Operation *node) const {
     llvm::SmallSetVector<Value, 8> storages;
     for (Value v : node->getOperands())
@@ -55,7 +55,7 @@ private:
     return storages;
   }
 
-  /// Whether all results of a node together take next to nothing: many nodes may wait for them.
+  /// Whether the results of a node are tiny in total: many nodes may wait for them.
   bool isScalar(Operation *node) const {
     constexpr int64_t scalarBytes = 64;
     int64_t bytes = 0;
@@ -66,8 +66,8 @@ private:
 
   bool isReady(Operation *node) const { return !done.contains(node) && waits.lookup(node) == 0; }
 
-  /// The number of the last sum over ranks whose end a node has to wait for: from 1 on, in the
-  /// order in which they begin; 0: none.
+  /// The number of the last sum over ranks that a node has to wait for, counted from 1 in the order
+  /// of their starts; 0: none.
   size_t awaitedBy(Operation *node) const {
     size_t last = 0;
     for (Value v : storagesOf(node))
@@ -76,8 +76,8 @@ private:
     return last > endedSums ? last : 0;
   }
 
-  /// Of the nodes that wait for sums alone: one that others wait for to begin, if there is one, and
-  /// whose sums began first.
+  /// Of the nodes that only wait for sums: prefers nodes on which other sums depend, and among
+  /// those the node whose sums started first.
   Operation *firstAwaiting() const {
     auto rank = [&](Operation *node) {
       return std::pair(!beforeSums.contains(node), awaitedBy(node));
@@ -89,7 +89,7 @@ private:
     return first;
   }
 
-  /// Bytes that running a node now makes free.
+  /// Bytes that running a node now would free.
   int64_t freedBy(Operation *node) {
     int64_t bytes = 0;
     for (Value v : storagesOf(node))
@@ -101,7 +101,7 @@ private:
     return bytes;
   }
 
-  /// Runs a node, and then what it lets run that frees memory or takes none.
+  /// Runs a node, and then the nodes that it makes ready if they free memory or need none.
   void take(Operation *first) {
     SmallVector<Operation *> stack{first};
     while (!stack.empty()) {
@@ -130,7 +130,7 @@ private:
     }
   }
 
-  /// Loads come first, a view before its first reader, stores at the end.
+  /// Moves the ops: loads first, views before their first readers, stores at the end.
   void rewrite() {
     Operation *end = block.getTerminator();
     SmallVector<Operation *> others;
@@ -163,10 +163,10 @@ private:
   const SymbolTable &symbols;
   NodesBefore before;
   llvm::DenseSet<Operation *> beforeSums;
-  llvm::DenseMap<Operation *, size_t> waits; ///< nodes that have to run before
+  llvm::DenseMap<Operation *, size_t> waits; ///< number of nodes that must run before a node
   llvm::DenseMap<Operation *, SmallVector<Operation *>> after;
-  llvm::DenseMap<Value, SmallVector<Operation *>> readers; ///< of a storage, in the block's order
-  llvm::DenseMap<Value, int64_t> uses; ///< nodes that have yet to read a storage
+  llvm::DenseMap<Value, SmallVector<Operation *>> readers; ///< by storage, in block order
+  llvm::DenseMap<Value, int64_t> uses; ///< by storage: number of nodes that have yet to read it
   llvm::DenseMap<Operation *, size_t>
       sums;             ///< over ranks that have begun: their numbers, from 1 on
   size_t endedSums = 0; ///< so many of them, the first

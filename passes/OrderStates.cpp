@@ -1,4 +1,4 @@
-// Stores states with their dims in the order that their readers want.
+// Stores states with their dims in the order that their readers need.
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
 
@@ -45,9 +45,10 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
     return order;
   }
 
-  /// How a use transposes what it reads; empty where it does not. Names the transpose, which is
-  /// what it looks for. A contraction reads in any order for free, but the update of a weight walks
-  /// it in the order of its gradient, so the dim that the lanes run along belongs last.
+  /// The permutation by which a use transposes the state; empty if it does not. Names the
+  /// transpose, because that is the op it looks for. A contraction reads any order for free, but
+  /// the update of a weight walks it in the order of its gradient, so the dim of the vector lanes
+  /// should be last.
   static SmallVector<int64_t> permutationOf(OpOperand &use) {
     if (auto transpose = dyn_cast<TransposeOp>(use.getOwner()))
       return llvm::to_vector(transpose.getPermutation());

@@ -1,4 +1,4 @@
-// Packs the factors of products that are not states: in pairs for bf16, and across their rows.
+// Packs factors of products that are not states: in pairs for bf16, or in panels across their rows.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "passes/Passes.h"
@@ -17,15 +17,15 @@ namespace gradc {
 
 namespace {
 
-/// Rows of a product from which on packing a transposed rhs takes less than it saves.
+/// Min rows of a product for which packing a transposed rhs saves more time than it takes.
 constexpr int64_t minPackedRows = 128;
 
-/// 1. Of each launch, in program order, finds the row-major factors that its kernel wants in pairs,
+/// 1. For each launch, in program order, find the row-major factors that its kernel needs in pairs,
 ///    or reads across their rows.
-/// 2. Asks whether packing them pays: for pairs the cost model; for others the product must have
-///    many rows, since loads against the lanes cost at each row of the register tile.
-/// 3. Packs them in front of the launch, or takes what an earlier launch of the block packed.
-/// 4. Gives the launch the kernel's variant for these layouts.
+/// 2. Check that packing pays: the cost model decides for pairs; otherwise the product must have
+///    many rows, since each row of the register tile pays for strided loads.
+/// 3. Pack the factors before the launch, or reuse those packed for an earlier launch of the block.
+/// 4. Switch the launch to the kernel's variant for these layouts.
 class Packer {
 public:
   Packer(ModuleOp module, const exec::Level &level)
@@ -34,7 +34,7 @@ public:
   void pack(exec::LaunchOp launch) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     SmallVector<std::pair<OpOperand *, PanelAttr>> factors;
-    SmallVector<Type> copied; // in pairs
+    SmallVector<Type> copied; // factors to pack in pairs
     for (OpOperand &operand : launch->getOpOperands()) {
       PanelAttr wanted = wantedLayout(kernel, operand.getOperandNumber(), level);
       if (!wanted || !(wanted.isOfPairs() || paysTransposed(kernel, operand, wanted)))
@@ -42,7 +42,7 @@ public:
       PanelAttr current = kernel.getLayout(operand.getOperandNumber());
       if (current == wanted || (current && !wanted.isOfPairs()))
         continue;
-      if (current) // for another product
+      if (current) // already packed for another product
         return;
       factors.push_back({&operand, wanted});
       if (wanted.isOfPairs() && !packed.contains({operand.get(), wanted}))
@@ -61,7 +61,7 @@ public:
     launch.setKernel(kernels.findOrInsert(variant, module.getBody()->begin()).getSymName());
   }
 
-  /// Regions do not see each other's values.
+  /// Handles regions separately, because they do not see each other's values.
   void pack(Block &block) {
     packed.clear();
     for (auto launch : llvm::to_vector(block.getOps<exec::LaunchOp>()))
@@ -76,7 +76,7 @@ public:
   }
 
 private:
-  /// Whether a product reads panels of values across the factor's rows, for many rows of its own.
+  /// Whether a product with many rows reads panels of values across the factor's rows.
   static bool paysTransposed(exec::KernelOp kernel, OpOperand &operand, PanelAttr wanted) {
     auto type = cast<RankedTensorType>(operand.get().getType());
     return wanted.getKind() == exec::PanelKind::values && wanted.getDim() + 1 != type.getRank() &&
@@ -95,7 +95,7 @@ private:
   SymbolTable symbols;
   KernelTable kernels;
   const exec::Level &level;
-  llvm::DenseMap<std::pair<Value, PanelAttr>, Value> packed; ///< in one block
+  llvm::DenseMap<std::pair<Value, PanelAttr>, Value> packed; ///< of the current block
 };
 
 struct PackFactors : impl::PackFactorsBase<PackFactors> {
@@ -103,7 +103,7 @@ struct PackFactors : impl::PackFactorsBase<PackFactors> {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
       return signalPassFailure();
-    if (level->isCuda()) // reads no pairs
+    if (level->isCuda()) // GPU kernels read no pairs
       return;
     Packer packer(getOperation(), *level);
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -597,7 +597,7 @@ def CutStates : Pass<"gradc-cut-states", "::mlir::ModuleOp"> {
   let summary = "Decide how ranks divide parameters, and which launches run only on a rank's own parts";
   let description = [{
     If each rank updates its own part of a parameter, the launches of the update run only the units of the elements that the rank
-    owns. The pieces are as large as the largest unit of these launches, so that each launch can be cut there. If a rule needs whole
+    owns. The size of a piece is a common multiple of the units of these launches, so that each can be cut there. If a rule needs whole
     tensors, or a writer's units are not contiguous elements, one rank owns the whole state, and only it runs the launches that lead there.
 
     ```mlir

@@ -1,4 +1,4 @@
-// Gives every tensor its place: functions of launches become entries over one arena.
+// Allocates every tensor: functions of launches become entries over one arena.
 #include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
 #include "passes/support/CutStates.h"
@@ -16,7 +16,7 @@ namespace gradc {
 
 namespace {
 
-/// The entry of a function.
+/// Emits the entry of a function.
 class Emitter {
 public:
   Emitter(ModuleOp module, func::FuncOp function)

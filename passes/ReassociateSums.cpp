@@ -1,4 +1,4 @@
-// Sums in another order: common factors outside, and sums of a few long columns in two steps.
+// Reorders sums: moves common factors out, and splits sums of a few long columns in two steps.
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
@@ -11,7 +11,7 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 } // namespace gradc
 
-/// Sums of 16 bits overflow, or lose more, in another order.
+/// Whether sums may be reordered: 16-bit floats may overflow, or lose precision, in another order.
 static bool isReassociated(ReduceSumOp op) {
   return isa<Float32Type, Float64Type>(op.getType().getElementType());
 }
@@ -22,8 +22,8 @@ static RankedTensorType summedType(ReduceSumOp op) {
 
 namespace {
 
-/// A sum of v * x, where v is the same along all that is summed, is v times the sum of x: which x
-/// may have already. Only where x is not made for this sum alone; f16 might overflow.
+/// Rewrites a sum of v * x, with v constant along all summed dims, to v times the sum of x, which
+/// may already exist. Only if x is not computed for this sum alone; f16 might overflow.
 struct FactorOutOfSum : OpRewritePattern<ReduceSumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
@@ -64,8 +64,8 @@ struct FactorOutOfSum : OpRewritePattern<ReduceSumOp> {
   }
 };
 
-/// Sums of columns, over dims before the last, are a kernel whose threads share the columns. Few
-/// and long ones leave threads without work: their first dim is summed last, in a step of its own.
+/// The threads of a column sum (over dims before the last) share the columns. With few long columns
+/// some threads would idle, so the first dim is summed last, in a separate step.
 struct SplitColumnSum : OpRewritePattern<ReduceSumOp> {
   SplitColumnSum(MLIRContext *context, const exec::KernelLimits &limits)
       : OpRewritePattern(context), limits(limits) {}
@@ -91,7 +91,7 @@ struct ReassociateSums : gradc::impl::ReassociateSumsBase<ReassociateSums> {
   using ReassociateSumsBase::ReassociateSumsBase;
 
   void runOnOperation() override {
-    // Factors first: a sum of two steps has them in the first.
+    // Factors first: once a sum is split, its factors are in the first step.
     if (failed(apply<FactorOutOfSum>()) || failed(apply<SplitColumnSum>(exec::kernelLimits(cuda))))
       signalPassFailure();
   }

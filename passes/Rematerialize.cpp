@@ -1,4 +1,4 @@
-// Keeps the memory of each entry within a budget, by computing results again.
+// Keeps the memory of each entry within a budget by recomputing results.
 #include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
 #include "passes/support/ModuleLevel.h"
@@ -13,8 +13,8 @@ namespace gradc {
 
 namespace {
 
-/// Memory is planned as if a result and an operand that it is written over were both there, and
-/// without gaps; so the aim is corrected by what the arena really takes.
+/// The estimate counts a result and the operand that it overwrites as both live, and assumes no
+/// gaps; so the target is corrected by the actual arena size.
 constexpr int maxRounds = 8;
 
 struct Rematerialize : impl::RematerializeBase<Rematerialize> {
@@ -45,7 +45,7 @@ struct Rematerialize : impl::RematerializeBase<Rematerialize> {
       Recomputation block(function.front(), symbols, costs);
       block.reduceTo(std::max<int64_t>(0, block.peakBytes() - (*now - wanted)));
       FailureOr<int64_t> next = arenaBytes(function);
-      if (succeeded(next) && *next >= *now) { // more work for nothing
+      if (succeeded(next) && *next >= *now) { // recomputation without gain
         function.getBody().takeBody(last->getBody());
         break;
       }

@@ -1,4 +1,4 @@
-// Turns every float of a module to f64: values, signatures, states and constants.
+// Converts every float of a module to f64: values, signatures, states and constants.
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
@@ -56,7 +56,7 @@ static Attribute retype(Attribute attribute) {
 
 namespace {
 
-/// The bits of a float are those of its own type: it is cast to that for them, and back.
+/// Bit casts need the bits of a float's original type, so it is cast to that type and back.
 struct KeepBits {
   BitCastOp op;
   Type from, to;
@@ -78,15 +78,15 @@ struct KeepBits {
   }
 };
 
-/// Whether the runtime gives or takes one f32 there. The table of roles names the type; its value
-/// is the artifact's business.
+/// Whether the runtime exchanges an f32 scalar at this port, according to the table of roles. Its
+/// value is defined by the artifact format.
 bool isF32(StringRef role) {
 #define GRADC_ROLE_TYPE(enumerator, name, type) .Case(#name, StringRef(#type) == "GRADC_F32")
   return llvm::StringSwitch<bool>(role) GRADC_PORT_ROLES(GRADC_ROLE_TYPE).Default(false);
 #undef GRADC_ROLE_TYPE
 }
 
-/// Numbers of the runtime's stay f32: rates, counts of rows, the loss.
+/// Keeps numbers that are exchanged with the runtime in f32: rates, counts of rows, the loss.
 void keepNumbers(func::FuncOp function) {
   Block &block = function.front();
   OpBuilder begin = OpBuilder::atBlockBegin(&block), end(block.getTerminator());

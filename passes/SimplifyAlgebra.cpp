@@ -1,4 +1,4 @@
-// Algebraic identities that hold for every value: with NaN, infinities and signed zeros.
+// Algebraic identities that hold for every value, including NaN, infinities and signed zeros.
 #include "passes/Passes.h"
 #include "passes/support/TransposedOperands.h"
 
@@ -47,7 +47,7 @@ static bool isOne(Value value) {
 
 namespace {
 
-/// x + -0.0 = x (integers: x + 0); x + -y = x - y. Adding +0.0 would turn -0.0 around.
+/// x + -0.0 = x (integers: x + 0); x + -y = x - y. Adding +0.0 would turn -0.0 into +0.0.
 struct SimplifyAdd : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
@@ -65,7 +65,7 @@ struct SimplifyAdd : OpRewritePattern<AddOp> {
   }
 };
 
-/// x - 0.0 = x (integers: x - 0); x - -y = x + y. Subtracting -0.0 would turn -0.0 around.
+/// x - 0.0 = x (integers: x - 0); x - -y = x + y. Subtracting -0.0 would turn -0.0 into +0.0.
 struct SimplifySub : OpRewritePattern<SubOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SubOp op, PatternRewriter &rewriter) const override {
@@ -117,7 +117,7 @@ template <typename Op> struct SimplifyInvolution : OpRewritePattern<Op> {
   }
 };
 
-/// A condition that is the same everywhere, or sides that are the same value, decide a select.
+/// A select with a splat condition, or with equal sides, is one of its sides.
 struct SimplifySelect : OpRewritePattern<SelectOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SelectOp op, PatternRewriter &rewriter) const override {
@@ -154,8 +154,8 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
     for (int64_t d : op.getDims())
       if (!llvm::is_contained(dims, d))
         count *= type.getDimSize(d);
-    // No elements: the sum is 0, and not 0 times what may be infinite. Small integers: the count
-    // has to be one of them.
+    // With no elements the sum is 0, not 0 times a possibly infinite value. The count must be
+    // representable in small integer types.
     auto integer = dyn_cast<IntegerType>(type.getElementType());
     if (count == 0 || (integer && !llvm::isUIntN(integer.getWidth() - 1, count)))
       return failure();
@@ -176,7 +176,7 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
       return failure();
     Expr x(rewriter, op.getLoc(), broadcast.getOperand());
     Expr sum = x.sum(summed);
-    // If the repeated dims may hold the batch, their count is a number of the run.
+    // If the repeated dims may hold rows of the batch, their count depends on the run.
     Expr product = sum * double(count);
     if (mayHoldBatch(rewriter, type, repeated)) {
       Expr counted =
@@ -188,8 +188,8 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
   }
 };
 
-/// f(broadcast(x), broadcast(y), splat) = broadcast(f(x, y, splat)): the op runs once an element of
-/// x.
+/// f(broadcast(x), broadcast(y), splat) = broadcast(f(x, y, splat)): the op runs once per element
+/// of x.
 struct HoistBroadcast : RewritePattern {
   explicit HoistBroadcast(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
