@@ -204,7 +204,8 @@ LogicalResult StepBuilder::watch() {
   return success();
 }
 
-/// Of the loss over the whole batch, unscaled again. Updates need only what this rank updates.
+/// The unscaled gradients of the loss over the whole batch. For updates, a rank that updates only
+/// its own parts gets only these parts.
 FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters,
                                                          bool isUpdated) {
   scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
@@ -237,7 +238,7 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
   return gradients;
 }
 
-/// A step with an index out of range leaves everything as it was; the runtime says which.
+/// A step with an index out of range changes nothing; the runtime reports the index.
 void StepBuilder::requireIndices() {
   for (auto [i, result] : llvm::enumerate(exit->getOperands())) {
     if (gradc::roleOfResult(function, i) != gradc_role_name(GRADC_ROLE_INDICES))
@@ -253,7 +254,7 @@ void StepBuilder::requireIndices() {
 
 /// Keeps the old running statistics, which the forward pass writes, if the step does not proceed.
 void StepBuilder::guardStatistics() {
-  // A kernel that writes in place knows the old value by one name only.
+  // One read per state: a kernel that writes in place must see the old value as a single operand.
   DenseMap<StringAttr, Value> reads;
   for (auto read : function.getOps<ReadOp>())
     reads.try_emplace(read.getStateAttr().getAttr(), read);
@@ -268,8 +269,8 @@ void StepBuilder::guardStatistics() {
   }
 }
 
-/// Clipping shows the norm of the gradients, and a norm that is not finite stops the step. So does
-/// a scale of the loss, which looks for such norms.
+/// Clips gradients, and returns their norm as a result. A non-finite norm stops the step. A loss
+/// scale needs the norm as well, to detect overflow.
 LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
   Attribute attribute = function->getAttr("grad.clip");
   if (!attribute && !scale)

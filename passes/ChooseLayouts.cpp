@@ -215,8 +215,8 @@ private:
     launch.setKernel(kernels.findOrInsert(variant, module.getBody()->begin()).getSymName());
   }
 
-  /// A launch may write a buffer only after everyone who reads the old value, and over its own
-  /// operand only in place. Where that cannot be, it writes aside and a copy follows.
+  /// A launch may write a buffer only after all readers of the old value, and over its own operand
+  /// only if it works in place. Otherwise it writes elsewhere, and a copy follows.
   void resolveHazards(func::FuncOp function) {
     writersAfter.clear();
     copyReturnedStates(function);
@@ -234,7 +234,7 @@ private:
     }
   }
 
-  /// A state that is both written and returned is returned as it was.
+  /// Copies a state that is both written and returned, so that its old value is returned.
   void copyReturnedStates(func::FuncOp function) {
     Operation *exit = function.front().getTerminator();
     OpBuilder builder(exit);

@@ -27,7 +27,7 @@ static int64_t bytesOf(Value value) {
 
 static bool isIdentity(ArrayRef<int64_t> permutation) { return llvm::is_sorted(permutation); }
 
-/// Whether transposing the value folds, because it is a constant.
+/// Whether transposing the value folds: it is a splat or a small constant.
 static bool folds(Value value) {
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant()))

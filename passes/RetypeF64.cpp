@@ -78,8 +78,8 @@ struct KeepBits {
   }
 };
 
-/// Whether the runtime exchanges an f32 scalar at this port, according to the table of roles. Its
-/// value is defined by the artifact format.
+/// Whether the runtime exchanges an f32 scalar at a port with this role. The table of roles names
+/// the type; the enumerator's value belongs to the artifact format.
 bool isF32(StringRef role) {
 #define GRADC_ROLE_TYPE(enumerator, name, type) .Case(#name, StringRef(#type) == "GRADC_F32")
   return llvm::StringSwitch<bool>(role) GRADC_PORT_ROLES(GRADC_ROLE_TYPE).Default(false);

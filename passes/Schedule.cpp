@@ -63,13 +63,14 @@ private:
     return cast<RankedTensorType>(v.getType()).getShape();
   }
 
-  /// The register tile of the level: as many rows as it has, from the first of `rowDims` that have
-  /// them, by columns. The rows share the rhs' columns.
+  /// Sets the level's register tile, rows by columns. Rows are taken from the leading `rowDims`
+  /// until there are enough. All rows of the tile share the rhs' columns.
   void registerTile(ArrayRef<int64_t> rowDims) {
     int64_t n = root.getRank() - 1, rows = 1;
     for (int64_t d : rowDims)
       rows = std::min(rows * size(d), level.tileRows);
-    // Few rows leave registers for more columns, a single vector of columns for more rows.
+    // With few rows there are registers for more columns; with a single vector of columns, for more
+    // rows.
     int64_t registers = (level.tileRows + 1) * level.tileVectors; // accumulators and columns
     int64_t columns = std::max<int64_t>(vectors(size(n)), 1);
     columns = llvm::divideCeil(columns, llvm::divideCeil(columns, registers / (rows + 1)));
@@ -81,7 +82,8 @@ private:
       if (4 * rows >= 3 * wanted)
         break;
       int64_t several = std::min<int64_t>(llvm::divideCeil(wanted, rows), most / rows);
-      // Pictures come in any number; of positions all tiles have the same, or one less.
+      // The number of pictures varies, so their tiles have a fixed size; positions are divided
+      // evenly.
       bool isFirst = d == rowDims.front();
       tile[d] = isFirst ? std::clamp<int64_t>(size(d), 1, several)
                         : llvm::divideCeil(size(d), llvm::divideCeil(size(d), several));
@@ -89,8 +91,8 @@ private:
     }
   }
 
-  /// Column tiles outside, so that a panel stays in cache while rows stream by, unless there are
-  /// too few of them to share.
+  /// Column tiles are the outer loop, so that a panel stays in cache while rows stream by, unless
+  /// there are too few column tiles to share among threads.
   void contraction(ContractionOpInterface op) {
     int64_t n = root.getRank() - 1, m = n - 1;
     if (SmallVector<int64_t> rows = rowDims(op); rows.size() > 1) {
@@ -104,7 +106,7 @@ private:
       std::swap(order[n], order[m]);
   }
 
-  /// The dims of a plain product's result, from the innermost, if all but the last are rows.
+  /// The row dims of a plain product's result, innermost first, if all dims but the last are rows.
   SmallVector<int64_t> rowDims(ContractionOpInterface op) {
     ContractionLetters letters = op.getLetters();
     SmallVector<int64_t> dims;
@@ -115,11 +117,11 @@ private:
     return int64_t(dims.size()) == root.getRank() - 1 ? dims : SmallVector<int64_t>();
   }
 
-  /// Where both operands run across a long sum, it is walked in blocks, which stay in a cache.
+  /// If both operands stride across a long sum, the sum is walked in blocks, which stay in cache.
   void product(ContractionOpInterface op) {
     contraction(op);
     if (walksBlocks(op, *level.kernels)) {
-      // Of 16-bit factors in pairs twice as many steps stay in a cache.
+      // With 16-bit factors in pairs, twice as many steps fit in cache.
       bool arePairs = llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
         exec::PanelAttr layout = kernel.getLayout(i);
         return layout && layout.isOfPairs();
@@ -130,9 +132,9 @@ private:
     }
   }
 
-  /// The same tile: several pictures, or several positions of few pictures, by channels. A filter
-  /// whose panels fit in a cache is walked pixel by pixel; otherwise each panel meets all pixels
-  /// while it is there.
+  /// The same tile as for products: several pictures, or several positions of few pictures, by
+  /// channels. A filter that fits in cache is read for each pixel; otherwise each of its panels
+  /// visits all pixels while it is in cache.
   void convolution(ContractionOpInterface op) {
     int64_t rank = root.getRank(), n = rank - 1;
     auto filter = cast<RankedTensorType>(op->getOperand(1).getType());
@@ -149,8 +151,8 @@ private:
     if (isBlocked && suitsWinogradGradient(op, level)) {
       winogradGradient(op);
     } else if (isBlocked) {
-      // Rows of the tile go innermost: they share the rhs' columns. Few column tiles are too few
-      // units: then these are the rows' tiles.
+      // Rows of the tile are innermost, because they share the rhs' columns. If there are too few
+      // column tiles, the row tiles are the units.
       order.insert(order.begin(), order.pop_back_val());
       if (tiles(n) < manyUnits && tiles(n - 1) > tiles(n))
         order.insert(order.begin(), order.pop_back_val());
@@ -159,16 +161,15 @@ private:
     } else if (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4) {
       order.insert(order.begin(), order.pop_back_val());
     } else {
-      // Columns just outside the rows.
+      // Columns are the loop directly outside the rows.
       int64_t rows = rowDims.empty() ? n - 1 : rowDims.front();
       order.erase(llvm::find(order, rows));
       order.push_back(rows);
     }
   }
 
-  /// The dims of a convolution's result that the filter does not have: pictures, then positions
-  /// from the innermost, unless neighbours have other taps. None where the result's leading dims
-  /// are not those that the window slides over.
+  /// The dims of a convolution's result that the filter lacks: pictures, then positions, innermost
+  /// first, unless neighbouring positions use different taps (base > 1).
   SmallVector<int64_t> pictureRows(ContractionOpInterface op) {
     ContractionLetters letters = op.getLetters();
     SmallVector<int64_t> dims;
@@ -196,7 +197,7 @@ private:
     });
   }
 
-  /// Every filter's nine taps at once, a panel of filters a unit.
+  /// Transforms the nine taps of each filter at once; a unit is a panel of filters.
   void filterTransform() {
     tile = {3, 3, lanes, lanes * level.tileVectors};
     order = {3, 2, 0, 1};
@@ -209,8 +210,8 @@ private:
     return divisor;
   }
 
-  /// As many windows at once as stay, transformed, in the second-level cache: pictures, and columns
-  /// of windows where the batch is small.
+  /// The number of windows whose transforms fit in the L2 cache together: of several pictures and,
+  /// if the batch is small, of several columns.
   std::pair<int64_t, int64_t> windowsTogether(int64_t channels, int64_t batch, int64_t columns) {
     int64_t window = winogradSlots * channels * 4; // bytes
     int64_t windows = std::max(level.cachedBytes() / window, level.tileRows);
@@ -225,8 +226,8 @@ private:
     algorithm = exec::Algorithm::winograd;
   }
 
-  /// Some input channels a unit, some filters at a time: their sums stay in a quarter of the cache
-  /// while all windows go by.
+  /// A unit has some input channels and processes some filters at a time, so that their sums stay
+  /// in a quarter of the cache while all windows stream by.
   void winogradGradient(ContractionOpInterface op) {
     constexpr int64_t channels = winogradGradientChannels;
     int64_t filters = level.cachedBytes() / 4 / (winogradSlots * channels * 4);
@@ -250,8 +251,8 @@ private:
     return sizes;
   }
 
-  /// Steps of summed dims that make a sum of some length, so that loading and storing the
-  /// accumulators is rare. `inner`: steps at each place of these dims; `steps`: of a block.
+  /// The extents of a block of summed dims with about `steps` steps, long enough to amortize
+  /// loading and storing the accumulators. `inner`: steps at each index of these dims.
   SmallVector<int64_t> blockOf(ArrayRef<int64_t> size, int64_t inner, int64_t steps) {
     SmallVector<int64_t> extents(size.size(), 1);
     for (int64_t d = size.size() - 1; d >= 0 && inner < steps; --d) {
@@ -261,15 +262,15 @@ private:
     return extents;
   }
 
-  /// The panels of pairs that the root is stored in; null: it is not.
+  /// The layout of the root, if it is stored in panels of pairs; else null.
   exec::PanelAttr pairsOf() {
     exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
     return kernel.getYielded().size() == 1 && layout && layout.isOfPairs() ? layout : nullptr;
   }
 
-  /// Both rows of a pair, a few panels at a time: what is read are whole lines, and what is written
-  /// are few streams. What is transposed on the way goes through registers in squares: of numbers,
-  /// or of pairs where these run along the lanes.
+  /// Packs both rows of a pair, a few panels at a time, so that reads cover whole cache lines and
+  /// there are few write streams. Transposes go through registers in squares of numbers, or of
+  /// pairs if pairs run along the lanes.
   void pairs(exec::PanelAttr panel) {
     int64_t last = root.getRank() - 1;
     if (panel.getPaired() == last) {
@@ -322,10 +323,11 @@ private:
       return panels(panel);
     bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
     tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
-    // Short rows leave registers for several at once, which hides the latency of their reductions.
+    // With short rows, several fit in registers at once, which hides the latency of their
+    // reductions.
     if (wholeRow && rowTile * level.chains <= level.rowVectors && last > 0)
       tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
-    // Moves against the lanes go through registers, a square of them at a time.
+    // Transposes go through registers, a square at a time.
     if (isTransposed() && last > 0) {
       tile[last] = lanes;
       tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, lanes);
@@ -334,8 +336,8 @@ private:
       divideUnits();
   }
 
-  /// Threads share the tiles of the outermost dim. Where these are few, the first dim that has
-  /// enough goes outermost, or that with most. Lanes stay innermost.
+  /// Threads share the tiles of the outermost dim. If it has too few, the first dim with enough
+  /// tiles, or else the dim with the most, becomes outermost. Lanes stay innermost.
   void divideUnits() {
     SmallVector<int64_t> before = order;
     auto enough = [&](int64_t d) { return std::min(tiles(d), manyUnits); };
@@ -346,7 +348,7 @@ private:
       order = before;
   }
 
-  /// Whether a result's dims are those of the outermost loops, as the one walk over them wants it.
+  /// Whether a result's dims are those of the outermost loops, as a single loop nest requires.
   bool isPrefix(ArrayRef<int64_t> shape) {
     auto has = [&](int64_t d) { return d < int64_t(shape.size()) && shape[d] == size(d); };
     return std::is_partitioned(order.begin(), order.end(), has);
@@ -357,7 +359,8 @@ private:
                         [](Operation &op) { return loopKind(&op) == LoopKind::reduction; });
   }
 
-  /// Whether lanes, which run along a result's last dim, read an operand along another of its dims.
+  /// Whether the kernel moves elements so that lanes along a result's last dim read an operand
+  /// along a dim other than its last.
   bool isTransposed() {
     return llvm::any_of(kernel.getBlock().getOps<MovementOpInterface>(), [](auto movement) {
       SmallVector<int64_t> dims = movement.getResultDims();
@@ -386,7 +389,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       return signalPassFailure();
     for (auto kernel : getOperation().getOps<exec::KernelOp>())
       if (kernel.getScheduleAttr() || kernel.getParts())
-        continue; // as it was given
+        continue; // keep a given schedule
       else if (level->isCuda())
         scheduleBlocks(kernel, *level);
       else
