@@ -9,8 +9,8 @@ namespace gradc {
 /// The kernel's name as a symbol of the image.
 std::string kernelSymbol(mlir::exec::KernelOp kernel);
 
-/// The machine code of all kernels of a level's module (for the kinds of text: of all kernels,
-/// concatenated). Emits errors at kernels. Does not change the module.
+/// The machine code of all kernels of a level's module (for text formats, the concatenation of all
+/// kernels' texts). Emits errors at kernels. Does not change the module.
 llvm::FailureOr<std::string> generateImage(mlir::ModuleOp module, const mlir::exec::Level &level,
                                            const CodegenOptions &options);
 

@@ -9,26 +9,25 @@
 
 namespace gradc {
 
-/// A folder with one file for each kernel that was compiled. It speeds compiling up and changes
-/// nothing else: what cannot be read, is damaged or cannot be written is compiled as if there were
-/// no cache.
+/// A folder with one file per compiled kernel. It only speeds up compiling: if a file is damaged or
+/// cannot be read or written, its kernel is compiled as if there were no cache.
 class KernelCache {
 public:
-  /// Keeps nothing where `directory` is empty, or cannot be made, or can be written by other users:
-  /// what it holds is run.
+  /// The cache is disabled if `directory` is empty, cannot be created, or is writable by other
+  /// users, because its contents are executed.
   explicit KernelCache(llvm::StringRef directory);
-  /// Removes the files that were not used for longest once there are more than the cache may hold.
+  /// Removes the least recently used files if the cache exceeds its capacity.
   ~KernelCache();
 
-  /// Where kernels are kept; empty: nowhere.
+  /// The folder of the kernels; empty if the cache is disabled.
   llvm::StringRef folder() const { return directory; }
 
-  /// Names what the kernel's object follows from: its text, the level, LLVM's options and the build
-  /// of this compiler. Empty: such a kernel is not kept.
+  /// The key of everything that determines the kernel's object: its text, the level, LLVM's options
+  /// and the build of this compiler. Empty if the kernel is not cached.
   std::string keyOf(mlir::exec::KernelOp kernel, const mlir::exec::Level &level,
                     const CodegenOptions &options) const;
   std::optional<std::string> find(llvm::StringRef key) const;
-  /// Several threads and processes may store at once.
+  /// Safe to call from several threads and processes at once.
   void store(llvm::StringRef key, llvm::StringRef object) const;
 
 private:

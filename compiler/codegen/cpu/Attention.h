@@ -1,5 +1,4 @@
-// An attention, or its gradient, as one kernel: no tensor in memory has all pairs of queries and
-// keys.
+// An attention, or its gradient, as one kernel, without a tensor of all query-key pairs in memory.
 #ifndef COMPILER_CODEGEN_CPU_ATTENTION_H
 #define COMPILER_CODEGEN_CPU_ATTENTION_H
 
@@ -8,7 +7,7 @@
 
 namespace gradc::cpu {
 
-/// A kernel whose schedule is of the algorithm `attention`, for the units [begin, end). `slices`:
+/// Emits the units [begin, end) of a kernel whose schedule has the algorithm `attention`. `slices`:
 /// its operands, then its results.
 mlir::LogicalResult emitAttention(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                   llvm::ArrayRef<tile::Memory> slices, mlir::Value begin,

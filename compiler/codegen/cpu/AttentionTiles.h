@@ -8,8 +8,8 @@
 
 namespace gradc::cpu::attention {
 
-/// A tensor of the kernel at [batch, head, position, element], whatever its order in memory. A dim
-/// of size 1 repeats.
+/// A tensor of the kernel, indexed by [batch, head, position, element] regardless of its order in
+/// memory. A dim of size 1 repeats.
 class Tensor {
 public:
   Tensor() = default;
@@ -35,7 +35,7 @@ struct Head {
   tile::LinearExpr batch, query, key;
 };
 
-/// A number of rows. What is left of them behind register tiles is `rest` or nothing; -1: any
+/// A number of rows. The remainder after full register tiles is `rest` rows or none; -1: any
 /// number.
 struct Rows {
   mlir::Value count;
@@ -53,8 +53,8 @@ public:
   /// for (i = 0; i < count; i++).
   void forAll(mlir::Value count, Body body);
   void forAll(int64_t count, Body body) { forAll(nest.constant(count), body); }
-  /// Tiles of the level's rows, and one more of those that are left, or row by row where these may
-  /// be any number. Carries values.
+  /// Loops over tiles of the level's rows, then one tile with the remaining rows, or row by row if
+  /// their number is unknown. Carries values.
   Values
   forRows(const Rows &rows, mlir::ValueRange carried,
           llvm::function_ref<Values(tile::LinearExpr row, int64_t height, mlir::ValueRange)> body);
@@ -62,16 +62,16 @@ public:
   int64_t restOf(int64_t all, int64_t block) const {
     return block % nest.level.tileRows ? -1 : all % nest.level.tileRows;
   }
-  /// Panels of the level's vectors, and what is left of `width` in one more: the first column, and
-  /// the columns in each vector.
+  /// Loops over panels of the level's vectors, with the remainder of `width` in a last panel;
+  /// `body` gets the first column, and the number of columns in each vector.
   void forColumns(int64_t width,
                   llvm::function_ref<void(tile::LinearExpr, llvm::ArrayRef<int64_t>)> body);
 
   using Operand = llvm::function_ref<mlir::Value(tile::LinearExpr step, int64_t i)>;
   /// initial + the sum over the steps of lhs(step, row) rhs(step, vector), row by row.
   Values product(Values initial, int64_t vectors, mlir::Value steps, Operand lhs, Operand rhs);
-  /// Rows of sums, in a tensor or in scratch. The first step adds to what is there, times `factor`
-  /// of the row, if given.
+  /// Adds a product to rows of sums, in a tensor or in scratch. If `factor` is given, the previous
+  /// sums of a row are first multiplied by its factor.
   using Sums =
       llvm::function_ref<tile::Point(tile::LinearExpr row, tile::LinearExpr column, int64_t valid)>;
   void addProduct(
@@ -86,7 +86,7 @@ public:
       int64_t rows, int64_t width, const tile::Memory &to,
       llvm::function_ref<mlir::Value(tile::LinearExpr row, tile::LinearExpr column, int64_t valid)>
           load);
-  /// Rows of lanes from `row` on, of which the first `valid` columns are stored as rows.
+  /// Transposes a square of rows from `row` on; its first `valid` columns are stored as rows.
   void transposeSquare(tile::LinearExpr row, int64_t valid,
                        llvm::function_ref<mlir::Value(tile::LinearExpr row)> load,
                        llvm::function_ref<void(int64_t column, mlir::Value)> store);
@@ -100,7 +100,7 @@ public:
   mlir::Value exponential(mlir::Value x);
   /// The sum over the lanes, by halves.
   mlir::Value sumOfLanes(mlir::Value vector);
-  /// A mask's values as numbers to add: bools become 0 and -inf.
+  /// A mask's values as summands of the scores: bools become 0 and -inf.
   mlir::Value maskTerm(mlir::Value mask);
   /// `score` where query >= key - causal, else -inf. One of both is a vector.
   mlir::Value hide(mlir::Value score, mlir::Value query, mlir::Value key);
@@ -115,7 +115,7 @@ public:
                    const tile::LinearExpr &key, bool keysAlongLanes);
   /// What a mask has where it hides nothing, in every lane.
   mlir::Value noMask();
-  /// min(row, last): rows behind the last one repeat it.
+  /// min(row, last): rows after the last one repeat it.
   tile::LinearExpr clamp(const tile::LinearExpr &row, int64_t last);
 
   tile::LoopNest &nest;

@@ -1,4 +1,4 @@
-// The LLVM dialect -> LLVM IR -> machine code, and the link of kernels into one image.
+// The LLVM dialect -> LLVM IR -> machine code, and linking of kernels into one image.
 #ifndef COMPILER_CODEGEN_CPU_OBJECT_H
 #define COMPILER_CODEGEN_CPU_OBJECT_H
 

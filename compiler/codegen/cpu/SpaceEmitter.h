@@ -36,7 +36,7 @@ private:
   void emitFrom(size_t depth);
   /// Opens the loop over a dim's tiles: full ones, then the remainder.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);
-  /// The rows behind the full tiles.
+  /// Visits the rows after the full tiles.
   void forLastRows(int64_t dim, mlir::Value size, mlir::Value fullTiles,
                    llvm::function_ref<void()> inside);
   int64_t unitsTogether() const;

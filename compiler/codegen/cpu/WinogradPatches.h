@@ -8,7 +8,7 @@
 
 namespace gradc::cpu::winograd {
 
-/// The memory that a thread works in, given out piece by piece.
+/// A thread's scratch memory, allocated piece by piece.
 struct ScratchMemory {
   mlir::Value base;
   int64_t used = 0; ///< bytes
@@ -21,8 +21,8 @@ using Line = std::array<mlir::Value, patch>;
 using Square = std::array<Line, patch>;
 Line columnOf(const Square &square, int64_t j);
 
-/// The number of a patch's transformed element (i, j). For a reversed filter these are the filter's
-/// numbers with the first and the last row and column exchanged.
+/// The slot of a patch's transformed element (i, j). For a reversed filter, the first and the last
+/// row and column are exchanged.
 int64_t slotOf(int64_t i, int64_t j, bool reversed = false);
 
 /// for (i = 0; i < count; i++), without carried values.
@@ -34,7 +34,7 @@ mlir::Value subtract(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
 /// One register of channels from `first` on.
 tile::LinearExpr lanesFrom(tile::LinearExpr first);
 
-/// [slots][rows][channels], slots as far apart as `winogradSlotElements` says.
+/// [slots][rows][channels], with slots `winogradSlotElements` apart.
 struct Scratch {
   Scratch(tile::LoopNest &nest, ScratchMemory &from, int64_t rows, int64_t channels);
   tile::Point at(const tile::LinearExpr &slot, const tile::LinearExpr &row,
@@ -63,7 +63,7 @@ struct WindowBlock {
   tile::LinearExpr row, column, picture;
   mlir::Value pictures = {}; // of `batch`, in this run; null: all
 
-  /// How many of `all` pictures it holds.
+  /// The number of its pictures, given that the run has `all` pictures.
   mlir::Value picturesOf(tile::LoopNest &nest, mlir::Value all) const;
   /// The windows of this run are rows of scratch memory, without gaps: the row of a window, and
   /// their number.
@@ -72,7 +72,8 @@ struct WindowBlock {
   mlir::Value rowCount(tile::LoopNest &nest) const;
 };
 
-/// Visits the blocks of `size` pictures; if `perRow` is not 0, of that many per row of the run.
+/// Visits the blocks of `size` pictures or, if `perRow` is not 0, of `perRow` pictures per row of
+/// the run.
 void forBlocks(tile::LoopNest &nest, int64_t size, int64_t perRow, WindowBlock &block,
                llvm::function_ref<void()> body);
 /// for (n = 0; n < the block's pictures; n++).

@@ -1,4 +1,4 @@
-// The code of a kernel's part on a GPU.
+// Emits the code of a part of a GPU kernel.
 #ifndef COMPILER_CODEGEN_CUDA_BLOCKEMITTER_H
 #define COMPILER_CODEGEN_CUDA_BLOCKEMITTER_H
 

@@ -6,7 +6,7 @@
 
 namespace gradc::cuda {
 
-/// Memory shared by a block's threads: one piece, reused by every exchange.
+/// Memory shared by a block's threads: one buffer, reused by every exchange.
 class SharedMemory {
 public:
   /// `name`: of the kernel.
@@ -41,7 +41,7 @@ public:
   combine(tile::LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine) override;
 
-  /// Waits for the other members, so that later writes do not overwrite what they still
+  /// Waits for the other members, so that later writes do not overwrite values that they still
   /// read.
   void fence(tile::LoopNest &nest);
   /// Whether the team is one warp, which may diverge from the rest of its block.

@@ -1,5 +1,5 @@
-// The properties of each kernel's machine code, read from the ELF file that ptxas made, without
-// calling any tool of the toolkit.
+// Reads the properties of each kernel's machine code from the ELF file that ptxas made, without
+// other tools of the toolkit.
 #ifndef COMPILER_CODEGEN_CUDA_CUBIN_H
 #define COMPILER_CODEGEN_CUDA_CUBIN_H
 

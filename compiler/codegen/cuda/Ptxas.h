@@ -1,4 +1,4 @@
-// The CUDA toolkit's assembler: the only step to a GPU that is not ours.
+// The CUDA toolkit's assembler, the only external step of GPU code generation.
 #ifndef COMPILER_CODEGEN_CUDA_PTXAS_H
 #define COMPILER_CODEGEN_CUDA_PTXAS_H
 
@@ -13,8 +13,8 @@ namespace gradc::cuda {
 /// gradc was built, or /usr/local/cuda, or on the PATH; empty if not found.
 std::string findTool(llvm::StringRef name);
 
-/// Machine code (a cubin) for PTX text; `withText`: with the text beside it, which devices newer
-/// than the level compile themselves. The error is what is missing, or ptxas' own.
+/// Machine code (a cubin) for PTX text. `withText`: includes the text, which devices newer than the
+/// level compile themselves. The error names what is missing, or is ptxas' own message.
 llvm::Expected<std::string> assemble(llvm::StringRef ptx, const mlir::exec::Level &level,
                                      bool withText);
 

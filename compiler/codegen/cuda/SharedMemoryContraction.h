@@ -7,8 +7,9 @@
 
 namespace gradc::cuda {
 
-/// The root space as a matrix: columns are its last dim, rows all others. A block's threads stand
-/// in a grid over a tile of it, and each has a register tile of its own.
+/// The root space is viewed as a matrix: its columns are the last dim, its rows all other dims. A
+/// block's threads form a grid over a tile of the matrix, and each thread has its own register
+/// tile.
 class SharedMemoryContraction {
 public:
   SharedMemoryContraction(mlir::exec::KernelOp kernel, tile::LoopNest &nest,

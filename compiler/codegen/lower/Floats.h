@@ -1,5 +1,5 @@
-// A float value (scalar or vector, f32 or f64) under construction: formulas read as formulas, and
-// are computed as written.
+// Wraps a float value (scalar or vector, f32 or f64), so that the code that builds a computation
+// reads like its formula. Formulas are evaluated exactly as written.
 #ifndef COMPILER_CODEGEN_LOWER_FLOATS_H
 #define COMPILER_CODEGEN_LOWER_FLOATS_H
 
@@ -15,7 +15,7 @@ public:
   bool isF64() const { return mlir::getElementTypeOrSelf(value).isF64(); }
 
   Float with(mlir::Value other) const { return Float(*b, location, other); }
-  /// A number in every lane; `wide` where the type is f64.
+  /// A number in every lane; `wide` if the type is f64.
   Float number(double x) const { return with(constant(value.getType(), x)); }
   Float number(double narrow, double wide) const { return number(isF64() ? wide : narrow); }
 
@@ -49,7 +49,8 @@ public:
   Float select(mlir::Value condition, Float otherwise) const;
   mlir::Value both(mlir::Value x, mlir::Value y) const;
   mlir::Value either(mlir::Value x, mlir::Value y) const;
-  /// Limits; NaN stays. The constant is compared first, so that it becomes one instruction.
+  /// Lower and upper limits; NaN stays. The constant is the first operand of the comparison, so
+  /// that LLVM makes one instruction of it.
   Float atLeast(double low) const;
   Float atMost(double high) const;
 

@@ -1,4 +1,4 @@
-// LLVM's optimizer, as every target runs it.
+// LLVM's optimization pipeline, shared by all targets.
 #ifndef COMPILER_CODEGEN_LOWER_OPTIMIZE_H
 #define COMPILER_CODEGEN_LOWER_OPTIMIZE_H
 
@@ -9,8 +9,8 @@ class TargetMachine;
 
 namespace gradc {
 
-/// Vectors are as wide as the schedule says, so LLVM makes none. `unrolls`: whether it may unroll
-/// and interleave loops.
+/// The schedule determines vectorization, so LLVM's vectorizers are off. `unrolls`: whether LLVM
+/// may unroll and interleave loops.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool unrolls);
 
 } // namespace gradc

@@ -11,7 +11,7 @@
 namespace gradc {
 
 enum class EmitKind {
-  image,    // a position-independent ELF shared object; CUDA: machine code with PTX beside it
+  image,    // a position-independent ELF shared object; CUDA: machine code together with PTX
   object,   // the same before linking: one relocatable object; CUDA: a cubin
   assembly, // the target's; CUDA: PTX
   llvm,     // LLVM IR, optimized
@@ -22,12 +22,12 @@ struct CodegenOptions {
   EmitKind emit = EmitKind::image;
   /// Verify the IR between lowering steps.
   bool verify = false;
-  /// LLVM's -mcpu and -mattr; empty: the level's. Tests run one level's schedule on a machine of
-  /// another.
+  /// LLVM's -mcpu and -mattr; empty: the level's. Tests use them to run a level's schedule on a
+  /// machine of another level.
   std::string cpu, features;
   /// The image of a CUDA level is LLVM bitcode for the simulated device. Tests only.
   bool llvmImage = false;
-  /// Folder in which machine code for CPUs is kept from one compilation to the next; empty: none.
+  /// The folder that caches machine code for CPUs between compilations; empty: no cache.
   std::string cacheDirectory;
   /// Called with the name of a phase and its seconds, over all kernels.
   std::function<void(llvm::StringRef, double)> timing;

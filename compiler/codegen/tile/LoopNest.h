@@ -1,5 +1,5 @@
-// The loops of a kernel while they are built: their variables, the values computed in each, and a
-// way to compute a value in an outer loop while an inner one is open.
+// The loops of a kernel under construction: their variables, the values computed in each loop, and
+// hoisting of values into outer loops while an inner loop is open.
 #ifndef COMPILER_CODEGEN_TILE_LOOPNEST_H
 #define COMPILER_CODEGEN_TILE_LOOPNEST_H
 
@@ -12,7 +12,7 @@ namespace gradc::tile {
 
 class LoopNest {
 public:
-  /// Builds at `builder`, which stands in the function's entry block: depth 0.
+  /// Builds at `builder`, which must be in the function's entry block: depth 0.
   LoopNest(mlir::OpBuilder &builder, mlir::Location location, const mlir::exec::Level &level,
            int64_t lanes);
 
@@ -20,12 +20,12 @@ public:
   mlir::Location location;
   const mlir::exec::Level &level;
   const int64_t lanes;
-  /// The rows of the run; null where no size depends on them.
+  /// The rows of the run; null if no size depends on them.
   mlir::Value rows;
 
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr, mlir::ValueRange)>;
   /// for (i = lower; i < upper; i++) with carried values; `body` gets i and returns the next
-  /// ones.
+  /// carried values.
   llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper,
                                       mlir::ValueRange carried, LoopBody body);
   /// The same with constant bounds; unrolled if `unroll`.
@@ -43,16 +43,16 @@ public:
   /// The outermost depth where all variables are known.
   unsigned depthOf(const LinearExpr &e) const;
   unsigned depthOf(const Point &p) const;
-  /// Runs `emit` so that it builds at `depth`, before the code that is open below it.
+  /// Runs `emit` with the insertion point at `depth`, before the inner loops that are open.
   void atDepth(unsigned depth, llvm::function_ref<void()> emit);
 
-  /// The value of `value` at `p`: empty until computed. One table per depth, gone with its
-  /// loop.
+  /// The cached value of `value` at `p`, empty until computed. There is one table per depth, which
+  /// is dropped with its loop.
   mlir::Value &known(mlir::Value value, const Point &p);
 
-  /// A value of the current loop as a variable. `uniform`: equal for all threads of a team.
+  /// Makes a value of the current loop a variable. `uniform`: equal for all threads of a team.
   LinearExpr variable(mlir::Value value, bool uniform = false);
-  /// Whether all threads of a team have the same point.
+  /// Whether the expression or point is the same for all threads of a team.
   bool isUniform(const LinearExpr &e) const;
   bool isUniform(const Point &p) const;
   /// The expression (without lanes) as an i64.
@@ -61,13 +61,12 @@ public:
   std::pair<LinearExpr, LinearExpr> divide(const LinearExpr &e, int64_t divisor);
 
   mlir::Value constant(int64_t value);
-  /// The number of a dim's elements in this run: `perRow` for each row or, where that is 0, `size`.
+  /// The number of a dim's elements in this run: `perRow` per row or, if that is 0, `size`.
   mlir::Value extent(int64_t size, int64_t perRow);
   mlir::VectorType vectorOf(mlir::Type element) const;
   /// The scalar in every lane; vectors stay.
   mlir::Value splat(mlir::Value scalar);
-  /// `value`, a scalar or a vector, where the condition holds; masked, so that nothing waits for a
-  /// branch.
+  /// `value`, a scalar or a vector, where the condition holds; by masking, without a branch.
   mlir::Value select(mlir::Value condition, mlir::Value value, mlir::Value otherwise);
   /// True in the first `count` lanes.
   mlir::Value prefixMask(int64_t count);

@@ -30,8 +30,8 @@ public:
   mlir::Value loadWhere(LoopNest &nest, const Point &p, mlir::Value mask,
                         mlir::Value otherwise) const;
 
-  /// The first element of the point's cache line, if the tensor is too large to be in a first- or
-  /// second-level cache already.
+  /// The first element of the point's cache line, if the tensor is too large for the L1 and L2
+  /// caches.
   std::optional<LinearExpr> line(LoopNest &nest, const Point &p) const;
   void prefetch(LoopNest &nest, const LinearExpr &line) const;
   /// The address of the pairs of a panel's columns at a point, which is the first of its pair;
@@ -47,11 +47,11 @@ public:
   /// point: contiguous loads, transposed in registers. Nothing for other points.
   std::optional<llvm::SmallVector<mlir::Value>> loadTransposed(LoopNest &nest,
                                                                llvm::ArrayRef<Point> points) const;
-  /// Vectors along the columns of panels of pairs: both elements of a pair in one store, where both
-  /// are there. False, with nothing stored, for other layouts.
+  /// Stores vectors along the columns of panels of pairs, with both elements of a pair in one store
+  /// if both are given. False, with nothing stored, for other layouts.
   bool storePairs(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
-  /// Two vectors along the pairs, of each of up to `lanes` columns: the first vectors of all, then
-  /// the second. False, with nothing stored, for other points and layouts.
+  /// Stores two vectors along the pairs for each of up to `lanes` columns: the first vectors of all
+  /// columns, then the second. False, with nothing stored, for other points and layouts.
   bool storeTurnedPairs(LoopNest &nest, llvm::ArrayRef<Point> points,
                         mlir::ValueRange values) const;
   bool storeTransposed(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;

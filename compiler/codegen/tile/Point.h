@@ -1,5 +1,5 @@
-// Where a value is needed: one index per dim, affine in loop variables, possibly running along the
-// lanes of a vector.
+// The position at which a value is needed: one index per dim, affine in loop variables, possibly
+// running along the lanes of a vector.
 #ifndef COMPILER_CODEGEN_TILE_POINT_H
 #define COMPILER_CODEGEN_TILE_POINT_H
 
@@ -20,7 +20,7 @@ struct LinearExpr {
   LinearExpr &operator+=(const LinearExpr &other);
   LinearExpr operator+(const LinearExpr &other) const { return LinearExpr(*this) += other; }
   LinearExpr operator*(int64_t factor) const;
-  /// The same in lane `l` alone.
+  /// The expression's value in lane `l`.
   LinearExpr inLane(int64_t l) const;
   /// Without constant and lane: the part shared by the addresses of one tile.
   LinearExpr variables() const;
@@ -45,8 +45,8 @@ struct Point {
 };
 
 /// The points of a register tile: `extents` elements from `coordinates` on in each dim of a space,
-/// vectors along `laneDim` (-1: none). `dims` are the space's dims for a result's dims; -1: of size
-/// 1.
+/// with vectors along `laneDim` (-1: none). `dims` maps a result's dims to the space's dims; -1 for
+/// dims of size 1.
 llvm::SmallVector<Point> tilePoints(llvm::ArrayRef<int64_t> dims,
                                     llvm::ArrayRef<LinearExpr> coordinates,
                                     llvm::ArrayRef<int64_t> extents, int64_t laneDim,

@@ -1,5 +1,5 @@
-// Computes values of a kernel's region where they are needed: from a result at a point of the
-// register tile back to the loads, through linalg.generic ops.
+// Computes values of a kernel's region on demand: from a result at a point of the register tile
+// back to the loads, through linalg.generic ops.
 #ifndef COMPILER_CODEGEN_TILE_TILEEMITTER_H
 #define COMPILER_CODEGEN_TILE_TILEEMITTER_H
 
@@ -16,7 +16,7 @@ struct Piece {
   int64_t stride, offset, size;
   bool isWhole;
 };
-/// How the op places its piece, or nothing if its output map has another form.
+/// The placement of the op's piece in its output, or none if its output map has another form.
 std::optional<llvm::SmallVector<Piece>> piecesOf(mlir::linalg::GenericOp op);
 /// Whether the op writes a part of its output and leaves the rest: a piece of a concatenation or a
 /// pad.
@@ -27,15 +27,16 @@ llvm::SmallVector<unsigned> reducedDims(mlir::linalg::GenericOp op);
 /// value to an input passes through it or the accumulator. Null if it does not exist (argmax).
 mlir::Value combinedValue(mlir::linalg::GenericOp op);
 
-/// Threads that compute the same results together: each computes its share of a sum, then they
-/// exchange their values.
+/// Threads that cooperate on the same results: each computes its share of a sum, then they exchange
+/// their values.
 class Team {
 public:
   virtual ~Team() = default;
   virtual int64_t size() const = 0;
   /// The number of this thread in the team.
   virtual LinearExpr member() const = 0;
-  /// Combines all members' values of each of `partials`, in one fixed order, in every member.
+  /// Combines all members' values of each of `partials` in a fixed order; every member gets the
+  /// results.
   virtual llvm::SmallVector<mlir::Value>
   combine(LoopNest &nest, llvm::ArrayRef<mlir::Value> partials,
           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine) = 0;
@@ -46,23 +47,26 @@ public:
   /// Constants with several elements become globals of `module`.
   TileEmitter(LoopNest &nest, mlir::ModuleOp module) : nest(nest), module(module) {}
 
-  /// Sizes that depend on the rows of the run; without them all are those of the types.
+  /// Sets the sizes that depend on the rows of the run; by default all sizes are those of the
+  /// types.
   void setExtents(ExtentAnalysis analysis) { extents = std::move(analysis); }
-  /// The elements per row along a dim of the value, or in a loop of the op; 0: all of them, always.
+  /// The elements per row along a dim of the value, or in a loop of the op; 0: independent of the
+  /// rows.
   int64_t perRow(mlir::Value value, int64_t dim) const;
   int64_t perRow(mlir::linalg::GenericOp op, unsigned loop);
   /// The elements per row along each dim of `root`, the type of the largest of some results.
   llvm::SmallVector<int64_t> rowsOf(mlir::RankedTensorType root, mlir::ValueRange results) const;
-  /// Whether the value repeats along the dim, so it is as long as its reader wants.
+  /// Whether the value repeats along the dim, so that it has any extent that its reader needs.
   bool isFree(mlir::Value value, int64_t dim) const;
 
   /// Sets the memory of a value of the region.
   void bind(mlir::Value tensor, Memory memory) { memories[tensor] = memory; }
 
-  /// Computes values together that are cheaper together: all reductions under `value`, and loads
-  /// that are transposed. Their values at the points are known afterwards.
+  /// Computes values that are cheaper together: all reductions under `value`, and transposed loads.
+  /// Their values at the points are cached.
   void prepare(mlir::Value value, llvm::ArrayRef<Point> points);
-  /// Prefetches operands that are read beside a long reduction, so that they arrive while it runs.
+  /// Prefetches operands that are read in addition to a long reduction, so that they arrive while
+  /// the reduction runs.
   void prefetch(mlir::Value value, llvm::ArrayRef<Point> points);
   /// The value at a point: a scalar, or a vector if the point has lanes and the value depends on
   /// them.
@@ -73,10 +77,10 @@ public:
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
                   llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block);
 
-  /// From now on (null: no longer), the team shares every sum that all its members need.
+  /// From now on the team shares every sum that all its members need; null ends this.
   void share(Team *team) { this->team = team; }
 
-  /// Whether a reduction to fewer dims lies under the value: a statistic of its rows.
+  /// Whether the value depends on a reduction to fewer dims, a statistic of its rows.
   static bool hasRowReduction(mlir::Value value);
   /// The maximum number of elements that one element under the value sums; 0 without reductions.
   static int64_t reducedElements(mlir::Value value);

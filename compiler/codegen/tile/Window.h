@@ -1,4 +1,4 @@
-// Reductions over windows: the taps that fall on an operand, and their places in it.
+// Reductions over windows: the taps that fall on an operand, and their positions in it.
 #ifndef COMPILER_CODEGEN_TILE_WINDOW_H
 #define COMPILER_CODEGEN_TILE_WINDOW_H
 
@@ -11,25 +11,25 @@ struct TapRange {
   mlir::Value lower, upper; // of the loop's variable
   LinearExpr firstTap;      // tap = firstTap + variable * step
   int64_t step = 1;
-  bool isPartial = false; // for some of the tile's points they do not
+  bool isPartial = false; // at some points of the tile they do not fall on the operand
 };
 
-/// The operands of a reduction that are padded or spread out. A loop over the taps of a window
-/// covers only taps on the operand, and reads it directly.
+/// The operands of a reduction that are padded or dilated. A loop over the taps of a window covers
+/// only taps on the operand, and reads it directly.
 class WindowReads {
 public:
-  /// `domains` has the iteration of every point of a tile, with reduced dims 0. An operand whose
-  /// windows lie at a varying distance from each other is left out and read element by element;
-  /// with `isOne`, so is one that has more than one window.
+  /// `domains` has the iteration of every point of a tile, with reduced dims 0. Operands whose
+  /// windows are at varying distances from each other are left out and read element by element;
+  /// with `isOne`, so are operands with more than one window.
   WindowReads(LoopNest &nest, mlir::linalg::GenericOp op,
               llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains, bool isOne = false);
 
-  /// Whether another op stands between the operand and the reduction that reads it.
+  /// Whether the operand is read directly, skipping the padding op before the reduction.
   bool has(mlir::OpOperand &operand) const;
-  /// Whether the loop over a reduced dim is one over taps.
+  /// Whether the loop over a reduced dim is a loop over taps.
   bool walks(unsigned dim) const { return axisOf(dim) != nullptr; }
-  /// The taps of reduced dim `dim` to visit, within [begin, end), in order: one range, or those
-  /// that all points have between those that some have.
+  /// The taps of reduced dim `dim` to visit within [begin, end), in order: one range, or the taps
+  /// of all points between the taps that only some points have.
   llvm::SmallVector<TapRange> tapsOf(unsigned dim, LinearExpr begin, LinearExpr end);
   /// A loop over these taps.
   llvm::SmallVector<mlir::Value> loop(unsigned dim, LinearExpr begin, LinearExpr end,
@@ -38,13 +38,12 @@ public:
   void enter(unsigned dim, const TapRange &taps, LinearExpr variable);
   /// Whether the current taps fall on the operands at a point: null if they do at all points.
   mlir::Value isInside(size_t point) const;
-  /// The tensor inside, and where it is read at a point of the tile.
+  /// The unpadded tensor, and the position to read at a point of the tile.
   std::pair<mlir::Value, Point> read(mlir::OpOperand &operand, size_t point,
                                      llvm::ArrayRef<LinearExpr> domain, int64_t valid) const;
 
 private:
-  /// A padded or spread dim of an operand: the element of tap t is (position + t * step) /
-  /// base.
+  /// A padded or dilated dim of an operand: the element of tap t is (position + t * step) / base.
   struct Axis {
     unsigned reduced;
     LinearExpr position; // of tap 0 at the first point, from the first element
