@@ -1,4 +1,4 @@
-// Largest first, each at the lowest offset that is free during its life.
+// Places the largest region first, each at the lowest offset that is free during its lifetime.
 #include "passes/support/Arena.h"
 
 using namespace gradc;

@@ -30,8 +30,8 @@ static int64_t blockOf(int64_t least, int64_t available, int64_t lanes, const ex
   return llvm::alignTo(std::max<int64_t>(std::min(least, available), 1), step);
 }
 
-// The side along the lanes is as long as the registers' tile, of a gradient twice that: what is
-// added to memory for each block of keys is then little beside the products.
+// The side along the lanes is one register tile, or two for a gradient, so that adding to memory
+// for each block of keys costs little compared with the products.
 static gradc::AttentionBlock chooseBlock(const AttentionForm &form, int64_t lanes,
                                          const exec::Level &level) {
   AttentionSizes sizes(form);

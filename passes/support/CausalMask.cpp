@@ -10,7 +10,7 @@ using namespace gradc;
 /// 2048 queries by 2048 keys.
 static constexpr int64_t maxElements = int64_t(1) << 22;
 
-/// A constant of the module, as FormKernels and the import make of large ones.
+/// A constant state of the module: FormKernels and the import store large constants this way.
 static std::optional<HostTensor> readConstant(ReadOp read) {
   auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(read, read.getStateAttr());
   if (!state || state.getKind() != StateKind::constant)
@@ -57,7 +57,7 @@ std::optional<int64_t> gradc::causalOffset(const HostTensor &mask) {
   ArrayRef<int64_t> shape = mask.getShape();
   int64_t keys = shape.back(), queries = shape[shape.size() - 2];
   bool isBool = mask.getElementType().isInteger(1);
-  // 1: seen, 0: hidden, -1: neither.
+  // 1: visible, 0: hidden, -1: neither.
   auto sees = [&](int64_t i) {
     double x = mask.getFloat(i);
     return isBool ? int(x != 0) : x == 0 ? 1 : x < lowest ? 0 : -1;

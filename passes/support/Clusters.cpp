@@ -1,5 +1,5 @@
-// Kernel forming: ops are taken in reverse program order, so that all users of an op already have a
-// cluster, and each joins its users where that costs no repeated work and no cycle.
+// Kernel forming. Ops are visited in reverse program order, so that all users of an op already have
+// a cluster. An op joins its users' cluster if that causes no repeated work and no cycle.
 #include "passes/support/Clusters.h"
 
 #include "dialects/grad/Count.h"
@@ -46,10 +46,10 @@ bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
 }
 
 namespace {
-/// How a cluster reads a value, relative to its root space: its leading `prefix` dims follow the
-/// root's leading dims; what is left is walked by a reduction (`inner`), that of a column sum once
-/// for all of the root (`columns`), or indexed in another way (`scattered`: broadcast columns,
-/// transposes, slices).
+/// How a cluster reads a value, relative to its root space: the value's leading `prefix` dims
+/// follow the root's leading dims. A reduction walks the remaining dims (`inner`), a column sum
+/// does so once for the whole root (`columns`), or they are indexed in another way (`scattered`:
+/// broadcast columns, transposes, slices).
 struct Access {
   int64_t prefix = 0;
   bool inner = false;
@@ -57,7 +57,7 @@ struct Access {
   bool scattered = false;
 
   bool operator==(const Access &o) const = default;
-  /// Whether a value of `type` is needed once per index of the prefix, not again and again.
+  /// Whether a value of `type` is needed only once per index of the prefix.
   bool once(RankedTensorType type) const {
     return !inner && !columns && !scattered && prefix == type.getRank();
   }
@@ -75,7 +75,7 @@ struct Group {
   RankedTensorType root;
   Operation *contraction = nullptr;
   bool hasReduction = false;
-  bool closed = false; // takes nobody in
+  bool closed = false; // accepts no further ops
 };
 
 bool isFree(Operation *op) {
@@ -86,9 +86,9 @@ bool isFree(Operation *op) {
                cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
 }
 
-/// An op that costs no more to repeat than its result costs to read again: of one tensor as large
-/// as the result, whose users all walk their operands once, and are none of a library's: that reads
-/// its operand from memory.
+/// Whether repeating the op costs no more than reading its result again: it has one tensor operand
+/// as large as the result, and all users walk their operands once. No user may be a composite that
+/// was kept for a library, because a library reads its operands from memory.
 bool isRepeatable(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost || !cost.isCheapToRepeat() || op->hasOneUse())
@@ -106,7 +106,7 @@ bool isRepeatable(Operation *op) {
          });
 }
 
-/// Whether `op` is all that becomes of a contraction's result.
+/// Whether `op` is the only consumer of a contraction's result.
 bool isEpilogue(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value v) {
     Operation *producer = v.getDefiningOp();
@@ -207,7 +207,7 @@ private:
     case LoopKind::reduction:
       if (auto window = dyn_cast<WindowOpInterface>(user))
         return throughWindow(op, window, outer);
-      if (!isa<ReductionOpInterface>(user)) // it looks at all updates for each of its targets
+      if (!isa<ReductionOpInterface>(user)) // it reads all updates for each of its targets
         return {0, true, false, true};
       if (reducesTrailing(user))
         return {outer.prefix, true, outer.columns, outer.scattered};
@@ -226,8 +226,8 @@ private:
     }
   }
 
-  /// Windows that share elements would compute each of them again and again; others walk the
-  /// operand once, in an order of their own.
+  /// Overlapping windows would compute shared elements repeatedly; other windows walk the operand
+  /// once, in their own order.
   static Access throughWindow(Operation *op, WindowOpInterface window, const Access &outer) {
     auto readsAgain = [&](OpOperand &operand) {
       return operand.get().getDefiningOp() == op && !window.readsOnce(operand.getOperandNumber());
@@ -251,7 +251,7 @@ private:
            llvm::all_of(reduction.getReducedDims(), [&](int64_t d) { return d >= kept; });
   }
 
-  /// Whether `op` may be computed inside `group`, read there as `how`.
+  /// Whether `op` may be computed inside `group`, which reads it as `how`.
   bool mayJoin(Operation *op, Group *group, Access how) const {
     if (group->closed || walksBlocks(op, limits))
       return false;
@@ -271,8 +271,8 @@ private:
              cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <=
                  limits.maxRepeatedElements;
     case LoopKind::elementwise:
-      // Ops that only follow a contraction are its epilogue, where rows have their reductions
-      // elsewhere.
+      // A contraction's epilogue stays with the contraction instead of joining a reduction's
+      // kernel.
       return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:
       return isFree(op) || !group->contraction;
@@ -320,7 +320,7 @@ private:
            countTensors(a) + countTensors(b) <= maxTensors && !reaches(a, b) && !reaches(b, a);
   }
 
-  /// Tensors that a group reads or writes, once `joining` is in it, too.
+  /// Tensors that a group would read or write if `joining` were added.
   int64_t countTensors(Group *group, Operation *joining = nullptr) const {
     auto isInside = [&](Operation *op) { return op == joining || groupOf(op) == group; };
     llvm::SmallPtrSet<Value, 32> tensors;
@@ -355,9 +355,8 @@ private:
       else
         external = true;
     }
-    // Users with one root space that do not depend on each other become one kernel. Where they
-    // share a number alone that saves launches, and keeps large ones from their contractions'
-    // kernels.
+    // Independent users with the same root space become one kernel. If they have only a scalar in
+    // common, this is limited to small users: large ones belong in their contractions' kernels.
     bool isNumber = typeOf(op).getRank() == 0;
     for (size_t i = 0; i < users.size(); ++i)
       for (size_t j = users.size() - 1; j > i; --j)
@@ -404,7 +403,8 @@ private:
           merge(scalars[i], scalars[j]);
   }
 
-  /// A rounding for storage stands with the value that it rounds: it is what others read.
+  /// A storage rounding is placed in the kernel of the value that it rounds, because other kernels
+  /// read the rounded value.
   void storeWithProducers() {
     for (auto cast : block.getOps<CastOp>()) {
       Group *maker = groups.lookup(cast.getOperand().getDefiningOp());

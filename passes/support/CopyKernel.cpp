@@ -1,4 +1,4 @@
-// One movement and one rounding at most, named for what they do to the layout.
+// A copy kernel has at most one movement and one rounding, and is named for its layout change.
 #include "passes/support/CopyKernel.h"
 
 #include "dialects/grad/Build.h"

@@ -1,4 +1,4 @@
-// Roofline estimates: work over the rates of a level's row.
+// Roofline estimates: work divided by the rates of a level.
 #include "passes/support/CostModel.h"
 
 #include "dialects/grad/Grad.h"
@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// A piece of work is worth another thread when it takes this many times as long as handing it out:
-/// the team's barrier, and cache lines that change cores.
+/// Another thread pays if its work takes this many times as long as distributing it (the team's
+/// barrier, and cache lines that move between cores).
 static constexpr double piecePerLaunch = 10;
 
 static Operation *findContraction(exec::KernelOp kernel) {

@@ -1,5 +1,5 @@
-// Rows are followed through loops, as for extents: one loop over them, and no sum, keeps them
-// apart.
+// Follows rows through loops, as for extents: an op with exactly one loop over rows, and no sum
+// over them, does not couple rows.
 #include "passes/support/Coupling.h"
 
 #include "passes/support/Extents.h"
@@ -30,7 +30,7 @@ Operation *gradc::findCoupling(Block &block, int64_t batch,
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>() || visitState(analysis, op))
       continue;
-    // How many rows there are is no row's own business.
+    // A count of rows depends on all rows.
     if (auto count = dyn_cast<CountOp>(op)) {
       if (analysis.isBatched(count.getOperand()))
         return &op;

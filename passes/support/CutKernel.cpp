@@ -1,4 +1,4 @@
-// Follows results back to the cuts, and outlines what lies between.
+// Follows results back to the cuts, and outlines the ops in between.
 #include "passes/support/CutKernel.h"
 
 #include "passes/support/Extents.h"
@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  /// A cut through a kernel that takes the rows of a run.
+  /// Sets the extents of the parts, if the kernel takes the rows of a run.
   void keepExtents() {
     if (!kernel.getExtentsAttr())
       return;

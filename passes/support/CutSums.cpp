@@ -1,4 +1,4 @@
-// Finds the sums of a kernel of one number, and makes a kernel of each.
+// Finds the sums in a kernel that computes one number, and makes a kernel of each sum.
 #include "passes/support/CutSums.h"
 
 #include "dialects/grad/Build.h"

@@ -1,4 +1,4 @@
-// Sums over ranks stand where a step of one process sums over the rows of its batch.
+// Adds sums over ranks where a single-process step sums over the rows of its batch.
 #include "passes/support/DataParallel.h"
 
 #include "dialects/grad/Build.h"

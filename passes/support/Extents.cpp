@@ -1,4 +1,4 @@
-// Extents flow forward through indexing maps; a reshape keeps them where rows stay outermost.
+// Propagates extents forward through indexing maps; a reshape keeps them if rows stay outermost.
 #include "passes/support/Extents.h"
 
 #include "dialects/grad/Index.h"
@@ -49,7 +49,7 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
     setAll(read, extent::whole);
     return success();
   }
-  // A request's answers are like its targets.
+  // The results of a gradient request have the extents of its targets.
   if (auto request = dyn_cast<grad::GradientOp>(op)) {
     for (auto [result, target] : llvm::zip_equal(request.getResults(), request.getTargets()))
       set(result, Extents(*find(target)));
@@ -183,7 +183,7 @@ FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
           return failure();
     }
   }
-  // The dims that indices choose along are whole in every run.
+  // The dims along which indices select are whole in every run.
   if (auto indexed = op->getAttrOfType<DenseI64ArrayAttr>(grad::indexedLoops))
     for (int64_t loop : indexed.asArrayRef())
       if (failed(join(loop, extent::whole)))
@@ -236,7 +236,8 @@ LogicalResult ExtentAnalysis::visitGeneric(linalg::GenericOp op) {
   return success();
 }
 
-/// Dims that keep their elements together: the same product on both sides. Dims of 1 are in none.
+/// Groups of dims with the same product of sizes on both sides of a reshape. Dims of size 1 are in
+/// no group.
 namespace {
 struct Group {
   SmallVector<int64_t> from, to;

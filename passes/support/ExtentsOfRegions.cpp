@@ -1,5 +1,5 @@
-// Extents of what regions take and yield: a loop is visited until what it carries has stayed as it
-// was.
+// Extents of the arguments and yielded values of regions. A loop is visited until the extents of
+// its carried values no longer change.
 #include "passes/support/Extents.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
-// A kernel is its region, and what of its attributes the code depends on. Names, locations and
-// counts of flops and bytes are not compared.
+// Compares kernels by their regions and by the attributes that affect code, but not by names,
+// locations and counts of flops and bytes.
 #include "passes/support/KernelTable.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
-// A row-major product is what cuBLASLt has; a convolution says which of cuDNN's three it is. What a
-// library does behind the sum is named by op: it is the library's own vocabulary.
+// Matches row-major products to cuBLASLt, and convolutions to one of cuDNN's three kinds. Epilogue
+// ops are matched by name, because they are the library's own vocabulary.
 #include "passes/support/LibraryForm.h"
 
 #include "dialects/grad/Grad.h"
@@ -78,7 +78,7 @@ void setHigh(LibraryGeometry &g, ArrayRef<int64_t> data, ArrayRef<int64_t> filte
   }
 }
 
-/// The numbers of a contraction as a call.
+/// The geometry of a contraction as a call.
 LibraryGeometry geometryOf(ContractionOpInterface op, LibraryRole role) {
   LibraryGeometry g;
   ContractionLetters letters = op.getLetters();
@@ -147,7 +147,7 @@ bool fits(ContractionOpInterface op, LibraryRole role) {
   return true;
 }
 
-/// Whether the last two dims are those of matrices, and the others batch dims in the same order.
+/// Whether the last two dims are matrix dims, and the others are batch dims in the same order.
 bool isMatrixProduct(const ContractionLetters &letters) {
   StringRef lhs = letters.lhs, rhs = letters.rhs, result = letters.result;
   if (result.size() < 2 || lhs.size() != result.size() || rhs.size() != result.size())
@@ -157,8 +157,8 @@ bool isMatrixProduct(const ContractionLetters &letters) {
          letters.isColumn(result.back());
 }
 
-/// Which of cuDNN's three a convolution is, or a product of matrices; none where no call has its
-/// numbers.
+/// Whether a contraction is a matrix product or one of cuDNN's three kinds of convolution; none if
+/// no call can express its geometry.
 std::optional<LibraryRole> roleOf(ContractionOpInterface op) {
   for (Value operand : op->getOperands())
     if (!isa<BlockArgument>(operand) || !typeOf(operand).getElementType().isF32())
@@ -179,8 +179,7 @@ std::optional<LibraryRole> roleOf(ContractionOpInterface op) {
 
 Operation *onlyUser(Value v) { return v.hasOneUse() ? *v.user_begin() : nullptr; }
 
-/// The argument that an addition broadcasts along the rows of `sum`; null where it adds something
-/// else.
+/// The argument that an addition broadcasts along the rows of `sum`; null for other additions.
 BlockArgument biasOf(AddOp add, Value sum) {
   Value other = add.getLhs() == sum ? add.getRhs() : add.getLhs();
   auto broadcast = other.getDefiningOp<BroadcastOp>();
@@ -201,7 +200,7 @@ bool endsWithChannels(ContractionOpInterface op, LibraryRole role) {
   return letters.isColumn(letters.result.back());
 }
 
-/// Follows a contraction's result through what its library does with it.
+/// Follows a contraction's result through the epilogue that its library supports.
 class Epilogues {
 public:
   Epilogues(exec::KernelOp kernel, ContractionOpInterface contraction, LibraryRole role)
@@ -212,7 +211,8 @@ public:
     bool hasBias = (isMatmul || endsWithChannels(contraction, role)) && takeBias();
     if (isMatmul && (takeGelu() || (!hasBias && takeGeluGrad())))
       return;
-    // A ReLU right behind a convolution is left: networks have a bias or a norm in between.
+    // A ReLU directly after a convolution is not matched: networks have a bias or a norm in
+    // between.
     if (isMatmul || hasBias)
       takeRelu();
   }
@@ -299,7 +299,7 @@ LibraryPrefix findLibraryPrefix(exec::KernelOp kernel) {
   return {call.build(), contraction, call.getSum().getDefiningOp()};
 }
 
-/// Along a summed dim with rows of the run, if `factor` has one.
+/// The rows of the run along a summed dim of `factor`, if any.
 static SummedRows findSummedRows(exec::KernelOp kernel, Value factor,
                                  const ContractionLetters &letters, StringRef own) {
   ArrayRef<int64_t> shape = typeOf(factor).getShape();

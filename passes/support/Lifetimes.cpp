@@ -1,4 +1,4 @@
-// Storage is there from first to last touch, longer where a loop needs it in its next iteration.
+// Storage is live from its first to its last touch, or longer if a loop's next iteration needs it.
 #include "passes/support/Lifetimes.h"
 
 using namespace gradc;
@@ -25,9 +25,9 @@ bool Lifetimes::isWithin(int body, int outer) const {
   return body == outer;
 }
 
-/// Whether what was stored before an iteration of the loop, or in an earlier one, may be read in or
-/// after it: everything but storage that only the loop touches, and that each iteration writes
-/// before all else and wherever it is read.
+/// Whether a value stored before an iteration of the loop, or in an earlier one, may be read in or
+/// after it. False only for storage that nothing but the loop touches, and that each iteration
+/// writes before all other accesses and at every place that it reads.
 bool Lifetimes::escapes(llvm::ArrayRef<Touch> all, int loop) const {
   const Touch *first = nullptr;
   for (const Touch &touch : all) {

@@ -12,14 +12,14 @@ using namespace mlir::grad;
 
 namespace {
 
-/// What the ops of a region that is being filled read of the function around it.
+/// The values that ops of a region under construction capture from the function around it.
 class RegionInputs {
 public:
   explicit RegionInputs(Block &block) : block(block) {}
 
   void map(Value outside, Value inside) { known[outside] = inside; }
 
-  /// The value in the block: itself, or what stands for it there.
+  /// The value inside the block: the value itself, or the argument that replaces it.
   Value find(Value v) {
     if (!isa_and_nonnull<func::FuncOp>(v.getParentBlock()->getParentOp()))
       return v;
@@ -48,7 +48,7 @@ private:
   SmallVector<Value> invariants;
 };
 
-/// A training function of one micro-batch on its way to one of several.
+/// Converts a training function from one micro-batch to several.
 class Accumulation {
 public:
   Accumulation(func::FuncOp function, int64_t count, gradc::DataParallel *ranks)
@@ -86,8 +86,8 @@ private:
 
   func::FuncOp function;
   Operation *exit;
-  OpBuilder b;                ///< behind the body
-  gradc::DataParallel *ranks; ///< null: there is one
+  OpBuilder b;                ///< inserts at the end of the body
+  gradc::DataParallel *ranks; ///< null for a single rank
   int64_t count;
   DenseMap<Operation *, double> perRow; ///< what a count is for each row of a rank
   SmallVector<Value> rows;              ///< arguments that hold rows
@@ -105,7 +105,7 @@ private:
 
 } // namespace
 
-/// Arguments get the rows of all micro-batches.
+/// Extends arguments to the rows of all micro-batches.
 void Accumulation::widenArguments() {
   for (BlockArgument argument : function.getArguments()) {
     if (!function.getArgAttr(argument.getArgNumber(), "grad.batched"))
@@ -251,8 +251,8 @@ void Accumulation::carryStates() {
   }
 }
 
-/// Each micro-batch of a run has random numbers of its own: their counter is its number, where all
-/// steps count as the one with most micro-batches.
+/// Gives each micro-batch of a run its own random numbers by counting steps and micro-batches. All
+/// steps use the largest number of micro-batches of any step as the stride.
 void Accumulation::numberDraws() {
   Value counter = gradc::argumentOfRole(function, GRADC_ROLE_COUNTER);
   if (!counter)
@@ -286,7 +286,7 @@ void Accumulation::takeInputs(ArrayRef<Value> parameters) {
     inputs.map(row, block->addArgument(stepType(stack.getType()), row.getLoc()));
 }
 
-/// The loss of a micro-batch: its share of the whole batch's.
+/// The loss of a micro-batch: its share of the whole batch's loss.
 Value Accumulation::addTerms(OpBuilder &inside, ArrayRef<Value> inverses) {
   Value loss;
   for (auto [numerator, denominator, inverse] :
@@ -330,7 +330,7 @@ SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, ArrayRef<
   return next;
 }
 
-/// States and results of the function are what the scan leaves.
+/// Makes the scan's results the new states and results of the function.
 void Accumulation::takeResults(ScanOp scan) {
   Location at = function.getLoc();
   for (auto [write, last] : llvm::zip(writes, scan.getResults())) {

@@ -37,7 +37,7 @@ FlatSymbolRefAttr gradc::storedBuffer(Value v) {
   for (OpOperand &use : v.getUses()) {
     if (auto store = dyn_cast<exec::StoreOp>(use.getOwner()))
       return store.getBufferAttr();
-    // A gather stands where its operand does.
+    // A gather is stored in the memory of its operand.
     if (auto gather = dyn_cast<grad::CollectiveOpInterface>(use.getOwner());
         gather && gather.getCollectiveKind() == grad::CollectiveKind::gather)
       if (FlatSymbolRefAttr buffer = storedBuffer(gather->getResult(use.getOperandNumber())))

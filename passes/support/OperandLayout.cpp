@@ -1,5 +1,5 @@
-// Panels along the lanes of a contraction's result; for convolutions that Winograd's algorithm
-// computes, of transformed filters.
+// Chooses panels along the lanes of a contraction's result; for convolutions by Winograd's
+// algorithm, panels of transformed filters.
 #include "passes/support/OperandLayout.h"
 
 #include "dialects/grad/Grad.h"
@@ -42,8 +42,8 @@ static bool readsPairs(const exec::Level &level) {
   return level.bf16Dots || level.tileRows * level.tileVectors + halves <= level.vectorRegisters;
 }
 
-/// The two dims of a factor's matrices that are no batch: the one that is summed, and the other.
-/// Nothing for other factors, and where the level reads no pairs.
+/// The two matrix dims of a factor: the summed dim, and the other one. None for other factors, and
+/// if the level reads no pairs.
 struct DotDims {
   int64_t summed, other;
 };

@@ -1,5 +1,5 @@
-// Asks ops what a transposition does to them; a pointwise op, which has no dims of its own, is the
-// same op.
+// Permutes ops through PermuteOpInterface. Pointwise ops have no dims of their own and stay
+// unchanged.
 #include "passes/support/Permuted.h"
 
 #include "dialects/grad/Build.h"

@@ -1,6 +1,6 @@
-// Walks nodes in the order in which they run. A value goes where it is wanted in the end, where
-// that is free: an output, a buffer, a step of a stack, what the next iteration reads; else over an
-// operand that dies, or into a stretch of its own.
+// Walks nodes in execution order. If possible, a value is placed at its final destination: an
+// output, a buffer, a step of a stack, or a carried value of the next iteration. Otherwise it
+// overwrites an operand that dies, or gets its own region.
 #include "passes/support/Placement.h"
 
 #include "dialects/grad/Control.h"
@@ -32,9 +32,9 @@ LogicalResult Placement::run() {
   return success();
 }
 
-/// Results of the entry that a node computes lie in the output space, side by side, so that one
-/// copy brings all of them to the caller. An input or a state that is returned stays where it is;
-/// an output has no room for the padding of a layout.
+/// Computed results of the entry are contiguous in the output space, so that a single copy
+/// transfers all of them to the caller. An input or a state that is returned stays in place.
+/// Outputs have no room for the padding of a layout.
 void Placement::findOutputs() {
   for (auto [i, v] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
     auto root = dyn_cast<OpResult>(storageRoot(v));
@@ -95,7 +95,7 @@ Place Placement::placeResult(exec::LaunchOp launch, OpResult result) {
   return newRegion(layoutBytes(result, symbols));
 }
 
-/// Where the op around a launch wants a result that its region yields.
+/// The destination, chosen by the op around a launch, of a result that its region yields.
 std::optional<Place> Placement::placeAtYield(exec::LaunchOp launch, OpResult result) {
   Operation *around = launch->getParentOp();
   auto scan = dyn_cast<ScanOp>(around);
@@ -141,7 +141,7 @@ bool Placement::isLastRead(Value carried, exec::LaunchOp launch, unsigned result
   return true;
 }
 
-/// Over an operand that dies here, where the kernel allows it.
+/// Places a result over an operand that dies here, if the kernel allows it.
 std::optional<Place> Placement::placeOverOperand(exec::LaunchOp launch, unsigned result) {
   exec::KernelOp kernel = kernelOf(launch);
   for (unsigned i = 0; i < launch.getNumOperands(); ++i) {
@@ -180,7 +180,7 @@ bool Placement::diesAt(Value value, Operation *node) const {
   return uses == 1;
 }
 
-/// A place for a result of an op with regions, which write it, or of a collective.
+/// The place of a collective's result, or of a result that the regions of an op write.
 Place Placement::placeFor(OpResult result) {
   if (auto output = outputs.find(result); output != outputs.end())
     return output->second;
@@ -194,8 +194,8 @@ Place Placement::placeFor(OpResult result) {
   return newRegion(layoutBytes(result, symbols));
 }
 
-/// Results stand where their operands did, if those die there; what stays, or is wanted elsewhere,
-/// is copied before.
+/// Places a collective's results over its operands if these die there. Operands that stay alive, or
+/// whose results belong elsewhere, are copied first.
 void Placement::placeCollective(Operation *op, Nodes &into) {
   PlacedNode node(op, op->getLoc());
   for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
@@ -273,7 +273,7 @@ LogicalResult Placement::placeScan(ScanOp scan, Nodes &into) {
   return success();
 }
 
-/// Carried values lie where the last of them is wanted, over the first if that dies.
+/// Places carried values at the destination of the last one, or over the initial one if that dies.
 void Placement::placeArguments(ScanOp scan) {
   for (auto [i, initial] : llvm::enumerate(scan.getInitial())) {
     OpResult last = scan->getResult(i);
@@ -293,7 +293,7 @@ void Placement::placeArguments(ScanOp scan) {
     places[argument] = Place(places.lookup(storageRoot(value)));
 }
 
-/// Step 0 of a stack is where it begins; a reverse scan starts at the last.
+/// The place of a scan's first step in a stack: the stack's begin, or its last step if reversed.
 Place Placement::stepOf(const Place &stack, RankedTensorType step, ScanOp scan) const {
   int64_t bytes = exec::layoutBytes(step, /*layout=*/nullptr), depth = 0;
   for (auto outer = scan->getParentOfType<ScanOp>(); outer;
@@ -307,8 +307,8 @@ Place Placement::stepOf(const Place &stack, RankedTensorType step, ScanOp scan) 
   return place;
 }
 
-/// Brings what the region yields to where it belongs. A carried value that becomes another one is
-/// read before that one is written.
+/// Copies yielded values to their destinations. If a carried value moves to another one, it is read
+/// before the other one is overwritten.
 void Placement::copyYielded(ScanOp scan, Nodes &into) {
   unsigned carried = scan.getCarriedCount();
   for (auto [i, v] : llvm::enumerate(scan.getYieldedSteps())) {

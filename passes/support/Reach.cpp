@@ -1,5 +1,5 @@
-// Reach by trial: the gradients are built in a block that is thrown away, so no rule is written
-// twice.
+// Determines reach by trial: builds the gradients in a temporary block, so that gradient rules are
+// not duplicated.
 #include "passes/support/Reach.h"
 
 #include "dialects/grad/Backward.h"
@@ -48,7 +48,7 @@ SmallVector<gradc::Reach> gradc::findReach(Value objective, ValueRange targets) 
                                   });
                          })});
   }
-  // The scratch ops use forward values; their uses have to go in reverse order.
+  // The scratch ops use forward values, so they are erased in reverse order.
   while (!scratch.empty())
     scratch.back().erase();
   return answers;

@@ -1,4 +1,4 @@
-// Greedy: at the node where most memory is taken, the result that is cheapest to have again.
+// Greedy: at the node with peak memory, recomputes the result that is cheapest per byte.
 #include "passes/support/Recomputation.h"
 
 #include "dialects/grad/Control.h"
@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace gradc;
 
-/// An operand that takes less than this share of a result is kept for it rather than recomputed.
+/// An operand smaller than this share of the result is kept rather than recomputed.
 static constexpr int64_t smallShare = 4;
 /// The longest chain of launches that run again for one result.
 static constexpr size_t maxChain = 8;
@@ -29,7 +29,7 @@ void Recomputation::note(Value value, int64_t time) {
     tensor->second.uses.push_back(time);
 }
 
-/// Finds when everything is there.
+/// Computes all lifetimes.
 void Recomputation::follow() {
   nodes.clear(), tensors.clear(), writers.clear();
   for (Operation &op : block) {
@@ -81,7 +81,7 @@ void Recomputation::reduceTo(int64_t bytes) {
   }
 }
 
-/// The way to have a tensor again that is there at the peak only for later nodes.
+/// The launches to recompute a tensor that is live at the peak only for later nodes.
 std::optional<Recomputation::Choice> Recomputation::choose(const Tensor &tensor,
                                                            int64_t peak) const {
   if (tensor.bytes == 0 || tensor.life.first >= peak || tensor.life.last <= peak ||
@@ -95,7 +95,7 @@ std::optional<Recomputation::Choice> Recomputation::choose(const Tensor &tensor,
   return choice;
 }
 
-/// Adds the launch that computes a tensor, behind those of its operands that have to run again.
+/// Adds the launch that computes a tensor, after the launches of operands that must run again.
 bool Recomputation::addLaunch(Value result, int64_t wanted, Choice &choice) const {
   auto launch = result.getDefiningOp<exec::LaunchOp>();
   if (!launch || launch->hasAttr(recomputedName) || choice.launches.size() == maxChain)
@@ -111,14 +111,13 @@ bool Recomputation::addLaunch(Value result, int64_t wanted, Choice &choice) cons
   return true;
 }
 
-/// Whether a buffer has not been written over when a node begins.
+/// Whether a buffer has not been overwritten when a node begins.
 bool Recomputation::isStill(exec::LoadOp load, int64_t time) const {
   auto writer = writers.find(load.getBufferAttr());
   return writer == writers.end() || writer->second >= time;
 }
 
-/// Makes sure that an operand is there for the launches: because it is anyway, for longer, or
-/// recomputed.
+/// Makes an operand available to the launches: it is live anyway, kept longer, or recomputed.
 bool Recomputation::provide(Value operand, int64_t wanted, Choice &choice) const {
   Value root = storageRoot(operand);
   if (auto load = root.getDefiningOp<exec::LoadOp>())
@@ -151,7 +150,7 @@ int64_t Recomputation::gainOf(const Tensor &tensor, const Choice &choice, int64_
   return gain;
 }
 
-/// The most that results of a choice's launches take while these run.
+/// The peak bytes of the results of a choice's launches while these run.
 int64_t Recomputation::peakOf(const Choice &choice) const {
   llvm::DenseMap<Value, size_t> lastReads;
   for (auto [i, launch] : llvm::enumerate(choice.launches))
@@ -171,7 +170,7 @@ int64_t Recomputation::peakOf(const Choice &choice) const {
   return peak;
 }
 
-/// Whether a choice leaves less memory taken than at the peak wherever it adds to it.
+/// Whether memory stays below the peak wherever a choice increases it.
 bool Recomputation::fits(const Tensor &tensor, const Choice &choice, int64_t peak) const {
   // Before node `at`, which has no results yet; the tensor is among what the launches compute.
   int64_t before = live[choice.at] - tensor.bytes;
@@ -198,7 +197,7 @@ bool Recomputation::fits(const Tensor &tensor, const Choice &choice, int64_t pea
   return true;
 }
 
-/// `value` read through the copy of its storage, if there is one.
+/// `value`, read through the copy of its storage if there is one.
 Value Recomputation::again(OpBuilder &builder, Value value,
                            const llvm::DenseMap<Value, Value> &copies) const {
   if (Value copy = copies.lookup(value))

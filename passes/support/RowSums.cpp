@@ -1,4 +1,4 @@
-// Follows sums over rows forward: what is linear in them is one, everything else is refused.
+// Follows sums over rows forward: linear functions of sums count as sums, all others are rejected.
 #include "passes/support/RowSums.h"
 
 #include "passes/support/Extents.h"
@@ -26,9 +26,9 @@ private:
 
   /// The terms of a value that is the same for all rows.
   enum Content : unsigned {
-    sum = 1,   ///< a sum over the rank's rows, or what is linear in it
+    sum = 1,   ///< a sum over the rank's rows, or a linear function of one
     mean = 2,  ///< the same, divided by the number of the rank's rows
-    count = 4, ///< what depends on that number alone
+    count = 4, ///< depends only on the number of the rank's rows
   };
   unsigned contentOf(ValueRange values) const {
     unsigned all = 0;
@@ -41,7 +41,7 @@ private:
 
   func::FuncOp function;
   ExtentAnalysis analysis;
-  DenseSet<Operation *> wanted; ///< what the results depend on
+  DenseSet<Operation *> wanted; ///< the ops that the results depend on
   DenseMap<Value, unsigned> contents;
   SmallVector<Value> ofMeans; ///< gradients of means over rows, for each row
 };
@@ -84,7 +84,7 @@ LogicalResult RowSums::refuse(Operation &op, const Twine &what) {
          << what;
 }
 
-/// The content of an op's results, if that is legal.
+/// The terms of an op's results, if the op is legal.
 unsigned RowSums::resultOf(Operation &op) const {
   unsigned read = contentOf(op.getOperands());
   bool scalesByCount = (read & count) && (read & (sum | mean));

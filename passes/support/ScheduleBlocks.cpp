@@ -1,5 +1,5 @@
-// Five ways to share a root space: a thread a tile; a team of threads a row; a team a sum over
-// rows; a team a sum over columns; a block a tile of a matrix product.
+// Five ways to share a root space: one thread per tile, one team of threads per row, one team per
+// sum over rows, one team per sum over columns, or one block per tile of a matrix product.
 #include "passes/support/ScheduleBlocks.h"
 
 #include "dialects/grad/Grad.h"
@@ -70,7 +70,7 @@ private:
            llvm::is_contained(reduction.getReducedDims(), operandType(op).getRank() - 1);
   }
 
-  /// The fewest leading dims that a statistic of the root's rows has.
+  /// The min number of leading dims of any statistic of the root's rows.
   std::optional<int64_t> rowPrefix() {
     std::optional<int64_t> prefix;
     for (Operation &op : kernel.getBlock()) {
@@ -90,10 +90,10 @@ private:
     return n;
   }
 
-  /// Threads that keep the GPU busy: half of those that it holds.
+  /// The number of threads that keep the GPU busy: half of the max resident threads.
   int64_t busyThreads() const { return gpu.multiprocessors * gpu.threads / 2; }
 
-  /// Threads that a block needs when one thread a unit is enough.
+  /// Threads per block if one thread per unit suffices.
   int64_t threadsFor(int64_t units) const {
     return std::clamp<int64_t>(llvm::PowerOf2Ceil(units), warp, gpu.blockThreads);
   }
@@ -104,8 +104,8 @@ private:
     threads = threadsFor(units());
   }
 
-  /// Between statistics and results a team stays with its rows. Tiles divide them: a smaller last
-  /// tile would be code that some of a team's threads do not reach.
+  /// A team keeps its rows for both statistics and results. Tiles divide the rows evenly, because
+  /// some threads of a team would not reach the code of a smaller last tile.
   void wholeRows(int64_t prefix) {
     rows = prefix;
     if (shape.back() % lanes != 0)
@@ -126,8 +126,8 @@ private:
     threads = isLong ? gpu.blockThreads : threadsFor(units() * warp);
   }
 
-  /// Every thread of a team sums its share of each column. Tiles divide their dims, so that all
-  /// threads of a block meet at its barriers.
+  /// Every thread of a team sums its share of each column. Tiles divide their dims evenly, so that
+  /// all threads of a block reach its barriers.
   void columns(Operation *sum) {
     if (rank > 0)
       tile.back() = lanes;
@@ -158,7 +158,7 @@ private:
     threads = gpu.blockThreads;
   }
 
-  /// Whether the first operand has the result's rows alone, and the second the columns.
+  /// Whether only the first operand has the result's rows, and only the second has its columns.
   static bool isMatrixProduct(Operation *op) {
     ContractionLetters letters = cast<ContractionOpInterface>(op).getLetters();
     StringRef result = letters.result;

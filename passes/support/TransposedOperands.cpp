@@ -1,4 +1,5 @@
-// Asks contractions to read their operands in another order. Names the transpose, which goes.
+// Makes contractions read their operands in another order. Names the transpose, because it removes
+// that op.
 #include "passes/support/TransposedOperands.h"
 
 using namespace mlir;

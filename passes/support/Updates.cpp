@@ -1,4 +1,4 @@
-// Builds one update op a parameter, with the slots that its rule asks for.
+// Builds one update op per parameter, with the slots that its rule requires.
 #include "passes/support/Updates.h"
 
 #include "dialects/grad/Build.h"
@@ -96,7 +96,7 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
   return ReadOp::create(b, parameter.getLoc(), slot.type, FlatSymbolRefAttr::get(symbol));
 }
 
-/// The argument with the learning rate of a group.
+/// The function's argument with the learning rate of a group.
 FailureOr<Value> Updates::rateOf(StringAttr group) {
   for (BlockArgument argument : function.getArguments())
     if (function.getArgAttr(argument.getArgNumber(), "grad.field") == group &&

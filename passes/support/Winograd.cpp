@@ -1,4 +1,4 @@
-// Reads of a convolution how its operands lie and its windows move.
+// Checks the operands' layouts and the windows of convolutions.
 #include "passes/support/Winograd.h"
 
 #include "dialects/grad/Window.h"
@@ -18,14 +18,14 @@ static bool isAllAtLeast(ArrayRef<int64_t> values, int64_t least) {
   return llvm::all_of(values, [&](int64_t v) { return v >= least; });
 }
 
-/// Windows over two dims that move by one and skip nothing, over padding but not into pictures.
+/// Whether windows over two dims have stride 1 without dilation and cropping; padding is allowed.
 static bool isPlain(WindowAttr window) {
   return window.getRank() == 2 && isAll(window.getStride(), 1) && isAll(window.getBase(), 1) &&
          isAll(window.getDilation(), 1) && isAllAtLeast(window.getLow(), 0) &&
          isAllAtLeast(window.getHigh(), 0);
 }
 
-/// Blocks of 2x2 results cover it: [height, width, ..] with both even.
+/// Whether a picture [height, width, ..] reaches the level's min size and consists of 2x2 blocks.
 static bool hasWholeBlocks(ArrayRef<int64_t> picture, const exec::Level &level) {
   return isAllAtLeast(picture.take_front(2), level.winogradPicture) && picture[0] % 2 == 0 &&
          picture[1] % 2 == 0;
