@@ -1,4 +1,4 @@
-// What attention and its gradient share: the sizes of their operands, and the scores as primitives.
+// The common parts of attention and its gradient: operand sizes, and the scores as primitives.
 #ifndef DIALECTS_GRAD_ATTENTION_H
 #define DIALECTS_GRAD_ATTENTION_H
 
@@ -6,35 +6,35 @@
 
 namespace mlir::grad {
 
-/// The dims of an attention's operands, whatever their order in memory.
+/// The dims of an attention's operands, independent of their order in memory.
 struct AttentionSizes {
   explicit AttentionSizes(const AttentionForm &form);
 
   int64_t batch, heads, keyHeads, queries, keys, size, width;
   int64_t group() const { return heads / keyHeads; } ///< query heads per key head
-  /// The pairs of a query and a key that the query sees.
+  /// The number of unmasked query-key pairs.
   int64_t pairs() const { return batch * heads * pairsOfHead; }
 
 private:
   int64_t pairsOfHead;
 };
 
-/// Where the stored tensor has dim `dim` of [batch, heads, positions, size].
+/// The stored tensor's dim for dim `dim` of [batch, heads, positions, size].
 int64_t storedDim(ArrayRef<int64_t> order, int64_t dim);
 
-/// The operands of an attention or its gradient as [batch, heads, positions, size], and what the
-/// decompositions make of them.
+/// The operands of an attention or its gradient as [batch, heads, positions, size], and the
+/// building blocks of the decompositions.
 class AttentionParts {
 public:
   AttentionParts(OpBuilder &builder, Location location, const AttentionForm &form);
 
   /// `value`, stored in the op's order, as [batch, heads, positions, size].
   Expr logical(Value value) const;
-  /// The op's order again.
+  /// Converts back to the op's order.
   Value stored(Expr value) const;
-  /// [B, H, T, S], masked: -inf where a query does not see a key.
+  /// [B, H, T, S], masked: -inf where a query does not attend to a key.
   Expr scores() const;
-  /// The probabilities, from the statistic. Only of an AttentionGradOp's form.
+  /// The probabilities, from the statistic. Only for an AttentionGradOp.
   Expr probabilities() const;
   /// Weights [B, H, T, S] as dropout leaves them, or their gradient.
   Expr dropped(Expr weights) const;
@@ -56,7 +56,7 @@ private:
   AttentionSizes sizes;
 };
 
-/// The oracle's view of an attention: indexes tensors in the op's order.
+/// An attention as `evaluate` computes it: indexes tensors in the op's order.
 class AttentionReference {
 public:
   /// `operands`: all of the op's.

@@ -1,4 +1,4 @@
-// Short ways to build grad ops: gradients and decompositions that are formulas should read as such.
+// Shorthands for building grad ops, so that gradients and decompositions read as formulas.
 #ifndef DIALECTS_GRAD_BUILD_H
 #define DIALECTS_GRAD_BUILD_H
 
@@ -6,8 +6,8 @@
 
 namespace mlir::grad {
 
-/// A value that builds: `a * b + 1.0` creates (and folds) grad ops at the builder. All operands of
-/// an operator have the same type; a number stands for a splat of the other side's type.
+/// A value with operators: `a * b + 1.0` creates (and folds) grad ops at the builder. All operands
+/// of an operator have the same type; a number means a splat of the other side's type.
 class Expr {
 public:
   Expr(OpBuilder &builder, Location location, Value value)
@@ -21,7 +21,7 @@ public:
 
   /// A splat of this value's type.
   Expr splat(double number) const;
-  /// Another value, built at the same place.
+  /// Wraps another value with the same builder and location.
   Expr with(Value other) const { return Expr(*builder, location, other); }
   /// Applies a unary op of the same result type: `x.apply<ExpOp>()`.
   template <typename Op> Expr apply() const {
@@ -46,8 +46,8 @@ private:
   Value value;
 };
 
-/// A scalar. The last dim is summed first: the rows are independent, so that threads may share
-/// them.
+/// The sum of squares, as a scalar. The last dim is summed first, since threads can share the
+/// independent rows.
 Expr sumOfSquares(Expr x);
 
 Expr operator+(Expr a, Expr b);
@@ -64,15 +64,15 @@ Expr operator-(double a, Expr b);
 Expr operator*(double a, Expr b);
 Expr operator/(double a, Expr b);
 
-/// Whether the batch of the entry that is being built may be in `dims` of `type`.
+/// Whether `dims` of `type` may hold the batch of the entry under construction.
 bool mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims);
 
-/// Zeros of `x`'s type that hold rows of the batch where `x` does, which no constant shows: sums
-/// over them are over the rows of a run.
+/// Zeros of `x`'s type that hold rows of the batch where `x` does, so that sums over them are over
+/// the rows of a run. A constant would not hold rows.
 Expr zerosWithRowsOf(Expr x);
 
-/// Runs `build`, which fills `block`, a region of an op that will stand at `around`: until it is
-/// there, the block answers for the entry around it.
+/// Runs `build`, which fills `block`, the future region of an op at `around`. Until that op exists,
+/// the block provides the information about the enclosing entry.
 void buildRegion(OpBuilder &around, Block &block, llvm::function_ref<void()> build);
 
 /// A splat constant of `type`.
@@ -83,10 +83,10 @@ Value constant(OpBuilder &builder, Location location, const HostTensor &value);
 /// The dims of a tensor of `rank` that are not in `dims`.
 SmallVector<int64_t> otherDims(int64_t rank, ArrayRef<int64_t> dims);
 
-/// `[0, 2, 1]`, as errors quote dims.
+/// Formats dims for errors: `[0, 2, 1]`.
 std::string formatDims(ArrayRef<int64_t> dims);
 
-/// `type` with unsigned integers made signless: what loops compute on.
+/// `type` with unsigned integers made signless, as loops use it.
 RankedTensorType signlessType(Type type);
 
 /// A tensor of `type` filled with the first element of `value`.
@@ -98,7 +98,7 @@ Value fillLoops(OpBuilder &builder, Location location, ArrayRef<int64_t> shape, 
 
 /// The accumulator type of sums and products of `element`: f32 for f16 and bf16.
 Type accumulatorOf(Type element);
-/// `wide`, which may be of an accumulator's type, rounded to the type of `op`'s first result.
+/// `wide`, which may have the accumulator type, rounded to the type of `op`'s first result.
 SmallVector<Value> roundLoops(OpBuilder &builder, Operation *op, Value wide);
 
 /// Builds a pointwise linalg.generic: `body(builder, location, scalars)` returns one scalar per

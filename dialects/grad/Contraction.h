@@ -6,14 +6,14 @@
 
 namespace mlir::grad {
 
-/// The element type of a sum of products of `element`s; `wide`: as it adds up.
+/// The element type of a sum of products of `element`s; with `wide`, the accumulator type.
 Type contractedElement(Type element, bool wide);
-/// `value`, by a factor of `contraction` or instead of one, in the type that its factors have.
+/// `value`, which multiplies or replaces a factor of `contraction`, in the factors' type.
 Value storeFactor(OpBuilder &builder, Operation *contraction, Value value);
 
 /// One generic that adds products of the two `operands` into a fill of 0, typed as `op`'s result;
-/// dims from `parallel` on are reduced. 16-bit floats add up in f32 and are rounded by a second
-/// generic, unless the result is of f32.
+/// dims from `parallel` on are reduced. 16-bit floats accumulate in f32 and are rounded by a second
+/// generic, unless the result is f32.
 SmallVector<Value> contractionLoops(OpBuilder &builder, Operation *op, ValueRange operands,
                                     ArrayRef<AffineMap> maps, int64_t parallel);
 

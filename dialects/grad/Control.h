@@ -1,4 +1,4 @@
-// Ways to build and to change ops with regions.
+// Helpers to build and to change ops with regions.
 #ifndef DIALECTS_GRAD_CONTROL_H
 #define DIALECTS_GRAD_CONTROL_H
 
@@ -10,13 +10,13 @@ namespace mlir::grad {
 RankedTensorType stepType(Type stack);
 RankedTensorType stackType(Type step, int64_t trips);
 
-/// What a scan is made of, in the order of its operands, before it is built.
+/// The operands of a scan to be built, in their order.
 struct ScanOperands {
   SmallVector<Value> initial, stacks, invariants;
 };
 
-/// Builds a scan. `build` gets the region's arguments, of the carried values, steps and invariants,
-/// and returns what the region yields.
+/// Builds a scan. `build` gets the region's arguments (carried values, steps and invariants) and
+/// returns the yielded values.
 ScanOp
 buildScan(OpBuilder &builder, Location location, int64_t trips, bool reverse,
           const ScanOperands &operands,
@@ -27,11 +27,11 @@ buildScan(OpBuilder &builder, Location location, int64_t trips, bool reverse,
 ScanOp buildScan(OpBuilder &builder, Location location, int64_t trips, bool reverse,
                  const ScanOperands &operands, std::unique_ptr<Block> body, ValueRange yielded);
 
-/// A value of the function around `block` as one of `block`: an argument where that is the region
-/// of an op, which gets a new operand.
+/// Makes a value of the enclosing function available in `block`. If `block` is the region of an op,
+/// the op gets a new operand and the block a new argument.
 Value passInto(Block &block, Value value);
 
-/// The splat that every element of `value` is; null: it is none.
+/// The value as a splat; null if it is not a splat.
 DenseElementsAttr splatOf(Value value);
 /// That splat as a constant of `type` in a region.
 Value constantIn(PatternRewriter &rewriter, Block &block, Location location,

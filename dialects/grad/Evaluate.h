@@ -1,4 +1,4 @@
-// Values of ops and blocks by the ops' own `evaluate`.
+// Evaluates ops and blocks through the ops' `evaluate`.
 #ifndef DIALECTS_GRAD_EVALUATE_H
 #define DIALECTS_GRAD_EVALUATE_H
 
@@ -9,8 +9,8 @@ namespace mlir::grad {
 /// Computes the results of an op without `evaluate` (state access) into `values`.
 using EvaluateOther = llvm::function_ref<void(Operation &, llvm::DenseMap<Value, HostTensor> &)>;
 
-/// What the terminator of `block` takes, computed in program order from values of the arguments. A
-/// value is dropped after its last use.
+/// The operands of the terminator of `block`, computed in program order from values of the
+/// arguments. Values are dropped after their last use.
 SmallVector<HostTensor> evaluateBlock(Block &block, ArrayRef<HostTensor> arguments,
                                       EvaluateOther other = nullptr);
 

@@ -14,11 +14,11 @@
 
 namespace mlir::grad {
 
-/// The dims of a contraction as an einsum names them. A window's dims come first in all three
-/// tensors (positions, taps, windows) and have no letter; then one letter stands for each dim.
+/// The dims of a contraction in einsum notation. A window's dims come first in all three tensors
+/// (positions, taps, windows) and have no letter; each other dim has a letter.
 struct ContractionLetters {
   std::string lhs, rhs, result;
-  WindowAttr window; ///< null: none slides over the operands
+  WindowAttr window; ///< null: no window slides over the operands
 
   int64_t windowRank() const { return window ? window.getRank() : 0; }
   bool isBatch(char c) const { return has(lhs, c) && has(rhs, c) && has(result, c); }
@@ -44,24 +44,24 @@ struct AttentionForm {
     double ratio;
   };
   Value query, key, value, mask; ///< no mask: null
-  Value result, statistic;       ///< of the attention; operands of its gradient
+  Value result, statistic;       ///< the attention's results; operands of its gradient
   Value gradient;                ///< of the result; null: the op is the attention itself
   double scale;
-  std::optional<int64_t> causal; ///< query t sees the keys up to t + causal
+  std::optional<int64_t> causal; ///< query t attends to the keys up to t + causal
   SmallVector<int64_t> order;
   std::optional<Dropout> dropout;
 
   bool isGradient() const { return bool(gradient); }
 };
 
-/// A tensor that an optimizer keeps beside a parameter.
+/// A tensor that an optimizer keeps for a parameter.
 struct UpdateSlot {
   StringRef name;
   RankedTensorType type;
   double initial = 0; ///< every element, before the first step
 };
 
-/// Operands, results and their types are those that UpdateOpInterface promises.
+/// Verifies that operands, results and their types are as UpdateOpInterface specifies.
 LogicalResult verifyUpdate(Operation *op);
 
 } // namespace mlir::grad

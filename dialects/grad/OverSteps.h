@@ -1,4 +1,5 @@
-// Ops over all steps of a loop at once: what changes from step to step has a dim in front.
+// Ops over all steps of a loop at once: values that change between steps have an additional leading
+// dim.
 #ifndef DIALECTS_GRAD_OVERSTEPS_H
 #define DIALECTS_GRAD_OVERSTEPS_H
 
@@ -12,15 +13,15 @@ namespace mlir::grad {
 /// Gives the ops of the dialect their implementations of OverStepsOpInterface.
 void attachOverSteps(MLIRContext *context);
 
-/// Whether the op has a form over all steps if the operands in `stacked` change from step to step
-/// and the others do not. At least one does.
+/// Whether the op has a form over all steps if exactly the operands in `stacked`, of which there is
+/// at least one, change between steps.
 bool canRunOverSteps(Operation *op, const llvm::SmallBitVector &stacked);
 
 /// Builds that form. Operands in `stacked` and all results are stacks of `steps` steps.
 SmallVector<Value> buildOverSteps(OpBuilder &builder, Operation *op, ValueRange operands,
                                   const llvm::SmallBitVector &stacked, int64_t steps);
 
-/// Builds the sum of all steps of a contraction without a window, both of whose operands change.
+/// Builds the sum over all steps of a contraction without a window whose operands both change.
 Value sumOverSteps(OpBuilder &builder, Operation *op, Value lhs, Value rhs);
 
 } // namespace mlir::grad

@@ -10,14 +10,14 @@ namespace mlir::grad {
 SmallVector<int64_t> permuteDims(ArrayRef<int64_t> dims, ArrayRef<int64_t> permutation);
 int64_t permuteDim(int64_t dim, ArrayRef<int64_t> permutation);
 
-/// The same of a set of dims, which is kept ascending.
+/// The same for a set of dims, which is kept ascending.
 SmallVector<int64_t> permuteSet(ArrayRef<int64_t> dims, ArrayRef<int64_t> permutation);
 
-/// Does the permutation leave the first `count` dims where they are?
+/// Whether the permutation keeps the first `count` dims in place.
 bool keepsLeading(ArrayRef<int64_t> permutation, int64_t count);
 
-/// `op` over `operands`, each its own transposed by `permutation`, with results transposed alike
-/// and the same attributes.
+/// `op` with the same attributes over `operands`, its own operands transposed by `permutation`,
+/// with its results transposed likewise.
 Operation *clonePermuted(OpBuilder &builder, Operation *op, ValueRange operands,
                          ArrayRef<int64_t> permutation);
 

@@ -19,8 +19,8 @@ void evaluateBinary(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> r
 /// Whether the operands' element type is read as unsigned: unsigned integers and bools.
 bool isUnsigned(Type tensor);
 
-/// A pointwise loop whose body sees the operands as scalars of their own kind. 16-bit floats are
-/// widened to f32 for the body, and the result is rounded back.
+/// A pointwise loop whose body gets the operands as scalars with their signedness. 16-bit floats
+/// are widened to f32 for the body, and the result is rounded back.
 SmallVector<Value> lowerPointwise(OpBuilder &builder, Operation *op, ValueRange operands,
                                   llvm::function_ref<Scalar(ArrayRef<Scalar>)> body);
 SmallVector<Value> lowerUnary(OpBuilder &builder, Operation *op, ValueRange operands,

@@ -1,5 +1,5 @@
-// The gradient of one region: its forward again, but for what was saved, and the backward behind
-// it.
+// The gradient of one region: recomputes its forward pass, except for saved values, followed by the
+// backward pass.
 #ifndef DIALECTS_GRAD_REGIONGRADIENT_H
 #define DIALECTS_GRAD_REGIONGRADIENT_H
 
@@ -8,10 +8,10 @@
 
 namespace mlir::grad {
 
-/// A region's ops again, in another block, with their gradients behind them.
+/// A copy of a region's ops in another block, followed by their gradients.
 class RegionGradient {
 public:
-  /// Copies `block` to where `builder` is, its arguments as `arguments`.
+  /// Copies `block` to the insertion point of `builder`, with `arguments` as its arguments.
   RegionGradient(OpBuilder &builder, Block &block, ValueRange arguments)
       : builder(builder), block(block) {
     mapping.map(block.getArguments(), arguments);
@@ -21,7 +21,7 @@ public:
     }
   }
 
-  /// `gradient` arrives at what the region yields at `i`.
+  /// Adds `gradient` to the gradient of the region's yielded value `i`.
   void add(unsigned i, Value gradient) {
     backward.add(builder, mapping.lookup(block.getTerminator()->getOperand(i)), gradient);
   }
@@ -34,7 +34,7 @@ public:
     return success(backward.getMissing().empty());
   }
 
-  /// The gradient that has arrived at an argument of the region; null: none.
+  /// The gradient of an argument of the region; null means zero.
   Value at(BlockArgument argument) { return backward.lookup(mapping.lookup(argument)); }
   Value atOrZero(BlockArgument argument) {
     Value gradient = at(argument);
@@ -44,7 +44,7 @@ public:
     return splat(builder, like.getLoc(), cast<RankedTensorType>(like.getType()), 0);
   }
 
-  /// The copy reads `value` where it computed `original`.
+  /// Makes the copy read `value` instead of computing `original`.
   void replace(Value original, Value value) {
     Value copy = mapping.lookup(original);
     if (copy != value)

@@ -1,4 +1,4 @@
-// Sums over many terms may be evaluated in part.
+// Restricts the evaluation of expensive sums to sampled elements.
 #ifndef DIALECTS_GRAD_SAMPLING_H
 #define DIALECTS_GRAD_SAMPLING_H
 
@@ -6,8 +6,8 @@
 
 namespace mlir::grad {
 
-/// While it lives, contractions and reductions that this thread evaluates compute only these
-/// elements of their first result. Null: all.
+/// During its lifetime, contractions and reductions that this thread evaluates compute only the
+/// `wanted` elements of their first result. Null: all.
 class SamplingScope {
 public:
   explicit SamplingScope(const llvm::BitVector *wanted) : outer(current) { current = wanted; }

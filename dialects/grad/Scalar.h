@@ -6,8 +6,8 @@
 
 namespace mlir::grad {
 
-/// A signless scalar that knows how its op reads it: as float, signed or unsigned. Both sides of an
-/// operator have the same type; a number stands for a constant of the other side's type.
+/// A signless scalar that knows how its op interprets it: as float, signed or unsigned. Both sides
+/// of an operator have the same type; a number means a constant of the other side's type.
 class Scalar {
 public:
   Scalar(OpBuilder &builder, Location location, Value value, bool isUnsigned = false)
@@ -19,7 +19,7 @@ public:
   OpBuilder &getBuilder() const { return *builder; }
   Location getLoc() const { return location; }
 
-  /// Another value, built at the same place and read the same way.
+  /// Wraps another value with the same builder, location and signedness.
   Scalar with(Value other) const { return Scalar(*builder, location, other, readUnsigned); }
   /// A constant of this type; integers wrap.
   Scalar number(double constant) const;
@@ -28,7 +28,7 @@ public:
   template <typename Op, typename... Args> Scalar apply(Args &&...args) const {
     return with(builder->createOrFold<Op>(location, value, std::forward<Args>(args)...));
   }
-  /// Converts it: `x.to<arith::ExtFOp>(b.getF32Type())`.
+  /// Converts this scalar: `x.to<arith::ExtFOp>(b.getF32Type())`.
   template <typename Op> Scalar to(Type type) const {
     return with(builder->createOrFold<Op>(location, type, value));
   }
@@ -45,7 +45,7 @@ private:
 Scalar operator+(Scalar a, Scalar b);
 Scalar operator-(Scalar a, Scalar b);
 Scalar operator*(Scalar a, Scalar b);
-/// Floats only: integer division needs its own guards.
+/// Floats only, because integer division needs guards.
 Scalar operator/(Scalar a, Scalar b);
 Scalar operator-(Scalar a);
 Scalar operator+(Scalar a, double b);

@@ -1,5 +1,5 @@
-// Windows as convolutions and pools use them: result shapes, loops over taps, and the operand as
-// the windows see it.
+// Windows of convolutions and pools: result shapes, loops over taps, and dilated and padded
+// operands.
 #ifndef DIALECTS_GRAD_WINDOW_H
 #define DIALECTS_GRAD_WINDOW_H
 
@@ -21,20 +21,21 @@ void forEachTap(WindowAttr window, ArrayRef<int64_t> shape, ArrayRef<int64_t> po
 /// The type of a tap's number: i8 for up to 127 taps, else i32.
 IntegerType tapNumberType(WindowAttr window);
 
-/// Is some element of leading dims `shape` read by more than one pair of a window and a tap?
+/// Whether some element of leading dims `shape` is read by more than one pair of a window and a
+/// tap.
 bool overlaps(WindowAttr window, ArrayRef<int64_t> shape);
 
 /// Number of pairs of a window and a tap that falls on an element, over all windows.
 int64_t countTaps(WindowAttr window, ArrayRef<int64_t> shape);
 
-/// The operand as windows see it: spread and padded, with the first element of `nothing` in gaps.
-/// Without either it is the operand itself. Elements to be cut off are still included.
+/// The operand dilated and padded, with the first element of `nothing` in gaps and padding; the
+/// operand itself if the window needs neither. Elements to be cropped are still included.
 Value spreadOut(OpBuilder &builder, Location location, Value operand, WindowAttr window,
                 const HostTensor &nothing);
 
-/// Position of a window's tap in it, for each dim: window * stride + tap * dilation + elements cut
-/// off, in dims of the loop nest from `windows` and from `taps` on. Taps count upwards, `reversed`
-/// or not.
+/// The position of a window's tap in that operand, for each dim: window * stride + tap * dilation +
+/// cropped elements, in dims of the loop nest from `windows` and from `taps` on. Taps count
+/// upwards, `reversed` or not.
 SmallVector<AffineExpr> tapPositions(Builder &builder, WindowAttr window, int64_t windows,
                                      int64_t taps);
 
