@@ -1,4 +1,4 @@
-// The parts of a kernel, and which of them are the same code.
+// The parts of a kernel, and comparison of their code.
 #include "dialects/exec/Blocks.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -76,7 +76,7 @@ SmallVector<KernelPart> exec::partsOf(KernelOp kernel) {
   return parts;
 }
 
-/// The ops that some values need, each behind those that it needs.
+/// The ops that some values depend on, in topological order.
 static SmallVector<Operation *> opsOf(ValueRange values) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Operation *> work, ops;

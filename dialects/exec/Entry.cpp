@@ -1,4 +1,4 @@
-// The planned form: what its nodes access, and that a runtime can do it.
+// The planned form: the accesses of its nodes, and verification that the runtime can execute it.
 #include "dialects/exec/Exec.h"
 
 using namespace mlir;
@@ -31,7 +31,7 @@ SmallVector<Access> exec::accessesOf(Operation *node, SymbolTableCollection &tab
   SmallVector<Access> accesses;
   if (auto dispatch = dyn_cast<DispatchOp>(node)) {
     auto kernel = tables.lookupNearestSymbolFrom<KernelOp>(node, dispatch.getKernelAttr());
-    // Where all operands are overwritten in place, the two lists are one attribute.
+    // If all operands are overwritten in place, both lists are the same attribute.
     for (bool isWrite : {false, true}) {
       ArrayAttr slices = isWrite ? dispatch.getWrites() : dispatch.getReads();
       for (auto slice : slices.getAsRange<SliceAttr>())
@@ -81,7 +81,7 @@ static LogicalResult verifyPorts(EntryOp entry, ArrayAttr ports) {
 }
 
 namespace {
-/// Places of an entry's slices. The runtime checks the same of an artifact that it opens.
+/// Checks the places of an entry's slices, like the runtime when it opens an artifact.
 class SliceVerifier {
 public:
   SliceVerifier(EntryOp entry, SymbolTableCollection &tables) : entry(entry), tables(tables) {}
@@ -107,7 +107,7 @@ public:
   }
 
 private:
-  /// Bytes of the slice's space; nothing if there is no such space.
+  /// Bytes of the slice's space; none if there is no such space.
   std::optional<int64_t> limitOf(SliceAttr slice) {
     auto ofPort = [&](ArrayAttr ports) -> std::optional<int64_t> {
       if (slice.getIndex() < 0 || slice.getIndex() >= int64_t(ports.size()))

@@ -151,8 +151,8 @@ void KernelOp::setLayout(unsigned i, PanelAttr layout) {
   setLayoutsAttr(ArrayAttr::get(getContext(), all));
 }
 
-/// Whether an operand is read by that part alone which computes a result: the blocks of others do
-/// not wait for it.
+/// Whether an operand is read only by the part that computes a result. Blocks of other parts are
+/// not synchronized with it.
 static bool inOnePart(ArrayAttr parts, int64_t operand, int64_t result) {
   if (!parts)
     return true;
@@ -166,7 +166,7 @@ static bool inOnePart(ArrayAttr parts, int64_t operand, int64_t result) {
 }
 
 bool KernelOp::mayOverwrite(unsigned operand, unsigned result) {
-  // No library promises to read what it writes over in time.
+  // Libraries do not guarantee to read an operand before they overwrite it.
   return !getLibraryAttr() &&
          llvm::is_contained(getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand)) &&
          getBlock().getArgument(operand).getType() == getYielded()[result].getType() &&
@@ -235,7 +235,7 @@ static LogicalResult verifyLibrary(KernelOp kernel, LibraryAttr library) {
   return success();
 }
 
-/// Parts run side by side: none reads what another may write over.
+/// Parts run concurrently, so no part may read memory that another part may overwrite.
 static LogicalResult verifyReads(KernelOp kernel) {
   for (auto [i, part] : llvm::enumerate(partsOf(kernel))) {
     llvm::SetVector<Value> values(part.results.begin(), part.results.end());

@@ -175,7 +175,7 @@ int64_t AttentionGradOp::getFlops() {
   return 2 * s.pairs() * (3 * s.size + 2 * s.width);
 }
 
-/// The op over transposed operands: the same, with its dims in another order.
+/// The op over transposed operands: the same op with another `order`.
 template <typename Op>
 static Operation *permuted(Op op, OpBuilder &b, ValueRange operands,
                            ArrayRef<int64_t> permutation) {
@@ -205,7 +205,7 @@ Value AttentionParts::stored(Expr value) const { return value.transpose(form.ord
 
 Expr AttentionParts::byKeyHead(Expr lhs, Expr rhs, bool transposeRhs) const {
   ArrayRef<int64_t> s = lhs.shape();
-  // Rows of the heads that share a key head lie one after the other, so one product serves them.
+  // The rows of the heads that share a key head are contiguous, so one product computes them.
   Expr rows = lhs.reshape({s[0], sizes.keyHeads, sizes.group() * s[2], s[3]});
   UnitAttr transposed = transposeRhs ? builder.getUnitAttr() : UnitAttr();
   Expr product =
@@ -310,7 +310,7 @@ SmallVector<Value> AttentionGradOp::decompose(OpBuilder &b) {
 
 // Gradients ---------------------------------------------------------------------------------------
 
-/// The gradient of a float mask: that of the scores, summed along the mask's dims of size 1.
+/// The gradient of a float mask: the scores' gradient, summed along the mask's dims of size 1.
 static Value maskGradient(OpBuilder &b, AttentionGradOp op) {
   AttentionForm form = op.getAttention();
   AttentionParts parts(b, op.getLoc(), form);
@@ -324,10 +324,10 @@ static Value maskGradient(OpBuilder &b, AttentionGradOp op) {
   return parts.stored(gradient);
 }
 
-// What a mask's gradient takes is dropped with it where nobody asks for it.
+// The ops for the mask's gradient are dead, and erased, if it is not requested.
 LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                          SmallVectorImpl<Value> &operandGradients) {
-  if (resultGradients[1]) // of the statistic, which only second derivatives read
+  if (resultGradients[1]) // of the statistic, which is only used by second derivatives
     return gradientByDecomposition(*this, b, resultGradients, operandGradients);
   auto gradient = AttentionGradOp::create(
       b, getLoc(), getQuery(), getKey(), getValue(), getResult(), getStatistic(),

@@ -97,7 +97,7 @@ Expr grad::operator-(double a, Expr b) { return b.splat(a) - b; }
 Expr grad::operator*(double a, Expr b) { return b.splat(a) * b; }
 Expr grad::operator/(double a, Expr b) { return b.splat(a) / b; }
 
-/// The function that is being built, perhaps within regions of its ops.
+/// The function under construction; the builder may be within regions of its ops.
 static func::FuncOp entryAround(OpBuilder &builder) {
   Operation *parent =
       builder.getInsertionBlock() ? builder.getInsertionBlock()->getParentOp() : nullptr;
@@ -128,7 +128,7 @@ bool grad::mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int6
 }
 
 Expr grad::zerosWithRowsOf(Expr x) {
-  // A product with 0 is not simplified, as it would be NaN for an infinity; this factor is 0 or 1.
+  // A product with 0 is not simplified, because it is NaN for an infinity; this factor is 0 or 1.
   Expr factor = x.with(IsFiniteOp::create(x.getBuilder(), x.getLoc(), x.get()));
   return factor.cast(x.type().getElementType()) * 0.0;
 }

@@ -1,4 +1,4 @@
-// What ranks compute together. One process evaluates it as one rank.
+// Ops that ranks compute together. A single process evaluates them as one rank.
 #include "dialects/grad/Grad.h"
 
 using namespace mlir;
@@ -10,7 +10,7 @@ LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-/// Values of one element type, which ranks can add up.
+/// Verifies that the operands have one element type, and one that ranks can sum.
 static LogicalResult verifyValues(Operation *op, bool bf16) {
   if (op->getNumOperands() == 0)
     return op->emitOpError("expected an operand, found none");
@@ -27,8 +27,8 @@ static LogicalResult verifyValues(Operation *op, bool bf16) {
   return success();
 }
 
-/// One op of the operands of all, with the attributes of the first. `states`, where the op has
-/// them, are those of all.
+/// One op with the operands of all ops and the attributes of the first. If the op has `states`,
+/// they are concatenated.
 static Operation *joined(OpBuilder &b, Location location, ArrayRef<Operation *> all) {
   OperationState state(location, all.front()->getName());
   SmallVector<Attribute> states;
@@ -58,7 +58,7 @@ void AllReduceOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
 
 int64_t AllReduceOp::getFlops() { return 0; }
 
-// dx = the sum over ranks of g
+// dx = sum of g over ranks
 LogicalResult AllReduceOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                          SmallVectorImpl<Value> &operandGradients) {
   SmallVector<Value> arrived;

@@ -1,5 +1,5 @@
-// Matrix products: shapes, gradients, the plain loop nest, and linalg with the transpositions in
-// its maps.
+// Matrix products: shapes, gradients, the plain loop nest, and linalg with transpositions in its
+// maps.
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Sampling.h"
@@ -48,8 +48,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   return success();
 }
 
-// With A and B as the product sees them, dA = G B^T and dB = A^T G. A side that is stored
-// transposed gets its gradient by the transposed formula, so no element is ever moved.
+// For a product A B, dA = G B^T and dB = A^T G. The gradient of an operand that is stored
+// transposed uses the transposed formula, so no element is ever moved.
 LogicalResult MatmulOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                       SmallVectorImpl<Value> &operandGradients) {
   Value g = storeFactor(b, *this, resultGradients[0]), lhs = getLhs(), rhs = getRhs();

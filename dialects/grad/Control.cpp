@@ -1,4 +1,4 @@
-// What ops with regions compute, and the shape of their regions.
+// Ops with regions: evaluation, and verification of their regions.
 #include "dialects/grad/Control.h"
 
 #include "dialects/grad/Build.h"
@@ -27,7 +27,8 @@ static int64_t flopsOf(Block &block) {
   return flops;
 }
 
-/// A constant for all who read an argument, or a parameter for one of them.
+/// The role of an operand with these arguments: constant if any reader treats it so, else
+/// parameter.
 static OperandRole roleOf(ArrayRef<BlockArgument> arguments) {
   for (BlockArgument argument : arguments)
     for (OpOperand &use : argument.getUses())

@@ -1,5 +1,5 @@
 // Convolutions: shapes, gradients that are convolutions, the plain loop nest, and linalg over the
-// spread operand.
+// dilated and padded operand.
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Movement.h"
 #include "dialects/grad/Permute.h"
@@ -40,7 +40,7 @@ static LogicalResult checkDims(std::optional<Location> location, StringRef dims)
   return success();
 }
 
-/// The size of each letter: those of the lhs, then the new ones of the rhs.
+/// The size of each letter: the letters of the lhs, then the remaining letters of the rhs.
 static llvm::MapVector<char, int64_t> sizesOf(const Letters &letters, int64_t spatial,
                                               ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
   llvm::MapVector<char, int64_t> sizes;
@@ -81,8 +81,8 @@ bool ConvolutionOp::readTransposed(unsigned operand, ArrayRef<int64_t> permutati
   return true;
 }
 
-// Pictures lie as [y, x, picture, channel]. The gradient of the data spreads its windows out, or
-// turns them around; that of a filter sums over pictures and keeps the data's channels, whereas the
+// Pictures are stored as [y, x, picture, channel]. The gradient of the data has dilated or reversed
+// windows. The gradient of a filter sums over pictures and keeps the data's channels, whereas the
 // convolution itself keeps the pictures.
 std::optional<ConvolutionPart> ConvolutionOp::getConvolutionPart() {
   WindowAttr window = getWindow();
@@ -133,9 +133,9 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   return success();
 }
 
-// The lhs receives its gradient through the adjoint windows. Each tap of the rhs receives the sum
-// over windows of the element it was multiplied with. Taps of a reversed window come out in reverse
-// order.
+// The gradient of the lhs uses the adjoint windows. The gradient of each tap of the rhs is a sum
+// over windows, with the elements that the tap was multiplied with. Taps of a reversed window come
+// out in reverse order.
 LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                            SmallVectorImpl<Value> &operandGradients) {
   Value g = storeFactor(b, *this, resultGradients[0]), lhs = getLhs(), rhs = getRhs();
@@ -238,7 +238,7 @@ int64_t ConvolutionOp::getFlops() {
 
 LoopKind ConvolutionOp::getLoopKind() { return LoopKind::contraction; }
 
-/// The rhs with its taps in order of growing positions.
+/// The rhs with its taps in order of increasing positions.
 static Value turnAround(OpBuilder &b, Location loc, Value rhs, WindowAttr window) {
   auto type = cast<RankedTensorType>(rhs.getType());
   SmallVector<AffineExpr> input;

@@ -1,4 +1,4 @@
-// A constant where the size is one; else grad.count, which gradc-bind-rows resolves.
+// Counts become constants if the size is known; else grad.count, which gradc-bind-rows resolves.
 #include "dialects/grad/Count.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-// Activation functions, written so that no intermediate overflows where the result does not.
+// Activation functions, written so that no intermediate overflows if the result does not.
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Pointwise.h"
 #include <cmath>

@@ -41,7 +41,7 @@ Scalar DivOp::lowerScalar(Scalar a, Scalar b) {
     Scalar quotient = a.apply<arith::DivUIOp>(Value((b == zero).select(one, b)));
     return (b == zero).select(zero, quotient);
   }
-  // The smallest integer has no opposite: dividing by -1 wraps, as negation does.
+  // The smallest integer has no negative in its type: dividing by -1 wraps, as negation does.
   Scalar minusOne = b.integer(-1);
   Scalar divisor = ((b == zero) | (b == minusOne)).select(one, b);
   Scalar quotient = a.apply<arith::DivSIOp>(Value(divisor));
@@ -179,7 +179,7 @@ static Scalar shiftsAll(Scalar a, Scalar b) {
   return b.isUnsigned() ? b > limit : (b < b.integer(0)) | (b > limit);
 }
 
-// Beyond 63 bits nothing of any type is left; what narrower types lose is cut off by the result.
+// Shifts beyond 63 bits give 0 in every type; narrower types truncate the result.
 int64_t ShiftLeftOp::evaluateScalar(int64_t a, int64_t b, bool) {
   return b < 0 || b > 63 ? 0 : int64_t(uint64_t(a) << b);
 }

@@ -1,4 +1,4 @@
-// Evaluates in program order, and drops a value after its last use.
+// Evaluates in program order, and frees a value after its last use.
 #include "dialects/grad/Evaluate.h"
 
 using namespace mlir;

@@ -68,7 +68,7 @@ static LogicalResult foldSplats(Operation *op, ArrayRef<Attribute> operands,
   return success();
 }
 
-/// Moving the elements of a splat gives the same splat, however large the result.
+/// Moving the elements of a splat gives the same splat, regardless of the result's size.
 static bool onlyMoves(Operation *op) {
   auto loops = dyn_cast<LoopsOpInterface>(op);
   return loops && op->getNumOperands() == 1 &&

@@ -1,11 +1,11 @@
-// An if without what it does not need.
+// Simplifies ifs: known conditions, unused inputs and unused results.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 
-/// Puts a region's ops before its op, which is replaced by what they compute.
+/// Inlines a region before its op, and replaces the op by the yielded values.
 static void inlineRegion(PatternRewriter &rewriter, Operation *op, Block &block,
                          ValueRange arguments) {
   Operation *terminator = block.getTerminator();
@@ -16,7 +16,7 @@ static void inlineRegion(PatternRewriter &rewriter, Operation *op, Block &block,
 
 namespace {
 
-/// A condition that is known chooses its region.
+/// Replaces an if with a known condition by one of its regions.
 struct KnownCondition : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {
@@ -29,7 +29,7 @@ struct KnownCondition : OpRewritePattern<IfOp> {
   }
 };
 
-/// Inputs that neither region reads, and constants.
+/// Removes inputs that neither region reads, and constant inputs.
 struct NarrowIf : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {
@@ -56,7 +56,7 @@ struct NarrowIf : OpRewritePattern<IfOp> {
   }
 };
 
-/// Results that nobody reads.
+/// Removes unused results.
 struct UnreadResults : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {

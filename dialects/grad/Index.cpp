@@ -1,4 +1,4 @@
-// The address of an element behind run-time indices.
+// Addressing of elements by run-time indices.
 #include "dialects/grad/Index.h"
 
 using namespace mlir;
@@ -29,7 +29,7 @@ static std::string formatType(Type type) {
   return text;
 }
 
-/// C2: indices of one shape, each dim of which runs along a dim of its own.
+/// C2: all indices have one shape, and each of its dims runs along a distinct dim.
 static LogicalResult checkIndices(const IndexedDims &indexed, TypeRange indices,
                                   llvm::function_ref<LogicalResult(const Twine &)> fail) {
   auto first = cast<RankedTensorType>(indices[0]);

@@ -24,7 +24,7 @@ static Expr shifted(Expr x, int64_t dim, ArrayRef<int64_t> kept) {
   return x - maximum.broadcast(x.type(), kept);
 }
 
-/// Calls `body(values)` with each line along `dim`; body leaves the result there.
+/// Calls `body(values)` for each line along `dim`; `body` computes the result in place.
 static void evaluateLines(const HostTensor &operand, HostTensor &result, int64_t dim,
                           llvm::function_ref<void(MutableArrayRef<double>)> body) {
   SmallVector<int64_t> starts(operand.getShape());
@@ -145,8 +145,8 @@ static double oneOverCount(NormalizeOp op, ArrayRef<HostTensor> operands) {
          op.getOperand().getType().getNumElements();
 }
 
-/// `factor` times the means over the op's dims of some tensors like its operand: over those of all
-/// ranks where it says so, with one sum over the ranks for all of them.
+/// `factor` times the means of tensors like the op's operand over the op's dims. With `count`,
+/// means are over all ranks, with one collective for all tensors.
 static SmallVector<Expr> meansOf(NormalizeOp op, ArrayRef<Expr> tensors, double factor = 1) {
   SmallVector<Value> sums =
       llvm::map_to_vector(tensors, [&](Expr e) { return e.sum(op.getDims()).get(); });
@@ -173,7 +173,7 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   if (type.getNumElements() == 0)
     return success();
   SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
-  // A gradient of the mean or the variance is of all ranks' elements alike.
+  // A gradient of the mean or the variance applies equally to the elements of all ranks.
   auto shared = [&](Value g, double factor = 1) {
     Expr e = x.with(g);
     if (!getCount())

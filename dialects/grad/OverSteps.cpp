@@ -1,5 +1,5 @@
-// Pointwise ops repeat what does not change; contractions get a letter more; an op with dims of its
-// own counts them one further.
+// Pointwise ops repeat invariant operands; contractions get one more letter; ops with dim
+// attributes increment them by one.
 #include "dialects/grad/OverSteps.h"
 
 #include "dialects/grad/Control.h"
@@ -15,7 +15,7 @@ static RankedTensorType stacked(Value value, int64_t steps) {
   return stackType(value.getType(), steps);
 }
 
-/// Dims as the stack numbers them.
+/// Dims as numbered in the stack.
 static SmallVector<int64_t> nextDims(ArrayRef<int64_t> dims) {
   return llvm::map_to_vector(dims, [](int64_t d) { return d + 1; });
 }
@@ -26,7 +26,7 @@ static SmallVector<int64_t> withFirst(int64_t first, ArrayRef<int64_t> rest) {
   return all;
 }
 
-/// `value`, which is the same in each step, as a stack.
+/// `value`, which is invariant, as a stack.
 static Value repeat(OpBuilder &b, Location loc, Value value, int64_t steps) {
   auto dims = llvm::to_vector(llvm::seq<int64_t>(1, typeOf(value).getRank() + 1));
   return Expr(b, loc, value).broadcast(stacked(value, steps), dims);

@@ -1,4 +1,4 @@
-// Numbers of dims under transpositions.
+// Renumbering of dims under transpositions.
 #include "dialects/grad/Permute.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"

@@ -135,11 +135,11 @@ bool WindowSumOp::readsOnce(unsigned) {
 bool WindowMaxOp::readsOnce(unsigned) {
   return !overlaps(getWindow(), getOperand().getType().getShape());
 }
-// Of `index`, a window reads its own element.
+// Each window reads only its own element of `index`.
 bool WindowGatherOp::readsOnce(unsigned operand) {
   return operand == 1 || !overlaps(getWindow(), getOperand().getType().getShape());
 }
-// Every element of the result looks at the windows that might have chosen it.
+// Every element of the result checks the windows that may have selected it.
 bool WindowScatterOp::readsOnce(unsigned) {
   ArrayRef<int64_t> windows = getOperand().getType().getShape();
   return !overlaps(getWindow().getAdjoint(getType().getShape(), windows), windows);

@@ -1,4 +1,4 @@
-// Draws of Philox's words twice: as plain integers, and as a loop body.
+// Implements Philox twice: on plain integers, and as a loop body.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Philox.h"
 #include <cmath>

@@ -46,7 +46,7 @@ LogicalResult grad::inferReduced(std::optional<Location> loc, Value operand, Arr
 // Evaluation --------------------------------------------------------------------------------------
 
 /// Calls `body(result position, operand position, operand index)` for every operand element that
-/// the wanted results are made of.
+/// the wanted results depend on.
 static void forEachReduced(const HostTensor &operand, const HostTensor &result,
                            ArrayRef<int64_t> dims,
                            llvm::function_ref<void(int64_t, int64_t, ArrayRef<int64_t>)> body) {

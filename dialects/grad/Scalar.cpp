@@ -12,7 +12,7 @@ Scalar Scalar::number(double constant) const {
 }
 
 Scalar Scalar::integer(int64_t constant) const {
-  // Truncates on purpose: -1 stands for all ones at any width.
+  // Truncates on purpose: -1 is all ones at any width.
   APInt bits(type().getIntOrFloatBitWidth(), constant, /*isSigned=*/true, /*implicitTrunc=*/true);
   return with(arith::ConstantOp::create(*builder, location, builder->getIntegerAttr(type(), bits)));
 }

@@ -1,4 +1,4 @@
-// A scan without what it does not need: gradients are built whole, and leave much of it.
+// Simplifies scans: differentiation builds complete gradients, of which many parts are unused.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 
@@ -7,7 +7,7 @@ using namespace mlir::grad;
 
 namespace {
 
-/// Without steps, what is carried at first is carried at last.
+/// A scan without steps returns its initial values.
 struct NoStep : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
@@ -22,7 +22,7 @@ struct NoStep : OpRewritePattern<ScanOp> {
   }
 };
 
-/// One step is no loop.
+/// Replaces a scan with a single step by its body.
 struct SingleStep : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
@@ -45,13 +45,13 @@ struct SingleStep : OpRewritePattern<ScanOp> {
   }
 };
 
-/// Stacks and invariants that the region does not read, that it is passed twice, and constants.
+/// Removes stacks and invariants that are unused, passed twice, or constant.
 struct NarrowScan : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
     bool changed = false;
     unsigned first = op.getCarriedCount(), stacks = op.getStacks().size();
-    // From the last one on: an earlier twin stays.
+    // Backwards, so that the earlier one of two equal operands stays.
     for (unsigned i = op->getNumOperands(); i-- > first;) {
       BlockArgument argument = op.getBlock().getArgument(i);
       bool isStack = i < first + stacks;
@@ -87,7 +87,7 @@ private:
   }
 };
 
-/// Carried values that stay what they are, and those that a yielded step repeats.
+/// Removes carried values that never change, and those that equal a yielded step.
 struct ConstantCarried : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
@@ -99,7 +99,7 @@ struct ConstantCarried : OpRewritePattern<ScanOp> {
       Value next = op.getNextCarried()[i], initial = op.getInitial()[i];
       DenseElementsAttr splat = splatOf(initial);
       bool stays = next == argument || (splat && splatOf(next) == splat);
-      // Its only other user is its own yield, which goes with the value.
+      // Its only other user is its own yield, which is removed with the value.
       bool isRead = llvm::any_of(argument.getUsers(), [&](Operation *user) {
         return user != op.getBlock().getTerminator();
       });
@@ -118,7 +118,7 @@ struct ConstantCarried : OpRewritePattern<ScanOp> {
   }
 };
 
-/// Results that nobody reads, carried values that reach none, and stacks that are there twice.
+/// Removes unused results, carried values that no used result depends on, and duplicate stacks.
 struct UnreadScan : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
@@ -162,7 +162,7 @@ struct UnreadScan : OpRewritePattern<ScanOp> {
   }
 
 private:
-  /// Two results that stack the same value become one.
+  /// Merges two results that stack the same value.
   static void unifyStacks(ScanOp op, PatternRewriter &rewriter) {
     llvm::DenseMap<Value, Value> stackOf;
     for (auto [step, stack] : llvm::zip_equal(op.getYieldedSteps(), op.getStackResults()))
@@ -170,7 +170,7 @@ private:
         rewriter.replaceAllUsesWith(stack, at->second);
   }
 
-  /// The results that are read, and the carried values that these follow from.
+  /// The used results, and the carried values that they depend on.
   static llvm::BitVector findLive(ScanOp op) {
     llvm::BitVector live(op.getNumResults());
     SmallVector<Value> work;
@@ -195,7 +195,7 @@ private:
     return live;
   }
 
-  /// Ops that only dead carried values follow from go with them.
+  /// Erases ops that only dead carried values depend on.
   static void eraseDead(ScanOp op, const llvm::BitVector &live, PatternRewriter &rewriter) {
     Block &block = op.getBlock();
     for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))

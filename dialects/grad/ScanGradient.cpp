@@ -1,12 +1,12 @@
-// The gradient of a scan: a scan in the other direction over what the forward saved.
+// The gradient of a scan: a scan in the opposite direction over the values that the forward saved.
 #include "dialects/grad/Control.h"
 #include "dialects/grad/RegionGradient.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 
-/// Whether a gradient reads the result of `op` rather than computing it again. What costs an
-/// instruction an element, or only moves elements, is computed again.
+/// Whether a gradient reads the saved result of `op` instead of recomputing it. Ops that cost one
+/// instruction per element, or only move elements, are recomputed.
 static bool isWorthSaving(Operation &op) {
   if (op.hasTrait<OpTrait::ConstantLike>())
     return false;
@@ -17,7 +17,7 @@ static bool isWorthSaving(Operation &op) {
   return cost && !cost.isCheapToRepeat();
 }
 
-/// Whether all that a step begins with is saved.
+/// Whether all carried values at the beginning of a step are saved.
 static bool isPrepared(ScanOp op) {
   OperandRange saved = op.getYielded().take_back(op.getSaved());
   return llvm::all_of(op.getCarried(), [&](Value v) { return llvm::is_contained(saved, v); });
@@ -51,8 +51,8 @@ Operation *ScanOp::prepareGradient(OpBuilder &b) {
 
 namespace {
 
-/// The scan that runs through another one's steps in the other direction, and carries the gradients
-/// of what that one carries.
+/// The scan that runs through another scan's steps in the opposite direction, and carries the
+/// gradients of its carried values.
 class ScanGradient {
 public:
   ScanGradient(OpBuilder &b, ScanOp op, ScanOp forward) : b(b), op(op), forward(forward) {}
@@ -115,8 +115,8 @@ private:
     return splat(b, op.getLoc(), cast<RankedTensorType>(value.getType()), 0);
   }
 
-  /// Arguments are gradients of the carried values, sums of gradients of the invariants; then steps
-  /// of arrived gradients, of what was saved, and of the forward's stacks; then invariants.
+  /// The arguments are gradients of the carried values, and sums of gradients of the invariants;
+  /// then steps of result gradients, of saved values, and of the forward's stacks; then invariants.
   LogicalResult buildBody(OpBuilder &inside, Block::BlockArgListType arguments,
                           SmallVectorImpl<Value> &yielded) {
     auto next = [&](size_t count) {
@@ -127,7 +127,7 @@ private:
     auto carriedGradients = next(carried.size()), sums = next(invariants.size());
     auto arrived = next(arrivedSteps.size()), savedSteps = next(saved.size());
 
-    // The values that a step began with are the first that were saved.
+    // The carried values at the beginning of a step are the first saved values.
     SmallVector<Value> forwardArguments;
     for (BlockArgument argument : forward.getCarried())
       forwardArguments.push_back(savedSteps[llvm::find(saved, argument) - saved.begin()]);
@@ -156,7 +156,7 @@ private:
   OpBuilder &b;
   ScanOp op, forward;
   ScanOperands operands;
-  SmallVector<unsigned> carried, stacks, invariants; ///< those that gradients flow to
+  SmallVector<unsigned> carried, stacks, invariants; ///< operands that gradients flow to
   SmallVector<unsigned> arrivedSteps;
   SmallVector<Value> saved; ///< the forward's values
 };
@@ -167,7 +167,7 @@ LogicalResult ScanOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                     SmallVectorImpl<Value> &operandGradients) {
   if (isPrepared(*this))
     return ScanGradient(b, *this, *this).build(resultGradients, operandGradients);
-  // Nobody has asked it to save: it runs again.
+  // `prepareGradient` was not called, so the scan runs again.
   auto again = cast<ScanOp>(b.clone(*getOperation()));
   again = cast<ScanOp>(again.prepareGradient(b));
   LogicalResult built = ScanGradient(b, *this, again).build(resultGradients, operandGradients);

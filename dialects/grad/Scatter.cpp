@@ -1,5 +1,5 @@
-// Scatter: every element of the result looks for its updates, so that no two threads write one
-// element and updates are combined in order of their positions.
+// Scatter: every element of the result searches for its updates. So no two threads write the same
+// element, and updates are combined in order of their positions.
 #include "dialects/grad/Index.h"
 #include "dialects/grad/Movement.h"
 
@@ -102,7 +102,7 @@ static Scalar combineScalars(ScatterReduction how, Scalar a, Scalar x) {
   llvm_unreachable("all reductions are covered");
 }
 
-/// `value` as the type that updates are combined in.
+/// `value` in the type in which updates are combined.
 static Value widen(OpBuilder &b, Location loc, Value value, Type accumulator) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getElementType() == accumulator)
@@ -119,7 +119,8 @@ static Value widen(OpBuilder &b, Location loc, Value value, Type accumulator) {
       .getResult(0);
 }
 
-/// Loops over the result's dims, then over the updates' dims that no dim of the result follows.
+/// Loops over the result's dims, then over the updates' dims that correspond to no dim of the
+/// result.
 SmallVector<Value> ScatterOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   RankedTensorType init = getInit().getType(), updates = getUpdates().getType();
   IndexedDims indexed{getDims(), getIndexDims()};
@@ -176,7 +177,7 @@ struct AtIndices {
   OpBuilder &b;
 
   Expr expr(Value v) { return Expr(b, op.getLoc(), v); }
-  /// The elements at the places of the updates.
+  /// The elements at the positions of the updates.
   Expr gather(Value from) {
     return expr(b.createOrFold<GatherOp>(op.getLoc(), from, op.getIndices(), op.getDims(),
                                          op.getIndexDims()));
@@ -203,7 +204,7 @@ static Expr positions(Expr like) {
   return position;
 }
 
-/// The last of several updates wins, and has the gradient.
+/// The last of several updates wins, and only it gets the gradient.
 static void replaceGradient(AtIndices &at, Expr g, Expr updates,
                             SmallVectorImpl<Value> &gradients) {
   gradients.front() = at.scatter(g, ScatterReduction::replace, updates.splat(0));
@@ -215,8 +216,8 @@ static void replaceGradient(AtIndices &at, Expr g, Expr updates,
   gradients.back() = wins.select(at.gather(g), updates.splat(0));
 }
 
-/// The product of all other factors, from the product of those that are not 0 and the count of the
-/// zeros.
+/// The product of all other factors, computed from the product of the nonzero factors and the
+/// number of zeros.
 static Expr otherFactors(Expr x, Expr product, Expr zeros) {
   Expr none = x.splat(0), some = isZero(x);
   Expr quotient = product / some.select(x.splat(1), x);
@@ -234,7 +235,7 @@ static void productGradient(AtIndices &at, Expr g, Expr init, Expr updates,
   gradients.back() = at.gather(g) * otherFactors(updates, at.gather(product), at.gather(zeros));
 }
 
-/// All that equal the extreme share its gradient.
+/// All elements that equal the extreme share its gradient.
 static void extremeGradient(AtIndices &at, Expr g, Expr init, Expr updates,
                             SmallVectorImpl<Value> &gradients) {
   Expr extreme = at.expr(at.op.getResult());

@@ -193,8 +193,8 @@ int64_t grad::countTaps(WindowAttr window, ArrayRef<int64_t> shape) {
 
 // Loops -------------------------------------------------------------------------------------------
 
-// Elements that are cut off stay in memory: an offset skips those before the first window, and
-// those after the last window are never read.
+// Cropped elements stay in memory: an offset skips those before the first window, and those after
+// the last window are never read.
 
 Value grad::spreadOut(OpBuilder &b, Location location, Value operand, WindowAttr window,
                       const HostTensor &nothing) {
