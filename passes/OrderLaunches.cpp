@@ -169,7 +169,7 @@ private:
   llvm::DenseMap<Value, int64_t> uses; ///< by storage: number of nodes that have yet to read it
   llvm::DenseMap<Operation *, size_t>
       sums;             ///< over ranks that have begun: their numbers, from 1 on
-  size_t endedSums = 0; ///< so many of them, the first
+  size_t endedSums = 0; ///< how many have ended, in that order
   llvm::DenseSet<Operation *> done;
   std::vector<Operation *> order;
 };

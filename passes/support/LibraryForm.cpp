@@ -21,8 +21,8 @@ SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// A product's letters in their ordinary part: one that only the lhs keeps, one that only the rhs
-/// keeps, one that is contracted.
+/// The letters of an ordinary product: one that only the lhs has, one that only the rhs has, and
+/// the contracted one.
 struct Parts {
   char left = 0, right = 0, summed = 0;
 };
@@ -56,8 +56,8 @@ LibraryTensor matrix(RankedTensorType type, bool transposed) {
   return t;
 }
 
-/// Two spatial dims first, then those of `letters`; a library wants those of `first` and `second`
-/// in front.
+/// A tensor whose dims are two spatial dims, then `letters`; the library's order begins with the
+/// dims of `first` and `second`.
 LibraryTensor picture(RankedTensorType type, StringRef letters, char first, char second) {
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<int64_t> strides = rowMajorStrides(shape);
@@ -69,7 +69,7 @@ LibraryTensor picture(RankedTensorType type, StringRef letters, char first, char
   return t;
 }
 
-/// The paddings of the forward convolution; of what lies behind the last window, nothing.
+/// The paddings of the forward convolution, without padding after the last window.
 void setHigh(LibraryGeometry &g, ArrayRef<int64_t> data, ArrayRef<int64_t> filter,
              ArrayRef<int64_t> result) {
   for (int64_t d = 0; d < 2; ++d) {
@@ -128,8 +128,8 @@ LibraryGeometry geometryOf(ContractionOpInterface op, LibraryRole role) {
   return g;
 }
 
-/// Whether the forward convolution has so many windows and no more: a window that cuts elements off
-/// at the end may lack some.
+/// Whether the forward convolution has all windows that fit: one that crops elements at the end may
+/// have fewer.
 bool fits(ContractionOpInterface op, LibraryRole role) {
   LibraryGeometry g = geometryOf(op, role);
   bool ofData = role == LibraryRole::data_gradient, ofFilter = role == LibraryRole::filter_gradient;
@@ -191,8 +191,7 @@ BlockArgument biasOf(AddOp add, Value sum) {
                                                                                : BlockArgument();
 }
 
-/// Whether a forward convolution's last dim is what its filters are counted by: a bias is one for
-/// each.
+/// Whether a forward convolution's last dim is the filters: a bias has one value per filter.
 bool endsWithChannels(ContractionOpInterface op, LibraryRole role) {
   if (role != LibraryRole::convolution)
     return false;
@@ -274,7 +273,8 @@ private:
     return true;
   }
 
-  /// Rows of what GELU is applied to, where a library writes or reads it, are so long.
+  /// Whether rows have a multiple of 8 elements, as required of GELU's input if a library writes or
+  /// reads it.
   bool hasWholeVectors() const { return typeOf(sum).getShape().back() % 8 == 0; }
 
   exec::KernelOp kernel;

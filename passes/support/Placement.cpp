@@ -116,8 +116,8 @@ std::optional<Place> Placement::placeAtYield(exec::LaunchOp launch, OpResult res
   return wanted;
 }
 
-/// Whether nobody reads a carried value once `launch` has written its result, not counting who
-/// stacks it: that is done as the region begins.
+/// Whether a carried value has no reader after `launch` has written its result. Yields to a stack
+/// do not count, because they are copied at the beginning of the region.
 bool Placement::isLastRead(Value carried, exec::LaunchOp launch, unsigned result) const {
   SmallVector<Value> views = {carried};
   while (!views.empty()) {
@@ -153,8 +153,8 @@ std::optional<Place> Placement::placeOverOperand(exec::LaunchOp launch, unsigned
   return std::nullopt;
 }
 
-/// Whether `node` is the last to use the memory behind `value`, and uses it once. What is outside
-/// the loop around a node is needed again in its next iteration.
+/// Whether `node` is the last user of the memory of `value`, and uses it once. Values from outside
+/// the loop around a node are needed again in its next iteration.
 bool Placement::diesAt(Value value, Operation *node) const {
   int64_t region = places.lookup(value).region;
   auto loop = node->getParentOfType<ScanOp>();

@@ -61,14 +61,14 @@ public:
   /// Threads that run kernels, each in scratch memory of its own; 0 where kernels have none.
   virtual unsigned threads() const { return 0; }
 
-  /// Zeroed memory, aligned to 64 bytes; null if memory is exhausted.
+  /// Allocates zeroed memory, aligned to 64 bytes; null if memory is exhausted.
   virtual void *allocate(uint64_t bytes) = 0;
   virtual void release(void *memory, uint64_t bytes) = 0;
   /// The same, but it may outlive the device, and others of its kind may use it. Released when
   /// nothing that is launched uses it any more.
   virtual std::shared_ptr<std::byte> allocateShared(uint64_t bytes) = 0;
-  /// Gives memory back whose values nobody needs any more, as far as that can be done. It may be
-  /// written again.
+  /// Releases the pages of memory whose values are no longer needed, as far as possible. The memory
+  /// may be written again.
   virtual void forgetPages(void *memory, uint64_t bytes) {}
   /// Copies follow earlier launches and precede later ones. `host` of `copyIn` may change as soon
   /// as it returns; `host` of `copyOut` holds the bytes when `synchronize` has returned.

@@ -1,4 +1,4 @@
-// The collectives of ranks that a run has under way.
+// The collectives over ranks that are in flight in a run.
 #ifndef RUNTIME_DEVICE_RANKSUMS_H
 #define RUNTIME_DEVICE_RANKSUMS_H
 
@@ -6,16 +6,16 @@
 
 namespace gradc::runtime {
 
-/// Follows a walk, on one of its threads. Once a collective has failed, those behind it are left
-/// out: the walk goes on to its end, where `status` has the failure, so that no thread waits for
-/// another.
+/// Runs the collectives of a walk, on one of its threads. After a failure, later collectives are
+/// skipped: the walk continues to its end, where `status` has the failure, so that no thread waits
+/// for another.
 class RankSums {
 public:
   explicit RankSums(Communicator *ranks) : ranks(ranks && ranks->size() > 1 ? ranks : nullptr) {}
-  /// False: there is one rank, whose values stay as they are.
+  /// False: there is a single rank, and collectives do nothing.
   bool needed() const { return ranks; }
 
-  /// Begins the collective of a launch, whose slices are there.
+  /// Starts the collective of a launch; `slices` are the launch's slices.
   void start(const Launch &launch, void *const *slices) {
     if (!ranks || !status_.ok())
       return;
@@ -28,17 +28,17 @@ public:
     else
       status_ = started.status();
   }
-  /// Moves on what is under way.
+  /// Advances collectives in flight.
   void progress() {
     if (ended < numbers.size() && status_.ok())
       status_ = ranks->progress();
   }
-  /// Waits for the first ones of the current piece.
+  /// Waits for the first collectives of the current piece.
   void waitFor(size_t count) {
     for (; ended < count && ended < numbers.size() && status_.ok(); ++ended)
       status_ = ranks->waitFor(numbers[ended]);
   }
-  /// Waits for all of them: the next ones are another piece's.
+  /// Waits for all collectives of the current piece, and begins the next piece.
   void endPiece() {
     waitFor(numbers.size());
     numbers.clear();
@@ -48,8 +48,8 @@ public:
 
 private:
   Communicator *ranks;
-  std::vector<uint64_t> numbers; ///< of the piece
-  size_t ended = 0;              ///< of those, the first
+  std::vector<uint64_t> numbers; ///< of the piece's collectives
+  size_t ended = 0;              ///< how many have ended, in order
   std::vector<Communicator::Piece> pieces;
   Status status_;
 };

@@ -1,4 +1,4 @@
-// Loops over register tiles; every sum runs in one order, whoever computes it.
+// Loops over register tiles; every sum has a fixed order, independent of the thread.
 #include "compiler/codegen/cpu/AttentionTiles.h"
 
 #include "compiler/codegen/cpu/Attention.h"
