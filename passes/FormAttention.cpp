@@ -2,9 +2,9 @@
 // that exporters and the import produce.
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Control.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/Passes.h"
+#include "passes/raise/Match.h"
 #include "passes/support/AttentionKernel.h"
 #include "passes/support/CausalMask.h"
 #include "passes/support/Extents.h"
@@ -22,19 +22,6 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
-
-/// The float that fills a constant tensor.
-std::optional<double> numberOf(Value value) {
-  DenseElementsAttr splat = splatOf(value);
-  if (!splat || !isa<FloatType>(splat.getElementType()))
-    return std::nullopt;
-  return splat.getSplatValue<APFloat>().convertToDouble();
-}
-
-/// The value's defining op, if it has that type and no other users.
-template <typename Op> Op ownedBy(Value value) {
-  return value.hasOneUse() ? value.getDefiningOp<Op>() : Op();
-}
 
 /// Returns x if `value` is x times a constant number, and multiplies `factor` by the number.
 Value stripFactor(Value value, double &factor) {

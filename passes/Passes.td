@@ -7,12 +7,12 @@ include "mlir/Pass/PassBase.td"
 // Graph phase -------------------------------------------------------------------------------------
 
 def RaiseComposites : Pass<"gradc-raise-composites", "::mlir::ModuleOp"> {
-  let summary = "Make composites of what exporters write in parts: normalizations, GELU, SiLU";
+  let summary = "Make composites of what exporters write in parts: normalizations, GELU, SiLU, rotary positions";
   let description = [{
-    A composite's gradient reads less and is computed with fewer kernels than that of its parts, and mixed precision, libraries and kernels ask for
-    the composite. Each form is a pattern of its own (`passes/raise/`), which matches the algebra of `grad` ops and knows no
-    exporter: constants and axes must be those of the composite, factors of a product may come in any order. A value
-    inside that somebody else reads stays, for that reader.
+    The gradient of a composite reads less and takes fewer kernels than that of its parts, and GPU libraries compute some composites
+    whole. Each form is a pattern of its own (`passes/raise/`), which matches the algebra of `grad` ops and knows no
+    exporter: constants and axes must be those of the composite, factors of a product may come in any order. An activation
+    whose inner values are read elsewhere stays, and so do normalizations over rows of the batch and inside loops.
 
     ```mlir
     %m = grad.reduce_mean %x dims [1] : tensor<8x64xf32>

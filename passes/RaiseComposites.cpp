@@ -25,7 +25,7 @@ ExtentAnalysis extentsOf(func::FuncOp function) {
 /// 1. Normalizations, where what is normalized is of each row by itself. Only the ops of the entry,
 /// not of
 ///    its loops, are looked at.
-/// 2. Activations, anywhere.
+/// 2. Activations and rotary positions, anywhere.
 /// 3. What lost its last reader is removed by the driver.
 struct RaiseComposites : impl::RaiseCompositesBase<RaiseComposites> {
   void runOnOperation() override {
@@ -37,6 +37,7 @@ struct RaiseComposites : impl::RaiseCompositesBase<RaiseComposites> {
     }
     RewritePatternSet patterns(&getContext());
     populateRaiseActivations(patterns);
+    populateRaiseRotary(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -38,6 +38,7 @@ using Polynomial = std::array<double, 4>;
 std::optional<Polynomial> polynomialIn(mlir::Value x, mlir::Value value);
 
 void populateRaiseActivations(mlir::RewritePatternSet &patterns);
+void populateRaiseRotary(mlir::RewritePatternSet &patterns);
 /// Leaves dead ops behind, so that `extents` stays about the values it knows.
 void raiseNormalizations(mlir::func::FuncOp function, ExtentAnalysis &extents);
 

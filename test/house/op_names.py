@@ -16,6 +16,7 @@ REASONS = {
     "passes/raise/Match.cpp": "means and polynomials are algebra of ops",
     "passes/raise/Activations.cpp": "the ops that exporters write activations with",
     "passes/raise/Normalization.cpp": "the ops that exporters write normalizations with",
+    "passes/raise/Rotary.cpp": "the ops that exporters write rotary positions with",
     "passes/FormAttention.cpp": "the ops that exporters write an attention with",
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
