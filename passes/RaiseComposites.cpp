@@ -22,9 +22,7 @@ ExtentAnalysis extentsOf(func::FuncOp function) {
   return extents;
 }
 
-/// 1. Normalizations, where what is normalized is of each row by itself. Only the ops of the entry,
-/// not of
-///    its loops, are looked at.
+/// 1. Normalizations within each row of the batch, outside loops.
 /// 2. Activations and rotary positions, anywhere.
 /// 3. What lost its last reader is removed by the driver.
 struct RaiseComposites : impl::RaiseCompositesBase<RaiseComposites> {

@@ -8,13 +8,6 @@ using namespace gradc;
 
 namespace {
 
-/// What follows a gate's function f up to its product with x: x (offset + slope f).
-struct GateProduct {
-  Operation *root;
-  Value x;
-  double offset, slope;
-};
-
 /// x and c where `value` is c x; c is 1 where no number is among its factors.
 std::pair<Value, double> stripNumber(Value value) {
   if (auto product = value.getDefiningOp<MulOp>())
@@ -81,8 +74,8 @@ private:
   }
 };
 
-/// A gate's function, the polynomial in x that it is of, and the numbers around it: x (offset +
-/// slope f(argument)) is Composite(x). `argument` holds up to `sign`, which `slope` then shares.
+/// x (offset + slope f(argument)) is Composite(x), where `argument` is a polynomial in x. If f is
+/// odd, argument and slope may both have the other sign.
 template <typename Function, typename Composite> struct RaiseGate : OpRewritePattern<Function> {
   RaiseGate(MLIRContext *context, Polynomial argument, double offset, double slope, bool isOdd,
             bool approximate = false)

@@ -15,10 +15,18 @@ std::optional<double> gradc::numberOf(Value value) {
 }
 
 bool gradc::isNear(double a, double b, Type type) {
-  auto element = cast<FloatType>(getElementTypeOrSelf(type));
   // Constants of f64 come from f32 sources, too.
-  unsigned digits = std::min(APFloat::semanticsPrecision(element.getFloatSemantics()), 24u);
-  return std::fabs(a - b) <= std::ldexp(std::fabs(b), 3 - int(digits));
+  const llvm::fltSemantics *semantics =
+      &cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
+  if (APFloat::semanticsPrecision(*semantics) > 24)
+    semantics = &APFloat::IEEEsingle();
+  APFloat rounded(b);
+  bool isRounded = false;
+  rounded.convert(*semantics, APFloat::rmNearestTiesToEven, &isRounded);
+  if (!isRounded)
+    return a == b;
+  int digits = int(APFloat::semanticsPrecision(*semantics));
+  return std::fabs(a - b) <= std::ldexp(std::fabs(b), 2 - digits);
 }
 
 std::optional<MeanForm> gradc::meanForm(Value value) {

@@ -10,8 +10,8 @@ namespace gradc {
 /// The float that fills a constant tensor.
 std::optional<double> numberOf(mlir::Value value);
 
-/// Whether `a` is `b` within the rounding of `type`'s elements: exporters round constants, and
-/// multiply some of them.
+/// Whether `a` is `b`, or, where the elements of `type` cannot hold `b`, within a few roundings of
+/// it: exporters round constants, and multiply some of them.
 bool isNear(double a, double b, mlir::Type type);
 
 /// The op of that type behind the value, if nobody else reads it.

@@ -151,6 +151,24 @@ func.func @sigmoid_reciprocal(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
+// Constants as 16 bits hold them: 1.41406 is the square root of 2.
+
+// CHECK-LABEL: @gelu_bf16
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xbf16>
+// CHECK-NEXT: %[[Y:.*]] = grad.gelu %[[X]] : tensor<4x8xbf16>
+// CHECK-NEXT: return %[[Y]]
+func.func @gelu_bf16(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %root = grad.constant dense<1.414060e+00> : tensor<4x8xbf16>
+  %half = grad.constant dense<0.5> : tensor<4x8xbf16>
+  %one = grad.constant dense<1.0> : tensor<4x8xbf16>
+  %a = grad.div %x, %root : tensor<4x8xbf16>
+  %e = grad.erf %a : tensor<4x8xbf16>
+  %s = grad.add %e, %one : tensor<4x8xbf16>
+  %p = grad.mul %x, %s : tensor<4x8xbf16>
+  %y = grad.mul %p, %half : tensor<4x8xbf16>
+  return %y : tensor<4x8xbf16>
+}
+
 // Near misses: another constant, another factor, another reader, a number behind the product's sum.
 
 // CHECK-LABEL: @other_root
@@ -325,3 +343,15 @@ func.func @sum_behind(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
+// The next number after 1 is another one, in 16 bits, too.
+
+// CHECK-LABEL: @next_after_one
+// CHECK-NOT: grad.silu
+// CHECK: grad.sigmoid
+func.func @next_after_one(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %k = grad.constant dense<1.007810e+00> : tensor<4x8xbf16>
+  %a = grad.mul %x, %k : tensor<4x8xbf16>
+  %s = grad.sigmoid %a : tensor<4x8xbf16>
+  %y = grad.mul %x, %s : tensor<4x8xbf16>
+  return %y : tensor<4x8xbf16>
+}
