@@ -140,6 +140,17 @@ template <typename Op> struct SimplifyEmptyReduction : OpRewritePattern<Op> {
   }
 };
 
+/// A pad by nothing is its operand: the gradient of a slice that takes all, backwards.
+struct SimplifyEmptyPad : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
+    if (op.getType() != op.getOperand().getType())
+      return failure();
+    rewriter.replaceOp(op, op.getOperand());
+    return success();
+  }
+};
+
 /// A sum over dims that a broadcast repeats is a multiplication by their size.
 struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -293,8 +304,8 @@ struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
     patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
                  SimplifyInvolution<NotOp>, SimplifySelect, SimplifyEmptyReduction<ReduceSumOp>,
                  SimplifyEmptyReduction<ReduceProdOp>, SimplifyEmptyReduction<ReduceMaxOp>,
-                 SimplifyEmptyReduction<ReduceMinOp>, SimplifySumOfBroadcast, HoistBroadcast,
-                 HoistUnitDims>(&getContext());
+                 SimplifyEmptyReduction<ReduceMinOp>, SimplifyEmptyPad, SimplifySumOfBroadcast,
+                 HoistBroadcast, HoistUnitDims>(&getContext());
     gradc::populateReadTransposed(patterns);
     // Reshapes meet where dims of 1 were between them.
     ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());

@@ -233,3 +233,13 @@ func.func @other_reshapes(%x: tensor<4x1xf32>, %y: tensor<4xf32>, %z: tensor<1x4
   %10 = grad.gradient %9 wrt %8 : tensor<f32>, tensor<1x4x1xf32>
   return %2, %4, %6, %10 : tensor<1x4x1xf32>, tensor<4xf32>, tensor<1x4xf32>, tensor<1x4x1xf32>
 }
+
+// CHECK-LABEL: @pad_by_nothing
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @pad_by_nothing(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<5xf32>) {
+  %0 = grad.pad %x low [0] high [0] interior [0] : tensor<4xf32>
+  // CHECK: %[[P:.*]] = grad.pad %[[X]] low [1]
+  %1 = grad.pad %x low [1] high [0] interior [0] : tensor<4xf32>
+  // CHECK: return %[[X]], %[[P]]
+  return %0, %1 : tensor<4xf32>, tensor<5xf32>
+}
