@@ -9,12 +9,12 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The same tensor, its steps in reverse order.
-static Value reversed(Expr x) {
+/// The same tensor, its steps along `dim` in reverse order.
+static Value reversed(Expr x, int64_t dim = 0) {
   int64_t rank = x.type().getRank();
   SmallVector<int64_t> starts(rank, 0), strides(rank, 1);
-  starts[0] = std::max<int64_t>(x.shape()[0] - 1, 0);
-  strides[0] = -1;
+  starts[dim] = std::max<int64_t>(x.shape()[dim] - 1, 0);
+  strides[dim] = -1;
   return SliceOp::create(x.getBuilder(), x.getLoc(), x, starts, x.shape(), strides);
 }
 
@@ -140,13 +140,159 @@ private:
 
 } // namespace
 
+namespace {
+
+/// A Scan node of operator set 8, which runs over each row of a batch: a scan over rows, whose step
+/// is the scan over the steps of one row. Operand 0 are the rows' lengths: behind them values that
+/// are carried stay, and what is stacked is 0.
+class RowScanImport {
+public:
+  RowScanImport(Node &n, const onnx::GraphProto &graph) : n(n), graph(graph) {}
+
+  LogicalResult run() {
+    int64_t scanned = n.integer("num_scan_inputs", 0), inputs = int64_t(n.operandCount()) - 1;
+    if (scanned < 1 || scanned > inputs)
+      return n.error() << "expected num_scan_inputs from 1 to " << inputs << ", found " << scanned;
+    carriedCount = unsigned(inputs - scanned);
+    auto directions = n.integers("directions").value_or(SmallVector<int64_t>(scanned, 0));
+    if (int64_t(directions.size()) != scanned ||
+        llvm::any_of(directions, [](int64_t d) { return d != 0 && d != 1; }))
+      return n.error() << "expected " << scanned << " directions of 0 or 1, found "
+                       << formatDims(directions);
+    if (failed(expectCounts(n, graph, int(inputs), int(n.resultCount()))) ||
+        failed(expectNothingRandom(n, graph)) || failed(expectCarriedResults(n, carriedCount)) ||
+        failed(expectRows()))
+      return failure();
+    bool isReverse = directions.front();
+    if (n.operand(0) && llvm::is_contained(directions, 1))
+      return n.error() << "expected steps in order with lengths of rows, found directions "
+                       << formatDims(directions);
+    ScanOperands operands;
+    for (unsigned i = 0; i < unsigned(inputs); ++i) {
+      Value value = n.operand(i + 1);
+      if (i >= carriedCount && (directions[i - carriedCount] != 0) != isReverse)
+        value = reversed(n.expr(value), /*dim=*/1);
+      operands.stacks.push_back(value);
+    }
+    if (n.operand(0))
+      operands.stacks.push_back(n.expr(0u).cast(n.builder().getI64Type()));
+    return build(operands, isReverse);
+  }
+
+private:
+  LogicalResult expectRows() {
+    for (unsigned i = 1; i < n.operandCount(); ++i) {
+      if (!n.operand(i))
+        return n.error() << "operand " << i << " is missing";
+      unsigned least = i > carriedCount ? 2 : 1;
+      if (n.rank(i) < least)
+        return n.error() << "expected rank " << least << " or more, found " << n.describeOperand(i);
+      rows = i == 1 ? n.shape(i)[0] : rows;
+      trips = i == carriedCount + 1 ? n.shape(i)[1] : trips;
+      if (n.shape(i)[0] != rows || (i > carriedCount && n.shape(i)[1] != trips))
+        return n.error() << "expected operands of as many rows and steps, found "
+                         << n.describeOperand(1) << " and " << n.describeOperand(i);
+    }
+    if (n.operand(0) && (failed(n.expect(0, Kind::Int)) || n.shape(0) != ArrayRef<int64_t>{rows}))
+      return n.error() << "expected a length for each of " << rows << " rows, found "
+                       << n.describeOperand(0);
+    return success();
+  }
+
+  /// The block of one step: a counter, the graph's inputs, then what is around it.
+  LogicalResult buildStep() {
+    step = std::make_unique<Block>();
+    OpBuilder &b = n.builder();
+    counter = step->addArgument(RankedTensorType::get({}, b.getI64Type()), n.loc());
+    SmallVector<GraphValue> inputs;
+    for (unsigned i = 1; i < n.operandCount(); ++i) {
+      Type type = stepType(n.type(i));
+      type = i > carriedCount ? stepType(type) : type;
+      inputs.push_back({step->addArgument(type, n.loc()), std::nullopt});
+    }
+    auto results = n.getEntry().importSubgraph(graph, *step, inputs, &captured);
+    if (failed(results))
+      return failure();
+    for (auto [i, result] : llvm::enumerate(*results)) {
+      if (result.sequence)
+        return n.error() << "result " << i << " of its graph is a sequence";
+      Type initial = i < carriedCount ? inputs[i].tensor.getType() : result.tensor.getType();
+      if (result.tensor.getType() != initial)
+        return n.error() << "carries " << describe(initial) << " at first, then "
+                         << describe(result.tensor.getType());
+      yielded.push_back(result.tensor);
+    }
+    checks = n.getEntry().indexChecksIn(*step);
+    OpBuilder inside(b.getContext());
+    inside.setInsertionPointToEnd(step.get());
+    if (n.operand(0))
+      stopBehindLength(inside);
+    yielded.insert(yielded.begin(), Expr(inside, n.loc(), counter) + 1.0);
+    llvm::append_range(yielded, checks);
+    return success();
+  }
+
+  void stopBehindLength(OpBuilder &inside) {
+    Value length = step->addArgument(counter.getType(), n.loc());
+    Expr isInside = Expr(inside, n.loc(), counter).compare(ComparePredicate::lt, length);
+    for (auto [i, value] : llvm::enumerate(yielded)) {
+      Expr x(inside, n.loc(), value);
+      Expr condition = isInside.broadcastScalar(x.type().clone(inside.getI1Type()));
+      value = condition.select(x, i < carriedCount ? Value(step->getArgument(unsigned(i) + 1))
+                                                   : Value(x.splat(0)));
+    }
+  }
+
+  LogicalResult build(ScanOperands &operands, bool isReverse) {
+    if (failed(buildStep()))
+      return failure();
+    operands.invariants = captured;
+    auto overRows = buildScan(
+        n.builder(), n.loc(), rows, /*reverse=*/false, operands,
+        [&](OpBuilder &body, Block::BlockArgListType arguments) {
+          unsigned given = n.operandCount() - 1;
+          ScanOperands own{{splat(body, n.loc(), cast<RankedTensorType>(counter.getType()), 0)}};
+          llvm::append_range(own.initial, arguments.take_front(carriedCount));
+          llvm::append_range(own.stacks, arguments.slice(carriedCount, given - carriedCount));
+          llvm::append_range(own.invariants, arguments.take_back(captured.size()));
+          if (n.operand(0))
+            own.invariants.push_back(arguments[given]);
+          auto overSteps =
+              buildScan(body, n.loc(), trips, isReverse, own, std::move(step), yielded);
+          SmallVector<Value> results(overSteps.getResults().drop_front());
+          for (Value &stack : MutableArrayRef(results).take_back(checks.size()))
+            stack = trips ? body.createOrFold<ReduceMaxOp>(n.loc(), stack, ArrayRef<int64_t>{0})
+                          : splat(body, n.loc(), stepType(stack.getType()), 0);
+          return results;
+        });
+    handOnIndexChecks(n, checks, overRows.getResults().take_back(checks.size()));
+    for (auto [i, result] : llvm::enumerate(overRows.getResults().drop_back(checks.size()))) {
+      // What is stacked is in the order of the iterations.
+      Value value = i >= carriedCount && isReverse ? reversed(n.expr(result), 1) : Value(result);
+      if (n.wants(unsigned(i)) && failed(n.set(unsigned(i), value)))
+        return failure();
+    }
+    return success();
+  }
+
+  Node &n;
+  const onnx::GraphProto &graph;
+  unsigned carriedCount = 0;
+  int64_t rows = 0, trips = 0;
+  std::unique_ptr<Block> step;
+  BlockArgument counter;
+  SmallVector<Value> captured, yielded, checks;
+};
+
+} // namespace
+
 static LogicalResult importScan(Node &n) {
-  if (n.opset() < 9)
-    return n.error()
-           << "is not supported in operator set 8, where it runs over a batch; convert the "
-              "model to operator set 9 or later";
   auto graph = findGraph(n, "body");
-  return failed(graph) ? failure() : ScanImport(n, **graph).run();
+  if (failed(graph))
+    return failure();
+  if (n.opset() < 9)
+    return RowScanImport(n, **graph).run();
+  return ScanImport(n, **graph).run();
 }
 
-void gradc::addScanOps(OpTable &ops) { ops["Scan"] = {importScan, 1, OnnxOp::any}; }
+void gradc::addScanOps(OpTable &ops) { ops["Scan"] = {importScan, 0, OnnxOp::any}; }

@@ -1,77 +1,13 @@
 // If, Loop and Scan: what they compute as regions and written out, and what is said of what cannot
 // be.
-#include "OneNode.h"
-
-#include "google/protobuf/text_format.h"
+#include "GraphText.h"
 
 using namespace gradc;
-using llvm::StringRef;
+using namespace gradc::graph_text;
 
 namespace {
 
-class ControlTest : public OneNodeTest {
-protected:
-  /// A model from the text of its graph.
-  static OneNode model(const std::string &graph) {
-    OneNode one("Identity", 17);
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(graph, one.model.mutable_graph()));
-    return one;
-  }
-
-  void expectError(const std::string &graph, StringRef what) {
-    EXPECT_TRUE(mlir::failed(import(model(graph))));
-    EXPECT_TRUE(StringRef(everything()).contains(what)) << everything();
-  }
-
-  /// The ops of that type in the model, regions included.
-  template <typename Op> unsigned count(const OneNode &one) {
-    auto imported = import(one);
-    unsigned found = 0;
-    if (mlir::succeeded(imported))
-      imported->module->walk([&](Op) { ++found; });
-    return found;
-  }
-};
-
-std::string number(const char *name, const char *type, const char *value) {
-  return std::string("initializer { name: '") + name + "' " +
-         (StringRef(type) == "i64"    ? "data_type: 7 int64_data: "
-          : StringRef(type) == "bool" ? "data_type: 9 int32_data: "
-                                      : "data_type: 1 float_data: ") +
-         value + " } ";
-}
-
-std::string tensor(const char *kind, const char *name, const char *dims, int type = 1) {
-  std::string shape;
-  for (StringRef rest = dims; !rest.empty();) {
-    auto [dim, others] = rest.split('x');
-    shape += "dim { dim_value: " + dim.str() + " } ";
-    rest = others;
-  }
-  return std::string(kind) + " { name: '" + name +
-         "' type { tensor_type { elem_type: " + std::to_string(type) + " shape { " + shape +
-         "} } } } ";
-}
-
-std::string node(const char *op, const char *inputs, const char *outputs, std::string more = "") {
-  std::string text = std::string("node { op_type: '") + op + "' name: '" + op + "' ";
-  auto list = [&](const char *field, StringRef names) {
-    while (!names.empty()) {
-      auto [name, rest] = names.split(' ');
-      text += std::string(field) + ": '" + (name == "-" ? "" : name.str()) + "' ";
-      names = rest;
-    }
-  };
-  list("input", inputs);
-  list("output", outputs);
-  return text + more + "} ";
-}
-
-std::string graph(const char *name, const std::string &body) {
-  return std::string("attribute { name: '") + name + "' type: 5 g { " + body + "} } ";
-}
-
-const std::string output = "output { name: 'y' } ";
+class ControlTest : public GraphTextTest {};
 
 /// y = the first power of 2 times x that is 100 or more; the loop's bound is `trips`.
 std::string doubling(const char *trips) {
@@ -86,8 +22,8 @@ TEST_F(ControlTest, AConditionEndsALoop) {
   OneNode one = model(doubling("20"));
   one.data = {{3}};
   expect(one, {}, {192});
-  EXPECT_EQ(count<mlir::grad::ScanOp>(one), 1u);
-  EXPECT_EQ(count<mlir::grad::IfOp>(one), 1u);
+  EXPECT_EQ(count<mlir::grad::ScanOp>(one), 1);
+  EXPECT_EQ(count<mlir::grad::IfOp>(one), 1);
   one.data = {{150}}; // runs once
   expect(one, {}, {300});
 }
@@ -119,7 +55,7 @@ TEST_F(ControlTest, ALoopThatChangesShapesIsWrittenOut) {
   one.data = {{1}, {7}};
   expect(one, {4}, {1, 7, 7, 7});
   expect(one, {3}, {0, 1, 2}, 1);
-  EXPECT_EQ(count<mlir::grad::ScanOp>(one), 0u);
+  EXPECT_EQ(count<mlir::grad::ScanOp>(one), 0);
 }
 
 std::string choosing(const char *then) {
@@ -132,7 +68,7 @@ std::string choosing(const char *then) {
 
 TEST_F(ControlTest, ARunChoosesABranch) {
   OneNode one = model(choosing(node("Exp", "x", "t").c_str()));
-  EXPECT_EQ(count<mlir::grad::IfOp>(one), 1u);
+  EXPECT_EQ(count<mlir::grad::IfOp>(one), 1);
   one.data = {{0, 0}, {1}};
   expect(one, {2}, {1, 1});
   one.data = {{3, 4}, {0}};
@@ -177,6 +113,61 @@ TEST_F(ControlTest, AScanKeepsTheTypesItCarries) {
                      node("Concat", "s e", "t", "attribute { name: 'axis' type: 2 i: 0 } ") +
                      "output { name: 't' } output { name: 's' } ";
   expectError(summing("0", body.c_str()), "carries f32 [2] at first, then f32 [4]");
+}
+
+/// Scan of operator set 8: y = the running sums of each row's steps, from h on.
+std::string summingRows(const char *lengths, const char *directions = "", const char *dims = "2x3",
+                        const char *body = nullptr) {
+  std::string sum = "input { name: 's' } input { name: 'e' } " + node("Add", "s e", "t") +
+                    node("Identity", "t", "u") + "output { name: 't' } output { name: 'u' } ";
+  std::string more = "attribute { name: 'num_scan_inputs' type: 2 i: 1 } ";
+  if (*directions)
+    more += std::string("attribute { name: 'directions' type: 7 ints: ") + directions + " } ";
+  return tensor("input", "h", "2") + tensor("input", "x", dims) + tensor("input", "l", "2", 7) +
+         node("Scan", (std::string(lengths) + " h x").c_str(), "last y",
+              more + graph("body", body ? body : sum)) +
+         "output { name: 'last' } " + output;
+}
+
+TEST_F(ControlTest, AScanOfSet8RunsOverEachRow) {
+  OneNode one = model(summingRows("-"), 8);
+  one.data = {{10, 20}, {1, 2, 3, 4, 5, 6}};
+  expect(one, {2}, {16, 35});
+  expect(one, {2, 3}, {11, 13, 16, 24, 29, 35}, 1);
+  EXPECT_EQ(count<mlir::grad::ScanOp>(one), 2);
+  // Results are stacked in the order of the iterations.
+  one = model(summingRows("-", "1"), 8);
+  one.data = {{10, 20}, {1, 2, 3, 4, 5, 6}};
+  expect(one, {2}, {16, 35});
+  expect(one, {2, 3}, {13, 15, 16, 26, 31, 35}, 1);
+}
+
+TEST_F(ControlTest, BehindItsLengthARowOfSet8Stays) {
+  OneNode one = model(summingRows("l"), 8);
+  one.data = {{10, 20}, {1, 2, 3, 4, 5, 6}, {2, 0}};
+  expect(one, {2}, {13, 20});
+  expect(one, {2, 3}, {11, 13, 0, 0, 0, 0}, 1);
+}
+
+TEST_F(ControlTest, AScanOfSet8SaysWhatItTakes) {
+  auto fails = [&](const std::string &graph, llvm::StringRef what) { expectError(graph, what, 8); };
+  fails(summingRows("l", "1"),
+        "expected steps in order with lengths of rows, found directions [1]");
+  fails(summingRows("-", "2"), "expected 1 directions of 0 or 1, found [2]");
+  fails(summingRows("-", "", "3x3"),
+        "expected operands of as many rows and steps, found operand 1");
+  fails(summingRows("-", "", "2"), "expected rank 2 or more, found operand 2 (\"x\", f32 [2])");
+  fails(summingRows("x"), "expected an integer as operand 0");
+  fails(summingRows("-", "", "2x3", "input { name: 's' } output { name: 's' } "),
+        "expected a graph of 2 inputs and 2 outputs, found 1 and 1");
+  std::string grows = "input { name: 's' } input { name: 'e' } " +
+                      node("Cast", "s", "t", "attribute { name: 'to' type: 2 i: 11 } ") +
+                      "output { name: 't' } output { name: 'e' } ";
+  fails(summingRows("-", "", "2x3", grows.c_str()), "carries f32 [] at first, then f64 []");
+  std::string list = "input { name: 's' } input { name: 'e' } " +
+                     node("SequenceConstruct", "s", "t") +
+                     "output { name: 's' } output { name: 't' } ";
+  fails(summingRows("-", "", "2x3", list.c_str()), "result 1 of its graph is a sequence");
 }
 
 TEST_F(ControlTest, GraphsHaveTheNodesInputsAndOutputs) {
