@@ -1,6 +1,8 @@
 // Attention as its parts (two products around a softmax), and rotary position embeddings.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/AttentionParts.h"
+#include "compiler/import/onnx/FlexAttention.h"
 #include "compiler/import/onnx/Indices.h"
 #include "compiler/import/onnx/LinearAttention.h"
 #include "compiler/import/onnx/Node.h"
@@ -11,20 +13,6 @@ using namespace mlir::grad;
 using namespace gradc;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-namespace {
-/// Operands as [batch, heads, positions, size]; keys and values with the past ones before them.
-struct Heads {
-  Expr query, key, value;
-  int64_t past;
-
-  /// Query heads that share a key head.
-  int64_t group() const { return query.shape()[1] / key.shape()[1]; }
-  SmallVector<int64_t> scoresShape() const {
-    return {query.shape()[0], query.shape()[1], query.shape()[2], key.shape()[2]};
-  }
-};
-} // namespace
 
 /// [batch, positions, heads * size] as [batch, heads, positions, size].
 static Expr splitHeads(Expr x, int64_t heads) {
@@ -42,16 +30,6 @@ static LogicalResult expectHeads(Node &n, unsigned i, int64_t heads) {
     return success();
   return n.error() << "expected a number of heads that divides dim 2 of " << n.describeOperand(i)
                    << ", found " << heads;
-}
-
-static LogicalResult expectHeadShapes(Node &n, const Heads &h) {
-  ArrayRef<int64_t> q = h.query.shape(), k = h.key.shape(), v = h.value.shape();
-  if (q[0] == k[0] && k.drop_back() == v.drop_back() && q[3] == k[3] && k[1] > 0 &&
-      q[1] % k[1] == 0 && k[2] > 0)
-    return success();
-  return n.error() << "expected queries [B, H, S, D], keys [B, h, T, D] and values [B, h, T, E] "
-                      "where h divides H, found "
-                   << formatDims(q) << ", " << formatDims(k) << " and " << formatDims(v);
 }
 
 static FailureOr<Heads> readHeads(Node &n) {
@@ -87,16 +65,6 @@ static FailureOr<Heads> readHeads(Node &n) {
   if (failed(expectHeadShapes(n, h)))
     return failure();
   return h;
-}
-
-/// Query rows of heads that share keys lie one after the other, so one product serves them all.
-static Expr multiply(Node &n, const Heads &h, Expr lhs, Expr rhs, bool transposeRhs) {
-  ArrayRef<int64_t> s = lhs.shape();
-  Expr rows = lhs.reshape({s[0], s[1] / h.group(), h.group() * s[2], s[3]});
-  UnitAttr transposed = transposeRhs ? n.builder().getUnitAttr() : UnitAttr();
-  Expr product =
-      lhs.with(n.builder().createOrFold<MatmulOp>(n.loc(), rows, rhs, UnitAttr(), transposed));
-  return product.reshape({s[0], s[1], s[2], product.shape()[3]});
 }
 
 /// Which keys a query may see by position: not those after it (causal), nor those outside of its
@@ -165,31 +133,6 @@ static FailureOr<Value> readMask(Node &n, const Heads &h) {
   return n.broadcast(mask, shape);
 }
 
-/// The softmax over keys, 0 for a query that sees none.
-static Expr softmaxOverKeys(Node &n, Expr scores, bool mayBeEmpty) {
-  OpBuilder &b = n.builder();
-  auto softmax = [&](Expr x) {
-    return x.with(b.createOrFold<SoftmaxOp>(n.loc(), x, b.getI64IntegerAttr(3)));
-  };
-  if (!mayBeEmpty)
-    return softmax(scores);
-  Expr top = scores.with(b.createOrFold<ReduceMaxOp>(n.loc(), scores, ArrayRef<int64_t>{3}));
-  Expr isEmpty = top.compare(ComparePredicate::eq, top.splat(-infinity));
-  isEmpty = isEmpty.broadcast(scores.type().clone(b.getI1Type()), {0, 1, 2});
-  Expr zero = scores.splat(0);
-  return isEmpty.select(zero, softmax(isEmpty.select(zero, scores)));
-}
-
-static FailureOr<Type> softmaxType(Node &n) {
-  if (!n.has("softmax_precision"))
-    return n.element(0);
-  int32_t number = int32_t(n.integer("softmax_precision", 0));
-  Type element = elementType(*n.builder().getContext(), number);
-  if (element && isa<FloatType>(element))
-    return element;
-  return n.error() << "expected a float type as softmax_precision, found " << dataTypeName(number);
-}
-
 static LogicalResult importAttention(Node &n) {
   FailureOr<Heads> heads = readHeads(n);
   if (failed(heads) || failed(n.expectSensible(heads->scoresShape())))
@@ -198,7 +141,7 @@ static LogicalResult importAttention(Node &n) {
   double scale = n.real("scale", 1 / std::sqrt(double(heads->query.shape()[3])));
   int64_t mode = n.integer("qk_matmul_output_mode", 0);
   FailureOr<Value> mask = readMask(n, *heads), allowed = visible(n, *heads);
-  FailureOr<Type> precision = softmaxType(n);
+  FailureOr<Type> precision = softmaxType(n, n.element(0));
   if (failed(mask) || failed(allowed) || failed(precision))
     return failure();
   if (!(scale >= 0) || mode < 0 || mode > 3)
@@ -319,6 +262,7 @@ static LogicalResult importRotaryEmbedding(Node &n) {
 
 void gradc::addAttentionOps(OpTable &ops) {
   ops["Attention"] = {importAttention, 3, 7};
+  ops["ai.onnx.preview::FlexAttention"] = {importFlexAttention, 3, 3};
   ops["LinearAttention"] = {importLinearAttention, 3, 6};
   ops["RotaryEmbedding"] = {importRotaryEmbedding, 3, 4};
 }
