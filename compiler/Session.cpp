@@ -48,6 +48,26 @@ static Type elementType(MLIRContext &c, gradc_dtype dtype) {
     return integer(32, true);
   case GRADC_U64:
     return integer(64, true);
+  case GRADC_F8E4M3FN:
+    return Float8E4M3FNType::get(&c);
+  case GRADC_F8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(&c);
+  case GRADC_F8E5M2:
+    return Float8E5M2Type::get(&c);
+  case GRADC_F8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(&c);
+  case GRADC_F8E8M0:
+    return Float8E8M0FNUType::get(&c);
+  case GRADC_F4E2M1:
+    return Float4E2M1FNType::get(&c);
+  case GRADC_U4:
+    return integer(4, true);
+  case GRADC_I4:
+    return integer(4, false);
+  case GRADC_U2:
+    return integer(2, true);
+  case GRADC_I2:
+    return integer(2, false);
   }
   llvm_unreachable("the runtime checks dtypes when it opens an artifact");
 }

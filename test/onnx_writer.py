@@ -11,7 +11,7 @@ The numbers in `message` calls are the field numbers of compiler/import/onnx/onn
 import struct
 
 FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64 = range(1, 14)
-BFLOAT16 = 16
+BFLOAT16, FLOAT8E4M3FN, INT4 = 16, 17, 22
 PACK = {FLOAT: "f", UINT8: "B", INT8: "b", UINT16: "H", INT16: "h", INT32: "i", INT64: "q", BOOL: "?", FLOAT16: "e",
         DOUBLE: "d", UINT32: "I", UINT64: "Q"}
 

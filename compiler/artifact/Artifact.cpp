@@ -31,10 +31,25 @@ gradc_dtype dtypeOf(Type t) {
     return GRADC_F16;
   if (t.isBF16())
     return GRADC_BF16;
+  // Ports alone have narrow types.
+  int narrow = llvm::TypeSwitch<Type, int>(t)
+                   .Case<Float8E4M3FNType>([](auto) { return GRADC_F8E4M3FN; })
+                   .Case<Float8E4M3FNUZType>([](auto) { return GRADC_F8E4M3FNUZ; })
+                   .Case<Float8E5M2Type>([](auto) { return GRADC_F8E5M2; })
+                   .Case<Float8E5M2FNUZType>([](auto) { return GRADC_F8E5M2FNUZ; })
+                   .Case<Float8E8M0FNUType>([](auto) { return GRADC_F8E8M0; })
+                   .Case<Float4E2M1FNType>([](auto) { return GRADC_F4E2M1; })
+                   .Default([](Type) { return 0; });
+  if (narrow)
+    return gradc_dtype(narrow);
   bool isUnsigned = t.isUnsignedInteger();
   switch (t.getIntOrFloatBitWidth()) {
   case 1:
     return GRADC_BOOL;
+  case 2:
+    return isUnsigned ? GRADC_U2 : GRADC_I2;
+  case 4:
+    return isUnsigned ? GRADC_U4 : GRADC_I4;
   case 8:
     return isUnsigned ? GRADC_U8 : GRADC_I8;
   case 16:
@@ -362,6 +377,8 @@ private:
   gradc_artifact_port writePort(DictionaryAttr attributes, bool isBatched) {
     gradc_artifact_port port{};
     auto type = cast<RankedTensorType>(attributes.getAs<TypeAttr>("type").getValue());
+    if (auto element = attributes.getAs<TypeAttr>("element"))
+      type = type.clone(element.getValue());
     port.tensor = tensor(stringOf(attributes, "name"), type);
     port.role = roleOf(stringOf(attributes, "role"));
     port.field = blob.intern(stringOf(attributes, "field"));

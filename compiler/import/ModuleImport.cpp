@@ -5,6 +5,8 @@
 #include "compiler/import/onnx/EvaluationForm.h"
 #include "compiler/import/onnx/ExportSigns.h"
 #include "compiler/import/onnx/ExternalForm.h"
+#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/SequencePorts.h"
 #include "compiler/import/support/Names.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/support/Ports.h"
@@ -37,6 +39,12 @@ static std::optional<ImportOptions> withRows(const OnnxModel &model, ImportOptio
 }
 
 /// Inputs of a model alone are fed from no data.
+/// The element type of a port's tensors at the C interface, which are bytes in the graph.
+static NamedAttribute fileElementAttribute(Builder &b, const NarrowType &type) {
+  Type element = fileElementType(*b.getContext(), type.number);
+  return b.getNamedAttr("grad.element", TypeAttr::get(element));
+}
+
 static std::string noFields(StringRef) { return ""; }
 
 /// All graph outputs of all graph inputs, in the graph's order.
@@ -49,28 +57,43 @@ LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &o
     outputs.push_back(output.name());
   Builder &b = entry.getBuilder();
   auto bind = [&](const onnx::ValueInfoProto &input) -> Value {
-    FailureOr<RankedTensorType> type = entry.inputType(input, /*takesText=*/true);
+    FailureOr<RankedTensorType> type = entry.inputType(input, /*takesBytes=*/true);
     if (failed(type))
       return nullptr;
     SmallVector<NamedAttribute> more;
     bool isText = isString(input.type().tensor_type().elem_type());
     if (isText)
       more.push_back(b.getNamedAttr("grad.text", b.getUnitAttr()));
+    const NarrowType *narrow = findNarrow(input.type().tensor_type().elem_type());
+    if (narrow)
+      more.push_back(fileElementAttribute(b, *narrow));
     if (std::string field = fieldOf(input.name()); !field.empty())
       more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
     Value argument = entry.addArgument(*type, input.name(), GRADC_ROLE_DATA, more);
     entry.markBatch(input, argument);
     if (isText)
       entry.markText(argument);
+    if (narrow)
+      entry.markNarrow(argument, narrow);
     return argument;
   };
-  if (failed(entry.importNodes(outputs, bind)))
+  if (failed(entry.importNodes(outputs, bind, /*takesSequences=*/true)))
     return failure();
-  for (const std::string &name : outputs)
-    entry.addResult(entry.value(name), name, GRADC_ROLE_OUTPUT,
-                    entry.isText(entry.value(name))
-                        ? ArrayRef{b.getNamedAttr("grad.text", b.getUnitAttr())}
-                        : ArrayRef<NamedAttribute>());
+  auto addOutput = [&](Value value, StringRef name) {
+    SmallVector<NamedAttribute> more;
+    if (entry.isText(value))
+      more.push_back(b.getNamedAttr("grad.text", b.getUnitAttr()));
+    if (const NarrowType *narrow = entry.findNarrow(value))
+      more.push_back(fileElementAttribute(b, *narrow));
+    entry.addResult(value, name, GRADC_ROLE_OUTPUT, more);
+  };
+  for (const std::string &name : outputs) {
+    if (Value value = entry.value(name))
+      addOutput(value, name);
+    else if (const SmallVector<Value> *tensors = entry.findSequence(name))
+      for (auto [i, tensor] : llvm::enumerate(*tensors))
+        addOutput(tensor, elementName(name, int64_t(i)));
+  }
   entry.finish();
   imported.boundInputs = entry.getBoundInputs();
   imported.foldedNodes = entry.getFoldedNodes();
@@ -132,6 +155,7 @@ FailureOr<Imported> ModuleImport::finish() {
 
 LogicalResult gradc::checkOptions(const OnnxModel &model, const ImportOptions &options) {
   std::vector<std::string> inputs = model.inputNames(), symbols;
+  llvm::append_range(inputs, elementNames(model, options));
   for (const onnx::ValueInfoProto &input : model.graph().input())
     for (const auto &dim : input.type().tensor_type().shape().dim())
       if (!dim.dim_param().empty())

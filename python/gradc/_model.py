@@ -16,7 +16,8 @@ Arrays = Mapping[str, np.ndarray]
 Path = str | os.PathLike
 
 _DTYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
-           11: "float64", 12: "uint32", 13: "uint64", 16: "uint16"}  # bf16 as its bits
+           11: "float64", 12: "uint32", 13: "uint64", 16: "uint16",  # bf16 as its bits
+           17: "uint8", 18: "uint8", 19: "uint8", 20: "uint8", 21: "uint8", 22: "int8", 23: "uint8", 24: "uint8", 25: "uint8", 26: "int8"}  # narrow types
 _forks = 0
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gradc._model import _DTYPES, Error, Model, Path, Session, check, contiguous, keep_text, text
 from gradc._native import ffi, lib
 
-_NUMBERS = {np.dtype(name): number for number, name in _DTYPES.items() if number != 16}
+_NUMBERS = {np.dtype(name): number for number, name in _DTYPES.items() if number < 16}
 
 
 class Report(NamedTuple):

@@ -41,10 +41,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   auto model = OnnxModel::read(*context, path);
   ImportOptions options;
   if (succeeded(model))
-    for (const onnx::ValueInfoProto &input : (*model)->graph().input())
+    for (const onnx::ValueInfoProto &input : (*model)->graph().input()) {
       for (const auto &dim : input.type().tensor_type().shape().dim())
         if (!dim.dim_param().empty())
           options.dims[dim.dim_param()] = 4;
+      if (input.type().has_sequence_type())
+        options.shapes[input.name()] = {2};
+    }
   if (failed(importModel(*context, path, options)) && !hasReason)
     __builtin_trap();
   return 0;

@@ -9,7 +9,7 @@ import sys
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from onnx_writer import BOOL, DOUBLE, FLOAT, INT64, STRING, Model, field, message, node, raw, tensor, value_info
+from onnx_writer import BOOL, DOUBLE, FLOAT, FLOAT8E4M3FN, INT4, INT64, STRING, Model, field, message, node, raw, tensor, value_info
 
 
 def mlp(opset=17, activation="Relu", last=None, batch="N", inputs=4, hidden=6, classes=3, dropout=False):
@@ -191,6 +191,43 @@ def good():
     yield "unsorted", model
 
 
+def seeds():
+    """What the fuzz target would hardly find: narrow types, sequences, and nodes with graphs."""
+    model = Model("narrow", opset=25)
+    weights = model.initializer("w", INT4, [3, 3], data=b"\x21\x43\x65\x87\x09")
+    dense = model.node("DequantizeLinear", [weights, model.initializer("scale", FLOAT, [], [0.5])], ["dense"], "dequantize")
+    model.output(model.node("Cast", [dense], ["small"], "cast", to=FLOAT8E4M3FN, saturate=0), FLOAT8E4M3FN, [3, 3])
+    model.output(model.node("Transpose", [model.input("x", FLOAT8E4M3FN, [2, 3])], ["turned"], "turn"), FLOAT8E4M3FN, [3, 2])
+    yield "narrow", model
+
+    kind = message((1, message((1, FLOAT), (2, message((1, message((1, 2))))))))
+    sequence = message((4, message((1, kind))))
+    named = lambda name: message((1, name), (2, sequence))
+    body = message((1, [node("Neg", ["e"], ["n"])]), (2, "g"), (11, [message((1, "e"))]), (12, [message((1, "n"))]))
+    model = Model("mapped")
+    model.inputs.append(named("s"))
+    model.nodes.append(message((1, ["s"]), (2, ["y"]), (3, "map"), (4, "SequenceMap"), (5, [message((1, "body"), (6, body), (20, 5))])))
+    model.outputs.append(named("y"))
+    yield "mapped", model
+
+    body = message((1, [node("Add", ["h", "e"], ["t"]), node("Identity", ["t"], ["u"])]), (2, "g"), (11, [message((1, "h")), message((1, "e"))]),
+                   (12, [message((1, "t")), message((1, "u"))]))
+    attributes = [message((1, "body"), (6, body), (20, 5)), message((1, "num_scan_inputs"), (3, 1), (20, 2))]
+    model = Model("rows", opset=8)
+    inputs = [model.input("l", INT64, [2]), model.input("h0", FLOAT, [2, 3]), model.input("x", FLOAT, [2, 4, 3])]
+    model.nodes.append(message((1, inputs), (2, ["last", "all"]), (3, "scan"), (4, "Scan"), (5, attributes)))
+    model.output("all", FLOAT, [2, 4, 3])
+    yield "rows", model
+
+    body = message((1, [node("Tanh", ["s"], ["t"])]), (2, "g"), (11, [message((1, "s"))]), (12, [message((1, "t"))]))
+    model = Model("flexible", opset=24)
+    inputs = [model.input(name, FLOAT, [1, 2, 3, 4]) for name in "qkv"]
+    model.nodes.append(message((1, inputs), (2, ["y"]), (3, "attend"), (4, "FlexAttention"), (5, [message((1, "score_mod"), (6, body), (20, 5))]),
+                               (7, "ai.onnx.preview")))
+    model.output("y", FLOAT, [1, 2, 3, 4])
+    yield "flexible", model
+
+
 def one(op, inputs, outputs=("y",), opset=17, **attributes):
     """A model of one node. An input is (name, dims), (name, dims, dtype) or (name, dims, dtype, values)."""
     model = Model("one", opset)
@@ -292,7 +329,7 @@ def main():
     os.makedirs(os.path.join(folder, "in"), exist_ok=True)
     at = lambda *parts: os.path.join(folder, "in", *parts)
     write = lambda name, data: open(at(name), "wb").write(data)
-    for name, model in [*good(), *bad()]:
+    for name, model in [*good(), *seeds(), *bad()]:
         model.save(at(name + ".onnx"))
 
     # Files that are not models.

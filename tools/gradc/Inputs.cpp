@@ -83,6 +83,44 @@ template <typename Tensor> static Status fitText(Tensor &value, const Port &port
   return {};
 }
 
+static void retype(HostTensor &tensor, mlir::RankedTensorType type) {
+  tensor = HostTensor(type, tensor.bytes());
+}
+static void retype(TensorView &view, mlir::RankedTensorType type) { view.type = type; }
+
+/// Whether .npy has no type of its own for such elements.
+static bool isUnknownToNumpy(mlir::Type element) {
+  return element.isBF16() || (element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1)) ||
+         (mlir::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
+}
+
+/// Gives bits of a .npy, and small integers, the type that the port has; others stay as they are,
+/// to be refused.
+template <typename Tensor> static Status fitBits(Tensor &value, const Port &port) {
+  mlir::Type from = value.getType().getElementType(), to = port.type.getElementType();
+  if (!isUnknownToNumpy(to) || mlir::grad::elementBytes(from) != mlir::grad::elementBytes(to))
+    return {};
+  bool isInteger = mlir::isa<mlir::IntegerType>(to);
+  bool isNumbers = isInteger && mlir::isa<mlir::IntegerType>(from) && !isOpaque(from) &&
+                   !from.isInteger(1) && from.isUnsignedInteger() == to.isUnsignedInteger();
+  // What reads bf16 as its bits writes it as numbers of type u2.
+  if (!isOpaque(from) && !isNumbers && !(to.isBF16() && from.isUnsignedInteger()))
+    return {};
+  retype(value, value.getType().clone(to));
+  if (!isInteger)
+    return {};
+  HostTensor numbers = ownOf(value);
+  int64_t bits = to.getIntOrFloatBitWidth();
+  int64_t least = to.isUnsignedInteger() ? 0 : -(int64_t(1) << (bits - 1));
+  int64_t most = least + (int64_t(1) << bits) - 1;
+  for (int64_t i = 0; i < numbers.size(); ++i)
+    if (int64_t number = numbers.getInt(i); number < least || number > most)
+      return Status::invalid("input \"" + port.name + "\": expected numbers from " +
+                             std::to_string(least) + " to " + std::to_string(most) + ", found " +
+                             std::to_string(number) + " at element " + std::to_string(i));
+  return {};
+}
+
 template <typename Tensor>
 static Result<std::vector<Tensor>> arrangeAll(const std::map<std::string, Tensor> &given,
                                               llvm::ArrayRef<Port> ports,
@@ -106,10 +144,12 @@ static Result<std::vector<Tensor>> arrangeAll(const std::map<std::string, Tensor
     Tensor value = it->second;
     if (Status status = fitText(value, port); !status.ok())
       return status;
+    if (Status status = fitBits(value, port); !status.ok())
+      return status;
     if (value.getType() != port.type)
       return Status::invalid("input \"" + port.name + "\": expected " +
                              (port.isText ? describeText(port.type) : describe(port.type)) +
-                             ", found " + describe(value.getType()));
+                             ", found " + describeFile(value.getType()));
     ordered.push_back(std::move(value));
   }
   return ordered;

@@ -217,9 +217,18 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
                      mlir::cast<mlir::RankedTensorType>(function.getArgument(i).getType()),
                      GRADC_ROLE_DATA, 0, /*batched=*/false, /*field=*/"",
                      function.getArgAttr(i, "grad.text") != nullptr});
+  auto elementOf = [](mlir::RankedTensorType type, mlir::Attribute element) {
+    auto own = mlir::dyn_cast_or_null<mlir::TypeAttr>(element);
+    return own ? type.clone(own.getValue()) : type;
+  };
+  for (auto [i, port] : llvm::enumerate(ports))
+    port.type = elementOf(port.type, function.getArgAttr(unsigned(i), "grad.element"));
   auto inputs = arrange(given, ports);
   if (!inputs)
     return fail(inputs.status());
+  // Narrow types are bytes in the graph.
+  for (auto [argument, input] : llvm::zip_equal(function.getArguments(), *inputs))
+    input = HostTensor(mlir::cast<mlir::RankedTensorType>(argument.getType()), input.bytes());
   std::vector<Port> outputs;
   std::vector<HostTensor> values;
   auto results = Interpreter(*imported.module).run(function, *inputs);
@@ -235,6 +244,9 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
         return fail(inside);
       continue;
     }
+    value =
+        HostTensor(elementOf(value.getType(), function.getResultAttr(unsigned(i), "grad.element")),
+                   value.bytes());
     bool isExtent = text("grad.role") == gradc_role_name(GRADC_ROLE_EXTENT);
     outputs.push_back({text("grad.name"), value.getType(),
                        isExtent ? GRADC_ROLE_EXTENT : GRADC_ROLE_OUTPUT,

@@ -3,6 +3,7 @@
 
 #include "compiler/Session.h"
 #include "compiler/artifact/Artifact.h"
+#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Text.h"
 #include "runtime/data/source/NpyHeader.h"
 
@@ -17,13 +18,14 @@ using mlir::grad::HostTensor;
 
 namespace gradc {
 
-/// NumPy's code for an element type; bf16 has none and is stored as raw bits.
+/// NumPy's code for an element type. The floats that it has no code for are bits (V), as ml_dtypes
+/// has them written; integers of less than 8 bits are numbers of 8.
 static std::string descr(Type t) {
   unsigned bytes = grad::elementBytes(t);
   if (t.isInteger(1))
     return "|b1";
-  if (t.isBF16())
-    return "<u2";
+  if (isa<FloatType>(t) && (t.isBF16() || bytes == 1))
+    return fmt::format("<V{}", bytes);
   char kind = isa<FloatType>(t) ? 'f' : t.isUnsignedInteger() ? 'u' : 'i';
   return fmt::format("{}{}{}", bytes == 1 ? '|' : '<', kind, bytes);
 }
@@ -33,7 +35,8 @@ static runtime::Result<HostTensor> readTensorProto(MLIRContext &context, StringR
   onnx::TensorProto proto;
   if (!proto.ParseFromArray(bytes.data(), int(bytes.size())))
     return runtime::Status::error(path + " is not an ONNX tensor (TensorProto)");
-  Type element = elementType(context, proto.data_type());
+  const NarrowType *narrow = findNarrow(proto.data_type());
+  Type element = fileElementType(context, proto.data_type());
   if (!element && !isString(proto.data_type()))
     return runtime::Status::invalid(path + ": element type " + dataTypeName(proto.data_type()) +
                                     " is not supported");
@@ -52,13 +55,33 @@ static runtime::Result<HostTensor> readTensorProto(MLIRContext &context, StringR
   if (failed(inlineExternalData(proto, path, where)) || failed(makeRaw(proto, context, where)))
     return runtime::Status::invalid(path + ": " + problem);
   SmallVector<int64_t> shape(proto.dims().begin(), proto.dims().end());
-  const std::string &raw = proto.raw_data();
-  return HostTensor(RankedTensorType::get(shape, element), ArrayRef(raw.data(), raw.size()));
+  auto type = RankedTensorType::get(shape, element);
+  ArrayRef<char> raw(proto.raw_data().data(), proto.raw_data().size());
+  return narrow ? HostTensor(type, unpacked(raw, *narrow, type.getNumElements()))
+                : HostTensor(type, raw);
 }
 
 static runtime::Result<runtime::NpyHeader> parse(StringRef bytes, const std::string &path) {
   return runtime::parseNpy(std::as_bytes(std::span(bytes.data(), bytes.size())), path, bytes.size(),
-                           /*takesText=*/true);
+                           /*takesAll=*/true);
+}
+
+bool isOpaque(Type element) { return element.isSignedInteger(); }
+
+std::string describeFile(RankedTensorType type) {
+  std::string text = describe(type);
+  if (!isOpaque(type.getElementType()))
+    return text;
+  return "V" + std::to_string(grad::elementBytes(type.getElementType())) +
+         text.substr(text.find(' '));
+}
+
+static RankedTensorType typeOf(MLIRContext &context, const runtime::NpyHeader &header) {
+  RankedTensorType type = tensorType(context, header.dtype, header.shape);
+  if (!header.isOpaque)
+    return type;
+  unsigned bits = type.getElementTypeBitWidth();
+  return type.clone(IntegerType::get(&context, bits, IntegerType::Signed));
 }
 
 /// numpy's strings of type U, which are of 32-bit numbers, as UTF-8.
@@ -101,7 +124,7 @@ runtime::Result<HostTensor> readTensor(MLIRContext &context, const std::string &
   auto header = parse(bytes, path);
   if (!header)
     return header.status();
-  auto type = tensorType(context, header->dtype, header->shape);
+  auto type = typeOf(context, *header);
   const char *data = bytes.data() + header->dataOffset;
   if (header->characters && header->dtype == GRADC_U32)
     return fromUtf32(context, *header, data, path);
@@ -131,8 +154,8 @@ runtime::Result<TensorView> openTensor(MLIRContext &context, const std::string &
                  : runtime::Result<TensorView>(value.status());
   }
   auto data = reinterpret_cast<const char *>((*file)->bytes().data()) + header->dataOffset;
-  return TensorView{tensorType(context, header->dtype, header->shape),
-                    ArrayRef(data, header->dataBytes), HostTensor(), *file};
+  return TensorView{typeOf(context, *header), ArrayRef(data, header->dataBytes), HostTensor(),
+                    *file};
 }
 
 TensorView viewOf(const HostTensor &tensor) {

@@ -20,11 +20,17 @@ struct TensorView {
 TensorView viewOf(const mlir::grad::HostTensor &tensor);
 
 /// By file name extension: .pb is a TensorProto, anything else .npy. Strings are bytes (u8) with
-/// one more dim.
+/// one more dim. Elements of numpy's types V1 and V2, which may be those of several types, are
+/// integers of MLIR's signed kind, which no other tensor has: see `isOpaque`.
 runtime::Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context,
                                                    const std::string &path);
 /// The same, with a .npy mapped: its elements are read where and when they are looked at.
 runtime::Result<TensorView> openTensor(mlir::MLIRContext &context, const std::string &path);
+
+/// Whether the elements are bits, of a type that the file does not name.
+bool isOpaque(mlir::Type element);
+/// "f32 [64, 128]", "V1 [4]".
+std::string describeFile(mlir::RankedTensorType type);
 
 /// The header of a .npy file.
 std::string npyHeader(mlir::RankedTensorType type, bool isText = false);

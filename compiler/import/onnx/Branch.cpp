@@ -27,7 +27,8 @@ static LogicalResult importBranch(Node &n, const onnx::GraphProto &graph, Branch
 
 static bool haveOneType(const Branch &a, const Branch &b) {
   return llvm::equal(a.values, b.values, [](const GraphValue &x, const GraphValue &y) {
-    return !x.sequence && !y.sequence && x.tensor.getType() == y.tensor.getType();
+    return !x.sequence && !y.sequence && x.tensor && y.tensor &&
+           x.tensor.getType() == y.tensor.getType();
   });
 }
 

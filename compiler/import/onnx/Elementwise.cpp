@@ -174,39 +174,6 @@ static LogicalResult importIdentity(Node &n) {
   return success();
 }
 
-static LogicalResult importCast(Node &n) {
-  int32_t to = int32_t(n.integer("to", 0));
-  n.ignore("saturate"); // of float8, which is no element type here
-  n.ignore("round_mode");
-  Type element = elementType(*n.builder().getContext(), to);
-  if (!element)
-    return n.error() << "to " << dataTypeName(to) << " is not supported";
-  return n.set(n.expr(0u).cast(element));
-}
-
-static LogicalResult importCastLike(Node &n) {
-  n.ignore("saturate");
-  n.ignore("round_mode");
-  auto extent = n.extent(0); // of operand 1 the type alone counts
-  return n.setLike(0, n.expr(0u).cast(n.element(1)), extent ? extent->dim : 0);
-}
-
-/// A bool is a byte of 0 or 1.
-static LogicalResult importBitCast(Node &n) {
-  int32_t to = int32_t(n.integer("to", 0));
-  Type element = elementType(*n.builder().getContext(), to);
-  auto bits = [](Type t) { return t.isInteger(1) ? 8 : t.getIntOrFloatBitWidth(); };
-  if (!element)
-    return n.error() << "to " << dataTypeName(to) << " is not supported";
-  if (bits(element) != bits(n.element(0)))
-    return n.error() << "expected a type of " << bits(n.element(0)) << " bits for "
-                     << n.describeOperand(0) << ", found " << dataTypeName(to);
-  if (n.element(0).isInteger(1) || element.isInteger(1) || n.element(0) == element)
-    return n.set(n.expr(0u).cast(element));
-  return n.set(n.builder().createOrFold<BitCastOp>(
-      n.loc(), RankedTensorType::get(n.shape(0), element), n.operand(0)));
-}
-
 /// Limits are attributes up to opset 10 and operands after it.
 static LogicalResult importClip(Node &n) {
   if (failed(n.expect(0, Kind::Number)))
@@ -311,15 +278,12 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["GreaterOrEqual"] = {compare<ComparePredicate::ge, Kind::Number>, 2, 2};
   ops["Where"] = {importWhere, 3, 3};
   ops["Identity"] = {importIdentity, 1, 1, /*sequences=*/1};
-  ops["Cast"] = {importCast, 1, 1};
-  ops["BitCast"] = {importBitCast, 1, 1};
-  ops["CastLike"] = {importCastLike, 2, 2};
   ops["Clip"] = {importClip, 1, 3};
   ops["IsNaN"] = {importIsNaN, 1, 1};
   ops["IsInf"] = {importIsInf, 1, 1};
   for (StringRef name : {"Equal", "Identity"})
     ops[name].strings = true;
-  takeExtents(ops, TakesExtents::itself, {"CastLike"});
+  takeNarrow(ops, TakesNarrow::moved, {"Identity", "Where"});
   takeExtents(
       ops, TakesExtents::pointwise,
       {"Neg",        "Abs",      "Sign",       "Exp",         "Log",        "Sqrt",
@@ -328,6 +292,5 @@ void gradc::addElementwiseOps(OpTable &ops) {
        "Mod",        "Max",      "Min",        "Sum",         "Mean",       "And",
        "Or",         "Xor",      "BitwiseAnd", "BitwiseOr",   "BitwiseXor", "BitwiseNot",
        "BitShift",   "Equal",    "Less",       "LessOrEqual", "Greater",    "GreaterOrEqual",
-       "Where",      "Identity", "Cast",       "BitCast",     "Clip",       "IsNaN",
-       "IsInf"});
+       "Where",      "Identity", "Clip",       "IsNaN",       "IsInf"});
 }

@@ -142,4 +142,5 @@ void gradc::addGatherOps(OpTable &ops) {
   ops["GatherND"] = {importGatherND, 2, 2};
   takeExtents(ops, TakesExtents::itself, {"Gather", "GatherND"});
   ops["ReverseSequence"] = {importReverseSequence, 2, 2};
+  takeNarrow(ops, TakesNarrow::moved, {"Gather", "GatherElements", "GatherND"});
 }

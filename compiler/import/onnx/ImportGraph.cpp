@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Narrow.h"
 #include "passes/support/Coupling.h"
 
 using namespace mlir;
@@ -70,16 +71,18 @@ static void reportOpenDim(const onnx::ValueInfoProto &input, int64_t d, Location
 }
 
 FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input,
-                                                   bool takesText) {
+                                                   bool takesBytes) {
   Location where = model.nameLoc(input.name());
   if (!input.type().has_tensor_type())
     return emitError(where)
            << "graph input \"" << input.name()
-           << "\" is not a tensor; sequences, maps and optionals are not supported";
+           << "\" is not of tensors; maps, sparse tensors and sequences of sequences are not "
+              "supported";
   const onnx::TypeProto::Tensor &tensor = input.type().tensor_type();
-  bool isText = takesText && isString(tensor.elem_type());
-  Type element = isText ? builder.getIntegerType(8, /*isSigned=*/false)
-                        : elementType(*where.getContext(), tensor.elem_type());
+  bool isText = takesBytes && isString(tensor.elem_type());
+  Type element = isText || (takesBytes && gradc::findNarrow(tensor.elem_type()))
+                     ? builder.getIntegerType(8, /*isSigned=*/false)
+                     : elementType(*where.getContext(), tensor.elem_type());
   if (!element)
     return emitError(where) << "graph input \"" << input.name() << "\" has element type "
                             << dataTypeName(tensor.elem_type()) << ", which is not supported";
@@ -210,23 +213,13 @@ Value EntryImport::scalarArgument(gradc_role role) {
   return visible(*scope, argument);
 }
 
-const SmallVector<Value> *EntryImport::findSequence(StringRef name) const {
-  for (const Scope *at = scope; at && &at->block == &scope->block; at = at->outer)
-    if (auto found = at->sequences.find(name); found != at->sequences.end())
-      return &found->second;
-  return nullptr;
-}
-
-void EntryImport::setSequence(StringRef name, ArrayRef<Value> tensors) {
-  scope->sequences[name] = SmallVector<Value>(tensors);
-}
-
 void EntryImport::setClasses(Value argument, int64_t classes) {
   argumentAttributes[cast<BlockArgument>(argument).getArgNumber()].set(
       "grad.classes", builder.getI64IntegerAttr(classes));
 }
 
-LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput bindInput) {
+LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput bindInput,
+                                       bool takesSequences) {
   llvm::StringSet<> inputs;
   FailureOr<SmallVector<unsigned>> order =
       orderNodes(model, model.graph(), outputs, inputs, [](StringRef) { return false; });
@@ -235,10 +228,12 @@ LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput 
   bool ok = true;
   for (const onnx::ValueInfoProto &input : model.graph().input())
     if (inputs.contains(input.name()))
-      ok &= bool(scope->values[input.name()] = bindInput(input));
+      ok &= succeeded(bindGraphInput(input, bindInput));
   for (unsigned index : *order)
     ok &= succeeded(importNode(index));
   for (const std::string &name : outputs) {
+    if (takesSequences && (findSequence(name) || isAbsent(name)))
+      continue;
     ok &= bool(value(name));
     if (findSequence(name))
       emitError(model.nameLoc(name))
@@ -253,7 +248,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
   bool poisoned = false;
   for (const std::string &name : proto.input()) {
     Value operand = name.empty() ? Value() : value(name);
-    poisoned |= !name.empty() && !operand && !findSequence(name);
+    poisoned |= !name.empty() && !operand && !findSequence(name) && !isAbsent(name);
     if (!operand && reportHiddenSequence(name, model.nodeLoc(proto)))
       return failure();
     operands.push_back(operand);
@@ -302,12 +297,16 @@ LogicalResult EntryImport::importNode(unsigned index) {
   for (unsigned i = 0; i < operands.size(); ++i)
     if (node.isText(i) && !op.strings)
       return node.error() << "cannot take strings, found " << node.describeOperand(i);
+  if (failed(expectNarrow(node, op)))
+    return failure();
   size_t checks = countIndexChecks();
   if (failed(op.import(node)) || failed(node.finish()) ||
       (op.extents == TakesExtents::pointwise && failed(followExtents(node)))) {
     dropIndexChecks(checks);
     return failure();
   }
+  if (op.narrow == TakesNarrow::moved)
+    followNarrow(node);
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
     if (!name.empty())
       scope->values[name] = result;

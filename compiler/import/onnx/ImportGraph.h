@@ -26,6 +26,7 @@ struct Scope {
   Scope *outer;
   llvm::StringMap<mlir::Value> values;
   llvm::StringMap<llvm::SmallVector<mlir::Value>> sequences;
+  llvm::StringSet<> absent; ///< optionals without an element
   /// Of a region: values around it, each with the argument that it is here, the last ones of
   /// `block`.
   llvm::MapVector<mlir::Value, mlir::BlockArgument> captured;
@@ -45,10 +46,10 @@ public:
   int64_t batchSize() const { return batch; }
   mlir::func::FuncOp getFunction() { return function; }
 
-  /// The type of a graph input with its symbols bound; reports every problem. Of strings, where the
-  /// entry `takesText`: bytes, with one more dim.
+  /// The type of a graph input with its symbols bound; reports every problem. Where the entry
+  /// `takesBytes`, strings are bytes with one more dim, and narrow types are bytes.
   mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input,
-                                                    bool takesText = false);
+                                                    bool takesBytes = false);
 
   /// A new argument with attributes `grad.name`, `grad.role` and others.
   mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef name, gradc_role role,
@@ -66,11 +67,13 @@ public:
   /// classes; over one, numbers from 0 to 1.
   void setClasses(mlir::Value argument, int64_t classes);
 
-  /// Sets the value of a graph input; returns null after reporting an error.
+  /// Sets the value of a graph input, which is a tensor; returns null after reporting an error.
   using BindInput = llvm::function_ref<mlir::Value(const onnx::ValueInfoProto &)>;
-  /// Imports all nodes that `outputs` need, after binding the inputs that these need. On failure,
-  /// all errors have been reported.
-  mlir::LogicalResult importNodes(llvm::ArrayRef<std::string> outputs, BindInput bindInput);
+  /// Imports all nodes that `outputs` need, after binding the inputs that these need: of a sequence
+  /// NAME its tensors, named NAME.0, NAME.1 and so on. On failure, all errors have been reported.
+  /// Outputs are tensors, unless the entry `takesSequences`.
+  mlir::LogicalResult importNodes(llvm::ArrayRef<std::string> outputs, BindInput bindInput,
+                                  bool takesSequences = false);
 
   /// The value of that name: a graph input, an initializer, or a node's output (null: failed), of
   /// the graph that is being imported or, then as a region's argument, of one around it.
@@ -89,6 +92,9 @@ public:
   /// The tensors of a sequence of that name, or null: there is none.
   const llvm::SmallVector<mlir::Value> *findSequence(llvm::StringRef name) const;
   void setSequence(llvm::StringRef name, llvm::ArrayRef<mlir::Value> tensors);
+  /// Whether the name is of an optional without an element.
+  bool isAbsent(llvm::StringRef name) const;
+  void setAbsent(llvm::StringRef name) { scope->absent.insert(name); }
 
   /// The value's extents that only runs know; most values have none.
   std::optional<RunExtent> findExtent(mlir::Value value) const;
@@ -97,9 +103,14 @@ public:
   /// `stringBytes`; zeros are behind a string's end.
   bool isText(mlir::Value value) const { return texts.contains(value); }
   void markText(mlir::Value value) { texts.insert(value); }
+  /// The narrow type whose codes the value has; null: it has numbers.
+  const NarrowType *findNarrow(mlir::Value value) const { return narrows.lookup(value); }
+  void markNarrow(mlir::Value value, const NarrowType *type) { narrows[value] = type; }
+  /// "float8e4m3fn [4]", by the type that the model gives the value.
+  std::string describeValue(mlir::Value value) const;
   int64_t stringBytes() const { return options.stringBytes; }
 
-  /// An error at `where` if the value of that name has such an extent.
+  /// An error at `where` if the value of that name has such an extent, or is of a narrow type.
   mlir::LogicalResult expectWhole(llvm::StringRef name, mlir::Value value,
                                   mlir::Location where) const;
 
@@ -140,9 +151,15 @@ public:
 
 private:
   mlir::LogicalResult importNode(unsigned index);
+  mlir::LogicalResult bindGraphInput(const onnx::ValueInfoProto &input, BindInput bindInput);
   /// Gives the results of a pointwise op the extent that its operands share.
   mlir::LogicalResult followExtents(Node &node);
+  /// Refuses operands of narrow types that the op does not take; gives results of one that moves
+  /// them the same type.
+  mlir::LogicalResult expectNarrow(Node &node, const OnnxOp &op);
+  void followNarrow(Node &node);
   mlir::Value valueIn(Scope &scope, llvm::StringRef name);
+  void markInitializer(mlir::Value value, const onnx::TensorProto &initializer);
   mlir::Value capture(Scope &scope, mlir::Value value);
   /// A value of the entry as a graph sees it.
   mlir::Value visible(Scope &scope, mlir::Value value);
@@ -170,6 +187,7 @@ private:
   llvm::DenseMap<const onnx::GraphProto *, unsigned> firstPositions;
   llvm::DenseMap<mlir::Value, RunExtent> extents;
   llvm::DenseSet<mlir::Value> texts;
+  llvm::DenseMap<mlir::Value, const NarrowType *> narrows;
   /// Of the regions that are being imported: what their arguments are around them.
   llvm::DenseMap<mlir::Value, mlir::Value> outside;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;

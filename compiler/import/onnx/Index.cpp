@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Pick.h"
 #include "compiler/import/support/Names.h"
 
@@ -27,7 +28,8 @@ static LogicalResult importConstant(Node &n) {
     FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
     if (failed(value))
       return failure();
-    return n.set(ConstantOp::create(n.builder(), n.loc(), value->getType(), *value));
+    return n.setNarrow(0, ConstantOp::create(n.builder(), n.loc(), value->getType(), *value),
+                       findNarrow(a->t().data_type()));
   }
   if (const onnx::AttributeProto *a = n.attribute("value_float", Node::AttributeType::real)) {
     HostTensor scalar(RankedTensorType::get({}, b.getF32Type()));
@@ -53,16 +55,18 @@ static LogicalResult importConstantOfShape(Node &n) {
     return n.error() << "expected a constant of at most 2^29 elements, found "
                      << formatDims(*shape);
   HostTensor one(RankedTensorType::get({1}, n.builder().getF32Type()));
+  const NarrowType *narrow = nullptr;
   if (const onnx::AttributeProto *a = n.attribute("value", Node::AttributeType::tensor);
       a && a->has_t()) {
     FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
     if (failed(value))
       return failure();
     one = HostTensor(*value);
+    narrow = findNarrow(a->t().data_type());
     if (one.size() != 1)
       return n.error() << "expected a value of one element, found " << describe(one.getType());
   }
-  return n.set(n.broadcast(n.constant(one.reshaped({})), *shape));
+  return n.setNarrow(0, n.broadcast(n.constant(one.reshaped({})), *shape), narrow);
 }
 
 static LogicalResult importRange(Node &n) {

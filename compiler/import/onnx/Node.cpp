@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Text.h"
 
 using namespace mlir;
@@ -38,11 +39,19 @@ Expr Node::expr(Value value) { return Expr(builder(), location, value); }
 std::string Node::describeOperand(unsigned i) const {
   bool initializer = entry.getModel().initializer(proto.input(i));
   return llvm::formatv("operand {0} ({1}\"{2}\", {3})", i, initializer ? "initializer " : "",
-                       proto.input(i), isText(i) ? describeText(type(i)) : describe(type(i)));
+                       proto.input(i), entry.describeValue(operand(i)));
 }
 
 bool Node::isText(unsigned i) const { return operand(i) && entry.isText(operand(i)); }
 void Node::markText(unsigned i) { entry.markText(results[i]); }
+const NarrowType *Node::narrow(unsigned i) const {
+  return operand(i) ? entry.findNarrow(operand(i)) : nullptr;
+}
+LogicalResult Node::setNarrow(unsigned i, Value codes, const NarrowType *type) {
+  if (type)
+    entry.markNarrow(codes, type);
+  return set(i, codes);
+}
 
 LogicalResult Node::expect(unsigned i, Kind kind) {
   Type e = element(i);
@@ -57,7 +66,7 @@ LogicalResult Node::expect(unsigned i, Kind kind) {
 }
 
 LogicalResult Node::expectSameElement(unsigned i, unsigned j) {
-  if (element(i) == element(j))
+  if (element(i) == element(j) && narrow(i) == narrow(j))
     return success();
   return error() << "expected operands of one element type, found " << describeOperand(i) << " and "
                  << describeOperand(j);
@@ -296,10 +305,17 @@ LogicalResult Node::set(unsigned i, Value value) {
   return success();
 }
 
-LogicalResult Node::setSequence(ArrayRef<Value> values) {
-  makesSequence = true;
-  if (wants(0))
-    entry.setSequence(proto.output(0), values);
+LogicalResult Node::setSequence(unsigned i, ArrayRef<Value> values) {
+  withoutValue.insert(i);
+  if (wants(i))
+    entry.setSequence(proto.output(int(i)), values);
+  return success();
+}
+
+LogicalResult Node::setAbsent(unsigned i) {
+  withoutValue.insert(i);
+  if (wants(i))
+    entry.setAbsent(proto.output(int(i)));
   return success();
 }
 
@@ -316,7 +332,7 @@ LogicalResult Node::finish() {
     }
   }
   for (unsigned i = 0; i < results.size(); ++i)
-    if (wants(i) && !results[i] && !(i == 0 && makesSequence)) {
+    if (wants(i) && !results[i] && !withoutValue.contains(i)) {
       error() << "output " << i << " (\"" << proto.output(i) << "\") is not supported";
       ok = false;
     }

@@ -4,12 +4,14 @@
 
 #include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Build.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace gradc {
 
 class EntryImport;
 class Node;
+struct NarrowType;
 
 /// Imports one node: reads operands and attributes, builds grad ops, sets the results.
 using ImportFunction = mlir::LogicalResult (*)(Node &);
@@ -18,17 +20,23 @@ using ImportFunction = mlir::LogicalResult (*)(Node &);
 /// element, the result being as long as they are, or as the import function says.
 enum class TakesExtents { no, pointwise, itself };
 
+/// An op's operands of narrow types (Narrow.h): refused, or moved to results of the same type, or
+/// taken as the import function says.
+enum class TakesNarrow { no, moved, itself };
+
 struct OnnxOp {
   ImportFunction import;
   unsigned minOperands, maxOperands;
   unsigned sequences = 0; ///< first operands that may be sequences instead of tensors
   TakesExtents extents = TakesExtents::no;
   bool strings = false; ///< operands may be strings
+  TakesNarrow narrow = TakesNarrow::no;
   static constexpr unsigned any = ~0u;
 };
 /// All ops by name. Each family fills in its own: <Family>.cpp defines add<Family>Ops.
 using OpTable = llvm::StringMap<OnnxOp>;
 void takeExtents(OpTable &ops, TakesExtents how, llvm::ArrayRef<llvm::StringRef> names);
+void takeNarrow(OpTable &ops, TakesNarrow how, llvm::ArrayRef<llvm::StringRef> names);
 const OpTable &onnxOps();
 
 /// The only list of the families: a family without its line here fails to compile, since its
@@ -39,6 +47,7 @@ const OpTable &onnxOps();
   FAMILY(Attention)                                                                                \
   FAMILY(BatchNormalization)                                                                       \
   FAMILY(Branch)                                                                                   \
+  FAMILY(Cast)                                                                                     \
   FAMILY(Contraction)                                                                              \
   FAMILY(Convolution)                                                                              \
   FAMILY(DeformConvolution)                                                                        \
@@ -148,6 +157,10 @@ public:
   bool isText(unsigned i) const;
   /// Makes result `i`, which is set, one of strings.
   void markText(unsigned i);
+  /// The narrow type of operand `i`, whose elements are codes in bytes; null: another type.
+  const NarrowType *narrow(unsigned i) const;
+  /// Sets result `i`, codes of a narrow type; or a result as it is, if `type` is null.
+  mlir::LogicalResult setNarrow(unsigned i, mlir::Value codes, const NarrowType *type);
 
   // Attributes ----------------------------------------------------------------------------------
   bool has(llvm::StringRef name);
@@ -195,8 +208,13 @@ public:
   mlir::LogicalResult set(unsigned i, mlir::Value value, RunExtent extent);
   /// A result with operand `operand`'s extent, if that has one, in its own dim `dim`.
   mlir::LogicalResult setLike(unsigned operand, mlir::Value value, int64_t dim);
-  /// Makes result 0 a sequence of these tensors.
-  mlir::LogicalResult setSequence(llvm::ArrayRef<mlir::Value> values);
+  /// Makes result `i` a sequence of these tensors.
+  mlir::LogicalResult setSequence(llvm::ArrayRef<mlir::Value> values) {
+    return setSequence(0, values);
+  }
+  mlir::LogicalResult setSequence(unsigned i, llvm::ArrayRef<mlir::Value> values);
+  /// Makes result `i` an optional without an element.
+  mlir::LogicalResult setAbsent(unsigned i);
   unsigned resultCount() const { return proto.output_size(); }
   llvm::StringRef resultName(unsigned i) const { return proto.output(int(i)); }
 
@@ -214,7 +232,7 @@ private:
   mlir::Location location;
   llvm::SmallVector<mlir::Value> operands, results;
   llvm::StringSet<> read, mistyped;
-  bool makesSequence = false;
+  llvm::SmallSet<unsigned, 4> withoutValue; ///< results that are sequences or absent
 };
 
 /// numpy's common shape, or nothing.

@@ -44,10 +44,12 @@ public:
   mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,
                           mlir::Location where);
 
-  /// The type of a tensor, or of its elements; failure (reported at `where`) if gradc has none.
+  /// The type of a tensor, of u8 where that is narrow; failure (reported at `where`) if gradc has
+  /// none.
   mlir::FailureOr<mlir::RankedTensorType> type(const onnx::TensorProto &tensor,
                                                mlir::Location where) const;
-  /// A tensor's elements. Large ones are views of this model's memory, which they keep alive.
+  /// A tensor's elements, of narrow types their codes. Large ones are views of this model's memory,
+  /// which they keep alive.
   mlir::FailureOr<mlir::ElementsAttr> value(const onnx::TensorProto &tensor,
                                             mlir::Location where) const;
 

@@ -1,6 +1,7 @@
 // ONNX tensors as MLIR types and attributes.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -114,6 +115,8 @@ bool gradc::fits(ArrayRef<int64_t> shape) { return countElements(shape).has_valu
 
 FailureOr<RankedTensorType> OnnxModel::type(const onnx::TensorProto &tensor, Location where) const {
   Type element = elementType(context, tensor.data_type());
+  if (findNarrow(tensor.data_type()))
+    element = IntegerType::get(&context, 8, IntegerType::Unsigned);
   if (!element)
     return emitError(where) << "element type " << dataTypeName(tensor.data_type())
                             << " is not supported";
@@ -121,10 +124,23 @@ FailureOr<RankedTensorType> OnnxModel::type(const onnx::TensorProto &tensor, Loc
                                element);
 }
 
+/// Moves int32_data, which holds bytes, into raw_data.
+static LogicalResult makeRawBytes(onnx::TensorProto &tensor, int64_t expected, StringRef type,
+                                  Location where) {
+  int64_t found = tensor.int32_data_size();
+  if (found != expected)
+    return emitError(where) << "expected " << expected << " bytes of data for " << type
+                            << ", found " << found;
+  tensor.set_raw_data(std::string(tensor.int32_data().begin(), tensor.int32_data().end()));
+  tensor.clear_int32_data();
+  return success();
+}
+
 LogicalResult gradc::makeRaw(onnx::TensorProto &tensor, MLIRContext &context, Location where) {
-  Type element = elementType(context, tensor.data_type());
+  Type element = fileElementType(context, tensor.data_type());
   if (!element) // Said where the tensor is used.
     return success();
+  const NarrowType *narrow = findNarrow(tensor.data_type());
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
   std::optional<int64_t> count = countElements(shape);
   if (!count) {
@@ -133,7 +149,8 @@ LogicalResult gradc::makeRaw(onnx::TensorProto &tensor, MLIRContext &context, Lo
     llvm::interleaveComma(shape, error);
     return error << "]";
   }
-  int64_t expected = *count * mlir::grad::elementBytes(element);
+  int64_t expected = narrow ? llvm::divideCeil(*count * narrow->bits, 8)
+                            : *count * mlir::grad::elementBytes(element);
   if (tensor.has_raw_data()) {
     if (int64_t(tensor.raw_data().size()) != expected)
       return emitError(where) << "expected " << expected << " bytes of data for "
@@ -141,6 +158,9 @@ LogicalResult gradc::makeRaw(onnx::TensorProto &tensor, MLIRContext &context, Lo
                               << tensor.raw_data().size();
     return success();
   }
+
+  if (narrow) // a byte of the packed elements in each number
+    return makeRawBytes(tensor, expected, describe(RankedTensorType::get(shape, element)), where);
 
   int64_t found = 0;
   auto convert = [&](const auto &values, auto store) {
@@ -196,6 +216,9 @@ FailureOr<ElementsAttr> OnnxModel::value(const onnx::TensorProto &tensor, Locati
   if (failed(type))
     return failure();
   ArrayRef<char> raw(tensor.raw_data().data(), tensor.raw_data().size());
+  if (const NarrowType *narrow = findNarrow(tensor.data_type()); narrow && narrow->bits < 8)
+    return HostTensor(*type, unpacked(raw, *narrow, type->getNumElements()))
+        .toAttribute(tensor.name());
   if (raw.size() <= 1024 || type->getElementType().isInteger(1)) {
     HostTensor host(*type, raw);
     if (type->getElementType().isInteger(1)) // any byte but 0 is true

@@ -1,6 +1,7 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: per tensor, per axis, and in blocks.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Quantization.h"
 
 using namespace mlir;
@@ -55,6 +56,16 @@ static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) 
   return value.with(n.builder().createOrFold<SliceOp>(n.loc(), value, starts, n.shape(0), ones));
 }
 
+/// Operand 1 at every element of operand 0; float8e8m0 as the powers of two that it stands for.
+static FailureOr<Expr> spreadScale(Node &n, int64_t axis, int64_t block) {
+  FailureOr<Expr> scale = spread(n, 1, axis, block);
+  if (failed(scale) || !n.narrow(1))
+    return scale;
+  if (n.narrow(1)->family == NarrowType::exponent)
+    return decode(*scale, *n.narrow(1));
+  return n.error() << "expected numbers or float8e8m0 as scale, found " << n.describeOperand(1);
+}
+
 /// The element type that attribute `name` asks for; `otherwise` where it does not.
 static FailureOr<Type> typeAttribute(Node &n, StringRef name, Type otherwise) {
   int32_t number = int32_t(n.integer(name, 0));
@@ -65,52 +76,85 @@ static FailureOr<Type> typeAttribute(Node &n, StringRef name, Type otherwise) {
   return n.error() << "with " << name << " " << dataTypeName(number) << " is not supported";
 }
 
+/// The codes of saturate(quotient + zero point), of integers rounded before.
+static Expr quantize(Expr quotient, std::optional<Expr> zero, const NarrowType &type,
+                     bool saturates) {
+  Type element = quotient.type().getElementType();
+  std::optional<Expr> offset;
+  if (zero)
+    offset = decode(*zero, type).cast(element);
+  if (type.family != NarrowType::integer)
+    return encode(offset ? quotient + *offset : quotient, type, {saturates});
+  Expr rounded = quotient.apply<RoundOp>();
+  Expr sum = offset ? rounded + *offset : rounded;
+  double least = type.isSigned ? -double(1 << (type.bits - 1)) : 0;
+  Expr raised = sum.apply<MaxOp>(sum.splat(least));
+  return encode(raised.apply<MinOp>(sum.splat(least + (1 << type.bits) - 1)), type);
+}
+
 /// saturate(round(x / scale) + zero point), divided in the scale's precision.
 static LogicalResult importQuantizeLinear(Node &n) {
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
-  n.ignore("saturate"); // of float8, which is no element type here
+  bool saturates = n.integer("saturate", 1);
   Type unsignedByte = n.builder().getIntegerType(8, /*isSigned=*/false);
   bool hasZero = bool(n.operand(2));
-  FailureOr<Type> result = typeAttribute(n, "output_dtype", hasZero ? n.element(2) : unsignedByte);
+  // Without output_dtype the zero point's type counts.
+  int32_t asked = int32_t(n.integer("output_dtype", 0));
+  const NarrowType *narrow = asked || !hasZero ? findNarrow(asked) : n.narrow(2);
+  FailureOr<Type> result = unsignedByte; // of codes as well
+  if (!narrow)
+    result = typeAttribute(n, "output_dtype", hasZero ? n.element(2) : unsignedByte);
   Type f32 = n.builder().getF32Type();
   bool byScale = isa<FloatType>(n.element(1)) && n.opset() >= 19;
   FailureOr<Type> compute = typeAttribute(n, "precision", byScale ? n.element(1) : f32);
   if (failed(result) || failed(compute) || failed(n.expect(0, Kind::Number)) ||
       failed(n.expect(1, Kind::Number)))
     return failure();
-  if (hasZero && *result != n.element(2))
+  if (hasZero && (narrow != n.narrow(2) || *result != n.element(2)))
     return n.error() << "expected a zero point of the output_dtype, found " << n.describeOperand(2);
-  if (!isQuantized(*result) || !isa<FloatType>(*compute))
-    return n.error() << "expected integers of 8 or 16 bits as results and a float precision";
-  FailureOr<Expr> scale = spread(n, 1, axis, block), zero = *scale;
+  if (!isQuantized(*result) || !isa<FloatType>(*compute) ||
+      (narrow && narrow->family == NarrowType::exponent))
+    return n.error() << "expected integers of 2 to 16 bits or floats of 4 or 8 with a mantissa as "
+                        "results, and a float precision";
+  if (n.narrow(0))
+    return n.error() << "expected numbers to quantize, found " << n.describeOperand(0);
+  FailureOr<Expr> scale = spreadScale(n, axis, block), zero = scale;
   if (succeeded(scale) && hasZero)
     zero = spread(n, 2, axis, block);
   if (failed(scale) || failed(zero))
     return failure();
   Expr quotient = n.expr(0u).cast(*compute) / scale->cast(*compute);
+  if (narrow)
+    return n.setNarrow(
+        0, quantize(quotient, hasZero ? std::optional(*zero) : std::nullopt, *narrow, saturates),
+        narrow);
   return n.set(saturate(quotient, hasZero ? *zero : quotient.splat(0), *result));
 }
 
 /// (x - zero point) * scale, in f32.
 static LogicalResult importDequantizeLinear(Node &n) {
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
-  FailureOr<Type> result = typeAttribute(n, "output_dtype", n.element(1));
-  if (failed(result) || failed(n.expect(0, Kind::Int)) || failed(n.expect(1, Kind::Float)))
+  Type f32 = n.builder().getF32Type();
+  FailureOr<Type> result = typeAttribute(n, "output_dtype", n.narrow(1) ? f32 : n.element(1));
+  if (failed(result) || failed(n.expect(0, Kind::Int)) ||
+      (!n.narrow(1) && failed(n.expect(1, Kind::Float))))
     return failure();
   if (!isa<FloatType>(*result))
     return n.error() << "expected a float as output_dtype";
-  Expr x = n.expr(0u);
+  const NarrowType *narrow = n.narrow(0);
+  auto widen = [&](Expr x) {
+    return narrow ? decode(x, *narrow) : x.cast(n.builder().getI32Type());
+  };
+  Expr x = narrow ? widen(n.expr(0u)) : n.expr(0u);
   if (n.operand(2)) {
     FailureOr<Expr> zero = spread(n, 2, axis, block);
     if (failed(n.expectSameElement(0, 2)) || failed(zero))
       return failure();
-    Type wide = n.builder().getI32Type();
-    x = x.cast(wide) - zero->cast(wide);
+    x = (narrow ? x : widen(x)) - widen(*zero);
   }
-  FailureOr<Expr> scale = spread(n, 1, axis, block);
+  FailureOr<Expr> scale = spreadScale(n, axis, block);
   if (failed(scale))
     return failure();
-  Type f32 = n.builder().getF32Type();
   return n.set((x.cast(f32) * scale->cast(f32)).cast(*result));
 }
 
@@ -140,4 +184,5 @@ void gradc::addQuantizationOps(OpTable &ops) {
   ops["QuantizeLinear"] = {importQuantizeLinear, 2, 3};
   ops["DequantizeLinear"] = {importDequantizeLinear, 2, 3};
   ops["DynamicQuantizeLinear"] = {importDynamicQuantizeLinear, 1, 1};
+  takeNarrow(ops, TakesNarrow::itself, {"QuantizeLinear", "DequantizeLinear"});
 }

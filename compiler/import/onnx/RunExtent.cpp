@@ -23,6 +23,9 @@ LogicalResult EntryImport::expectWhole(StringRef name, Value value, Location whe
   if (auto extent = findExtent(value))
     return emitError(where) << "cannot take \"" << name << "\", " << describe(value.getType())
                             << ": how much of dim " << extent->dim << " there is, only a run knows";
+  if (findNarrow(value))
+    return emitError(where) << "cannot take \"" << name << "\", " << describeValue(value)
+                            << ": only graph outputs can be of that type";
   return success();
 }
 

@@ -2,7 +2,8 @@
 // at compile time, so they are lists of values here and never reach the compiled code.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Subgraph.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -172,6 +173,45 @@ static LogicalResult importGetElement(Node &n) {
   return n.isSequence(0) ? n.setSequence(n.sequence(0)) : n.set(n.operand(0));
 }
 
+/// Without an operand it has no element.
+static LogicalResult importOptional(Node &n) {
+  n.ignore("type");
+  if (n.isSequence(0))
+    return n.setSequence(n.sequence(0));
+  return n.operand(0) ? n.set(n.operand(0)) : n.setAbsent(0);
+}
+
+/// The graph once for each tensor of the first sequence; other operands are sequences as long, or
+/// tensors that every time has.
+static LogicalResult importSequenceMap(Node &n) {
+  auto graph = findGraph(n, "body");
+  if (failed(graph) || failed(expectSequence(n, 0)) ||
+      failed(expectCounts(n, **graph, int(n.operandCount()), int(n.resultCount()))))
+    return failure();
+  size_t length = n.sequence(0).size();
+  for (unsigned i = 0; i < n.operandCount(); ++i)
+    if (n.isSequence(i) && n.sequence(i).size() != length)
+      return n.error() << "expected sequences of one length, found " << length << " and "
+                       << n.sequence(i).size() << " tensors";
+  std::vector<SmallVector<Value>> results(n.resultCount());
+  for (size_t step = 0; step < length; ++step) {
+    SmallVector<GraphValue> inputs;
+    for (unsigned i = 0; i < n.operandCount(); ++i)
+      inputs.push_back({n.isSequence(i) ? n.sequence(i)[step] : n.operand(i), std::nullopt});
+    auto values = n.getEntry().importSubgraph(**graph, *n.builder().getInsertionBlock(), inputs);
+    if (failed(values))
+      return failure();
+    for (auto [result, value] : llvm::zip_equal(results, *values)) {
+      if (!value.tensor)
+        return n.error() << "expected a graph that makes tensors, found a sequence or an optional";
+      result.push_back(value.tensor);
+    }
+  }
+  for (auto [i, result] : llvm::enumerate(results))
+    (void)n.setSequence(unsigned(i), result);
+  return success();
+}
+
 void gradc::addSequenceOps(OpTable &ops) {
   ops["SequenceConstruct"] = {importConstruct, 1, OnnxOp::any};
   ops["SequenceEmpty"] = {importEmpty, 0, 0};
@@ -182,5 +222,7 @@ void gradc::addSequenceOps(OpTable &ops) {
   ops["ConcatFromSequence"] = {importConcatFromSequence, 1, 1, /*sequences=*/1};
   ops["OptionalHasElement"] = {importHasElement, 0, 1, /*sequences=*/1};
   ops["OptionalGetElement"] = {importGetElement, 1, 1, /*sequences=*/1};
+  ops["Optional"] = {importOptional, 0, 1, /*sequences=*/1};
+  ops["SequenceMap"] = {importSequenceMap, 1, OnnxOp::any, /*sequences=*/OnnxOp::any};
   ops["SplitToSequence"] = {importSplitToSequence, 1, 2};
 }

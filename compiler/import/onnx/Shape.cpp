@@ -365,4 +365,8 @@ void gradc::addShapeOps(OpTable &ops) {
   takeExtents(ops, TakesExtents::itself, {"Transpose", "Squeeze", "Unsqueeze", "Slice"});
   ops["DepthToSpace"] = {importDepthToSpace, 1, 1};
   ops["SpaceToDepth"] = {importSpaceToDepth, 1, 1};
+  takeNarrow(ops, TakesNarrow::moved,
+             {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Concat", "Split",
+              "Expand", "Tile", "DepthToSpace", "SpaceToDepth"});
+  takeNarrow(ops, TakesNarrow::itself, {"Shape", "Size"});
 }

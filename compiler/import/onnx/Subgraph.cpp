@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Narrow.h"
 #include "dialects/grad/Control.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -26,19 +27,28 @@ Value EntryImport::valueIn(Scope &at, StringRef name) {
   builder.setInsertionPointToEnd(&at.block);
   if (!at.outer) {
     const onnx::TensorProto *initializer = model.initializer(name);
-    return at.values[name] = initializer ? states.read(builder, *initializer) : nullptr;
+    Value value = initializer ? states.read(builder, *initializer) : nullptr;
+    if (value)
+      markInitializer(value, *initializer);
+    return at.values[name] = value;
   }
   // Only what the model's own graph holds trains, and is in checkpoints.
   if (const onnx::TensorProto *initializer = initializerOf(at.graph, name)) {
     FailureOr<ElementsAttr> held = model.value(*initializer, model.nameLoc(name));
-    return at.values[name] =
-               failed(held) ? Value()
-                            : ConstantOp::create(builder, model.nameLoc(name),
-                                                 cast<RankedTensorType>(held->getType()), *held)
-                                  .getResult();
+    if (failed(held))
+      return at.values[name] = Value();
+    Value value = ConstantOp::create(builder, model.nameLoc(name),
+                                     cast<RankedTensorType>(held->getType()), *held);
+    markInitializer(value, *initializer);
+    return at.values[name] = value;
   }
   Value around = valueIn(*at.outer, name);
   return around && at.isRegion() ? capture(at, around) : around;
+}
+
+void EntryImport::markInitializer(Value value, const onnx::TensorProto &initializer) {
+  if (const NarrowType *narrow = gradc::findNarrow(initializer.data_type()))
+    markNarrow(value, narrow);
 }
 
 Value EntryImport::capture(Scope &at, Value value) {
@@ -52,12 +62,18 @@ Value EntryImport::capture(Scope &at, Value value) {
     emitError(value.getLoc()) << "is read by a graph of a node, which cannot take strings";
     return nullptr;
   }
-  if (matchPattern(value, m_Constant())) // a region has its own
-    return builder.clone(*value.getDefiningOp())->getResult(0);
+  if (matchPattern(value, m_Constant())) { // a region has its own
+    Value own = builder.clone(*value.getDefiningOp())->getResult(0);
+    if (const NarrowType *narrow = findNarrow(value))
+      markNarrow(own, narrow);
+    return own;
+  }
   BlockArgument &argument = at.captured[value];
   if (!argument) {
     argument = at.block.addArgument(value.getType(), value.getLoc());
     outside[argument] = value;
+    if (const NarrowType *narrow = findNarrow(value))
+      markNarrow(argument, narrow);
   }
   return argument;
 }
@@ -112,6 +128,8 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     inner.values[input.name()] = value.tensor;
     if (value.sequence)
       inner.sequences[input.name()] = *value.sequence;
+    else if (!value.tensor)
+      inner.absent.insert(input.name());
   }
   OpBuilder::InsertionGuard guard(builder);
   OpBuilder around(builder);
@@ -127,6 +145,9 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     for (auto it = extents.begin(); inner.isRegion() && it != extents.end();)
       if (auto at = it++; at->first.getParentBlock() == &block)
         extents.erase(at);
+    for (auto it = narrows.begin(); inner.isRegion() && it != narrows.end();)
+      if (auto at = it++; at->first.getParentBlock() == &block)
+        narrows.erase(at);
   });
 
   std::vector<std::string> outputs;
@@ -154,7 +175,10 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
       result.sequence = *sequence;
     if (inner.isRegion() && result.tensor)
       ok &= succeeded(expectWhole(name, result.tensor, model.nameLoc(name)));
-    if (!result.tensor && !result.sequence) {
+    bool isAbsent = this->isAbsent(name);
+    if (isAbsent && inner.isRegion()) // which returns tensors alone
+      result.sequence.emplace();
+    if (!result.tensor && !result.sequence && !isAbsent) {
       reportHiddenSequence(name, model.nameLoc(name));
       ok = false;
     }
@@ -212,9 +236,10 @@ LogicalResult gradc::setGraphValues(Node &n, ArrayRef<GraphValue> values) {
   for (auto [i, value] : llvm::enumerate(values)) {
     if (!n.wants(i))
       continue;
-    if (value.sequence && i > 0)
-      return n.error() << "result " << i << " is a sequence; only result 0 can be one";
-    if (failed(value.sequence ? n.setSequence(*value.sequence) : n.set(i, value.tensor)))
+    LogicalResult set = value.sequence ? n.setSequence(unsigned(i), *value.sequence)
+                        : value.tensor ? n.set(unsigned(i), value.tensor)
+                                       : n.setAbsent(unsigned(i));
+    if (failed(set))
       return failure();
   }
   return success();

@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// The value of a name: a tensor, or a sequence of tensors.
+/// The value of a name: a tensor, a sequence of tensors, or an optional without an element.
 struct GraphValue {
   mlir::Value tensor;
   std::optional<llvm::SmallVector<mlir::Value>> sequence;
@@ -27,7 +27,7 @@ mlir::LogicalResult expectNothingRandom(Node &node, const onnx::GraphProto &grap
 /// Makes the run check what a loop has stacked in `stacks` of the indices in its region.
 void handOnIndexChecks(Node &node, llvm::ArrayRef<mlir::Value> inRegion, mlir::ValueRange stacks);
 
-/// Sets the node's results; only the first of them may be a sequence.
+/// Sets the node's results.
 mlir::LogicalResult setGraphValues(Node &node, llvm::ArrayRef<GraphValue> values);
 
 } // namespace gradc

@@ -113,7 +113,15 @@ bool parseText(std::string_view code, NpyHeader &result) {
          result.characters < 1 << 30;
 }
 
-Status parseDictionary(std::string_view header, std::string_view what, bool takesText,
+/// "|V1", "<V2".
+bool parseOpaque(std::string_view code, NpyHeader &result) {
+  result.isOpaque = code.size() == 3 && (code.ends_with("V1") || code.ends_with("V2"));
+  if (result.isOpaque)
+    result.dtype = code[2] == '1' ? GRADC_U8 : GRADC_U16;
+  return result.isOpaque;
+}
+
+Status parseDictionary(std::string_view header, std::string_view what, bool takesAll,
                        NpyHeader &result) {
   auto malformed = [&] { return Status::error(text(what, " has a malformed .npy header")); };
   Dictionary dictionary(header);
@@ -134,8 +142,8 @@ Status parseDictionary(std::string_view header, std::string_view what, bool take
           result.dtype = descr.dtype;
           hasDescr = true;
         }
-      if (!hasDescr && takesText)
-        hasDescr = parseText(found, result);
+      if (!hasDescr && takesAll)
+        hasDescr = parseText(found, result) || parseOpaque(found, result);
       if (!hasDescr)
         return Status::error(
             text(what, " has element type '", found, "', expected integers, floats or bool"));
@@ -166,7 +174,7 @@ Status parseDictionary(std::string_view header, std::string_view what, bool take
 } // namespace
 
 Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size,
-                           bool takesText) {
+                           bool takesAll) {
   constexpr std::string_view magic = "\x93NUMPY";
   auto truncated = [&](size_t expected) {
     return Status::error(text(what, " is truncated: expected ", expected, " bytes, found ", size));
@@ -189,7 +197,7 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
 
   NpyHeader header;
   std::string_view dictionary(reinterpret_cast<const char *>(bytes.data()) + begin, length);
-  if (Status status = parseDictionary(dictionary, what, takesText, header); !status.ok())
+  if (Status status = parseDictionary(dictionary, what, takesAll, header); !status.ok())
     return status;
   if (header.characters && header.fortranOrder)
     return Status::error(text(what, " has strings in Fortran order, expected C order"));

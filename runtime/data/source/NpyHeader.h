@@ -24,6 +24,10 @@ struct NpyHeader {
   /// (GRADC_U32, numpy's U), the last dim of the shape; 0: no strings.
   int64_t characters = 0;
 
+  /// Elements of a type that numpy does not know (its V1 and V2, of as many bytes as `dtype` has):
+  /// how it writes narrow types and bf16.
+  bool isOpaque = false;
+
   /// Whether the data lie as everything else expects them: little-endian, the last dim fastest.
   bool isPlain() const { return !bigEndian && !fortranOrder; }
 };
@@ -33,10 +37,10 @@ struct NpyHeader {
 std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data);
 
 /// Reads the header and checks that all the data that it announces is there: in `bytes`, or in the
-/// `size` bytes that these begin. `what` names the array in messages. Arrays of strings are refused
-/// but where the caller `takesText`.
+/// `size` bytes that these begin. `what` names the array in messages. Arrays of strings and of
+/// types that numpy does not know are refused but where the caller `takesAll`.
 Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what, uint64_t size,
-                           bool takesText = false);
+                           bool takesAll = false);
 inline Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view what) {
   return parseNpy(bytes, what, bytes.size());
 }

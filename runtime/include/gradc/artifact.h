@@ -26,7 +26,10 @@ typedef uint32_t gradc_string;
 typedef enum gradc_dtype {
   GRADC_F32 = 1, GRADC_U8 = 2, GRADC_I8 = 3, GRADC_U16 = 4, GRADC_I16 = 5, GRADC_I32 = 6,
   GRADC_I64 = 7, GRADC_BOOL = 9, GRADC_F16 = 10, GRADC_F64 = 11, GRADC_U32 = 12, GRADC_U64 = 13,
-  GRADC_BF16 = 16
+  GRADC_BF16 = 16,
+  /* A byte for each element: its bits, of signed integers sign-extended. Ports have them, states and kernels do not. */
+  GRADC_F8E4M3FN = 17, GRADC_F8E4M3FNUZ = 18, GRADC_F8E5M2 = 19, GRADC_F8E5M2FNUZ = 20, GRADC_U4 = 21, GRADC_I4 = 22,
+  GRADC_F4E2M1 = 23, GRADC_F8E8M0 = 24, GRADC_U2 = 25, GRADC_I2 = 26
 } gradc_dtype;
 
 /* A logical tensor: row-major. */

@@ -5,7 +5,9 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Session.h"
+#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Text.h"
+#include "compiler/import/onnx/WireFormat.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -35,15 +37,43 @@ static std::string readFile(const Twine &path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// The tensors PREFIX0.pb, PREFIX1.pb, ... of a data set.
-static std::vector<onnx::TensorProto> readTensors(const Twine &prefix) {
+/// The tensors of a graph input or output: one, those of a sequence (SequenceProto), or what an
+/// optional (OptionalProto) holds.
+static std::vector<onnx::TensorProto> parseTensors(StringRef bytes, const onnx::TypeProto &type) {
   std::vector<onnx::TensorProto> tensors;
+  auto add = [&](StringRef tensor) { tensors.emplace_back().ParseFromString(tensor.str()); };
+  // The fields tensor_values, tensor_value and sequence_value of onnx-data.proto.
+  if (type.has_sequence_type()) {
+    walkFields(bytes, [&](const WireField &field) {
+      if (field.number == 3)
+        add(field.payload);
+    });
+  } else if (type.has_optional_type()) {
+    const onnx::TypeProto &held = type.optional_type().elem_type();
+    walkFields(bytes, [&](const WireField &field) {
+      if (field.number == (held.has_sequence_type() ? 5 : 3))
+        llvm::append_range(tensors, parseTensors(field.payload, held));
+    });
+  } else {
+    add(bytes);
+  }
+  return tensors;
+}
+
+/// The files PREFIX0.pb, PREFIX1.pb, ... of a data set.
+static std::vector<std::string> readFiles(const Twine &prefix) {
+  std::vector<std::string> files;
   for (int i = 0;; ++i) {
     std::string path = (prefix + Twine(i) + ".pb").str();
     if (!llvm::sys::fs::exists(path))
-      return tensors;
-    tensors.emplace_back().ParseFromString(readFile(path));
+      return files;
+    files.push_back(readFile(path));
   }
+}
+
+static bool holdsSequence(const onnx::TypeProto &type) {
+  return type.has_sequence_type() ||
+         (type.has_optional_type() && type.optional_type().elem_type().has_sequence_type());
 }
 
 static std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &context) {
@@ -51,12 +81,15 @@ static std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &c
     auto text = textOf(tensor, context, UnknownLoc::get(&context));
     return succeeded(text) ? std::optional<HostTensor>(*text) : std::nullopt;
   }
-  Type element = elementType(context, tensor.data_type());
+  Type element = fileElementType(context, tensor.data_type());
   if (!element || failed(makeRaw(tensor, context, UnknownLoc::get(&context))))
     return std::nullopt;
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-  return HostTensor(RankedTensorType::get(shape, element),
-                    ArrayRef(tensor.raw_data().data(), tensor.raw_data().size()));
+  auto type = RankedTensorType::get(shape, element);
+  ArrayRef<char> raw(tensor.raw_data().data(), tensor.raw_data().size());
+  if (const NarrowType *narrow = findNarrow(tensor.data_type()))
+    return HostTensor(type, unpacked(raw, *narrow, type.getNumElements()));
+  return HostTensor(type, raw);
 }
 
 onnx::ModelProto gradc::test::readCase(const std::string &folder) {
@@ -72,10 +105,21 @@ std::map<std::string, HostTensor> gradc::test::caseInputs(const std::string &fol
                                                           const onnx::ModelProto &model,
                                                           MLIRContext &context) {
   std::map<std::string, HostTensor> given;
-  auto inputs = readTensors(folder + "/test_data_set_0/input_");
-  for (auto [input, tensor] : llvm::zip(model.graph().input(), inputs)) {
+  auto files = readFiles(folder + "/test_data_set_0/input_");
+  for (auto [input, file] : llvm::zip(model.graph().input(), files)) {
+    auto tensors = parseTensors(file, input.type());
+    if (holdsSequence(input.type())) {
+      for (auto [i, tensor] : llvm::enumerate(tensors))
+        if (auto host = toHost(tensor, context))
+          given[input.name() + "." + std::to_string(i)] = *host;
+      continue;
+    }
+    if (tensors.empty()) // an optional without an element
+      continue;
+    onnx::TensorProto tensor = tensors.front();
     // Some cases give another shape for an input whose type alone counts.
-    bool fits = input.type().tensor_type().shape().dim_size() == tensor.dims_size();
+    bool fits = input.type().has_optional_type() ||
+                input.type().tensor_type().shape().dim_size() == tensor.dims_size();
     if (auto host = fits ? toHost(tensor, context) : std::nullopt)
       given[input.name()] = *host;
   }
@@ -89,7 +133,12 @@ FailureOr<Imported> gradc::test::importCase(MLIRContext &context, const onnx::Mo
   if (auto error = llvm::sys::fs::createTemporaryFile("gradc-case", "onnx", file, path))
     return emitError(UnknownLoc::get(&context)) << "no temporary file: " << error.message();
   llvm::raw_fd_ostream(file, /*shouldClose=*/true) << model.SerializeAsString();
-  FailureOr<Imported> imported = importFile(context, path, options);
+  CompileOptions own = options;
+  // A sequence without tensors has no input that would say so.
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (input.type().has_sequence_type() && !options.inputs.count(input.name() + ".0"))
+      own.shapes[input.name()] = {0};
+  FailureOr<Imported> imported = importFile(context, path, own);
   llvm::sys::fs::remove(path);
   return imported;
 }
@@ -219,7 +268,10 @@ void CaseRun::compileAndCompare() {
 }
 
 void CaseRun::compareOutputs(ArrayRef<HostTensor> results) {
-  auto outputs = readTensors(folder + "/test_data_set_0/output_");
+  std::vector<onnx::TensorProto> outputs;
+  auto files = readFiles(folder + "/test_data_set_0/output_");
+  for (auto [output, file] : llvm::zip(model.graph().output(), files))
+    llvm::append_range(outputs, parseTensors(file, output.type()));
   if (outputs.size() != results.size())
     return (void)end(Outcome::wrong, "found " + Twine(results.size()) + " outputs, expected " +
                                          Twine(outputs.size()));

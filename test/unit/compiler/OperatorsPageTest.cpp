@@ -4,6 +4,7 @@
 //   GRADC_WRITE_OPERATORS=1 build/release/test/unit/operators-page-test    writes the page
 #include "test/unit/compiler/OnnxCase.h"
 
+#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Node.h"
 #include "passes/support/Reach.h"
 
@@ -40,8 +41,9 @@ struct ElementType {
   int32_t number; ///< ONNX's
 };
 constexpr ElementType elementTypes[] = {
-    {"f32", 1}, {"f64", 11}, {"f16", 10}, {"bf16", 16}, {"i8", 3},   {"i16", 5}, {"i32", 6},
-    {"i64", 7}, {"u8", 2},   {"u16", 4},  {"u32", 12},  {"u64", 13}, {"bool", 9}};
+    {"f32", 1},  {"f64", 11}, {"f16", 10}, {"bf16", 16},  {"i8", 3},
+    {"i16", 5},  {"i32", 6},  {"i64", 7},  {"u8", 2},     {"u16", 4},
+    {"u32", 12}, {"u64", 13}, {"bool", 9}, {"narrow", 17}}; // float8e4m3fn for all of them, last
 /// More cases of an operator would not show another type.
 constexpr unsigned casesForTypes = 6;
 
@@ -126,17 +128,17 @@ Derivative Survey::derivativeOf(ModuleOp module) {
 /// Asks the importer for the same node with other types in place of the first operand's.
 void Survey::tryTypes(Operator &op, const onnx::ModelProto &model,
                       const std::map<std::string, HostTensor> &inputs) {
-  if (model.graph().input().empty())
+  if (model.graph().input().empty() || !model.graph().input(0).type().has_tensor_type())
     return;
   int32_t own = model.graph().input(0).type().tensor_type().elem_type();
   for (auto [index, other] : llvm::enumerate(elementTypes)) {
     if (op.types.count(index))
       continue;
-    Type element = elementType(*context, other.number);
+    Type element = fileElementType(*context, other.number);
     onnx::ModelProto changed = model;
     std::map<std::string, HostTensor> values = inputs;
     auto change = [&](onnx::ValueInfoProto &value) {
-      if (value.type().tensor_type().elem_type() != own)
+      if (!value.type().has_tensor_type() || value.type().tensor_type().elem_type() != own)
         return;
       value.mutable_type()->mutable_tensor_type()->set_elem_type(other.number);
       if (auto given = values.find(value.name()); given != values.end())
@@ -199,11 +201,17 @@ Operators Survey::run(ArrayRef<std::string> folders, ArrayRef<std::string> newer
 }
 
 std::string typesText(const Operator &op) {
-  if (op.types.size() == std::size(elementTypes))
-    return "all";
+  constexpr size_t narrow = std::size(elementTypes) - 1;
+  bool isNarrow = op.types.count(narrow);
   std::vector<std::string> names;
-  for (size_t index : op.types)
-    names.push_back(elementTypes[index].name);
+  if (op.types.size() - isNarrow == narrow)
+    names.push_back("all");
+  else
+    for (size_t index : op.types)
+      if (index != narrow)
+        names.push_back(elementTypes[index].name);
+  if (isNarrow)
+    names.push_back(elementTypes[narrow].name);
   return llvm::join(names, " ");
 }
 
@@ -264,7 +272,8 @@ onnx package on PyPI has cases for; `test/bars/onnx-cases-newest` checks those r
 
 - **set**: the versions of the operator set that its cases are for.
 - **cases**: how many of them are compiled, of how many. Compiled cases compute what ONNX says (`test/bars/onnx-cases`).
-- **types**: of the first operand, with which the importer takes such a node.
+- **types**: of the first operand, with which the importer takes such a node; *narrow*: float8 in its five forms, float4e2m1,
+  and integers of 4 and 2 bits; *all*: all but these.
 - **gradient**: *yes*: it arrives at a float operand; *zero*: constant between steps, an index or a comparison; *no*: missing.
 
 | operator | set | cases | types | gradient |

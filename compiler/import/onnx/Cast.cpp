@@ -1,0 +1,79 @@
+// Casts: of values, to and from the narrow types as well, and of bits.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// The attributes that say how floats become narrow ones.
+static FailureOr<Narrowing> narrowing(Node &n) {
+  Narrowing how;
+  how.saturates = n.integer("saturate", 1);
+  StringRef rounding = n.string("round_mode", "up");
+  if (rounding == "down")
+    how.rounding = Narrowing::down;
+  else if (rounding == "nearest")
+    how.rounding = Narrowing::nearest;
+  else if (rounding != "up")
+    return n.error() << "expected round_mode \"up\", \"down\" or \"nearest\", found \"" << rounding
+                     << "\"";
+  return how;
+}
+
+/// Operand 0 in the element type, which is narrow or `element`.
+static FailureOr<Value> castTo(Node &n, const NarrowType *narrow, Type element) {
+  FailureOr<Narrowing> how = narrowing(n);
+  if (failed(how))
+    return failure();
+  if (narrow && narrow == n.narrow(0))
+    return n.operand(0);
+  Expr x = n.narrow(0) ? decode(n.expr(0u), *n.narrow(0)) : n.expr(0u);
+  return (narrow ? encode(x, *narrow, *how) : x.cast(element)).get();
+}
+
+static LogicalResult importCast(Node &n) {
+  int32_t to = int32_t(n.integer("to", 0));
+  const NarrowType *narrow = findNarrow(to);
+  Type element = elementType(*n.builder().getContext(), to);
+  if (!element && !narrow)
+    return n.error() << "to " << dataTypeName(to) << " is not supported";
+  FailureOr<Value> result = castTo(n, narrow, element);
+  return failed(result) ? failure() : n.setNarrow(0, *result, narrow);
+}
+
+/// Of operand 1 the type alone counts.
+static LogicalResult importCastLike(Node &n) {
+  FailureOr<Value> result = castTo(n, n.narrow(1), n.element(1));
+  if (failed(result) || failed(n.setNarrow(0, *result, n.narrow(1))))
+    return failure();
+  auto extent = n.extent(0);
+  return n.setLike(0, *result, extent ? extent->dim : 0);
+}
+
+/// A bool is a byte of 0 or 1.
+static LogicalResult importBitCast(Node &n) {
+  int32_t to = int32_t(n.integer("to", 0));
+  Type element = elementType(*n.builder().getContext(), to);
+  auto bits = [](Type t) { return t.isInteger(1) ? 8 : t.getIntOrFloatBitWidth(); };
+  if (!element)
+    return n.error() << "to " << dataTypeName(to) << " is not supported";
+  if (bits(element) != bits(n.element(0)))
+    return n.error() << "expected a type of " << bits(n.element(0)) << " bits for "
+                     << n.describeOperand(0) << ", found " << dataTypeName(to);
+  if (n.element(0).isInteger(1) || element.isInteger(1) || n.element(0) == element)
+    return n.set(n.expr(0u).cast(element));
+  return n.set(n.builder().createOrFold<BitCastOp>(
+      n.loc(), RankedTensorType::get(n.shape(0), element), n.operand(0)));
+}
+
+void gradc::addCastOps(OpTable &ops) {
+  ops["Cast"] = {importCast, 1, 1};
+  ops["CastLike"] = {importCastLike, 2, 2};
+  ops["BitCast"] = {importBitCast, 1, 1};
+  takeExtents(ops, TakesExtents::itself, {"CastLike"});
+  takeExtents(ops, TakesExtents::pointwise, {"Cast", "BitCast"});
+  takeNarrow(ops, TakesNarrow::itself, {"Cast", "CastLike"});
+}

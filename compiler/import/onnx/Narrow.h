@@ -1,0 +1,51 @@
+// ONNX's element types that no kernel computes on: float8, float4 and integers of 4 or 2 bits.
+#ifndef COMPILER_IMPORT_NARROW_H
+#define COMPILER_IMPORT_NARROW_H
+
+#include "compiler/import/onnx/OnnxModel.h"
+#include "dialects/grad/Build.h"
+
+namespace gradc {
+
+/// An element is one byte, of type u8 in the graph: its bits, sign-extended for signed integers.
+/// Files may pack elements of less than 8 bits.
+struct NarrowType {
+  int32_t number; ///< TensorProto.DataType
+  enum Family { integer, floating, exponent } family;
+  unsigned bits;
+  bool isSigned = true;
+  unsigned mantissa = 0; ///< bits of the mantissa; the exponent has the others but the sign's
+  int bias = 0;          ///< of the exponent
+  unsigned most = 0;     ///< the code of the largest finite number
+  unsigned nan = 0;      ///< the code that NaN becomes; of float4e2m1, which has no NaN, -0
+  bool hasInfinity = false;
+  bool hasMinusZero = true;
+
+  bool hasNan() const { return bits == 8; }
+};
+
+/// The narrow type of that number, or null: it is another type.
+const NarrowType *findNarrow(int32_t number);
+
+/// The element type of that number as tensors in files and at the C interface have it, narrow types
+/// included; null if gradc has none.
+mlir::Type fileElementType(mlir::MLIRContext &context, int32_t number);
+
+/// One byte per element from the packed bytes of a file.
+std::vector<char> unpacked(llvm::ArrayRef<char> packed, const NarrowType &type, int64_t count);
+
+/// The numbers that `codes` (u8) stand for: i32 of integers, f32 of floats.
+mlir::grad::Expr decode(mlir::grad::Expr codes, const NarrowType &type);
+
+/// How numbers become those of a narrow type.
+struct Narrowing {
+  bool saturates = true; ///< floats out of range become the largest number, not infinity or NaN
+  enum Rounding { up, down, nearest } rounding = up; ///< of float8e8m0, which has no mantissa
+};
+/// The codes (u8) of numbers. Floats round to nearest even, to integers toward zero; of integers
+/// out of range the higher bits are lost.
+mlir::grad::Expr encode(mlir::grad::Expr x, const NarrowType &type, Narrowing how = {});
+
+} // namespace gradc
+
+#endif

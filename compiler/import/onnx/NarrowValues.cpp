@@ -1,0 +1,53 @@
+// Which values of an entry have codes of a narrow type, and which ops take them.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/Text.h"
+
+using namespace mlir;
+using namespace gradc;
+
+void gradc::takeNarrow(OpTable &ops, TakesNarrow how, ArrayRef<StringRef> names) {
+  for (StringRef name : names) {
+    assert(ops.contains(name));
+    ops[name].narrow = how;
+  }
+}
+
+std::string EntryImport::describeValue(Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (isText(value))
+    return describeText(type);
+  std::string text = describe(type);
+  if (const NarrowType *narrow = findNarrow(value))
+    return dataTypeName(narrow->number) + text.substr(text.find(' '));
+  return text;
+}
+
+/// Behind the importer codes look like numbers of type u8, so the two are told apart here.
+LogicalResult EntryImport::expectNarrow(Node &node, const OnnxOp &op) {
+  std::optional<unsigned> first;
+  for (unsigned i = 0; i < node.operandCount(); ++i) {
+    if (node.narrow(i) && op.narrow == TakesNarrow::no)
+      return node.error() << "cannot take narrow types, found " << node.describeOperand(i)
+                          << "; cast it, or dequantize it, before";
+    if (op.narrow != TakesNarrow::moved || !node.operand(i) ||
+        !node.element(i).isUnsignedInteger(8))
+      continue;
+    if (first && failed(node.expectSameElement(*first, i)))
+      return failure();
+    first = first.value_or(i);
+  }
+  return success();
+}
+
+void EntryImport::followNarrow(Node &node) {
+  for (unsigned i = 0; i < node.operandCount(); ++i)
+    if (const NarrowType *narrow = node.narrow(i)) {
+      for (Value result : node.getResults())
+        if (result)
+          markNarrow(result, narrow);
+      return;
+    }
+}
