@@ -115,6 +115,17 @@ void EntryImport::numberNodes(const onnx::GraphProto &graph, unsigned &positions
         numberNodes(attribute.g(), positions);
 }
 
+static FailureOr<std::vector<std::string>> outputNames(const onnx::GraphProto &graph,
+                                                       Location where) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    if (output.name().empty())
+      return emitError(where) << "found an output without a name in a graph of a node";
+    names.push_back(output.name());
+  }
+  return names;
+}
+
 FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::GraphProto &graph,
                                                                Block &block,
                                                                ArrayRef<GraphValue> inputs,
@@ -150,12 +161,12 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
         narrows.erase(at);
   });
 
-  std::vector<std::string> outputs;
-  for (const onnx::ValueInfoProto &output : graph.output())
-    outputs.push_back(output.name());
+  FailureOr<std::vector<std::string>> outputs = outputNames(graph, model.fileLoc());
+  if (failed(outputs))
+    return failure();
   llvm::StringSet<> read;
   FailureOr<SmallVector<unsigned>> order =
-      orderNodes(model, graph, outputs, read,
+      orderNodes(model, graph, *outputs, read,
                  [&](StringRef name) { return isKnownName(name) || initializerOf(graph, name); });
   if (failed(order))
     return failure();
@@ -169,7 +180,7 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
   else
     importNodes();
   SmallVector<GraphValue> results;
-  for (const std::string &name : outputs) {
+  for (const std::string &name : *outputs) {
     GraphValue result{value(name), std::nullopt};
     if (const SmallVector<Value> *sequence = findSequence(name))
       result.sequence = *sequence;

@@ -173,6 +173,9 @@ TEST_F(ControlTest, AScanOfSet8SaysWhatItTakes) {
 TEST_F(ControlTest, GraphsHaveTheNodesInputsAndOutputs) {
   expectError(summing("0", "input { name: 's' } output { name: 's' } "),
               "expected a graph of 2 inputs and 2 outputs, found 1 and 1");
+  expectError(summing("0", "input { name: 's' } input { name: 'e' } output { name: 's' } output { "
+                           "type { } } "),
+              "found an output without a name in a graph of a node");
   expectError(tensor("input", "x", "2") + number("n", "i64", "3") + node("Loop", "n - x", "y") +
                   output,
               "expected a graph as body");
