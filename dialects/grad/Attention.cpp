@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Permute.h"
+#include "dialects/grad/Random.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
@@ -46,6 +47,9 @@ AttentionSizes::AttentionSizes(const AttentionForm &form) {
 /// C6.
 template <typename Adaptor>
 static LogicalResult checkDropout(std::optional<Location> loc, Adaptor op, double scores) {
+  // Parsing infers types before the dictionary's attributes are set; verification infers again.
+  if (!op.getProperties().scale)
+    return success();
   Value seed = op.getSeed(), step = op.getStep();
   bool isGiven = bool(seed);
   if (bool(step) != isGiven || op.getStream().has_value() != isGiven ||
@@ -268,8 +272,7 @@ Expr AttentionParts::dropped(Expr weights) const {
   if (!form.dropout)
     return weights;
   const auto &[seed, step, stream, ratio] = *form.dropout;
-  return weights.with(
-      builder.createOrFold<DropoutOp>(location, weights, seed, step, stream, APFloat(ratio)));
+  return dropout(weights, seed, step, stream, ratio);
 }
 
 Expr AttentionParts::scoreGradients(Expr probabilities) const {

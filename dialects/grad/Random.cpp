@@ -1,5 +1,6 @@
 // Implements Philox twice: on plain integers, and as a loop body.
-#include "dialects/grad/Build.h"
+#include "dialects/grad/Random.h"
+
 #include "dialects/grad/Philox.h"
 #include <cmath>
 #include <numbers>
@@ -186,12 +187,16 @@ void DropoutOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTens
     results[0].setFloat(i, kept ? operands[0].getFloat(i) * (1 / (1 - ratio)) : 0);
   }
 }
-SmallVector<Value> DropoutOp::decompose(OpBuilder &builder) {
-  double ratio = getRatio().convertToDouble();
-  Expr x(builder, getLoc(), getOperand());
-  Expr bits = drawBits(builder, *this, getStream());
+Expr grad::dropout(Expr x, Value seed, Value step, uint32_t stream, double ratio) {
+  RankedTensorType type = x.type().clone(x.getBuilder().getIntegerType(32, /*isSigned=*/false));
+  Expr bits =
+      x.with(x.getBuilder().createOrFold<RandomBitsOp>(x.getLoc(), type, seed, step, stream));
   Expr kept = bits.compare(ComparePredicate::ge, bits.splat(dropThreshold(ratio)));
-  return {kept.select(x * (1 / (1 - ratio)), x.splat(0))};
+  return kept.select(x * (1 / (1 - ratio)), x.splat(0));
+}
+SmallVector<Value> DropoutOp::decompose(OpBuilder &builder) {
+  return {dropout(Expr(builder, getLoc(), getOperand()), getSeed(), getStep(), getStream(),
+                  getRatio().convertToDouble())};
 }
 LogicalResult DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                        SmallVectorImpl<Value> &operandGradients) {

@@ -132,8 +132,56 @@ func.func @c5_dims(%q: tensor<2x4x5x3xf32>, %m: tensor<1x1x5x1xi1>) {
 
 // -----
 
-func.func @c6(%q: tensor<2x4x5x3xf32>, %s: tensor<2x4x5x2xf32>) {
+func.func @c7(%q: tensor<2x4x5x3xf32>, %s: tensor<2x4x5x2xf32>) {
   // expected-error@+1 {{expected a result, a statistic and a gradient of 'tensor<2x4x5x3xf32>', 'tensor<2x4x5x2xf32>' and 'tensor<2x4x5x3xf32>', found 'tensor<2x4x5x3xf32>', 'tensor<2x4x5x3xf32>' and 'tensor<2x4x5x3xf32>'}}
   grad.attention_grad %q, %q, %q, %q, %q, %q {scale = 1.0 : f64} : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: @dropout
+// CHECK: grad.attention %{{.*}}, %{{.*}}, %{{.*}} dropout %{{.*}}, %{{.*}} : tensor<i32>, tensor<i32> {ratio = 5.000000e-01 : f64, scale = 1.000000e+00 : f64, stream = 4 : i32}
+// DECOMPOSED-LABEL: @dropout
+// DECOMPOSED: grad.random_bits %{{.*}}, %{{.*}} stream 4 : tensor<i32> -> tensor<2x4x5x5xui32>
+func.func @dropout(%q: tensor<2x4x5x3xf32>, %seed: tensor<i32>, %step: tensor<i32>) -> tensor<2x4x5x3xf32> {
+  %y, %s = grad.attention %q, %q, %q dropout %seed, %step : tensor<i32>, tensor<i32> {ratio = 0.5 : f64, scale = 1.0 : f64, stream = 4 : i32}
+      : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>
+  return %y : tensor<2x4x5x3xf32>
+}
+
+// -----
+
+func.func @c6_parts(%q: tensor<2x4x5x3xf32>, %n: tensor<i32>) {
+  // expected-error@+2 {{expected seed, step, `stream` and `ratio` of a dropout together or none of them}}
+  // expected-error@+1 {{failed to infer returned types}}
+  grad.attention %q, %q, %q dropout %n, %n : tensor<i32>, tensor<i32> {scale = 1.0 : f64, stream = 4 : i32} : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @c6_seed(%q: tensor<2x4x5x3xf32>, %n: tensor<2xi32>) {
+  // expected-error@+2 {{expected seed and step to be 32-bit integers of rank 0, found 'tensor<2xi32>'}}
+  // expected-error@+1 {{failed to infer returned types}}
+  grad.attention %q, %q, %q dropout %n, %n : tensor<2xi32>, tensor<2xi32> {ratio = 0.5 : f64, scale = 1.0 : f64, stream = 4 : i32} : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @c6_ratio(%q: tensor<2x4x5x3xf32>, %n: tensor<i32>) {
+  // expected-error@+2 {{expected ratio in [0, 1), found 1.000000e+00}}
+  // expected-error@+1 {{failed to infer returned types}}
+  grad.attention %q, %q, %q dropout %n, %n : tensor<i32>, tensor<i32> {ratio = 1.0 : f64, scale = 1.0 : f64, stream = 4 : i32} : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>
+  return
+}
+
+// -----
+
+func.func @c6_scores(%q: tensor<2x4x65536x3xf32>, %n: tensor<i32>) {
+  // expected-error@+2 {{expected at most 2^32 scores to drop of, found 3.435974e+10}}
+  // expected-error@+1 {{failed to infer returned types}}
+  grad.attention %q, %q, %q dropout %n, %n : tensor<i32>, tensor<i32> {ratio = 0.5 : f64, scale = 1.0 : f64, stream = 4 : i32} : tensor<2x4x65536x3xf32>, tensor<2x4x65536x3xf32>, tensor<2x4x65536x3xf32>
   return
 }

@@ -101,8 +101,10 @@ TEST_F(Contract, PermutedOpsComputeTheSameElsewhere) {
       SmallVector<Value> values;
       SmallVector<HostTensor> moved;
       for (auto [operand, tensor] : llvm::zip_equal(op->getOperands(), operands)) {
-        values.push_back(TransposeOp::create(b, op->getLoc(), operand, permutation));
-        moved.push_back(transposed(tensor, permutation));
+        bool isScalar = rankOf(operand.getType()) == 0;
+        values.push_back(isScalar ? operand
+                                  : TransposeOp::create(b, op->getLoc(), operand, permutation));
+        moved.push_back(isScalar ? tensor : transposed(tensor, permutation));
       }
       Operation *permuted = permutes.buildPermuted(b, values, permutation);
       ASSERT_TRUE(succeeded(verify(permuted)));

@@ -158,7 +158,7 @@ TEST(Attention, Dropout) {
                    .keyHeads = 3,
                    .queries = 40,
                    .keys = 24,
-                   .mask = "tensor<2x1x40x24xf32>",
+                   .mask = "tensor<2x40x1x24xf32>",
                    .merged = true,
                    .dropout = 0.5});
   expectAttention({.queries = 20, .keys = 21, .element = "f64", .dropout = 0.1});
