@@ -229,8 +229,8 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
     FailureOr<RankedTensorType> type = import.inputType(input);
     if (failed(type))
       return nullptr;
-    auto binding =
-        llvm::find_if(stage.bindings, [&](const Binding &known) { return known.input == &input; });
+    auto binding = llvm::find_if(
+        stage.bindings, [&](const Binding &known) { return known.input->name() == input.name(); });
     Value argument =
         import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
                            b.getNamedAttr("grad.field", b.getStringAttr(binding->field)));
