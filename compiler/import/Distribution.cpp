@@ -12,6 +12,53 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
+/// The first step from which a group of any step trains; 0: all train from the first one.
+static int64_t thawOf(const spec::Training &training) {
+  for (const StepSpec &step : stepsOf(training))
+    for (const auto *groups : {&training.group(), &step.ownGroups()})
+      for (const spec::Group &group : *groups)
+        if (group.frozen_until_step() > 0)
+          return group.frozen_until_step();
+  return 0;
+}
+
+/// Checks that workers can run steps independently of each other. The server runs the same entry
+/// for whichever worker comes next, so all steps must be of one kind.
+static bool checkStaleness(const SpecFile &spec) {
+  const spec::Training &training = spec.get();
+  const spec::Distribution &distribution = training.distribution();
+  if (!distribution.has_staleness())
+    return true;
+  bool ok = true;
+  auto refuse = [&](const Twine &expected) {
+    emitError(spec.at({"distribution", "staleness"})) << "expected " << expected;
+    ok = false;
+  };
+  if (distribution.staleness() < 0)
+    refuse("0 steps or more, found " + Twine(distribution.staleness()));
+  if (distribution.strategy() != spec::Distribution::PARAMETER_SERVER)
+    refuse("strategy: PARAMETER_SERVER beside staleness, found strategy: " +
+           spec::Distribution::Strategy_Name(distribution.strategy()));
+  if (distribution.staleness() <= 0)
+    return ok;
+  if (distribution.servers() > 1)
+    refuse("one server beside staleness, found servers: " + Twine(distribution.servers()));
+  if (distribution.synchronize_batch_norm())
+    refuse("no synchronize_batch_norm beside staleness: workers do not wait for each other");
+  if (training.has_loss_scaling())
+    refuse("no loss_scaling beside staleness: each worker would have a scale of its own");
+  if (training.train_size() > 1)
+    refuse("at most one train block beside staleness, found " + Twine(training.train_size()) +
+           ": workers may be at steps of different blocks");
+  if (int64_t thaw = thawOf(training))
+    refuse("no frozen_until_step beside staleness, found frozen_until_step: " + Twine(thaw) +
+           ": some workers may have reached that step and others not");
+  if (int buckets = SpecFile::batchOf(training.data()).bucket_size())
+    refuse("batches of one length beside staleness, found " + Twine(buckets) +
+           " batch { bucket }: workers may be at batches of different lengths");
+  return ok;
+}
+
 bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
   if (!spec.get().has_distribution())
     return true;
@@ -35,6 +82,7 @@ bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
     if (distribution.synchronize_batch_norm())
       refuse("no synchronize_batch_norm: ranks exchange nothing before the last part");
   }
+  ok = checkStaleness(spec) && ok;
   bool hasServers = distribution.strategy() == spec::Distribution::PARAMETER_SERVER;
   if (distribution.has_servers() && (!hasServers || distribution.servers() < 1)) {
     emitError(spec.at({"distribution", "servers"}))

@@ -54,6 +54,7 @@ public:
   uint64_t arenaBeside(const gradc_artifact_entry &entry) const override;
   Status readState(uint32_t state, void *out) override { return states.read(state, out); }
   bool dividesStates() const override { return states.division(); }
+  bool dividesState(uint32_t state) const override { return states.isDivided(state); }
   Status writeState(uint32_t state, const void *value) override {
     Status owned = ownStates();
     return owned.ok() ? states.write(state, value) : owned;

@@ -90,6 +90,7 @@ public:
   virtual Status writeState(uint32_t state, const void *value) = 0;
   /// Whether ranks divide any states.
   virtual bool dividesStates() const = 0;
+  virtual bool dividesState(uint32_t state) const = 0;
   /// Resets every state to the artifact's initial value.
   virtual Status resetStates() = 0;
 

@@ -165,15 +165,14 @@ Status StateMemory::gather(uint32_t state) {
 
 Status StateMemory::read(uint32_t state, void *out) {
   const Storage &kept = storage[state];
-  bool isDivided = ranks && kept.cut != 0;
-  if (isDivided)
+  if (isDivided(state))
     if (Status gathered = gather(state); !gathered.ok())
       return gathered;
   Status status = !out          ? Status()
                   : kept.unpack ? run(*kept.unpack, {}, {&out, 1})
                                 : device.fetch(out, memory.get() + kept.offset,
                                                artifact.states()[state].tensor.bytes);
-  if (isDivided)
+  if (isDivided(state))
     forgetOthers(state);
   return status;
 }

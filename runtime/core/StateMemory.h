@@ -32,6 +32,7 @@ public:
   bool setRanks(Communicator *all);
   /// The division of states among ranks; null: this session has whole states.
   const Division *division() const { return ranks ? &divided : nullptr; }
+  bool isDivided(uint32_t state) const { return ranks && storage[state].cut != 0; }
   /// Must be called first, except for `setRanks`. Fails if the device is out of memory. Blocks
   /// other sessions of the artifact in this function until `fill` has returned.
   Status allocate();

@@ -67,6 +67,21 @@ public:
   /// rank; size() + 1 numbers per cut.
   virtual std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const = 0;
 
+  /// Whether workers run steps independently of each other. Between `beginRun` and `endRun`,
+  /// exchanges are then those of one worker with the server, which runs a step once for each
+  /// worker. All other calls still involve all ranks.
+  virtual bool stepsApart() const { return false; }
+  virtual int runsPerStep() const { return 1; }
+  /// Begins a run of the step that follows `steps` others. `asksToStop`: this rank wants all ranks
+  /// to end after a common step.
+  virtual Status beginRun(int64_t steps, bool asksToStop) { return {}; }
+  /// Ends it. `proceeded`: whether the step has updated parameters.
+  virtual Status endRun(bool proceeded) { return {}; }
+  /// The number of steps after which all ranks stop because one of them has asked; -1: none has.
+  virtual int64_t stopsAfter() const { return -1; }
+  /// Whether this worker's step was the first one that did not proceed.
+  virtual bool isFirstToFail() const { return false; }
+
   /// Gathers one text from each rank, indexed by rank; used outside of steps.
   virtual Result<std::vector<std::string>> share(const std::string &mine) = 0;
   /// Fails on all ranks if one of them has failed or if their facts differ. The message is empty on

@@ -78,9 +78,9 @@ Status MessageSums::receive(Sum &sum, std::span<std::byte> bytes, int from, int 
   return bytes.empty() ? Status() : messages.receive(bytes, from, tag, sum.requests.emplace_back());
 }
 
-/// Each half of a sum has its own tag; the last tags are reserved for `share`.
+/// Each half of a sum has its own tag; the last tags are reserved for `share` and StaleSums.
 static int tagOf(uint64_t sum, bool isGathering) {
-  return int(sum % (Messages::tags / 2 - 1)) * 2 + isGathering;
+  return int(sum % (Messages::tags / 2 - 3)) * 2 + isGathering;
 }
 
 Result<uint64_t> MessageSums::start(std::span<const Piece> pieces, const Exchange &exchange) {

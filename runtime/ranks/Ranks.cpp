@@ -8,6 +8,7 @@
 #include "runtime/ranks/MessageSums.h"
 #include "runtime/ranks/Mpi.h"
 #include "runtime/ranks/SharedSums.h"
+#include "runtime/ranks/StaleSums.h"
 
 #include <cerrno>
 #include <charconv>
@@ -27,14 +28,25 @@ public:
   int rank() const override { return mpi->rank(); }
   int size() const override { return mpi->size(); }
   Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override {
-    return sums->start(pieces, exchange);
+    return isApart() ? stale->start(pieces, exchange) : sums->start(pieces, exchange);
   }
   std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
     return divideCuts(cuts, size(), servers ? size() - servers : 0);
   }
   void setServers(int count) override { servers = count; }
-  Status progress() override { return sums->progress(); }
-  Status waitFor(uint64_t sum) override { return sums->waitFor(sum); }
+  void setStaleness(int64_t steps) override { stale = std::make_unique<StaleSums>(*mpi, steps); }
+  bool stepsApart() const override { return bool(stale); }
+  int runsPerStep() const override { return stale ? stale->runsPerStep() : 1; }
+  Status beginRun(int64_t steps, bool asksToStop) override {
+    return stale ? stale->begin(steps, asksToStop) : Status();
+  }
+  Status endRun(bool proceeded) override { return stale ? stale->end(proceeded) : Status(); }
+  int64_t stopsAfter() const override { return stale ? stale->stopsAfter() : -1; }
+  bool isFirstToFail() const override { return stale && stale->isFirstToFail(); }
+  Status progress() override { return isApart() ? stale->progress() : sums->progress(); }
+  Status waitFor(uint64_t sum) override {
+    return isApart() ? stale->waitFor(sum) : sums->waitFor(sum);
+  }
   Result<std::vector<std::string>> share(const std::string &mine) override {
     return sums->share(mine);
   }
@@ -43,7 +55,9 @@ public:
     endsTogether = !agreed.ok() && !beats->hasLost();
     return agreed;
   }
-  uint64_t sentBytes() const override { return sums->sentBytes(); }
+  uint64_t sentBytes() const override {
+    return sums->sentBytes() + (stale ? stale->sentBytes() : 0);
+  }
 
   int cpus() const override { return ownCpus; }
   void setStall(double seconds) override { beats->setStall(seconds); }
@@ -52,8 +66,12 @@ public:
   Status leave(int code) override;
 
 private:
+  /// Whether exchanges are those of a worker and its server.
+  bool isApart() const { return stale && stale->isRunning(); }
+
   std::unique_ptr<Mpi> mpi;
   std::unique_ptr<Communicator> sums;
+  std::unique_ptr<StaleSums> stale; ///< null: steps are synchronous
   std::unique_ptr<Beats> beats;
   int ownCpus = 1;
   int servers = 0;

@@ -19,6 +19,9 @@ public:
   virtual void setStall(double seconds) = 0;
   /// The last `count` ranks own all divided states; 0, the default: every rank owns an equal share.
   virtual void setServers(int count) = 0;
+  /// Lets workers run steps independently: the gradient of a worker's step is applied once the
+  /// slowest worker is at most `steps` steps behind it. Expects one server.
+  virtual void setStaleness(int64_t steps) = 0;
   /// Called at the end with this process' exit code. With 0 it returns once all ranks have reached
   /// their end, or with the failure of another rank. Otherwise it makes the other ranks stop.
   virtual Status leave(int code) = 0;

@@ -81,6 +81,8 @@ Status Loop::step() {
   StepScalars scalars{float(rate),         momentum,         done + 1, job.seed,
                       lossScale.skipped(), lossScale.value()};
   if (parameters.isDue(done + 1)) {
+    if (status = meet(); !status.ok())
+      return status;
     status = traced("watch", [&] { return watchParameters(turn, scalars); });
     if (!status.ok())
       return status;
@@ -88,7 +90,8 @@ Status Loop::step() {
   }
   if (status = vote.begin(done); !status.ok())
     return status;
-  if (status = walk->run(scalars, !isLast(done + 1, batch.after)); !status.ok())
+  bool goesOn = !isLast(done + 1, batch.after);
+  if (status = stepsApart() ? runApart(scalars, goesOn) : walk->run(scalars, goesOn); !status.ok())
     return status;
   if (status = vote.end(); !status.ok())
     return status;
@@ -118,7 +121,8 @@ Status Loop::step() {
   traceStep(call, begin, fetched, now);
   // Looking for a rate ends where the loss does.
   bool mayFail = options.findRate.empty();
-  if (Status skipped = call.proceeded() ? Status() : skipStep(call); !skipped.ok() && mayFail)
+  bool isRight = call.proceeded() || servesWorkers(); // a worker reports its own step
+  if (Status skipped = isRight ? Status() : skipStep(call); !skipped.ok() && mayFail)
     return skipped;
   if (call.proceeded())
     lossScale.grow();
@@ -153,6 +157,9 @@ Status Loop::endStep(bool endsEpoch) {
   bool saves = (job.checkpointEverySteps && done % job.checkpointEverySteps == 0) ||
                (job.checkpointEveryEpochs && endsEpoch && epochs % job.checkpointEveryEpochs == 0);
   saves = saves && job.keepsCheckpoints;
+  if (evaluates || saves)
+    if (Status status = meet(); !status.ok())
+      return status;
   if (evaluates) {
     if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
@@ -178,6 +185,8 @@ Status Loop::endStep(bool endsEpoch) {
 Status Loop::finish() {
   summary.signal = vote.signal();
   bool signalled = summary.signal != 0;
+  if (Status status = meet(); !status.ok())
+    return status;
   if (evaluation && evaluatedAt != done && !signalled) {
     if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
       return status;
@@ -364,7 +373,8 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   std::string message = text(lossIsBad ? "the loss" : "the gradient norm", " is ", value,
                              " at step ", done, " (epoch ", report.epoch, ')');
   std::string bad = findNonFiniteData(training, walk->batch());
-  if (options.ranks) { // all of them come here, and one of them may have had the row
+  bool together = options.ranks && !stepsApart();
+  if (together) { // all of them come here, and one of them may have had the row
     auto all = options.ranks->share(bad);
     if (!all)
       return all.status();
@@ -381,8 +391,9 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   message += lastCheckpoint.empty() ? "; no checkpoint was written"
                                     : text("; the last checkpoint is '", lastCheckpoint, '\'');
   log.line("nonfinite").integer("step", done).string("message", message);
-  Status failed = Status::error(isFirst(options) ? std::move(message) : "");
-  return options.ranks ? options.ranks->agree(failed, {}) : failed; // none ends before it is said
+  bool isSaid = !options.ranks || together ? isFirst(options) : options.ranks->isFirstToFail();
+  Status failed = Status::error(isSaid ? std::move(message) : "");
+  return together ? options.ranks->agree(failed, {}) : failed; // none ends before it is said
 }
 
 } // namespace gradc::runtime

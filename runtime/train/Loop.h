@@ -49,6 +49,17 @@ private:
   void sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data);
   Status trainSteps();
   Status step();
+  bool stepsApart() const { return options.ranks && options.ranks->stepsApart(); }
+  /// Whether this rank is the server of workers that run steps independently.
+  bool servesWorkers() const {
+    return stepsApart() && options.ranks->rank() == options.ranks->size() - 1;
+  }
+  /// If workers run steps independently, this is their barrier.
+  Status meet() { return stepsApart() ? takeServersStates() : Status(); }
+  /// Only programs of ranks have these.
+  __attribute__((weak)) Status expectRowsForAll() const;
+  __attribute__((weak)) Status runApart(const StepScalars &scalars, bool goesOn);
+  __attribute__((weak)) Status takeServersStates();
   Status endStep(bool endsEpoch);
   Status finish();
   void logEnd(bool isSignalled);

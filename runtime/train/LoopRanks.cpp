@@ -1,4 +1,4 @@
-// The facts that ranks must have in common before the first step.
+// What ranks must have in common before the first step, and workers that step independently.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"
@@ -48,6 +48,56 @@ std::vector<Communicator::Fact> Loop::commonFacts() const {
           {"the log", options.log},
           {"whether checkpoints are written", job.keepsCheckpoints ? "yes" : "no"},
           {"the trace", options.trace}};
+}
+
+/// Without rows a worker's loss and gradient are undefined, because no sum includes other workers.
+Status Loop::expectRowsForAll() const {
+  int64_t whole = training.dataset->batchSize(), tail = training.dataset->tailSize();
+  bool isTail = tail && job.share.least(whole) > 0;
+  int64_t fewest = isTail ? tail : whole;
+  if (job.share.least(fewest) > 0)
+    return {};
+  std::string found = text(isTail ? "last batch of " : "batch of ", fewest,
+                           fewest == 1 ? " row" : " rows"),
+              remedy = isTail ? ", which batch { drop_remainder: true } leaves out" : "";
+  return Status::error(text("expected each batch to have at least ", job.share.unit,
+                            job.share.unit == 1 ? " row" : " rows", " for each of ",
+                            job.share.ranks, " workers beside distribution { staleness }, found a ",
+                            found, remedy));
+}
+
+/// A server runs the step once for each of its workers.
+Status Loop::runApart(const StepScalars &scalars, bool goesOn) {
+  for (int run = 0; run < options.ranks->runsPerStep(); ++run) {
+    Status status = options.ranks->beginRun(done, vote.asks());
+    if (status.ok())
+      status = run == 0 ? walk->run(scalars, goesOn) : walk->call().run(walk->batch(), scalars);
+    if (status.ok())
+      status = options.ranks->endRun(walk->call().proceeded());
+    if (!status.ok())
+      return status;
+  }
+  return {};
+}
+
+/// All ranks continue with the server's states.
+Status Loop::takeServersStates() {
+  auto states = session.artifact().states();
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    if (states[i].kind == GRADC_STATE_CONSTANT || session.dividesState(i))
+      continue;
+    std::string value(servesWorkers() ? size_t(states[i].tensor.bytes) : 0, '\0');
+    if (servesWorkers())
+      if (Status read = session.readState(i, value.data()); !read.ok())
+        return read;
+    auto all = options.ranks->share(value);
+    if (!all)
+      return all.status();
+    if (!servesWorkers())
+      if (Status written = session.writeState(i, all->back().data()); !written.ok())
+        return written;
+  }
+  return {};
 }
 
 } // namespace gradc::runtime

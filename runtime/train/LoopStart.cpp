@@ -78,6 +78,9 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
   if (!phase)
     return phase.status();
   training = std::move(*phase);
+  if (stepsApart())
+    if (Status status = expectRowsForAll(); !status.ok())
+      return status;
   const Dataset &dataset = *training.dataset;
   walk.emplace(training);
   if (resume) {

@@ -101,6 +101,8 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   line.options.ranks = ranks.get();
   line.options.servers = servers;
   ranks->setServers(servers);
+  if (int64_t staleness = Config::job(artifact).child("distribution").integer("staleness", 0))
+    ranks->setStaleness(staleness);
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));
   if (line.options.threads == 0)
     line.options.threads = ranks->cpus();

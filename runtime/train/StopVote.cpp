@@ -5,11 +5,14 @@
 
 namespace gradc::runtime {
 
-Status StopVote::begin(int64_t step) {
+Status StopVote::begin(int64_t number) {
+  step = number;
   if (!options.ranks)
     return {};
   options.ranks->atStep(step);
-  signalled = own() != 0;
+  if (options.ranks->stepsApart())
+    return {};
+  signalled = asks();
   Communicator::Piece piece = {&signalled, 1};
   auto started = options.ranks->startSum({&piece, 1}, GRADC_I64, Communicator::Wire::full);
   if (started)
@@ -17,12 +20,17 @@ Status StopVote::begin(int64_t step) {
   return started.status();
 }
 
-Status StopVote::end() { return options.ranks ? options.ranks->waitFor(sum) : Status(); }
+Status StopVote::end() {
+  bool isShared = options.ranks && !options.ranks->stepsApart();
+  return isShared ? options.ranks->waitFor(sum) : Status();
+}
 
 int StopVote::signal() const {
   if (!options.ranks)
     return own();
-  if (signalled == 0)
+  bool stops =
+      options.ranks->stepsApart() ? options.ranks->stopsAfter() == step + 1 : signalled != 0;
+  if (!stops)
     return 0;
   return own() ? own() : SIGTERM;
 }

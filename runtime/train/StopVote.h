@@ -6,7 +6,8 @@
 
 namespace gradc::runtime {
 
-/// Counts, beside each step, the ranks that have got a signal before it.
+/// Counts, beside each step, the ranks that have got a signal before it. If workers run steps
+/// independently of each other, their server decides after which step all ranks stop.
 class StopVote {
 public:
   /// Both outlive it.
@@ -17,11 +18,14 @@ public:
   Status end();
   /// The signal that ends the training, on all ranks or none; 0: none.
   int signal() const;
+  /// Whether this process has got a signal.
+  bool asks() const { return own() != 0; }
 
 private:
   int own() const { return options.interrupt ? options.interrupt->load() : 0; }
 
   const TrainOptions &options;
+  int64_t step = 0;
   int64_t signalled = 0; ///< ranks
   uint64_t sum = 0;
 };

@@ -11,7 +11,7 @@ import time
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, events, gradc, run, scratch, write_mlp_job, write_ragged
+from bar import compile_spec, events, gradc, program, run, scratch, write_mlp_job, write_ragged
 from onnx_writer import FLOAT, INT64, Model
 from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps
 
@@ -259,15 +259,21 @@ def too_few_rows_are_refused():
     ragged = "".join(f'ragged {{ field: "{name}"  offsets: "ends" }} ' for name in "xy")
     pads = "".join(f'stage {{ map {{ field: "{name}"  pad {{ shape: 2  {mask} }} }} }}\n' for name, mask in (("x", 'mask: "mask"'), ("y", "")))
     job = os.path.join(small, "job.textproto")
-    for batch in ("size: 4 bucket { length: 1 size: 3 }", "size: 4 bucket { length: 1 size: 4 }"):
+
+    def write_job(batch, distribution):
         with open(job, "w") as file:
             file.write('model: "model.onnx"\nloss { mean_squared_error { predictions: "p"  targets: "y" } sample_weights: "mask" }\n'
                        "optimizer { sgd { learning_rate: 0.1 } }\ndata {\n"
-                       f'source {{ npz {{ path: "rows.npz" {ragged} }} }}\n{pads}stage {{ batch {{ {batch} }} }}\n}}\ndistribution {{}}\n')
+                       f'source {{ npz {{ path: "rows.npz" {ragged} }} }}\n{pads}stage {{ batch {{ {batch} }} }}\n}}\ndistribution {{ {distribution} }}\n')
+    for batch in ("size: 4 bucket { length: 1 size: 3 }", "size: 4 bucket { length: 1 size: 4 }"):
+        write_job(batch, "")
         said = end(start([compile_spec(job, small), "--ranks", "2", "--steps", "1"], small), 1,
                    f"error: entry 'train.length.1' takes 2 to {batch[-3]} rows, found a rank's share of 1: "
                    'node "bn" divides by one less than it counts')
         assert said.count("error: ") == 1, said
+    # A server cannot serve workers whose batches have different lengths.
+    write_job(batch, "strategy: PARAMETER_SERVER  staleness: 2")
+    end(start([program("gradc"), "check", job], small), 3, "expected batches of one length beside staleness, found 1 batch { bucket }")
 
 
 def what_is_missing():

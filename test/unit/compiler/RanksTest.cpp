@@ -453,6 +453,34 @@ TEST(Ranks, ServersUpdateWhatWorkersComputeGradientsOf) {
   expectTheSame(wanted, {{32, 0, 0}, {16, 16, 0, 0}}, 4e-6);
 }
 
+TEST(Ranks, StaleWorkersTakeStepsOfOneKind) {
+  const std::string server = "strategy: PARAMETER_SERVER ", stale = server + "staleness: 2";
+  const struct {
+    std::string distribution, more, expected;
+  } refused[] = {
+      {"staleness: 2", "",
+       "expected strategy: PARAMETER_SERVER beside staleness, found strategy: MIRRORED"},
+      {"strategy: SHARDED_OPTIMIZER staleness: 0", "",
+       "expected strategy: PARAMETER_SERVER beside staleness, found strategy: SHARDED_OPTIMIZER"},
+      {server + "staleness: -1", "", "expected 0 steps or more, found -1"},
+      {stale + " servers: 2", "", "expected one server beside staleness, found servers: 2"},
+      {stale + " synchronize_batch_norm: true", "",
+       "expected no synchronize_batch_norm beside staleness: workers do not wait"},
+      {stale, "precision: FP16\nloss_scaling {}\n",
+       "expected no loss_scaling beside staleness: each worker would have a scale of its own"},
+      {stale, "train { name: \"a\" }\ntrain { name: \"b\" }\n",
+       "expected at most one train block beside staleness, found 2"},
+      {stale, "group { pattern: \"*.bias\" frozen_until_step: 5 }\n",
+       "expected no frozen_until_step beside staleness, found frozen_until_step: 5"},
+      {stale, "train { name: \"a\" group { pattern: \"*.bias\" frozen_until_step: 7 } }\n",
+       "expected no frozen_until_step beside staleness, found frozen_until_step: 7"}};
+  for (const auto &one : refused) {
+    Case wanted{"digits", dropped, sgd + one.more + "distribution { " + one.distribution + " }"};
+    std::string said = Compiled(specOf(wanted)).said;
+    EXPECT_NE(said.find(one.expected), std::string::npos) << one.expected << "\nfound: " << said;
+  }
+}
+
 TEST(Ranks, WhatCannotBeSharedIsRefused) {
   auto saidOf = [](const Case &wanted) { return Compiled(specOf(wanted)).said; };
   EXPECT_NE(saidOf({"digits", dropped, sgd + "micro_batches: 32\ndistribution {}"})
