@@ -33,14 +33,14 @@ def learns():
         run(trainer, "--ranks", ranks, "--log", f"{ranks}.jsonl", "--checkpoint", f"run{ranks}", "--steps", 450, "--quiet", cwd=folder)
         found = losses(os.path.join(folder, f"{ranks}.jsonl"))
         assert len(found) == 450 and found[-1] < 0.5 * found[0], found[-1]
-        assert accuracy(f"{ranks}.jsonl") >= 0.93, (ranks, accuracy(f"{ranks}.jsonl"))
+        assert accuracy(f"{ranks}.jsonl") >= 0.95, (ranks, accuracy(f"{ranks}.jsonl"))
     # No step is left, so this only evaluates the checkpoint.
     run(trainer, "--log", "alone.jsonl", "--checkpoint", "run3", "--steps", 450, "--resume", "--quiet", cwd=folder)
     alone, by_three = (events(os.path.join(folder, log), "eval")[-1] for log in ("alone.jsonl", "3.jsonl"))
     for name in ("loss", "accuracy"):
         assert abs(alone[name] - by_three[name]) <= 1e-5, (name, alone[name], by_three[name])
     run(trainer, "--ranks", 4, "--log", "more.jsonl", "--checkpoint", "run3", "--steps", 500, "--resume", "--quiet", cwd=folder)
-    assert len(losses(os.path.join(folder, "more.jsonl"))) == 50 and accuracy("more.jsonl") >= 0.93
+    assert len(losses(os.path.join(folder, "more.jsonl"))) == 50 and accuracy("more.jsonl") >= 0.95
 
 
 def one_worker_is_synchronous():

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -35,8 +36,8 @@ struct Trainee {
     ASSERT_TRUE(sums.waitFor(*started).ok());
   }
 
-  /// One run of a step. A worker's gradient is `own` everywhere.
-  void run(int64_t steps, float own, bool asksToStop = false, bool proceeds = true) {
+  /// One run of a step. A worker's gradient is `own` everywhere; the step proceeds if it is finite.
+  void run(int64_t steps, float own, bool asksToStop = false) {
     Status begun = sums.begin(steps, asksToStop);
     ASSERT_TRUE(begun.ok()) << begun.message();
     EXPECT_TRUE(sums.isRunning());
@@ -46,6 +47,7 @@ struct Trainee {
     exchange(Kind::scatter, gradient.data(), values);
     norm = isServer ? gradient[0] * gradient[0] : 0;
     exchange(Kind::sum, &norm, 1);
+    bool proceeds = std::isfinite(norm);
     if (isServer && proceeds)
       for (int64_t i = 0; i < values; ++i)
         parameters[size_t(i)] += gradient[size_t(i)];
@@ -144,7 +146,7 @@ TEST(StaleSums, OneWorkerIsTheFirstToFail) {
     Trainee one(messages, 2);
     for (int64_t step = 0; step < 3; ++step)
       for (int run = 0; run < one.sums.runsPerStep(); ++run) {
-        one.run(step, 1, /*asksToStop=*/false, /*proceeds=*/step == 0);
+        one.run(step, step == 0 ? 1 : NAN);
         if (step == 0)
           EXPECT_FALSE(one.sums.isFirstToFail());
       }
