@@ -64,7 +64,7 @@ public:
 
   /// The masked score of one query and one key.
   double score(int64_t b, int64_t h, int64_t t, int64_t s) const;
-  /// What dropout multiplies the weight of one query and one key by.
+  /// The factor by which dropout multiplies the weight of one query and one key.
   double dropout(int64_t b, int64_t h, int64_t t, int64_t s) const;
   /// Element [b, h, i, j] of a tensor in the op's order: its position.
   int64_t at(const HostTensor &tensor, int64_t b, int64_t h, int64_t i, int64_t j) const;

@@ -59,7 +59,6 @@ struct Words {
   }
   Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
   Value mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y); }
-  Value exclusive(Value x, Value y) { return b.createOrFold<arith::XOrIOp>(loc, x, y); }
 
   /// The element's row-major position.
   Value position(ArrayRef<int64_t> shape) {
@@ -71,19 +70,31 @@ struct Words {
     }
     return sum;
   }
-  Value philox(std::array<Value, 4> c, std::array<Value, 2> key) {
-    Value m0 = number(Philox::multiplier0), m1 = number(Philox::multiplier1);
-    for (int round = 0; round < Philox::rounds; ++round) {
-      auto p0 = arith::MulUIExtendedOp::create(b, loc, m0, c[0]);
-      auto p1 = arith::MulUIExtendedOp::create(b, loc, m1, c[2]);
-      c = {exclusive(exclusive(p1.getHigh(), c[1]), key[0]), p1.getLow(),
-           exclusive(exclusive(p0.getHigh(), c[3]), key[1]), p0.getLow()};
-      key = {add(key[0], number(Philox::weyl0)), add(key[1], number(Philox::weyl1))};
-    }
-    return c[0];
-  }
 };
 } // namespace
+
+Value grad::buildRandomBits(OpBuilder &b, Location loc, Value index, uint32_t stream, Value seed,
+                            Value step) {
+  auto number = [&](uint32_t n) -> Value {
+    TypedAttr value = b.getI32IntegerAttr(int32_t(n));
+    if (auto lanes = dyn_cast<VectorType>(index.getType()))
+      value = DenseElementsAttr::get(lanes, Attribute(value));
+    return arith::ConstantOp::create(b, loc, value);
+  };
+  auto exclusive = [&](Value x, Value y) { return b.createOrFold<arith::XOrIOp>(loc, x, y); };
+  auto plus = [&](Value x, uint32_t n) { return b.createOrFold<arith::AddIOp>(loc, x, number(n)); };
+  Value m0 = number(Philox::multiplier0), m1 = number(Philox::multiplier1), zero = number(0);
+  std::array<Value, 4> c{index, zero, number(stream), zero};
+  std::array<Value, 2> key{seed, step};
+  for (int round = 0; round < Philox::rounds; ++round) {
+    auto p0 = arith::MulUIExtendedOp::create(b, loc, m0, c[0]);
+    auto p1 = arith::MulUIExtendedOp::create(b, loc, m1, c[2]);
+    c = {exclusive(exclusive(p1.getHigh(), c[1]), key[0]), p1.getLow(),
+         exclusive(exclusive(p0.getHigh(), c[3]), key[1]), p0.getLow()};
+    key = {plus(key[0], Philox::weyl0), plus(key[1], Philox::weyl1)};
+  }
+  return c[0];
+}
 
 SmallVector<Value> RandomBitsOp::lowerToLoops(OpBuilder &builder, ValueRange operands) {
   RankedTensorType type = signlessType(getType());
@@ -95,11 +106,8 @@ SmallVector<Value> RandomBitsOp::lowerToLoops(OpBuilder &builder, ValueRange ope
   auto generic = linalg::GenericOp::create(
       builder, getLoc(), type, operands, empty, maps, iterators,
       [&](OpBuilder &nested, Location loc, ValueRange args) {
-        Words words{nested, loc};
-        Value zero = words.number(0);
-        Value bits =
-            words.philox({words.position(type.getShape()), zero, words.number(getStream()), zero},
-                         {args[0], args[1]});
+        Value bits = buildRandomBits(nested, loc, Words{nested, loc}.position(type.getShape()),
+                                     getStream(), args[0], args[1]);
         linalg::YieldOp::create(nested, loc, bits);
       });
   return {generic.getResult(0)};

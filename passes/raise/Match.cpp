@@ -113,7 +113,7 @@ public:
     return a;
   }
 
-  /// Whether nobody else reads what is between.
+  /// Whether the values in between have no other readers.
   bool isOwned(Value result) const {
     return llvm::all_of(inside, [&](Operation *op) {
       return op == result.getDefiningOp() ||

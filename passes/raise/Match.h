@@ -1,4 +1,4 @@
-// What raising asks about values: numbers, means, repetition, and polynomials of one value.
+// Queries on values for raising: numbers, means, repetition, and polynomials in one value.
 #ifndef PASSES_RAISE_MATCH_H
 #define PASSES_RAISE_MATCH_H
 
@@ -14,7 +14,7 @@ std::optional<double> numberOf(mlir::Value value);
 /// it: exporters round constants, and multiply some of them.
 bool isNear(double a, double b, mlir::Type type);
 
-/// The op of that type behind the value, if nobody else reads it.
+/// The value's defining op, if it has that type and the value has one use.
 template <typename Op> Op ownedBy(mlir::Value value) {
   return value.hasOneUse() ? value.getDefiningOp<Op>() : Op();
 }

@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Attention.h"
 #include "dialects/grad/HostTensor.h"
 #include "dialects/grad/Philox.h"
+#include "dialects/grad/Random.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -280,29 +281,6 @@ Value Tiles::noMask() {
   return arith::ConstantOp::create(nest.builder, nest.location, DenseElementsAttr::get(type, true));
 }
 
-Value Tiles::randomBits(Value index) {
-  OpBuilder &b = nest.builder;
-  Location loc = nest.location;
-  auto number = [&](uint32_t n) -> Value {
-    return arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(nest.vectorOf(b.getI32Type()), APInt(32, n)));
-  };
-  auto exclusive = [&](Value x, Value y) { return b.createOrFold<arith::XOrIOp>(loc, x, y); };
-  auto plus = [&](Value x, uint32_t n) { return b.createOrFold<arith::AddIOp>(loc, x, number(n)); };
-  using grad::Philox;
-  Value m0 = number(Philox::multiplier0), m1 = number(Philox::multiplier1), zero = number(0);
-  std::array<Value, 4> c{index, zero, number(form.dropout->stream), zero};
-  std::array<Value, 2> key{seed, step};
-  for (int round = 0; round < Philox::rounds; ++round) {
-    auto p0 = arith::MulUIExtendedOp::create(b, loc, m0, c[0]);
-    auto p1 = arith::MulUIExtendedOp::create(b, loc, m1, c[2]);
-    c = {exclusive(exclusive(p1.getHigh(), c[1]), key[0]), p1.getLow(),
-         exclusive(exclusive(p0.getHigh(), c[3]), key[1]), p0.getLow()};
-    key = {plus(key[0], Philox::weyl0), plus(key[1], Philox::weyl1)};
-  }
-  return c[0];
-}
-
 Value Tiles::drop(Value weights, const Head &head, const LinearExpr &query, const LinearExpr &key,
                   bool keysAlongLanes) {
   if (!form.dropout)
@@ -323,9 +301,9 @@ Value Tiles::drop(Value weights, const Head &head, const LinearExpr &query, cons
       b, loc,
       DenseElementsAttr::get(nest.vectorOf(word),
                              APInt(32, grad::dropThreshold(form.dropout->ratio))));
-  Value isKept =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                            randomBits(arith::AddIOp::create(b, loc, first, steps)), threshold);
+  Value bits = grad::buildRandomBits(b, loc, arith::AddIOp::create(b, loc, first, steps),
+                                     form.dropout->stream, seed, step);
+  Value isKept = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, bits, threshold);
   Value kept = multiply(weights, number(1 / (1 - form.dropout->ratio)));
   return arith::SelectOp::create(b, loc, isKept, kept, number(0));
 }

@@ -128,8 +128,6 @@ public:
   tile::Memory pieces[5]; ///< of the scratch, as `attentionScratch` says
 
 private:
-  /// Word 0 of Philox in each lane.
-  mlir::Value randomBits(mlir::Value index);
   mlir::Value seed, step; ///< of a dropout, in all lanes
 };
 

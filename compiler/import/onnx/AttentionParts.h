@@ -1,4 +1,4 @@
-// What every form of attention between heads is made of.
+// Building blocks shared by the imports of all attention ops.
 #ifndef COMPILER_IMPORT_ATTENTIONPARTS_H
 #define COMPILER_IMPORT_ATTENTIONPARTS_H
 

@@ -267,7 +267,7 @@ private:
         });
     handOnIndexChecks(n, checks, overRows.getResults().take_back(checks.size()));
     for (auto [i, result] : llvm::enumerate(overRows.getResults().drop_back(checks.size()))) {
-      // What is stacked is in the order of the iterations.
+      // Stacked outputs are in the order of the iterations.
       Value value = i >= carriedCount && isReverse ? reversed(n.expr(result), 1) : Value(result);
       if (n.wants(unsigned(i)) && failed(n.set(unsigned(i), value)))
         return failure();
