@@ -1,5 +1,5 @@
-// Opens an artifact: maps its file, finds the blob in it, and checks every byte that is later
-// trusted.
+// Opens an artifact: maps its file, finds the blob in it, and checks every byte that the runtime
+// trusts later.
 #include "runtime/core/Artifact.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/ArtifactCheck.h"
@@ -25,7 +25,7 @@ struct FileDescriptor {
 
 bool hasMagic(const char *at) { return std::memcmp(at, GRADC_ARTIFACT_MAGIC, 8) == 0; }
 
-/// The blob inside a file's bytes: all of them, or the part before a trailer at their end.
+/// The blob inside a file's bytes: either all of them, or the part before a trailer at the end.
 Result<std::span<const std::byte>> findBlob(std::span<const std::byte> file) {
   auto chars = reinterpret_cast<const char *>(file.data());
   if (file.size() >= 8 && hasMagic(chars))
@@ -72,7 +72,7 @@ Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
     return failure(checked.code(), checked.message());
   artifact->base = blob->data();
   artifact->size = blob->size();
-  artifact->releasePages(); // the hash read all of it, a run needs little
+  artifact->releasePages(); // hashing touched all pages, a run needs few
   return artifact;
 }
 

@@ -1,4 +1,4 @@
-// Checks an artifact top down: what a later check reads, an earlier one has proved to be there.
+// Checks an artifact top down: earlier checks prove that what later checks read exists.
 #include "runtime/core/ArtifactCheck.h"
 #include "runtime/base/DataType.h"
 #include "runtime/core/ScheduleCheck.h"
@@ -15,7 +15,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-constexpr int64_t maxRows = int64_t(1) << 31; // squared, it still fits
+constexpr int64_t maxRows = int64_t(1) << 31; // its square does not overflow
 
 class Checker : BlobView {
 public:
@@ -136,7 +136,7 @@ bool Checker::checkJob() {
   std::span<const gradc_artifact_value> job;
   if (!view(header->job, "values", job))
     return false;
-  // Links lead forward only, so that no walk can loop.
+  // Links only lead forward, so no walk can loop.
   auto checkLink = [&](uint32_t from, uint32_t to) {
     return to == GRADC_NONE || (to > from && to < job.size()) ||
            fail("value ", from, " links to value ", to);
@@ -165,7 +165,8 @@ bool Checker::checkLevel(const gradc_artifact_level &raw) {
       !view(raw.kernels, "kernels", level.kernels) ||
       !view(raw.entries, "entries", level.entries) || !view(raw.cuts, "cuts", level.cuts))
     return false;
-  constexpr uint64_t maxScratch = uint64_t(1) << 40; // times any number of threads, it still fits
+  constexpr uint64_t maxScratch = uint64_t(1)
+                                  << 40; // times any number of threads, does not overflow
   if (raw.scratch > maxScratch || raw.scratch % 64 != 0)
     return fail("impossible scratch of ", raw.scratch, " bytes");
   for (const gradc_artifact_cut &cut : level.cuts)
@@ -205,7 +206,7 @@ bool Checker::checkBuffers(const Level &level) {
       continue;
     uint64_t width = findDataType(tensor.dtype)->bytes, stored = buffer.bytes / width;
     auto fits = [&](const gradc_artifact_cut &cut) {
-      return cut.unit >= cut.elements || cut.elements == stored; // in one piece, or as stored
+      return cut.unit >= cut.elements || cut.elements == stored; // one piece, or as stored
     };
     if (buffer.cut > level.cuts.size() || buffer.kind == GRADC_BUFFER_MIRROR ||
         buffer.bytes % width != 0 || buffer.bytes < tensor.bytes ||
@@ -223,7 +224,7 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
   for (gradc_string node : nodes)
     if (!checkString(node, "source node"))
       return false;
-  constexpr int64_t maxUnits = int64_t(1) << 48; // times a thread's number, it still fits
+  constexpr int64_t maxUnits = int64_t(1) << 48; // times a thread's number, does not overflow
   if (kernel.units < 0 || kernel.units > maxUnits || kernel.grain < 0)
     return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, " or grain ",
                 kernel.grain);
@@ -242,7 +243,7 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
   return calls.empty() || checkCallForm(string(kernel.symbol), calls.front());
 }
 
-/// Whether there is such a call.
+/// Whether the library call has a known form.
 bool Checker::checkCallForm(const char *symbol, const gradc_artifact_call &call) {
   bool convolves = call.role != GRADC_LIBRARY_MATMUL;
   if (call.role > GRADC_LIBRARY_FILTER_GRADIENT)
@@ -310,7 +311,8 @@ bool Checker::checkRows(const CheckedEntry &entry) {
   return true;
 }
 
-/// Whether a run of as many rows has the same bytes at both ports, for the same use.
+/// Whether both ports have the same role and, for a run with the same number of rows, the same
+/// bytes.
 static bool isSamePort(const gradc_artifact_entry &entry, const gradc_artifact_port &port,
                        const gradc_artifact_entry &bucket, const gradc_artifact_port &other) {
   if (port.role != other.role || port.tensor.dtype != other.tensor.dtype ||
@@ -365,7 +367,7 @@ bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
   return checkRows(entry) && checkBuckets(level, entry) && checkSchedule(*this, entry);
 }
 
-/// States that are not kept row-major, or are kept twice, need entries that convert them.
+/// States that are stored twice or not row-major need entries that convert them.
 bool Checker::checkPackEntries(const Level &level) {
   std::map<std::string_view, const gradc_artifact_entry *> byName;
   for (const gradc_artifact_entry &entry : level.entries)

@@ -138,7 +138,8 @@ gradc_status gradc_entry_find(const gradc_session *session, const char *name, ui
   return cCall([&]() -> Status {
     std::string_view wanted = orEmpty(name), suffix = ".tail";
     const gradc_artifact_entry *found = session->session->findEntry(wanted);
-    // The entry of a smaller last batch, in older artifacts, is the entry itself if it takes one.
+    // Older artifacts have a separate entry for a smaller last batch. An entry that accepts such a
+    // batch serves for it.
     if (!found && wanted.ends_with(suffix)) {
       found = session->session->findEntry(wanted.substr(0, wanted.size() - suffix.size()));
       found = found && found->any_rows ? found : nullptr;

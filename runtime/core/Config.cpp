@@ -1,4 +1,4 @@
-// Reads the job's tree of named values.
+// Reads the tree of named values that describes the job.
 #include "runtime/core/Config.h"
 
 #include "runtime/core/Artifact.h"

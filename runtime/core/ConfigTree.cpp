@@ -1,4 +1,4 @@
-// Appends values, and links them to their parents.
+// Appends values and links them to their parents.
 #include "runtime/core/ConfigTree.h"
 
 namespace gradc::runtime {

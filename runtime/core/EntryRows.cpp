@@ -1,4 +1,4 @@
-// How many rows an entry takes, and what it says to others.
+// The number of rows an entry takes, and how it is described to callers.
 #include "runtime/core/EntryRows.h"
 
 #include "runtime/base/Text.h"

@@ -1,4 +1,5 @@
-// From -n to n - 1 plus n: an unsigned number below 2 n. Whatever lies outside is larger.
+// An index from -n to n - 1, plus n, is an unsigned number below 2 n. An index outside that range
+// gives a larger number.
 #include "runtime/core/IndexCheck.h"
 
 #include "runtime/base/Text.h"

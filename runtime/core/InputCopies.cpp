@@ -1,4 +1,4 @@
-// A copy made ahead takes the place of the one that the previous run has read.
+// A copy made ahead replaces the copy that the previous run has read.
 #include "runtime/core/InputCopies.h"
 
 #include "runtime/base/Text.h"

@@ -1,5 +1,5 @@
-// A float is non-finite when all bits of its exponent are set, in each of the four formats. The
-// first among an entry's tensors is found by a replay, launch by launch.
+// A float is non-finite if all bits of its exponent are set; this holds for all four formats. A
+// replay, launch by launch, finds the first non-finite tensor of an entry.
 #include "runtime/core/NonFinite.h"
 
 #include "runtime/base/Text.h"
@@ -20,7 +20,7 @@ std::optional<BadElement> scan(std::span<const std::byte> bytes, Bits exponent) 
     std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
     if ((bits & exponent) != exponent)
       continue;
-    // Between sign and mantissa lies the exponent alone.
+    // The exponent is the only field between sign and mantissa.
     const Bits sign = Bits(Bits(1) << (8 * sizeof bits - 1)), mantissa = Bits(~(exponent | sign));
     double value = bits & mantissa ? std::numeric_limits<double>::quiet_NaN()
                                    : std::numeric_limits<double>::infinity();

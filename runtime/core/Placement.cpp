@@ -1,4 +1,4 @@
-// Asks the devices, the GPU first, which levels they execute.
+// Asks the devices which levels they execute, starting with the GPU.
 #include "runtime/core/Placement.h"
 #include "runtime/base/Text.h"
 
@@ -6,7 +6,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-/// The level asked for, or the highest one that the device executes.
+/// The requested level, or the highest one that the device executes.
 Result<const gradc_artifact_level *> chooseLevel(const Artifact &artifact, const Device &device,
                                                  const std::string &wanted) {
   const gradc_artifact_level *chosen = nullptr;

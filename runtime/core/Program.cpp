@@ -1,4 +1,4 @@
-// Resolves an entry's slices to addresses, and lays its nodes out as the steps that a device walks.
+// Resolves an entry's slices to addresses, and converts its nodes to the steps that a device walks.
 #include "runtime/core/Program.h"
 #include "runtime/base/DataType.h"
 #include "runtime/core/Waits.h"
@@ -9,7 +9,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-constexpr uint64_t absent = UINT64_MAX; // the offset of an output that lies elsewhere
+constexpr uint64_t absent = UINT64_MAX; // the offset of an output that is stored elsewhere
 
 constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -29,7 +29,7 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
   inputs.resize(entry.inputs.count);
   allocateOutputs(artifact.elements<gradc_artifact_port>(entry.outputs));
 
-  // Steps keep pointers into the lists.
+  // Steps keep pointers into these vectors, so they must not grow later.
   size_t sliceCount = 0;
   for (const gradc_artifact_node &node : nodes)
     sliceCount += node.slices.count;
@@ -43,7 +43,8 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
   addBody(0, uint32_t(nodes.size()));
 }
 
-/// One block for all outputs that nodes write; those that lie elsewhere take none of it.
+/// Allocates one block for all outputs that nodes write. Outputs stored elsewhere take no room in
+/// it.
 void Program::allocateOutputs(std::span<const gradc_artifact_port> ports) {
   outputOffsets.assign(ports.size(), absent);
   uint64_t bytes = 0;
@@ -64,7 +65,7 @@ void Program::allocateOutputs(std::span<const gradc_artifact_port> ports) {
   hasMemory = outputs.data() != nullptr;
 }
 
-/// Launches that follow each other become one piece.
+/// Consecutive launches become one piece.
 void Program::addBody(uint32_t begin, uint32_t end) {
   for (uint32_t node = begin; node < end;) {
     uint32_t next = node;
@@ -80,7 +81,8 @@ void Program::addBody(uint32_t begin, uint32_t end) {
   }
 }
 
-/// `follows`: behind a branch or a loop, whose launches may still run on other threads.
+/// `follows`: the piece comes after a branch or a loop, whose launches may still run on other
+/// threads.
 void Program::addPiece(uint32_t begin, uint32_t end, bool follows) {
   Step step;
   size_t first = launchList.size(), moving = movingSlices.size();
@@ -132,7 +134,7 @@ void Program::describeKernel(Launch &launch, uint32_t number) {
     rowUnits.push_back({launchList.size(), &kernel});
 }
 
-/// Of a launch that is cut: the units of this rank's pieces.
+/// Restricts a cut launch to the units of this rank's pieces.
 void Program::takeOwnUnits(Launch &launch, const gradc_artifact_node &node) {
   if (node.as.launch.cut == 0 || !spaces.division)
     return;
@@ -220,7 +222,8 @@ const Launch *Program::findLaunch(uint32_t node) const {
   return found != launchList.end() && found->node == node ? &*found : nullptr;
 }
 
-/// Waits stay those of the largest batch: enough for fewer rows, whose launches are split less.
+/// Waits remain those planned for the largest batch. They suffice for fewer rows, whose launches
+/// are split less.
 void Program::setRows(int64_t count) {
   if (rows == count)
     return;

@@ -40,7 +40,8 @@ Result<std::optional<LaunchPath>> Replay::next() {
   return std::optional(walk.path(piece->launches[launch++]));
 }
 
-/// Behind the rows of the run a result's slice would show what another tensor left there.
+/// Clears results first: past the rows of the run, a result's slice would show leftovers of another
+/// tensor.
 void Replay::clearResults(const Launch &launch) {
   const auto &node = artifact->elements<gradc_artifact_node>(entry->nodes)[launch.node];
   auto records = artifact->elements<gradc_artifact_slice>(node.slices);

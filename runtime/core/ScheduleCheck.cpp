@@ -1,5 +1,5 @@
-// Walks the nodes from the outside in: a body lies within the bodies around it, so no walk of a
-// checked schedule can loop or leave it.
+// Walks the nodes from the outside in. Each body lies within its enclosing bodies, so no walk of a
+// checked schedule can loop forever or leave it.
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/base/DataType.h"
 
@@ -9,7 +9,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-/// Iterations of the loops around a node, outermost first.
+/// Trip counts of the loops around a node, outermost first.
 struct Loops {
   int64_t trips[GRADC_MAX_LOOPS];
   unsigned count = 0;
@@ -159,7 +159,7 @@ bool ScheduleChecker::checkCollective(const Node &node, const Loops &loops) {
   return checkCuts(node, slices);
 }
 
-/// Whether ranks own the elements of each operand of a scatter or gather.
+/// Whether every operand of a scatter or gather has a cut that says which elements each rank owns.
 bool ScheduleChecker::checkCuts(const Node &node, Slices slices) {
   std::span<const uint32_t> cuts;
   if (!view.view(node.as.collective.cuts, "cuts", cuts))
@@ -218,7 +218,7 @@ bool ScheduleChecker::checkLoop(uint32_t index, const Loops &loops, unsigned dep
   return checkBody(index + 1, node.end, inner, depth + 1);
 }
 
-/// Whether what a library call touches lies in a launch's slices.
+/// Whether a library call only touches memory inside the launch's slices.
 bool ScheduleChecker::checkCall(const gradc_artifact_kernel &kernel, Slices slices) {
   std::span<const gradc_artifact_call> calls;
   view.view(kernel.call, "library calls", calls);
@@ -249,7 +249,7 @@ bool ScheduleChecker::checkCall(const gradc_artifact_kernel &kernel, Slices slic
   return true;
 }
 
-/// The slice's first and last place are those of iterations 0 and trips - 1 of each loop.
+/// A slice reaches its first and last place in iteration 0 or trips - 1 of each loop.
 bool ScheduleChecker::checkSlice(const gradc_artifact_slice &slice, const Loops &loops) {
   std::span<const int64_t> strides;
   if (!view.view(slice.strides, "strides", strides))

@@ -1,4 +1,4 @@
-// A session on any device: chooses the level, binds entries to memory and runs them.
+// A session on any device: chooses the level, binds entries to memory, and runs them.
 #include "runtime/core/Session.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
@@ -88,14 +88,15 @@ private:
   Status copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
                      std::span<void *const> outputs, int64_t rows);
   Result<Bound *> bind(const gradc_artifact_entry &entry);
-  /// `bind` for a run: states that the entry writes become this session's own.
+  /// Binds an entry for a run; states that the entry writes become this session's own.
   Result<Bound *> bindToRun(const gradc_artifact_entry &entry);
   Status ownStates();
   void unbind() {
     replay.end();
     programs.clear();
   }
-  /// Runs an entry and forgets it: what it is bound to would stay as large as a state is.
+  /// Runs an entry once and drops its binding, which would otherwise hold memory the size of a
+  /// state.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
@@ -109,30 +110,30 @@ private:
     return theArtifact->elements<gradc_artifact_port>(range);
   }
 
-  // Destroyed from the last to the first: memory and image before their device.
+  // Members are destroyed in reverse order: memory and image before their device.
   std::shared_ptr<const Artifact> theArtifact;
   std::unique_ptr<Device> device;
   const gradc_artifact_level &theLevel;
   std::string note;
   std::unique_ptr<Image> image;
   std::vector<void *> kernels;
-  LibraryCalls libraries; // one call a kernel
+  LibraryCalls libraries; // one call per kernel
   bool librariesAreMissing = false;
   StateMemory states;
   DeviceMemory arena;
   uint64_t scratchAt = 0;                                 ///< in the arena
-  std::map<const gradc_artifact_entry *, Bound> programs; // forgotten before `image`
-  const gradc_artifact_entry *running = nullptr;          // between start and finish
+  std::map<const gradc_artifact_entry *, Bound> programs; // destroyed before `image`
+  const gradc_artifact_entry *running = nullptr;          // between `start` and `finish`
   uint64_t prefetches = 0;                                // so far
   Replay replay;
   bool profiled = false;
   Profile profiledRun;
-  Communicator *ranks = nullptr; // null: there is one
+  Communicator *ranks = nullptr; // null if there is a single rank
   OwnInputs own;
-  std::unique_ptr<DeviceSession> hostSide; // by onHost
-  mutable std::mutex besideMutex;          // of moving the states, and of binding to them
+  std::unique_ptr<DeviceSession> hostSide; // created by `onHost`
+  mutable std::mutex besideMutex;          // guards moving the states and binding to them
   mutable bool boundBeside = false;
-  std::shared_ptr<std::byte> besideStates; // what `bindBeside` bound to, where they have moved
+  std::shared_ptr<std::byte> besideStates; // bound to by `bindBeside`, after the states have moved
 };
 
 std::string DeviceSession::placement() const {
@@ -158,7 +159,7 @@ Status DeviceSession::setRanks(Communicator *all) {
   ranks = all && all->size() > 1 ? all : nullptr;
   Status owned = theLevel.cuts.count ? ownStates() : Status();
   if (owned.ok() && states.setRanks(ranks))
-    unbind(); // from other parts
+    unbind(); // from the parts of other ranks
   return owned;
 }
 
@@ -170,7 +171,7 @@ Status DeviceSession::ownStates() {
   if (!former)
     return former.status();
   if (*former) {
-    unbind(); // from memory that others have
+    unbind(); // from memory shared with other sessions
     if (boundBeside)
       besideStates = std::move(*former);
   }
@@ -192,7 +193,7 @@ Result<const Session *> DeviceSession::onHost() {
   return hostSide.get();
 }
 
-/// In an arena, behind an entry's tensors.
+/// The offset of scratch memory in an arena: after an entry's tensors.
 static uint64_t scratchOffset(const gradc_artifact_entry &entry) {
   constexpr uint64_t line = 64;
   return (entry.arena + line - 1) / line * line;
@@ -241,7 +242,8 @@ Status DeviceSession::prepareCalls(uint64_t maxWorkspace) {
   return prepared.status();
 }
 
-/// One arena for all entries: they run one at a time. Behind it, where threads and libraries work.
+/// Allocates one arena for all entries, which run one at a time. Scratch memory of threads and
+/// libraries follows it.
 Status DeviceSession::allocateArena() {
   constexpr uint64_t workspaceAlignment = 256;
   for (const gradc_artifact_entry &entry : entries())
@@ -370,7 +372,7 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   Status copied = copyOutputs(entry, **bound, outputs, rows);
   running = &entry;
   if (!copied.ok())
-    (void)device->synchronize(); // no copy under way finds its output gone
+    (void)device->synchronize(); // outputs must outlive pending copies
   return copied;
 }
 
@@ -408,7 +410,7 @@ Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &boun
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
                               std::span<const void *const> inputs, std::span<void *const> outputs) {
   Status status = run(entry, inputs, outputs);
-  replay.end(); // perhaps of this one
+  replay.end(); // the replay may be of this entry
   programs.erase(&entry);
   return status;
 }
@@ -418,7 +420,7 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const v
   auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();
-  // Copied, so that the caller's inputs need not stay until the last launch.
+  // Inputs are copied, so the caller may release them before the last launch.
   Status begun = bindInputs(entry, **bound, inputs, rows, {}, /*inPlace=*/false);
   if (begun.ok())
     replay.begin(*theArtifact, entry, (*bound)->program, *device, rows < entry.batch);

@@ -1,5 +1,5 @@
-// All states lie in one block, which is that of other sessions until it is written; where a layout
-// is packed, the compiler has made entries that convert.
+// All states lie in one block, which sessions share until one of them writes it. For packed
+// layouts, the compiler has made entries that convert.
 #include "runtime/core/StateMemory.h"
 
 #include "runtime/base/DataType.h"
@@ -17,9 +17,9 @@ const gradc_artifact_entry *StateMemory::findEntry(const char *what, uint32_t st
   return nullptr;
 }
 
-StateMemory::~StateMemory() { (void)device.synchronize(); } // what is launched may use the memory
+StateMemory::~StateMemory() { (void)device.synchronize(); } // pending launches may use the memory
 
-/// One block holds every buffer, and states that no entry of this level uses.
+/// Places every buffer, and every state that no entry of this level uses, in one block.
 void StateMemory::layOut() {
   auto records = artifact.elements<gradc_artifact_buffer>(level.buffers);
   auto states = artifact.states();
@@ -77,7 +77,7 @@ Status StateMemory::fill(bool onlyConstants) {
     return {};
   Status filled = writeInitial(onlyConstants);
   if (filled.ok())
-    filled = device.synchronize(); // others read it on their own
+    filled = device.synchronize(); // other sessions read the block without waiting for this device
   if (filled.ok() && !onlyConstants && !ranks) {
     artifact.sharedStates().blocks[&level] = memory;
     shared = true;
@@ -118,16 +118,16 @@ Result<std::shared_ptr<std::byte>> StateMemory::own() {
   return former;
 }
 
-/// The first byte of a rank's part of the primary.
+/// The offset of the first byte of a rank's part of the primary.
 uint64_t StateMemory::beginOf(uint32_t state, int rank) const {
   const Storage &kept = storage[state];
   const auto &cut = artifact.elements<gradc_artifact_cut>(level.cuts)[kept.cut - 1];
   auto element = uint64_t(divided.begin(kept.cut - 1, rank));
-  // Padding goes with the last element.
+  // Padding belongs to the last element.
   return element == cut.elements ? kept.bytes : element * (kept.bytes / cut.elements);
 }
 
-/// What other ranks own takes no memory here.
+/// Releases the memory of parts that other ranks own.
 void StateMemory::forgetOthers(uint32_t state) {
   const Storage &kept = storage[state];
   if (!ranks || kept.cut == 0)
@@ -188,7 +188,7 @@ Status StateMemory::write(uint32_t state, const void *value) {
 }
 
 Status StateMemory::writeInitial(bool onlyConstants) {
-  constexpr uint64_t releasedBytes = 1 << 20; // a value above is not kept twice
+  constexpr uint64_t releasedBytes = 1 << 20; // a larger value is not kept twice
   std::vector<std::byte> filled;
   auto states = artifact.states();
   for (uint32_t i = 0; i < states.size(); ++i) {

@@ -1,4 +1,5 @@
-// Compares what each launch touches with what those since the last wait have touched.
+// Compares the memory that each launch touches with what the launches since the last wait have
+// touched.
 #include "runtime/core/Waits.h"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ struct Access {
   bool conflicts(const Access &other) const { return (writes || other.writes) && overlaps(other); }
 
 private:
-  /// A piece is all in one iteration: slices that move alike keep their distance. Of others the
-  /// distance is not looked at.
+  /// A piece runs in a single iteration, so slices with equal strides keep their distance. Slices
+  /// with different strides are assumed to overlap.
   bool overlaps(const Access &other) const {
     const gradc_artifact_slice &a = slice, &b = other.slice;
     if (a.space != b.space || (a.space != GRADC_SPACE_ARENA && a.index != b.index))
@@ -33,7 +34,7 @@ private:
 void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_artifact_node> nodes,
                                std::span<Launch> piece) {
   std::vector<Access> all, split, own;
-  std::vector<std::pair<Access, uint32_t>> summed; // each with the number of its sum, from 1 on
+  std::vector<std::pair<Access, uint32_t>> summed; // each with its number, counted from 1
   uint32_t sums = 0;
   for (Launch &launch : piece) {
     own.clear();

@@ -21,7 +21,7 @@ namespace gradc::runtime {
 class Image {
 public:
   virtual ~Image() = default;
-  /// The kernel of that symbol, for Launch, or null.
+  /// The kernel named `symbol`, for Launch, or null if there is none.
   virtual void *findKernel(const char *symbol) const = 0;
 };
 
@@ -32,12 +32,12 @@ struct LibraryCalls {
   std::string note; ///< which libraries run what, or why not; empty if no call is wanted
 };
 
-/// A profiled run: its launches in their order, and when each began.
+/// A profiled run: its launches in execution order, and when each began.
 struct Profile {
   std::vector<LaunchPath> paths;
-  /// Readings of the steady clock in nanoseconds: one per launch, when it begins, and one when the
-  /// last has ended. A launch ends when the next begins, so its time includes the wait for the
-  /// slowest thread.
+  /// Readings of the steady clock in nanoseconds: the beginning of each launch, then the end of the
+  /// last one. A launch ends when the next begins, so its time includes the wait for the slowest
+  /// thread.
   std::vector<int64_t> times;
 
   void clear() {
@@ -46,35 +46,36 @@ struct Profile {
   }
 };
 
-/// Not thread-safe: one caller at a time. Pointers to its memory are opaque unless it is the
-/// host's.
+/// Not thread-safe: one caller at a time. Pointers to device memory are opaque unless the device is
+/// the host.
 class Device {
 public:
   virtual ~Device() = default;
 
-  /// Whether code of that level runs here.
+  /// Whether code compiled for `level` runs here.
   virtual bool executes(std::string_view level) const = 0;
-  /// Its highest level, for a message: "x86-64-v3".
+  /// The highest level the device executes, for messages: "x86-64-v3".
   virtual std::string describe() const = 0;
   /// Whether kernels and the host see the same memory.
   virtual bool sharesHostMemory() const = 0;
-  /// Threads that run kernels, each in scratch memory of its own; 0 where kernels have none.
+  /// Number of threads that run kernels, each with its own scratch memory; 0 if kernels use no
+  /// scratch memory.
   virtual unsigned threads() const { return 0; }
 
   /// Allocates zeroed memory, aligned to 64 bytes; null if memory is exhausted.
   virtual void *allocate(uint64_t bytes) = 0;
   virtual void release(void *memory, uint64_t bytes) = 0;
-  /// The same, but it may outlive the device, and others of its kind may use it. Released when
-  /// nothing that is launched uses it any more.
+  /// Like `allocate`, but the memory may outlive the device, and other devices of the same kind may
+  /// use it. It is released when no launch uses it any more.
   virtual std::shared_ptr<std::byte> allocateShared(uint64_t bytes) = 0;
   /// Releases the pages of memory whose values are no longer needed, as far as possible. The memory
   /// may be written again.
   virtual void forgetPages(void *memory, uint64_t bytes) {}
   /// Copies follow earlier launches and precede later ones. `host` of `copyIn` may change as soon
-  /// as it returns; `host` of `copyOut` holds the bytes when `synchronize` has returned.
+  /// as the call returns; `host` of `copyOut` holds the bytes once `synchronize` has returned.
   virtual Status copyIn(void *device, const void *host, uint64_t bytes) = 0;
   virtual Status copyOut(void *host, const void *device, uint64_t bytes) = 0;
-  /// Contiguous pieces of `bytes`, each as by `copyOut`.
+  /// A contiguous piece of `bytes`, copied as by `copyOut`.
   struct Piece {
     void *host;
     uint64_t offset, bytes;
@@ -86,8 +87,8 @@ public:
         return s;
     return {};
   }
-  /// As `copyIn`, but concurrent with running launches, which must not touch `device`; `host` must
-  /// not change until `synchronize` has returned.
+  /// Like `copyIn`, but concurrent with running launches, which must not touch `device`; `host`
+  /// must not change until `synchronize` has returned.
   virtual Status copyInBeside(void *device, const void *host, uint64_t bytes) {
     return copyIn(device, host, bytes);
   }
@@ -97,18 +98,20 @@ public:
   virtual bool isIdle() { return true; }
 
   virtual Result<std::unique_ptr<Image>> load(std::span<const std::byte> code) = 0;
-  /// Prepares calls that need at most `maxWorkspace` bytes each. `wanted` has one element per
-  /// kernel, null if it is no call. Fails if libraries were required and are missing.
+  /// Prepares library calls that need at most `maxWorkspace` bytes each. `wanted` has one element
+  /// per kernel, null if the kernel is not a call. Fails if libraries were required and are
+  /// missing.
   virtual Result<LibraryCalls> prepareCalls(std::span<const gradc_artifact_call *const> wanted,
                                             uint64_t maxWorkspace) {
     return LibraryCalls{std::vector<const void *>(wanted.size()), 0, ""};
   }
-  /// The workspace of calls, aligned to 256 bytes, of the size that `prepareCalls` returned.
+  /// Sets the workspace of calls, aligned to 256 bytes, of the size that `prepareCalls` returned.
   virtual void setWorkspace(void *memory) {}
-  /// Starts a schedule, which stays until `synchronize` returns. `profile`, unless null, receives
-  /// its launches. Fails if the device does, or if a loop counts more iterations than its maximum.
+  /// Starts a schedule, which must stay unchanged until `synchronize` returns. `profile`, unless
+  /// null, receives its launches. Fails if the device does, or if a loop counts more iterations
+  /// than its maximum.
   virtual Status launch(const Schedule &schedule, Profile *profile) = 0;
-  /// Starts one launch on its own.
+  /// Starts a single launch.
   Status launch(const Launch &launch) {
     Step step;
     step.end = 1;
@@ -118,11 +121,11 @@ public:
   }
   /// Releases everything kept for this schedule, which is about to be destroyed.
   virtual void forget(const Schedule &schedule) {}
-  /// Unexpected facts about the launches so far, for the user, or empty.
+  /// Unexpected facts about the launches so far, for the user; usually empty.
   virtual std::string note() const { return ""; }
   /// Returns when all launches and copies have ended.
   virtual Status synchronize() = 0;
-  /// `copyOut`, followed by a wait for it.
+  /// Copies out and waits for the copy.
   Status fetch(void *host, const void *device, uint64_t bytes) {
     Status copied = copyOut(host, device, bytes);
     return copied.ok() ? synchronize() : copied;
@@ -155,12 +158,12 @@ private:
   uint64_t bytes = 0;
 };
 
-/// Runs a schedule on the host, on the calling thread alone; any number of threads may do so at
-/// once, each with a schedule of its own.
+/// Runs a schedule on the calling thread of the host. Several threads may do so at the same time,
+/// each with its own schedule.
 Status launchHere(const Schedule &schedule);
 
-/// This machine's CPUs as a team of `threads`; 0: one thread per CPU that this process may
-/// use.
+/// The CPUs of this machine as a team of `threads` threads; 0 means one thread per CPU that this
+/// process may use.
 Result<std::unique_ptr<Device>> createHostDevice(int threads);
 
 /// The first CUDA GPU. Fails with what is missing: a driver, a new enough one, or a device. Null in

@@ -1,4 +1,4 @@
-// The host: a team of threads calls the kernels, and memory is the process's own.
+// The host as a device: a team of threads calls the kernels, and device memory is process memory.
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/device/Device.h"
@@ -32,11 +32,11 @@ void addIfMissing(std::string &missing, bool isThere, const char *feature) {
     missing += text(missing.empty() ? "" : ", ", feature);
 }
 
-// The compiler's builtin, which takes literals only, also checks that the operating system saves
+// The compiler's builtin, which takes only literals, also checks that the operating system saves
 // the registers.
 #define GRADC_NEEDS(FEATURE) addIfMissing(missing, __builtin_cpu_supports(FEATURE), FEATURE)
 
-// Lowest first.
+// Ordered from the lowest level to the highest.
 constexpr HostLevel hostLevels[] = {{"x86-64-v3",
                                      [] {
                                        std::string missing;
@@ -66,12 +66,13 @@ constexpr HostLevel hostLevels[] = {{"x86-64-v3",
                                      }}};
 #undef GRADC_NEEDS
 
-/// Kernels run with default rounding, and with denormals read and written as 0, whatever mode the
-/// calling program has set (and its threads have inherited): the bits must not depend on it.
+/// Makes kernels run with default rounding and with denormals flushed to 0 on input and output,
+/// whatever mode the calling program has set (and its threads have inherited). Results must not
+/// depend on that mode.
 class DefaultFloatingPoint {
 public:
-  // A denormal costs the processor 100 cycles or more, and the moments of a unit that no longer
-  // fires decay into denormals for good.
+  // An operation on a denormal costs 100 cycles or more, and the optimizer moments of a unit that
+  // no longer fires decay into denormals for good.
   DefaultFloatingPoint() : saved(_mm_getcsr()) { _mm_setcsr(masked | flushed); }
   ~DefaultFloatingPoint() { _mm_setcsr(saved); }
 
@@ -80,7 +81,7 @@ private:
   unsigned saved;
 };
 
-/// Runs units [begin, end) of a launch on `slices`, on that thread of the team.
+/// Runs units [begin, end) of a launch on `slices`, on the given thread of the team.
 void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end, unsigned thread) {
   if (launch.kind == Launch::Kind::copy)
     std::memcpy(static_cast<std::byte *>(slices[1]) + begin,
@@ -98,7 +99,7 @@ void runAlone(const Launch &launch, void *const *slices, RankSums &sums) {
     call(launch, slices, launch.first, launch.first + launch.units, 0);
 }
 
-/// How often threads of this process lost their CPU to others.
+/// How often threads of this process were preempted.
 int64_t preemptions() {
   rusage usage;
   return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
@@ -160,7 +161,7 @@ public:
   Status synchronize() override { return {}; }
 
 private:
-  /// More units than a share can count are not split.
+  /// A launch of more units than a share can count is not split.
   int64_t sharesOf(const Launch &launch) const {
     return launch.units <= UINT32_MAX ? std::min<int64_t>(launch.shares, team->size()) : 1;
   }
@@ -206,7 +207,7 @@ void *HostDevice::allocate(uint64_t bytes) {
   return memory;
 }
 
-/// Whole ones alone: others share theirs.
+/// Forgets only whole pages: others share the first and last one.
 void HostDevice::forgetPages(void *memory, uint64_t bytes) {
   const auto page = uintptr_t(sysconf(_SC_PAGESIZE));
   uintptr_t begin = (uintptr_t(memory) + page - 1) / page * page;
@@ -252,7 +253,7 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
   return status;
 }
 
-/// The part of a launch's units that a thread begins with.
+/// Assigns a thread its initial part of a launch's units.
 void HostDevice::share(const Launch &launch, size_t index, unsigned thread) {
   int64_t count = sharesOf(launch);
   if (count > 1 && thread < count)
@@ -260,11 +261,11 @@ void HostDevice::share(const Launch &launch, size_t index, unsigned thread) {
         {uint32_t(launch.units * thread / count), uint32_t(launch.units * (thread + 1) / count)});
 }
 
-/// Every thread walks the whole schedule, runs its share of each launch, then the rest of other
-/// shares. A unit's result does not depend on the thread that computes it. All threads read a
-/// condition or a count between two barriers, so they agree on it. Between two barriers, too, each
-/// deals its shares of an iteration: no thread still takes units of the previous one, and none
-/// takes from a share before it is dealt.
+/// Every thread walks the whole schedule. It runs its own share of each launch, then takes units
+/// from other threads' shares. The result of a unit does not depend on the thread that computes it.
+/// All threads read a condition or a count between two barriers, so they agree on it. The shares of
+/// a loop iteration are also set between two barriers: no thread still takes units of the previous
+/// iteration, and none takes from a share before it is set.
 Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profile *profile) {
   DefaultFloatingPoint guard;
   ScheduleWalk walk(schedule, copies[thread]);
@@ -281,7 +282,7 @@ Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profil
       share(launch, indexOf(launch), thread);
     team->barrier(thread);
   };
-  RankSums sums(schedule.ranks); // the first thread's are under way
+  RankSums sums(schedule.ranks); // only the first thread starts collectives
   while (const Step *piece = walk.next(read, iterate)) {
     for (const Launch &launch : piece->launches) {
       if (launch.waits)
@@ -310,7 +311,7 @@ Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profil
   return sums.status().ok() ? walk.status() : sums.status();
 }
 
-/// A thread whose CPU is slower, or is taken away for a while, does not keep the others waiting.
+/// Idle threads take over the units of a slow or preempted thread.
 void HostDevice::runShare(const Launch &launch, void *const *slices, std::span<WorkShare> row,
                           unsigned thread) {
   auto least = uint32_t(launch.units / launch.shares);

@@ -1,5 +1,5 @@
-// Gives an ELF image in memory to the dynamic loader through a memory file or, if a hardened kernel
-// forbids executable ones, through an unlinked temporary file.
+// Hands an ELF image in memory to the dynamic loader through a memory file. If a hardened kernel
+// forbids executable memory files, an unlinked temporary file takes its place.
 #include "runtime/device/Image.h"
 #include "runtime/base/Text.h"
 
@@ -26,8 +26,8 @@ public:
   void *findKernel(const char *symbol) const override { return dlsym(handle, symbol); }
 
 private:
-  // Stays open as long as the handle: the loader knows images by path, and /proc/self/fd/N of a
-  // reused number would give it the old image again.
+  // Stays open as long as the handle. The loader identifies images by path: if the number in
+  // /proc/self/fd/N were reused, it would return the old image.
   int file;
   void *handle;
 };

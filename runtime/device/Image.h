@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// Opens an ELF shared object in memory, without a file that stays behind.
+/// Opens an ELF shared object in memory and leaves no file behind.
 Result<std::unique_ptr<Image>> openElfImage(std::span<const std::byte> code);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// The parts of a walk that are not run at every launch.
+// The parts of a walk that do not run at every launch.
 #include "runtime/device/Schedule.h"
 #include "runtime/base/Text.h"
 

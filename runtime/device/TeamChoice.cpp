@@ -1,4 +1,4 @@
-// The trial of the other choice, and how long it is put off.
+// Tries the other choice, and sets the pause before the next trial.
 #include "runtime/device/TeamChoice.h"
 
 #include <algorithm>
@@ -46,7 +46,8 @@ void TeamChoice::endWindow(int64_t mean) {
   int64_t now = preemptions();
   bool disturbed = now != seenPreemptions;
   seenPreemptions = now;
-  // One thread is never preempted on a machine with idle CPUs: the team is tried in any case.
+  // On a machine with idle CPUs a single thread is never preempted, so the team is tried
+  // regardless.
   if (pauseLeft == 0 && (disturbed || !isTogether)) {
     isTogether = !isTogether;
     isTrial = true;

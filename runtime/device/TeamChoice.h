@@ -1,5 +1,5 @@
-// Decides whether a schedule runs on the whole team or on one thread, where other programs use the
-// CPUs, too.
+// Decides whether a schedule runs on the whole team or on one thread when other programs use the
+// CPUs as well.
 #ifndef RUNTIME_DEVICE_TEAMCHOICE_H
 #define RUNTIME_DEVICE_TEAMCHOICE_H
 

@@ -1,5 +1,5 @@
-// Distributes a launch's units: each thread computes its share, then units that others have not
-// begun.
+// Distributes the units of a launch: each thread computes its own share, then takes units that
+// other threads have not begun.
 #ifndef RUNTIME_DEVICE_WORKSHARE_H
 #define RUNTIME_DEVICE_WORKSHARE_H
 
@@ -15,12 +15,12 @@ struct UnitRange {
   uint32_t begin = 0, end = 0;
 };
 
-/// The rest of one thread's share. Its owner takes from the front, threads without work take from
-/// the back; each takes half of the rest, so that pieces are small only at the end. In a cache line
-/// of its own.
+/// The remaining units of one thread's share. The owner takes from the front, idle threads take
+/// from the back; each takes half of what is left, so pieces are small only at the end. A share has
+/// a cache line of its own.
 class alignas(64) WorkShare {
 public:
-  /// To be called before any thread takes.
+  /// Must be called before any thread takes units.
   void set(UnitRange range) { left.store(pack(range), std::memory_order_relaxed); }
 
   std::optional<UnitRange> takeFront(uint32_t least) {
@@ -39,8 +39,8 @@ public:
 private:
   static uint64_t pack(UnitRange range) { return uint64_t(range.begin) << 32 | range.end; }
 
-  /// `split` returns the taken and the remaining part. Barriers, not this class, order the units'
-  /// results.
+  /// `split` returns the part taken and the part left. Barriers, not this class, order the results
+  /// of units.
   template <typename Split> std::optional<UnitRange> take(uint32_t least, Split split) {
     uint64_t seen = left.load(std::memory_order_relaxed);
     for (;;) {

@@ -6,8 +6,8 @@
 
 namespace gradc::runtime::cuda {
 
-/// The device's primary context, which other code in this process may use, too. A session may move
-/// from thread to thread, so each caller of the driver enters the context first.
+/// The device's primary context, which other code in this process may use as well. A session may
+/// move between threads, so every caller of the driver enters the context first.
 class Context {
 public:
   static Result<std::shared_ptr<const Context>> retain(std::shared_ptr<const Driver> driver,
@@ -36,7 +36,7 @@ public:
 
   private:
     const Driver &driver;
-    const bool entered; // else the calls that follow report the problem
+    const bool entered; // otherwise the following calls report the problem
   };
   [[nodiscard]] Scope enter() const { return Scope(*this); }
 

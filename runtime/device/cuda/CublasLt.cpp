@@ -1,15 +1,15 @@
-// Row-major matrices are transposed column-major ones: the library computes the transposed product,
-// its left factor is our right one, and our rows are its columns.
+// A row-major matrix is a transposed column-major one. The library therefore computes the
+// transposed product: its left factor is our right one, and our rows are its columns.
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/base/Text.h"
 
 namespace gradc::runtime::cuda {
 namespace {
 
-/// In bytes, of every slice of a launch.
+/// Alignment of every slice of a launch, in bytes.
 constexpr uint32_t sliceAlignment = 64;
 
-/// A matrix of a batch in memory: `leading` elements from one line to the next.
+/// A matrix of a batch in memory; consecutive lines are `leading` elements apart.
 struct Lines {
   uint64_t lines, length;
   int64_t leading;
@@ -84,7 +84,7 @@ int MatmulCall::describeEpilogue(const Lines &sum) {
   if (epilogue == 0)
     epilogue = lt::asIs;
   int failed = lt.descSet(desc, lt::epilogue, &epilogue, sizeof epilogue);
-  // Pointers that are not dereferenced yet: they only describe the alignment.
+  // These pointers are never dereferenced: they only tell the alignment.
   void *aligned = reinterpret_cast<void *>(uintptr_t(sliceAlignment));
   if (!failed && call.bias != GRADC_NONE)
     failed = lt.descSet(desc, lt::biasPointer, &aligned, sizeof aligned);
@@ -104,7 +104,7 @@ Status MatmulCall::describe() {
       sum.isTransposed)
     return Status::error(
         "cuBLASLt has no such matrices: neither rows nor columns lie in one piece");
-  // f32 throughout: not TF32, which keeps 10 bits of each factor.
+  // f32 throughout, not TF32, which keeps only 10 mantissa bits of each factor.
   int failed = lt.descCreate(&desc, lt::computeF32, lt::typeF32);
   int32_t transposed = lt::transposed;
   if (!failed && rhs.isTransposed)

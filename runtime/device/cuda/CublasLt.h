@@ -8,7 +8,7 @@
 
 namespace gradc::runtime::cuda {
 
-/// As NVIDIA's cublasLt.h declares them; the same in 12 and 13.
+/// Declarations from NVIDIA's cublasLt.h, identical in versions 12 and 13.
 namespace lt {
 using Handle = void *;
 using Object = void *; // a descriptor, a layout, a preference
@@ -46,7 +46,7 @@ struct Heuristic {
 };
 } // namespace lt
 
-// The name in this struct, the library's symbol, and its parameters; all return an error code.
+// Name in this struct, symbol in the library, parameters. All functions return an error code.
 #define GRADC_CUBLASLT_CALLS(CALL)                                                                 \
   CALL(descCreate, "cublasLtMatmulDescCreate", (lt::Object * desc, int compute, int scale))        \
   CALL(descDestroy, "cublasLtMatmulDescDestroy", (lt::Object desc))                                \
@@ -92,13 +92,13 @@ private:
   std::vector<Symbol> symbols() override;
 };
 
-/// The transposition of f32 matrices of one size.
+/// Transposes f32 matrices of one size.
 class Transposition {
 public:
   explicit Transposition(const CublasLt &lt) : lt(lt) {}
   Transposition(const Transposition &) = delete;
   ~Transposition();
-  /// From a row-major [rows, columns] to a row-major [columns, rows].
+  /// Transposes row-major [rows, columns] to row-major [columns, rows].
   Status prepare(uint64_t rows, uint64_t columns);
   Status enqueue(const void *from, void *to, void *stream) const;
 

@@ -1,4 +1,5 @@
-// A CUDA GPU: one stream for copies and launches in sequence, and one for copies beside them.
+// A CUDA GPU with two streams: one runs copies and launches in order, the other runs concurrent
+// copies.
 #include "runtime/base/Text.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Context.h"
@@ -83,7 +84,7 @@ public:
   Status synchronize() override;
 
 private:
-  static constexpr size_t chunk = 4 << 20; // of a copy through pinned memory
+  static constexpr size_t chunk = 4 << 20; // bytes per copy through pinned memory
   static constexpr size_t landing = 4096;  // maximum bytes that a step returns
 
   static cuda::Address addressOf(const void *memory) {
@@ -180,7 +181,7 @@ Status CudaDevice::start() {
   return {};
 }
 
-/// Machine code for its own generation, PTX for newer ones.
+/// A GPU executes machine code of its own generation, and PTX for newer generations.
 bool CudaDevice::executes(std::string_view level) const {
   constexpr std::string_view prefix = "cuda:sm_";
   int wanted = 0;
@@ -206,7 +207,7 @@ void *CudaDevice::allocate(uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
   if (driver->memAlloc(&memory, bytes) != 0)
     return nullptr;
-  // Zeros now: a copy may come before the pending work of `stream`.
+  // Zeroed immediately: a copy may come before the pending work of `stream`.
   if (driver->memset(memory, 0, bytes, copies) != 0 || driver->streamSynchronize(copies) != 0) {
     driver->memFree(memory);
     return nullptr;
@@ -231,7 +232,7 @@ std::shared_ptr<std::byte> CudaDevice::allocateShared(uint64_t bytes) {
           }};
 }
 
-/// Room in a pinned buffer, once the last copy from it has ended.
+/// Waits for the last copy from a pinned buffer, then makes room for `bytes`.
 Status CudaDevice::reserve(Pinned &buffer, size_t bytes) {
   if (!buffer.released)
     if (Status s = driver->check(driver->eventCreate(&buffer.released, 2 /*without timing*/),
@@ -267,7 +268,7 @@ Status CudaDevice::copyInBeside(void *to, const void *host, uint64_t bytes) {
                        "cannot copy to the GPU");
 }
 
-/// Through pinned buffers.
+/// Copies through pinned buffers.
 Status CudaDevice::copyBuffered(void *to, const void *host, uint64_t bytes, Handle along) {
   for (uint64_t at = 0; at < bytes; at += chunk) {
     size_t size = std::min<uint64_t>(chunk, bytes - at);
@@ -302,7 +303,7 @@ Status CudaDevice::copyPiecesOut(std::span<const Piece> pieces, const std::byte 
                                         : Device::copyPiecesOut(pieces, from, bytes);
 }
 
-/// One copy into pinned memory, whose pieces `synchronize` hands out.
+/// Copies once into pinned memory; `synchronize` distributes the pieces.
 Status CudaDevice::land(std::span<const Piece> pieces, const void *from, uint64_t bytes) {
   if (Status s =
           driver->check(driver->copyOut(landed + landedBytes, addressOf(from), bytes, stream),
@@ -351,11 +352,11 @@ Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
         driver->copyAlong(addressOf(slices[1]), addressOf(slices[0]), size_t(launch.units), stream),
         "cannot copy on the GPU");
   case Launch::Kind::collective:
-    return {}; // of one rank
+    return {}; // nothing to do with a single rank
   case Launch::Kind::kernel:
     break;
   }
-  // All parameters have 8 bytes, as has each pointer where they are one table: no gaps.
+  // All parameters have 8 bytes, pointers in a table included, so there are no gaps.
   parameters.clear();
   for (size_t i = 0; i < launch.sliceCount; ++i)
     parameters.push_back(addressOf(slices[i]));
@@ -368,8 +369,8 @@ Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
                        "cannot launch a kernel");
 }
 
-/// One graph per piece; the host reads conditions and counts back between pieces. (Conditional
-/// graph nodes would save that wait where driver and libcudadevrt have them.)
+/// Each piece is a graph; the host reads conditions and counts back between pieces. (Conditional
+/// graph nodes would save that wait where the driver and libcudadevrt provide them.)
 Status CudaDevice::launch(const Schedule &schedule, Profile *profile) {
   auto scope = context->enter();
   ScheduleWalk walk(schedule, sliceCopy);
@@ -396,7 +397,7 @@ int64_t CudaDevice::readNumber(const void *from, uint32_t bytes, ScheduleWalk &w
   return numberIn(&number, bytes);
 }
 
-/// Launches whose slices move differ in every iteration, so a graph of them would never be reused.
+/// Launches with moving slices differ in every iteration, so a graph of them would never be reused.
 Status CudaDevice::startPiece(const Step &piece, const ScheduleWalk &walk) {
   if (!piece.moves)
     return graphs.start(piece.launches, stream);
@@ -417,7 +418,7 @@ std::string CudaDevice::note() const {
              : text("launches go one by one, not as a graph: ", graphs.problem());
 }
 
-/// An event after each launch; `launch` has recorded the one before the first.
+/// Records an event after each launch; `launch` has recorded the event before the first one.
 Status CudaDevice::startTimed(const Step &piece, const ScheduleWalk &walk, Profile &profile) {
   for (const Launch &launch : piece.launches) {
     profile.paths.push_back(walk.path(launch));

@@ -1,8 +1,8 @@
 // A convolution, with its bias and ReLU, as a graph of operations. Of the plans that the library
 // proposes, takes the first that computes in plain f32 and gives the same bits every time.
 //
-// Pictures may lie in any order, but of filters the library takes two alone, whatever the strides
-// say. Ours, [y, x, in, out], passes through the workspace as [out, y, x, in].
+// Data tensors may have any layout, but the library supports only two filter layouts, whatever the
+// strides say. Our layout, [y, x, in, out], is converted to [out, y, x, in] in the workspace.
 #include "runtime/device/cuda/Cudnn.h"
 #include "runtime/base/Text.h"
 
@@ -12,7 +12,7 @@
 namespace gradc::runtime::cuda {
 namespace {
 
-/// In bytes: no transform of interest fits.
+/// In bytes; too small for any transform of interest.
 constexpr uint64_t smallWorkspace = 64 << 10;
 
 /// Identifiers of the tensors.
@@ -28,7 +28,7 @@ public:
   Status enqueue(void *const *slices, void *workspace, void *stream) const override;
 
 private:
-  // Each keeps its object until the call is destroyed; the first error stays in `failed`.
+  // Created objects live until the call is destroyed; the first error stays in `failed`.
   dnn::Object make(dnn::Kind kind);
   void set(dnn::Object object, int attribute, dnn::Type type, int64_t count, const void *values);
   void setObject(dnn::Object object, int attribute, dnn::Object value) {
@@ -90,7 +90,7 @@ dnn::Object ConvolutionCall::makeTensor(const gradc_library_tensor &tensor, int6
   set(object, dnn::tensorStrides, dnn::typeInt64, 4, tensor.strides);
   set(object, dnn::tensorId, dnn::typeInt64, 1, &id);
   set(object, dnn::tensorAlignment, dnn::typeInt64, 1, &alignment);
-  bool isVirtual = id >= sumId; // it never reaches memory
+  bool isVirtual = id >= sumId; // is never written to memory
   if (isVirtual)
     set(object, dnn::tensorVirtual, dnn::typeBool, 1, &isVirtual);
   finalize(object);
@@ -113,7 +113,7 @@ dnn::Object ConvolutionCall::makeWindow() {
 
 dnn::Object ConvolutionCall::makeConvolution(dnn::Object result) {
   dnn::Object lhs = makeTensor(call.lhs, lhsId), rhs = makeTensor(call.rhs, rhsId);
-  // Data, filter and result of the forward convolution, whichever of them is computed.
+  // Data, filter and result of the forward convolution, whichever of them this call computes.
   dnn::Object data = lhs, filter = rhs, forward = result;
   dnn::Kind kind = dnn::operationForward;
   int first = dnn::forwardAlpha;
@@ -127,7 +127,8 @@ dnn::Object ConvolutionCall::makeConvolution(dnn::Object result) {
     first = dnn::filterAlpha;
   }
   dnn::Object operation = make(kind);
-  // Of the type that sums have: of a double, f32 engines read the low half, which is 0 for 1.
+  // The type must be the accumulator's: f32 engines would read the low half of a double, which is 0
+  // for 1.
   float alpha = 1, beta = 0;
   set(operation, first, dnn::typeFloat, 1, &alpha);
   set(operation, first + 1, dnn::typeFloat, 1, &beta);
@@ -170,7 +171,7 @@ std::vector<dnn::Object> ConvolutionCall::makeOperations() {
   return operations;
 }
 
-/// Of the present device, or of the described one.
+/// Sets the current device, or the described one.
 void ConvolutionCall::setDevice(dnn::Object object, int handleAttribute, int deviceAttribute) {
   if (!device)
     set(object, handleAttribute, dnn::typeHandle, 1, &dnn.handle);
@@ -178,7 +179,7 @@ void ConvolutionCall::setDevice(dnn::Object object, int handleAttribute, int dev
     setObject(object, deviceAttribute, device);
 }
 
-/// Engine configurations, the most promising first.
+/// Engine configurations, the most promising ones first.
 std::vector<dnn::Object> ConvolutionCall::propose(int mode) {
   dnn::Object heuristics = make(dnn::heuristics);
   setObject(heuristics, dnn::heuristicGraph, graph);
@@ -209,7 +210,7 @@ bool ConvolutionCall::isPlain(dnn::Object config) {
   return std::all_of(notes, notes + count, [](int note) { return note > dnn::lastInexactNote; });
 }
 
-/// In bytes, of tensors of f32.
+/// Size of an f32 tensor in bytes.
 uint64_t bytesOf(const gradc_library_tensor &t) {
   return uint64_t(t.sizes[0] * t.sizes[1] * t.sizes[2] * t.sizes[3]) * sizeof(float);
 }
@@ -223,8 +224,9 @@ bool ConvolutionCall::choose(dnn::Object config, uint64_t maxWorkspace) {
   if (failed || dnn.finalize(made) ||
       dnn.get(made, dnn::planWorkspace, dnn::typeInt64, 1, &count, &bytes))
     return false;
-  // Plain engines copy the tensors into another order; what needs more transforms them (Winograd,
-  // FFT), and some such engines lack the note that they lose eight bits by it (cuDNN 9.19).
+  // Plain engines copy the tensors into another layout. Engines with larger workspaces transform
+  // them (Winograd, FFT), and some of those lack the note that they lose eight bits by it (cuDNN
+  // 9.19).
   uint64_t copies = bytesOf(call.lhs) + bytesOf(call.rhs) + bytesOf(call.result);
   if (uint64_t(bytes) > copies + copies / 4 + smallWorkspace)
     return false;
@@ -235,7 +237,7 @@ bool ConvolutionCall::choose(dnn::Object config, uint64_t maxWorkspace) {
   return workspaceBytes <= maxWorkspace;
 }
 
-/// Gives the filter the library's strides.
+/// Converts the filter's strides to the library's layout.
 Status ConvolutionCall::reorderFilter() {
   gradc_library_tensor &filter = changesFilter ? call.result : call.rhs;
   auto [out, in, height, width] = filter.sizes;
@@ -247,7 +249,7 @@ Status ConvolutionCall::reorderFilter() {
   uint64_t taps = uint64_t(height * width * in);
   filterBytes = taps * uint64_t(out) * sizeof(float);
   if (!dnn.transposer)
-    return {}; // it can be planned but not run
+    return {}; // the call can be planned but not run
   reorder.emplace(*dnn.transposer);
   return changesFilter ? reorder->prepare(uint64_t(out), taps)
                        : reorder->prepare(taps, uint64_t(out));
@@ -313,7 +315,7 @@ Status ConvolutionCall::enqueue(void *const *slices, void *workspace, void *stre
 
 static constexpr const char *cudnnFiles[] = {"libcudnn.so.9"};
 
-// The oldest version with these calls: 9.0.
+// Version 9.0 is the oldest that has these calls.
 Cudnn::Cudnn() : Library({"cuDNN", "GRADC_LIBCUDNN", "cudnn", cudnnFiles, 90000}) {}
 
 std::vector<Symbol> Cudnn::symbols() {

@@ -10,7 +10,7 @@
 
 namespace gradc::runtime::cuda {
 
-/// As NVIDIA's cudnn_graph.h declares them; the same in all of 9.
+/// Declarations from NVIDIA's cudnn_graph.h, identical in all versions 9.
 namespace dnn {
 using Handle = void *;
 using Object = void *; // a backend descriptor
@@ -64,8 +64,8 @@ enum Attribute : int {
   planConfig = 401,
   planWorkspace = 402,
   planDevice = 407,
-  // Of each operation: alpha, beta, the convolution, the filter, the data, the result of the
-  // forward.
+  // For each operation: alpha, beta, convolution, filter, data, and result of the forward
+  // convolution.
   forwardAlpha = 700,
   dataAlpha = 706,
   filterAlpha = 712,
@@ -88,12 +88,13 @@ enum Attribute : int {
   deviceJson = 2702,
 };
 enum Heuristic : int { fallbackMode = 2, bestMode = 3 };
-/// Numerical notes of an engine: those up to here mean no plain f32, or varying bits.
+/// Numerical notes of an engine. Notes up to this one mean that it is not plain f32 or that its
+/// bits vary.
 enum Note : int { lastInexactNote = 8 };
 constexpr int dataF32 = 0, crossCorrelation = 1, pointwiseAdd = 0, pointwiseRelu = 100;
 } // namespace dnn
 
-// The name in this struct, the library's symbol, and its parameters; all return an error code.
+// Name in this struct, symbol in the library, parameters. All functions return an error code.
 #define GRADC_CUDNN_CALLS(CALL)                                                                    \
   CALL(setStream, "cudnnSetStream", (dnn::Handle handle, void *stream))                            \
   CALL(createObject, "cudnnBackendCreateDescriptor", (int kind, dnn::Object *object))              \
@@ -109,10 +110,10 @@ constexpr int dataF32 = 0, crossCorrelation = 1, pointwiseAdd = 0, pointwiseRelu
 class Cudnn final : public Library {
 public:
   Cudnn();
-  /// Prepares it for an absent device that a text describes: plans can be made but not
+  /// Prepares the library for an absent device with this description: plans can be made but not
   /// run.
   void startWithout(std::string_view deviceDescription) { description = deviceDescription; }
-  /// The library that brings filters into cuDNN's order and back. Outlives the calls.
+  /// The library that converts filters to cuDNN's layout and back. Outlives the calls.
   void setTransposer(const CublasLt &library) { transposer = &library; }
   Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                  std::unique_ptr<LibraryCall> &prepared) override;

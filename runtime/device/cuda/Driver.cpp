@@ -1,4 +1,4 @@
-// Looks up the driver's functions, one by one, and checks that it is new enough.
+// Looks up the driver's functions and checks the driver's version.
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/base/Text.h"
 #include "runtime/device/cuda/Library.h"

@@ -1,4 +1,4 @@
-// The part of CUDA's driver API that a session uses, found at run time: nothing links libcuda.
+// The part of CUDA's driver API that a session uses, found at run time. Nothing links libcuda.
 #ifndef RUNTIME_DEVICE_CUDA_DRIVER_H
 #define RUNTIME_DEVICE_CUDA_DRIVER_H
 
@@ -11,7 +11,7 @@
 
 namespace gradc::runtime::cuda {
 
-// As NVIDIA's cuda.h declares them; its ABI does not change.
+// Declarations from NVIDIA's cuda.h; its ABI does not change.
 using Device = int;
 using Address = unsigned long long;
 using Handle = void *; // contexts, modules, functions, streams, events, graphs
@@ -21,16 +21,16 @@ enum Attribute : int {
   computeMinor = 76,
 };
 
-/// Of a launch's `extra`, CU_LAUNCH_PARAM_BUFFER_POINTER and its companions: tags before a pointer
-/// to the bytes of all parameters and a pointer to their number, and the end.
+/// Tags for a launch's `extra`, CU_LAUNCH_PARAM_BUFFER_POINTER and its companions: they precede a
+/// pointer to the bytes of all parameters, a pointer to the number of bytes, and the end.
 inline void *const parameterBuffer = reinterpret_cast<void *>(1);
 inline void *const parameterBytes = reinterpret_cast<void *>(2);
 inline void *const parametersEnd = nullptr;
 
-/// The oldest driver with these calls: 12.0.
+/// Version 12.0 is the oldest driver that has these calls.
 constexpr int oldestDriver = 12000;
 
-// The name in this struct, the library's symbol, and its parameters; all return an error code.
+// Name in this struct, symbol in the library, parameters. All functions return an error code.
 #define GRADC_CUDA_CALLS(CALL)                                                                     \
   CALL(init, "cuInit", (unsigned flags))                                                           \
   CALL(driverGetVersion, "cuDriverGetVersion", (int *version))                                     \
@@ -82,8 +82,8 @@ constexpr int oldestDriver = 12000;
 
 class Driver {
 public:
-  /// Opens libcuda.so.1, or the library named by GRADC_LIBCUDA, and initializes it. Fails with what
-  /// was looked for and what was found.
+  /// Opens libcuda.so.1, or the library named by GRADC_LIBCUDA, and initializes it. An error says
+  /// what was looked for and what was found.
   static Result<std::shared_ptr<const Driver>> open();
   ~Driver();
 
@@ -91,9 +91,9 @@ public:
   GRADC_CUDA_CALLS(GRADC_CUDA_MEMBER)
 #undef GRADC_CUDA_MEMBER
 
-  /// Ok, or the failed call and the reason.
+  /// Ok, or an error with the failed call and the reason.
   Status check(int code, const char *what) const;
-  /// "12.8"
+  /// For example "12.8".
   std::string versionText() const;
 
 private:

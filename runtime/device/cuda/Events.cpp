@@ -1,4 +1,4 @@
-// The GPU tells distances between marks; the host's clock tells when the last one was reached.
+// The GPU measures intervals between marks; the host's clock dates the last mark.
 #include "runtime/device/cuda/Events.h"
 
 #include <chrono>

@@ -8,15 +8,15 @@
 
 namespace gradc::runtime::cuda {
 
-/// Marks in a stream, and their times. To be called in the current context.
+/// Marks in a stream, and the times at which they were reached. Call in the current context.
 class Events {
 public:
   explicit Events(const Driver &driver) : driver(driver) {}
 
-  /// Puts mark number `index`, at most one more than there were, into the stream.
+  /// Records mark `index` in the stream. `index` is at most the number of marks so far.
   Status record(size_t index, Handle stream);
-  /// Appends when marks 0 to `last` were reached, in nanoseconds of the steady clock; waits for the
-  /// stream.
+  /// Appends the times at which marks 0 to `last` were reached, in nanoseconds of the steady clock;
+  /// waits for the stream.
   Status read(size_t last, Handle stream, std::vector<int64_t> &times);
   void clear();
 

@@ -1,4 +1,4 @@
-// Straight pieces of schedules as CUDA graphs: a piece is one call of the driver's.
+// Straight pieces of schedules as CUDA graphs: one driver call starts a piece.
 #ifndef RUNTIME_DEVICE_CUDA_GRAPHS_H
 #define RUNTIME_DEVICE_CUDA_GRAPHS_H
 
@@ -10,23 +10,24 @@
 
 namespace gradc::runtime::cuda {
 
-/// The launches of pieces, captured with their slices for a number of rows. To be called in the
-/// current context.
+/// Launches of pieces, captured with their slices for a number of rows. Call in the current
+/// context.
 class Graphs {
 public:
-  /// `enqueue` puts one launch on its slices into a stream.
+  /// `enqueue` puts one launch, on the given slices, into a stream.
   Graphs(const Driver &driver, std::function<Status(const Launch &, void *const *)> enqueue)
       : driver(driver), enqueue(std::move(enqueue)) {}
   Graphs(const Graphs &) = delete;
 
-  /// Starts a piece's launches in order: one by one the first time, when libraries initialize
-  /// themselves, and the first time with other rows, which may never come again; captured from then
-  /// on. Launches that cannot be captured continue one by one.
+  /// Starts a piece's launches in order. The first time, launches run one by one because libraries
+  /// initialize themselves. The first time with another number of rows, they do so too, because
+  /// that number may never recur. After that, the piece is captured. Launches that cannot be
+  /// captured continue one by one.
   Status start(std::span<const Launch> launches, Handle stream);
-  /// Releases the graphs of these launches, which are about to be destroyed.
+  /// Releases the graphs of launches that are about to be destroyed.
   void forget(std::span<const Launch> launches);
   void clear();
-  /// Why a piece is not captured, or empty.
+  /// Why a piece is not captured; empty if there is no problem.
   const std::string &problem() const { return whyNot; }
 
 private:
@@ -42,8 +43,8 @@ private:
     std::list<Captured> graphs = {}; ///< the latest used last
   };
 
-  /// Inputs have two copies, for the current step and for the next; rows are those of a whole batch
-  /// and of a last one in training, and any number in inference.
+  /// Inputs have two copies, one for the current step and one for the next. Training has two
+  /// numbers of rows, a whole batch and a smaller last one; inference may have any number.
   static constexpr size_t maxGraphs = 8, maxRows = maxGraphs / 2;
 
   void release(const Piece &piece);

@@ -13,7 +13,7 @@ void Libraries::close() {
   cublasLt.reset();
 }
 
-/// Behind the rows of a run, in both factors: 0 * NaN is NaN.
+/// Rows past those of the run must be zero in both factors: 0 * NaN is NaN.
 static std::vector<LibraryCall::Padding> paddingsOf(const gradc_artifact_call &call) {
   std::vector<LibraryCall::Padding> paddings;
   const gradc_library_tensor *factors[] = {&call.lhs, &call.rhs};
@@ -39,7 +39,7 @@ template <typename T> static Status openAndStart(std::unique_ptr<T> &library) {
   return status;
 }
 
-/// Opens what is not open yet.
+/// Opens libraries that are not open yet.
 Status Libraries::open(bool convolutions) {
   Status opened = openAndStart(cublasLt);
   if (!convolutions)

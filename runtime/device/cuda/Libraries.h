@@ -1,4 +1,4 @@
-// The libraries of one GPU: opened if an artifact has calls for them.
+// The libraries of one GPU, opened if an artifact has calls for them.
 #ifndef RUNTIME_DEVICE_CUDA_LIBRARIES_H
 #define RUNTIME_DEVICE_CUDA_LIBRARIES_H
 
@@ -7,12 +7,12 @@
 
 namespace gradc::runtime::cuda {
 
-/// GRADC_LIBRARIES selects what runs the kernels that a library could: "auto" (the default) a
-/// library if it is found, "off" the generated code, "required" a library, and its absence is an
-/// error.
+/// GRADC_LIBRARIES selects how kernels run that have a library call: "auto" (the default) uses a
+/// library if one is found, "off" uses generated code, "required" uses a library and fails if it is
+/// missing.
 class Libraries {
 public:
-  /// As Device::prepareCalls; in the current CUDA context.
+  /// Like Device::prepareCalls; call in the current CUDA context.
   Result<LibraryCalls> prepare(std::span<const gradc_artifact_call *const> wanted,
                                uint64_t maxWorkspace);
   /// Releases calls and libraries while their context still exists.

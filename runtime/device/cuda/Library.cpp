@@ -1,4 +1,4 @@
-// Opens shared objects; by name if the environment gives one.
+// Opens shared objects, by name if an environment variable gives one.
 #include "runtime/device/cuda/Library.h"
 #include "runtime/base/Text.h"
 
@@ -31,7 +31,7 @@ Status LibraryCall::clearPadding(const Driver &driver, int64_t rows, void *const
   return {};
 }
 
-/// "13.1.0" of 130100, as both libraries count.
+/// "13.1.0" for 130100, the numbering of both libraries.
 static std::string versionText(uint64_t number) {
   return text(number / 10000, '.', number / 100 % 100, '.', number % 100);
 }
@@ -51,7 +51,8 @@ Status Library::openAndStart() { return open(/*starts=*/true); }
 
 Status Library::open(bool starts) {
   const char *named = getenv(wanted.variable);
-  // Of several failures the first says most: that of the newest file, or of one that exists.
+  // Of several failures, reports the most informative: that of the newest file, or of a file that
+  // exists.
   Status failure;
   bool wasThere = false;
   for (const char *file :
