@@ -1,4 +1,4 @@
-// One nested module per kernel, all lowered in parallel, then linked.
+// Builds one nested module per kernel, lowers all of them in parallel, and links them.
 #include "compiler/codegen/Codegen.h"
 
 #include "compiler/codegen/KernelCache.h"
@@ -33,7 +33,7 @@ std::string gradc::kernelSymbol(exec::KernelOp kernel) {
 }
 
 namespace {
-/// Reports how long its scope took.
+/// Reports the time spent in its scope.
 class Phase {
 public:
   Phase(const CodegenOptions &options, StringRef name) : options(options), name(name) {}
@@ -49,7 +49,7 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-/// Lets several threads use the context, which otherwise takes no locks, while it is in scope.
+/// While in scope, lets several threads use the context, which otherwise takes no locks.
 class AllCores {
 public:
   explicit AllCores(MLIRContext *context) : context(context) { context->enableMultithreading(); }
@@ -60,7 +60,7 @@ private:
 };
 } // namespace
 
-/// A module in `all` with the kernel's function.
+/// A module inside `all` that holds the kernel's function.
 static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, ModuleOp all) {
   FailureOr<OwningOpRef<exec::KernelOp>> lowered = lowerRegion(kernel);
   if (failed(lowered))
@@ -71,8 +71,8 @@ static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, 
   return emit(**lowered, level, module, kernelSymbol(kernel));
 }
 
-/// A module with one module of loops for each kernel, or with an empty one: an image without
-/// kernels is still an image.
+/// A module with one nested module of loops per kernel. Without kernels it has a single empty one,
+/// because an image without kernels is still an image.
 static FailureOr<OwningOpRef<ModuleOp>> emitLoops(ArrayRef<exec::KernelOp> kernels, Location loc,
                                                   const exec::Level &level,
                                                   const CodegenOptions &options) {
@@ -107,7 +107,8 @@ static std::string print(ModuleOp all) {
   return text;
 }
 
-/// Each kernel's object (or text), in order. Those that the cache has are not generated.
+/// The object (or text) of each kernel, in order. Only objects missing from the cache are
+/// generated.
 static FailureOr<std::vector<std::string>> emitObjects(ArrayRef<exec::KernelOp> kernels,
                                                        Location loc, const exec::Level &level,
                                                        const CodegenOptions &options) {
@@ -115,7 +116,7 @@ static FailureOr<std::vector<std::string>> emitObjects(ArrayRef<exec::KernelOp> 
   KernelCache cache(isObject ? options.cacheDirectory : "");
   std::vector<std::string> parts(std::max<size_t>(kernels.size(), 1));
   SmallVector<exec::KernelOp> missing;
-  SmallVector<std::string> keys; // of what is missing, and where it goes
+  SmallVector<std::string> keys; // of the missing kernels, whose indices are `places`
   SmallVector<size_t> places;
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
     std::string key = cache.keyOf(kernel, level, options);
@@ -151,7 +152,7 @@ static FailureOr<std::vector<std::string>> emitObjects(ArrayRef<exec::KernelOp> 
   return parts;
 }
 
-/// One image, or one object, of all parts.
+/// Links all parts into one image or one object.
 static FailureOr<std::string> link(ArrayRef<std::string> parts, ModuleOp module,
                                    const CodegenOptions &options) {
   Phase phase(options, "link");
@@ -159,7 +160,7 @@ static FailureOr<std::string> link(ArrayRef<std::string> parts, ModuleOp module,
   if (image)
     return std::move(*image);
   llvm::Error error = image.takeError();
-  // The machine's fault, not the model's: the program that compiles ends as on any such error.
+  // The machine is at fault here, not the model, so the compiler exits as for any such error.
   if (error.isA<llvm::FileError>())
     llvm::report_fatal_error(llvm::Twine(llvm::toString(std::move(error))),
                              /*gen_crash_diag=*/false);

@@ -1,4 +1,5 @@
-// Files named by the hash of what they follow from, each with a hash of its content behind it.
+// Cache files named by a hash of everything that determines their content. A hash of the content is
+// appended to each file.
 #include "compiler/codegen/KernelCache.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -26,7 +27,7 @@ std::string hashOf(llvm::StringRef bytes) {
   return std::string(result.begin(), result.end());
 }
 
-/// Calls for each note of a loaded object's notes of one segment.
+/// Calls a function for each note in one note segment of a loaded object.
 void forNotes(llvm::StringRef notes, llvm::function_ref<void(uint32_t, llvm::StringRef)> body) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) header;
@@ -39,8 +40,8 @@ void forNotes(llvm::StringRef notes, llvm::function_ref<void(uint32_t, llvm::Str
   }
 }
 
-/// The build ids of this program and of the libraries that it has loaded, LLVM among them. Empty if
-/// the program was linked without one.
+/// The build ids of this program and of its loaded libraries, LLVM among them. Empty if the program
+/// was linked without a build id.
 std::string buildIds() {
   struct Ids {
     std::string text;
@@ -66,7 +67,8 @@ std::string buildIds() {
   return ids.known ? ids.text : "";
 }
 
-/// Makes the folder where it is missing.
+/// Creates the folder if it is missing; returns whether it belongs to this user and no other user
+/// can write to it.
 bool isOurs(llvm::StringRef directory) {
   using namespace llvm::sys;
   fs::file_status status;
@@ -101,14 +103,14 @@ std::string KernelCache::keyOf(exec::KernelOp kernel, const exec::Level &level,
                                llvm::StringRef(options.features)})
     stream << part.size() << ' ' << part;
   kernel->print(stream, mlir::OpPrintingFlags().useLocalScope().printGenericOpForm());
-  if (llvm::StringRef(text).contains("dense_resource<")) // its numbers are not in the text
+  if (llvm::StringRef(text).contains("dense_resource<")) // the text lacks their elements
     return "";
   return llvm::toHex(hashOf(text), /*LowerCase=*/true);
 }
 
 std::string KernelCache::pathOf(llvm::StringRef key) const {
   llvm::SmallString<128> path(directory);
-  llvm::sys::path::append(path, "llvmcache-" + key); // the names that pruneCache considers
+  llvm::sys::path::append(path, "llvmcache-" + key); // the prefix that pruneCache looks for
   return path.str().str();
 }
 
@@ -132,5 +134,5 @@ void KernelCache::store(llvm::StringRef key, llvm::StringRef object) const {
     stream << object << hashOf(object);
     return llvm::Error::success();
   });
-  llvm::consumeError(std::move(error)); // the next compilation generates it again
+  llvm::consumeError(std::move(error)); // the next compilation generates the object again
 }

@@ -1,5 +1,5 @@
-// Stands in for parts of LLVM that lld initializes and gradc never uses: targets that no code is
-// generated for, and Polly. Tools that link LLVM statically would carry them otherwise.
+// Stands in for parts of LLVM that lld initializes and gradc never uses: targets without code
+// generation, and Polly. Tools that link LLVM statically would otherwise contain them.
 #include "llvm/Plugins/PassPlugin.h"
 
 #define NO_TARGET(name)                                                                            \

@@ -1,4 +1,5 @@
-// Decomposes, merges common ops of the decompositions, then asks each op for its loops.
+// Decomposes ops, merges common subexpressions of the decompositions, then asks each op for its
+// loops.
 #include "compiler/codegen/Region.h"
 
 #include "dialects/grad/Build.h"
@@ -8,7 +9,7 @@
 using namespace mlir;
 using namespace gradc;
 
-/// Whether the op stays, because its kernel computes it whole.
+/// Whether the op is not decomposed because its kernel computes it as a whole.
 static bool isWhole(exec::KernelOp kernel, Operation &op) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   return schedule && schedule.isAttention() && isa<grad::AttentionOpInterface>(op);

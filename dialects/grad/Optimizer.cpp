@@ -1,4 +1,4 @@
-// The common part of all updates: their operands, decay, and steps that do not proceed.
+// The common part of all updates: operands, decay, and steps that do not proceed.
 #include "dialects/grad/Optimizer.h"
 
 using namespace mlir;
@@ -33,7 +33,7 @@ LogicalResult grad::verifyUpdate(Operation *op) {
   return success();
 }
 
-/// A decay, which an op that is printed without it does not have as an attribute.
+/// The decay. An op printed without a decay lacks the attribute.
 static double decayOf(Operation *op, StringRef name) {
   auto value = op->getAttrOfType<FloatAttr>(name);
   return value ? value.getValueAsDouble() : 0;
@@ -118,7 +118,7 @@ grad::decomposeUpdate(OpBuilder &builder, Operation *op,
   unsigned slots = op->getNumResults() - 1;
   for (Value value : op->getOperands().drop_front(2).drop_back())
     (all.slots.size() < slots ? all.slots : all.scalars).push_back(parameter.with(value));
-  // Expressions of scalars alone are computed once.
+  // Expressions of scalars only are computed once.
   if (double decay = decayOf(op, "weight_decay"))
     all.decayed = parameter * all.spread(1.0 - all.rate() * decay);
   SmallVector<Value> results;

@@ -1,4 +1,4 @@
-// Rules that scale each element by what its gradients have been.
+// Rules that scale each element by its past gradients.
 #include "dialects/grad/Optimizer.h"
 
 using namespace mlir;

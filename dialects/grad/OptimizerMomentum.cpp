@@ -1,4 +1,4 @@
-// Rules that follow the gradient or a running sum of it.
+// Rules that follow the gradient or a running sum of gradients.
 #include "dialects/grad/Optimizer.h"
 
 using namespace mlir;

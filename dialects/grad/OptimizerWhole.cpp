@@ -1,4 +1,4 @@
-// Rules that look at a whole tensor: its norm, or its product with itself.
+// Rules that need a whole tensor: its norm, or its product with itself.
 #include "dialects/grad/Optimizer.h"
 
 using namespace mlir;
@@ -13,7 +13,7 @@ static double norm(const std::vector<double> &values) {
 
 static Expr norm(Expr x) { return sumOfSquares(x).apply<SqrtOp>(); }
 
-/// parameter / update, 1 where one of them is 0.
+/// parameter / update, or 1 if one of them is 0.
 static double trustRatio(double parameter, double update) {
   return parameter == 0 || update == 0 ? 1 : parameter / update;
 }
@@ -109,12 +109,12 @@ LogicalResult MuonOp::verify() {
 }
 
 namespace {
-/// The parameter as a matrix.
+/// The parameter viewed as a matrix.
 struct MuonShape {
   explicit MuonShape(RankedTensorType type)
       : rows(type.getDimSize(0)), columns(type.getNumElements() / std::max<int64_t>(rows, 1)) {}
   bool isTall() const { return rows > columns; }
-  /// How long a step is for its rate.
+  /// The factor from learning rate to step length.
   double scale(bool matchesAdamw) const {
     double r = double(rows), c = double(columns);
     return matchesAdamw ? 0.2 * std::sqrt(std::max(r, c)) : std::sqrt(std::max(1.0, r / c));
@@ -152,7 +152,7 @@ void MuonOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
       buffer[i] = mu * buffer[i] + (1 - mu) * t.gradient[i];
       x[i] = getNesterov() ? (1 - mu) * t.gradient[i] + mu * buffer[i] : buffer[i];
     }
-    // Of X and its transpose the one with the smaller X X^T.
+    // Uses X or its transpose, whichever has the smaller X X^T.
     if (shape.isTall())
       x = transposed(x, shape.rows, shape.columns);
     int64_t m = std::min(shape.rows, shape.columns), n = std::max(shape.rows, shape.columns);
@@ -189,7 +189,7 @@ SmallVector<Value> MuonOp::decompose(OpBuilder &builder) {
       return x.with(MatmulOp::create(builder, getLoc(), lhs, rhs, transposeLhs, transposeRhs));
     };
     for (int64_t i = 0; i < int64_t(getIterations()); ++i) {
-      // Of X and its transpose the one with the smaller X X^T.
+      // Uses X or its transpose, whichever has the smaller X X^T.
       Expr gram = multiply(x, x, shape.isTall(), !shape.isTall());
       Expr mixed = gram * b + multiply(gram, gram, false, false) * c;
       x = x * a +

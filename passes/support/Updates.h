@@ -8,28 +8,29 @@
 
 namespace gradc {
 
-/// The content of `grad.optimizer`: the name of an update op, and its attributes.
+/// The content of `grad.optimizer`: the name of an update op and its attributes.
 struct UpdateRule {
   mlir::OperationName op;
   mlir::DictionaryAttr hyperparameters;
 
-  /// The attribute of `at`, a function or a state.
+  /// Parses the attribute of `at`, a function or a state.
   static mlir::FailureOr<UpdateRule> parse(mlir::Operation *at);
   const mlir::grad::UpdateOpInterface::Concept &rule() const {
     return *op.getInterface<mlir::grad::UpdateOpInterface>();
   }
 };
 
-/// Builds the updates of one training function. A parameter's rule is its state's
-/// `grad.optimizer` if it has one, else the function's.
+/// Builds the updates of one training function. The rule of a parameter is its state's
+/// `grad.optimizer` if there is one, otherwise the function's.
 class Updates {
 public:
-  /// `isCut`: each rank updates its own part of each parameter, from its part of the gradient.
+  /// `isCut`: each rank updates its own part of each parameter from the matching part of the
+  /// gradient.
   Updates(mlir::func::FuncOp function, UpdateRule rule, bool isCut)
       : function(function), rule(rule), isCut(isCut),
         module(function->getParentOfType<mlir::ModuleOp>()), symbols(module) {}
 
-  /// Builds the update of `parameter` and its slots, predicated on `proceed`.
+  /// Builds the update of `parameter` and of its slots, predicated on `proceed`.
   mlir::LogicalResult build(mlir::OpBuilder &b, mlir::grad::ReadOp parameter, mlir::Value gradient,
                             mlir::Value proceed);
   /// The function's arguments for the scalars of `rule`, in the rule's order.

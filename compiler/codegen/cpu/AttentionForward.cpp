@@ -1,6 +1,6 @@
-// The online softmax (Milakov and Gimelshein, 2018; Dao and others, 2022): for a block of queries,
-// blocks of keys go by. Queries run along the lanes of the scores, so that their maxima and sums
-// are vectors and neither keys nor values are moved.
+// The online softmax (Milakov and Gimelshein, 2018; Dao and others, 2022): each block of queries
+// visits all blocks of keys. Queries run along the lanes of the scores, so maxima and sums are
+// vectors, and neither keys nor values are transposed.
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/AttentionTiles.h"
 
@@ -20,10 +20,11 @@ public:
         scores(tiles.pieces[1]), masks(tiles.pieces[2]), sums(tiles.pieces[3]),
         statistics(tiles.pieces[4]) {}
 
-  /// A block of queries from `first` on:
-  /// 1. Bring the queries to [size][query], scaled.
-  /// 2. For each block of keys that one of them sees: scores and their maxima; probabilities, whose
-  ///    sums and whose products with the values are brought to the new maximum.
+  /// Computes a block of queries that begins at `first`:
+  /// 1. Transpose the queries to [size][query] and scale them.
+  /// 2. For each block of keys that any of the queries sees, compute scores and their maxima, then
+  ///    probabilities. Rescale the sums of probabilities and their products with the values to the
+  ///    new maximum.
   /// 3. Divide by the sums.
   void emit(const Head &at, const LinearExpr &first) {
     head = at;
@@ -56,7 +57,7 @@ private:
   void store(Statistic which, int64_t v, Value x) {
     statistics.store(nest, statisticAt(which, v), x);
   }
-  /// Of one query.
+  /// Loads a statistic of one query.
   Value loadOne(Statistic which, const LinearExpr &query) {
     return statistics.load(nest, elementAt(LinearExpr(which), query));
   }
@@ -68,7 +69,7 @@ private:
     return arith::SelectOp::create(nest.builder, nest.location, condition, x, y);
   }
 
-  /// The keys that the block's last query sees, in whole tiles, or all of them.
+  /// The number of keys that the block's last query sees, rounded up to whole tiles, or all keys.
   Value keysSeen() {
     int64_t rows = nest.level.tileRows;
     Value seen = nest.index(begin + LinearExpr(tiles.block.queries + *tiles.form.causal));
@@ -79,7 +80,7 @@ private:
     return tiles.smaller(seen, nest.constant(tiles.sizes.keys));
   }
 
-  /// Lanes after the last query repeat it; their results are not stored.
+  /// Lanes past the last query repeat it; their results are not stored.
   LinearExpr queryOf(const LinearExpr &row) {
     return tiles.clamp(begin + row, tiles.sizes.queries - 1);
   }
@@ -105,8 +106,8 @@ private:
     });
   }
 
-  /// The mask of a block of keys, in squares. One that would reach behind the last key begins
-  /// earlier.
+  /// Transposes the mask of a block of keys in squares. A square that would extend past the last
+  /// key begins earlier.
   void bringMask(const LinearExpr &key) {
     int64_t keys = tiles.sizes.keys, valid = std::min(keys, lanes);
     tiles.forAll(tiles.block.queries / lanes, [&](LinearExpr i) {
@@ -127,7 +128,7 @@ private:
     });
   }
 
-  /// The score of a key and the queries of vector `v`, masked.
+  /// The masked scores of one key and the queries of vector `v`.
   Value masked(Value score, const LinearExpr &key, const LinearExpr &row, const LinearExpr &query) {
     if (gradc::masksQueries(tiles.form)) {
       Point point = lanesAt(nest, row + LinearExpr(lanes), query);
@@ -142,7 +143,7 @@ private:
     return tiles.hide(score, tiles.position(begin + query, /*alongLanes=*/true), last);
   }
 
-  /// Scores of `count` keys, and the maximum per query.
+  /// Computes the scores of `count` keys; returns the maximum per query.
   Tiles::Values computeScores(const LinearExpr &key, Value count) {
     int64_t panel = nest.level.tileVectors;
     Tiles::Values all;
@@ -177,13 +178,13 @@ private:
     return all;
   }
 
-  /// Probabilities relative to the new maxima, their sums, and the factors for what was summed
-  /// before.
+  /// Computes probabilities relative to the new maxima, their sums, and the factors that rescale
+  /// earlier sums.
   void rescale(ValueRange most, const LinearExpr &key, Value count) {
     Tiles::Values shifts, sums;
     for (int64_t v = 0; v < vectors(); ++v) {
       Value before = load(maxima, v), now = tiles.maximum(before, most[v]);
-      // A query that has seen no key so far: e^(-inf - 0) = 0.
+      // For a query that has seen no key so far, e^(-inf - 0) = 0.
       shifts.push_back(choose(isEqual(now, -infinity), tiles.number(0), now));
       Value factor = tiles.exponential(tiles.subtract(before, shifts[v]));
       store(maxima, v, now);
@@ -227,7 +228,7 @@ private:
         });
   }
 
-  /// A query that sees no key has the result 0, and zeros as its statistic.
+  /// A query that sees no key gets the result 0 and a statistic of zeros.
   void finish() {
     for (int64_t v = 0; v < vectors(); ++v) {
       Value total = load(totals, v), isEmpty = isEqual(total, 0), none = tiles.number(0);

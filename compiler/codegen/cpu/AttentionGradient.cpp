@@ -1,7 +1,6 @@
 // The gradient of an attention recomputes its probabilities from the statistic, in blocks of keys
-// by queries. Keys run along the lanes. One unit has all of a key head, so that sums over its keys
-// and over its queries both have an order of their own, and probabilities are computed once for
-// both.
+// by queries. Keys run along the lanes. One unit computes a whole key head, so sums over keys and
+// sums over queries both have a fixed order, and both use the same probabilities.
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/AttentionTiles.h"
 
@@ -19,11 +18,11 @@ public:
         values(tiles.pieces[1]), probabilities(tiles.pieces[2]), slopes(tiles.pieces[3]),
         means(tiles.pieces[4]) {}
 
-  /// A key head:
-  /// 1. Set its gradients to 0 and, for each of its query heads, those of the queries.
+  /// Computes one key head:
+  /// 1. Set the head's gradients to 0, and those of the queries of each of its query heads.
   /// 2. mean[t] = the sum over e of gradient[t, e] result[t, e].
-  /// 3. For each block of keys and each block of queries that see one of them: probabilities and
-  ///    their gradients, which are then added to all three results.
+  /// 3. For each block of keys and each block of queries that see any of them, compute
+  ///    probabilities and their gradients, and add to all three results.
   void emit(const LinearExpr &batch, const LinearExpr &keyHead) {
     head = {batch, {}, keyHead};
     clear(tiles.results[1], keyHead, tiles.sizes.keys, tiles.sizes.size);
@@ -74,7 +73,7 @@ private:
     });
   }
 
-  /// A block of keys and all queries that see one of them.
+  /// Processes a block of keys with all queries that see any of them.
   void emitKeys() {
     bring(tiles.key, tiles.sizes.size, keys, tiles.number(tiles.form.scale));
     bring(tiles.value, tiles.sizes.width, values, {});
@@ -101,15 +100,15 @@ private:
     });
   }
 
-  /// Of the queries from the first one on that sees a block's first key; blocks of keys are whole
-  /// tiles.
+  /// The remainder of the queries, starting at the first one that sees a block's first key. Blocks
+  /// of keys are whole tiles.
   int64_t restOfQueries() {
     int64_t rows = nest.level.tileRows;
     bool isAnyNumber = tiles.form.causal && (*tiles.form.causal % rows || tiles.block.keys % rows);
     return isAnyNumber ? -1 : tiles.restOf(tiles.sizes.queries, tiles.block.queries);
   }
 
-  /// Lanes behind the last key repeat it; no sum reads what becomes of them.
+  /// Lanes past the last key repeat it; no sum reads their values.
   void bring(Tensor &tensor, int64_t width, Memory &to, Value factor) {
     tiles.transpose(
         tiles.block.keys, width, to, [&](LinearExpr row, LinearExpr column, int64_t valid) {
@@ -119,7 +118,8 @@ private:
         });
   }
 
-  /// Probabilities and their slopes of a register tile: queries from `row` on, keys from `column`.
+  /// Computes the probabilities and slopes of a register tile: queries start at `row`, keys at
+  /// `column`.
   void computeSlopes(const LinearExpr &row, int64_t height, const LinearExpr &column) {
     int64_t panel = nest.level.tileVectors;
     auto product = [&](Tensor &lhs, const Memory &rhs, int64_t steps) {
@@ -171,7 +171,7 @@ private:
     }
   }
 
-  /// The score of a query and a vector of keys, masked.
+  /// The masked scores of one query and a vector of keys.
   Value masked(Value score, const LinearExpr &query, const LinearExpr &column) {
     LinearExpr key = firstKey + column;
     if (tiles.mask)

@@ -1,4 +1,4 @@
-// Loops over register tiles; every sum has a fixed order, independent of the thread.
+// Loops over register tiles. Each sum has a fixed order, independent of the thread.
 #include "compiler/codegen/cpu/AttentionTiles.h"
 
 #include "compiler/codegen/cpu/Attention.h"
@@ -312,7 +312,7 @@ LinearExpr Tiles::clamp(const LinearExpr &row, int64_t last) {
   return nest.variable(smaller(nest.index(row), nest.constant(last)));
 }
 
-/// Units are counted along the batch, so rows of a run are nowhere else.
+/// Units are counted along the batch, so no other dim may hold rows of the run.
 static bool hasRowsInBatchOnly(exec::KernelOp kernel, ArrayRef<int64_t> order) {
   auto extents = kernel.getExtentsAttr();
   return !extents || llvm::all_of(extents.getAsRange<DenseI64ArrayAttr>(), [&](auto operand) {

@@ -1,4 +1,4 @@
-// A CPU kernel as one function: its slices, its form, and the walk over its root.
+// Emits a CPU kernel as one function: its slices, its form, and the loops over its root.
 #include "compiler/codegen/cpu/Kernel.h"
 
 #include "compiler/codegen/cpu/Attention.h"
@@ -12,7 +12,8 @@ using namespace gradc::tile;
 
 namespace {
 
-/// The elements per row of the run along each dim of the root; 0: all of the dim.
+/// The number of elements per row of the run along each dim of the root; 0 for a dim whose size is
+/// fixed.
 SmallVector<int64_t> rootRows(exec::KernelOp kernel) {
   SmallVector<int64_t> rows(kernel.getRoot().getRank(), 0);
   if (kernel.getRows())
@@ -20,7 +21,8 @@ SmallVector<int64_t> rootRows(exec::KernelOp kernel) {
   return rows;
 }
 
-/// Tells nest and tiles which sizes follow from `rows`, the run's; returns the root's.
+/// Tells the nest and the tiles which sizes depend on `rows`, the rows of the run; returns
+/// `rootRows`.
 FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                                          Value rows) {
   if (kernel.getRows()) {
@@ -33,7 +35,8 @@ FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, LoopNest &nest, 
   return rootRows(kernel);
 }
 
-/// A contraction in blocks of its first reduced dims: zeros first, then all tiles for each block.
+/// Emits a contraction in blocks of its first reduced dims: zeros first, then all tiles for each
+/// block.
 LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                          const Memory &memory, Value begin, Value end) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
@@ -81,7 +84,7 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
   return success();
 }
 
-/// The first unit computes the results that have loops of their own.
+/// Lets the first unit compute the results that have their own loops.
 void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Memory>> apart,
                Value begin, Value end) {
   auto compare = [&](arith::CmpIPredicate how, Value x, Value y) {

@@ -1,4 +1,4 @@
-// The loops over tiles of a space, and the tiles' results in memory.
+// Emits the loops over the tiles of a space, and stores the tiles' results.
 #include "compiler/codegen/cpu/SpaceEmitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace gradc::cpu;
 using namespace gradc::tile;
 
-/// Whether a window slides over an operand of a sum under the value.
+/// Whether a reduction under the value slides a window over an operand.
 static bool hasWindow(Value value) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
   if (!op)
@@ -27,7 +27,7 @@ bool SpaceEmitter::add(Value value, const Memory &memory) {
   for (auto [i, size] : llvm::enumerate(own)) {
     if (size != shape[i] && size != 1)
       return false;
-    // A value with all of a dim is larger than a space with the rows of a run.
+    // A value of the full size is larger than a space that has only the rows of the run.
     if (size == shape[i] && tiles.perRow(value, i) != rows[i] && !tiles.isFree(value, i))
       return false;
     output.dims.push_back(size == shape[i] ? int64_t(i) : -1);
@@ -85,8 +85,7 @@ void SpaceEmitter::emitFullUnits(Value begin, Value end) {
   if (together == 1)
     return units(begin, end, [&] { emitFrom(1); });
 
-  // Several units go through the second loop together, so that data streamed by it are read once
-  // for all.
+  // Several units share the second loop, so data streamed by it are read once for all of them.
   Value block = nest.constant(together);
   Value count = arith::SubIOp::create(b, nest.location, end, begin);
   Value blocks = arith::CeilDivSIOp::create(b, nest.location, count, block);
@@ -142,8 +141,9 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
   }
 }
 
-/// The largest run's remainder is one smaller tile, as for a constant size; other remainders go row
-/// by row. Both compute an element alike, so its bits do not depend on the number of rows.
+/// The remainder of the largest run is one smaller tile, as for a constant size; other remainders
+/// are computed row by row. Both ways compute an element alike, so its bits do not depend on the
+/// number of rows.
 void SpaceEmitter::forLastRows(int64_t dim, Value size, Value fullTiles,
                                llvm::function_ref<void()> inside) {
   OpBuilder &b = nest.builder;
@@ -178,8 +178,8 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
     tiles.prefetch(o->value, points.back());
     tiles.prepare(o->value, points.back());
   }
-  // Results may overwrite operands that are read at the same element, so all of a point is computed
-  // before any of it is stored.
+  // Results may overwrite operands read at the same element, so all results of a point are computed
+  // before any is stored.
   SmallVector<SmallVector<Value>> strided(here.size());
   auto isStrided = llvm::map_to_vector(llvm::zip(here, points), [&](auto it) {
     auto &[o, at] = it;
@@ -200,12 +200,13 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
       storeStrided(o->memory, at, values);
 }
 
-/// Columns of vectors: as pairs of rows, or transposed in registers if they fill a square.
+/// Stores columns of vectors: as pairs of rows, or transposed in registers if they form a square.
 void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
                                 ArrayRef<Value> values) {
   if (memory.storePairs(nest, points, values) || memory.storeTurnedPairs(nest, points, values))
     return;
-  // The tile's points run along its rows; points of one column are a row's vectors apart.
+  // The tile's points run along its rows; consecutive points of a column are as far apart as a row
+  // has vectors.
   int64_t columns = llvm::divideCeil(extents.back(), nest.lanes), rows = points.size() / columns;
   for (int64_t column = 0; column < columns; ++column)
     for (int64_t row = 0; row < rows;) {
@@ -222,8 +223,8 @@ void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
     }
 }
 
-/// For a contraction whose rows stream past a panel too large for the first-level cache: the number
-/// of panels that stay in the second-level cache together. Rows may have several dims.
+/// The number of panels that stay in the second-level cache together, for a contraction whose rows
+/// stream past a panel too large for the first-level cache. Rows may have several dims.
 int64_t SpaceEmitter::unitsTogether() const {
   bool areColumns = !order.empty() && order[0] + 1 == int64_t(shape.size());
   if (order.size() < 2 || (order.size() > 2 && !areColumns))

@@ -1,6 +1,6 @@
-// Works on blocks of windows whose transforms fit in the second-level cache: every 4x4 patch of the
+// Works on blocks of windows whose transforms fit in the second-level cache. Every 4x4 patch of the
 // picture is transformed, 16 contractions over channels follow, and each 4x4 of their results
-// becomes 2x2 results, which the rest of the kernel takes from registers.
+// becomes 2x2 results, which the rest of the kernel reads from registers.
 //
 // result = A^T ((G g G^T) * (B^T d B)) A with A^T = [[1,1,1,0],[0,1,-1,-1]] (Lavin and Gray, 2015).
 #include "compiler/codegen/cpu/Winograd.h"
@@ -22,7 +22,7 @@ public:
         channels(cast<RankedTensorType>(picture.inside.getType()).getShape().back()),
         filters(cast<RankedTensorType>(op.getResult(0).getType()).getShape().back()),
         panel(kernel.getScheduleAttr().getTile().back()),
-        // The filter of a gradient is reversed, so it is not the operand itself.
+        // A gradient reverses the filter, so its operand is not the block argument itself.
         reversed(!isa<BlockArgument>(op.getDpsInputOperand(1)->get())), block(blockOf(kernel)),
         filter(filter,
                RankedTensorType::get({filters / panel, slots, channels, panel},
@@ -62,8 +62,8 @@ private:
     });
   }
 
-  /// products[slot] = patches[slot] x filter[slot], in register tiles. Where the number of rows is
-  /// known at run time only, the last tile begins so early that it ends with them.
+  /// products[slot] = patches[slot] x filter[slot], in register tiles. If the number of rows is
+  /// only known at run time, the last tile begins early enough to end with them.
   void multiply() {
     int64_t vectors = panel / nest.lanes, height = std::min(tileRows(nest, vectors), rows());
     if (block.pictures)
@@ -151,8 +151,8 @@ private:
     }
   }
 
-  /// The ops after the convolution. Results may overwrite operands that are read at the same
-  /// element, so all are computed before any is stored.
+  /// Emits the ops after the convolution. Results may overwrite operands read at the same element,
+  /// so all results are computed before any is stored.
   void finish(const Point &point) {
     auto values =
         llvm::map_to_vector(kernel.getYielded(), [&](Value v) { return tiles.pull(v, point); });
@@ -166,7 +166,7 @@ private:
   Picture picture;
   exec::KernelOp kernel;
   ArrayRef<Memory> results;
-  int64_t channels, filters, panel; // channels are summed over
+  int64_t channels, filters, panel; // `channels` is the summed dim
   bool reversed;
   WindowBlock block;
   Memory filter;

@@ -1,5 +1,5 @@
-// The filter's side of Winograd's F(2x2, 3x3): its transform G g G^T, and its gradient, which is
-// the sum over all windows of G^T ((A y A^T) * (B^T d B)) G for gradients y and patches d.
+// The filter's side of Winograd's F(2x2, 3x3): its transform G g G^T, and its gradient, the sum
+// over all windows of G^T ((A y A^T) * (B^T d B)) G for gradients y and patches d.
 #include "compiler/codegen/cpu/Winograd.h"
 #include "compiler/codegen/cpu/WinogradPatches.h"
 
@@ -43,7 +43,8 @@ public:
   }
 
 private:
-  /// A square of channels, so that a filter stored the other way is transposed in registers.
+  /// Transforms a square of channels; a filter stored the other way around is transposed in
+  /// registers.
   void emitSquare(const LinearExpr &unit, const LinearExpr &channel, int64_t column) {
     auto pointAt = [&](int64_t i, int64_t j, int64_t k) {
       return Point{{LinearExpr(i), LinearExpr(j), channel + LinearExpr(k),
@@ -89,7 +90,7 @@ private:
   Value half;
 };
 
-/// A unit is a number of input channels; it walks all windows once for every few filters, with
+/// A unit covers several input channels. It walks all windows once per group of filters and keeps
 /// their sums in cache.
 class FilterGradient {
 public:
@@ -129,7 +130,7 @@ public:
 private:
   int64_t rows() const { return block.columns * block.batch; }
 
-  /// Calls for every vector of sums.
+  /// Calls `body` for each vector of sums.
   void forSums(llvm::function_ref<void(LinearExpr, LinearExpr)> body) {
     forAll(nest, channels, [&](LinearExpr k) {
       forAll(nest, filters / nest.lanes, [&](LinearExpr o) { body(k, lanesFrom(o * nest.lanes)); });
@@ -146,7 +147,7 @@ private:
     });
   }
 
-  /// A y A^T.
+  /// Computes A y A^T.
   void transformGradients() {
     auto spread = [&](Value y0, Value y1) -> Line {
       Value negative = arith::NegFOp::create(nest.builder, nest.location, y1);
@@ -223,7 +224,7 @@ private:
         sums.memory.store(nest, sumAt(k, v), values[k * width + v]);
   }
 
-  /// G^T u G of the sums u is the result.
+  /// Stores G^T u G of the sums u as the result.
   void transformSums() {
     auto folded = [&](const Line &u) {
       Value inner = multiply(nest, add(nest, u[1], u[2]), half);
@@ -256,8 +257,8 @@ private:
   Picture picture;
   Value gradient;
   Memory result;
-  ArrayRef<int64_t> shape;   // of the gradient
-  int64_t channels, filters; // that go together
+  ArrayRef<int64_t> shape;   // the gradient's
+  int64_t channels, filters; // processed together
   WindowBlock block;
   Scratch patches, gradients, sums;
   Value half;

@@ -1,4 +1,4 @@
-// Patches inside a picture and across its edge use two copies of the same loops.
+// Patches inside a picture and patches across its edge use two copies of the same loops.
 #include "compiler/codegen/cpu/WinogradPatches.h"
 
 #include "passes/support/Winograd.h"
@@ -128,7 +128,7 @@ linalg::GenericOp winograd::convolutionOf(exec::KernelOp kernel) {
 }
 
 int64_t winograd::tileRows(const LoopNest &nest, int64_t vectors) {
-  int64_t registers = nest.level.vectorRegisters - 1; // one for the broadcast element
+  int64_t registers = nest.level.vectorRegisters - 1; // one register holds the broadcast element
   return std::clamp<int64_t>((registers - vectors) / vectors, 1, 8);
 }
 
@@ -137,7 +137,7 @@ static Line transformed(LoopNest &nest, const Line &d) {
           subtract(nest, d[1], d[3])};
 }
 
-/// B^T d B.
+/// Computes B^T d B.
 static Square transformed(LoopNest &nest, Square d) {
   for (Line &line : d)
     line = transformed(nest, line);
@@ -150,13 +150,13 @@ static Square transformed(LoopNest &nest, Square d) {
   return result;
 }
 
-/// Whether the patch of the window (y, x) lies within the picture.
+/// Whether the patch of window (y, x) lies inside the picture.
 static Value liesInside(LoopNest &nest, const Picture &picture, const LinearExpr &y,
                         const LinearExpr &x) {
   OpBuilder &b = nest.builder;
   auto shape = cast<RankedTensorType>(picture.inside.getType()).getShape();
   auto holds = [&](const LinearExpr &position, int64_t d) -> Value {
-    // As unsigned numbers, positions before the first exceed the last.
+    // As unsigned numbers, positions before the first one exceed the last one.
     Value first = nest.index(position + LinearExpr(-picture.low[d]));
     return arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ult, first,
                                  nest.constant(std::max<int64_t>(shape[d] - patch + 1, 0)));

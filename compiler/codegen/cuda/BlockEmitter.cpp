@@ -1,6 +1,5 @@
-// A thread finds its unit from its number, the team walks the unit, and every value is computed
-// where it is stored. Values behind the rows of a run may be computed where a tile holds them, but
-// are not stored.
+// A thread derives its unit from its number, its team walks the unit, and each value is computed
+// where it is stored. A tile may compute values past the rows of the run, but does not store them.
 #include "compiler/codegen/cuda/BlockEmitter.h"
 
 using namespace mlir;
@@ -14,7 +13,7 @@ void BlockEmitter::add(Value value, const Memory &memory) {
   bool fits = int64_t(own.size()) <= rank();
   llvm::SmallBitVector used(rank());
   for (size_t i = 0; fits && i < own.size(); ++i) {
-    // A value with all of a dim is larger than a space with the rows of a run.
+    // A value of the full size is larger than a space that has only the rows of the run.
     fits = own[i] == 1 ||
            (own[i] == shape[i] && (tiles.perRow(value, i) == rows[i] || tiles.isFree(value, i)));
     output.dims.push_back(own[i] == shape[i] ? int64_t(i) : -1);
@@ -39,14 +38,15 @@ void BlockEmitter::emit(Value block) {
   for (int64_t d = 0; d < blocks.getRows(); ++d)
     count *= tilesOf(d);
   LinearExpr unit = nest.variable(block, /*uniform=*/true) * blocks.getUnits() + team.unit();
-  // Threads of a unit agree; those of a block do only if it has no other unit.
+  // Threads of a unit take the same branch; threads of a block do so only if the block has a single
+  // unit.
   bool mayDiverge = team.size() == 1 || team.isWarp() || blocks.getUnits() == 1;
   Value active;
   if (count % blocks.getUnits() != 0) {
     Value number = nest.index(unit);
     active = compare(arith::CmpIPredicate::slt, number, nest.constant(count));
-    // All threads of the block meet at its barriers, so threads beyond the last unit compute it,
-    // too.
+    // All threads of a block must reach its barriers, so threads past the last unit compute that
+    // unit as well.
     if (!mayDiverge)
       unit =
           nest.variable(arith::MinSIOp::create(b, nest.location, number, nest.constant(count - 1)),
@@ -81,7 +81,8 @@ bool BlockEmitter::emitShared(SharedMemoryContraction &contraction) {
   return apart.empty() && statistics.empty();
 }
 
-/// Whether the unit's first element lies within the rows of the run; null where each unit's does.
+/// Whether the unit's first element lies within the rows of the run; null if that holds for every
+/// unit.
 Value BlockEmitter::isPresent() {
   Value all;
   for (int64_t d = 0; d < blocks.getRows(); ++d)
@@ -91,14 +92,14 @@ Value BlockEmitter::isPresent() {
   return all;
 }
 
-/// Whether the rows of a run may end within a tile, or before one that is computed.
+/// Whether the rows of the run may end inside a tile, or before a tile that is computed.
 bool BlockEmitter::mayEndWithin(int64_t dim) const {
   return rows[dim] && (dim >= blocks.getRows() || isStaged || rows[dim] % tileSizes[dim] != 0);
 }
 
-/// Stores what of an element, or of a vector, lies within the rows of the run.
+/// Stores the part of an element or vector that lies within the rows of the run.
 void BlockEmitter::store(const Output &output, const Point &point, Value value) {
-  Value inside, end; // of a dim along the lanes
+  Value inside, end; // of the dim along the lanes
   const LinearExpr *lanes = nullptr;
   for (auto [d, at] : llvm::zip(output.dims, point.coordinates)) {
     if (d < 0 || !mayEndWithin(d))
@@ -121,7 +122,8 @@ void BlockEmitter::store(const Output &output, const Point &point, Value value) 
   inRows();
 }
 
-/// A vector from `first` on in a dim that ends at `end`: whole, or its first elements.
+/// Stores a vector that begins at `first` in a dim that ends at `end`: all of it, or its first
+/// elements.
 void BlockEmitter::storeLanes(const Output &output, const Point &point, Value value,
                               const LinearExpr &first, Value end) {
   auto isBefore = [&](int64_t lane) {
@@ -141,7 +143,7 @@ void BlockEmitter::storeLanes(const Output &output, const Point &point, Value va
   }
 }
 
-/// Coordinates of the tile with that number, in dims [begin, end).
+/// Sets the coordinates of tile number `at` in dims [begin, end).
 void BlockEmitter::enterTile(LinearExpr at, int64_t begin, int64_t end) {
   for (int64_t d = end; d-- > begin;) {
     LinearExpr position = at;
@@ -161,7 +163,7 @@ void BlockEmitter::emitUnit(Value active) {
   emitTile(all, active);
 }
 
-/// The last tile of a dim may be smaller and has code of its own.
+/// A dim's last tile may be smaller, so it has separate code.
 void BlockEmitter::emitTails(int64_t dim) {
   if (dim == rank()) {
     auto all = llvm::map_to_vector(whole, [](const Output &o) { return &o; });
@@ -183,13 +185,13 @@ void BlockEmitter::emitTails(int64_t dim) {
 }
 
 SmallVector<Point> BlockEmitter::pointsOf(const Output &output) const {
-  // A team whose members read neighbouring parts of a row has one result element.
+  // The members of a team that read adjacent parts of a row share one result element.
   int64_t laneDim = blocks.getAdjacent() && blocks.getRows() == rank() ? -1 : rank() - 1;
   return tilePoints(output.dims, coordinates, extents, laneDim, nest.lanes);
 }
 
-/// Results may overwrite operands that are read at the same element, so every member computes all
-/// of it before any of it is stored.
+/// Results may overwrite operands read at the same element, so each member computes all results
+/// before it stores any.
 void BlockEmitter::emitTile(ArrayRef<const Output *> outputs, Value active) {
   SmallVector<SmallVector<Point>> points;
   for (const Output *o : outputs) {
@@ -212,7 +214,7 @@ void BlockEmitter::emitTile(ArrayRef<const Output *> outputs, Value active) {
   nest.when(both(team.isFirst(nest), active), storeAll);
 }
 
-/// The tiles that a team walks in one unit.
+/// The number of tiles that a team walks in one unit.
 Value BlockEmitter::tilesOfUnit() {
   OpBuilder &b = nest.builder;
   int64_t first = blocks.getRows(), inner = 1;
@@ -252,7 +254,7 @@ void BlockEmitter::emitRow(Value active) {
     });
 }
 
-/// A few elements that follow none of the root's dims: one thread computes them.
+/// The few elements that depend on none of the root's dims are computed by one thread.
 void BlockEmitter::emitApart(const Output &output, Value first) {
   ArrayRef<int64_t> own = cast<RankedTensorType>(output.value.getType()).getShape();
   nest.when(first, [&] {

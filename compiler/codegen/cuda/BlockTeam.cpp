@@ -1,5 +1,5 @@
-// Exchange by shuffles inside a warp and through shared memory between warps, always in the same
-// order: the same bits every time.
+// Threads exchange values by shuffles inside a warp and through shared memory between warps. The
+// order is fixed, so the bits are always the same.
 #include "compiler/codegen/cuda/BlockTeam.h"
 
 #include "dialects/grad/HostTensor.h"
@@ -14,7 +14,7 @@ using namespace gradc::tile;
 
 static constexpr unsigned sharedSpace = 3;
 
-/// Bools take a byte.
+/// The stored type; a bool takes a byte.
 static Type storedType(Type type) {
   Type element = getElementTypeOrSelf(type);
   if (!element.isInteger(1))
@@ -97,7 +97,7 @@ void BlockTeam::fence(LoopNest &nest) {
   NVVM::SyncWarpOp::create(b, nest.location, all);
 }
 
-/// A value of the lane whose number differs in the bits of `distance`.
+/// The value of the lane whose number differs in the bits of `distance`.
 static Value shuffle(LoopNest &nest, Value value, int64_t distance) {
   OpBuilder &b = nest.builder;
   Location at = nest.location;
@@ -139,8 +139,8 @@ SmallVector<Value> BlockTeam::combineWarp(LoopNest &nest, ArrayRef<Value> partia
   return values;
 }
 
-/// Each value's slot `slot` is written where `writes` (null: everywhere) holds; then every member
-/// reads the `parts` slots from `first` on, `apart` slots from one to the next.
+/// Writes each value to slot `slot` if `writes` holds (null: always). Then each member reads
+/// `parts` slots, starting at `first`, with `apart` slots from one to the next.
 SmallVector<Value> BlockTeam::exchange(LoopNest &nest, ArrayRef<Value> partials, int64_t parts,
                                        int64_t apart, Value slot, Value first, Value writes,
                                        Combine combine) {
@@ -159,7 +159,7 @@ SmallVector<Value> BlockTeam::exchange(LoopNest &nest, ArrayRef<Value> partials,
   else
     write();
   NVVM::Barrier0Op::create(b, nest.location);
-  // Of many parts the upper half is added to the lower until few are left.
+  // Halves a large number of parts: the upper half is added to the lower half until few are left.
   for (; !writes && parts > exec::warpThreads && parts % 2 == 0; parts /= 2) {
     Value isLower = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ult, slot,
                                           nest.constant(parts / 2 * apart));
@@ -183,7 +183,7 @@ SmallVector<Value> BlockTeam::exchange(LoopNest &nest, ArrayRef<Value> partials,
       next.push_back(combine(v, shared.load(nest, v.getType(), at(from, i))));
     return next;
   });
-  NVVM::Barrier0Op::create(b, nest.location); // the next exchange writes there
+  NVVM::Barrier0Op::create(b, nest.location); // the next exchange writes to the same slots
   return values;
 }
 

@@ -1,4 +1,4 @@
-// Sections .text.KERNEL, .nv.shared.KERNEL and the attribute lists of .nv.info.
+// Reads sections .text.KERNEL, .nv.shared.KERNEL, and the attribute lists of .nv.info.
 #include "compiler/codegen/cuda/Cubin.h"
 
 #include "llvm/Object/ELF.h"
@@ -11,14 +11,14 @@ using object::ELFFile;
 
 namespace {
 
-// Attributes of .nv.info with a value of two words: a symbol's number and its property.
+// Attributes of .nv.info with two words as a value: the number of a symbol, and a property of it.
 constexpr uint8_t formatSized = 4;
 constexpr uint8_t frameSize = 0x11, registerCount = 0x2f;
 constexpr int64_t reservedShared = 1024; ///< of a block, by the system
 
 uint32_t word(StringRef bytes, size_t at) { return support::endian::read32le(bytes.data() + at); }
 
-/// Calls `each(attribute, symbol, value)` for the two-word attributes.
+/// Calls `each(attribute, symbol, value)` for each two-word attribute.
 void forEachAttribute(StringRef info, function_ref<void(uint8_t, uint32_t, uint32_t)> each) {
   while (info.size() >= 4) {
     uint8_t format = info[0], attribute = info[1];
@@ -79,7 +79,7 @@ int64_t gradc::cuda::blocksPerMultiprocessor(const KernelCode &code, int64_t thr
                                              const mlir::exec::Gpu &gpu) {
   constexpr int64_t warp = mlir::exec::warpThreads;
   int64_t warpsOfBlock = divideCeil(threads, warp);
-  // A warp's registers, in steps of 256, are those of one of four schedulers.
+  // A warp takes registers from one of four schedulers, in multiples of 256.
   int64_t ofWarp = alignTo(std::max<int64_t>(code.registers, 1) * warp, 256);
   int64_t byRegisters = gpu.registers / 4 / ofWarp * 4 / warpsOfBlock;
   int64_t byShared = gpu.sharedBytes / int64_t(alignTo(code.sharedBytes + reservedShared, 128));

@@ -1,4 +1,4 @@
-// A kernel's function: a block finds its part, and parts with equal code share it.
+// Emits a kernel's function: a block finds its part, and parts with equal code share it.
 #include "compiler/codegen/cuda/Kernel.h"
 
 #include "compiler/codegen/cuda/BlockEmitter.h"
@@ -20,8 +20,8 @@ bool isWritten(exec::KernelOp kernel, unsigned operand) {
   return llvm::is_contained(kernel.getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand));
 }
 
-/// The function with the attributes of its arguments: pointers to the operands, then to the
-/// results, or one table of them for a kernel with parts; then the rows of the run.
+/// Creates the function with the attributes of its arguments: pointers to operands, then to
+/// results, or a single table of pointers for a kernel with parts; then the rows of the run.
 LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   unsigned operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
@@ -51,7 +51,7 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef s
   return function;
 }
 
-/// Fills the function: each part of the kernel in blocks of its own.
+/// Fills the function; each part of the kernel has its own blocks.
 class KernelEmitter {
 public:
   KernelEmitter(exec::KernelOp kernel, const exec::Level &level, ModuleOp module, StringRef symbol)
@@ -80,7 +80,7 @@ public:
   }
 
 private:
-  /// Consecutive parts with the same code.
+  /// Consecutive parts with equal code.
   struct SameParts {
     exec::KernelPart first;
     unsigned result; ///< the number of its first part
@@ -103,7 +103,8 @@ private:
     return all;
   }
 
-  /// Whether operands in the same place are both written over or not, and hold rows alike.
+  /// Whether corresponding operands are both written or both only read, and hold rows in the same
+  /// way.
   bool areTakenAlike(const exec::KernelPart &a, const exec::KernelPart &b) {
     return llvm::all_of(llvm::zip(a.operands, b.operands), [&](auto operands) {
       unsigned own = std::get<0>(operands).getArgNumber();
@@ -113,8 +114,8 @@ private:
     });
   }
 
-  /// Halves them until one is left: a block finds its code by a few comparisons, with the same
-  /// outcome in all its threads. `block`: counted from the first block of the first part.
+  /// Emits a binary search among the parts: a block finds its code by a few comparisons, with the
+  /// same outcome in all its threads. `block` is counted from the first block of the first part.
   LogicalResult emitParts(ArrayRef<SameParts> parts, Value block) {
     if (parts.size() == 1)
       return emitPart(parts.front(), block);
@@ -134,18 +135,18 @@ private:
     return emitParts(others, arith::SubIOp::create(b, location, block, end));
   }
 
-  /// Ends a part with an instruction that is unique and makes no code. Without it, MLIR merges the
-  /// code that parts have in common and selects between all pointers before it: 232 registers
+  /// Ends a part with a unique instruction that produces no code. Without it, MLIR merges the code
+  /// common to several parts and selects among all pointers before it, which takes 232 registers
   /// instead of 44 for the update of 72 tensors.
   void keepApart(unsigned number) {
     auto nothing = LLVM::InlineAsmOp::create(
         b, location, TypeRange(), ValueRange(), "", "", /*has_side_effects=*/true,
         /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    nothing->setAttr("part", b.getI64IntegerAttr(number)); // LLVM leaves assembly where it is
+    nothing->setAttr("part", b.getI64IntegerAttr(number)); // LLVM never moves inline assembly
   }
 
-  /// The pointer in the table's row `number`; for each later one of the same parts, `step` rows
-  /// further.
+  /// The pointer in row `number` of the table. Each later part with the same code reads `step` rows
+  /// further on.
   Value loadPointer(int64_t number, Value part, int64_t step) {
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     Value row = constant(number);
@@ -158,7 +159,7 @@ private:
 
   LogicalResult emitPart(const SameParts &parts, Value block) {
     const exec::KernelPart &part = parts.first;
-    Value number; // among the same parts
+    Value number; // its number among the same parts
     if (parts.count > 1) {
       Value blocks = constant(part.blockCount());
       number = arith::DivUIOp::create(b, location, block, blocks);
@@ -209,15 +210,15 @@ private:
   OpBuilder b;
   SharedMemory shared;
   LLVM::LLVMFuncOp function;
-  std::optional<ExtentAnalysis> extents; // of a kernel that takes rows
-  Value thread;                          // its number in its block, an i64
+  std::optional<ExtentAnalysis> extents; // only for a kernel that takes rows
+  Value thread;                          // its number in the block, an i64
 };
 
 } // namespace
 
 LogicalResult cuda::emitKernel(exec::KernelOp kernel, const exec::Level &level, ModuleOp module,
                                StringRef symbol) {
-  // A kernel has at most 4352 bytes of parameters: more would need drivers for CUDA 12.1.
+  // Limit of 4352 bytes of kernel parameters: more would require drivers for CUDA 12.1.
   constexpr size_t maxTensors = 543; // and the rows of the run
   if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
       tensors > maxTensors)

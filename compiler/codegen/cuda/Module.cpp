@@ -1,4 +1,4 @@
-// Links the kernels' LLVM modules, optimizes them for NVPTX, and emits PTX; ptxas does the rest.
+// Links the kernels' LLVM modules, optimizes them for NVPTX, and emits PTX, which ptxas compiles.
 #include "compiler/codegen/cuda/Module.h"
 
 #include "compiler/codegen/cuda/Ptxas.h"
@@ -40,7 +40,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const exec::Level &lev
                                   std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// All kernels in one module, denormals taken as 0 as on every target.
+/// Links all kernels into one module. Denormals are flushed to 0, as on every target.
 static std::unique_ptr<llvm::Module> link(ArrayRef<ModuleOp> modules, llvm::LLVMContext &context,
                                           llvm::TargetMachine &machine) {
   auto all = std::make_unique<llvm::Module>("kernels", context);
@@ -67,7 +67,7 @@ static std::unique_ptr<llvm::Module> link(ArrayRef<ModuleOp> modules, llvm::LLVM
   return all;
 }
 
-/// Bitcode after LLVM's header, which states its size.
+/// The bitcode, preceded by LLVM's wrapper header, which states its size.
 static std::string bitcode(const llvm::Module &module) {
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);

@@ -1,4 +1,4 @@
-// Runs ptxas, and fatbinary if it exists, on files in a temporary folder.
+// Runs ptxas, and fatbinary if it is installed, on files in a temporary folder.
 #include "compiler/codegen/cuda/Ptxas.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -20,7 +20,7 @@ std::string cuda::findTool(llvm::StringRef name) {
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char *home = getenv(variable); home && *home)
       homes.emplace_back(home);
-  // If a folder is named, only that one counts.
+  // An explicitly named folder excludes all others.
   if (homes.empty())
     homes = {GRADC_CUDA_HOME, "/usr/local/cuda"};
   for (const std::string &home : homes) {
@@ -51,7 +51,7 @@ static llvm::Expected<std::string> read(const std::string &path) {
   return (*file)->getBuffer().str();
 }
 
-/// A program's output, which becomes part of the error if it fails.
+/// Runs a program and returns its output, which becomes part of the error if the program fails.
 static llvm::Expected<std::string> run(const std::string &program,
                                        llvm::ArrayRef<llvm::StringRef> arguments,
                                        const std::string &folder) {
@@ -90,8 +90,8 @@ llvm::Expected<std::string> cuda::assemble(llvm::StringRef ptx, const mlir::exec
   if (llvm::Error error = write(text, ptx))
     return error;
   std::vector<llvm::StringRef> arguments = {"-arch", level.cpu, "-O3", "-o", cubin, text};
-  // Several kernels at a time, if ptxas can; a fixed number, so that the code does not depend on
-  // the machine.
+  // Compiles several kernels at a time if ptxas supports it. The number is fixed, so the code does
+  // not depend on the machine.
   auto help = run(ptxas, {"--help"}, folder);
   if (!help)
     return help.takeError();
@@ -104,7 +104,8 @@ llvm::Expected<std::string> cuda::assemble(llvm::StringRef ptx, const mlir::exec
   std::string sm = std::to_string(level.gpu->sm);
   std::string create = "--create=" + both, code = "--image3=kind=elf,sm=" + sm + ",file=" + cubin,
               portable = "--image3=kind=ptx,sm=" + sm + ",file=" + text;
-  // Not compressed: the format changes with the toolkit, and older drivers must be able to read it.
+  // Not compressed: the compression format changes with the toolkit, and older drivers must be able
+  // to read the file.
   if (auto said = run(fatbinary, {"-64", "--compress=false", create, code, portable}, folder);
       !said)
     return said.takeError();

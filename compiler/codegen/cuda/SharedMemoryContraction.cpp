@@ -1,4 +1,4 @@
-// For each slab, all threads of a block copy it from both operands into shared memory, wait, and
+// For each slab, all threads of a block copy both operands' slabs into shared memory, wait, and
 // multiply from there.
 #include "compiler/codegen/cuda/SharedMemoryContraction.h"
 
@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace gradc::tile;
 using gradc::cuda::SharedMemoryContraction;
 
-/// Elements between two steps of the rows' slab: four more than rows, so that writes down a column
-/// go to several banks.
+/// Distance in elements between two steps of the row slab. It is four more than the rows, so writes
+/// down a column go to different banks.
 static int64_t rowStride(int64_t blockRows) { return blockRows + 4; }
 
 SharedMemoryContraction::SharedMemoryContraction(exec::KernelOp kernel, LoopNest &nest,
@@ -24,7 +24,7 @@ SharedMemoryContraction::SharedMemoryContraction(exec::KernelOp kernel, LoopNest
   slabDepth = schedule.getBlock().front();
 }
 
-/// acc + a * b, both operands read at plain sums of dims.
+/// Whether the body is acc + a * b, with both operands read at plain sums of dims.
 static bool multipliesAndAdds(linalg::GenericOp op) {
   Block *body = op.getBody();
   auto sum = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
@@ -62,7 +62,7 @@ LogicalResult SharedMemoryContraction::findOperands() {
       rowDims.push_back(dim.getPosition());
   }
   reducedDims = gradc::tile::reducedDims(op);
-  // Rows of the run come first, so that they are the first steps of the sum.
+  // The dim with rows of the run comes first, so that the sum's valid steps are its first ones.
   auto first = llvm::find_if(reducedDims, [&](unsigned d) { return tiles.perRow(op, d) > 0; });
   if (first != reducedDims.end())
     std::rotate(reducedDims.begin(), first, first + 1);
@@ -87,7 +87,8 @@ Value SharedMemoryContraction::below(Expr position, Value end) {
                                nest.index(position), end);
 }
 
-/// A position in the combined range of dims, as one coordinate per dim; the last dim is fastest.
+/// Splits a position in the combined range of dims into one coordinate per dim; the last dim is
+/// fastest.
 SmallVector<LinearExpr> SharedMemoryContraction::split(Expr position, ArrayRef<unsigned> dims) {
   SmallVector<Expr> coordinates(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
@@ -107,9 +108,9 @@ void SharedMemoryContraction::enterTile(Value block, Value thread) {
   blockColumn = across * blockColumns;
   row = blockRow + threadRow;
   column = blockColumn + threadColumn;
-  // Threads beyond the last row or column compute the last ones and do not store them.
+  // Threads past the last row or column compute the last ones again and do not store them.
   Expr lane = columns % blockColumns == 0 ? column : limited(column, columns - tileColumns + 1);
-  if (columns % blockColumns != 0) // a multiple of the tile's columns, as the limit is
+  if (columns % blockColumns != 0) // a multiple of the tile's columns, like the limit
     lane = nest.divide(lane, tileColumns).first * tileColumns;
   lane.lane = 1;
   for (int64_t r = 0; r < tileRows; ++r) {
@@ -135,7 +136,8 @@ Value SharedMemoryContraction::zeroUnless(Value condition, Value value) {
   return arith::SelectOp::create(nest.builder, nest.location, condition, value, zero);
 }
 
-/// The coordinates of a step of the sum; one behind the end of a partial slab is the last one's.
+/// Sets the coordinates of a step of the sum. In a partial slab, a step past the end reads the last
+/// one.
 SmallVector<LinearExpr> SharedMemoryContraction::enterStep(Expr step, bool isPartial) {
   SmallVector<Expr> domain(ranges.size());
   for (auto [d, e] :
@@ -144,8 +146,8 @@ SmallVector<LinearExpr> SharedMemoryContraction::enterStep(Expr step, bool isPar
   return domain;
 }
 
-/// The value, or 0 where no such step is in the sum: behind its end, or behind the rows of the run
-/// in a dim that is not the first.
+/// The value, or 0 if the step is not part of the sum: past its end, or past the rows of the run in
+/// a dim other than the first.
 Value SharedMemoryContraction::inSum(Expr step, bool isPartial, ArrayRef<Expr> domain,
                                      Value value) {
   if (isPartial)
@@ -156,7 +158,7 @@ Value SharedMemoryContraction::inSum(Expr step, bool isPartial, ArrayRef<Expr> d
   return value;
 }
 
-/// The slab of rows, [step][row]: scalars; neighbouring threads access neighbouring elements.
+/// Loads the slab of rows, [step][row], as scalars; adjacent threads access adjacent elements.
 void SharedMemoryContraction::loadRows(Expr first, Value thread, bool isPartial) {
   int64_t threads = kernel.getBlocksAttr().getThreads();
   for (int64_t i = 0; i < blockRows * slabDepth / threads; ++i) {
@@ -176,7 +178,7 @@ void SharedMemoryContraction::loadRows(Expr first, Value thread, bool isPartial)
   }
 }
 
-/// The slab of columns, [step][column]: one vector per thread.
+/// Loads the slab of columns, [step][column], as one vector per thread.
 void SharedMemoryContraction::loadColumns(Expr first, Value thread, bool isPartial) {
   int64_t threads = kernel.getBlocksAttr().getThreads(), vectors = blockColumns / tileColumns;
   for (int64_t i = 0; i * threads < slabDepth * vectors; ++i) {
@@ -230,13 +232,13 @@ SmallVector<Value> SharedMemoryContraction::addSlabs(Value from, Value to, Value
           }
           return values;
         });
-    NVVM::Barrier0Op::create(b, nest.location); // the next slab is written there
+    NVVM::Barrier0Op::create(b, nest.location); // the next slab overwrites this one
     return next;
   });
 }
 
-/// Adds all slabs. Where the sum is over the rows of the run, whole slabs need no look at its end,
-/// so a largest batch of them costs what it costs without rows.
+/// Adds all slabs. In a sum over the rows of the run, whole slabs are not checked against the end,
+/// so a largest batch of whole slabs is as fast as a sum of constant size.
 SmallVector<Value> SharedMemoryContraction::addAll(Value thread, ValueRange sums) {
   OpBuilder &b = nest.builder;
   int64_t first = tiles.perRow(op, reducedDims.front());

@@ -1,4 +1,4 @@
-// Widens arithmetic on bf16, and retypes all other values.
+// Widens arithmetic on bf16 and retypes all other values.
 #include "compiler/codegen/lower/Bf16.h"
 
 #include "dialects/Pch.h"
@@ -14,7 +14,7 @@ static Type withElement(Type type, Type element) {
 }
 
 namespace {
-/// An op on bf16 between extensions of its operands and a truncation of its result.
+/// Extends the bf16 operands of an op, and truncates its result.
 struct WidenArithmetic : RewritePattern {
   explicit WidenArithmetic(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
@@ -51,7 +51,7 @@ struct WidenArithmetic : RewritePattern {
 
 struct RoundVector : OpRewritePattern<arith::TruncFOp> {
   explicit RoundVector(MLIRContext *context)
-      : OpRewritePattern(context, /*benefit=*/2) {} // before the expansion into integers
+      : OpRewritePattern(context, /*benefit=*/2) {} // precedes the expansion into integers
 
   LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
     auto type = dyn_cast<VectorType>(op.getType());
@@ -85,7 +85,7 @@ void gradc::lower::storeBf16AsBits(ModuleOp module) {
       value.setType(withElement(value.getType(), bits));
   };
   module.walk([&](Operation *op) {
-    // Instructions on bf16 get it from bits, and give it to them.
+    // Bitcasts and intrinsics keep bf16: they get it from bits and return it to bits.
     if (isa<LLVM::BitcastOp, LLVM::CallIntrinsicOp>(op))
       return;
     llvm::for_each(op->getResults(), retype);

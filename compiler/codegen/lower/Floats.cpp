@@ -58,8 +58,8 @@ Float Float::atMost(double high) const {
   return limit.select(limit.compare(arith::CmpFPredicate::OLT, *this), *this);
 }
 
-// Adding 1.5 * 2^mantissa leaves the nearest integer in the low bits, without the conversion
-// instruction that AVX2 lacks for 64-bit integers.
+// Adding 1.5 * 2^mantissa leaves the nearest integer in the low bits. AVX2 has no conversion
+// instruction for 64-bit integers.
 static double magic(const Float &x) { return x.isF64() ? 0x1.8p52 : 0x1.8p23; }
 
 std::pair<Float, Value> Float::nearest() const {

@@ -1,4 +1,4 @@
-// The list of conversions, and the expansion of operations without a target instruction.
+// The list of conversions, and expansions of operations without a target instruction.
 #include "compiler/codegen/lower/Lower.h"
 
 #include "compiler/codegen/lower/Bf16.h"
@@ -20,8 +20,8 @@ using namespace mlir;
 
 namespace {
 
-/// Math functions as polynomials, and bf16 conversions as integer arithmetic: LLVM would call a
-/// library for either.
+/// Expands math functions to polynomials, and bf16 conversions to integer arithmetic. LLVM would
+/// otherwise call a library for them.
 struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMath)
 

@@ -1,4 +1,5 @@
-// The standard pipeline without the vectorizers and without what is slow on unrolled loops.
+// The standard pipeline, without the vectorizers and without passes that are slow on unrolled
+// loops.
 #include "compiler/codegen/lower/Optimize.h"
 
 #include "llvm/IR/Module.h"
@@ -17,7 +18,8 @@ void gradc::optimize(llvm::Module &module, llvm::TargetMachine &machine, bool un
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
   llvm::ModuleAnalysisManager modules;
-  // It compares all loads and stores of a loop, hundreds where a schedule unrolls, in pairs.
+  // LoopLoadEliminationPass compares all pairs of loads and stores of a loop, of which unrolled
+  // schedules have hundreds.
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
       [](llvm::StringRef pass, llvm::Any) { return pass != "LoopLoadEliminationPass"; });

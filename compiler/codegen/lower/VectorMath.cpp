@@ -1,5 +1,5 @@
-// The expansions. f32 coefficients are minimax fits; f64 ones are Taylor's if they converge fast
-// enough, else those of Sun's fdlibm.
+// Expansions of math functions. f32 coefficients are minimax fits. f64 coefficients are Taylor's
+// where the series converges fast enough, otherwise those of Sun's fdlibm.
 #include "compiler/codegen/lower/VectorMath.h"
 
 #include "compiler/codegen/lower/Floats.h"
@@ -35,7 +35,7 @@ Float expm1Quotient(Float r) {
 }
 
 Float expOf(Float x) {
-  // Beyond these limits the result is 0 or infinite, and the reduction is not exact.
+  // Past these limits the result is 0 or infinite, and the reduction is inexact.
   Float limited = x.isF64() ? x.atLeast(-746.0).atMost(710.0) : x.atLeast(-104.0).atMost(89.0);
   auto [r, n] = reduceByLn2(limited);
   return expm1Quotient(r).fma(r, r.number(1.0)).scale(n);
@@ -44,7 +44,8 @@ Float expOf(Float x) {
 Float expm1Of(Float x) {
   Float limited = x.isF64() ? x.atLeast(-40.0).atMost(710.0) : x.atLeast(-20.0).atMost(89.0);
   auto [r, n] = reduceByLn2(limited);
-  // Half of 2^n (e^r - 1) + (2^n - 1), so that 2^n does not overflow before the result does.
+  // Computes half of 2^n (e^r - 1) + (2^n - 1), so that 2^n does not overflow before the result
+  // does.
   Float half = r.powerOfTwo(r.integerOp<arith::SubIOp>(n, r.integer(1)));
   Float y = half.fma(expm1Quotient(r) * r, half - 0.5);
   return (y + y).copySign(x);
@@ -66,7 +67,7 @@ Float tanhOf(Float x) {
 
 // Logarithms --------------------------------------------------------------------------------------
 
-/// ln x of a positive, finite, normal x.
+/// ln x for positive, finite, normal x.
 Float logOfNormal(Float x) {
   int64_t mantissa = x.isF64() ? 52 : 23;
   Value rootHalf = x.integer(x.isF64() ? 0x3fe6a09e667f3bcd : 0x3f3504f3);
@@ -94,7 +95,7 @@ Float logOfNormal(Float x) {
 }
 
 Float logOf(Float x) {
-  // Denormals are scaled up first.
+  // Scales denormals up first.
   double smallest = x.isF64() ? 0x1p-1022 : 0x1p-126, up = x.isF64() ? 0x1p54 : 0x1p25;
   double shift = x.isF64() ? 54 : 25;
   Value isTiny = x < smallest;
@@ -103,14 +104,14 @@ Float logOf(Float x) {
   y = (y - shift * 0.69314718055994531).select(isTiny, y);
   y = (-infinity).select(x == zero, y);
   y = infinity.select(x == infinity, y);
-  // Negative numbers and NaN.
+  // Negative numbers and NaN give NaN.
   return y.select(x.compare(arith::CmpFPredicate::OGE, zero), x.number(NAN));
 }
 
 Float log1pOf(Float x) {
   Float one = x.number(1.0), u = x + one;
   Float y = logOf(u);
-  // The part lost by rounding the sum 1 + x.
+  // The part of x that is lost by rounding the sum 1 + x.
   Float correction = (x - (u - one)) / u;
   Value usable = x.both(u > 0.0, u < x.number(INFINITY));
   y = (y + correction).select(usable, y);
@@ -123,7 +124,7 @@ Float erfOfF32(Float x) {
   Float a = x.abs(), s = x * x;
   Float small = x * s.polynomial({8.51310444e-05, -0.000817563939, 0.00520385917, -0.0268605085,
                                   0.11283715, -0.37612635, 1.12837917});
-  // 1 - 2^-p(a).
+  // Computes 1 - 2^-p(a).
   Float p = a.atMost(4.0).polynomial({-0.00029218533, 0.00448271289, -0.0324303088, 0.150686663,
                                       0.918422057, 1.62738229, 0.00016548126});
   auto [rounded, n] = (-p).nearest();
@@ -152,7 +153,7 @@ Float erfOfF64(Float x) {
                                    1.26171219808761642112e-01, 7.18286544141962662868e-02,
                                    5.40397917702171048937e-01, 1.06420880400844228286e-01, 1.0}) +
                  8.45062911510467529297e-01;
-  // 1 - erfc, whose argument is split so that its square is exact.
+  // Computes 1 - erfc; the argument of erfc is split so that its square is exact.
   Float c = a.atMost(6.0), w = one / (c * c);
   Float near = w.polynomial({-9.81432934416914548592e+00, -8.12874355063065934246e+01,
                              -1.84605092906711035994e+02, -1.62396669462573470355e+02,
@@ -183,7 +184,8 @@ Float erfOf(Float x) { return x.isF64() ? erfOfF64(x) : erfOfF32(x); }
 
 // Sine and cosine ---------------------------------------------------------------------------------
 
-/// Both from the remainder of x by pi / 2, in f64; `quadrants` are added to the quotient.
+/// Computes sine or cosine from the remainder of x by pi / 2, in f64; `quadrants` is added to the
+/// quotient.
 Float sineOf(Float x, double quadrants) {
   if (!x.isF64())
     return sineOf(x.toF64(), quadrants).toF32();
@@ -191,7 +193,7 @@ Float sineOf(Float x, double quadrants) {
   Float r = n.fma(x.number(-1.57079632673412561417e+00), x);
   r = n.fma(x.number(-6.07710050630396597660e-11), r);
   r = n.fma(x.number(-2.02226624879595063154e-21), r);
-  r = r.atLeast(-0.8).atMost(0.8); // where the remainder has no correct digits
+  r = r.atLeast(-0.8).atMost(0.8); // the remainder may have no correct digits
   Float s = r * r;
   Float sine = (r * s).fma(s.polynomial({1.58969099521155010221e-10, -2.50507602534068634195e-08,
                                          2.75573137070700676789e-06, -1.98412698298579493134e-04,
@@ -207,17 +209,17 @@ Float sineOf(Float x, double quadrants) {
   Value isOdd = x.either(quadrant == 1.0, quadrant == 3.0);
   Float y = cosine.select(isOdd, sine);
   y = (-y).select(quadrant > 1.5, y);
-  // Infinities and NaN.
+  // Infinities and NaN give NaN.
   return y.select(x.abs() < x.number(INFINITY), x - x);
 }
 
-Float sinOf(Float x) { return x.select(x == 0.0, sineOf(x, 0.0)); } // -0 stays
+Float sinOf(Float x) { return x.select(x == 0.0, sineOf(x, 0.0)); } // preserves -0
 Float cosOf(Float x) { return sineOf(x, 1.0); }
 
 // Arctangent --------------------------------------------------------------------------------------
 
-/// Of a in [0, inf]: a is moved below tan(pi/8) or 0.66 by atan(a) = pi/2 - atan(1/a) and
-/// pi/4 + atan((a - 1) / (a + 1)).
+/// atan of a in [0, inf]: reduces a below tan(pi/8) or 0.66 by atan(a) = pi/2 - atan(1/a) and pi/4
+/// + atan((a - 1) / (a + 1)).
 Float atanOf(Float x) {
   Float a = x.abs(), one = x.number(1.0);
   Value isLarge = a > 2.41421356237309504880,
@@ -250,14 +252,14 @@ Float powOf(Float a, Float b) {
     return powOf(a.toF64(), b.toF64()).toF32();
   Float one = a.number(1.0), zero = a.number(0.0), infinity = a.number(INFINITY);
   Float y = expOf(b * logOf(a.abs()));
-  // (-1)^inf: the product above is 0 * inf.
+  // (-1)^inf is 1; the product above gives 0 * inf.
   y = one.select(a.both(a.abs() == one, b.abs() == infinity), y);
   Value isInteger = b == b.floor();
   Float half = b * 0.5;
   Value isEven = half == half.floor();
   Float negated = y.select(isEven, -y);
   Float ofNegative = negated.select(isInteger, y.number(NAN).select(a < zero, y));
-  // -0 has a sign, too; -inf to a fraction is like +inf.
+  // -0 counts as signed; -inf to a fractional power is like +inf.
   Value hasSign = one.copySign(a) < zero;
   Float ofInfinity = negated.select(isInteger, y);
   y = ofInfinity.select(a == -infinity, ofNegative).select(hasSign, y);
@@ -271,7 +273,7 @@ Float powOf(Float a, Float b) {
 
 bool isNarrow(Type type) { return getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32; }
 
-/// Replaces an op by the `formula` of its operands.
+/// Replaces an op by `formula` applied to its operands.
 template <typename Op, typename Formula>
 LogicalResult expand(Op op, PatternRewriter &rewriter, Formula formula) {
   Location location = op.getLoc();

@@ -1,10 +1,10 @@
-// Clones the scalar body of a linalg.generic as code on scalars and vectors.
+// Emits the scalar body of a linalg.generic as code on scalars and vectors.
 #include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
 using namespace gradc::tile;
 
-/// acc + a * b, if the product has no other use.
+/// The product of acc + a * b, if it has no other use.
 static arith::MulFOp fusedProduct(Operation *op, Block *body) {
   auto sum = dyn_cast<arith::AddFOp>(op);
   if (!sum)
@@ -79,7 +79,7 @@ void TileEmitter::emitBodyOp(Operation *op, IRMapping &map) {
   }
 }
 
-/// The emitted value of a body's value. Bodies may use constants of the region around them.
+/// The emitted value for a value of the body. Bodies may use constants of the enclosing region.
 Value TileEmitter::lookUp(Value v, IRMapping &map) {
   if (!map.contains(v))
     map.map(v, nest.builder.clone(*v.getDefiningOp())->getResult(0));
@@ -101,12 +101,12 @@ Value TileEmitter::coordinate(const LinearExpr &e) {
   return arith::AddIOp::create(b, nest.location, nest.splat(first), steps);
 }
 
-/// An element at computed indices: a vector where lanes run along the loops alone, lane by lane
-/// where a computed index has lanes, because those are arbitrary.
+/// Loads an element at computed indices. The result is a vector if lanes run along the loops only.
+/// A computed index with lanes is arbitrary, so its elements are loaded lane by lane.
 Value TileEmitter::emitExtract(tensor::ExtractOp op, ArrayRef<LinearExpr> domain, IRMapping &map,
                                int64_t valid) {
   OpBuilder &b = nest.builder;
-  SmallVector<Value> computed; // null: the loop's own index
+  SmallVector<Value> computed; // null for the loop's own index
   for (Value v : op.getIndices())
     computed.push_back(v.getDefiningOp<linalg::IndexOp>() ? Value() : lookUp(v, map));
   bool isScattered =

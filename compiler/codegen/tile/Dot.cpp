@@ -1,5 +1,5 @@
-// Contractions of bf16 whose rhs stores pairs along a summed dim: each step takes two elements, by
-// vdpbf16ps where the level has it.
+// Contractions of bf16 whose rhs stores pairs along a summed dim. Each step consumes two elements,
+// by vdpbf16ps if the level has it.
 #include "compiler/codegen/tile/TileEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -10,8 +10,8 @@ static constexpr StringLiteral dotName = "llvm.x86.avx512bf16.dpbf16ps.512";
 static constexpr int64_t dotLanes = 16;
 
 namespace {
-/// Pairs of 16-bit floats in every lane: as the instruction reads them or, where the level lacks
-/// it, as two vectors of f32.
+/// Pairs of 16-bit floats in each lane: in the instruction's format, or as two vectors of f32 if
+/// the level lacks the instruction.
 struct Factor {
   Factor() = default;
   Factor(LoopNest &nest, Value words);
@@ -41,7 +41,7 @@ Factor::Factor(LoopNest &nest, Value words) {
   second = arith::BitcastOp::create(b, at, floats, high);
 }
 
-/// acc + the products of both numbers of the pairs.
+/// acc + the products of both elements of the pairs.
 static Value dot(LoopNest &nest, Value acc, const Factor &row, const Factor &column) {
   OpBuilder &b = nest.builder;
   Location at = nest.location;
@@ -49,12 +49,12 @@ static Value dot(LoopNest &nest, Value acc, const Factor &row, const Factor &col
     return LLVM::CallIntrinsicOp::create(b, at, acc.getType(), b.getStringAttr(dotName),
                                          ValueRange{acc, row.pairs, column.pairs})
         .getResults();
-  // In the instruction's order.
+  // The same order as the instruction.
   acc = math::FmaOp::create(b, at, row.second, column.second, acc);
   return math::FmaOp::create(b, at, row.first, column.first, acc);
 }
 
-/// Whether the op sums f32(a) * f32(b) of two bf16 operands in f32.
+/// Whether the op sums f32(a) * f32(b) in f32, for two bf16 operands.
 static bool isDot(linalg::GenericOp op) {
   if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() != 2 || op.getNumResults() != 1)
     return false;
@@ -172,7 +172,7 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
       auto [right, isNewColumn] = columns.try_emplace(column);
       if (isNewColumn) {
         Value pairs = memories.find(rhs.get())->second.loadPairs(nest, column);
-        if (!both) // the other half of the last pair is behind the sum's end
+        if (!both) // the second half of the last pair is past the sum's end
           pairs = arith::AndIOp::create(b, at, pairs, lowHalf());
         right->second = Factor(nest, pairs);
       }

@@ -1,4 +1,4 @@
-// Chooses among scalar, contiguous, masked, reversed, transposed and lane-by-lane accesses.
+// Selects scalar, contiguous, masked, reversed, transposed, or lane-by-lane accesses.
 #include "compiler/codegen/tile/Memory.h"
 
 #include "dialects/grad/HostTensor.h"
@@ -9,11 +9,11 @@
 using namespace mlir;
 using namespace gradc::tile;
 
-/// The block of `width` that contains a coordinate, and its offset there; nothing if the lanes
-/// leave the block.
+/// The block of size `width` that contains a coordinate, and the offset inside it; nullopt if the
+/// lanes leave the block.
 static std::optional<std::pair<LinearExpr, LinearExpr>> split(LoopNest &nest, const LinearExpr &e,
                                                               int64_t width, int64_t valid) {
-  int64_t aligned = std::gcd(e.stride(), width); // width if e is constant
+  int64_t aligned = std::gcd(e.stride(), width); // equals width if e is constant
   int64_t start = ((e.constant % aligned) + aligned) % aligned;
   if (e.lane != 0 && (e.lane != 1 || start + valid > aligned))
     return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
 std::optional<LinearExpr> Memory::pairsOffset(LoopNest &nest, Point p) const {
   if (!panel || !panel.isOfPairs())
     return std::nullopt;
-  p.valid = nest.lanes; // the excess of the last panel is padding
+  p.valid = nest.lanes; // the rest of the last panel is padding
   auto at = offset(nest, p);
   return at && at->lane == 2 ? at : std::nullopt;
 }
@@ -80,7 +80,7 @@ std::optional<Point> Memory::otherOfPair(LoopNest &nest, const Point &p) const {
   return std::nullopt;
 }
 
-/// The vector, and 0 in the lanes that do not count.
+/// The vector, with 0 in the lanes past `valid`.
 static Value padded(LoopNest &nest, Value value, int64_t valid) {
   value = nest.splat(value);
   if (valid == nest.lanes)
@@ -112,7 +112,8 @@ bool Memory::storePairs(LoopNest &nest, ArrayRef<Point> points, ValueRange value
     if (auto second = alone.find(*other); second != alone.end()) {
       storePair(nest, p, value, second->second);
       alone.erase(second);
-    } else if (other->coordinates[panel.getPaired()] == size) { // behind the last of an odd number
+    } else if (other->coordinates[panel.getPaired()] ==
+               size) { // the pair of the last element of an odd number
       Value zero = arith::ConstantOp::create(nest.builder, nest.location,
                                              nest.builder.getZeroAttr(getElementTypeOrSelf(value)));
       storePair(nest, p, value, zero);
@@ -219,7 +220,7 @@ std::optional<SmallVector<LinearExpr>> Memory::transposable(LoopNest &nest,
   return offsets;
 }
 
-// log2(n) rounds of two-vector shuffles.
+// Takes log2(n) rounds of two-vector shuffles.
 SmallVector<Value> gradc::tile::transposeRegisters(LoopNest &nest, SmallVector<Value> rows) {
   int64_t n = rows.size();
   for (int64_t half = n / 2; half >= 1; half /= 2) {
@@ -249,7 +250,7 @@ bool Memory::storeTurnedPairs(LoopNest &nest, ArrayRef<Point> points, ValueRange
   int64_t vectors =
       llvm::count_if(points, [&](const Point &p) { return columnOf(p) == columnOf(points[0]); });
   int64_t columns = points.size() / vectors;
-  /// The first columns of the pair that begins in lane `l` of vector `v`.
+  /// The first columns of the pair that begins at lane `l` of vector `v`.
   auto pairAt = [&](int64_t v, int64_t l) {
     Point p = points[v].inLane(l);
     p.coordinates[panel.getDim()].lane = 1;
@@ -335,7 +336,7 @@ Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
   if (!varying.terms.empty())
     step(nest.index(varying));
   if (at.constant != 0) {
-    // Two steps, so that the addresses of one tile differ by constants only.
+    // Computes the address in two steps, so that addresses of one tile differ only by constants.
     if (llvm::isInt<31>(at.constant))
       step(int32_t(at.constant));
     else
@@ -345,7 +346,7 @@ Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
 }
 
 int64_t Memory::alignmentOf(const LinearExpr &at) const {
-  constexpr int64_t widest = 16; // more helps no target
+  constexpr int64_t widest = 16; // no target gains from more
   int64_t element = grad::elementBytes(type.getElementType());
   int64_t elements = std::gcd(std::gcd(at.stride(), at.constant), widest / element);
   return element * elements;

@@ -23,7 +23,7 @@ void TileEmitter::computeReshape(Operation *op, const Point &point) {
        to = cast<RankedTensorType>(result.getType());
   Value computed;
 
-  // Only dims of size 1 come or go: the other coordinates stay.
+  // The reshape only adds or removes dims of size 1, so the other coordinates stay.
   auto isLong = [](int64_t size) { return size != 1; };
   auto longFrom = llvm::to_vector(llvm::make_filter_range(from.getShape(), isLong));
   auto longTo = llvm::to_vector(llvm::make_filter_range(to.getShape(), isLong));
@@ -64,7 +64,7 @@ std::optional<SmallVector<Piece>> gradc::tile::piecesOf(linalg::GenericOp op) {
   for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape())) {
     Piece piece{0, 1, 0, 0, false};
     AffineExpr rest = expr;
-    // `d mod n` stands for the d of a piece at the start of a dim of n.
+    // `d mod n` stands for the d of a piece at the start of a dim of size n.
     if (auto inside = dyn_cast<AffineBinaryOpExpr>(rest);
         inside && inside.getKind() == AffineExprKind::Mod)
       rest = inside.getLHS();
@@ -103,7 +103,8 @@ void TileEmitter::computeAssembly(linalg::GenericOp op, const Point &point) {
   nest.known(op.getResult(0), point) = result;
 }
 
-/// A plain copy from memory whose lanes stay adjacent: one masked load, for the lanes inside.
+/// A plain copy from memory with adjacent lanes becomes one masked load of the lanes inside the
+/// piece.
 Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
   auto pieces = *piecesOf(op);
   Block *body = op.getBody();
@@ -150,7 +151,7 @@ Value TileEmitter::assembleScalar(linalg::GenericOp op, const Point &point) {
       domain[piece.dim] = at;
       continue;
     }
-    // Outside the piece, an arbitrary element of it is read and not used.
+    // Outside the piece, an arbitrary element of it is loaded and ignored.
     Value zero = nest.constant(0), position = nest.index(at + LinearExpr(-piece.offset));
     Value last = nest.constant((piece.size - 1) * piece.stride);
     require(arith::CmpIPredicate::sge, position, zero);

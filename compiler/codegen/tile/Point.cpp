@@ -104,7 +104,7 @@ std::optional<LinearExpr> gradc::tile::evaluate(AffineExpr expr, ArrayRef<Linear
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary)
     return std::nullopt;
-  // `d mod n` stands for the d of a part at the start of a dim of n.
+  // `d mod n` stands for the d of a part at the start of a dim of size n.
   if (expr.getKind() == AffineExprKind::Mod)
     return evaluate(binary.getLHS(), dims);
   auto lhs = evaluate(binary.getLHS(), dims), rhs = evaluate(binary.getRHS(), dims);

@@ -1,4 +1,4 @@
-// Reductions: one accumulator a point, kept in registers through the loops over the reduced dims. A
+// Reductions keep one accumulator per point in registers through the loops over the reduced dims. A
 // contraction over a tile of rows and vectors is the register-tiled loop that runs at FMA peak.
 #include "compiler/codegen/tile/TileEmitter.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace gradc::tile;
 
 namespace {
-constexpr int64_t unrolledSteps = 4; // of a short innermost loop
+constexpr int64_t unrolledSteps = 4; // steps of a short innermost loop
 } // namespace
 
 SmallVector<unsigned> gradc::tile::reducedDims(linalg::GenericOp op) {
@@ -81,7 +81,7 @@ Value TileEmitter::combine(linalg::GenericOp op, Value combined, Value a, Value 
   return map.lookup(body->getTerminator()->getOperand(0));
 }
 
-/// The number of loads under `value` that need one access a lane.
+/// The number of loads under `value` that need one access per lane.
 int64_t TileEmitter::laneCost(Value value, const Point &point) {
   std::set<std::pair<const void *, Point>> seen;
   int64_t cost = 0;
@@ -141,7 +141,7 @@ void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
       return reduceInLanes(op, result, points);
     return reduceAcross(op, result, points, *dim, combinedValue(op));
   }
-  // Lanes of the point run across rows of every input: reduce each row by vectors of its own.
+  // Lanes of the point run across rows of every input, so each row is reduced by its own vectors.
   auto domain = *domainOf(result, points[0]);
   bool strided = dim.has_value();
   for (OpOperand *input : op.getDpsInputOperands()) {
@@ -192,7 +192,7 @@ void TileEmitter::prepareSteps(linalg::GenericOp op, const WindowReads *windows,
 
 using Steps = llvm::function_ref<SmallVector<Value>(LinearExpr, int64_t, ValueRange)>;
 
-/// A loop to `size` that takes `together` steps at a time, then the remainder one by one.
+/// A loop to `size` that executes `together` steps at a time, then the remaining steps one by one.
 static SmallVector<Value> loopTogether(LoopNest &nest, int64_t size, int64_t together,
                                        ValueRange carried, Steps steps) {
   int64_t blocks = size / together;
@@ -231,7 +231,7 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
   }
   WindowReads windows(nest, op, domains);
 
-  // Steps of the innermost dim, done together so that strided loads can be transposed.
+  // Executes steps of the innermost dim together, so that strided loads can be transposed.
   auto steps = [&](LinearExpr first, int64_t count, ValueRange carried) {
     unsigned inner = dims.back();
     SmallVector<Step> together;
@@ -329,7 +329,7 @@ SmallVector<Value> TileEmitter::reduceRows(Value size, int64_t chains, SmallVect
   return values;
 }
 
-/// The same for a constant size, whose remaining vectors are spread over the chains.
+/// Like `reduceRows` for a constant size: the remaining vectors are spread over the chains.
 SmallVector<Value> TileEmitter::reduceVectors(int64_t size, int64_t chains,
                                               SmallVector<Value> values, ReduceStep step) {
   int64_t vectors = llvm::divideCeil(size, nest.lanes), full = size / nest.lanes, done = 0;
@@ -412,7 +412,7 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
   if (failed)
     return;
 
-  // The chains in a tree, then the halves of the vector: a fixed order.
+  // Combines the chains in a tree, then the halves of the vector, in a fixed order.
   for (auto [i, p] : llvm::enumerate(points)) {
     SmallVector<Value> parts(ArrayRef(values).slice(i * chains, chains));
     Value scalar = combineLanes(op, combined, combineTree(op, combined, std::move(parts)));
@@ -432,7 +432,7 @@ Value TileEmitter::combineTree(linalg::GenericOp op, Value combined, SmallVector
   return parts[0];
 }
 
-/// The halves of a vector, again and again.
+/// Combines the halves of a vector repeatedly until one lane is left.
 Value TileEmitter::combineLanes(linalg::GenericOp op, Value combined, Value vector) {
   for (int64_t half = nest.lanes / 2; half >= 1; half /= 2) {
     auto order =

@@ -1,5 +1,6 @@
-// Reductions that few steps change: a scatter's target looks for its updates. Conditions of a whole
-// vector of steps are tested at once, and only where one holds are its steps taken, in their order.
+// Reductions in which few steps have an effect: a scatter's target searches for its updates. The
+// conditions of a whole vector of steps are tested at once. Only if one holds do the steps run, in
+// their order.
 #include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
@@ -8,9 +9,9 @@ using namespace gradc::tile;
 /// The condition of a body `acc = condition ? next(acc) : acc`, which does not depend on `acc`.
 struct TileEmitter::Condition {
   Value value;
-  SmallVector<Operation *> ops;  // that compute it, in the body's order
+  SmallVector<Operation *> ops;  // the ops that compute the condition, in the body's order
   SmallVector<OpOperand *> from; // the inputs that they read
-  llvm::SmallBitVector loops;    // on which it depends
+  llvm::SmallBitVector loops;    // the loops that the condition depends on
 };
 
 std::optional<TileEmitter::Condition> TileEmitter::findCondition(linalg::GenericOp op) {
@@ -50,7 +51,7 @@ std::optional<TileEmitter::Condition> TileEmitter::findCondition(linalg::Generic
   return found;
 }
 
-/// One domain for all that share the condition; none where lanes run along its loops.
+/// One domain for all points that share the condition; empty if lanes run along its loops.
 static SmallVector<SmallVector<LinearExpr>>
 distinctDomains(const llvm::SmallBitVector &loops, ArrayRef<SmallVector<LinearExpr>> domains) {
   SmallVector<SmallVector<LinearExpr>> distinct;

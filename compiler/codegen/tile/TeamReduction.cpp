@@ -1,4 +1,5 @@
-// A sum that a team of threads shares: each member takes every so-manyth step, then they exchange.
+// A sum shared by a team of N threads: each member takes every N-th step, then the members exchange
+// their sums.
 #include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
@@ -7,14 +8,14 @@ using namespace gradc::tile;
 namespace {
 
 /// The steps of a reduction's dims as one range, the last dim fastest. Only the first dim may hold
-/// rows of the run: then the range ends with them.
+/// rows of the run; the range then ends with the last row.
 struct Steps {
   SmallVector<unsigned> dims;
   SmallVector<int64_t> counts;
-  std::optional<unsigned> vector; // a dim whose steps are whole vectors
-  int64_t total = 1;              // of the largest run
+  std::optional<unsigned> vector; // dim whose steps are whole vectors
+  int64_t total = 1;              // number of steps of the largest run
 
-  /// All steps of the shared dims; those of `vector`, a dim of whole vectors, come last.
+  /// All steps of the shared dims; `vector`, a dim of whole vectors, comes last.
   Steps(ArrayRef<unsigned> shared, ArrayRef<int64_t> ranges, std::optional<unsigned> vector,
         int64_t lanes)
       : vector(vector) {
@@ -29,11 +30,11 @@ struct Steps {
     counts.push_back(count);
     total *= count;
   }
-  /// The number of steps in this run; `perRow`: elements per row of the run along the first dim.
+  /// The number of steps in this run. `perRow`: elements per row of the run along the first dim.
   Value count(LoopNest &nest, int64_t perRow) const {
     if (perRow == 0)
       return nest.constant(total);
-    // A step of a dim of vectors is several elements.
+    // A step along the vector dim covers several elements.
     int64_t width = dims.front() == vector ? nest.lanes : 1;
     return nest.extent(total, perRow / width * (total / counts.front()));
   }
@@ -54,7 +55,7 @@ struct Steps {
   }
 };
 
-/// A team in columns of `size` members. Those of a column share steps.
+/// A team arranged in columns of `size` members. The members of a column share steps.
 struct Formation {
   int64_t size, columns = 1;
   LinearExpr member, column{0};
@@ -68,7 +69,7 @@ struct Formation {
     size = most;
     std::tie(column, member) = nest.divide(member, size);
   }
-  /// How many of `steps` are the member's.
+  /// The number of `steps` that the member takes.
   Value share(LoopNest &nest, Value steps) const {
     OpBuilder &b = nest.builder;
     Value most = arith::AddIOp::create(b, nest.location, steps, nest.constant(size - 1));
@@ -79,7 +80,8 @@ struct Formation {
 
 } // namespace
 
-/// Brings the dim that holds rows of the run to the front of `shared`; false if there are several.
+/// Moves the dim that holds rows of the run to the front of `shared`; returns false if there are
+/// several such dims.
 bool TileEmitter::putRowsFirst(linalg::GenericOp op, SmallVectorImpl<unsigned> &shared) {
   auto holdsRows = [&](unsigned d) { return perRow(op, d) > 0; };
   if (auto first = llvm::find_if(shared, holdsRows); first != shared.end())
@@ -87,26 +89,27 @@ bool TileEmitter::putRowsFirst(linalg::GenericOp op, SmallVectorImpl<unsigned> &
   return llvm::count_if(shared, holdsRows) <= 1;
 }
 
-/// The shared dim that members read by vectors, side by side.
+/// The shared dim that adjacent members read by adjacent vectors.
 std::optional<unsigned> TileEmitter::sharedVector(linalg::GenericOp op, OpResult result,
                                                   const Point &point, ArrayRef<unsigned> shared) {
   std::optional<unsigned> vector = dimToVectorize(op, result, point);
   if (!vector || op.getStaticLoopRanges()[*vector] % nest.lanes != 0)
     return std::nullopt;
-  // Vectors of rows must end where rows do, and come last only where they are all there is.
+  // Vectors of rows must end where the rows do. The vector dim comes last, but rows must come
+  // first, so it may hold rows only if it is the only shared dim.
   int64_t each = perRow(op, *vector);
   return each && (each % nest.lanes != 0 || shared.size() > 1) ? std::nullopt : vector;
 }
 
-/// False when the members cannot share it. Of dims of windows the first is shared by a team that
-/// has more members than there are other steps; the rest are walked by every member.
+/// Returns false if the members cannot share the reduction. A team with more members than there are
+/// other steps also shares the first window dim; each member walks the remaining window dims.
 bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   Value combined = combinedValue(op);
   if (!combined || !op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() ||
       !llvm::all_of(points, [&](const Point &p) { return nest.isUniform(p); }))
     return false;
 
-  // 1. What is shared.
+  // 1. Find the shared dims.
   auto ranges = op.getStaticLoopRanges();
   auto domains = llvm::map_to_vector(points, [&](const Point &p) { return *domainOf(result, p); });
   WindowReads windows(nest, op, domains, /*isOne=*/true);
@@ -123,7 +126,7 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
   if (steps.total < 2)
     return false;
 
-  // 2. The member's own share.
+  // 2. Reduce the member's own share.
   auto start = llvm::map_to_vector(points, [&](const Point &p) {
     Value first = initial(op, 0, p);
     return isVector ? nest.splat(first) : first;
@@ -170,7 +173,7 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
   if (failed)
     return true;
 
-  // 3. All together.
+  // 3. Combine the members' results.
   if (steps.vector)
     for (Value &v : values)
       v = combineLanes(op, combined, v);

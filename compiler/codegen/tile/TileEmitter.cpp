@@ -1,4 +1,4 @@
-// Computes values through constants, memory and linalg.generic, each only once.
+// Computes values through constants, memory, and linalg.generic; each value only once.
 #include "compiler/codegen/tile/TileEmitter.h"
 
 #include "dialects/grad/HostTensor.h"
@@ -38,7 +38,7 @@ Value TileEmitter::pull(Value value, const Point &point) {
     nest.atDepth(nest.depthOf(point), [&] { compute(value, point); });
   if (Value result = nest.known(value, point))
     return result;
-  // Only after an error: some value of the right type, so that building can be completed.
+  // Reached only after an error: returns any value of the right type, so that emission can finish.
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return arith::ConstantOp::create(nest.builder, nest.location, nest.builder.getZeroAttr(element));
 }
@@ -60,7 +60,7 @@ void TileEmitter::compute(Value value, const Point &point) {
     nest.known(value, point) = result;
     return;
   }
-  if (isa<tensor::EmptyOp>(op)) { // the elements that no piece of an assembly covers
+  if (isa<tensor::EmptyOp>(op)) { // the elements outside all pieces of an assembly
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     nest.known(value, point) =
         arith::ConstantOp::create(nest.builder, op->getLoc(), nest.builder.getZeroAttr(element));
@@ -201,18 +201,18 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
 
 void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
   if (reducedElements(value) < nest.level.minPrefetchSteps)
-    return; // it ends before memory responds
+    return; // the reduction ends before memory responds
   std::set<std::pair<const void *, LinearExpr>> lines;
   for (const Point &p : points)
     prefetchOnce(value, p, lines);
 }
 
-/// The multiply-adds of a step that hide its prefetches. AVX-512's tile has 16, one a cycle, and
-/// gains up to a quarter; AVX2's has 12, two a cycle, and would lose a third.
+/// The multiply-adds that a step needs to hide its prefetches. The AVX-512 tile has 16, one per
+/// cycle, and gains up to a quarter; the AVX2 tile has 12, two per cycle, and would lose a third.
 static constexpr int64_t minMultiplyAdds = 16;
 
-/// Blocks of a sum go across the rows of their operands. Each step is a page or so further, where
-/// no prefetcher of a processor follows.
+/// Blocks of a sum cross the rows of their operands. Each step is about a page further on, where no
+/// hardware prefetcher follows.
 void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows,
                                 ArrayRef<Step> steps) {
   if (nest.level.tileRows * nest.level.tileVectors < minMultiplyAdds)
@@ -246,7 +246,7 @@ void TileEmitter::prefetchOnce(Value value, const Point &point,
         prefetchOnce(operand.get(), *at, lines);
 }
 
-/// The reductions under a value.
+/// The reductions that the value depends on.
 static SmallVector<linalg::GenericOp> reductionsUnder(Value value) {
   SetVector<Operation *> below;
   SmallVector<linalg::GenericOp> reductions;

@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace gradc::tile;
 
-/// A copy into padding: the elements around and between take no part in reductions.
+/// A copy into padding, if the value is one: reductions ignore the elements around and between.
 static linalg::GenericOp spreadOut(Value value) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
   return op && op->hasAttr("grad.nothing") && isAssembly(op) ? op : linalg::GenericOp();
@@ -22,7 +22,7 @@ WindowReads::WindowReads(LoopNest &nest, linalg::GenericOp op,
     if (std::optional<Read> read = inspect(*operand, domains))
       if (!isOne || llvm::none_of(read->axes, isShifted))
         reads[operand->getOperandNumber()] = *read;
-  // One loop serves all operands, so their windows over a reduced dim have to be equal.
+  // One loop serves all operands, so their windows over a reduced dim must be equal.
   std::map<unsigned, Axis> loops;
   bool windowsDiffer = false;
   for (auto &[number, read] : reads)
@@ -116,7 +116,7 @@ std::pair<LinearExpr, LinearExpr> WindowReads::denseBounds(const Axis &axis, int
   return {before, last + LinearExpr(1)};
 }
 
-/// The loop's variable is the tap.
+/// The loop variable is the tap.
 SmallVector<TapRange> WindowReads::denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
   auto [least, most] = std::minmax_element(axis.shifts.begin(), axis.shifts.end());
   auto range = [](Value lower, Value upper, bool isPartial) {
@@ -133,11 +133,11 @@ SmallVector<TapRange> WindowReads::denseTaps(const Axis &axis, LinearExpr begin,
           range(rest, nest.index(stop), true)};
 }
 
-/// Every base-th tap falls on an element: the loop's variable counts those.
+/// Only every base-th tap falls on an element; the loop variable counts those taps.
 TapRange WindowReads::sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
   OpBuilder &b = nest.builder;
   Value base = nest.constant(axis.base), zero = nest.constant(0);
-  // From `begin` to the first element, or over the gap to the next one.
+  // The distance from `begin` to the first element, or across the gap to the next one.
   LinearExpr skipped = computed(axis.position * -1 + begin * -1, [&](Value x) -> Value {
     Value gap = arith::RemSIOp::create(b, nest.location, x, base);
     gap = arith::RemSIOp::create(b, nest.location,
@@ -176,7 +176,8 @@ void WindowReads::enter(unsigned dim, const TapRange &taps, LinearExpr variable)
     auto [place, isNew] = current.insert({shift, {at, Value()}});
     if (!taps.isPartial || !isNew)
       continue;
-    // One unsigned comparison; outside, an arbitrary element is read and not used.
+    // A single unsigned comparison checks both ends. Outside, an arbitrary element is loaded and
+    // ignored.
     Value position = nest.index(at), last = nest.constant(axis.size - 1);
     place->second.exists =
         arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ule, position, last);
@@ -205,7 +206,7 @@ std::pair<Value, Point> WindowReads::read(OpOperand &operand, size_t point,
   return {read.inside, p};
 }
 
-/// The `compute` of an expression, if all its variables are known.
+/// Applies `compute` to an expression if all its variables are known.
 LinearExpr WindowReads::computed(const LinearExpr &e, llvm::function_ref<Value(Value)> compute) {
   Value at = nest.index(e);
   LinearExpr result;
