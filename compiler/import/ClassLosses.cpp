@@ -1,4 +1,4 @@
-// Losses of classes: cross-entropies, focal, Kullback-Leibler, hinge.
+// Class losses: cross-entropies, focal, Kullback-Leibler, hinge.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Loss.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// One number for each class, in every row.
+/// One weight per class, broadcast to every row.
 static FailureOr<Expr> classWeights(Expr scores, const spec::SoftmaxCrossEntropy &loss,
                                     Location where) {
   int64_t classes = scores.shape()[1];
@@ -21,14 +21,14 @@ static FailureOr<Expr> classWeights(Expr scores, const spec::SoftmaxCrossEntropy
   return row.broadcast(scores.type(), {1});
 }
 
-/// Of every row, [rows]; labels are integers [rows] or distributions [rows, classes].
+/// The loss of each row, [rows]; labels are integers [rows] or distributions [rows, classes].
 static Expr crossEntropy(Expr scores, Expr labels) {
   return scores.with(
       scores.getBuilder().createOrFold<SoftmaxCrossEntropyOp>(scores.getLoc(), scores, labels));
 }
 
-/// Distributions count as they are; class weights and smoothing change them, the mean stays that
-/// over rows.
+/// Losses for distributions as labels. Label smoothing and class weights change the distributions;
+/// the mean is still over rows.
 static FailureOr<ElementLosses> ofDistributions(SpecValues &v,
                                                 const spec::SoftmaxCrossEntropy &loss, Expr scores,
                                                 Value argument, Location where) {
@@ -94,7 +94,7 @@ FailureOr<ElementLosses> gradc::buildSoftmaxCrossEntropy(SpecValues &v,
       losses = losses * rows->pick(*each);
     }
   }
-  if (rows->counts) // also an infinite loss is ignored
+  if (rows->counts) // an infinite loss is ignored, too
     losses = rows->counts->select(losses, losses.splat(0));
   auto field = cast<RankedTensorType>(rows->field.getType());
   ElementLosses built{losses, std::nullopt, rows->field, leadingDims(field.getRank())};
@@ -103,7 +103,7 @@ FailureOr<ElementLosses> gradc::buildSoftmaxCrossEntropy(SpecValues &v,
   return built;
 }
 
-/// Scores and as many targets, from 0 to 1.
+/// Scores, and the same number of targets from 0 to 1.
 static FailureOr<std::pair<Expr, Expr>> binary(SpecValues &v, StringRef logits, StringRef targets,
                                                Location where) {
   FailureOr<Value> scores = v.scores(logits, /*sigmoid=*/true, where);
@@ -111,7 +111,7 @@ static FailureOr<std::pair<Expr, Expr>> binary(SpecValues &v, StringRef logits, 
       failed(scores) ? FailureOr<Expr>() : v.targets(targets, *scores, logits, where);
   if (failed(y))
     return failure();
-  // Probabilities are a class each, 0 to 1; whole numbers are one of two.
+  // Probabilities have one class each, from 0 to 1; whole numbers are one of two classes.
   Value argument = v.argument(targets);
   v.getEntry().setClasses(argument, isa<FloatType>(getElementTypeOrSelf(argument)) ? 1 : 2);
   return std::pair(v.expr(*scores), *y);

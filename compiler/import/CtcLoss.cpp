@@ -8,11 +8,12 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The logarithm of a probability of 0: finite, so that differences are no NaN.
+/// The logarithm of a probability of 0. It is finite, so that differences are never NaN.
 static constexpr double nothing = -1e30;
 
 namespace {
-/// Rows of scores over steps, and the sequence of labels with a blank before, between and behind.
+/// Rows of scores over steps, and the label sequence with a blank before, between, and after the
+/// labels.
 struct Alignment {
   Expr logits;  ///< [rows, steps, classes]
   Expr symbols; ///< i64 [rows, 2 labels + 1]
@@ -23,7 +24,7 @@ struct Alignment {
 };
 } // namespace
 
-/// `x` [rows, size] moved to the right, with `value` in place of what is not there.
+/// `x` [rows, size] moved to the right, with `value` in the vacated places.
 static Expr moved(Expr x, int64_t by, double value) {
   OpBuilder &b = x.getBuilder();
   int64_t rows = x.shape()[0], size = x.shape()[1];
@@ -46,7 +47,7 @@ static Expr withBlanks(Expr labels, int64_t blank) {
   return pad(pairs.reshape({rows, 2 * size}), {0, 0}, {0, 1});
 }
 
-/// The log-probability of every symbol in every step, [steps, rows, symbols].
+/// The log-probability of each symbol in each step, [steps, rows, symbols].
 static Expr emissions(const Alignment &a) {
   OpBuilder &b = a.logits.getBuilder();
   Expr logs = a.logits.with(
@@ -61,7 +62,8 @@ static Expr emissions(const Alignment &a) {
   return picked.transpose({1, 0, 2});
 }
 
-/// `nothing` where a symbol cannot follow the one two before it: a blank, or a label again.
+/// `nothing` for a symbol that must not follow the one two places before it: a blank or a repeated
+/// label.
 static Expr skipPenalties(const Alignment &a, int64_t blank, Type element) {
   Expr before = moved(a.symbols, 2, -1);
   Expr repeats =
@@ -80,11 +82,11 @@ static Expr logSum(ArrayRef<Expr> terms) {
   return most + sum.apply<LogOp>();
 }
 
-/// The forward variables behind the last step, [rows, symbols]. `isActive`: [steps, rows, symbols],
-/// false behind a row's own end; null: there is none.
+/// The forward variables after the last step, [rows, symbols]. `isActive` [steps, rows, symbols] is
+/// false past a row's own end; null if all rows end with the last step.
 static Expr lastAlphas(const Alignment &a, Expr scores, Expr penalties, Value isActive) {
   OpBuilder &b = scores.getBuilder();
-  // As numbers of the run's rows: a constant would hold those of the largest batch.
+  // The zeros depend on the rows of the run; a constant would have those of the largest batch.
   Expr zeros = zerosWithRowsOf(penalties);
   auto index = zeros.type().clone(b.getI64Type());
   Expr iota = zeros.with(IotaOp::create(b, scores.getLoc(), index, 1));
@@ -107,7 +109,7 @@ static Expr lastAlphas(const Alignment &a, Expr scores, Expr penalties, Value is
   return scores.with(scan.getResult(0));
 }
 
-/// A field of one length a row, from 0 to `most`; null where the spec names none.
+/// A field with one length per row, from 0 to `most`; null if the spec names none.
 static FailureOr<Value> lengths(SpecValues &v, StringRef name, int64_t rows, int64_t most,
                                 Location where) {
   if (name.empty())
@@ -126,7 +128,7 @@ static FailureOr<Value> lengths(SpecValues &v, StringRef name, int64_t rows, int
 }
 
 FailureOr<ElementLosses> gradc::buildCtc(SpecValues &v, const spec::Ctc &loss, Location where) {
-  // 1. Scores, labels and lengths.
+  // 1. Read scores, labels, and lengths.
   FailureOr<Value> scores = v.scores(loss.logits(), /*sigmoid=*/false, where);
   if (failed(scores) || failed(v.expectClasses(*scores, loss.logits(), where)))
     return failure();
@@ -155,7 +157,7 @@ FailureOr<ElementLosses> gradc::buildCtc(SpecValues &v, const spec::Ctc &loss, L
   if (failed(labelLengths) || failed(stepLengths))
     return failure();
 
-  // 2. The forward variables.
+  // 2. Compute the forward variables.
   Alignment a{x, withBlanks(v.expr(*labels).cast(b.getI64Type()), loss.blank())};
   Value isActive;
   if (*stepLengths) {
@@ -166,7 +168,7 @@ FailureOr<ElementLosses> gradc::buildCtc(SpecValues &v, const spec::Ctc &loss, L
   Expr alphas = lastAlphas(a, emissions(a),
                            skipPenalties(a, loss.blank(), x.type().getElementType()), isActive);
 
-  // 3. What ends with the last label, or with the blank behind it.
+  // 3. Combine the paths that end with the last label or with the blank after it.
   auto type = alphas.type().clone(b.getI64Type());
   Expr place = x.with(IotaOp::create(b, x.getLoc(), type, 1));
   Expr length = *labelLengths

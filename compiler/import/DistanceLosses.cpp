@@ -1,4 +1,4 @@
-// Losses of distances: errors of predictions, between vectors, of triplets.
+// Distance losses: prediction errors, distances between vectors, triplets.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Loss.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// d^2 / 2 up to |d| = delta, linear behind it.
+/// d^2 / 2 up to |d| = delta, linear above it.
 static Expr huber(Expr difference, double delta) {
   Expr size = difference.apply<AbsOp>();
   Expr isSmall = size.compare(ComparePredicate::le, size.splat(delta));
@@ -34,12 +34,12 @@ FailureOr<ElementLosses> gradc::buildError(SpecValues &v, const spec::Loss &loss
   return build(loss.huber(), [=](Expr x, Expr y) { return huber(x - y, delta); });
 }
 
-/// One loss a row of the batch, which an input of the entry counts.
+/// One loss per row of the batch; an input of the entry determines the number of rows.
 static ElementLosses overRows(SpecValues &v, Expr losses) {
   return {losses, std::nullopt, v.batched(), {0}};
 }
 
-/// The cosine of rows, with PyTorch's small number against division by 0.
+/// The cosine of rows, with PyTorch's epsilon against division by 0.
 static Expr cosine(Expr a, Expr b) {
   auto squares = [](Expr x) { return (x * x).sum({1}) + 1e-12; };
   return (a * b).sum({1}) * (squares(a) * squares(b)).apply<RsqrtOp>();
@@ -82,7 +82,7 @@ FailureOr<ElementLosses> gradc::buildTriplet(SpecValues &v, const spec::Triplet 
                               << describe(vector->type());
     vectors.push_back(*vector);
   }
-  // PyTorch's pairwise_distance, which adds a small number to each difference.
+  // PyTorch's pairwise_distance, which adds an epsilon to each difference.
   auto distance = [](Expr a, Expr b) {
     Expr difference = a - b + 1e-6;
     return (difference * difference).sum({1}).apply<SqrtOp>();

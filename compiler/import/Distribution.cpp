@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The first step from which a group of any step trains; 0: all train from the first one.
+/// The first step at which any frozen group of any kind of step starts to train; 0 if no group is
+/// frozen.
 static int64_t thawOf(const spec::Training &training) {
   for (const StepSpec &step : stepsOf(training))
     for (const auto *groups : {&training.group(), &step.ownGroups()})
@@ -116,7 +117,7 @@ void gradc::setRanks(func::FuncOp function, const SpecFile &spec) {
   function->setAttr(ranksName, b.getDictionaryAttr(ranks));
 }
 
-/// Whether an op of the function, or of a region in it, answers.
+/// Whether `matches` holds for any op of the function or of its regions.
 static bool has(func::FuncOp function, llvm::function_ref<bool(Operation *)> matches) {
   return function
       ->walk([&](Operation *op) {
@@ -126,7 +127,7 @@ static bool has(func::FuncOp function, llvm::function_ref<bool(Operation *)> mat
 }
 
 void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
-  std::string first = stepsOf(spec.get()).front().entryName(); // others are like it
+  std::string first = stepsOf(spec.get()).front().entryName(); // the other steps are like it
   if (!function->hasAttr(ranksName) || function.getSymName() != first)
     return;
   Location where = spec.at({"distribution"});

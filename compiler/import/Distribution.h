@@ -1,4 +1,4 @@
-// A training step that ranks share, and how it differs from that of one process.
+// A training step shared by ranks, and its differences from a step of one process.
 #ifndef COMPILER_IMPORT_DISTRIBUTION_H
 #define COMPILER_IMPORT_DISTRIBUTION_H
 
@@ -8,13 +8,14 @@
 
 namespace gradc {
 
-/// Reports what the block has wrong; false then. `batch`: rows of a step.
+/// Reports errors in the block and returns false if there are any. `batch`: rows of a step.
 bool checkDistribution(const SpecFile &spec, int64_t batch);
 
-/// Tells the passes that ranks share the function's batch, where the spec says so.
+/// Tells the passes that ranks share the function's batch, if the spec says so.
 void setRanks(mlir::func::FuncOp function, const SpecFile &spec);
 
-/// Remarks, at the block, on what a finished step computes otherwise than one process would.
+/// Emits remarks, at the block, on results of a finished step that differ from those of one
+/// process.
 void remarkOnRanks(mlir::func::FuncOp function, const SpecFile &spec);
 
 } // namespace gradc

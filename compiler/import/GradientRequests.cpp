@@ -1,5 +1,5 @@
-// Each request becomes one reverse pass, or one for each element of a Jacobian; passes share the
-// forward.
+// Each request becomes one reverse pass, or one pass per element of a Jacobian; all passes share
+// the forward pass.
 #include "dialects/Pch.h"
 
 #include "compiler/import/GradientRequests.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Each element of a Jacobian is a reverse pass of its own.
+/// Each element of a Jacobian takes its own reverse pass.
 static constexpr int64_t mostElements = 1024;
 
 GradientRequests::GradientRequests(EntryImport &entry, const SpecFile &spec)
@@ -62,7 +62,7 @@ FailureOr<SmallVector<Quantity>> GradientRequests::findTargets(int index) {
 }
 
 /// A value of the graph that does not depend on a target is more likely a mistake than a zero. A
-/// derivative that does not, of a linear model, is one.
+/// derivative that does not depend on a target, as in a linear model, is zero.
 LogicalResult GradientRequests::checkReach(const spec::Gradients &request, int index,
                                            const Quantity &of, ArrayRef<Quantity> targets) {
   if (named.count(request.of()))
@@ -166,7 +166,7 @@ SmallVector<int64_t> GradientRequests::frontDims(const spec::Gradients &request,
 
 Quantity GradientRequests::assemble(const spec::Gradients &request, const Quantity &of,
                                     const Quantity &target, ArrayRef<Value> gradients) {
-  // Rows first, then the elements of the Jacobian, then the target's own dims.
+  // Dims in this order: rows, the elements of the Jacobian, the target's own dims.
   bool hasRows = target.rows == Rows::each || (request.per_sample() && of.rows == Rows::each);
   int64_t rows =
       target.rows == Rows::each ? cast<RankedTensorType>(target.value.getType()).getDimSize(0) : 1;
@@ -239,7 +239,7 @@ LogicalResult GradientRequests::add(int index) {
 void GradientRequests::addResult(const Quantity &quantity, StringRef name, gradc_role role) {
   Builder &b = entry.getBuilder();
   SmallVector<NamedAttribute> more;
-  // Of larger batches a later pass finds which results hold rows.
+  // For larger batches, a later pass finds the results that hold rows.
   if (entry.batchSize() == 1 && quantity.rows == Rows::each)
     more.push_back(b.getNamedAttr("grad.batched", b.getUnitAttr()));
   entry.addResult(quantity.value, name, role, more);

@@ -1,4 +1,4 @@
-// Derivatives of an entry's values, as requests and results.
+// Derivatives of an entry's values: requests and results.
 #ifndef COMPILER_IMPORT_GRADIENTREQUESTS_H
 #define COMPILER_IMPORT_GRADIENTREQUESTS_H
 
@@ -14,23 +14,23 @@ enum class Rows {
   sum   ///< it is summed over them
 };
 
-/// A value that gradients are of, or a target.
+/// A value to differentiate, or a target to differentiate with respect to.
 struct Quantity {
   mlir::Value value;
   Rows rows;
 };
 
-/// The name that a request gives to the derivative with respect to its target of that index.
+/// The name that a request gives to its derivative with respect to target number `target`.
 std::string resultName(const spec::Gradients &request, int target);
 
-/// Adds one request after the other to an entry whose nodes are imported.
+/// Adds requests one by one to an entry whose nodes have been imported.
 class GradientRequests {
 public:
   GradientRequests(EntryImport &entry, const SpecFile &spec);
 
-  /// The request with that index in the spec; its results are values that later ones may name.
+  /// Adds request `index` of the spec. Later requests may name its results.
   mlir::LogicalResult add(int index);
-  /// The model's outputs, then the derivatives.
+  /// Adds the model's outputs as results, then the derivatives.
   void addResults();
 
 private:
@@ -38,10 +38,10 @@ private:
   mlir::FailureOr<llvm::SmallVector<Quantity>> findTargets(int index);
   mlir::LogicalResult checkReach(const spec::Gradients &request, int index, const Quantity &of,
                                  llvm::ArrayRef<Quantity> targets);
-  /// The scalars that the reverse passes start from: one, or one for each element of a Jacobian.
+  /// The scalars that the reverse passes start from: one, or one per element of a Jacobian.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> objectives(int index, Quantity of);
   mlir::FailureOr<mlir::Value> weights(int index, const Quantity &of);
-  /// The dims in front of a target's own that its gradients are put together to.
+  /// The dims that precede the target's own dims in its assembled gradients.
   llvm::SmallVector<int64_t> frontDims(const spec::Gradients &request, const Quantity &of) const;
   Quantity assemble(const spec::Gradients &request, const Quantity &of, const Quantity &target,
                     llvm::ArrayRef<mlir::Value> gradients);

@@ -1,4 +1,4 @@
-// Checks the names of a spec that asks for gradients, and imports its one entry.
+// Checks the names in a spec that asks for gradients, and imports its single entry.
 #include "dialects/Pch.h"
 
 #include "compiler/import/GradientRequests.h"
@@ -38,7 +38,7 @@ static bool hasOpenRows(const onnx::ValueInfoProto &input) {
   return shape.dim_size() > 0 && !shape.dim(0).has_dim_value();
 }
 
-/// Rows of a call; 0 where no input has any.
+/// The number of rows of a call; 0 if no input has rows.
 int64_t GradientImport::chunk() const {
   bool hasRows = llvm::any_of(model.graph().input(), [&](const onnx::ValueInfoProto &input) {
     return !model.initializer(input.name()) && hasOpenRows(input);
@@ -46,8 +46,8 @@ int64_t GradientImport::chunk() const {
   return hasRows ? spec.get().chunk() : 0;
 }
 
-/// Whether a value that rows share has a gradient for each of them. It is as large as the value, so
-/// writing it costs more than computing rows one by one.
+/// Whether a value shared by all rows has a per-row gradient. Such a gradient is as large as the
+/// value itself, so writing it costs more than computing rows one by one.
 bool GradientImport::takesSingleRows() const {
   return llvm::any_of(spec.get().gradients(), [&](const spec::Gradients &request) {
     return request.per_sample() &&
@@ -67,7 +67,7 @@ llvm::StringSet<> GradientImport::computedNames() const {
   return names;
 }
 
-/// Every name of the spec that should be in the model or among the results before.
+/// Checks every name in the spec that must be in the model or among earlier results.
 LogicalResult GradientImport::checkNames() {
   std::vector<std::string> inputs = model.inputNames(), initializers = model.initializerNames(),
                            values, results;
@@ -97,7 +97,7 @@ LogicalResult GradientImport::checkNames() {
   return success(ok);
 }
 
-/// All that outputs and requests need of the graph.
+/// Imports all nodes that outputs and requests depend on.
 LogicalResult GradientImport::importNodes(EntryImport &entry) {
   std::vector<std::string> needed;
   for (const onnx::ValueInfoProto &output : model.graph().output())
@@ -106,7 +106,7 @@ LogicalResult GradientImport::importNodes(EntryImport &entry) {
   for (const spec::Gradients &request : spec.get().gradients()) {
     if (computed.contains(request.of()))
       needed.push_back(request.of());
-    // A target that nothing needs is bound all the same, to be told that.
+    // A target that no node needs is bound as well, so that an error can report it.
     for (const std::string &target : request.with_respect_to())
       needed.push_back(target);
   }
@@ -122,7 +122,7 @@ LogicalResult GradientImport::importNodes(EntryImport &entry) {
   });
 }
 
-/// The node that couples rows, as a run of many shows it: of one row nothing is to be seen.
+/// Finds the node that couples rows. Only an entry for several rows shows it.
 LogicalResult GradientImport::findCoupling(int64_t rows, Attribute &node) {
   EntryImport probe(model, import.states, import.options, "probe", rows, /*training=*/false);
   if (failed(importNodes(probe)))
@@ -170,7 +170,7 @@ LogicalResult GradientImport::importEntry(int64_t rows, Attribute coupling) {
 FailureOr<Imported> GradientImport::run() {
   if (failed(checkNames()))
     return failure();
-  // A target is a state, be it a scalar or what the rule calls a constant.
+  // A target becomes a state, even if it is a scalar or the rule calls it a constant.
   std::vector<std::string> targets;
   for (const spec::Gradients &request : spec.get().gradients())
     for (const std::string &target : request.with_respect_to())

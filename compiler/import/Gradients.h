@@ -8,8 +8,8 @@
 
 namespace gradc {
 
-/// The module with one entry, @gradients: the model's outputs and the derivatives that the spec
-/// asks for, as requests.
+/// Returns a module with one entry, @gradients. It computes the model's outputs, and requests the
+/// derivatives that the spec asks for.
 mlir::FailureOr<Imported> importGradients(const SpecFile &spec, const OnnxModel &model,
                                           const ImportOptions &options);
 

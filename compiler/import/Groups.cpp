@@ -1,4 +1,4 @@
-// Resolves parameter groups, and writes their rules to the states of their parameters.
+// Resolves parameter groups and writes their rules to the states of their parameters.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Groups.h"
@@ -36,7 +36,7 @@ DictionaryAttr gradc::ruleOf(Builder &b, const spec::Training &training,
   const google::protobuf::Message &rule = optimizerRule(optimizer);
   std::string kind = optimizerName(optimizer);
   NamedAttrList attributes;
-  // AdamW is Adam with decay in place of l2.
+  // AdamW is Adam with weight decay instead of l2.
   attributes.set("name", b.getStringAttr(kind == "adamw" ? StringRef("adam") : StringRef(kind)));
   for (int i = 0; i < rule.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor *field = rule.GetDescriptor()->field(i);
@@ -102,7 +102,7 @@ int64_t Groups::frozenUntil(StringRef initializer) const {
   return member == members.end() ? 0 : groups[member->second.group].block->frozen_until_step();
 }
 
-/// The rule of the group's parameters in that step.
+/// The rule of the group's parameters in the given step.
 FailureOr<DictionaryAttr> Groups::rule(Builder &b, int index, const StepSpec &step) const {
   const spec::Optimizer &common = step.optimizer();
   if (index < 0)
@@ -124,7 +124,8 @@ FailureOr<DictionaryAttr> Groups::rule(Builder &b, int index, const StepSpec &st
   return attributes.getDictionary(b.getContext());
 }
 
-/// The rule of a parameter in all steps that train it; null where it is the common one of each.
+/// The rule of a parameter in all steps that train it; null if each of these steps uses its common
+/// rule.
 FailureOr<DictionaryAttr> Groups::ownRule(Builder &b, const Verdict &verdict, int group) const {
   DictionaryAttr own;
   std::string first;
@@ -149,7 +150,7 @@ FailureOr<DictionaryAttr> Groups::ownRule(Builder &b, const Verdict &verdict, in
   return isCommon ? DictionaryAttr() : own;
 }
 
-/// Of the group's optimizer, or else the common one.
+/// The location of the group's optimizer, or of the common one.
 Location Groups::optimizerLoc(int group, const StepSpec &step) const {
   if (group < 0 || !groups[group].block->has_optimizer())
     return spec.at(step.optimizerPlace());
@@ -161,7 +162,7 @@ static OperationName updateOf(DictionaryAttr rule) {
   return {("grad." + rule.getAs<StringAttr>("name").getValue()).str(), rule.getContext()};
 }
 
-/// Says which parameters, of one or more, have too few dims for their rule.
+/// Reports which parameters have too few dims for their rule. `parameters` is not empty.
 static void refuse(Location where, OperationName op, ArrayRef<const Verdict *> parameters) {
   const Verdict &first = *parameters.front();
   auto error = emitError(where) << op.stripDialect() << " takes parameters of "
@@ -174,7 +175,7 @@ static void refuse(Location where, OperationName op, ArrayRef<const Verdict *> p
         << "\" optimizer { adamw {} } }";
 }
 
-/// Each entry gets the rates of the groups that it trains.
+/// Adds to each entry the learning rates of the groups that it trains.
 static void addRates(ModuleOp module) {
   Builder b(module.getContext());
   Type scalar = RankedTensorType::get({}, b.getF32Type());
@@ -198,7 +199,7 @@ static void addRates(ModuleOp module) {
 LogicalResult Groups::apply(Imported &imported, const States &states) const {
   Builder b(imported.module->getContext());
   SmallVector<StepSpec> steps = stepsOf(spec.get());
-  // By the place of the rule.
+  // Keyed by the location of the rule.
   llvm::MapVector<Location, std::pair<OperationName, std::vector<const Verdict *>>> tooSmall;
   bool ok = true;
   for (Verdict &verdict : imported.verdicts) {

@@ -1,4 +1,4 @@
-// The update rules of a training job: the common ones of its steps, and those of parameter groups.
+// The update rules of a training job: the common rules of its steps and those of parameter groups.
 #ifndef COMPILER_IMPORT_GROUPS_H
 #define COMPILER_IMPORT_GROUPS_H
 
@@ -9,26 +9,26 @@
 
 namespace gradc {
 
-/// The update op of that name, and the fields of its message as attributes: numbers as f64, counts
-/// as i64, flags that are set as unit. The learning rate is an input of the step, and so is the
-/// momentum where the schedule changes it (`cycled`).
+/// The name of the update op, and the fields of its message as attributes: numbers as f64, counts
+/// as i64, flags that are set as unit. The learning rate is an input of the step. So is the
+/// momentum if the schedule changes it (`cycled`).
 mlir::DictionaryAttr ruleOf(mlir::Builder &b, const spec::Training &training,
                             const spec::Optimizer &optimizer);
 
-/// The groups of a spec, by the names of a model's initializers.
+/// The groups of a spec, resolved to the names of a model's initializers.
 class Groups {
 public:
   Groups(const SpecFile &spec, const OnnxModel &model) : spec(spec), model(model) {}
 
-  /// Finds each initializer's group: the first with a pattern that matches. Those of `train` blocks
-  /// come before the spec's.
+  /// Assigns each initializer to the first group with a matching pattern. Groups of `train` blocks
+  /// come before those of the spec.
   mlir::LogicalResult resolve();
-  /// Initializers of frozen groups.
+  /// The initializers of frozen groups.
   std::vector<std::string> frozen() const;
-  /// The steps in which an initializer stays as it is; 0: it trains from the first on.
+  /// The number of steps for which an initializer stays frozen; 0 if it trains from the first step.
   int64_t frozenUntil(llvm::StringRef initializer) const;
-  /// Tells states that train about the rules of their groups, and verdicts about the groups.
-  /// Fails where a rule cannot take a parameter.
+  /// Writes the groups' rules to trained states, and the groups to verdicts. Fails if a rule cannot
+  /// take a parameter.
   mlir::LogicalResult apply(Imported &imported, const States &states) const;
 
 private:

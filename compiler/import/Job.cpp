@@ -1,4 +1,4 @@
-// A training job: its spec applied to the model, and the entries that it asks for.
+// A training job: its spec applied to the model, and the entries that the spec asks for.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Distribution.h"
@@ -20,7 +20,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// The entries that a training spec asks for.
+/// Imports the entries that a training spec asks for.
 class JobImport {
 public:
   JobImport(SpecFile &spec, OnnxModel &model, const ImportOptions &options)
@@ -61,7 +61,7 @@ private:
 };
 } // namespace
 
-/// The field that feeds a graph input: the one the spec says, or the one of the same name.
+/// The field that feeds a graph input: the one named in the spec, or the one of the same name.
 std::string JobImport::fieldOf(StringRef input) const {
   for (const spec::Feed &feed : spec.get().feed())
     if (feed.input() == input)
@@ -79,7 +79,8 @@ std::vector<FedInput> JobImport::fedInputs(const DataSet &set) const {
   return inputs;
 }
 
-/// From here on the model is the exported one. `set`: what evaluation computes with.
+/// Prepares the model that is exported; later steps work on it. `set`: the data that evaluation
+/// uses.
 LogicalResult JobImport::prepareExport(const DataSet &set) {
   import.exportsWeightsApart = spec.get().export_().external_data();
   bool prepares = spec.get().export_().preprocessing();
@@ -108,7 +109,7 @@ LogicalResult JobImport::prepareExport(const DataSet &set) {
   return success();
 }
 
-/// Every name of the spec that should be in the model.
+/// Checks every name in the spec that must be in the model.
 LogicalResult JobImport::checkNames() {
   std::vector<std::string> inputs = model.inputNames(), outputs = model.outputNames();
   llvm::StringSet<> computed = model.computedNames();
@@ -158,7 +159,7 @@ LogicalResult JobImport::applyTies() {
   return success(ok);
 }
 
-/// The parameters that train, by the spec.
+/// Decides by the spec which parameters train.
 LogicalResult JobImport::chooseTrained() {
   std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
       freeze(spec.get().freeze().begin(), spec.get().freeze().end());
@@ -187,7 +188,7 @@ LogicalResult JobImport::applySpec() {
   return success(ok && succeeded(checkNames()));
 }
 
-/// A graph input is the batch of its field's rows.
+/// Binds a graph input to the batch of its field's rows.
 Value JobImport::bindInput(EntryImport &entry, SpecValues &values,
                            const onnx::ValueInfoProto &input, const DataSet &set) {
   FailureOr<RankedTensorType> type = entry.inputType(input);
@@ -222,7 +223,7 @@ Value JobImport::bindInput(EntryImport &entry, SpecValues &values,
   return nullptr;
 }
 
-/// Dims of graph inputs that are symbols have the sizes of the fields that feed them.
+/// Gives symbolic dims of graph inputs the sizes of the fields that feed them.
 ImportOptions JobImport::optionsFor(const DataSet &set) const {
   return bindDims(model, given, [&](StringRef input) -> std::optional<ArrayRef<int64_t>> {
     auto field = set.fields.find(fieldOf(input));
@@ -232,7 +233,7 @@ ImportOptions JobImport::optionsFor(const DataSet &set) const {
   });
 }
 
-/// `batch`: rows of one of the parts in which the step is computed.
+/// `batch`: rows of one of the parts that the step is computed in.
 LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const DataSet &set,
                                     int64_t batch, bool training, int64_t microBatches) {
   ImportOptions own = optionsFor(set);
@@ -260,7 +261,7 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
   return success();
 }
 
-/// An entry for the batches of each length.
+/// Imports one entry per length of batches.
 LogicalResult JobImport::importLengths(StringRef name, const StepSpec &step, const DataSet &set,
                                        bool training) {
   if (!set.known)
@@ -278,7 +279,7 @@ LogicalResult JobImport::importLengths(StringRef name, const StepSpec &step, con
   return success(ok);
 }
 
-/// An entry, and its smaller twin for the rows that are left over.
+/// Imports an entry, and its smaller twin for the remaining rows.
 LogicalResult JobImport::importSteps(StringRef name, const StepSpec &step, spec::Data &data,
                                      const DataSet &set, bool training) {
   if (!set.buckets.empty())
@@ -321,14 +322,15 @@ LogicalResult JobImport::importSteps(StringRef name, const StepSpec &step, spec:
   return importStep(tail, step, set, rest / parts, training, parts);
 }
 
-/// Imports an entry without repeating what an earlier one has said; whether it succeeded.
+/// Imports an entry without repeating problems that an earlier entry has reported; returns whether
+/// it succeeded.
 bool JobImport::sayingNews(MLIRContext &context, llvm::function_ref<LogicalResult()> importEntry) {
   std::vector<std::string> inputs = model.inputNames();
   std::vector<std::string> news;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return failure();
-    // At a node the same problem may read differently, for another batch; elsewhere it does not.
+    // At a node, the message may differ for another batch; elsewhere it does not.
     std::string key;
     llvm::raw_string_ostream out(key);
     out << diagnostic.getLocation();
@@ -349,14 +351,14 @@ bool JobImport::sayingNews(MLIRContext &context, llvm::function_ref<LogicalResul
 FailureOr<Imported> JobImport::run(MLIRContext &context) {
   spec::Training &training = spec.edit();
   setDirections(training);
-  // All errors of spec, names and data are reported before the first node is looked at.
+  // All errors in spec, names, and data are reported before the first node is imported.
   LogicalResult applied = applySpec();
   MapModels maps(spec, *import.module);
   FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps);
   if (failed(applied) || failed(sets))
     return failure();
   options = optionsFor(sets->back());
-  // Entries use different parts of the graph: all are tried, so that everything is said at once.
+  // Entries use different parts of the graph, so all are imported before the job fails on errors.
   bool ok = true;
   SmallVector<TrainEntry> entries = trainEntries(spec, model, groups);
   SmallVector<std::string> twins = {""};
@@ -375,7 +377,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     });
   import.imported.predictions = describePredictions(training, model.graph());
   int64_t batch = SpecFile::batchOf(training.data()).size();
-  // Predictions take fields as the data's stages make them, which the exported model does itself.
+  // Predictions take fields as they leave the data's stages; such an export runs those stages
+  // itself.
   if (training.export_().preprocessing())
     ok &= sayingNews(context, [&] {
       return import.importForward("predict", import.options, batch,
@@ -426,7 +429,7 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
   if (failed(spec))
     return failure();
   if (failed((*spec)->check())) {
-    // The problems of its data blocks are reported with the others.
+    // Reports the problems of the data blocks along with the others.
     (void)describeTrainingData(context, **spec, /*models=*/nullptr);
     return failure();
   }

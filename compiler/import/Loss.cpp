@@ -1,4 +1,4 @@
-// The terms of a loss: sums of element losses over what they count.
+// The terms of a loss: sums of element losses, and the counts to divide them by.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Loss.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Multiplied by the reciprocal, as in the gradient of a mean, whose scalar this shares.
+/// Multiplies by the reciprocal, a scalar shared with the gradient of a mean.
 Value LossTerm::quotient(OpBuilder &builder) const {
   Expr x(builder, numerator.getLoc(), numerator);
   if (!denominator)
@@ -15,7 +15,7 @@ Value LossTerm::quotient(OpBuilder &builder) const {
   Expr count = x.with(denominator), reciprocal = 1 / count;
   if (!isWeighted)
     return x * reciprocal;
-  // Where nothing counts there is nothing to learn from.
+  // If no element counts, the loss is 0 and trains nothing.
   Expr isZero = count.compare(ComparePredicate::eq, count.splat(0));
   return x * isZero.select(count.splat(0), reciprocal);
 }
@@ -54,7 +54,7 @@ static FailureOr<LossTerm> buildScalar(SpecValues &v, const spec::Loss &loss, Lo
   return LossTerm{v.expr(*value).reshape({}).cast(v.getBuilder().getF32Type()), nullptr};
 }
 
-/// The one place where element losses become a quotient.
+/// The only function that turns element losses into a quotient.
 static FailureOr<LossTerm> buildTerm(SpecValues &v, const spec::Loss &loss, int index) {
   std::string kind(loss.GetDescriptor()->FindFieldByNumber(loss.kind_case())->name());
   SpecPlace place = v.getStep().lossPlace(index);

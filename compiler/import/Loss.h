@@ -6,31 +6,31 @@
 
 namespace gradc {
 
-/// A loss as a quotient of two f32 scalars, so that the mean over several batches is exact: it is
-/// the sum of their numerators over the sum of their denominators.
+/// A loss as a quotient of two f32 scalars, so that the mean over several batches is exact: the sum
+/// of their numerators over the sum of their denominators.
 struct LossTerm {
   mlir::Value numerator;
-  /// The number of elements that the mean is over, or the sum of their weights: it depends on
-  /// fields of the data alone. Null: the model itself made a mean of unknown weight.
+  /// The number of elements that the mean is over, or the sum of their weights. It depends only on
+  /// fields of the data. Null if the model itself computes a mean of unknown weight.
   mlir::Value denominator;
-  /// Whether the denominator is a sum of weights, which may be 0, and differs between batches.
+  /// Whether the denominator is a sum of weights, which may be 0 and may differ between batches.
   bool isWeighted = false;
   double weight = 1; ///< in the sum of all terms
 
-  /// Without the weight.
+  /// The quotient, without `weight`.
   mlir::Value quotient(mlir::OpBuilder &builder) const;
 };
 
-/// One loss for each element that the mean is over.
+/// One loss per element that the mean is over.
 struct ElementLosses {
   mlir::grad::Expr losses;
   std::optional<mlir::grad::Expr> denominators; ///< the weights that `losses` contain; else 1 each
-  /// There are as many losses as elements in these dims of a field, in the same order.
+  /// The number and order of losses match the elements of these dims of a field.
   mlir::Value counted;
   llvm::SmallVector<int64_t> dims;
 };
 
-/// Builds one loss of the spec; `where` is its kind's block.
+/// Each of these builds one loss of the spec; `where` is the block of the loss's kind.
 mlir::FailureOr<ElementLosses> buildSoftmaxCrossEntropy(SpecValues &v,
                                                         const spec::SoftmaxCrossEntropy &loss,
                                                         mlir::Location where);
@@ -51,7 +51,7 @@ mlir::FailureOr<ElementLosses> buildTriplet(SpecValues &v, const spec::Triplet &
 
 mlir::FailureOr<ElementLosses> buildCtc(SpecValues &v, const spec::Ctc &loss, mlir::Location where);
 
-/// The terms of the spec's losses, in their order.
+/// The terms of the spec's losses, in the spec's order.
 mlir::FailureOr<llvm::SmallVector<LossTerm>> buildLosses(SpecValues &values);
 
 /// The weighted sum of the terms, an f32 scalar.

@@ -1,4 +1,4 @@
-// A block `gradients` is ONNX's own node Gradient: what follows is the importer's.
+// Turns each block `gradients` into ONNX's own node Gradient, which the importer then handles.
 #include "dialects/Pch.h"
 
 #include "compiler/import/GradientRequests.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace gradc;
 
 namespace {
-/// Names of the model, to which results are added block by block.
+/// The names of the model, extended by the results of each block.
 class KnownNames {
 public:
   explicit KnownNames(const OnnxModel &model) {
@@ -23,7 +23,7 @@ public:
     initializers = model.initializerNames();
   }
 
-  /// Whether the block's names are those of values, and its results have names of their own.
+  /// Checks that the block names existing values and that its results have new names.
   bool check(const SpecFile &spec, int index) {
     const spec::Gradients &request = spec.get().gradients(index);
     SpecFile::Step block = {"gradients", index};
@@ -64,7 +64,7 @@ static void addStrings(onnx::NodeProto &node, StringRef name, ArrayRef<std::stri
     attribute->add_strings(value);
 }
 
-/// The declared type of a graph input moves to the values, where the node is checked against it.
+/// Moves the declared type of a graph input to the values, where the node is checked against it.
 static void takeInputsPlace(onnx::GraphProto &graph, StringRef name) {
   auto *inputs = graph.mutable_input();
   for (int i = 0; i < inputs->size(); ++i)

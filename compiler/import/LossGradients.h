@@ -1,4 +1,4 @@
-// A training spec's derivatives: values that the loss is made of.
+// Derivatives in a training spec: values that losses are built from.
 #ifndef COMPILER_IMPORT_LOSSGRADIENTS_H
 #define COMPILER_IMPORT_LOSSGRADIENTS_H
 
@@ -7,8 +7,8 @@
 
 namespace gradc {
 
-/// Adds a node to the model for each block `gradients` of a training spec. Its results take the
-/// place of graph inputs of their names. The model as a file stays as it is.
+/// Adds a node to the model for each block `gradients` of a training spec. Its results replace the
+/// graph inputs of the same names. The model's file stays unchanged.
 mlir::LogicalResult addLossGradients(const SpecFile &spec, OnnxModel &model);
 
 } // namespace gradc

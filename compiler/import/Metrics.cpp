@@ -1,4 +1,4 @@
-// Counts and sums, from which metrics over any number of batches follow exactly.
+// Counts and sums that determine metrics over any number of batches exactly.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Metrics.h"
@@ -24,7 +24,7 @@ static Value countOf(SpecValues &v, Expr x, Value field) {
       .cast(b.getF64Type());
 }
 
-/// The class with the highest score, of each row.
+/// The class with the highest score in each row.
 static Expr best(Expr x) {
   OpBuilder &b = x.getBuilder();
   IntegerAttr dim = b.getI64IntegerAttr(x.type().getRank() - 1);
@@ -39,7 +39,7 @@ template <typename Names> static std::optional<int64_t> ignored(const Names &nam
   return names.has_ignore_index() ? std::optional(names.ignore_index()) : std::nullopt;
 }
 
-/// Scores and whether each is a positive's, [N] both.
+/// Scores, and whether each belongs to a positive, both [N].
 static FailureOr<std::pair<Expr, Expr>> binary(SpecValues &v, StringRef kind, StringRef logits,
                                                StringRef labels, bool hasAverage, Location where) {
   FailureOr<Value> scores = v.scores(logits, /*sigmoid=*/true, where);
@@ -61,7 +61,7 @@ static FailureOr<std::pair<Expr, Expr>> binary(SpecValues &v, StringRef kind, St
   return std::pair(x, y->reshape({rows}).compare(ComparePredicate::gt, x.splat(0.5)));
 }
 
-/// Rows whose label counts, and which class each was taken for.
+/// Rows whose label counts, and the class predicted for each row.
 static FailureOr<std::pair<ClassRows, Expr>> taken(SpecValues &v, const auto &names,
                                                    Location where) {
   FailureOr<ClassRows> rows = v.classRows(names.logits(), names.labels(), ignored(names), where);
@@ -72,13 +72,14 @@ static FailureOr<std::pair<ClassRows, Expr>> taken(SpecValues &v, const auto &na
   return std::pair(*rows, predicted.isLabel());
 }
 
-/// A mask of [rows, classes] as numbers, 0 in rows that do not count.
+/// A mask of [rows, classes] as numbers, with 0 in rows that do not count.
 static Expr counted(const ClassRows &rows, Expr mask) {
   Expr ones = rows.ones().broadcast(rows.scores.type(), {0});
   return mask.select(ones, ones.splat(0));
 }
 
-/// Right ones, those taken for the class, and those of the class: scalars, or one for each class.
+/// Counts of true positives, predictions, and labels of the class: scalars, or one element per
+/// class.
 static Built buildClassMetric(SpecValues &v, StringRef kind, const spec::ClassMetric &names,
                               Location where) {
   if (names.average() == spec::MACRO) {
@@ -101,7 +102,7 @@ static Built buildClassMetric(SpecValues &v, StringRef kind, const spec::ClassMe
                        {sum(isTaken.apply<AndOp>(isPositive)), sum(isTaken), sum(isPositive)}};
 }
 
-/// Every row's score and label.
+/// The score and label of each row.
 static Built buildAuc(SpecValues &v, const spec::BinaryMetric &names, Location where) {
   auto scored = binary(v, "auc", names.logits(), names.labels(), /*hasAverage=*/false, where);
   if (failed(scored))
@@ -110,7 +111,7 @@ static Built buildAuc(SpecValues &v, const spec::BinaryMetric &names, Location w
   return MetricResults{GRADC_ROLE_SAMPLES, {scored->first.cast(f32), scored->second.cast(f32)}};
 }
 
-/// Counts [labels, classes taken].
+/// Counts [labels, predicted classes].
 static Built buildConfusion(SpecValues &v, const spec::ConfusionMatrix &names, Location where) {
   auto found = taken(v, names, where);
   if (failed(found))
@@ -124,7 +125,7 @@ static Built buildConfusion(SpecValues &v, const spec::ConfusionMatrix &names, L
   return MetricResults{GRADC_ROLE_SUMS, {counts.cast(b.getF64Type())}};
 }
 
-/// The sum over rows that count, and their number.
+/// The sum over rows that count, and the number of those rows.
 static MetricResults overCounted(SpecValues &v, const ClassRows &rows, Expr x) {
   if (rows.counts)
     x = rows.counts->select(x, x.splat(0));
@@ -157,7 +158,7 @@ static Built buildPerplexity(SpecValues &v, const spec::Perplexity &names, Locat
       x.with(v.getBuilder().createOrFold<SoftmaxCrossEntropyOp>(x.getLoc(), x, rows->labels)));
 }
 
-/// Sums of |d| or d^2; for r2 also of targets and their squares; the number of targets.
+/// Sums of |d| or d^2, and the number of targets; for r2, also sums of targets and their squares.
 static Built buildErrors(SpecValues &v, const spec::Metric &metric, Location where) {
   const spec::ErrorMetric &names = metric.has_r2() ? metric.r2()
                                    : metric.has_mean_absolute_error()
@@ -181,7 +182,7 @@ static Built buildErrors(SpecValues &v, const spec::Metric &metric, Location whe
   return results;
 }
 
-/// The share of samples whose best class is the label's; with one score a sample, whose sign is.
+/// The share of samples whose best class is the label. With one score per sample, its sign decides.
 static Built buildAccuracy(SpecValues &v, const spec::Accuracy &names, Location where) {
   FailureOr<Value> result = v.output(names.logits(), where);
   if (failed(result))

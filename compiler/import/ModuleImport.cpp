@@ -1,4 +1,4 @@
-// Builds the module of a model without a spec, and the common start of a job.
+// Builds the module of a model without a spec, and performs the first steps of a job.
 #include "dialects/Pch.h"
 
 #include "compiler/import/ModuleImport.h"
@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The options for fewer rows of the batch, a symbol of the file; none where it has no more.
+/// The options for fewer rows of the batch, if the batch is a symbol of the file; nullopt if it has
+/// no more rows than that.
 static std::optional<ImportOptions> withRows(const OnnxModel &model, ImportOptions options,
                                              int64_t rows) {
   StringRef symbol = model.batchSymbol();
@@ -38,16 +39,16 @@ static std::optional<ImportOptions> withRows(const OnnxModel &model, ImportOptio
   return batch && *batch > rows ? std::optional(std::move(options)) : std::nullopt;
 }
 
-/// Inputs of a model alone are fed from no data.
-/// The element type of a port's tensors at the C interface, which are bytes in the graph.
+/// The element type of a port's tensors at the C interface; the graph sees bytes.
 static NamedAttribute fileElementAttribute(Builder &b, const NarrowType &type) {
   Type element = fileElementType(*b.getContext(), type.number);
   return b.getNamedAttr("grad.element", TypeAttr::get(element));
 }
 
+/// No data feed the inputs of a model that is imported alone.
 static std::string noFields(StringRef) { return ""; }
 
-/// All graph outputs of all graph inputs, in the graph's order.
+/// Imports all graph outputs from all graph inputs, in the graph's order.
 LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &options,
                                           int64_t batch,
                                           llvm::function_ref<std::string(StringRef)> fieldOf) {
@@ -104,7 +105,7 @@ void ModuleImport::importBucket(int64_t rows) {
   std::optional<ImportOptions> fewer = withRows(model, options, rows);
   if (!fewer)
     return;
-  // The largest entry has said everything.
+  // The largest entry has reported all problems.
   ScopedDiagnosticHandler silence(module.get().getContext(),
                                   [](Diagnostic &) { return success(); });
   std::string name = "forward" + (bucketInfix + llvm::Twine(rows)).str();
@@ -115,7 +116,7 @@ void ModuleImport::importBucket(int64_t rows) {
   function->setAttr("grad.batch", Builder(function.getContext()).getI64IntegerAttr(rows));
 }
 
-/// The model as exports have it.
+/// Writes the model as exports contain it.
 LogicalResult ModuleImport::writeModel() {
   imported.modelBytes = evaluationForm(model.bytes(), model.graph());
   std::vector<InitializerRange> ranges;
@@ -142,7 +143,7 @@ LogicalResult ModuleImport::writeModel() {
 
 FailureOr<Imported> ModuleImport::finish() {
   states.finish(imported.verdicts);
-  // The ops' own constraints are the last safety net under the importer's checks.
+  // The ops' own constraints are the last safety net after the importer's checks.
   if (failed(verify(*module)))
     return failure();
   imported.externalFiles.assign(model.externalFiles().begin(), model.externalFiles().end());
@@ -218,7 +219,7 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
   return imported;
 }
 
-/// Whether a map of the training or evaluation data is as `holds` says.
+/// Whether `holds` is true for any map of the training or evaluation data.
 static bool anyMap(const std::optional<spec::Training> &spec,
                    llvm::function_ref<bool(const spec::Map &)> holds) {
   auto any = [&](const spec::Data &data) {

@@ -1,4 +1,4 @@
-// The common part of importing a job and a model alone: a model on its way to a module.
+// The common part of importing a job and importing a model alone: turns a model into a module.
 #ifndef COMPILER_IMPORT_MODULEIMPORT_H
 #define COMPILER_IMPORT_MODULEIMPORT_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// Collects entries; `finish` makes the module of them.
+/// Collects entries; `finish` turns them into the module.
 class ModuleImport {
 public:
   ModuleImport(const OnnxModel &model, const ImportOptions &options)
@@ -17,7 +17,7 @@ public:
   mlir::LogicalResult importForward(llvm::StringRef name, const ImportOptions &options,
                                     int64_t batch,
                                     llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
-  /// The entry for no more rows than that; none where the model cannot be built for as many.
+  /// Imports the entry for at most `rows` rows, unless the model cannot be built for that number.
   void importBucket(int64_t rows);
   mlir::FailureOr<Imported> finish();
 
@@ -32,10 +32,10 @@ private:
   mlir::LogicalResult writeModel();
 };
 
-/// Names on the command line that the model does not have.
+/// Reports names on the command line that the model lacks.
 mlir::LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &options);
-/// With the sizes of dims that are symbols, where rows of graph inputs have them and nothing else
-/// was given. `rowShape`: of the field that feeds an input; none where it is not known.
+/// Adds the sizes of symbolic dims if only rows of graph inputs use them and no other size was
+/// given. `rowShape` is the shape of the field that feeds an input; nullopt if unknown.
 ImportOptions bindDims(
     const OnnxModel &model, ImportOptions options,
     llvm::function_ref<std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef input)> rowShape);

@@ -1,4 +1,4 @@
-// Collects losses, metrics and regularizers into the results of an entry.
+// Adds losses, metrics, and regularizers to the results of an entry.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Metrics.h"
@@ -13,7 +13,7 @@ using namespace mlir::grad;
 using namespace gradc;
 using google::protobuf::FieldDescriptor;
 
-/// Fields of losses and metrics that name an output of the graph.
+/// Whether a field of a loss or metric names an output of the graph.
 static bool namesOutput(StringRef field) {
   return llvm::is_contained(
       {"logits", "predictions", "scalar", "other", "anchor", "positive", "negative"}, field);
@@ -54,8 +54,8 @@ SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec, const StepSpec &
   return outputs;
 }
 
-/// Terms whose denominators differ between batches give an evaluation their two sums; the mean of
-/// their quotients would be none over all rows.
+/// If denominators differ between batches, evaluation returns both sums of each term: a mean of
+/// quotients would not be the mean over all rows.
 static void addLossSums(SpecValues &values, ArrayRef<LossTerm> terms) {
   EntryImport &entry = values.getEntry();
   if (entry.isTraining() ||
@@ -64,7 +64,7 @@ static void addLossSums(SpecValues &values, ArrayRef<LossTerm> terms) {
   Type f64 = values.getBuilder().getF64Type();
   for (const LossTerm &term : terms) {
     Expr sum = values.expr(term.numerator).cast(f64) * term.weight;
-    // A mean of the model's own counts as its batch does.
+    // A mean computed by the model has the weight of its batch.
     Value rows = CountOp::create(values.getBuilder(), sum.getLoc(), values.batched(),
                                  ArrayRef<int64_t>{0}, IntegerAttr());
     Expr count = sum.with(term.denominator ? term.denominator : rows).cast(f64);
@@ -73,12 +73,13 @@ static void addLossSums(SpecValues &values, ArrayRef<LossTerm> terms) {
   }
 }
 
-/// Whether a step is computed in parts, each of which needs to know its share of the loss.
+/// Whether a step is computed in parts, each of which needs its share of the loss.
 static bool isInParts(func::FuncOp function) {
   return function->hasAttr(microBatchesName) || function->hasAttr(ranksName);
 }
 
-/// For a step in several parts. A mean that the model made counts as much in each.
+/// Adds the terms for a step in several parts. A mean computed by the model has equal weight in
+/// each part.
 static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
   OpBuilder &b = values.getBuilder();
   for (const LossTerm &term : terms) {

@@ -1,4 +1,4 @@
-// Losses and metrics of a training job's entry, behind the model.
+// Losses and metrics of a training job's entry, computed from the model's outputs.
 #ifndef COMPILER_IMPORT_OBJECTIVE_H
 #define COMPILER_IMPORT_OBJECTIVE_H
 
@@ -7,20 +7,21 @@
 
 namespace gradc {
 
-/// The values of the graph that losses and metrics look at, each with its place in the spec.
+/// A value of the graph that losses or metrics read, with its place in the spec.
 struct NamedOutput {
   std::string name;
   mlir::Location where;
 };
-/// The outputs that a step's losses and metrics read, or an evaluation by the step's losses.
+/// The outputs that a step reads for its losses and metrics, or an evaluation for the step's
+/// losses.
 llvm::SmallVector<NamedOutput> outputsOf(const SpecFile &spec, const StepSpec &step);
 
-/// Result 0 is the loss, the metrics follow. A `train` block's steps have none. Teachers are those
-/// of training steps by the spec's own losses.
+/// Makes the loss result 0, followed by the metrics. The steps of a `train` block have no metrics.
+/// Only training steps with the spec's own losses have teachers.
 mlir::LogicalResult buildObjective(SpecValues &values, Teachers &teachers);
 
-/// Adds the spec's regularizers to the losses of the training entries. Fails (said) for a pattern
-/// that names no parameter.
+/// Adds the spec's regularizers to the losses of the training entries. Reports a pattern that
+/// matches no parameter, and fails.
 mlir::LogicalResult addRegularizers(Imported &imported, const States &states, const SpecFile &spec);
 
 } // namespace gradc

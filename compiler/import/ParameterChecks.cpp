@@ -43,7 +43,7 @@ static LogicalResult refuseF64(const Imported &imported, const OnnxModel &model)
 static LogicalResult refuseMerged(const Imported &imported, const States &states,
                                   const OnnxModel &model) {
   ModuleOp module = imported.module.get();
-  std::map<std::string, Uses> uses; // by symbol
+  std::map<std::string, Uses> uses; // keyed by symbol
   for (auto function : module.getOps<func::FuncOp>())
     if (function->hasAttr("grad.optimizer"))
       function.walk([&](ReadOp read) {

@@ -1,4 +1,4 @@
-// Parameters that an exporter has changed so that they would not train as meant.
+// Detects parameters that an exporter has changed so that they would not train as intended.
 #ifndef COMPILER_IMPORT_PARAMETERCHECKS_H
 #define COMPILER_IMPORT_PARAMETERCHECKS_H
 
@@ -7,12 +7,12 @@
 
 namespace gradc {
 
-/// Refuses, with the exporter's option that helps:
+/// Refuses the following, and names the exporter's option that helps:
 /// - parameters in f64: training computes in f32;
-/// - a parameter of one value everywhere that several nodes use: exporters merge the ones and zeros
-///   of a fresh model, which would then train as one. It passes where the same nodes share another
-///   parameter, too, as a layer that is applied again does, or where the spec's `trainable` names
-///   it.
+/// - a parameter with one value everywhere that several nodes use: exporters merge the ones and
+///   zeros of a fresh model, which would then train as one. Such a parameter passes if the same
+///   nodes also share another parameter, as in a layer that is applied repeatedly, or if the spec's
+///   `trainable` names it.
 mlir::LogicalResult checkParameters(const Imported &imported, const States &states,
                                     const OnnxModel &model);
 

@@ -1,11 +1,11 @@
-// Reads losses, and looks whether the model ends in their activation.
+// Reads losses, and checks whether the model ends in their activation.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Predictions.h"
 
 namespace gradc {
 
-/// The op that computes the value, behind those that only pass it on.
+/// The op that computes the value, looking through ops that only pass it on.
 static std::string producer(const onnx::GraphProto &graph, std::string value) {
   for (int i = graph.node_size(); i-- > 0;) {
     const onnx::NodeProto &node = graph.node(i);

@@ -1,4 +1,4 @@
-// The meaning of a trained model's outputs, as its losses tell it.
+// The meaning of a trained model's outputs, derived from its losses.
 #ifndef COMPILER_IMPORT_PREDICTIONS_H
 #define COMPILER_IMPORT_PREDICTIONS_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// One for each graph output that a loss takes as scores of classes.
+/// One prediction per graph output that a loss takes as class scores.
 std::vector<Prediction> describePredictions(const spec::Training &training,
                                             const onnx::GraphProto &graph);
 

@@ -1,4 +1,4 @@
-// Finds outputs and fields by name, and says what does not fit.
+// Finds outputs and fields by name, and reports those that do not fit.
 #include "dialects/Pch.h"
 
 #include "compiler/import/SpecValues.h"
@@ -42,10 +42,10 @@ FailureOr<Value> SpecValues::output(StringRef name, Location where) {
     return emitError(where) << "expected float outputs, found \"" << name << "\", "
                             << describe(value.getType());
   }
-  return failure(); // The import of the nodes has reported the missing ones.
+  return failure(); // The import of the nodes has reported missing values.
 }
 
-/// The scores before a final softmax or sigmoid, from which the losses are stable.
+/// The scores before a final softmax or sigmoid; losses computed from them are numerically stable.
 template <typename... Activations> static Value withoutActivation(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto dim = op->getAttrOfType<IntegerAttr>("dim");
@@ -196,7 +196,7 @@ FailureOr<ClassRows> SpecValues::classRows(StringRef name, StringRef labelField,
   return rows;
 }
 
-/// Unlike indices of ONNX, these numbers do not count from the end.
+/// Unlike ONNX's indices, these numbers do not count from the end.
 void SpecValues::requireBelow(Expr numbers, int64_t limit, const Twine &what, Location where) {
   Expr isNegative = numbers.compare(ComparePredicate::lt, numbers.splat(0));
   entry.requireIndices(isNegative.select(numbers - double(limit), numbers), limit,
@@ -210,7 +210,7 @@ FailureOr<Expr> SpecValues::weights(StringRef name, RankedTensorType like, Locat
     return failure();
   auto found = cast<RankedTensorType>((*argument).getType());
   ArrayRef<int64_t> shape = found.getShape();
-  // One number a row may be written as [1].
+  // One number per row may be written as [1].
   if (found.getRank() == 2 && shape[1] == 1 && like.getRank() == 1)
     shape = shape.drop_back();
   if (shape.empty() || shape.size() > size_t(like.getRank()) ||

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace gradc;
 
-/// All node names, of graphs in nodes, too.
+/// Collects all node names, those of subgraphs included.
 static void collectNodes(const OnnxModel &model, const onnx::GraphProto &graph,
                          std::vector<std::string> &names) {
   for (const onnx::NodeProto &node : graph.node()) {
@@ -101,8 +101,8 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
     function->setAttr(microBatchesName, b.getI64IntegerAttr(microBatches));
     if (microBatches < most)
       function->setAttr(mostMicroBatchesName, b.getI64IntegerAttr(most));
-    // The parts are of one size. Nobody needs to hear that: the spec asks for it. Ranks have some
-    // rows of each part.
+    // All parts have the same size. That is not worth a remark, because the spec asks for it. Each
+    // rank has some rows of each part.
     if (!spec.get().has_distribution()) {
       function->setAttr("grad.exact", b.getStringAttr("it is computed in parts"));
       function->setAttr("grad.said", b.getUnitAttr());
@@ -112,7 +112,7 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
   if (spec.get().precision() == spec::FP32)
     return;
   bool isHalf = spec.get().precision() == spec::FP16;
-  std::vector<std::string> nodes = *nodesInF32(spec, entry.getModel()); // which have been checked
+  std::vector<std::string> nodes = *nodesInF32(spec, entry.getModel()); // already checked
   SmallVector<StringRef> high(nodes.begin(), nodes.end());
   NamedAttribute precision[] = {
       b.getNamedAttr("type", TypeAttr::get(isHalf ? Type(b.getF16Type()) : Type(b.getBF16Type()))),

@@ -1,4 +1,4 @@
-// A teacher is imported as an entry of its own, as evaluation computes it, and moves into the step.
+// Imports a teacher as its own entry, computed as in evaluation, and moves it into the step.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Teachers.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The values of a teacher that its block names, each with its place.
+/// The values of a teacher that its block names, each with its places in the spec.
 static SmallVector<std::pair<std::string, SmallVector<SpecFile::Step>>>
 namedValues(const spec::Teacher &block, int index) {
   SmallVector<std::pair<std::string, SmallVector<SpecFile::Step>>> values;
@@ -88,7 +88,7 @@ FailureOr<Value> Teachers::bind(int index, func::FuncOp teacher, unsigned argume
   return value;
 }
 
-/// Moves the ops of a teacher's entry into the step; its nodes are called "teacher:NAME" there.
+/// Moves the ops of a teacher's entry into the step, where its nodes are named "teacher:NAME".
 FailureOr<Teachers::Computed> Teachers::takeOver(int index, func::FuncOp teacher,
                                                  SpecValues &values) {
   EntryImport &entry = values.getEntry();

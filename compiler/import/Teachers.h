@@ -1,4 +1,4 @@
-// Other models that a training step computes, whose outputs its model learns.
+// Other models that a training step computes so that its own model learns their outputs.
 #ifndef COMPILER_IMPORT_TEACHERS_H
 #define COMPILER_IMPORT_TEACHERS_H
 
@@ -11,15 +11,15 @@ class Teachers {
 public:
   Teachers(const SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
 
-  /// Reads the models, and reports what they do not have. `fieldOf`: the field that feeds a graph
+  /// Reads the models, and reports names that they lack. `fieldOf`: the field that feeds a graph
   /// input of the student.
   mlir::LogicalResult read(llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
 
-  /// Computes the teachers of a training step, and adds their losses. A `train` block with losses
-  /// of its own has no teachers.
+  /// Computes the teachers of a training step and adds their losses. A `train` block with its own
+  /// losses has no teachers.
   mlir::LogicalResult addTerms(SpecValues &values, llvm::SmallVectorImpl<LossTerm> &terms);
 
-  /// After all entries: see States::finish.
+  /// Must be called after all entries; see States::finish.
   void finish();
 
 private:

@@ -1,4 +1,4 @@
-// Names the entries, and gives each the parameters that it trains.
+// Names the entries, and gives each entry the parameters that it trains.
 #include "dialects/Pch.h"
 
 #include "compiler/import/TrainEntries.h"
@@ -67,8 +67,8 @@ void gradc::describeUpdate(func::FuncOp train, const spec::Training &training,
     train->setAttr("grad.average", b.getF64FloatAttr(training.ema().decay()));
 }
 
-/// The functions of an entry: itself and its twins, for the gradients that are watched, for batches
-/// of another length, and for a smaller last one.
+/// The functions of an entry: the entry and its twins for watched gradients, for batches of another
+/// length, and for a smaller last batch.
 static SmallVector<func::FuncOp> functionsOf(ModuleOp module, const TrainEntry &entry,
                                              bool watching) {
   std::string name = entry.name() + (watching ? ".watch" : "");
@@ -86,7 +86,7 @@ struct Reached {
   llvm::StringSet<> states;
 };
 
-/// Decides about one initializer after the other.
+/// Decides about initializers one by one.
 class Decision {
 public:
   Decision(Imported &imported, const States &states, const SpecFile &spec, const Groups &groups)
@@ -120,7 +120,7 @@ void Decision::findReached(const StepSpec &step) {
   Reached &reached = steps.emplace_back(Reached{step, {}});
   for (auto [read, reach] : llvm::zip(reads, reaches)) {
     StringRef state = read.getDefiningOp<ReadOp>().getState();
-    // An op without a gradient is an error of differentiation, reported at its node.
+    // An op without a gradient is an error of differentiation and is reported at its node.
     if (reach.arrival == Arrival::arrives || reach.arrival == Arrival::missing)
       reached.states.insert(state);
     else if (reach.arrival == Arrival::stopped)
@@ -128,7 +128,7 @@ void Decision::findReached(const StepSpec &step) {
   }
 }
 
-/// A parameter trains only where a loss depends on it.
+/// A parameter trains only if a loss depends on it.
 void Decision::judge(Verdict &verdict) {
   if (!verdict.trains)
     return;
@@ -174,7 +174,7 @@ bool Decision::trains(const TrainEntry &entry, const Verdict &verdict) const {
          (!entry.until || groups.frozenUntil(verdict.initializer) < entry.until);
 }
 
-/// The place of a group that is frozen until that step.
+/// The location of a group that is frozen until the given step.
 Location Decision::placeOfPhase(int64_t until) const {
   SmallVector<StepSpec> all = stepsOf(spec.get());
   all.emplace_back(spec.get());
@@ -195,7 +195,7 @@ LogicalResult Decision::expectSome(const TrainEntry &entry) const {
       error << " of \"" << entry.step.name() << "\"";
     return failure();
   }
-  if (!entry.step.isBlock()) // which is said of the model
+  if (!entry.step.isBlock()) // reported for the model
     return success();
   return emitError(spec.at(entry.step.ownPlace({"trains", 0})))
          << "train block \"" << entry.step.name()
@@ -224,7 +224,7 @@ LogicalResult Decision::tell(ArrayRef<TrainEntry> entries) {
   return success();
 }
 
-/// A twin that is left without parameters goes again.
+/// Removes a twin that is left without parameters.
 LogicalResult Decision::watch(ArrayRef<TrainEntry> entries) {
   llvm::SetVector<StringRef> watched;
   bool ok = true;

@@ -1,4 +1,5 @@
-// The training entries of a job: each kind of step in each of its phases, and what they train.
+// The training entries of a job: one per kind of step and phase, each with the parameters it
+// trains.
 #ifndef COMPILER_IMPORT_TRAINENTRIES_H
 #define COMPILER_IMPORT_TRAINENTRIES_H
 
@@ -8,32 +9,32 @@ namespace gradc {
 
 struct TrainEntry {
   StepSpec step;
-  /// It is for steps up to this one, in which groups are frozen that are so for as many or more. 0:
-  /// nothing is frozen any more.
+  /// The entry runs in steps up to this one. Groups that are frozen for at least this many steps
+  /// are frozen in it. 0 if no group is frozen any more.
   int64_t until = 0;
 
-  /// "train", "train.critic", "train.critic.until.1000"
+  /// For example "train", "train.critic", or "train.critic.until.1000".
   std::string name() const;
 };
 
-/// The entry for batches of rows of up to this length: "train.length.16".
+/// The name of the entry for batches of rows up to this length: "train.length.16".
 std::string lengthTwin(llvm::StringRef entry, int64_t length);
 
-/// In the order of steps and phases. `groups` have been resolved.
+/// The entries in the order of steps and phases. `groups` must have been resolved.
 llvm::SmallVector<TrainEntry> trainEntries(const SpecFile &spec, const OnnxModel &model,
                                            const Groups &groups);
 
-/// Reports patterns of `trains` that name no initializer.
+/// Reports patterns of `trains` that match no initializer.
 mlir::LogicalResult checkTrains(const SpecFile &spec, const OnnxModel &model);
 
-/// Tells the passes how a step limits gradients, updates parameters and averages them.
+/// Tells the passes how a step clips gradients, updates parameters, and averages them.
 void describeUpdate(mlir::func::FuncOp train, const spec::Training &training, const StepSpec &step);
 
-/// Whether steps have a twin that returns gradients of what is watched, "train.watch".
+/// Whether steps have a twin that returns watched gradients, "train.watch".
 bool watchesGradients(const spec::Training &training);
 
-/// Decides which parameters train, those that the losses of a step depend on which trains them, and
-/// tells the entries and the verdicts. Fails where an entry is left with none.
+/// Decides which parameters train: those that the losses of a step that trains them depend on.
+/// Records the decision in the entries and verdicts. Fails if an entry has no parameter left.
 mlir::LogicalResult decideTraining(Imported &imported, const States &states, const SpecFile &spec,
                                    const Groups &groups, llvm::ArrayRef<TrainEntry> entries);
 

@@ -1,4 +1,4 @@
-// The parameters that a list of patterns in the spec means.
+// The parameters that match a list of patterns in the spec.
 #ifndef COMPILER_IMPORT_TRAINEDPARAMETERS_H
 #define COMPILER_IMPORT_TRAINEDPARAMETERS_H
 
@@ -8,9 +8,9 @@
 
 namespace gradc {
 
-/// The states of parameters that train and match one of the block's patterns (none: all), each
-/// once. Fails (said) for a pattern that matches none. `block`: the one of the spec that has a
-/// field `pattern`.
+/// The states of trained parameters that match any pattern of the block, each once; all states if
+/// the block has no patterns. Reports a pattern that matches none, and fails. `block`: the block of
+/// the spec that has a field `pattern`.
 mlir::FailureOr<llvm::SetVector<llvm::StringRef>>
 trainedParameters(const Imported &imported, const States &states, const SpecFile &spec,
                   SpecFile::Step block,

@@ -1,4 +1,4 @@
-// Completes the csv fields of a spec by what their rows hold.
+// Completes the csv fields of a spec with values found in their rows.
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/TrainingData.h"
@@ -15,7 +15,7 @@ static bool asks(const spec::CsvField &field) {
 }
 
 namespace {
-/// The fields of the data to train on, while the runtime reads them.
+/// The training data's fields, while the runtime reads them.
 struct Fitting {
   const SpecTree &tree;
   spec::Csv &csv;
@@ -34,7 +34,7 @@ struct Fitting {
 };
 } // namespace
 
-/// The data to evaluate on take what was found in those to train on.
+/// Copies the values found in the training data to the evaluation data.
 static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spec::Csv &to) {
   bool ok = true;
   for (auto [i, field] : llvm::enumerate(*to.mutable_field())) {
@@ -59,7 +59,7 @@ static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spe
   return success(ok);
 }
 
-/// Reads the rows to train on.
+/// Reads the training rows.
 static LogicalResult fitTrained(const SpecFile &spec, const spec::Data &data, spec::Csv &csv) {
   auto asking = llvm::find_if(csv.field(), asks);
   if (asking == csv.field().end())

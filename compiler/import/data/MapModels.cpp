@@ -1,4 +1,5 @@
-// Binds fields to the inputs of map models, and imports each as an entry over rows or batches.
+// Binds fields to the inputs of map models, and imports each model as an entry over rows or
+// batches.
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/MapModels.h"
@@ -20,7 +21,7 @@ static void print(raw_ostream &out, Type element, ArrayRef<int64_t> shape) {
   out << "]";
 }
 
-/// As the model declares it: "f32 [N, 64]".
+/// The type as the model declares it: "f32 [N, 64]".
 static std::string declared(const onnx::ValueInfoProto &input, MLIRContext &context) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -40,7 +41,7 @@ static std::string declared(const onnx::ValueInfoProto &input, MLIRContext &cont
   return text;
 }
 
-/// Whether a graph input of a known shape takes tensors of this one.
+/// Whether a graph input with a known shape accepts tensors of this shape.
 static bool takes(const onnx::TypeProto::Tensor &tensor, ArrayRef<int64_t> shape) {
   if (!tensor.has_shape())
     return true;
@@ -52,7 +53,7 @@ static bool takes(const onnx::TypeProto::Tensor &tensor, ArrayRef<int64_t> shape
   return true;
 }
 
-/// Checks the fields that every block needs.
+/// Checks the fields that each block needs.
 LogicalResult MapModels::checkBlock(const spec::MapModel &block, ArrayRef<SpecFile::Step> place) {
   Checker c{spec};
   SmallVector<SpecFile::Step> at(place);
@@ -80,7 +81,7 @@ MapModels::Model *MapModels::open(const std::string &name, ArrayRef<SpecFile::St
     model.file = std::move(*file);
     std::string prefix = "map." + std::to_string(models.size() - 1) + "/";
     model.states = std::make_unique<States>(*model.file, module, prefix);
-    // Nothing of it trains, and no statistic moves.
+    // Nothing in a map model trains, and no statistic changes.
     auto where = [&](int) { return spec.at(place); };
     if (model.file->graph().initializer_size() &&
         failed(model.states->setPatterns({}, {"*"}, where, where)))
@@ -92,7 +93,7 @@ MapModels::Model *MapModels::open(const std::string &name, ArrayRef<SpecFile::St
 LogicalResult MapModels::bindInputs(Stage &stage, const spec::MapModel &block) {
   const OnnxModel &file = *stage.model.file;
   std::vector<std::string> names = file.inputNames();
-  std::map<std::string, std::pair<std::string, int>> given; // by graph input
+  std::map<std::string, std::pair<std::string, int>> given; // keyed by graph input
   bool ok = true;
   for (auto [i, input] : llvm::enumerate(block.input())) {
     SmallVector<SpecFile::Step> place(stage.place);
@@ -153,7 +154,7 @@ LogicalResult MapModels::bindOutputs(Stage &stage, const spec::MapModel &block) 
   return success(ok);
 }
 
-/// Whether a model over rows has a dim before theirs.
+/// Whether a model over rows has an extra dim before those of the rows.
 bool MapModels::hasLeadingDim(const Stage &stage) const {
   return llvm::all_of(stage.bindings, [](const Binding &binding) {
     const onnx::TypeProto::Tensor &tensor = binding.input->type().tensor_type();
@@ -208,7 +209,7 @@ LogicalResult MapModels::checkTypes(const Stage &stage, int64_t batch, bool isBa
   return success(ok);
 }
 
-/// `batch`: the first dim of all inputs and outputs; 0: they have none.
+/// `batch`: the first dim of all inputs and outputs; 0 if they have none.
 LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef name,
                                      int64_t batch, bool isBatched) {
   if (failed(checkTypes(stage, batch, isBatched)))
@@ -299,12 +300,12 @@ const std::map<std::string, FieldType> *MapModels::add(const DataSet &set, const
   if (isNew && failed(importEntries(stage, entry, batch, rest, isBatched)))
     return nullptr;
   if (entry.fields.empty())
-    return nullptr; // which was said
+    return nullptr; // reported already
   names.push_back(entry.name);
   return &entry.fields;
 }
 
-/// The entry, and one for the smaller last batch, where the entry turns out to take no other number
+/// Imports the entry, and one for the smaller last batch if the entry does not take other numbers
 /// of rows.
 LogicalResult MapModels::importEntries(const Stage &stage, Entry &entry, int64_t batch,
                                        int64_t rest, bool isBatched) {

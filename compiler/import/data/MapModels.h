@@ -1,4 +1,4 @@
-// Map stages given as ONNX models: each becomes an entry of the job's module.
+// Map stages given as ONNX models; each becomes an entry of the job's module.
 #ifndef COMPILER_IMPORT_MAPMODELS_H
 #define COMPILER_IMPORT_MAPMODELS_H
 
@@ -7,21 +7,22 @@
 
 namespace gradc {
 
-/// Entries are called map.0, map.1 and so on, with a .tail for a smaller last batch. What would be
-/// the same entry twice, in training and evaluation, is one.
+/// Entries are named map.0, map.1, and so on, with `.tail` for a smaller last batch. Equal entries
+/// of training and evaluation are shared.
 class MapModels {
 public:
   MapModels(const SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
 
-  /// Imports the model of a map block, for the set's fields as they are before it. `batch`: the
-  /// size of the batches that it takes; 0: it takes rows. Gives the fields that it makes, or null:
-  /// all problems are said.
+  /// Imports the model of a map block, given the set's fields before it. `batch`: the size of the
+  /// batches that the model takes; 0 if it takes rows. Returns the fields that the model produces,
+  /// or null after reporting all problems.
   const std::map<std::string, FieldType> *add(const DataSet &set, const spec::Data &data,
                                               const spec::MapModel &block,
                                               llvm::ArrayRef<SpecFile::Step> place, int64_t batch);
-  /// The entry of each block that was added, in their order.
+  /// The entries of the added blocks, in order.
   const std::vector<std::string> &entryNames() const { return names; }
-  /// After all entries of the job: models are constants, and their entries come last.
+  /// Must be called after all entries of the job: models are constants, and their entries come
+  /// last.
   void finish();
 
 private:
@@ -30,7 +31,7 @@ private:
     std::unique_ptr<OnnxModel> file;
     std::unique_ptr<States> states;
   };
-  /// A graph input and what its field gives.
+  /// A graph input and the type of its field.
   struct Binding {
     const onnx::ValueInfoProto *input;
     std::string field;
@@ -39,7 +40,7 @@ private:
   struct Output {
     std::string name, field;
   };
-  /// A stage under way.
+  /// A stage being imported.
   struct Stage {
     Model &model;
     const DataSet &set;

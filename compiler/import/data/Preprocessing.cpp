@@ -1,4 +1,5 @@
-// One function per step makes its nodes; dims of a field are one less than those of its batch.
+// One function per step creates its nodes. A dim of a field is one less than the same dim of its
+// batch.
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/Preprocessing.h"
@@ -11,14 +12,14 @@ using llvm::ArrayRef;
 using llvm::StringRef;
 
 namespace {
-/// The value that a field has become so far.
+/// A field's value after the steps so far.
 struct Batched {
   std::string name;
   int32_t dtype;
   std::vector<int64_t> row; ///< its shape without the first dim
 };
 
-/// Grows the nodes that come before a model's own.
+/// Builds the nodes that precede the model's own.
 class Prelude {
 public:
   explicit Prelude(onnx::ModelProto &model) : graph(*model.mutable_graph()) {
@@ -99,7 +100,7 @@ std::string Prelude::unique(const std::string &name) {
   return free;
 }
 
-/// Appends a node and gives its result a name.
+/// Appends a node and names its result.
 onnx::NodeProto &Prelude::node(const char *op, std::vector<std::string> operands,
                                std::string &result) {
   onnx::NodeProto &node = nodes.emplace_back();
@@ -129,7 +130,7 @@ std::string Prelude::integers(ArrayRef<int64_t> values) {
   return constant(GRADC_I64, {int64_t(values.size())}, bytesOf<int64_t>(values));
 }
 
-/// [count, 1, 1]: one number for each place along the axis.
+/// [count, 1, 1]: one number per position along the axis.
 static std::vector<int64_t> alongAxis(const Batched &value, int64_t axis, int64_t count) {
   std::vector<int64_t> shape = {count};
   if (count > 1)
@@ -159,7 +160,7 @@ void Prelude::scale(const FieldStep &step, Batched &value) {
     node("Add", {value.name, numbers(value, step.axis, step.offsets)}, value.name);
 }
 
-/// Zeros, until the run has found the numbers.
+/// Zeros, which the run replaces by the numbers it finds.
 std::string Prelude::fittedNumbers(const FieldStep &step, ArrayRef<int64_t> shape,
                                    const char *what) {
   std::string name = unique(GRADC_FITTED_PREFIX + step.key + "/" + what);
@@ -181,10 +182,10 @@ void Prelude::standardize(const FieldStep &step, Batched &value) {
   result.fitted.push_back(std::move(fitted));
 }
 
-/// Equal to the numbers of the classes, which every operator set has.
+/// Compares with the class numbers; every operator set has Equal.
 void Prelude::oneHot(const FieldStep &step, Batched &value) {
   cast(GRADC_I64, value);
-  std::vector<int64_t> shape(value.row.size() + 1); // zeros keep dims
+  std::vector<int64_t> shape(value.row.size() + 1); // Reshape copies dims that are 0
   shape.push_back(1);
   node("Reshape", {value.name, integers(shape)}, value.name);
   node("Equal", {value.name, integers(llvm::to_vector(llvm::seq<int64_t>(0, step.count)))},
@@ -194,11 +195,11 @@ void Prelude::oneHot(const FieldStep &step, Batched &value) {
   value.row.push_back(step.count);
 }
 
-/// The weights times a matrix of the axis and all dims behind it.
+/// Multiplies the weights by a matrix of the axis and all dims after it.
 void Prelude::weigh(const FieldStep &step, Batched &value) {
   int64_t from = value.row[step.axis];
   ArrayRef<int64_t> behind = ArrayRef(value.row).drop_front(step.axis + 1);
-  std::vector<int64_t> shape(step.axis + 1); // zeros keep dims
+  std::vector<int64_t> shape(step.axis + 1); // Reshape copies dims that are 0
   shape.insert(shape.end(), {from, -1});
   if (behind.size() != 1)
     node("Reshape", {value.name, integers(shape)}, value.name);
@@ -266,11 +267,11 @@ void Prelude::apply(const FieldStep &step, Batched &value) {
     return round(value);
   case GRADC_DATA_RANDOM:
   case GRADC_DATA_OTHER:
-    break; // neither is among a field's steps
+    break; // a field's steps contain neither
   }
 }
 
-/// The graph input that is the field as it is, with the batch of the one that it stands for.
+/// The graph input for the unprocessed field, with the batch dim of the input that it replaces.
 onnx::ValueInfoProto Prelude::newInput(const FedInput &fed, const onnx::ValueInfoProto &old) {
   const FieldType &type = fed.steps->input;
   onnx::ValueInfoProto input;
@@ -305,7 +306,7 @@ void Prelude::add(const FedInput &fed) {
   Batched value{input, dtypeOf(type.element), {type.shape.begin(), type.shape.end()}};
   for (const FieldStep &step : fed.steps->steps)
     apply(step, value);
-  if (value.name == input) // steps that change nothing
+  if (value.name == input) // the steps change nothing
     node("Identity", {input}, value.name);
   nodes.back().set_output(0, fed.input);
 }
@@ -348,7 +349,7 @@ void gradc::describeCategories(onnx::ModelProto &model, const spec::Training &tr
 
 std::string gradc::describeInputs(onnx::ModelProto &model, ArrayRef<FedInput> inputs,
                                   const Preprocessing *preprocessing) {
-  // The description of its own inputs by an earlier export.
+  // An earlier export may have described its own inputs.
   auto *entries = model.mutable_metadata_props();
   for (int i = entries->size() - 1; i >= 0; --i)
     if (StringRef(entries->Get(i).key()).starts_with("gradc.input."))

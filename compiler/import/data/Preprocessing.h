@@ -1,5 +1,5 @@
-// The data pipeline's maps of the fields of a model, written into the model: as nodes before it,
-// or as words in its metadata.
+// Writes the data pipeline's maps of a model's fields into the model: as nodes, or as text in its
+// metadata.
 #ifndef COMPILER_IMPORT_PREPROCESSING_H
 #define COMPILER_IMPORT_PREPROCESSING_H
 
@@ -20,17 +20,17 @@ struct Preprocessing {
   std::vector<FittedNumbers> fitted;
 };
 
-/// Makes the graph take its fields as they are before their maps: each such input is computed by
-/// new nodes from a new one, named as the field or, where the graph has that name, FIELD_raw. All
-/// nodes are in every operator set that the importer reads.
+/// Makes the graph take fields as they are before their maps. New nodes compute each such input
+/// from a new input named like the field, or FIELD_raw if the graph has that name. All nodes exist
+/// in every operator set that the importer reads.
 Preprocessing addPreprocessing(onnx::ModelProto &model, llvm::ArrayRef<FedInput> inputs);
 
-/// Says in the model's metadata what its inputs are made of: "gradc.input.x" is "field 'images'
-/// after cast: F32 scale: 0.0625". Returns the same for people: "x takes field 'images' after ...".
+/// Describes in the model's metadata how its inputs are made: "gradc.input.x" is "field 'images'
+/// after cast: F32 scale: 0.0625". Returns a readable version: "x takes field 'images' after ...".
 std::string describeInputs(onnx::ModelProto &model, llvm::ArrayRef<FedInput> inputs,
                            const Preprocessing *preprocessing);
 
-/// Writes the categories of the data to train on into the model's metadata, as JSON arrays.
+/// Writes the categories of the training data into the model's metadata, as JSON arrays.
 void describeCategories(onnx::ModelProto &model, const spec::Training &training);
 
 } // namespace gradc

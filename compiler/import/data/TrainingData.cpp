@@ -1,4 +1,5 @@
-// Asks the runtime what a data block is: what reads the rows knows their fields and their number.
+// Asks the runtime to describe a data block: the runtime reads the rows, so it knows their fields
+// and number.
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/MapModels.h"
@@ -35,7 +36,7 @@ gradc_dtype gradc::dtypeOf(Type element) {
 }
 
 namespace {
-/// One block under way: turns what the runtime tells into diagnostics and a data set.
+/// Describes one block: turns the runtime's answer into diagnostics and a data set.
 class Description {
 public:
   Description(MLIRContext &context, const SpecFile &spec, const spec::Data &data,
@@ -95,7 +96,7 @@ private:
     return type;
   }
 
-  /// A map as the spec has it, without the field: "resize { height: 32 width: 32 }".
+  /// A map as written in the spec, without its field: "resize { height: 32 width: 32 }".
   std::string textOf(uint32_t map) const {
     spec::Map copy(static_cast<const spec::Map &>(*tree.messages[map]));
     copy.clear_field();
@@ -128,7 +129,7 @@ private:
                            step.key ? step.key : "", step.epsilon});
   }
 
-  /// The maps so far are not for a model to do.
+  /// Restarts the list of steps: a model cannot apply the maps so far.
   static void beginBehind(FieldSteps &field) {
     llvm::append_range(field.before, field.maps);
     field.maps.clear();
