@@ -1,4 +1,4 @@
-// Checks the spec of gradients as far as that needs no model.
+// Checks a spec of gradients as far as possible without the model.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
@@ -56,7 +56,7 @@ void gradc::checkGradients(Checker &c, const spec::Training &training) {
   }
   for (auto [i, request] : llvm::enumerate(training.gradients()))
     checkRequest(c, request, int(i));
-  // Of one row nothing could be said about how rows depend on each other.
+  // A single row would not show how rows depend on each other.
   c.expect(training.chunk() >= 2 && training.chunk() <= 1 << 24, {"chunk"}, "chunk",
            "from 2 to 16777216", training.chunk());
 }

@@ -1,4 +1,4 @@
-// Checks the losses, regularizers and metrics of a training spec, by the names of their fields.
+// Checks the losses, regularizers, and metrics of a training spec by the names of their fields.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
@@ -12,7 +12,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 namespace {
-/// The names that a kind of loss or metric needs: `first`, and one of the others.
+/// The names that a kind of loss or metric requires: `first`, and one of `others`.
 struct Needs {
   StringRef first;
   SmallVector<StringRef> others;
@@ -24,7 +24,8 @@ static std::string textOf(const Message &block, StringRef field) {
   return found ? block.GetReflection()->GetString(block, found) : std::string();
 }
 
-/// Of a pair both; of alternatives (`logits` with `targets` or `labels`) exactly one.
+/// A pair requires both names; alternatives (`logits` with `targets` or `labels`) require exactly
+/// one.
 static Needs needsOf(const Message &block) {
   auto has = [&](const char *field) { return block.GetDescriptor()->FindFieldByName(field); };
   Needs needs{has("logits") ? "logits" : "predictions", {}};
@@ -51,7 +52,7 @@ static void checkNames(Checker &c, ArrayRef<SpecFile::Step> place, StringRef kin
               llvm::join(needs.others, " or "), given.empty() ? "" : textOf(block, given[0]));
 }
 
-/// A number's range, which follows from its name.
+/// Checks a number's range, which its name determines.
 static void checkNumber(Checker &c, ArrayRef<SpecFile::Step> place, StringRef name, double value) {
   auto expect = [&](bool holds, StringRef range) { c.expect(holds, place, name, range, value); };
   if (name == "label_smoothing")
@@ -132,7 +133,7 @@ std::string gradc::metricName(const spec::Metric &metric) {
 }
 
 void gradc::checkMetrics(Checker &c, const spec::Training &training) {
-  // The log's other keys.
+  // Keys that the log uses for other values.
   llvm::StringSet<> own = {
       "event",     "step",      "epoch", "epochs",   "epoch_step", "epoch_steps",        "loss",
       "last_loss", "lr",        "ms",    "input_ms", "seconds",    "samples_per_second", "reason",
@@ -164,7 +165,7 @@ std::optional<spec::Direction> gradc::directionOf(const spec::Training &training
   if (metric == "loss")
     return spec::MIN;
   for (const spec::Metric &one : training.metric())
-    if (metric == metricName(one) && !one.has_confusion_matrix()) // which is no number
+    if (metric == metricName(one) && !one.has_confusion_matrix()) // not a number
       return one.has_perplexity() || one.has_mean_absolute_error() ||
                      one.has_root_mean_squared_error()
                  ? spec::MIN

@@ -1,4 +1,4 @@
-// Checks optimizers, groups, clipping and the average, by the names of their fields.
+// Checks optimizers, groups, clipping, and the average by the names of their fields.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/OptimizerSpec.h"
@@ -32,14 +32,14 @@ double gradc::learningRate(const spec::Optimizer &optimizer) {
 }
 
 namespace {
-/// The numbers that a hyperparameter may have.
+/// The allowed range of a hyperparameter, and whether a value is in it.
 struct Bounds {
   const char *text;
   bool holds;
 };
 } // namespace
 
-/// The range follows from a field's name, not from its rule. `mayBeZero`: its default is 0.
+/// The name of a field, not its rule, determines the range. `mayBeZero`: the field's default is 0.
 static Bounds rangeOf(StringRef name, double value, bool mayBeZero) {
   bool isAmount = name == "l2" || name == "weight_decay" || name == "learning_rate_decay" ||
                   name == "initial_accumulator" || name == "momentum_decay" ||
@@ -48,7 +48,7 @@ static Bounds rangeOf(StringRef name, double value, bool mayBeZero) {
     return {"of 0 or more and finite", value >= 0 && std::isfinite(value)};
   if (name == "learning_rate" || name == "epsilon" || name == "trust_coefficient")
     return {"above 0 and finite", value > 0 && std::isfinite(value)};
-  // A share of what was: momentum, beta, alpha.
+  // The share of the previous value: momentum, beta, alpha.
   return {"from 0 to below 1", value >= 0 && value < 1};
 }
 
@@ -66,7 +66,7 @@ static void checkMuon(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Mu
            muon.iterations());
 }
 
-/// `place`: of the optimizer.
+/// `place`: the optimizer's.
 static void checkOptimizer(Checker &c, ArrayRef<SpecFile::Step> place,
                            const spec::Optimizer &optimizer) {
   std::string kind = optimizerName(optimizer);
@@ -94,7 +94,8 @@ static void checkOptimizer(Checker &c, ArrayRef<SpecFile::Step> place,
   }
 }
 
-/// The numbers that a group has in place of its optimizer's. `common`: the rule without it.
+/// Checks the numbers of a group that replace those of its optimizer. `common`: the rule without
+/// the group.
 static void checkNumbers(Checker &c, const SpecPlace &block, const spec::Group &group,
                          const spec::Optimizer &common) {
   for (auto [name, given, value] :

@@ -8,11 +8,11 @@
 
 namespace gradc {
 
-/// The field of `optimizer` that is set: "adam"; empty where none is.
+/// The name of the field of `optimizer` that is set: "adam"; empty if none is.
 std::string optimizerName(const spec::Optimizer &optimizer);
-/// The message in it, which has the hyperparameters.
+/// The message in that field, which holds the hyperparameters.
 const google::protobuf::Message &optimizerRule(const spec::Optimizer &optimizer);
-/// Its field of that name; null if the rule has none.
+/// The field of that message named `name`; null if the rule has none.
 const google::protobuf::FieldDescriptor *findHyperparameter(const spec::Optimizer &optimizer,
                                                             const std::string &name);
 double learningRate(const spec::Optimizer &optimizer);

@@ -1,5 +1,5 @@
-// Checks what a training spec says of the run as a whole: the learning rate's schedule, and what
-// follows from evaluations.
+// Checks the parts of a training spec that concern the run as a whole: the learning rate's
+// schedule, and actions that depend on evaluations.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/OptimizerSpec.h"
@@ -18,7 +18,7 @@ struct Limits {
 };
 } // namespace
 
-/// A number's range, which follows from its name, not from the kind of schedule.
+/// The range of a number. The field's name determines it, not the kind of schedule.
 static Limits rangeOf(StringRef field) {
   return llvm::StringSwitch<Limits>(field)
       .Cases({"size", "length", "growth", "steps", "milestone"},
@@ -49,7 +49,7 @@ static void checkRanges(Checker &c, ArrayRef<SpecFile::Step> place,
                                            : r->GetRepeatedDouble(block, field, i);
       std::string name(field->name());
       Limits range = rangeOf(name);
-      // The one factor that may be 0 is that of a warm-up.
+      // Only the factor of a warm-up may be 0.
       if (block.GetDescriptor() == spec::WarmUp::descriptor() && name == "factor")
         range = rangeOf("end");
       SmallVector<SpecFile::Step> at(place);
@@ -59,7 +59,7 @@ static void checkRanges(Checker &c, ArrayRef<SpecFile::Step> place,
   }
 }
 
-/// A block that watches a metric of the evaluations.
+/// Checks a block that watches a metric of the evaluations.
 static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<SpecFile::Step> place,
                        StringRef block, StringRef metric) {
   c.require(training.has_evaluation(), place, ("evaluation, which " + block + " looks at").str(),
@@ -76,7 +76,7 @@ static void checkWatch(Checker &c, const spec::Training &training, ArrayRef<Spec
               << "), found \"" << metric << "\"";
 }
 
-/// Each rule that trains something has a momentum to change.
+/// Checks that each rule that trains something has a momentum to change.
 static void checkOneCycle(Checker &c, const spec::Training &training) {
   const spec::OneCycleRate &cycle = training.schedule().one_cycle();
   for (auto [name, given] : {std::pair("base_momentum", cycle.has_base_momentum()),
@@ -159,7 +159,8 @@ void gradc::checkSchedule(Checker &c, const spec::Training &training) {
   }
 }
 
-/// Rows that a split holds out are for evaluation, and it has no others of the same source.
+/// If training holds out rows by a split, evaluation on the same source must use exactly those
+/// rows.
 static void checkSplits(Checker &c, const spec::Training &training) {
   spec::Source trains = training.data().source(), evaluates = training.evaluation().data().source();
   spec::Split split = trains.split(), other = evaluates.split();

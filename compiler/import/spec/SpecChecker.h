@@ -1,4 +1,4 @@
-// How the checks of a training spec say what is wrong.
+// How the checks of a training spec report errors.
 #ifndef COMPILER_IMPORT_SPECCHECKER_H
 #define COMPILER_IMPORT_SPECCHECKER_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// Says what is wrong and remembers that something was.
+/// Reports errors, and remembers whether there were any.
 struct Checker {
   const SpecFile &file;
   bool ok = true;
@@ -34,28 +34,29 @@ struct Checker {
   }
 };
 
-/// Optimizer, groups and clipping, where the spec or the `train` block itself says them.
+/// Checks optimizer, groups, and clipping that the spec or the `train` block sets itself.
 void checkUpdates(Checker &c, const StepSpec &step);
-/// `train` blocks, what they need of the spec around them, and what it needs without them.
+/// Checks `train` blocks, what they require of the surrounding spec, and what a spec without them
+/// requires.
 void checkSteps(Checker &c, const spec::Training &training);
 
-/// The blocks of a spec that asks for gradients.
+/// Checks the blocks of a spec that asks for gradients.
 void checkGradients(Checker &c, const spec::Training &training);
-/// Losses with their weights.
+/// Checks losses and their weights.
 void checkLosses(Checker &c, const StepSpec &step);
 void checkRegularizers(Checker &c, const spec::Training &training);
 void checkMetrics(Checker &c, const spec::Training &training);
-/// The learning rate over the run.
+/// Checks the schedule of the learning rate.
 void checkSchedule(Checker &c, const spec::Training &training);
-/// The blocks of a spec that trains.
+/// Checks the blocks `gradients` of a spec that trains.
 void checkLossGradients(Checker &c, const spec::Training &training);
-/// When to evaluate, and what follows from evaluations.
+/// Checks when to evaluate, and the actions that depend on evaluations.
 void checkEvaluations(Checker &c, const spec::Training &training);
 
-/// Parts that come from other models: weights, classifiers, teachers, adapters.
+/// Checks parts that come from other models: weights, classifiers, teachers, adapters.
 void checkTransfer(Checker &c, const spec::Training &training);
 
-/// Two names that belong together.
+/// Checks that a block has both of two names.
 inline void checkPair(Checker &c, llvm::ArrayRef<SpecFile::Step> place, llvm::StringRef what,
                       llvm::StringRef first, const std::string &a, llvm::StringRef second,
                       const std::string &b) {

@@ -1,4 +1,4 @@
-// Walks messages by reflection, so that a new one needs nothing here.
+// Walks messages by reflection, so a new message needs no code here.
 #include "compiler/import/spec/SpecTree.h"
 
 #include <google/protobuf/descriptor.h>
@@ -61,7 +61,7 @@ uint32_t SpecTree::addText(llvm::StringRef name, llvm::StringRef text) {
   return i;
 }
 
-/// The one field of a stage that is set, or null.
+/// The only field of a stage that is set, or null.
 static const FieldDescriptor *kindOf(const Message &stage) {
   return stage.GetReflection()->GetOneofFieldDescriptor(stage,
                                                         spec::Stage::descriptor()->oneof_decl(0));
@@ -70,7 +70,7 @@ static const FieldDescriptor *kindOf(const Message &stage) {
 uint32_t SpecTree::addGroup(llvm::StringRef name, const Message &message, const Places *text) {
   uint32_t group = add(name, GRADC_VALUE_GROUP), last = GRADC_NONE;
   messages[group] = &message;
-  auto link = [&](uint32_t child) { // only ever forward
+  auto link = [&](uint32_t child) { // always forward
     (last == GRADC_NONE ? values[group].first_child : values[last].next_sibling) = child;
     last = child;
   };
@@ -94,7 +94,7 @@ uint32_t SpecTree::addGroup(llvm::StringRef name, const Message &message, const 
   return group;
 }
 
-/// One field, or element `i` of a repeated one.
+/// Adds a field, or element `i` of a repeated one.
 uint32_t SpecTree::addField(const Message &m, const FieldDescriptor *field, int i,
                             const Places *text) {
   const auto *r = m.GetReflection();

@@ -1,4 +1,4 @@
-// A part of the spec as a tree of named values, which is how artifacts carry it.
+// A part of the spec as a tree of named values, the form in which artifacts store it.
 #ifndef COMPILER_IMPORT_SPECTREE_H
 #define COMPILER_IMPORT_SPECTREE_H
 
@@ -14,29 +14,30 @@
 
 namespace gradc {
 
-/// Has each field that the spec sets or that training.proto gives a default; other defaults are the
-/// reader's. A stage is written as the one thing that it holds; one that holds nothing is left out.
+/// Contains each field that the spec sets or that training.proto gives a default; the reader
+/// supplies other defaults. A stage is represented by the one field that it sets; an empty stage is
+/// left out.
 class SpecTree {
 public:
   using Places = google::protobuf::TextFormat::ParseInfoTree;
 
-  /// `text` tells where the message's fields stand, unless it is null. `entries` are those of the
-  /// map models, in their order; where they are not known yet, none.
+  /// `text` gives the positions of the message's fields, or is null. `entries` are the entries of
+  /// the map models, in the spec's order; empty if they are not known yet.
   SpecTree(const google::protobuf::Message &message, llvm::StringRef name, const Places *text,
            llvm::ArrayRef<std::string> entries = {});
 
-  /// One more value of the root (0) or of a group that was added to it.
+  /// Adds a value to the root (0) or to a group added earlier.
   uint32_t addGroup(llvm::StringRef name, uint32_t parent = 0);
   void addString(llvm::StringRef name, llvm::StringRef text, uint32_t parent = 0);
   void addReal(llvm::StringRef name, double value, uint32_t parent = 0);
   void addInteger(llvm::StringRef name, int64_t value, uint32_t parent = 0);
 
-  /// [0] is the root; names and strings are offsets into `strings`.
+  /// Element 0 is the root; names and strings are offsets into `strings`.
   std::vector<gradc_artifact_value> values;
   std::string strings;
-  /// Line and column of each value, from 0; -1 where the text has none.
+  /// Line and column of each value, counted from 0; -1 for values not in the text.
   std::vector<std::pair<int, int>> places;
-  /// The messages that groups are made of; null for other values.
+  /// The message of each group; null for other values.
   std::vector<const google::protobuf::Message *> messages;
 
 private:

@@ -1,4 +1,4 @@
-// Checks the `train` blocks of a spec, and what steps take from the spec around them.
+// Checks the `train` blocks of a spec, and what they inherit from it.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/OptimizerSpec.h"
@@ -24,7 +24,7 @@ SmallVector<StepSpec> gradc::stepsOf(const spec::Training &training) {
   return steps;
 }
 
-/// An artifact's entries are called "train.NAME", "train.NAME.tail", "train.NAME.until.STEP".
+/// The artifact's entries are named "train.NAME", "train.NAME.tail", and "train.NAME.until.STEP".
 static void checkName(Checker &c, const SpecPlace &place, const std::string &name,
                       llvm::StringSet<> &names) {
   c.require(!name.empty(), place, "the block's name", "name: \"critic\"");
@@ -41,7 +41,7 @@ static void checkName(Checker &c, const SpecPlace &place, const std::string &nam
     c.error(place + "name") << "two train blocks are called \"" << name << "\"";
 }
 
-/// `who` needs the spec's own loss or optimizer, as it has none.
+/// Requires the spec's own loss or optimizer, because `who` has none.
 static void requireLoss(Checker &c, const spec::Training &training, StringRef who) {
   c.require(training.loss_size(), {}, ("loss" + who).str(),
             "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } }");

@@ -1,5 +1,5 @@
-// The parts of a training spec that make one kind of step: those of a `train` block, and for what
-// it does not say those around it.
+// The parts of a training spec that define one kind of step: those of a `train` block, and those of
+// the surrounding spec if the block does not set them.
 #ifndef COMPILER_IMPORT_STEPSPEC_H
 #define COMPILER_IMPORT_STEPSPEC_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// The way to a field.
+/// The path to a field.
 class SpecPlace {
 public:
   SpecPlace(std::initializer_list<SpecFile::Step> steps) : steps(steps) {}
@@ -24,24 +24,24 @@ private:
 
 class StepSpec {
 public:
-  /// `block` counts the spec's `train` blocks; -1: the spec itself.
+  /// `block` is the index of a `train` block of the spec; -1 for the spec itself.
   explicit StepSpec(const spec::Training &training, int block = -1)
       : training(&training), index(block) {}
 
   bool isBlock() const { return index >= 0; }
-  /// "critic"; "" of the spec itself.
+  /// For example "critic"; "" for the spec itself.
   std::string name() const { return isBlock() ? block().name() : ""; }
-  /// "train.critic", "train".
+  /// For example "train.critic" or "train".
   std::string entryName() const { return isBlock() ? "train." + name() : "train"; }
   /// Whether the step trains this initializer, if it trains at all.
   bool trains(llvm::StringRef initializer) const;
 
   using Losses = google::protobuf::RepeatedPtrField<spec::Loss>;
   const Losses &losses() const { return hasOwnLosses() ? block().loss() : training->loss(); }
-  /// Whether the losses are a block's, not the spec's.
+  /// Whether the losses come from a block, not from the spec.
   bool hasOwnLosses() const { return isBlock() && block().loss_size(); }
   SpecPlace lossPlace(int loss) const { return place(hasOwnLosses(), {"loss", loss}); }
-  /// A block's steps have none.
+  /// The steps of a block have no metrics.
   using Metrics = google::protobuf::RepeatedPtrField<spec::Metric>;
   const Metrics &metrics() const {
     static const Metrics none;
@@ -51,13 +51,13 @@ public:
     return isBlock() && hasOwnOptimizer() ? block().optimizer() : training->optimizer();
   }
   SpecPlace optimizerPlace() const { return place(isBlock() && hasOwnOptimizer(), {"optimizer"}); }
-  /// Null: gradients are not clipped.
+  /// Null if gradients are not clipped.
   const spec::Clip *clip() const {
     return ownClip() ? ownClip() : training->has_clip() ? &training->clip() : nullptr;
   }
 
-  /// Whether the step's optimizer stands in its own block. Beside blocks the spec itself needs
-  /// none.
+  /// Whether the step's optimizer is in its own block. A spec with blocks needs no optimizer
+  /// itself.
   bool hasOwnOptimizer() const {
     return isBlock() ? block().has_optimizer()
                      : training->has_optimizer() || !training->train_size();
@@ -81,7 +81,7 @@ private:
   int index;
 };
 
-/// The kinds of steps that a spec trains with, in their order: its `train` blocks, or itself.
+/// The kinds of steps of a spec, in the spec's order: its `train` blocks, or the spec itself.
 llvm::SmallVector<StepSpec> stepsOf(const spec::Training &training);
 
 } // namespace gradc

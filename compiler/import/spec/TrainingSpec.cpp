@@ -1,4 +1,4 @@
-// Parses the training spec's text and checks all that needs neither the model nor the data.
+// Parses a training spec's text and performs all checks that need neither the model nor the data.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
@@ -19,7 +19,7 @@ FailureOr<std::unique_ptr<SpecFile>> SpecFile::read(MLIRContext &context, String
            << "cannot read the training spec \"" << path << "\": " << buffer.getError().message();
   StringRef bytes = (*buffer)->getBuffer();
   std::string kind = fileKind(bytes);
-  // No text begins with a control character.
+  // Text never begins with a control character.
   if (kind.empty() && !isspace(bytes.front()) && iscntrl(bytes.front()))
     kind = "a binary file";
   if (!kind.empty() && kind != "a text file")
@@ -32,7 +32,7 @@ FailureOr<std::unique_ptr<SpecFile>> SpecFile::read(MLIRContext &context, String
 }
 
 namespace {
-/// Turns the parser's complaints into diagnostics. What it calls a warning is an unknown field.
+/// Turns the parser's messages into diagnostics. The parser reports an unknown field as a warning.
 class Collector : public google::protobuf::io::ErrorCollector {
 public:
   Collector(MLIRContext &context, StringRef path) : context(context), path(path) {}
@@ -53,7 +53,7 @@ public:
     report(line, column) << "in the training spec: " << decapitalize(text);
   }
   void AddWarning(int line, int column, const std::string &message) override {
-    // Message type "gradc.spec.Training" has no field named "modle".
+    // Example: Message type "gradc.spec.Training" has no field named "modle".
     SmallVector<StringRef> parts;
     StringRef(message).split(parts, '"');
     const google::protobuf::Descriptor *type =
@@ -62,7 +62,7 @@ public:
             : spec::Training::descriptor()->file()->pool()->FindMessageTypeByName(parts[1].str());
     if (!type)
       return AddError(line, column, message);
-    // Blocks of before, whose stages stood beside each other.
+    // Older specs had such blocks, whose stages stood next to each other.
     bool isData = type == spec::Data::descriptor();
     std::vector<std::string> fields = namesIn(type), stages = namesIn(spec::Stage::descriptor());
     auto error = report(line, column);
@@ -105,13 +105,13 @@ private:
 };
 } // namespace
 
-/// Where blocks nest deeper than any spec's do, and than the parser's stack would last; else
-/// nothing.
+/// The first position where blocks nest deeper than in any valid spec, deep enough to overflow the
+/// parser's stack; nullopt if there is none.
 static std::optional<std::pair<int, int>> tooDeep(StringRef text) {
   constexpr int deepest = 64;
   google::protobuf::io::ArrayInputStream stream(text.data(), int(text.size()));
   struct Silent : google::protobuf::io::ErrorCollector {
-    void AddError(int, int, const std::string &) override {} // the parser says it
+    void AddError(int, int, const std::string &) override {} // the parser reports it
   } silent;
   google::protobuf::io::Tokenizer tokens(&stream, &silent);
   tokens.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
@@ -136,7 +136,7 @@ LogicalResult SpecFile::parse(StringRef text) {
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.WriteLocationsTo(&places);
-  parser.AllowUnknownField(true); // reports them all, and goes on
+  parser.AllowUnknownField(true); // reports all unknown fields and continues
   return success(parser.ParseFromString(text.str(), &training) && !collector.failed);
 }
 

@@ -1,4 +1,4 @@
-// A training spec as a file: parsed, checked, and every field with its place.
+// A training spec as a file: parsed and checked, with the position of each field.
 #ifndef COMPILER_IMPORT_TRAININGSPEC_H
 #define COMPILER_IMPORT_TRAININGSPEC_H
 
@@ -15,28 +15,30 @@ namespace gradc {
 
 class SpecFile {
 public:
-  /// Reads a spec. Syntax errors and unknown fields are diagnostics, each at its line.
+  /// Reads a spec. Reports syntax errors and unknown fields, each at its line.
   static mlir::FailureOr<std::unique_ptr<SpecFile>> read(mlir::MLIRContext &context,
                                                          llvm::StringRef path);
-  /// Checks all that needs neither the model nor the data: missing fields and values out of range.
+  /// Performs all checks that need neither the model nor the data: missing fields and values out of
+  /// range.
   mlir::LogicalResult check() const;
 
   const spec::Training &get() const { return training; }
   spec::Training &edit() { return training; }
-  /// A path of the spec, which is relative to the spec's folder.
+  /// Resolves a path of the spec, which is relative to the spec's folder.
   std::string resolve(llvm::StringRef path) const;
 
-  /// One step on the way to a field; `index` counts the elements of a repeated one.
+  /// A step of the path to a field; `index` selects an element of a repeated field.
   struct Step {
     Step(const char *name, int index = -1) : name(name), index(index) {}
     const char *name;
     int index;
   };
-  /// Where a field stands: `at({"data", "batch", "size"})`; where it is not set, the field around.
+  /// The position of a field: `at({"data", "batch", "size"})`. If the field is not set, the
+  /// position of the enclosing field.
   mlir::Location at(llvm::ArrayRef<Step> steps) const;
 
   mlir::Location at(int line, int column) const;
-  /// Where the fields of a message stand; null where it is not set.
+  /// The positions of the fields of a message; null if the message is not set.
   const SpecTree::Places *placesIn(llvm::ArrayRef<Step> steps) const;
 
   /// The batch stage of a data block, or an empty one.
@@ -45,7 +47,7 @@ public:
 private:
   SpecFile(mlir::MLIRContext &context, llvm::StringRef path) : context(context), path(path.str()) {}
   mlir::LogicalResult parse(llvm::StringRef text);
-  /// Line and column, from 0, and the places inside.
+  /// Line and column, counted from 0, and the positions of inner fields.
   std::pair<std::pair<int, int>, const SpecTree::Places *> find(llvm::ArrayRef<Step> steps) const;
 
   mlir::MLIRContext &context;
@@ -54,12 +56,13 @@ private:
   SpecTree::Places places;
 };
 
-/// A metric's name in logs and summaries: its own, or else its kind's.
+/// A metric's name in logs and summaries: its own name, or that of its kind.
 std::string metricName(const spec::Metric &metric);
-/// Whether the lowest or the highest value of a metric is the best; nothing where the spec has none
-/// of that name, which may be "loss".
+/// Whether the lowest or the highest value of a metric is the best; nullopt if the spec has no
+/// metric of that name. The name may be "loss".
 std::optional<spec::Direction> directionOf(const spec::Training &training, llvm::StringRef metric);
-/// Gives every block that watches a metric the metric's direction, unless it has one.
+/// Sets the direction of each block that watches a metric to the metric's direction, unless it has
+/// one.
 void setDirections(spec::Training &training);
 
 } // namespace gradc

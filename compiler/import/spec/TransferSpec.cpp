@@ -1,4 +1,5 @@
-// Checks what a training spec takes from other models: weights, classifiers, teachers, adapters.
+// Checks the parts that a training spec takes from other models: weights, classifiers, teachers,
+// adapters.
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"

@@ -1,4 +1,4 @@
-// Most formats begin with a signature; text and empty files are told by their characters.
+// Most formats begin with a signature; text and empty files are recognized by their characters.
 #include "compiler/import/support/FileKind.h"
 
 #include "runtime/include/gradc/artifact.h"

@@ -1,4 +1,4 @@
-// The kind of a file that was taken for another.
+// The actual kind of a file that is not of the expected kind.
 #ifndef COMPILER_IMPORT_FILEKIND_H
 #define COMPILER_IMPORT_FILEKIND_H
 
@@ -8,7 +8,7 @@
 
 namespace gradc {
 
-/// "a .npy array", as the file's first bytes tell; empty where they tell nothing.
+/// For example "a .npy array", derived from the file's first bytes; empty if they are inconclusive.
 std::string fileKind(llvm::StringRef bytes);
 
 } // namespace gradc

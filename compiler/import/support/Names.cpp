@@ -1,4 +1,4 @@
-// A name is close to another that takes few edits to become it.
+// Compares names by edit distance.
 #include "dialects/Pch.h"
 
 #include "compiler/import/support/Names.h"
@@ -26,7 +26,7 @@ bool gradc::matches(StringRef pattern, StringRef name) {
     return true;
   auto glob = llvm::GlobPattern::create(pattern);
   if (!glob)
-    llvm::consumeError(glob.takeError()); // Then it is a plain name.
+    llvm::consumeError(glob.takeError()); // then the pattern is a plain name
   return glob && glob->match(name);
 }
 

@@ -1,4 +1,4 @@
-// Names and numbers that a file or an option has wrong, in messages.
+// Messages about wrong names and numbers in files and options.
 #ifndef COMPILER_IMPORT_NAMES_H
 #define COMPILER_IMPORT_NAMES_H
 
@@ -17,29 +17,29 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
 /// Whether a glob pattern ("fc1.*") or a plain name matches `name`.
 bool matches(llvm::StringRef pattern, llvm::StringRef name);
 
-/// Names that the patterns of a field may match.
+/// The names that the patterns of a field may match.
 struct PatternScope {
   llvm::StringRef field; ///< of the spec: "freeze"
   llvm::StringRef kind;  ///< of the names: "initializer"
   std::vector<std::string> names;
 };
 
-/// The names that a glob pattern ("fc1.*") or a plain name matches; an error at `where` if there
-/// are none.
+/// The names that match a glob pattern ("fc1.*") or a plain name. If there are none, reports an
+/// error at `where`.
 mlir::FailureOr<std::vector<std::string>> matching(llvm::StringRef pattern,
                                                    const PatternScope &scope, mlir::Location where);
 
-/// Adds the names that any of `patterns` matches to `matches`. Every pattern without one is an
-/// error, at `where` of its index.
+/// Adds the names that match any of `patterns` to `matches`. Each pattern without a match is an
+/// error, reported at `where` of its index.
 mlir::LogicalResult collectMatching(llvm::ArrayRef<std::string> patterns, const PatternScope &scope,
                                     llvm::function_ref<mlir::Location(int)> where,
                                     llvm::StringSet<> &matches);
 
-/// A name that the model does not have, with the one that was probably meant.
+/// Reports a name that the model lacks, and suggests the closest existing name.
 mlir::InFlightDiagnostic unknownName(mlir::Location where, llvm::StringRef what,
                                      llvm::StringRef name, llvm::ArrayRef<std::string> known);
 
-/// "0.001", "-1", "inf": as short as nine digits allow.
+/// For example "0.001", "-1", "inf": the shortest text with up to nine digits.
 std::string numberText(double number);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Checks a header before anything is read by it.
+// Checks a header before reading anything by it.
 #include "compiler/import/support/Safetensors.h"
 
 #include "llvm/Support/Endian.h"

@@ -1,4 +1,5 @@
-// The safetensors format: 8 bytes with the header's size, a JSON header, the tensors' bytes.
+// The safetensors format: 8 bytes with the size of the header, a JSON header, the bytes of the
+// tensors.
 #ifndef COMPILER_IMPORT_SAFETENSORS_H
 #define COMPILER_IMPORT_SAFETENSORS_H
 
@@ -18,8 +19,8 @@ struct SafetensorsEntry {
   llvm::StringRef bytes; ///< row-major, little endian; a view of the file
 };
 
-/// The tensors of a file, whose bytes are given. An error says what is wrong: "not a safetensors
-/// file: ...".
+/// The tensors of a file with these bytes. An error describes the problem: "not a safetensors file:
+/// ...".
 llvm::Expected<std::vector<SafetensorsEntry>> readSafetensors(llvm::StringRef file);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// An adapter is a few nodes of the imported graph: what follows is the importer's.
+// Adds a few nodes per adapter to the imported graph; the importer handles them like all others.
 #include "dialects/Pch.h"
 
 #include "compiler/import/transfer/Adapters.h"
@@ -22,7 +22,7 @@ public:
     tensor.set_name(name);
     setValue(tensor, value, dataType);
   }
-  /// Nothing that a pattern could train or draw.
+  /// Adds a constant that no pattern can train or draw.
   void addConstant(const std::string &name, const HostTensor &value, int32_t dataType) {
     addNode("Constant", {}, name);
     onnx::AttributeProto &attribute = *graph.mutable_node(graph.node_size() - 1)->add_attribute();
@@ -30,12 +30,12 @@ public:
     attribute.set_type(int32_t(Node::AttributeType::tensor));
     setValue(*attribute.mutable_t(), value, dataType);
   }
-  /// Once a weight: A and B as factors of rows.
+  /// Adds A and B, once per weight, as factors of rows.
   void addFactors() {
     down = addNode("Transpose", {adapter.down}, adapter.down + ".transposed");
     up = addNode("Transpose", {adapter.up}, adapter.up + ".transposed");
   }
-  /// The product that computes `output` gets the adapter's added. `factor` is a constant.
+  /// Adds the adapter's product to the product that computes `output`. `factor` is a constant.
   void addTo(const std::string &output, const std::string &factor) {
     onnx::NodeProto *product = nullptr;
     for (onnx::NodeProto &node : *graph.mutable_node())
@@ -79,7 +79,7 @@ private:
   std::string down, up;
 };
 
-/// Finds the weights of all blocks, and adapts each.
+/// Finds the weights of all blocks and adapts each of them.
 class Adaption {
 public:
   Adaption(const SpecFile &spec, OnnxModel &model, InitialValues &values)
@@ -97,7 +97,7 @@ private:
 };
 } // namespace
 
-/// The adapter's factor, times Gemm's own.
+/// The adapter's factor, multiplied by Gemm's own.
 static double factorOf(const onnx::NodeProto &product, double factor) {
   const onnx::AttributeProto *alpha =
       product.op_type() == "Gemm" ? findAttribute(product, "alpha") : nullptr;
@@ -113,7 +113,8 @@ LogicalResult Adaption::adapt(const std::string &weight, const spec::Lora &block
   if (failed(type))
     return failure();
   bool inputsFirst = products.front().inputsFirst;
-  SmallVector<std::pair<std::string, double>> outputs; // of the products, with their factors
+  SmallVector<std::pair<std::string, double>>
+      outputs; // the outputs of products, with their factors
   double alpha = block.has_alpha() ? block.alpha() : double(block.rank());
   Adapter adapter{weight, weight + ".lora_A", weight + ".lora_B", alpha / double(block.rank()),
                   inputsFirst};

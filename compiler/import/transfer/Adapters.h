@@ -1,4 +1,4 @@
-// Low-rank adapters beside weights that stay as they are.
+// Low-rank adapters for weights that do not train.
 #ifndef COMPILER_IMPORT_ADAPTERS_H
 #define COMPILER_IMPORT_ADAPTERS_H
 
@@ -7,20 +7,20 @@
 
 namespace gradc {
 
-/// weight + factor * up * down is what an export has in place of `weight`.
+/// Exports contain weight + factor * up * down in place of `weight`.
 struct Adapter {
   std::string weight, down, up; ///< initializers; A is `down`, B is `up`
   double factor;
   bool inputsFirst; ///< `weight` is [inputs, outputs]
 };
 
-/// Puts the adapters of `lora` beside the products of their weights. What is exported is the model
-/// without them. `values` gets those that they begin with.
+/// Adds the adapters of `lora` to the products of their weights. Exports use the model without
+/// adapters. `values` receives the initial values of the adapters.
 mlir::FailureOr<std::vector<Adapter>> addAdapters(const SpecFile &spec, OnnxModel &model,
                                                   InitialValues &values);
 
-/// The entry @merged: a result for each adapted weight, named as its state, which is what exports
-/// hold in its place.
+/// The entry @merged. It returns one result per adapted weight, named like its state; exports
+/// contain this result instead of the weight.
 mlir::LogicalResult importMerged(const OnnxModel &model, States &states,
                                  const ImportOptions &options, llvm::ArrayRef<Adapter> adapters);
 

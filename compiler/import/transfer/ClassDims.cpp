@@ -1,5 +1,5 @@
-// Walks from a classifier to the outputs. A node that is not known to take any number of classes is
-// an error.
+// Walks from a classifier to the outputs. A node is an error unless it is known to work with any
+// number of classes.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/States.h"
@@ -19,7 +19,7 @@ void ClassDimWalk::carry(const onnx::NodeProto &node, int axis) {
     queue.push_back(node.output(0));
 }
 
-/// The axis of an initializer that is `count` long is that of classes: exactly one must be.
+/// Finds the class axis of an initializer: exactly one axis must have `count` elements.
 LogicalResult ClassDimWalk::addParameter(const onnx::NodeProto &node, StringRef name, int axis) {
   const onnx::TensorProto &tensor = *uses.initializer(name);
   int rank = tensor.dims_size(), at = axis < 0 ? rank + axis : axis;
@@ -33,7 +33,8 @@ LogicalResult ClassDimWalk::addParameter(const onnx::NodeProto &node, StringRef 
   return success();
 }
 
-/// A second operand is a bias of the classes, the same for all of them, or has classes, too.
+/// A second operand is either a bias of the classes, the same for all classes, or has a class dim
+/// itself.
 LogicalResult ClassDimWalk::combine(const ValueUse &use, int axis) {
   const onnx::NodeProto &node = *use.node;
   if (node.input_size() < 2)
@@ -53,7 +54,7 @@ LogicalResult ClassDimWalk::combine(const ValueUse &use, int axis) {
       return success();
     }
   }
-  if (!tensor) { // It may turn out to have classes.
+  if (!tensor) { // may turn out to have a class dim
     pending.push_back(use);
     return success();
   }
@@ -84,13 +85,13 @@ LogicalResult ClassDimWalk::reshape(const onnx::NodeProto &node, int axis) {
     if (size == -1)
       open = int(i);
   }
-  // The first dim may be a batch of that size.
+  // The first dim may be a batch of the same size.
   if (matches.size() > 1 || (matches.size() == 1 && matches[0] == 0 && shape->size() > 1))
     return refuse(node, "has a shape in which the dim of the classes is not clear");
   if (matches.empty() && open < 0)
     return refuse(node, "has a shape that fits the old number of classes only");
   int position = matches.empty() ? open : matches[0];
-  // A dim that is copied, or open behind the batch, is where the classes stay.
+  // The classes stay in a dim that is copied, or in an open dim after the batch.
   if (matches.empty() && axis >= 0 && axis < int(shape->size()) && (*shape)[axis] == 0)
     position = axis;
   if (!matches.empty())
@@ -99,14 +100,14 @@ LogicalResult ClassDimWalk::reshape(const onnx::NodeProto &node, int axis) {
   return success();
 }
 
-/// Squeeze, Unsqueeze and reductions, of other dims than the classes.
+/// Squeeze, Unsqueeze, and reductions of dims other than the classes.
 LogicalResult ClassDimWalk::reduce(const onnx::NodeProto &node, int axis) {
   SmallVector<int64_t> axes;
   if (const onnx::AttributeProto *attribute = findAttribute(node, "axes"))
     axes.assign(attribute->ints().begin(), attribute->ints().end());
   else if (auto operand = node.input_size() > 1 ? uses.integers(node.input(1)) : std::nullopt)
     axes = *operand;
-  // Only axes counted from the same end can be compared.
+  // Only axes counted from the same end are comparable.
   bool isBehind = !axes.empty() && axis >= 0 && llvm::all_of(axes, [&](int64_t a) {
     return a > axis || (a < 0 && -a <= 2 && axis == 1);
   });
@@ -161,7 +162,7 @@ LogicalResult ClassDimWalk::visit(const ValueUse &use, StringRef value, int axis
     carry(node, axis);
     return success();
   }
-  // The end of the classes.
+  // The class dim ends here.
   if (op == "ArgMax" || op == "ArgMin" || op == "Shape" || op == "Size" ||
       ((op == "SoftmaxCrossEntropyLoss" || op == "NegativeLogLikelihoodLoss") &&
        node.input_size() < 3))
@@ -235,7 +236,7 @@ FailureOr<ClassDims> ClassDimWalk::fromWeight(StringRef weight) {
 
 FailureOr<ClassDims> ClassDimWalk::fromOutput(StringRef output) {
   std::string value = output.str();
-  llvm::SmallPtrSet<const onnx::NodeProto *, 16> visited; // the nodes may be a cycle
+  llvm::SmallPtrSet<const onnx::NodeProto *, 16> visited; // the nodes may form a cycle
   for (const onnx::NodeProto *node = uses.producer(value); node && visited.insert(node).second;
        node = uses.producer(value)) {
     StringRef op = node->op_type();

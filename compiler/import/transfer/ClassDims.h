@@ -1,4 +1,4 @@
-// The dims of a graph that are as long as a classifier has classes.
+// The dims of a graph that have one element per class of a classifier.
 #ifndef COMPILER_IMPORT_CLASSDIMS_H
 #define COMPILER_IMPORT_CLASSDIMS_H
 
@@ -13,7 +13,7 @@ namespace gradc {
 struct ClassDims {
   std::map<std::string, int> parameters; ///< initializers, each with the axis of classes
   std::map<std::string, int> values;     ///< computed values that have classes
-  /// Nodes Reshape, by output: their shape, with the position of classes.
+  /// The Reshape nodes, keyed by output: their shape, and the position of the classes in it.
   struct Target {
     llvm::SmallVector<int64_t> shape;
     int position;
@@ -21,16 +21,16 @@ struct ClassDims {
   std::map<std::string, Target> reshapes;
 };
 
-/// Follows the classes of one classifier through the graph behind it.
+/// Follows the classes of one classifier through the nodes after it.
 class ClassDimWalk {
 public:
   ClassDimWalk(const OnnxModel &model, const GraphUses &uses, mlir::Location where)
       : model(model), uses(uses), where(where) {}
 
-  /// Of the node that multiplies by an initializer; which node uses that is reported if it is not
-  /// one Gemm, MatMul or Conv.
+  /// Starts at the node that multiplies by an initializer. Reports a use of the initializer that is
+  /// not a single Gemm, MatMul, or Conv.
   mlir::FailureOr<ClassDims> fromWeight(llvm::StringRef weight);
-  /// Of the last such node before `output`.
+  /// Starts at the last such node before `output`.
   mlir::FailureOr<ClassDims> fromOutput(llvm::StringRef output);
   int64_t classes() const { return count; }
 

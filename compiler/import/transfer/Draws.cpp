@@ -1,5 +1,4 @@
-// Computes with +, *, / and sqrt alone, which round the same way everywhere; logarithms of
-// libraries do not.
+// Uses only +, *, /, and sqrt, which round the same way everywhere; library logarithms do not.
 #include "compiler/import/transfer/Draws.h"
 
 #include "dialects/grad/Philox.h"
@@ -20,7 +19,7 @@ std::array<uint32_t, 4> Draws::words(uint64_t position, uint32_t attempt) const 
 
 double Draws::uniform(uint64_t position) const { return words(position, 0)[0] * 0x1p-32; }
 
-/// The natural logarithm of a number above 0: m 2^e with m near 1, log m = 2 artanh((m-1)/(m+1)).
+/// The natural logarithm of a positive number: m 2^e with m near 1, log m = 2 artanh((m-1)/(m+1)).
 static double logarithm(double x) {
   int exponent;
   double m = std::frexp(x, &exponent);
@@ -34,7 +33,7 @@ static double logarithm(double x) {
   return 2 * s * series + exponent * std::numbers::ln2;
 }
 
-/// Marsaglia's polar method: points of the square until one lies in the circle.
+/// Marsaglia's polar method: draws points of a square until one lies inside the circle.
 double Draws::normal(uint64_t position) const {
   for (uint32_t attempt = 0;; ++attempt) {
     std::array<uint32_t, 4> drawn = words(position, attempt);

@@ -9,14 +9,15 @@
 
 namespace gradc {
 
-/// Numbers that are a function of a seed, a name and a position, with the same bits on any machine.
+/// Random numbers determined by a seed, a name, and a position, with the same bits on every
+/// machine.
 class Draws {
 public:
   Draws(int64_t seed, llvm::StringRef name);
 
-  /// In [0, 1), a multiple of 2^-32.
+  /// Uniform in [0, 1), a multiple of 2^-32.
   double uniform(uint64_t position) const;
-  /// Of mean 0 and deviation 1.
+  /// Normal, with mean 0 and deviation 1.
   double normal(uint64_t position) const;
 
 private:

@@ -6,13 +6,13 @@
 
 namespace gradc {
 
-/// A node that reads a value. `operand` is negative where a graph inside the node reads it.
+/// A node that reads a value. `operand` is negative if a subgraph of the node reads it.
 struct ValueUse {
   const onnx::NodeProto *node;
   int operand;
 };
 
-/// A view of a graph, which must not change meanwhile.
+/// A view of a graph, which must not change while the view exists.
 class GraphUses {
 public:
   explicit GraphUses(const onnx::GraphProto &graph);
@@ -24,7 +24,7 @@ public:
   const onnx::TensorProto *initializer(llvm::StringRef name) const {
     return initializers.lookup(name);
   }
-  /// The 64-bit integers of an initializer or of a node Constant; nothing if they are not known.
+  /// The 64-bit integers of an initializer or a Constant node; nullopt if they are not known.
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef value) const;
   bool isOutput(llvm::StringRef value) const { return outputs.contains(value); }
 
@@ -39,7 +39,7 @@ private:
 const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node, llvm::StringRef name);
 int64_t integerAttribute(const onnx::NodeProto &node, llvm::StringRef name, int64_t otherwise);
 
-/// The transposed matrix is all that the node gives.
+/// Whether the node only transposes a matrix.
 bool isMatrixTranspose(const onnx::NodeProto &node);
 
 } // namespace gradc

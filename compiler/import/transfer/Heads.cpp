@@ -1,4 +1,4 @@
-// Applies what the walk over a classifier's graph has found.
+// Applies the results of the walk over a classifier's graph.
 #include "dialects/Pch.h"
 
 #include "compiler/import/transfer/Heads.h"
@@ -24,7 +24,7 @@ static void setClasses(onnx::TensorProto &tensor, int axis, int64_t classes) {
   tensor.set_raw_data(std::string(size_t(bytes * classes), '\0'));
 }
 
-/// A shape of its own: other nodes may read the one that it had.
+/// Gives a node its own shape operand: other nodes may read the previous one.
 static void setShape(onnx::GraphProto &graph, onnx::NodeProto &node,
                      const ClassDims::Target &target, int64_t classes) {
   SmallVector<int64_t> shape = target.shape;
@@ -49,7 +49,7 @@ static void apply(onnx::GraphProto &graph, const ClassDims &dims, int64_t before
     setClasses(value, axis, before, classes);
   };
   change(*graph.mutable_initializer(), dims.parameters, setTensor);
-  // Up to IR version 3 an initializer is an input, too.
+  // Up to IR version 3, initializers are also inputs.
   change(*graph.mutable_input(), dims.parameters, setValue);
   change(*graph.mutable_output(), dims.values, setValue);
   change(*graph.mutable_value_info(), dims.values, setValue);

@@ -1,4 +1,4 @@
-// Classifiers for another number of classes.
+// Gives classifiers another number of classes.
 #ifndef COMPILER_IMPORT_HEADS_H
 #define COMPILER_IMPORT_HEADS_H
 
@@ -6,8 +6,8 @@
 
 namespace gradc {
 
-/// Gives the classifiers that `head` names their number of classes, in the model and in what is
-/// exported. `resized` gets their parameters, which are zeros now.
+/// Changes the number of classes of the classifiers that `head` names, in the model and in its
+/// export. `resized` receives their parameters, which are set to zero.
 mlir::LogicalResult resizeHeads(const SpecFile &spec, OnnxModel &model, ResizedParameters &resized);
 
 } // namespace gradc

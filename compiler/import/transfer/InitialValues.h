@@ -1,4 +1,4 @@
-// Values that initializers begin with, in place of those in the model's file.
+// Initial values of initializers, which replace those in the model's file.
 #ifndef COMPILER_IMPORT_INITIALVALUES_H
 #define COMPILER_IMPORT_INITIALVALUES_H
 
@@ -7,28 +7,28 @@
 
 namespace gradc {
 
-/// By initializer, of its type.
+/// Keyed by initializer; each value has the initializer's type.
 using InitialValues = std::map<std::string, mlir::grad::HostTensor>;
 
-/// The shapes that initializers had before their graph was changed, by name.
+/// The shapes that initializers had before their graph was changed, keyed by name.
 using ResizedParameters = std::map<std::string, std::vector<int64_t>>;
 
-/// The values of `initial_weights`. Resized parameters may be absent from the file or have their
-/// old shape there; `optional` are other initializers that may be absent.
+/// Reads the values of `initial_weights`. Resized parameters may be missing from the file, or have
+/// their old shape there; `optional` initializers may be missing as well.
 mlir::LogicalResult readInitialWeights(const SpecFile &spec, const OnnxModel &model,
                                        const ResizedParameters &resized,
                                        llvm::function_ref<bool(llvm::StringRef)> isOptional,
                                        InitialValues &values);
 
-/// The values of `reinitialize`.
+/// Draws the values of `reinitialize`.
 mlir::LogicalResult drawReinitialized(const SpecFile &spec, const OnnxModel &model,
                                       InitialValues &values);
 
-/// The values of a new layer of PyTorch; zeros for a parameter of none.
+/// Draws values as for a new PyTorch layer; zeros for a parameter of no layer.
 mlir::FailureOr<mlir::grad::HostTensor> drawFresh(const SpecFile &spec, const OnnxModel &model,
                                                   llvm::StringRef initializer);
 
-/// Uniform in [-bound, bound): `tensor` is the initializer of that name.
+/// Draws values of `initializer` uniformly from [-bound, bound).
 mlir::grad::HostTensor drawUniform(const SpecFile &spec, llvm::StringRef initializer,
                                    mlir::RankedTensorType type, double bound);
 

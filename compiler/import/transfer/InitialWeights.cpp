@@ -1,4 +1,4 @@
-// Finds each tensor of a safetensors file its initializer, and says all that does not fit.
+// Assigns the tensors of a safetensors file to initializers, and reports every mismatch.
 #include "dialects/Pch.h"
 
 #include "compiler/import/support/Names.h"
@@ -11,7 +11,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// One file on its way into a model.
+/// Reads one file into a model.
 class WeightsReader {
 public:
   WeightsReader(const SpecFile &spec, const OnnxModel &model, const ResizedParameters &resized,
@@ -98,7 +98,7 @@ bool WeightsReader::select(ArrayRef<std::string> patterns, const char *field, St
       patterns, scope, [&](int i) { return spec.at({"initial_weights", {field, i}}); }, matches));
 }
 
-/// Gives each entry the name that the model has for it.
+/// Renames each entry to its name in the model.
 LogicalResult WeightsReader::rename() {
   bool ok = true, strips = false;
   std::vector<bool> applies(block.rename_size());
@@ -127,7 +127,7 @@ LogicalResult WeightsReader::rename() {
   return success(ok);
 }
 
-/// The values of an entry as those of the initializer `name`, an alias or one of the model's.
+/// Takes the values of an entry for the initializer `name`, an alias or one of the model's own.
 LogicalResult WeightsReader::take(const SafetensorsEntry &entry, const std::string &name) {
   OnnxModel::Tied target = model.tiedTo(name);
   const onnx::TensorProto &initializer = *model.initializer(target.initializer);
@@ -179,7 +179,7 @@ LogicalResult WeightsReader::take(const SafetensorsEntry &entry, const std::stri
   return success();
 }
 
-/// A tied initializer has its values from either name; both must agree.
+/// A tied initializer may get its values under either name; both must agree.
 LogicalResult WeightsReader::checkTies() {
   bool ok = true;
   for (auto &[alias, value] : tied) {

@@ -1,4 +1,4 @@
-// Looks from an initializer to the node that computes with it, through transposes.
+// Finds the node that computes with an initializer, looking through transposes.
 #include "dialects/Pch.h"
 
 #include "compiler/import/transfer/Layers.h"
@@ -6,7 +6,8 @@
 using namespace mlir;
 using namespace gradc;
 
-/// Gemm's and MatMul's right operand, a matrix; `transposed`: on its way to the node.
+/// The use of a matrix as right operand of Gemm or MatMul. `transposed`: the matrix is transposed
+/// before the node.
 static std::optional<LinearUse> linearUse(const ValueUse &use, bool transposed) {
   bool isGemm = use.node->op_type() == "Gemm";
   if (use.operand != 1 || (!isGemm && use.node->op_type() != "MatMul"))
@@ -37,7 +38,7 @@ SmallVector<LinearUse> gradc::linearUses(const GraphUses &uses, StringRef initia
   return all;
 }
 
-/// torch.nn.init's: dim 1 and dim 0, each times the size of the window.
+/// The fans of torch.nn.init: dim 1 and dim 0, each multiplied by the size of the window.
 static void setWindowFans(LayerParameter &parameter, const onnx::TensorProto &weight) {
   int64_t window = 1;
   for (int d = 2; d < weight.dims_size(); ++d)
@@ -50,7 +51,7 @@ static bool isConvolution(const onnx::NodeProto &node) {
   return node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
 }
 
-/// The product of a dense layer or convolution, if `use` is that of a weight.
+/// Whether `use` is that of a weight in the product of a dense layer or convolution.
 static bool isWeight(const ValueUse &use, bool transposed, const onnx::TensorProto &tensor,
                      LayerParameter &parameter) {
   int rank = tensor.dims_size();
@@ -69,11 +70,11 @@ static bool isWeight(const ValueUse &use, bool transposed, const onnx::TensorPro
   return true;
 }
 
-/// The initializer behind transposes and identities, and whether it is transposed.
+/// The initializer found through transposes and identities, and whether it is transposed.
 static std::pair<const onnx::TensorProto *, bool> initializerBehind(const GraphUses &uses,
                                                                     std::string value) {
   bool transposed = false;
-  llvm::SmallPtrSet<const onnx::NodeProto *, 4> visited; // the nodes may be a cycle
+  llvm::SmallPtrSet<const onnx::NodeProto *, 4> visited; // the nodes may form a cycle
   while (!uses.initializer(value)) {
     const onnx::NodeProto *node = uses.producer(value);
     if (!node || (node->op_type() != "Identity" && !isMatrixTranspose(*node)) ||
@@ -85,7 +86,7 @@ static std::pair<const onnx::TensorProto *, bool> initializerBehind(const GraphU
   return {uses.initializer(value), transposed};
 }
 
-/// The layer whose bias is read there: its own operand, or an Add behind its product.
+/// Whether the use reads a bias: the layer's own operand, or an Add after the layer's product.
 static bool isBias(const GraphUses &uses, const ValueUse &use, LayerParameter &parameter) {
   const onnx::NodeProto *layer = use.node;
   if (layer->op_type() == "Add" && use.operand >= 0)

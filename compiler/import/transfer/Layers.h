@@ -25,15 +25,16 @@ struct LayerParameter {
   int64_t hidden = 0;                    ///< of a recurrent layer
 };
 
-/// The role of an initializer in the first layer that uses it, and the fans of PyTorch.
+/// The role of an initializer in the first layer that uses it, and its fans as PyTorch defines
+/// them.
 LayerParameter layerParameter(const GraphUses &uses, llvm::StringRef initializer);
 
-/// A matrix that MatMul or Gemm multiplies rows by.
+/// A matrix by which MatMul or Gemm multiplies rows.
 struct LinearUse {
   const onnx::NodeProto *node;
   bool inputsFirst; ///< the initializer is [inputs, outputs]
 };
-/// Each use of an initializer, if they are all of that kind; empty if they are not.
+/// All uses of an initializer if each of them is linear; otherwise empty.
 llvm::SmallVector<LinearUse> linearUses(const GraphUses &uses, llvm::StringRef initializer);
 
 } // namespace gradc

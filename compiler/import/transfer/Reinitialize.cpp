@@ -1,4 +1,4 @@
-// Draws fresh values of initializers, by torch.nn.init's rules.
+// Draws new values of initializers by the rules of torch.nn.init.
 #include "dialects/Pch.h"
 
 #include "compiler/import/support/Names.h"
@@ -11,7 +11,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// Numbers a + b x of a distribution.
+/// Values a + b x, with x drawn from a distribution.
 struct Rule {
   enum { constant, uniform, normal } kind;
   double a = 0, b = 0;
@@ -37,7 +37,7 @@ HostTensor gradc::drawUniform(const SpecFile &spec, StringRef initializer, Ranke
   return draw(spec.get().seed(), initializer, type, Rule::symmetric(bound));
 }
 
-/// How a new layer of PyTorch begins; nothing for a parameter of no layer.
+/// The initial values of a new PyTorch layer; nullopt for a parameter of no layer.
 static std::optional<Rule> defaultRule(const LayerParameter &parameter) {
   switch (parameter.role) {
   case ParameterRole::weight:
@@ -59,12 +59,12 @@ static std::optional<Rule> defaultRule(const LayerParameter &parameter) {
   llvm_unreachable("all roles are above");
 }
 
-/// Of a distribution of this deviation.
+/// A distribution with this deviation.
 static Rule ofDeviation(bool isNormal, double deviation) {
   return isNormal ? Rule{Rule::normal, 0, deviation} : Rule::symmetric(std::sqrt(3.0) * deviation);
 }
 
-/// Null: the rule is about layers, and the parameter is no weight of one.
+/// Returns nullopt if the rule is for weights of layers and the parameter is not one.
 static std::optional<Rule> ruleOf(const spec::Reinitialize &block,
                                   const LayerParameter &parameter) {
   bool isWeight = parameter.role == ParameterRole::weight;
@@ -102,7 +102,7 @@ static std::optional<Rule> ruleOf(const spec::Reinitialize &block,
   llvm_unreachable("all kinds are above");
 }
 
-/// Says why a parameter has no rule.
+/// Reports why no rule applies to a parameter.
 static LogicalResult refuse(Location where, const spec::Reinitialize &block, StringRef name,
                             const LayerParameter &parameter, RankedTensorType type) {
   auto error = emitError(where) << "reinitialize: ";

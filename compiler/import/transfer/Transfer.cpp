@@ -1,5 +1,5 @@
-// Graphs are changed first, so that patterns and files of weights find all initializers. Later
-// values take the place of earlier ones.
+// Changes graphs first, so that patterns and weight files find all initializers. Later values
+// override earlier ones.
 #include "dialects/Pch.h"
 
 #include "compiler/import/transfer/Transfer.h"
@@ -32,7 +32,7 @@ FailureOr<std::vector<Adapter>> gradc::applyTransfer(const SpecFile &spec, OnnxM
     values[name] = *fresh;
   }
   InitialValues loaded, drawn;
-  // Before adapters are there: they begin as they have to.
+  // Drawn before adapters exist, because adapters have fixed initial values.
   LogicalResult fresh = drawReinitialized(spec, model, drawn);
   FailureOr<std::vector<Adapter>> adapters = addAdapters(spec, model, values);
   if (failed(adapters))

@@ -1,5 +1,5 @@
-// Applies the parts of a spec that take weights from other models and runs, or change the model:
-// classifiers, adapters.
+// Applies the parts of a spec that take weights from other models and runs, or that change the
+// model: classifiers, adapters.
 #ifndef COMPILER_IMPORT_TRANSFER_H
 #define COMPILER_IMPORT_TRANSFER_H
 
@@ -7,9 +7,9 @@
 
 namespace gradc {
 
-/// Changes the model, whose initializers are tied already, by the blocks `head`, `lora`,
-/// `initial_weights` and `reinitialize`. Adapters and, with them, what `trainable` names are all
-/// that trains.
+/// Changes the model by the blocks `head`, `lora`, `initial_weights`, and `reinitialize`. Its
+/// initializers must already be tied. If there are adapters, only they and the parameters that
+/// `trainable` names train.
 mlir::FailureOr<std::vector<Adapter>> applyTransfer(const SpecFile &spec, OnnxModel &model);
 
 } // namespace gradc
