@@ -1,5 +1,5 @@
-// CumSum and CumProd in log2(n) steps, each of which combines every element with the one twice as
-// far away as in the step before.
+// CumSum and CumProd in log2(n) steps. Each step combines every element with another one, twice as
+// far away as in the previous step.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// x moved by `distance` to higher (`reverse`: lower) indices of `dim`; `value` moves in.
+/// x moved by `distance` to higher (`reverse`: lower) indices of `dim`; `value` fills the vacated
+/// places.
 static Expr shift(Expr x, int64_t dim, int64_t distance, bool reverse, double value) {
   int64_t rank = x.type().getRank();
   SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), ones(rank, 1), low(rank, 0),
@@ -21,7 +22,7 @@ static Expr shift(Expr x, int64_t dim, int64_t distance, bool reverse, double va
   return padAround(x.with(kept), low, high, value);
 }
 
-/// y[i] becomes the sum or product of all up to y[i].
+/// Replaces y[i] by the sum or product of all elements up to y[i].
 template <typename Op> static Expr accumulated(Expr y, int64_t dim, bool reverse) {
   for (int64_t distance = 1; distance < y.shape()[dim]; distance *= 2)
     y = y.apply<Op>(shift(y, dim, distance, reverse, std::is_same_v<Op, MulOp> ? 1 : 0));

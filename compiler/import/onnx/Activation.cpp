@@ -11,9 +11,9 @@ using namespace gradc;
 namespace {
 Expr atLeastZero(Expr x) { return x.compare(ComparePredicate::ge, x.splat(0)); }
 Expr sigmoid(Expr x) { return x.apply<SigmoidOp>(); }
-/// e^x - 1 of the negative part.
+/// e^x - 1 of the negative part of x.
 Expr negativeExpm1(Expr x) { return x.apply<MinOp>(x.splat(0)).apply<Expm1Op>(); }
-/// ln(1 + e^x); `maximum` splits its gradient at 0, which makes it correct there, too.
+/// ln(1 + e^x). `maximum` splits its gradient at 0, so the derivative is correct at 0 as well.
 Expr softplus(Expr x) {
   return x.apply<MaxOp>(x.splat(0)) + (-x.apply<AbsOp>()).apply<ExpOp>().apply<Log1pOp>();
 }
@@ -62,7 +62,7 @@ Expr swish(Node &n, Expr x) {
   return alpha == 1 ? x.apply<SiluOp>() : x * sigmoid(x * alpha);
 }
 
-/// 0 between -lambd and lambd, beyond them moved toward 0 by `bias`.
+/// 0 between -lambd and lambd; other values are moved toward 0 by `bias`.
 LogicalResult importShrink(Node &n) {
   double bias = n.real("bias", 0), limit = n.real("lambd", 0.5);
   if (failed(n.expect(0, Kind::Number)))
@@ -96,7 +96,7 @@ LogicalResult importPRelu(Node &n) {
   if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
     return failure();
   Value given = n.operand(1);
-  // In opset 6 a slope a channel needs no dims of 1 behind it.
+  // In opset 6, a slope per channel needs no trailing dims of size 1.
   if (n.opset() < 7 && n.rank(1) == 1 && n.rank(0) > 1 && n.shape(1)[0] == n.shape(0)[1])
     given = n.expr(1).broadcast(n.type(0), {1});
   auto common = broadcastShape(n.shape(0), n.expr(given).shape());

@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// A function with up to two parameters, at first ONNX's defaults.
+/// A function with up to two parameters, initialized to ONNX's defaults.
 struct RecurrentActivation {
   mlir::grad::Expr (*function)(mlir::grad::Expr x, double alpha, double beta);
   double alpha, beta;
@@ -14,7 +14,7 @@ struct RecurrentActivation {
   mlir::grad::Expr operator()(mlir::grad::Expr x) const { return function(x, alpha, beta); }
 };
 
-/// The function of that name, in any case of letters.
+/// The function of that name, ignoring case.
 std::optional<RecurrentActivation> findRecurrentActivation(llvm::StringRef name);
 
 } // namespace gradc

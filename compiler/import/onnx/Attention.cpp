@@ -1,4 +1,4 @@
-// Attention as its parts (two products around a softmax), and rotary position embeddings.
+// Attention in parts (two products around a softmax), and rotary position embeddings.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/AttentionParts.h"
@@ -67,8 +67,8 @@ static FailureOr<Heads> readHeads(Node &n) {
   return h;
 }
 
-/// Which keys a query may see by position: not those after it (causal), nor those outside of its
-/// window, nor padding. Null: all.
+/// The keys that a query may see by position: no later keys (causal), no keys outside its window,
+/// no padding. Null if it may see all keys.
 static FailureOr<Value> visible(Node &n, const Heads &h) {
   bool causal = n.integer("is_causal", 0);
   int64_t left = n.integer("left_window_size", -1), right = n.integer("right_window_size", -1);
@@ -111,7 +111,8 @@ static FailureOr<Value> visible(Node &n, const Heads &h) {
   return allowed ? Value(*allowed) : Value();
 }
 
-/// attn_mask for all keys: those that it leaves out are not seen. Null without one.
+/// attn_mask extended to all keys; keys that it does not cover are masked. Null if there is no
+/// mask.
 static FailureOr<Value> readMask(Node &n, const Heads &h) {
   if (!n.operand(3))
     return Value();
@@ -148,7 +149,7 @@ static LogicalResult importAttention(Node &n) {
     return n.error()
            << "expected a scale of at least 0 and qk_matmul_output_mode from 0 to 3, found "
            << scale << " and " << mode;
-  // Half of the scale each, so that 16-bit products do not overflow.
+  // Each operand gets half of the scale, so that 16-bit products do not overflow.
   Expr scores = multiply(n, *heads, heads->query * std::sqrt(scale), heads->key * std::sqrt(scale),
                          /*transposeRhs=*/true);
   Expr shown = scores;
@@ -162,7 +163,7 @@ static LogicalResult importAttention(Node &n) {
     scores = n.expr(3).type().getElementType().isInteger(1) ? n.expr(*mask).select(scores, nothing)
                                                             : scores + n.expr(*mask);
   shown = mode == 2 ? scores : shown;
-  // Without masks, and behind a causal one alone, each query sees a key.
+  // Without masks, and with a causal mask only, each query sees at least one key.
   bool mayBeEmpty =
       *mask || n.operand(6) || n.has("left_window_size") || n.has("right_window_size");
   Expr weights = softmaxOverKeys(n, scores.cast(*precision), mayBeEmpty).cast(n.element(0));
@@ -174,7 +175,7 @@ static LogicalResult importAttention(Node &n) {
   return n.set(n.rank(0) == 3 ? mergeHeads(y) : y);
 }
 
-/// Rows of a table [positions, size / 2] at position_ids.
+/// Rows of a table [positions, size / 2], selected by position_ids.
 static FailureOr<Expr> pickAngles(Node &n, unsigned i, int64_t batch, int64_t positions) {
   if (failed(n.expectRank(i, 2)) || failed(n.expect(3, Kind::Int)))
     return failure();
@@ -201,7 +202,7 @@ static FailureOr<Expr> pickAngles(Node &n, unsigned i, int64_t batch, int64_t po
       n.loc(), table, ids.get(), ArrayRef<int64_t>{-1, 2}, ArrayRef<int64_t>{0, 1}));
 }
 
-/// One half of the table: [batch, positions, size / 2], or at position_ids.
+/// One half of the table, [batch, positions, size / 2], selected by position_ids if there are any.
 static FailureOr<Expr> readAngles(Node &n, unsigned i, int64_t batch, int64_t positions,
                                   int64_t half) {
   FailureOr<Expr> read = n.operand(3) ? pickAngles(n, i, batch, positions) : n.expr(i);
@@ -214,8 +215,8 @@ static FailureOr<Expr> readAngles(Node &n, unsigned i, int64_t batch, int64_t po
   return table;
 }
 
-/// Rotates pairs of numbers, (x[i], x[i + half]) or (interleaved) (x[2 i], x[2 i + 1]), by angles
-/// that depend on the position; numbers beyond rotary_embedding_dim stay.
+/// Rotates pairs of numbers, (x[i], x[i + half]) or, if interleaved, (x[2 i], x[2 i + 1]), by
+/// angles that depend on the position. Numbers past rotary_embedding_dim stay unchanged.
 static LogicalResult importRotaryEmbedding(Node &n) {
   bool interleaved = n.integer("interleaved", 0);
   int64_t heads = n.integer("num_heads", 0), width = n.integer("rotary_embedding_dim", 0);

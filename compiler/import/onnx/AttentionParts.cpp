@@ -1,4 +1,4 @@
-// Products and softmax of attention between heads, grouped where query heads share keys.
+// Products between heads and the softmax of attention, grouped if query heads share keys.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/AttentionParts.h"

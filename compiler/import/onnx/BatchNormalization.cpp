@@ -1,4 +1,5 @@
-// BatchNormalization: training entries use the batch's statistics, all others the running ones.
+// BatchNormalization: training entries use the batch's statistics, all other entries the running
+// ones.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -12,7 +13,7 @@ namespace {
 enum Operand { input, scale, shift, mean, variance };
 enum Output { result, meanOut, varianceOut, savedMean, savedVariance };
 
-/// A checked node. All arithmetic uses the statistics' type.
+/// A checked node. All arithmetic uses the element type of the statistics.
 struct BatchNorm {
   Expr x, scale, shift, mean, variance;
   double epsilon, momentum;
@@ -25,7 +26,7 @@ struct BatchNorm {
 } // namespace
 
 static FailureOr<BatchNorm> read(Node &n) {
-  n.ignore("is_test"); // of opset 6
+  n.ignore("is_test"); // from opset 6
   double epsilon = n.real("epsilon", 1e-5), momentum = n.real("momentum", 0.9);
   if (n.opset() < 9 && n.integer("spatial", 1) == 0)
     return n.error() << "with spatial = 0 is not supported";
@@ -57,7 +58,7 @@ static FailureOr<BatchNorm> read(Node &n) {
                    momentum};
 }
 
-/// x a + b, with a and b computed once per channel.
+/// Computes x a + b, with a and b computed once per channel.
 static Expr withRunning(const BatchNorm &norm) {
   Expr a = norm.scale * (norm.variance + norm.epsilon).apply<RsqrtOp>();
   Expr b = norm.shift - norm.mean * a;
@@ -68,9 +69,8 @@ static Expr mix(const BatchNorm &norm, Expr running, Expr batch) {
   return running * norm.momentum + batch * (1 - norm.momentum);
 }
 
-/// An exporter may have merged equal initializers, such as the zeros of an untrained model: a
-/// statistic with a second role cannot be updated. One module used in two places is a different
-/// case.
+/// An exporter may have merged equal initializers, such as the zeros of an untrained model. A
+/// statistic with a second role cannot be updated. A module used in two places is a different case.
 static LogicalResult expectOwn(Node &n, unsigned i) {
   const onnx::GraphProto &graph = n.getEntry().getModel().graph();
   llvm::StringMap<StringRef> copies;
@@ -96,14 +96,14 @@ static LogicalResult expectOwn(Node &n, unsigned i) {
   return success();
 }
 
-/// count / (count - 1) times the biased variance. The count may be a number of the run, which is
-/// checked before the run starts.
+/// count / (count - 1) times the biased variance. The count may only be known in the run, which
+/// checks it before it starts.
 static Expr unbiased(Node &n, const BatchNorm &norm, Expr variance) {
   OpBuilder &b = n.builder();
   if (norm.count) {
     Expr count = variance.with(norm.count);
     Expr isOne = count.compare(ComparePredicate::le, count.splat(1));
-    Expr others = isOne.select(count, count - 1.0); // one sample has a variance of 0
+    Expr others = isOne.select(count, count - 1.0); // a single sample has variance 0
     return variance * (count / others).broadcastScalar(variance.type());
   }
   if (!mayHoldBatch(b, norm.x.type(), norm.dims())) {
@@ -116,7 +116,7 @@ static Expr unbiased(Node &n, const BatchNorm &norm, Expr variance) {
   return variance * factor.broadcastScalar(variance.type());
 }
 
-/// Of synchronized statistics: how many elements a channel has on all ranks together.
+/// For synchronized statistics: the number of elements of a channel on all ranks together.
 static FailureOr<Value> countOnAllRanks(Node &n, const BatchNorm &norm) {
   EntryImport &entry = n.getEntry();
   auto ranks = entry.getFunction()->getAttrOfType<DictionaryAttr>(ranksName);
@@ -131,8 +131,7 @@ static FailureOr<Value> countOnAllRanks(Node &n, const BatchNorm &norm) {
   return AllReduceOp::create(n.builder(), n.loc(), mine.get(), /*bf16=*/false).getResult(0);
 }
 
-/// As in PyTorch, the running variance is unbiased, so it does not exist for one sample per
-/// channel.
+/// As in PyTorch, the running variance is unbiased, so it is undefined for one sample per channel.
 static LogicalResult updateRunning(Node &n, const BatchNorm &norm, Expr batchMean,
                                    Expr batchVariance) {
   if (norm.samples() < 2)
@@ -157,9 +156,9 @@ static LogicalResult importBatchNormalization(Node &n) {
   BatchNorm &norm = *read;
   if (llvm::is_contained(norm.x.shape(), 0))
     return n.set(n.operand(input));
-  // training_mode is left by the exporter; only a graph that reads the new statistics relies on it.
+  // Exporters leave training_mode set. Only a graph that reads the new statistics relies on it.
   bool asked = mode && (n.isRead(meanOut) || n.isRead(varianceOut));
-  // With frozen statistics, training normalizes as evaluation does, which is usual for fine-tuning.
+  // With frozen statistics, training normalizes like evaluation, as is usual in fine-tuning.
   States &states = n.getEntry().getStates();
   bool frozen = states.isFrozen(norm.mean) || states.isFrozen(norm.variance);
   bool updates = n.training() && !frozen;
@@ -183,7 +182,7 @@ static LogicalResult importBatchNormalization(Node &n) {
     y = n.expr(normalized.getResult()) * norm.spread(norm.scale) + norm.spread(norm.shift);
     if (updates && failed(updateRunning(n, norm, batchMean, batchVariance)))
       return failure();
-    // ONNX's own outputs use the biased variance.
+    // ONNX defines its outputs with the biased variance.
     newMean = mix(norm, norm.mean, batchMean);
     newVariance = mix(norm, norm.variance, batchVariance);
   } else {

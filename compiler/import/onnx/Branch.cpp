@@ -1,4 +1,4 @@
-// If: a region each where the run decides, plain ops where the file does.
+// If: one region per branch if the run decides, plain ops if the file does.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -37,8 +37,8 @@ static LogicalResult importTaken(Node &n, const onnx::GraphProto &graph) {
   return failed(values) ? failure() : setGraphValues(n, *values);
 }
 
-/// Ends a branch, whose arguments stand for `captured` of both. Of `checks` of both, those of the
-/// other one find nothing wrong.
+/// Ends a branch. Its arguments stand for `captured`, the values captured by both branches.
+/// `checks` are those of both branches; checks of the other branch always pass.
 static void closeBranch(Node &n, Branch &branch, Region &region, unsigned before,
                         ValueRange captured, ArrayRef<Value> checks) {
   Block &block = *branch.block;
@@ -77,7 +77,7 @@ static LogicalResult importIf(Node &n) {
     return failure();
   if (!haveOneType(body, other)) {
     n.getEntry().dropIndexChecks(checksBefore);
-    // A condition that follows from inputs with given values is as good as a constant.
+    // A condition that depends only on inputs with given values is as good as a constant.
     if (auto condition = n.getEntry().known(n.operand(0)))
       return importTaken(n, condition->getInt(0) ? **then : **otherwise);
     auto error =

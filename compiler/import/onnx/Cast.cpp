@@ -1,4 +1,4 @@
-// Casts: of values, to and from the narrow types as well, and of bits.
+// Casts of values, including narrow types, and casts of bits.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Narrow.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The attributes that say how floats become narrow ones.
+/// The attributes that define how floats are converted to narrow types.
 static FailureOr<Narrowing> narrowing(Node &n) {
   Narrowing how;
   how.saturates = n.integer("saturate", 1);
@@ -23,7 +23,7 @@ static FailureOr<Narrowing> narrowing(Node &n) {
   return how;
 }
 
-/// Operand 0 in the element type, which is narrow or `element`.
+/// Casts operand 0 to the element type `narrow`, or to `element` if that is null.
 static FailureOr<Value> castTo(Node &n, const NarrowType *narrow, Type element) {
   FailureOr<Narrowing> how = narrowing(n);
   if (failed(how))
@@ -44,7 +44,7 @@ static LogicalResult importCast(Node &n) {
   return failed(result) ? failure() : n.setNarrow(0, *result, narrow);
 }
 
-/// Of operand 1 the type alone counts.
+/// Only the type of operand 1 matters.
 static LogicalResult importCastLike(Node &n) {
   FailureOr<Value> result = castTo(n, n.narrow(1), n.element(1));
   if (failed(result) || failed(n.setNarrow(0, *result, n.narrow(1))))
@@ -53,7 +53,7 @@ static LogicalResult importCastLike(Node &n) {
   return n.setLike(0, *result, extent ? extent->dim : 0);
 }
 
-/// A bool is a byte of 0 or 1.
+/// A bool is a byte with value 0 or 1.
 static LogicalResult importBitCast(Node &n) {
   int32_t to = int32_t(n.integer("to", 0));
   Type element = elementType(*n.builder().getContext(), to);

@@ -20,7 +20,7 @@ static Value matmul(Node &n, Value lhs, Value rhs, bool transposeLhs = false,
                                             transposeRhs ? yes : no);
 }
 
-/// Vectors count as a row or a column, batch dims broadcast.
+/// A vector counts as a row or a column; batch dims are broadcast.
 FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned j) {
   if (n.rank(i) == 0 || n.rank(j) == 0)
     return n.error() << "expected operands of rank 1 or more, found " << n.describeOperand(i)
@@ -56,7 +56,7 @@ FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned
   a = a.reshape(lhs);
   b = b.reshape(rhs);
   if (rhs.size() == 2) {
-    // One weight for all batches: one product with more rows instead of many products.
+    // All batches share one weight: one product with more rows instead of many products.
     int64_t all = rows;
     for (int64_t d : lhsBatch)
       all *= d;
@@ -79,7 +79,7 @@ static LogicalResult importMatMul(Node &n) {
 
 /// alpha A' B' + beta C.
 static LogicalResult importGemm(Node &n) {
-  n.ignore("broadcast"); // of opset 6, which needs it where C broadcasts
+  n.ignore("broadcast"); // from opset 6, which requires it if C broadcasts
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
   for (unsigned i = 0; i < n.operandCount(); ++i)

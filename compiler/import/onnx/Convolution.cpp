@@ -1,5 +1,6 @@
-// Conv, ConvTranspose and CausalConvWithState. Inside, spatial dims come first, then the batch,
-// then channels; the transpositions around are explicit, and those between two such ops cancel.
+// Conv, ConvTranspose, and CausalConvWithState. Internally, spatial dims come first, then the
+// batch, then channels. The transpositions before and after are explicit; those between two such
+// ops cancel.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Pick.h"
@@ -9,7 +10,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Checks ranks and channels: weight [O, C / group, k...], or [C, O / group, k...] if transposed.
+/// Checks ranks and channels. The weight is [O, C / group, k...], or [C, O / group, k...] if
+/// transposed.
 static FailureOr<Channels> readChannels(Node &n, bool transposed, unsigned weight = 1) {
   int64_t groups = n.integer("group", 1);
   if (n.rank(0) < 3)
@@ -136,8 +138,8 @@ static LogicalResult importConv(Node &n) {
   return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), read->first, read->second));
 }
 
-/// Padding and output_padding from output_shape, or from auto_pad SAME: the number of results is
-/// the number of operand elements times the stride.
+/// Computes padding and output_padding from output_shape, or from auto_pad SAME, for which the
+/// number of results is the number of operand elements times the stride.
 static LogicalResult padToShape(Node &n, Window &w, SmallVector<int64_t> &extra) {
   auto given = n.integers("output_shape");
   if (given && failed(expectNumbers(n, "output_shape", *given, w.rank(), 1)))
@@ -154,8 +156,8 @@ static LogicalResult padToShape(Node &n, Window &w, SmallVector<int64_t> &extra)
   return success();
 }
 
-/// The adjoint of a convolution: a convolution over the operand spread by the stride, its taps
-/// reversed.
+/// The adjoint of a convolution: a convolution with reversed taps over the operand spread by the
+/// stride.
 static LogicalResult importConvTranspose(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
     return failure();
@@ -189,8 +191,8 @@ static LogicalResult importConvTranspose(Node &n) {
   return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), *channels, attribute, true));
 }
 
-/// A depthwise convolution over what came before, `past` or zeros, and the operand. The state for
-/// the next call is the end of both.
+/// A depthwise convolution over the preceding elements, `past` or zeros, followed by the operand.
+/// The end of both becomes the state for the next call.
 static LogicalResult importCausalConvWithState(Node &n) {
   StringRef activation = n.string("activation", "none");
   if (failed(n.expect(0, Kind::Float)) || failed(n.expectRank(0, 3)) || failed(n.expectRank(1, 3)))

@@ -1,4 +1,4 @@
-// DeformConv: a convolution whose taps are moved, each at each place by an offset of its own.
+// DeformConv: a convolution with an individual offset per tap and place.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Sampling.h"
@@ -13,7 +13,7 @@ struct DeformConvolution {
   Window window;
   int64_t groups, offsetGroups, taps, places;
   SmallVector<int64_t> results; ///< the sizes of the result's picture
-  /// [N, offset groups, taps, places]: of positions, and of masks.
+  /// The shape of offsets and masks: [N, offset groups, taps, places].
   SmallVector<int64_t> shape;
 };
 } // namespace
@@ -71,7 +71,7 @@ static FailureOr<DeformConvolution> readDeformConvolution(Node &n) {
   return c;
 }
 
-/// Where each tap of each place lies along `dim` before it is moved: [taps, places].
+/// The position along `dim` of each tap of each place, before offsets: [taps, places].
 static HostTensor basePositions(const DeformConvolution &c, int64_t dim, Type element) {
   HostTensor base(RankedTensorType::get({c.taps, c.places}, element));
   int64_t to = 0;
@@ -84,7 +84,7 @@ static HostTensor basePositions(const DeformConvolution &c, int64_t dim, Type el
   return base;
 }
 
-/// The pixels around every moved tap along `dim`.
+/// The pixels around each offset tap along `dim`.
 static PixelTaps movedTaps(Node &n, const DeformConvolution &c, int64_t dim, Type wide) {
   OpBuilder &b = n.builder();
   int64_t rank = c.window.rank();
@@ -99,7 +99,7 @@ static PixelTaps movedTaps(Node &n, const DeformConvolution &c, int64_t dim, Typ
   return linearTaps(offset + base.broadcast(offset.type(), {2, 3}));
 }
 
-/// The pictures under all taps, [N, offset groups, channels of each, taps, places].
+/// The pixels of the pictures at all taps, [N, offset groups, channels per group, taps, places].
 static Expr movedPictures(Node &n, const DeformConvolution &c, Type wide) {
   ArrayRef<int64_t> x = n.shape(0);
   SmallVector<int64_t> shape{x[0], c.offsetGroups, x[1] / c.offsetGroups};
@@ -120,7 +120,8 @@ static Expr movedPictures(Node &n, const DeformConvolution &c, Type wide) {
   return columns * mask.broadcast(columns.type(), {0, 1, 3, 4});
 }
 
-/// Rows of columns [rows, groups, depth] times each group's part of the filter: [rows, features].
+/// Multiplies rows of columns [rows, groups, depth] by each group's part of the filter: [rows,
+/// features].
 static Expr multiplyGroups(Expr columns, Expr filter) {
   OpBuilder &b = columns.getBuilder();
   int64_t rows = columns.shape()[0], groups = columns.shape()[1], depth = columns.shape()[2];

@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// A matrix of each batch, [batch, rows, columns], without the rows and columns before the starts.
+/// A matrix per batch, [batch, rows, columns], without the rows and columns before the given
+/// starts.
 static Expr lowerRight(Expr a, int64_t row, int64_t column) {
   ArrayRef<int64_t> s = a.shape();
   return a.with(a.getBuilder().createOrFold<SliceOp>(
@@ -30,15 +31,15 @@ struct Elimination {
 };
 } // namespace
 
-/// Exchanges the first row with the one that has the largest first element, and subtracts its
-/// multiples from the others.
+/// Swaps the first row with the row that has the largest first element, and subtracts multiples of
+/// it from the others.
 static Elimination eliminate(Expr a) {
   OpBuilder &b = a.getBuilder();
   int64_t batch = a.shape()[0], size = a.shape()[1];
   Expr chosen = a.with(b.createOrFold<ArgmaxOp>(a.getLoc(), firstColumn(a).apply<AbsOp>(), 1));
   Expr pivotRow = a.with(b.createOrFold<GatherOp>(
       a.getLoc(), a, chosen.get(), ArrayRef<int64_t>{0, -1, 1}, ArrayRef<int64_t>{0}));
-  // The first row takes the place of the chosen one.
+  // The first row moves to the place of the chosen row.
   Expr first =
       a.with(b.createOrFold<SliceOp>(a.getLoc(), a, ArrayRef<int64_t>{0, 0, 0},
                                      ArrayRef<int64_t>{batch, 1, size}, ArrayRef<int64_t>{1, 1, 1}))
@@ -62,7 +63,7 @@ static Elimination eliminate(Expr a) {
 }
 
 static LogicalResult importDet(Node &n) {
-  constexpr int64_t most = 64; // each column is some kernels of its own
+  constexpr int64_t most = 64; // each column takes several kernels
   if (failed(n.expect(0, Kind::Float)))
     return failure();
   ArrayRef<int64_t> shape = n.shape(0);

@@ -1,4 +1,5 @@
-// Einsum with any letters: diagonals, sums, and products of two tensors at a time, from the left.
+// Einsum with any letters: diagonals, sums, and products of two tensors at a time, from left to
+// right.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -8,11 +9,11 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// A dim's name: a letter, or minus the position from the right for the dims of an ellipsis.
+/// The name of a dim: a letter, or minus the position from the right for a dim of an ellipsis.
 using Label = int;
 using Labels = SmallVector<Label>;
 
-/// A tensor whose dims have names.
+/// A tensor with named dims.
 struct Named {
   Expr value;
   Labels labels;
@@ -51,7 +52,7 @@ static FailureOr<Equation> readEquation(Node &n) {
   return equation;
 }
 
-/// The labels of a term over `rank` dims; without a rank, an ellipsis has `dots` dims.
+/// The labels of a term over `rank` dims; without a rank, an ellipsis stands for `dots` dims.
 static FailureOr<Labels> readLabels(Node &n, StringRef term, std::optional<int64_t> rank,
                                     int64_t dots) {
   size_t at = term.find(ellipsis);
@@ -77,7 +78,7 @@ static FailureOr<Labels> readLabels(Node &n, StringRef term, std::optional<int64
   return labels;
 }
 
-/// The dims of two equal labels become one, their diagonal.
+/// Replaces two dims with equal labels by one dim, their diagonal.
 static LogicalResult takeDiagonals(Node &n, Named &x, unsigned operand) {
   for (size_t j = 1; j < x.labels.size(); ++j) {
     size_t i = x.find(x.labels[j]);
@@ -105,7 +106,7 @@ static LogicalResult takeDiagonals(Node &n, Named &x, unsigned operand) {
   return success();
 }
 
-/// Sums over the dims whose labels `keep` does not have.
+/// Sums over dims whose labels are not in `keep`.
 static void sumOthers(Named &x, const Labels &keep) {
   SmallVector<int64_t> dims;
   Labels labels;
@@ -117,7 +118,7 @@ static void sumOthers(Named &x, const Labels &keep) {
   x = {x.value.sum(dims), labels};
 }
 
-/// Transposed to the order of `labels`, which are all of x's.
+/// x transposed to the order of `labels`, which contains all labels of x.
 static Expr inOrder(const Named &x, const Labels &labels) {
   SmallVector<int64_t> order;
   for (Label label : labels)
@@ -125,7 +126,7 @@ static Expr inOrder(const Named &x, const Labels &labels) {
   return x.value.transpose(order);
 }
 
-/// The product of a and b, summed over the labels of both that `keep` does not have.
+/// The product of a and b, summed over labels of both that are not in `keep`.
 static FailureOr<Named> contract(Node &n, const Named &a, const Named &b, const Labels &keep) {
   Labels batch, summed, rows, columns, result;
   SmallVector<int64_t> shape;
@@ -177,7 +178,7 @@ static FailureOr<Named> contract(Node &n, const Named &a, const Named &b, const 
   return Named{lhs.with(product).reshape(shape), result};
 }
 
-/// Operands with one label a dim; a dim of 1 that stands for more disappears.
+/// Operands with one label per dim; a dim of size 1 that broadcasts is removed.
 static FailureOr<SmallVector<Named>> readOperands(Node &n, const Equation &equation,
                                                   int64_t &dots) {
   SmallVector<Named> operands;
@@ -214,7 +215,8 @@ static FailureOr<SmallVector<Named>> readOperands(Node &n, const Equation &equat
   return operands;
 }
 
-/// Without an arrow: the ellipsis, then the letters that occur once, in alphabetical order.
+/// The result without an arrow: the ellipsis, then the letters that occur once, in alphabetical
+/// order.
 static Labels implicitResult(const Equation &equation, int64_t dots) {
   std::map<char, int> times;
   for (const std::string &term : equation.operands)

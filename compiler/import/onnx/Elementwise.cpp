@@ -1,4 +1,4 @@
-// ONNX's arithmetic, comparisons, logic and casts. numpy's broadcasting becomes explicit here.
+// ONNX's arithmetic, comparisons, and logic. numpy's broadcasting becomes explicit here.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -15,8 +15,8 @@ template <typename Op, Kind kind> static LogicalResult unary(Node &n) {
   return n.set(n.expr(0u).apply<Op>());
 }
 
-/// In opset 6 operand 1 has the dims of operand 0 from `axis` on, or its last ones, and needs
-/// `broadcast` for it.
+/// In opset 6, operand 1 has the dims of operand 0 from `axis` on, or the last dims, and needs the
+/// attribute `broadcast`.
 static FailureOr<SmallVector<Value>> broadcastByAxis(Node &n) {
   int64_t rank = n.rank(1), axis = n.integer("axis", n.rank(0) - rank);
   bool broadcasts = n.integer("broadcast", 0);
@@ -33,7 +33,7 @@ static FailureOr<SmallVector<Value>> broadcastByAxis(Node &n) {
   return SmallVector<Value>{n.operand(0), wide};
 }
 
-/// All operands of one element type, broadcast to one shape.
+/// All operands with one element type, broadcast to one shape.
 static FailureOr<SmallVector<Value>> numpyOperands(Node &n, Kind kind) {
   for (unsigned i = 0; i < n.operandCount(); ++i)
     if (!n.operand(i))
@@ -53,7 +53,7 @@ template <typename Op, Kind kind> static LogicalResult binary(Node &n) {
   return n.set(n.expr((*operands)[0]).apply<Op>((*operands)[1]));
 }
 
-/// Max, Min, Sum and Mean: any number of operands, from the left.
+/// Max, Min, Sum, and Mean of any number of operands, from left to right.
 template <typename Op, Kind kind, bool mean = false> static LogicalResult variadic(Node &n) {
   auto operands = numpyOperands(n, kind);
   if (failed(operands))
@@ -77,7 +77,7 @@ template <ComparePredicate predicate, Kind kind> static LogicalResult compare(No
   return n.set(n.isText(0) ? all(result, result.type().getRank() - 1) : result);
 }
 
-/// All bits shifted out give 0, or the sign of a signed number that is shifted right.
+/// Shifting out all bits gives 0, or the sign for right shifts of signed numbers.
 static LogicalResult importBitShift(Node &n) {
   StringRef direction = n.string("direction", "");
   if (direction == "LEFT")
@@ -87,11 +87,12 @@ static LogicalResult importBitShift(Node &n) {
   return n.error() << "expected direction \"LEFT\" or \"RIGHT\", found \"" << direction << "\"";
 }
 
-/// By squaring, exact as far as it fits 64 bits. A negative power is 0, except of 1 and -1.
+/// Computes the power by squaring; exact as long as it fits in 64 bits. A negative power is 0,
+/// except for bases 1 and -1.
 static Expr integerPower(Expr base, Expr exponent) {
   Expr zero = base.splat(0), one = base.splat(1), odd = exponent.apply<AndOp>(one);
   auto is = [](ComparePredicate p, Expr a, Expr b) { return a.compare(p, b); };
-  // Beyond 63 only the powers of 0, 1 and -1 fit, which depend on whether the exponent is odd.
+  // Above 63, only powers of 0, 1, and -1 fit. They depend on whether the exponent is odd.
   Expr left = is(ComparePredicate::gt, exponent, base.splat(63)).select(odd + 62, exponent);
   Expr result = one, square = base;
   for (int bit = 0; bit < 6; ++bit) {
@@ -105,7 +106,7 @@ static Expr integerPower(Expr base, Expr exponent) {
   return is(ComparePredicate::lt, exponent, zero).select(inverse, result);
 }
 
-/// The exponent's type may differ from the base's, which is the result's.
+/// The exponent's type may differ from the base's; the result has the base's type.
 static LogicalResult importPow(Node &n) {
   if (failed(n.expect(0, Kind::Number)) || failed(n.expect(1, Kind::Number)))
     return failure();
@@ -117,7 +118,7 @@ static LogicalResult importPow(Node &n) {
     return failure();
   Type result = n.element(0), compute = result;
   if (!isa<FloatType>(result)) {
-    // f64 holds every integer power that fits 32 bits, but not those of 64.
+    // f64 represents every integer power that fits in 32 bits, but not all powers in 64 bits.
     if (result.getIntOrFloatBitWidth() > 32 && !isa<FloatType>(n.element(1)))
       return n.set(integerPower(n.expr((*operands)[0]), n.expr((*operands)[1]).cast(result)));
     compute = n.builder().getF64Type();
@@ -126,7 +127,7 @@ static LogicalResult importPow(Node &n) {
   Expr power = base.apply<PowOp>(exponent);
   if (isa<FloatType>(result))
     return n.set(power);
-  // A power that is an integer may be computed slightly too small, and would lose 1.
+  // An integer power may be computed slightly too small; truncation would lose 1.
   Expr integer = power.apply<RoundOp>(), error = (power - integer).apply<AbsOp>();
   Value isInteger = error.compare(ComparePredicate::le, integer.apply<AbsOp>() * 1e-12);
   return n.set(n.expr(isInteger).select(integer, power).cast(result));
@@ -143,7 +144,7 @@ static LogicalResult importMod(Node &n) {
   Expr a = n.expr((*operands)[0]), b = n.expr((*operands)[1]), rest = a.apply<RemOp>(b);
   if (cStyle)
     return n.set(rest);
-  // The divisor's sign, as in Python.
+  // The remainder has the divisor's sign, as in Python.
   Expr zero = rest.splat(0), negative = rest.compare(ComparePredicate::lt, zero);
   Expr differs = negative.apply<XorOp>(b.compare(ComparePredicate::lt, zero));
   Expr inexact = rest.compare(ComparePredicate::ne, zero);
@@ -174,7 +175,7 @@ static LogicalResult importIdentity(Node &n) {
   return success();
 }
 
-/// Limits are attributes up to opset 10 and operands after it.
+/// Limits are attributes up to opset 10, and operands from opset 11 on.
 static LogicalResult importClip(Node &n) {
   if (failed(n.expect(0, Kind::Number)))
     return failure();
@@ -191,7 +192,7 @@ static LogicalResult importClip(Node &n) {
       return failure();
     if (n.type(i).getNumElements() != 1)
       return n.error() << "expected a scalar limit, found " << n.describeOperand(i);
-    // Beyond 2^53 an integer limit is not exact in f64, so it stays an operand.
+    // Above 2^53, an integer limit is not exact in f64, so it stays an operand.
     auto limit = n.tryKnown(i);
     if (limit && (isFloat || std::abs(limit->getFloat(0)) < double(int64_t(1) << 53)))
       (i == 1 ? low : high) = limit->getFloat(0);

@@ -1,8 +1,9 @@
-// PyTorch's tracing exporter writes embedding bags as a loop over bags. Bags of the same size,
-// those of indices with two dims, are one gather and one reduction, on any number of rows:
-//   1. The body stacks reduce(gather(table, slice(indices, starts[i], ends[i]))).
-//   2. All starts and ends are known, and slices follow each other.
-//   3. Then the slices are rows of the reshaped indices.
+// PyTorch's tracing exporter writes embedding bags as a loop over bags. If all bags have the same
+// size, as for indices with two dims, the loop is one gather and one reduction, for any number of
+// rows:
+// 1. The body stacks reduce(gather(table, slice(indices, starts[i], ends[i]))).
+// 2. All starts and ends are known, and consecutive slices are adjacent.
+// 3. The slices are then rows of the reshaped indices.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/EmbeddingBag.h"
@@ -53,7 +54,7 @@ private:
     return node && node->op_type() == op && node->input_size() >= operands ? node : nullptr;
   }
 
-  /// Whether the name is that of a tensor around the body.
+  /// Whether the name is defined outside the body.
   bool isAround(StringRef name) const {
     auto isDefined = [&](const auto &list) {
       return llvm::any_of(list, [&](const auto &one) { return one.name() == name; });
@@ -81,13 +82,13 @@ private:
     FailureOr<ElementsAttr> held = n.getEntry().getModel().value(value->t(), n.loc());
     return failed(held) ? std::nullopt : std::optional(HostTensor(*held));
   }
-  /// Whether the one number of that name is dim 0 of a tensor of that rank.
+  /// Whether the name is a single number that selects dim 0 of a tensor of that rank.
   bool isFirstDim(StringRef name, int64_t rank) const {
     std::optional<HostTensor> dim = known(name);
     return dim && dim->size() == 1 && (dim->getInt(0) == 0 || dim->getInt(0) == -rank);
   }
 
-  /// The condition stays what it was before the loop, true.
+  /// Whether the condition stays true, as it was before the loop.
   bool goesOn() const {
     std::string name = body.output(0).name();
     while (const onnx::NodeProto *node = producer(name)) {
@@ -121,7 +122,7 @@ private:
     return slice && type.getRank() == 2 && isa<FloatType>(type.getElementType());
   }
 
-  /// The numbers of which the body takes the iteration's.
+  /// The list of numbers from which the body takes one per iteration.
   std::optional<HostTensor> boundsOf(StringRef name) const {
     const onnx::NodeProto *node = producer(name);
     while (node &&

@@ -1,4 +1,4 @@
-// Embedding bags, as exporters write them.
+// Embedding bags, in the form that exporters write.
 #ifndef COMPILER_IMPORT_EMBEDDINGBAG_H
 #define COMPILER_IMPORT_EMBEDDINGBAG_H
 
@@ -6,8 +6,8 @@
 
 namespace gradc {
 
-/// The value of a Loop node of `trips` iterations, one a bag of embeddings, with this body; null
-/// unless it is one, and all bags are of the same size.
+/// Turns a Loop node of `trips` iterations with this body into embedding bags, one per iteration.
+/// Null if the loop has another form or its bags have different sizes.
 mlir::FailureOr<mlir::Value> raiseEmbeddingBags(Node &node, const onnx::GraphProto &body,
                                                 int64_t trips);
 

@@ -1,4 +1,4 @@
-// Rewrites the nodes that compute something else in training; everything else keeps its place.
+// Rewrites the nodes that compute something else in training; all other nodes stay in place.
 #include "compiler/import/onnx/EvaluationForm.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -39,8 +39,8 @@ private:
     return output < node.output_size() && read.contains(node.output(output));
   }
 
-  /// Drops unused outputs that exporters name. More than one of them means training up to
-  /// opset 13.
+  /// Drops outputs that exporters name but nothing reads. Up to opset 13, more than one output
+  /// means training.
   void dropUnreadOutputs(onnx::NodeProto &node) {
     while (node.output_size() > 1 && !isRead(node, node.output_size() - 1)) {
       node.mutable_output()->RemoveLast();
@@ -70,7 +70,7 @@ private:
     changed = true;
   }
 
-  /// A training_mode that was an initializer or a constant of its own.
+  /// Removes a training_mode that was stored in an initializer or constant of its own.
   void removeUnlessRead(const std::string &name) {
     auto reads = [&](const onnx::NodeProto &node) {
       return llvm::is_contained(node.input(), name);
@@ -82,8 +82,8 @@ private:
     if (name.empty() || llvm::any_of(graph.node(), reads) || llvm::any_of(graph.output(), named))
       return;
     removeIf(*graph.mutable_node(), makes);
-    // A graph input that is no initializer is the caller's to give; up to IR version 3 an
-    // initializer is an input, too.
+    // A graph input that is not an initializer is supplied by the caller. Up to IR version 3,
+    // initializers are also inputs.
     if (removeIf(*graph.mutable_initializer(), named))
       removeIf(*graph.mutable_input(), named);
   }

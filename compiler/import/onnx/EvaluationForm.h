@@ -1,4 +1,4 @@
-// The model as evaluation computes it: what others run of a trained model.
+// The model as evaluation computes it, for other programs that run a trained model.
 #ifndef COMPILER_IMPORT_EVALUATIONFORM_H
 #define COMPILER_IMPORT_EVALUATIONFORM_H
 
@@ -8,14 +8,13 @@
 
 namespace gradc {
 
-/// Takes what only training does out of a graph: BatchNormalization gets training_mode = 0 and its
-/// one output, Dropout loses its training_mode operand. A BatchNormalization whose new statistics
-/// are read computes with the batch in evaluation, too, and stays. Returns whether anything
-/// changed.
+/// Removes training from a graph: BatchNormalization gets training_mode = 0 and a single output,
+/// and Dropout loses its training_mode operand. A BatchNormalization whose new statistics are read
+/// uses the batch in evaluation as well, and stays. Returns whether anything changed.
 bool makeEvaluationForm(onnx::GraphProto &graph);
 
-/// The same of a serialized model, whose nodes are those of `graph`. Without a change the bytes
-/// come back as they are.
+/// The same for a serialized model with the nodes of `graph`. Returns the bytes unchanged if
+/// nothing changes.
 std::string evaluationForm(std::string model, const onnx::GraphProto &graph);
 
 } // namespace gradc

@@ -17,14 +17,15 @@ static bool hasOp(const onnx::GraphProto &graph, StringRef op) {
                       [&](const onnx::NodeProto &node) { return node.op_type() == op; });
 }
 
-/// PyTorch's newer exporter keeps the operator and the rewriting rules that a node is from.
+/// PyTorch's newer exporter records the operator and the rewriting rules that a node comes from.
 static bool isFrom(const onnx::NodeProto &node, StringRef key, StringRef part) {
   return llvm::any_of(node.metadata_props(), [&](const onnx::StringStringEntryProto &entry) {
     return entry.key() == key && StringRef(entry.value()).contains(part);
   });
 }
 
-/// "onnx::Conv_27": how PyTorch's older exporter calls what it has computed itself.
+/// "onnx::Conv_27": the form of names that PyTorch's older exporter gives to values it has
+/// computed.
 static bool isNumbered(StringRef name) {
   return name.consume_front("onnx::Conv_") && !name.empty() && llvm::all_of(name, llvm::isDigit);
 }

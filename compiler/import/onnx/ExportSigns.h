@@ -1,4 +1,4 @@
-// Signs that an exporter has left out of a model what training needs.
+// Signs that an exporter has left out parts of a model that training needs.
 #ifndef COMPILER_IMPORT_EXPORTSIGNS_H
 #define COMPILER_IMPORT_EXPORTSIGNS_H
 
@@ -9,8 +9,8 @@
 
 namespace gradc {
 
-/// One note for each sign: what was seen, and the exporter's call that keeps it. None of them is an
-/// error: a network that never had BatchNormalization may look like one that had.
+/// One note per sign: the sign, and the exporter's call that avoids it. Notes are not errors: a
+/// network that never had BatchNormalization may look like one that had.
 std::vector<std::string> exportSigns(const onnx::GraphProto &graph);
 
 } // namespace gradc

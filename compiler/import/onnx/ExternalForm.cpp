@@ -1,4 +1,4 @@
-// Takes a model apart into a graph and the bytes of its tensors.
+// Splits a model into a graph and the bytes of its tensors.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ExternalForm.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace gradc;
 
 namespace {
-/// Moves one tensor after the other, so that no message ever holds them all.
+/// Moves tensors one by one, so that no message ever holds all of them.
 class Splitter {
 public:
   Splitter(MLIRContext &context, StringRef path, Location where)
@@ -32,7 +32,7 @@ public:
   std::vector<InitializerRange> ranges; ///< in `data`
 
 private:
-  /// Small tensors stay, as readers look at some of them before they load others.
+  /// Small tensors stay, because readers inspect some of them before they load others.
   static constexpr size_t least = 1024, alignment = 64;
 
   LogicalResult move(onnx::TensorProto &tensor, bool isInitializer) {
@@ -63,7 +63,7 @@ private:
 };
 } // namespace
 
-/// With its tag and a length of two bytes it takes GRADC_LOCATION_BYTES.
+/// The text, its tag, and a length of two bytes take GRADC_LOCATION_BYTES.
 std::string ExternalForm::placeholder() {
   std::string text = "the name of the file of weights, which an export writes here";
   text.resize(GRADC_LOCATION_BYTES - 3, '.');
@@ -84,7 +84,7 @@ FailureOr<ExternalForm> gradc::externalForm(MLIRContext &context, const std::str
   for (size_t at = form.bytes.find(placeholder); at != std::string::npos;
        at = form.bytes.find(placeholder, at + placeholder.size()))
     form.locations.push_back(at - 3);
-  // The tensors that stay inside come first, then those that have moved.
+  // Ranges of tensors inside the graph come first, then those of moved tensors.
   form.ranges = initializerRanges(form.bytes);
   for (InitializerRange &range : splitter.ranges) {
     range.offset += form.graphBytes;

@@ -1,4 +1,4 @@
-// A model with its weights behind it, as exports with a file of weights are cut out of it.
+// A model followed by its weights, from which an export with a file of weights is cut.
 #ifndef COMPILER_IMPORT_EXTERNALFORM_H
 #define COMPILER_IMPORT_EXTERNALFORM_H
 
@@ -13,11 +13,11 @@ struct ExternalForm {
   std::vector<uint64_t> locations = {}; ///< in it: where the file's name is written
   std::vector<InitializerRange> ranges = {};
 
-  /// Stands for the file's name.
+  /// A placeholder for the file's name.
   static std::string placeholder();
 };
 
-/// Of a serialized model whose tensors may be in files beside `path`.
+/// Splits a serialized model whose tensors may be stored in files next to `path`.
 mlir::FailureOr<ExternalForm> externalForm(mlir::MLIRContext &context, const std::string &model,
                                            llvm::StringRef path, mlir::Location where);
 

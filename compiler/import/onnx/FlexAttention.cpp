@@ -1,5 +1,5 @@
-// FlexAttention: attention whose scores and weights pass through graphs of the node, which become
-// ops like all others. Attention kernels form where they only scale, add or mask.
+// FlexAttention: attention whose scores and weights pass through graphs of the node. The graphs are
+// imported as ordinary ops. If they only scale, add, or mask, attention kernels are formed.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/AttentionParts.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// `x` through the graph that attribute `name` holds; `x` itself, where the node has none.
+/// Applies the graph in attribute `name` to `x`; returns `x` itself if the node has no such graph.
 static FailureOr<Expr> modify(Node &n, StringRef name, Expr x) {
   if (!n.has(name))
     return x;

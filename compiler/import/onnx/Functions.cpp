@@ -1,5 +1,5 @@
-// Inlines a model's own functions: inner names get the call's name in front, attributes that refer
-// to the function's are replaced by the call's values.
+// Inlines a model's own functions. Inner names are prefixed with the name of the call. Attributes
+// that refer to the function's are replaced by the call's values.
 #include "compiler/import/onnx/Functions.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -14,7 +14,7 @@ namespace {
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using Names = llvm::StringMap<std::string>;
 
-/// Calls beyond this depth, and results beyond this size, are attacks.
+/// Deeper calls and larger results are attacks.
 constexpr size_t maxDepth = 64;
 constexpr int maxNodes = 1 << 18;
 
@@ -50,7 +50,7 @@ private:
     return success();
   }
 
-  /// Appends a node, or the nodes of the function that it calls.
+  /// Appends a node, or the nodes of the function that the node calls.
   LogicalResult append(onnx::NodeProto node, Nodes &to) {
     const onnx::FunctionProto *function =
         functions.lookup(key(node.domain(), node.op_type(), node.overload()));
@@ -89,7 +89,7 @@ private:
       if (!node.output(i).empty() &&
           failed(nameResult(node, function.output(i), node.output(i), names, to)))
         return failure();
-    // Results have names of their own, nodes need not.
+    // Results have unique names; nodes may lack them.
     std::string prefix = (node.output_size() ? node.output(0) : nameOf(node)) + "/";
     active.push_back(&function);
     for (onnx::NodeProto inner : function.node()) {
@@ -103,7 +103,7 @@ private:
     return success();
   }
 
-  /// The call's name for a result; a result that is also an operand, or another result, is copied.
+  /// The call's name for a result. A result that is also an operand or another result is copied.
   LogicalResult nameResult(const onnx::NodeProto &call, const std::string &inner,
                            const std::string &outer, Names &names, Nodes &to) {
     auto [entry, fresh] = names.try_emplace(inner, outer);
@@ -146,7 +146,7 @@ private:
       rename(node, names, prefix);
   }
 
-  /// The value of a function's attribute: the call's, or the function's default, or null.
+  /// The value of a function's attribute: the call's, else the function's default, else null.
   static const onnx::AttributeProto *find(StringRef name, const onnx::NodeProto &call,
                                           const onnx::FunctionProto &function) {
     for (const onnx::AttributeProto &given : call.attribute())
@@ -158,7 +158,7 @@ private:
     return nullptr;
   }
 
-  /// An attribute that refers to one without a value is left out: the op has its own default.
+  /// An attribute that refers to one without a value is omitted: the op has its own default.
   static void bindAttributes(onnx::NodeProto &node, const onnx::NodeProto &call,
                              const onnx::FunctionProto &function) {
     auto *attributes = node.mutable_attribute();

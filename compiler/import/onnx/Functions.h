@@ -1,4 +1,4 @@
-// Functions that a model defines for itself.
+// Functions that a model defines itself.
 #ifndef COMPILER_IMPORT_FUNCTIONS_H
 #define COMPILER_IMPORT_FUNCTIONS_H
 
@@ -8,8 +8,8 @@
 
 namespace gradc {
 
-/// Replaces every call of a function of the model by the function's nodes, and removes the
-/// functions. `opset` is the model's; errors are reported at the call, over the file.
+/// Replaces each call of a model's function by the function's nodes, and removes the functions.
+/// `opset` is the model's; errors are reported at the call, within the file.
 mlir::LogicalResult inlineFunctions(onnx::ModelProto &model, int64_t opset, mlir::Location file);
 
 } // namespace gradc

@@ -1,5 +1,5 @@
-// Gather, GatherElements, GatherND and ReverseSequence: elements at indices, known at compile time
-// or not.
+// Gather, GatherElements, GatherND, and ReverseSequence: elements at indices, which may be known at
+// compile time.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -25,7 +25,7 @@ static Value gatherKnown(Node &n, const HostTensor &data, ArrayRef<int64_t> indi
   return n.constant(result);
 }
 
-/// Indices known at compile time become slices where these are few.
+/// Indices known at compile time become slices if few slices suffice.
 static Value gatherByMoves(Node &n, const HostTensor &known, int64_t dim, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> indices;
   for (int64_t i = 0; i < known.size(); ++i)
@@ -39,8 +39,8 @@ static Value gatherByMoves(Node &n, const HostTensor &known, int64_t dim, ArrayR
   return picked ? n.expr(picked).reshape(shape).get() : Value();
 }
 
-/// Sets the result with the extent of its operands: of indices along dim `dim` of the data, or of
-/// data along another dim.
+/// Sets the result with the extent of an operand: the extent of the indices along dim `dim` of the
+/// data, or the extent of the data along another dim.
 static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
   auto data = n.extent(0), indices = n.extent(1);
   if (indices && !data)
@@ -84,7 +84,7 @@ static LogicalResult importGatherElements(Node &n) {
   FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
   if (failed(indices))
     return failure();
-  // Other dims of the data may be longer; only their beginning is read.
+  // The data may be longer in other dims; only their beginning is read.
   SmallVector<int64_t> sizes(n.shape(1)), ones(n.rank(0), 1), zeros(n.rank(0), 0);
   sizes[*dim] = n.shape(0)[*dim];
   Value data = n.operand(0);
@@ -113,7 +113,7 @@ static LogicalResult importGatherND(Node &n) {
   return n.setLike(1, gathered, extent ? extent->dim : 0);
 }
 
-/// Step t of a sequence of length l is step l - 1 - t of the data; behind its end, step t.
+/// Step t of a sequence of length l is step l - 1 - t of the data; past its end, it is step t.
 static LogicalResult importReverseSequence(Node &n) {
   int64_t batch = n.integer("batch_axis", 1), time = n.integer("time_axis", 0);
   if (failed(n.expect(1, Kind::Int)) || failed(n.expectRank(1, 1)))

@@ -1,4 +1,4 @@
-// Inputs with given values: nodes may need them at compile time.
+// Inputs with given values, which nodes may need at compile time.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -20,7 +20,7 @@ const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
   return fits ? &given->second : nullptr;
 }
 
-/// Names the op: a count is known without its operand.
+/// Names an op: CountOp's result is known without its operand.
 static bool readsTypesOnly(Operation *op) { return isa<CountOp>(op); }
 
 std::optional<HostTensor> EntryImport::known(Value value) {
@@ -31,7 +31,7 @@ std::optional<HostTensor> EntryImport::known(Value value) {
     return std::nullopt;
   if (ElementsAttr attribute = states.known(value))
     return HostTensor(attribute);
-  // Shape arithmetic is short: a long path back to an input is the network itself.
+  // Shape arithmetic is short; a long path back to an input is the network itself.
   constexpr size_t maxOps = 256;
   llvm::SetVector<Value> needed;
   llvm::DenseMap<Value, HostTensor> values;
@@ -80,7 +80,8 @@ std::optional<HostTensor> EntryImport::known(Value value) {
   return values.at(value);
 }
 
-/// A value read at compile time is constant everywhere: another value would contradict the code.
+/// A value read at compile time becomes a constant everywhere: another value would contradict the
+/// code.
 void EntryImport::bindArguments() {
   Block &body = function.getBody().front();
   builder.setInsertionPointToStart(&body);

@@ -1,4 +1,4 @@
-// Gradient of ai.onnx.preview.training: a request for derivatives of a value of the graph.
+// Gradient from ai.onnx.preview.training: a request for derivatives of a value of the graph.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -7,15 +7,15 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The strings of an attribute; none where the node has none.
+/// The strings of an attribute; empty if the node does not have it.
 static std::vector<std::string> names(Node &n, StringRef attribute) {
   const onnx::AttributeProto *found = n.attribute(attribute, Node::AttributeType::strings);
   return found ? std::vector<std::string>(found->strings().begin(), found->strings().end())
                : std::vector<std::string>();
 }
 
-/// The node asks for derivatives at the values of its operands. Here they are the values that `y`
-/// was computed from: the graph is not computed once more for others.
+/// The node asks for derivatives at the values of its operands. These must be the values that `y`
+/// was computed from: the graph is not computed again for other values.
 static LogicalResult expectOperands(Node &n, ArrayRef<std::string> xs, ArrayRef<std::string> zs) {
   if (xs.empty() || xs.size() + zs.size() != n.operandCount())
     return n.error() << "expected an operand for each name in xs and zs, found " << xs.size()
@@ -37,7 +37,7 @@ static LogicalResult expectOperands(Node &n, ArrayRef<std::string> xs, ArrayRef<
   return success(ok);
 }
 
-/// "[N, 6]", as the file declares it.
+/// For example "[N, 6]", the shape declared in the file.
 static std::string declaredShape(const onnx::TensorShapeProto &shape) {
   std::string text;
   for (const auto &dim : shape.dim())
@@ -47,8 +47,7 @@ static std::string declaredShape(const onnx::TensorShapeProto &shape) {
   return "[" + text + "]";
 }
 
-/// A result that is declared with fewer dims than it has would be broadcast where it is read, and
-/// nothing would be said.
+/// A result declared with fewer dims than it has would be broadcast by its readers, silently.
 static LogicalResult expectDeclared(Node &n, unsigned result) {
   for (const onnx::ValueInfoProto &declared : n.getEntry().getGraph().value_info()) {
     const onnx::TypeProto::Tensor &tensor = declared.type().tensor_type();
@@ -67,8 +66,8 @@ static LogicalResult expectDeclared(Node &n, unsigned result) {
   return success();
 }
 
-/// The sum of all elements. Its gradient has rows where the value has: a sum's alone would be a
-/// number that is repeated.
+/// The sum of all elements. Its gradient has rows if the value has rows; the gradient of a plain
+/// sum would be a repeated number.
 static Expr sumOf(Expr y) {
   if (y.type().getRank() == 0)
     return y;

@@ -1,4 +1,4 @@
-// Orders nodes, whatever order the file has them in.
+// Orders nodes, independent of their order in the file.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/GraphOrder.h"
@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace gradc;
 
-/// Adds the names that a graph reads and does not define.
+/// Adds the names that a graph reads but does not define.
 static void addFree(const onnx::GraphProto &graph, std::vector<std::string> &names) {
   llvm::StringSet<> defined;
   for (const onnx::ValueInfoProto &input : graph.input())
@@ -41,7 +41,7 @@ std::vector<std::string> gradc::namesRead(const onnx::NodeProto &node) {
   return names;
 }
 
-/// Most nodes have neither graphs nor names as attributes, and need no list.
+/// Most nodes have neither subgraphs nor names in attributes, so no list is needed.
 bool gradc::readsName(const onnx::NodeProto &node, StringRef name) {
   bool readsMore = llvm::any_of(node.attribute(), [](const onnx::AttributeProto &attribute) {
     return attribute.has_g() || attribute.graphs_size() > 0 || attribute.strings_size() > 0;
@@ -50,8 +50,8 @@ bool gradc::readsName(const onnx::NodeProto &node, StringRef name) {
                    : llvm::is_contained(node.input(), name);
 }
 
-/// A sorted file, as ONNX requires, keeps its order: `order` sorted, if nodes then follow those
-/// that they read.
+/// ONNX requires files to be sorted; such a file keeps its order. Returns `order` sorted, if all
+/// nodes then follow the nodes that they read.
 static SmallVector<unsigned> keepOrder(const onnx::GraphProto &graph, ArrayRef<unsigned> order,
                                        const llvm::StringMap<unsigned> &producer,
                                        ArrayRef<std::vector<std::string>> read) {
@@ -68,8 +68,8 @@ static SmallVector<unsigned> keepOrder(const onnx::GraphProto &graph, ArrayRef<u
   return sorted;
 }
 
-/// Depth first from the outputs: finds the required nodes and graph inputs, undefined names, and
-/// cycles.
+/// Searches depth first from the outputs: finds the required nodes and graph inputs, undefined
+/// names, and cycles.
 FailureOr<SmallVector<unsigned>> gradc::orderNodes(const OnnxModel &model,
                                                    const onnx::GraphProto &graph,
                                                    ArrayRef<std::string> outputs,
@@ -87,7 +87,7 @@ FailureOr<SmallVector<unsigned>> gradc::orderNodes(const OnnxModel &model,
   enum State : char { unseen, open, done };
   std::vector<State> state(graph.node_size(), unseen);
   std::vector<std::vector<std::string>> read(graph.node_size());
-  SmallVector<std::pair<unsigned, int>> path; // node, next operand to look at
+  SmallVector<std::pair<unsigned, int>> path; // node, next operand to visit
   SmallVector<unsigned> order;
   bool ok = true;
   auto visit = [&](const std::string &name, const onnx::NodeProto *user) {

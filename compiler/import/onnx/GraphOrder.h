@@ -1,4 +1,4 @@
-// The nodes that a graph's outputs need, in an order in which they can be imported.
+// The nodes that a graph's outputs depend on, in an order that can be imported.
 #ifndef COMPILER_IMPORT_GRAPHORDER_H
 #define COMPILER_IMPORT_GRAPHORDER_H
 
@@ -7,16 +7,16 @@
 
 namespace gradc {
 
-/// The deepest nest of graphs in each other.
+/// The maximum nesting depth of graphs.
 constexpr unsigned maxGraphDepth = 64;
 
-/// The names that a node reads: its operands, and what its graphs read of the graphs around them.
+/// The names that a node reads: its operands, and the names that its subgraphs read from outside.
 std::vector<std::string> namesRead(const onnx::NodeProto &node);
-/// Whether `name` is one of them.
+/// Whether the node reads `name`.
 bool readsName(const onnx::NodeProto &node, llvm::StringRef name);
 
-/// Positions of the nodes that `outputs` need; `inputs` gets the graph inputs that these read.
-/// Undefined names, but those that are defined around the graph, and cycles are reported.
+/// The positions of the nodes that `outputs` depend on; `inputs` receives the graph inputs that
+/// they read. Reports cycles, and undefined names that enclosing graphs do not define either.
 mlir::FailureOr<llvm::SmallVector<unsigned>>
 orderNodes(const OnnxModel &model, const onnx::GraphProto &graph,
            llvm::ArrayRef<std::string> outputs, llvm::StringSet<> &inputs,

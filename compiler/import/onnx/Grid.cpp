@@ -1,4 +1,4 @@
-// AffineGrid, and Col2Im, which adds up the columns of a picture's windows.
+// AffineGrid, and Col2Im, which sums the columns of a picture's windows.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Window.h"
@@ -25,7 +25,7 @@ static HostTensor baseGrid(ArrayRef<int64_t> sizes, bool alignCorners, Type elem
   return grid;
 }
 
-/// theta [N, d, d + 1] times every position of a picture: [N, pixels..., d].
+/// Multiplies theta [N, d, d + 1] by every position of a picture: [N, pixels..., d].
 static LogicalResult importAffineGrid(Node &n) {
   bool alignCorners = n.integer("align_corners", 0);
   auto size = n.knownInts(1, "the size");
@@ -53,7 +53,7 @@ static LogicalResult importAffineGrid(Node &n) {
   return n.set(product.reshape({s[0], dims, count}).transpose({0, 2, 1}).reshape(shape));
 }
 
-/// Of taps [taps] to windows [kernel...]: 1 where a tap is its own.
+/// Maps taps [taps] to windows [kernel...]: 1 at the tap's own place.
 static HostTensor identityTaps(ArrayRef<int64_t> kernel, int64_t taps, Type element) {
   SmallVector<int64_t> shape(kernel);
   shape.append({taps, 1});
@@ -63,8 +63,9 @@ static HostTensor identityTaps(ArrayRef<int64_t> kernel, int64_t taps, Type elem
   return filter;
 }
 
-/// [N, C * taps, windows] to [N, C, picture...]: the adjoint of taking windows, a convolution over
-/// the windows' positions spread by the stride, whose filter moves each tap to its place.
+/// [N, C * taps, windows] to [N, C, picture...]: the adjoint of extracting windows. It is a
+/// convolution over the windows' positions spread by the stride; its filter moves each tap to its
+/// place.
 static LogicalResult importCol2Im(Node &n) {
   auto picture = n.knownInts(1, "the picture's shape"),
        kernel = n.knownInts(2, "the block's shape");
@@ -80,7 +81,7 @@ static LogicalResult importCol2Im(Node &n) {
   SmallVector<int64_t> positions, ones(rank, 1), low, high;
   for (int64_t d = 0; d < rank; ++d) {
     positions.push_back(w.positions(d, (*picture)[d]));
-    // Elements behind the last window stay 0.
+    // Elements after the last window stay 0.
     int64_t reach = (positions[d] - 1) * w.strides[d] + w.extent(d);
     low.push_back(w.extent(d) - 1 - w.low[d]);
     high.push_back(w.extent(d) - 1 + (*picture)[d] + w.low[d] - reach);

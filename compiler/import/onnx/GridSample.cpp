@@ -1,4 +1,4 @@
-// GridSample: pictures at the positions of a grid.
+// GridSample: reads pictures at the positions of a grid.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Sampling.h"
@@ -43,7 +43,7 @@ static Expr isOutside(Expr x, double low, double high) {
   return below.apply<OrOp>(x.compare(ComparePredicate::gt, x.splat(high)));
 }
 
-/// x folded into [low, high] at both ends, as often as it takes.
+/// Reflects x at both ends of [low, high], repeatedly if necessary.
 static Expr reflect(Expr x, double low, double high) {
   double width = high - low;
   if (width == 0)
@@ -55,7 +55,8 @@ static Expr reflect(Expr x, double low, double high) {
   return isOutside(x, low, high).select(folded, x);
 }
 
-/// A pixel's coordinate, whole, as one of the dim's where the mode says which it stands for.
+/// Converts a pixel's coordinate to an integer index in the dim, if the mode maps coordinates
+/// outside to pixels.
 static Expr pixelIndex(const GridSample &g, Expr x, int64_t size) {
   if (g.outside == Outside::reflection)
     x = g.alignCorners ? reflect(x, 0, double(size - 1)) : reflect(x, -0.5, double(size) - 0.5);
@@ -66,7 +67,7 @@ static Expr pixelIndex(const GridSample &g, Expr x, int64_t size) {
                                                              APFloat(double(size - 1))));
 }
 
-/// Keys' kernel with a = -0.75, at distances 1 + t, t, 1 - t and 2 - t.
+/// The cubic kernel by Keys with a = -0.75, at distances 1 + t, t, 1 - t, and 2 - t.
 static SmallVector<Expr> cubicWeights(Expr t) {
   constexpr double a = -0.75;
   auto near = [](Expr d) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; };
@@ -98,7 +99,7 @@ static PixelTaps tapsAt(const GridSample &g, Expr x, int64_t size) {
   return taps;
 }
 
-/// Coordinate `i` of every position of a grid [N, d..., coordinates].
+/// Coordinate `i` of each position of a grid [N, d..., coordinates].
 static Expr coordinate(Expr grid, int64_t i) {
   int64_t rank = grid.type().getRank();
   SmallVector<int64_t> starts(rank, 0), sizes(grid.shape()), ones(rank, 1);

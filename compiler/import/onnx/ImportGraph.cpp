@@ -1,5 +1,4 @@
-// Imports the nodes that an entry needs, in an order in which every operand is known before its
-// use.
+// Imports the nodes that an entry needs, in an order in which operands are known before their uses.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/GraphOrder.h"
@@ -38,7 +37,7 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
 }
 
 namespace {
-/// A graph input's whole shape from the command line, and the option that gave it.
+/// A graph input's complete shape from the command line, and the option that gave it.
 struct GivenShape {
   ArrayRef<int64_t> dims;
   StringRef option;
@@ -149,7 +148,8 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
   return typeOf(shape);
 }
 
-/// The rows of an input are its first dim, unless the file fixes that, or it is another dim, too.
+/// The rows of an input are its first dim, unless the file fixes that dim or the same symbol names
+/// another dim too.
 void EntryImport::markBatch(const onnx::ValueInfoProto &input, Value argument) {
   auto type = cast<RankedTensorType>(argument.getType());
   const onnx::TensorShapeProto &shape = input.type().tensor_type().shape();
@@ -196,7 +196,7 @@ Value EntryImport::addArgument(RankedTensorType type, StringRef name, gradc_role
   return function.getBody().addArgument(type, model.nameLoc(name));
 }
 
-/// The element type of a role's scalar.
+/// The element type of the scalar with this role.
 static Type scalarType(Builder &b, gradc_role role) {
 #define TYPE_OF_ROLE(enumerator, name, type) type,
   static constexpr uint32_t types[] = {GRADC_PORT_ROLES(TYPE_OF_ROLE)};
@@ -258,7 +258,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
   for (const std::string &name : proto.output())
     if (!name.empty())
       scope->values[name] = Value();
-  // Errors of an operand's node are not repeated for the nodes that depend on it.
+  // An error in an operand's node is not repeated for the nodes that depend on it.
   bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
   std::string named = (standard ? "" : proto.domain() + "::") + proto.op_type();
   auto found = onnxOps().find(named);
@@ -344,7 +344,7 @@ void EntryImport::addResult(Value value, StringRef name, gradc_role role,
     attributes.set(a.getName(), a.getValue());
 }
 
-// An index out of range becomes larger than 2 limit - 1, whatever its sign.
+// An index out of range, of either sign, becomes larger than 2 limit - 1.
 void EntryImport::requireIndices(Value indices, int64_t limit, Location node) {
   Expr x = Expr(builder, node, indices).cast(builder.getI64Type()) + double(limit);
   x = x.cast(builder.getIntegerType(64, /*isSigned=*/false));
@@ -355,7 +355,7 @@ void EntryImport::requireIndices(Value indices, int64_t limit, Location node) {
   indexChecks.push_back({largest, limit, nodeName(node)});
 }
 
-// The largest of them, as the runtime reads the results of that role.
+// Takes the largest value, since the runtime reads results of that role this way.
 void EntryImport::requireText(Value isWrong, Location node) {
   Expr x = Expr(builder, node, isWrong).cast(builder.getIntegerType(64, /*isSigned=*/false));
   Value largest = builder.createOrFold<ReduceMaxOp>(

@@ -1,4 +1,4 @@
-// The options of an import, and its verdicts on initializers: plain data.
+// Plain data: the options of an import, and its verdicts on initializers.
 #ifndef COMPILER_IMPORT_IMPORTTYPES_H
 #define COMPILER_IMPORT_IMPORTTYPES_H
 
@@ -11,20 +11,20 @@
 namespace gradc {
 
 struct ImportOptions {
-  /// Whole shapes by graph input: `--shape x=32x3x224x224`.
+  /// Complete shapes by graph input: `--shape x=32x3x224x224`.
   std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Sizes by symbolic dim.
   std::map<std::string, int64_t> dims = {};
-  /// Tensors given for graph inputs, `--input x=FILE`: they bind the shapes that `shapes` leaves
-  /// open, and are the values of operands that must be known at compile time.
+  /// Tensors given for graph inputs, `--input x=FILE`. They bind shapes that `shapes` leaves open,
+  /// and provide the values of operands that must be known at compile time.
   std::map<std::string, mlir::grad::HostTensor> inputs = {};
-  /// Batches below the largest one that get an entry: `--buckets 1,8`.
+  /// Batch sizes below the largest one that get an entry: `--buckets 1,8`.
   std::vector<int64_t> buckets = {};
-  /// Bytes that a string of a graph input may have.
+  /// The maximum number of bytes in a string of a graph input.
   int64_t stringBytes = 64;
 };
 
-/// Where the bytes of a state's initializer lie in a serialized model.
+/// The position of a state's initializer in a serialized model.
 struct InitializerRange {
   std::string state;
   uint64_t offset, bytes;
@@ -38,7 +38,7 @@ struct FittedNumbers {
   double epsilon;
 };
 
-/// The role of an initializer, and the reason.
+/// The role of an initializer, and the reason for it.
 struct Verdict {
   std::string initializer;
   std::string type; ///< "f32 [64, 128]"

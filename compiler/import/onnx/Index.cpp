@@ -70,7 +70,7 @@ static LogicalResult importConstantOfShape(Node &n) {
 }
 
 static LogicalResult importRange(Node &n) {
-  n.ignore("stash_type"); // 16-bit floats are rounded once
+  n.ignore("stash_type"); // 16-bit floats are rounded only once
   for (unsigned i = 0; i < 3; ++i)
     if (failed(n.expect(i, Kind::Number)) || failed(n.expectSameElement(0, i)))
       return failure();
@@ -83,7 +83,7 @@ static LogicalResult importRange(Node &n) {
                      << n.describeOperand(1) << " and " << n.describeOperand(2);
   double size = std::ceil((limit->getFloat(0) - start->getFloat(0)) / delta->getFloat(0));
   constexpr double most = 1 << 24;
-  if (!(size < most)) // NaN, too
+  if (!(size < most)) // also catches NaN
     return n.error() << "expected a range of less than 2^24 elements, found a delta of "
                      << numberText(delta->getFloat(0));
   Type element = n.element(0);
@@ -111,8 +111,8 @@ static LogicalResult importEyeLike(Node &n) {
   return n.set((row + double(shift)).compare(ComparePredicate::eq, column).cast(element));
 }
 
-/// values[1] where a new dim's index is in `indices` (negative: from the back), values[0]
-/// elsewhere.
+/// values[1] where the index of the new dim is in `indices` (negative: counted from the back),
+/// values[0] elsewhere.
 static LogicalResult importOneHot(Node &n) {
   auto depth = n.known(1, "the depth");
   if (failed(depth) || failed(n.expect(0, Kind::Number)))

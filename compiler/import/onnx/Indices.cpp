@@ -1,4 +1,4 @@
-// Checks indices where they are known, and has runs check them where they are not.
+// Checks indices that are known, and makes runs check the others.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"

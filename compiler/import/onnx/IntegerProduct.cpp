@@ -1,4 +1,4 @@
-// Products and convolutions of quantized tensors: in 32 bits, from the zero points.
+// Products and convolutions of quantized tensors, in 32 bits, relative to zero points.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Products.h"
@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Operand `i`, one number for all, or a vector along dim `dim` of a tensor of `shape`, or a shape
-/// that broadcasts to it, at every element.
+/// Operand `i` broadcast to every element: a single number, a vector along dim `dim` of a tensor of
+/// `shape`, or a shape that broadcasts to it.
 static FailureOr<Expr> spread(Node &n, unsigned i, ArrayRef<int64_t> shape, int64_t dim) {
   RankedTensorType type = RankedTensorType::get(shape, n.element(i));
   if (n.type(i).getNumElements() == 1 && n.rank(i) <= 1)
@@ -39,7 +39,7 @@ static FailureOr<Expr> fromZero(Node &n, unsigned i, unsigned point, int64_t dim
   return x - zero->cast(wide);
 }
 
-/// One zero point (and scale) for the rows of the lhs, for the columns of the rhs.
+/// The rows of the lhs and the columns of the rhs each have one zero point (and scale).
 static int64_t rowDim(Node &n, unsigned i) { return std::max<int64_t>(n.rank(i) - 2, 0); }
 static int64_t columnDim(Node &n, unsigned i) { return std::max<int64_t>(n.rank(i) - 1, 0); }
 
@@ -61,8 +61,8 @@ static LogicalResult importConvInteger(Node &n) {
   return n.set(convolve(n, *x, *weight, Value(), read->first, read->second));
 }
 
-/// The product of scales over the result's scale, times `sum`, saturated. The scale of the lhs runs
-/// along dim `lhsDim` of the result, that of the rhs along `rhsDim`.
+/// The product of the scales divided by the result's scale, times `sum`, saturated. The scale of
+/// the lhs runs along dim `lhsDim` of the result, that of the rhs along `rhsDim`.
 static LogicalResult requantize(Node &n, Expr sum, int64_t lhsDim, int64_t rhsDim) {
   if (failed(expectQuantized(n, {7, 6, 7})))
     return failure();

@@ -1,4 +1,4 @@
-// Class labels of rows, as losses pick by them.
+// Class labels of rows, which losses use to select scores.
 #ifndef COMPILER_IMPORT_LABELS_H
 #define COMPILER_IMPORT_LABELS_H
 
@@ -6,11 +6,11 @@
 
 namespace gradc {
 
-/// Whether a class is the row's: i1 of the shape of `x`, [rows, classes]; labels are integers
+/// Whether a class is the row's label: i1 of the shape of `x`, [rows, classes]; labels are integers
 /// [rows].
 mlir::grad::Expr isLabel(mlir::grad::Expr x, mlir::grad::Expr labels);
 
-/// x[i, label[i]] of every row.
+/// x[i, label[i]] for each row.
 mlir::grad::Expr pickLabels(mlir::grad::Expr x, mlir::grad::Expr labels);
 
 } // namespace gradc

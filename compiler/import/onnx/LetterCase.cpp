@@ -1,12 +1,12 @@
-// Letters and their other case, from Unicode 14: those up to U+FFFF, by ranges.
+// Letters up to U+FFFF and their other case, from Unicode 14, as ranges.
 #include "compiler/import/onnx/LetterCase.h"
 
 using namespace gradc;
 
 namespace {
 
-/// Every `step`-th letter from `first` to `last` is `distance` from its other case; 0: that has
-/// another number of bytes in UTF-8, or is several letters.
+/// Every `step`-th letter from `first` to `last` is `distance` away from its other case. 0: the
+/// other case has another number of bytes in UTF-8, or several letters.
 struct Letters {
   uint16_t first, last;
   int step, distance;

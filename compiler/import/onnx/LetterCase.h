@@ -1,4 +1,4 @@
-// The case of letters beyond ASCII.
+// The case of letters outside ASCII.
 #ifndef COMPILER_IMPORT_LETTERCASE_H
 #define COMPILER_IMPORT_LETTERCASE_H
 
@@ -9,9 +9,10 @@ namespace gradc {
 
 enum class LetterCase { lower, upper };
 
-/// For each code point up to U+FFFF what it is in the wanted case: itself where it is no letter of
-/// the other one, 0 where that is no single letter of as many bytes in UTF-8. Of the code points
-/// above, those with a case have 0x90, 0x91, 0x96 or 0x9e as their second byte.
+/// The form of each code point up to U+FFFF in the wanted case: the code point itself if it is not
+/// a letter of the other case, or 0 if its form is not a single letter with the same number of
+/// bytes in UTF-8. Code points above U+FFFF with a case have 0x90, 0x91, 0x96 or 0x9e as their
+/// second byte.
 std::vector<uint16_t> otherCase(LetterCase wanted);
 
 } // namespace gradc

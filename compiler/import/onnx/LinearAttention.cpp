@@ -28,7 +28,7 @@ public:
   LogicalResult run() {
     if (failed(readRule()) || failed(readHeads()) || failed(checkShapes()))
       return failure();
-    // The state is summed up in f32, whatever the activations are of.
+    // The state is accumulated in f32, whatever the type of the activations.
     wide = isa<Float64Type>(n.element(0)) ? n.element(0) : n.builder().getF32Type();
     ScanOperands operands{{initialState()},
                           {steps(queryOperand, {heads, groups, keys}),
@@ -50,7 +50,7 @@ public:
 
 private:
   LogicalResult readRule() {
-    n.ignore("chunk_size"); // how to compute it faster, not what
+    n.ignore("chunk_size"); // affects speed, not the result
     StringRef rule = n.string("update_rule", "gated_delta");
     if (!llvm::is_contained({"linear", "gated", "delta", "gated_delta"}, rule))
       return n.error() << "expected update_rule linear, gated, delta or gated_delta, found "
@@ -135,7 +135,7 @@ private:
     return n.expr(i).cast(wide).reshape(split).transpose(order);
   }
 
-  /// What a key's row of the state is multiplied with: [positions, batch, heads, keys].
+  /// The factor of each key's row of the state: [positions, batch, heads, keys].
   Expr decaySteps() {
     auto type = RankedTensorType::get({positions, batch, heads, keys}, wide);
     Expr decay = n.shape(decayOperand)[2] == heads * keys
@@ -151,8 +151,8 @@ private:
                : steps(betaOperand, {1}).reshape({positions, batch}).broadcast(type, {0, 1});
   }
 
-  /// S = decay S + key (value - S^T key) beta; the output is query^T S, for each query of the
-  /// head's group.
+  /// S = decay S + key (value - S^T key) beta; the output is query^T S for each query of the head's
+  /// group.
   SmallVector<Value> buildStep(OpBuilder &b, Block::BlockArgListType arguments) {
     Expr state(b, n.loc(), arguments[0]);
     auto argument = [&](unsigned i) { return state.with(arguments[i]); };

@@ -1,4 +1,4 @@
-// Attention whose past is one matrix per head.
+// Attention that represents its past by one matrix per head.
 #ifndef COMPILER_IMPORT_LINEARATTENTION_H
 #define COMPILER_IMPORT_LINEARATTENTION_H
 

@@ -1,4 +1,4 @@
-// Loop: a region that is repeated, or the iterations one by one where values change their shapes.
+// Loop: a repeated region, or individual iterations if values change their shapes.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/EmbeddingBag.h"
@@ -10,12 +10,13 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Iterations that are written out one by one, and those that may be stepped over behind the last.
+/// Maximum number of unrolled iterations, and of iterations that may be skipped after the last one.
 static constexpr int64_t maxUnrolled = 1024, maxGuarded = 1'000'000;
 
 namespace {
 
-/// A Loop node. Operands are the bound of the trip count, the first condition, and carried values.
+/// A Loop node. Its operands are the bound of the trip count, the first condition, and carried
+/// values.
 class LoopImport {
 public:
   LoopImport(Node &n, const onnx::GraphProto &graph) : n(n), graph(graph) {}
@@ -45,24 +46,24 @@ public:
   }
 
 private:
-  /// A node of the graph may need the number of the iteration at compile time, such as a slice that
-  /// starts there: then each iteration is written out.
+  /// A node of the graph may need the iteration number at compile time, for example a slice that
+  /// starts there. In that case the loop is unrolled.
   LogicalResult importOnce() {
     std::vector<Diagnostic> problems, others;
     if (tryOut([&] { return importRegion(); }, problems))
       return success();
-    // Without a bound it may be the condition that ends the loop at compile time.
+    // Without a bound, the condition may end the loop at compile time.
     bool mayEnd = trips ? *trips <= maxUnrolled : bool(n.operand(1));
     if (mayEnd && tryOut([&] { return unroll(); }, others))
       return success();
-    // Values around the loop say once what is wrong with them: when they are read first.
+    // Problems of values outside the loop are reported once, when the values are first read.
     if (trips && mayEnd && !others.empty())
       problems = std::move(others);
     say(problems);
     return failure();
   }
 
-  /// Whether an import succeeds; if not, it leaves its problems and nothing to check.
+  /// Tries an import. If it fails, `problems` receives its diagnostics, and its checks are dropped.
   bool tryOut(llvm::function_ref<LogicalResult()> import, std::vector<Diagnostic> &problems) {
     size_t checks = n.getEntry().countIndexChecks();
     {
@@ -111,7 +112,8 @@ private:
 
   Value number(int64_t value) { return n.constantInts({value}, /*scalar=*/true); }
 
-  /// A carried value or counter in the shape that the graph declares: some say [1] for a scalar.
+  /// A carried value or counter in the shape that the graph declares; some exporters declare [1]
+  /// for a scalar.
   Value asDeclared(Expr value, int input) const {
     const auto &type = graph.input(input).type().tensor_type();
     bool isVector = type.has_shape() && type.shape().dim_size() == 1 && value.type().getRank() == 0;
@@ -157,7 +159,7 @@ private:
     return guard(std::move(block), initial, captured, yielded, proceed);
   }
 
-  /// The condition holds in every iteration.
+  /// Repeats a region whose condition holds in every iteration.
   LogicalResult repeat(std::unique_ptr<Block> block, ArrayRef<Value> initial,
                        ArrayRef<Value> captured, SmallVector<Value> yielded) {
     if (!trips)
@@ -171,7 +173,7 @@ private:
     return setAll(scan.getResults().drop_front());
   }
 
-  /// The run decides after each iteration whether there is another one: later ones do nothing.
+  /// The run decides after each iteration whether to continue; later iterations do nothing.
   LogicalResult guard(std::unique_ptr<Block> block, ArrayRef<Value> initial,
                       ArrayRef<Value> captured, SmallVector<Value> yielded, Value proceed) {
     if (!trips || *trips > maxGuarded)
@@ -219,7 +221,7 @@ private:
     return success();
   }
 
-  /// Writes the iterations out, for sequences and for values whose shapes change.
+  /// Unrolls the iterations, for sequences and for values whose shapes change.
   LogicalResult unroll() {
     if (trips ? *trips > maxUnrolled : !n.operand(1))
       return n.error()

@@ -1,4 +1,4 @@
-// ONNX's own losses of class labels, with weights of classes and labels to ignore.
+// ONNX's own losses of class labels, with class weights and labels to ignore.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Labels.h"
@@ -9,7 +9,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// A loss over rows: scores [N, C], one label a row, and what a row counts (null: 1 each).
+/// A loss over rows: scores [N, C], one label per row, and the weight of each row (null: 1 each).
 struct Rows {
   Expr scores, labels;
   std::optional<Expr> ignored, weights;
@@ -38,7 +38,8 @@ Expr gradc::pickLabels(Expr x, Expr labels) {
   return isLabel(x, labels).select(x, x.splat(0)).sum({1});
 }
 
-/// Labels to ignore become 0, and count 0; the others count 1, or the weight of their class.
+/// Labels to ignore become 0 and have weight 0. Other labels have weight 1, or the weight of their
+/// class.
 static FailureOr<Rows> readRows(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)))
     return failure();
@@ -69,8 +70,8 @@ static FailureOr<Rows> readRows(Node &n) {
   return rows;
 }
 
-/// SoftmaxCrossEntropyLoss from scores, NegativeLogLikelihoodLoss from log-probabilities. These are
-/// scores, too, but equal to their own log-softmax, so the latter selects instead of normalizing.
+/// SoftmaxCrossEntropyLoss takes scores, NegativeLogLikelihoodLoss log-probabilities. The latter
+/// are scores too, but equal to their own log-softmax, so that loss selects instead of normalizing.
 template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
   StringRef reduction = n.string("reduction", "mean");
   FailureOr<Rows> rows = readRows(n);
@@ -82,7 +83,7 @@ template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
                          : -pickLabels(x, rows->labels);
   if (rows->weights)
     loss = loss * *rows->weights;
-  if (rows->ignored) // also an infinite loss is ignored
+  if (rows->ignored) // an infinite loss is ignored, too
     loss = rows->ignored->select(loss.splat(0), loss);
   if (n.wants(1) &&
       failed(n.set(1, b.createOrFold<LogSoftmaxOp>(n.loc(), n.operand(0), b.getI64IntegerAttr(1)))))

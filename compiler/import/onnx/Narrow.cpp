@@ -1,5 +1,5 @@
-// Narrow types are codes in bytes: conversions are integer arithmetic on them, so that no pass,
-// kernel or device knows these types.
+// Narrow types are codes in bytes. Conversions are integer arithmetic on the codes, so no pass,
+// kernel, or device knows these types.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Narrow.h"
@@ -54,7 +54,7 @@ std::vector<char> gradc::unpacked(ArrayRef<char> packed, const NarrowType &type,
   unsigned perByte = 8 / type.bits, mask = (1u << type.bits) - 1;
   bool extends = type.family == NarrowType::integer && type.isSigned;
   for (int64_t i = 0; i < count; ++i) {
-    // The first element has the lowest bits.
+    // The first element is in the lowest bits.
     unsigned code = uint8_t(packed[i / perByte]) >> i % perByte * type.bits & mask;
     codes[i] = char(extends ? llvm::SignExtend32(code, type.bits) : code);
   }
@@ -77,7 +77,7 @@ static Expr decodeInteger(Expr codes, const NarrowType &type) {
   return bits.apply<XorOp>(bits.splat(half)) - half;
 }
 
-/// The exponent, and the implicit first bit of a number that is not denormal, are f32's.
+/// The exponent, and the implicit first bit of a normal number, are encoded as in f32.
 static Expr decodeFloat(Expr codes, const NarrowType &type) {
   Builder &b = codes.getBuilder();
   Type f32 = b.getF32Type();
@@ -95,7 +95,7 @@ static Expr decodeFloat(Expr codes, const NarrowType &type) {
   Expr isNegative =
       bits.apply<AndOp>(bits.splat(sign)).compare(ComparePredicate::ne, bits.splat(0));
   value = isNegative.select(-value, value);
-  if (!type.hasMinusZero) // its code is NaN
+  if (!type.hasMinusZero) // the code of -0 is NaN
     return bits.compare(ComparePredicate::eq, bits.splat(sign)).select(value.splat(NAN), value);
   unsigned last = type.most + type.hasInfinity;
   if (last == sign - 1)
@@ -103,7 +103,7 @@ static Expr decodeFloat(Expr codes, const NarrowType &type) {
   return magnitude.compare(ComparePredicate::gt, bits.splat(last)).select(value.splat(NAN), value);
 }
 
-/// Powers of two: the exponent of f32, whose least is that of a denormal.
+/// Powers of two: the exponent of an f32; the smallest one is a denormal's.
 static Expr decodeExponent(Expr codes, const NarrowType &type) {
   Builder &b = codes.getBuilder();
   Expr bits = codes.cast(b.getIntegerType(32, /*isSigned=*/false));
@@ -134,8 +134,8 @@ static Expr encodeInteger(Expr x, const NarrowType &type) {
   return type.isSigned ? bits.apply<XorOp>(bits.splat(half)) - half : bits;
 }
 
-/// Rounds the bits of a float: those of the mantissa that are lost decide, and what they carry goes
-/// on into the exponent. Of denormal results a product with a power of two, which is exact, rounds.
+/// Rounds the bits of a float: the lost mantissa bits decide, and a carry goes into the exponent.
+/// Denormal results are rounded after an exact multiplication by a power of two.
 static Expr encodeFloat(Expr x, const NarrowType &type, Narrowing how) {
   Builder &b = x.getBuilder();
   bool isDouble = x.type().getElementType().isF64();
@@ -167,12 +167,13 @@ static Expr encodeFloat(Expr x, const NarrowType &type, Narrowing how) {
   return isZero.select(code, negative);
 }
 
-/// The exponent of f32, one more where `how` rounds the mantissa up.
+/// The exponent of the f32, plus one if `how` rounds the mantissa up.
 static Expr encodeExponent(Expr x, const NarrowType &type, Narrowing how) {
   Builder &b = x.getBuilder();
   Type u32 = b.getIntegerType(32, /*isSigned=*/false);
   Expr size = x.cast(b.getF32Type()).apply<AbsOp>(), bits = bitCast(size, u32);
-  // Below the least normal f32, 2^-126, the bits are multiples of 2^-149, and code 0 is 2^-127.
+  // Below the smallest normal f32, 2^-126, the bits count multiples of 2^-149, and code 0 is
+  // 2^-127.
   constexpr unsigned one = 1u << 23, least = one / 2;
   Expr exponent = bits.apply<ShiftRightOp>(bits.splat(23));
   Expr rest = bits.apply<AndOp>(bits.splat(one - 1));

@@ -1,4 +1,4 @@
-// ONNX's element types that no kernel computes on: float8, float4 and integers of 4 or 2 bits.
+// ONNX's element types that no kernel computes on: float8, float4, and integers of 4 or 2 bits.
 #ifndef COMPILER_IMPORT_NARROW_H
 #define COMPILER_IMPORT_NARROW_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// An element is one byte, of type u8 in the graph: its bits, sign-extended for signed integers.
+/// Each element is one byte, of type u8 in the graph: its bits, sign-extended for signed integers.
 /// Files may pack elements of less than 8 bits.
 struct NarrowType {
   int32_t number; ///< TensorProto.DataType
@@ -24,26 +24,26 @@ struct NarrowType {
   bool hasNan() const { return bits == 8; }
 };
 
-/// The narrow type of that number, or null: it is another type.
+/// The narrow type with that number, or null for other types.
 const NarrowType *findNarrow(int32_t number);
 
-/// The element type of that number as tensors in files and at the C interface have it, narrow types
-/// included; null if gradc has none.
+/// The element type with that number in files and at the C interface, narrow types included; null
+/// if gradc does not support it.
 mlir::Type fileElementType(mlir::MLIRContext &context, int32_t number);
 
-/// One byte per element from the packed bytes of a file.
+/// One byte per element, from the packed bytes of a file.
 std::vector<char> unpacked(llvm::ArrayRef<char> packed, const NarrowType &type, int64_t count);
 
-/// The numbers that `codes` (u8) stand for: i32 of integers, f32 of floats.
+/// The numbers represented by `codes` (u8): i32 for integers, f32 for floats.
 mlir::grad::Expr decode(mlir::grad::Expr codes, const NarrowType &type);
 
-/// How numbers become those of a narrow type.
+/// How numbers are converted to a narrow type.
 struct Narrowing {
   bool saturates = true; ///< floats out of range become the largest number, not infinity or NaN
   enum Rounding { up, down, nearest } rounding = up; ///< of float8e8m0, which has no mantissa
 };
-/// The codes (u8) of numbers. Floats round to nearest even, to integers toward zero; of integers
-/// out of range the higher bits are lost.
+/// The codes (u8) of numbers. Floats round to nearest even; integers round toward zero, and lose
+/// their higher bits if out of range.
 mlir::grad::Expr encode(mlir::grad::Expr x, const NarrowType &type, Narrowing how = {});
 
 } // namespace gradc

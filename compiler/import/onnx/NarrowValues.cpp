@@ -1,4 +1,4 @@
-// Which values of an entry have codes of a narrow type, and which ops take them.
+// The values of an entry that hold codes of a narrow type, and the ops that take them.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -25,7 +25,7 @@ std::string EntryImport::describeValue(Value value) const {
   return text;
 }
 
-/// Behind the importer codes look like numbers of type u8, so the two are told apart here.
+/// After the import, codes look like numbers of type u8, so the importer must tell them apart.
 LogicalResult EntryImport::expectNarrow(Node &node, const OnnxOp &op) {
   std::optional<unsigned> first;
   for (unsigned i = 0; i < node.operandCount(); ++i) {

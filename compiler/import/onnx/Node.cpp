@@ -1,4 +1,4 @@
-// Node: checks and shared building blocks of the functions that import ops.
+// Node: checks, and building blocks shared by the functions that import ops.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/GraphOrder.h"
@@ -115,7 +115,7 @@ FailureOr<SmallVector<int64_t>> Node::knownInts(unsigned i, StringRef what) {
 
 // Attributes --------------------------------------------------------------------------------------
 
-/// "a list of integers"; ONNX's number of the type is its place.
+/// For example "a list of integers"; the index is ONNX's number of the type.
 static std::string attributeTypeName(int32_t type) {
   static constexpr const char *names[] = {
       "undefined", "a float",          "an integer",         "a string",         "a tensor",
@@ -129,7 +129,7 @@ const onnx::AttributeProto *Node::attribute(StringRef name, AttributeType type) 
   for (const onnx::AttributeProto &a : proto.attribute()) {
     if (a.name() != name)
       continue;
-    // Models of IR version 1 leave the type to the value.
+    // In IR version 1, only the value tells the attribute's type.
     if (!a.type() || a.type() == int32_t(type))
       return &a;
     if (mistyped.insert(name).second)
@@ -230,7 +230,7 @@ Value Node::broadcast(Value value, ArrayRef<int64_t> shape) {
   if (type.getShape() == shape)
     return value;
   RankedTensorType result = type.clone(shape);
-  // A constant of one element becomes a splat of any size: no data is repeated.
+  // A constant of one element becomes a splat of any size, which repeats no data.
   DenseElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)) && splat.isSplat())
     return ConstantOp::create(builder(), location, result, splat.resizeSplat(result));

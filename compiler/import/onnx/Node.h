@@ -1,4 +1,4 @@
-// One ONNX node as seen by import functions: operands, attributes, errors, results.
+// A single ONNX node as import functions see it: operands, attributes, errors, results.
 #ifndef COMPILER_IMPORT_NODE_H
 #define COMPILER_IMPORT_NODE_H
 
@@ -13,15 +13,15 @@ class EntryImport;
 class Node;
 struct NarrowType;
 
-/// Imports one node: reads operands and attributes, builds grad ops, sets the results.
+/// Imports one node: reads operands and attributes, builds grad ops, and sets the results.
 using ImportFunction = mlir::LogicalResult (*)(Node &);
 
-/// An op's operands that are as long as a run finds out (RunExtent): refused, or taken element by
-/// element, the result being as long as they are, or as the import function says.
+/// How an op treats operands whose extent only a run knows (RunExtent): it refuses them, or takes
+/// them element by element with a result of the same extent, or its import function decides.
 enum class TakesExtents { no, pointwise, itself };
 
-/// An op's operands of narrow types (Narrow.h): refused, or moved to results of the same type, or
-/// taken as the import function says.
+/// How an op treats operands of narrow types (Narrow.h): it refuses them, or moves them to results
+/// of the same type, or its import function decides.
 enum class TakesNarrow { no, moved, itself };
 
 struct OnnxOp {
@@ -33,14 +33,14 @@ struct OnnxOp {
   TakesNarrow narrow = TakesNarrow::no;
   static constexpr unsigned any = ~0u;
 };
-/// All ops by name. Each family fills in its own: <Family>.cpp defines add<Family>Ops.
+/// All ops by name. Each family adds its own: <Family>.cpp defines add<Family>Ops.
 using OpTable = llvm::StringMap<OnnxOp>;
 void takeExtents(OpTable &ops, TakesExtents how, llvm::ArrayRef<llvm::StringRef> names);
 void takeNarrow(OpTable &ops, TakesNarrow how, llvm::ArrayRef<llvm::StringRef> names);
 const OpTable &onnxOps();
 
-/// The only list of the families: a family without its line here fails to compile, since its
-/// function is not declared.
+/// The only list of families. A family missing here fails to compile, because its function is not
+/// declared.
 #define GRADC_ONNX_FAMILIES(FAMILY)                                                                \
   FAMILY(Accumulate)                                                                               \
   FAMILY(Activation)                                                                               \
@@ -90,14 +90,14 @@ const OpTable &onnxOps();
 GRADC_ONNX_FAMILIES(GRADC_DECLARE_FAMILY)
 #undef GRADC_DECLARE_FAMILY
 
-/// A dim of a value whose type has the most that there can be of it: a run has the first `count`
-/// (an i64 scalar), and what is behind them means nothing.
+/// A dim of a value. The type has the maximum extent; in a run, only the first `count` (an i64
+/// scalar) elements are meaningful.
 struct RunExtent {
   int64_t dim;
   mlir::Value count;
 };
 
-/// The most elements of a value that a node must know at compile time.
+/// The maximum number of elements of a value that a node must know at compile time.
 constexpr int64_t mostKnown = 1 << 24;
 
 /// The element types that an op accepts.
@@ -111,7 +111,7 @@ public:
   llvm::StringRef op() const { return proto.op_type(); }
   int64_t opset() const;
   bool training() const;
-  /// The node's position in the file, which tells random ops apart, equally in all entries.
+  /// The node's position in the file. It distinguishes random ops, in the same way in all entries.
   unsigned position() const { return index; }
   mlir::Location loc() const { return location; }
   mlir::OpBuilder &builder();
@@ -119,9 +119,9 @@ public:
 
   // Operands ------------------------------------------------------------------------------------
   unsigned operandCount() const { return operands.size(); }
-  /// Operand `i`, or null if the node leaves it out, or it is a sequence.
+  /// Operand `i`, or null if the node omits it or it is a sequence.
   mlir::Value operand(unsigned i) const { return i < operands.size() ? operands[i] : nullptr; }
-  /// A sequence's tensors; it has no value of its own.
+  /// Whether operand `i` is a sequence of tensors, which has no value of its own.
   bool isSequence(unsigned i) const { return findSequence(i) != nullptr; }
   llvm::ArrayRef<mlir::Value> sequence(unsigned i) const { return *findSequence(i); }
   llvm::StringRef inputName(unsigned i) const { return proto.input(int(i)); }
@@ -136,30 +136,30 @@ public:
 
   /// The dim of an operand whose extent only a run knows.
   std::optional<RunExtent> extent(unsigned i) const;
-  /// `x`, which is operand `i` or of its shape, with `neutral` behind the operand's extent if that
-  /// is of one of `dims`. An integer takes its type's limit for infinity.
+  /// `x` is operand `i` or has its shape. Returns `x` with `neutral` past the operand's extent, if
+  /// the extent is in one of `dims`. For integers, infinity stands for the limit of the type.
   mlir::grad::Expr neutralBehindExtent(unsigned i, mlir::grad::Expr x, llvm::ArrayRef<int64_t> dims,
                                        double neutral);
 
-  /// Checks an operand's elements.
+  /// Checks an operand's element type.
   mlir::LogicalResult expect(unsigned i, Kind kind);
-  /// Checks that two operands have the same elements.
+  /// Checks that two operands have the same element type.
   mlir::LogicalResult expectSameElement(unsigned i, unsigned j);
   mlir::LogicalResult expectRank(unsigned i, int64_t rank);
 
   /// The value of an operand that must be known at compile time.
   mlir::FailureOr<mlir::grad::HostTensor> known(unsigned i, llvm::StringRef what);
   mlir::FailureOr<llvm::SmallVector<int64_t>> knownInts(unsigned i, llvm::StringRef what);
-  /// The value of a constant; not of an initializer that may train.
+  /// The value of a constant, but not of an initializer that may train.
   std::optional<mlir::grad::HostTensor> tryKnown(unsigned i);
 
-  /// Whether operand `i` is a tensor of strings: of bytes, with one more dim.
+  /// Whether operand `i` is a tensor of strings: bytes with one more dim.
   bool isText(unsigned i) const;
-  /// Makes result `i`, which is set, one of strings.
+  /// Marks result `i`, which has been set, as strings.
   void markText(unsigned i);
-  /// The narrow type of operand `i`, whose elements are codes in bytes; null: another type.
+  /// The narrow type of operand `i`, whose elements are codes in bytes; null for other types.
   const NarrowType *narrow(unsigned i) const;
-  /// Sets result `i`, codes of a narrow type; or a result as it is, if `type` is null.
+  /// Sets result `i` to codes of a narrow type, or to a plain value if `type` is null.
   mlir::LogicalResult setNarrow(unsigned i, mlir::Value codes, const NarrowType *type);
 
   // Attributes ----------------------------------------------------------------------------------
@@ -168,25 +168,25 @@ public:
   double real(llvm::StringRef name, double otherwise);
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
-  /// Null where the node has none, or one of another type (said).
+  /// Null if the node has no such attribute, or one of another type, which is reported.
   enum class AttributeType { real = 1, integer, string, tensor, graph, reals, integers, strings };
   const onnx::AttributeProto *attribute(llvm::StringRef name, AttributeType type);
-  /// An attribute without meaning for gradc.
+  /// Accepts an attribute that gradc does not need.
   void ignore(llvm::StringRef name) { read.insert(name); }
-  /// An attribute up to one version and an operand after it: `axes` of most ops.
+  /// An attribute up to some opset and an operand from then on, like `axes` of most ops.
   mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> integersOrOperand(llvm::StringRef name,
                                                                                unsigned operand);
 
-  /// A dim counted from the back when negative, checked.
+  /// A dim, checked; negative values count from the back.
   mlir::FailureOr<int64_t> axis(int64_t value, int64_t rank);
   /// Distinct dims, sorted.
   mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> values, int64_t rank);
-  /// Distinct dims of operand 0 in the order given; all of them if none are given.
+  /// Distinct dims of operand 0 in the given order; all dims if none are given.
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   axesInOrder(const std::optional<llvm::SmallVector<int64_t>> &values);
 
   // Building ------------------------------------------------------------------------------------
-  /// numpy's broadcasting of a value to a compatible shape.
+  /// Broadcasts a value to a compatible shape by numpy's rules.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   /// Broadcasts operands [begin, end) to their common shape.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> broadcastOperands(unsigned begin, unsigned end);
@@ -200,26 +200,26 @@ public:
   bool wants(unsigned i) const {
     return i < unsigned(proto.output_size()) && !proto.output(i).empty();
   }
-  /// Whether a node or the graph reads result `i`; exporters also name results that are never read.
+  /// Whether a node or the graph reads result `i`. Exporters also name results that are never read.
   bool isRead(unsigned i) const;
   mlir::LogicalResult set(mlir::Value value) { return set(0, value); }
   mlir::LogicalResult set(unsigned i, mlir::Value value);
-  /// A result that is as long as a run finds out; as it is, where that is known.
+  /// Sets a result whose extent only a run knows; a known extent makes it a plain result.
   mlir::LogicalResult set(unsigned i, mlir::Value value, RunExtent extent);
-  /// A result with operand `operand`'s extent, if that has one, in its own dim `dim`.
+  /// Sets a result with the extent of operand `operand`, if it has one, in the result's dim `dim`.
   mlir::LogicalResult setLike(unsigned operand, mlir::Value value, int64_t dim);
-  /// Makes result `i` a sequence of these tensors.
+  /// Sets result `i` to a sequence of these tensors.
   mlir::LogicalResult setSequence(llvm::ArrayRef<mlir::Value> values) {
     return setSequence(0, values);
   }
   mlir::LogicalResult setSequence(unsigned i, llvm::ArrayRef<mlir::Value> values);
-  /// Makes result `i` an optional without an element.
+  /// Sets result `i` to an optional without an element.
   mlir::LogicalResult setAbsent(unsigned i);
   unsigned resultCount() const { return proto.output_size(); }
   llvm::StringRef resultName(unsigned i) const { return proto.output(int(i)); }
 
   mlir::InFlightDiagnostic error();
-  /// After the import function: attributes it did not read and results it did not set are errors.
+  /// Called after the import function: unread attributes and missing results are errors.
   mlir::LogicalResult finish();
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
 
@@ -235,7 +235,7 @@ private:
   llvm::SmallSet<unsigned, 4> withoutValue; ///< results that are sequences or absent
 };
 
-/// numpy's common shape, or nothing.
+/// numpy's common shape; nullopt if the shapes are incompatible.
 std::optional<llvm::SmallVector<int64_t>> broadcastShape(llvm::ArrayRef<int64_t> a,
                                                          llvm::ArrayRef<int64_t> b);
 

@@ -1,5 +1,5 @@
-// NonMaxSuppression: a scan over the boxes of each class, best first, that marks what each box it
-// keeps suppresses.
+// NonMaxSuppression: a scan over the boxes of each class, best first, in which each kept box marks
+// the boxes that it suppresses.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -11,7 +11,7 @@ using namespace gradc;
 
 namespace {
 
-/// Corners and areas, of all boxes or of one.
+/// Corners and areas of all boxes, or of one box.
 struct Boxes {
   Expr top, left, bottom, right, area;
 };
@@ -23,12 +23,12 @@ public:
 
 private:
   LogicalResult read();
-  /// The boxes in the order of their scores: [images, classes, boxes].
+  /// The boxes sorted by score: [images, classes, boxes].
   Boxes sortedBoxes(Expr order);
   Expr byScore(Expr x, Expr order, bool ofClass);
-  /// Operand `i`, a scalar, as `type`; `otherwise` where it is left out.
+  /// Operand `i`, a scalar, as `type`; `otherwise` if it is omitted.
   Expr scalar(unsigned i, RankedTensorType type, double otherwise);
-  /// bool [boxes, images, classes]: whether the scan keeps a box.
+  /// Whether the scan keeps a box: bool [boxes, images, classes].
   Expr keep(const Boxes &boxes, Expr isCandidate);
 
   Node &n;
@@ -64,7 +64,7 @@ Expr Suppression::scalar(unsigned i, RankedTensorType type, double otherwise) {
   return n.expr(i).reshape({}).cast(type.getElementType()).broadcastScalar(type);
 }
 
-/// x, of each box or of each box and class, with the best box first.
+/// x, per box or per box and class, sorted with the best box first.
 Expr Suppression::byScore(Expr x, Expr order, bool ofClass) {
   SmallVector<int64_t> dims{0, -1};
   if (ofClass)

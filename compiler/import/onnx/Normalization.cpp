@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Up to opset 12, over all dims from `axis` on, as a matrix; then over one dim.
+/// Up to opset 12, over all dims from `axis` on, as a matrix; from opset 13 on, over one dim.
 template <typename Op> static LogicalResult softmax(Node &n) {
   bool flattens = n.opset() < 13;
   FailureOr<int64_t> dim = n.axis(n.integer("axis", flattens ? 1 : -1), n.rank(0));
@@ -46,7 +46,7 @@ static SmallVector<int64_t> dimsFrom(int64_t first, int64_t rank) {
   return llvm::to_vector(llvm::seq(first, rank));
 }
 
-/// Statistics in f32 (stash_type 1), scale and bias in the operand's type.
+/// Computes statistics in f32 (stash_type 1), scale and bias in the operand's type.
 static LogicalResult importLayerNormalization(Node &n) {
   double epsilon = n.real("epsilon", 1e-5);
   int64_t stash = n.integer("stash_type", 1);
@@ -110,7 +110,7 @@ static LogicalResult importRmsNormalization(Node &n) {
   return n.set(y.cast(n.element(1)) * n.expr(n.broadcast(n.operand(1), n.shape(0))));
 }
 
-/// x / |x| along a dim, in the 1-norm or the 2-norm; 0 where that is 0.
+/// x / |x| along a dim, with the 1-norm or the 2-norm; 0 if the norm is 0.
 static LogicalResult importLpNormalization(Node &n) {
   int64_t p = n.integer("p", 2);
   FailureOr<int64_t> dim = n.axis(n.integer("axis", -1), n.rank(0));
@@ -119,14 +119,14 @@ static LogicalResult importLpNormalization(Node &n) {
   if (p != 1 && p != 2)
     return n.error() << "expected p = 1 or p = 2, found " << p;
   Expr x = n.expr(0u), sum = (p == 1 ? x.apply<AbsOp>() : x * x).sum({*dim});
-  // The root of 0 has no derivative, so 0 is replaced before it.
+  // The root has no derivative at 0, so 0 is replaced first.
   sum = sum.compare(ComparePredicate::eq, sum.splat(0)).select(sum.splat(1), sum);
   Expr norm = p == 1 ? sum : sum.apply<SqrtOp>();
   return n.set(x / norm.broadcast(x.type(), otherDims(n.rank(0), {*dim})));
 }
 
-/// [N, C, ...] normalized over the dims after the channels of each of `groups`; one scale and bias
-/// for each of `scales` parts of the channels.
+/// Normalizes [N, C, ...] over the channels of each of `groups` groups and all dims after them.
+/// Each of `scales` parts of the channels has one scale and bias.
 static LogicalResult normalizeGroups(Node &n, int64_t groups, int64_t scales, double epsilon,
                                      Type compute) {
   ArrayRef<int64_t> s = n.shape(0);
@@ -165,7 +165,7 @@ static LogicalResult importInstanceNormalization(Node &n) {
   return normalizeGroups(n, n.shape(0)[1], n.shape(0)[1], epsilon, n.element(0));
 }
 
-/// One scale and bias per group up to opset 20, then one per channel.
+/// One scale and bias per group up to opset 20, and per channel from opset 21 on.
 static LogicalResult importGroupNormalization(Node &n) {
   double epsilon = n.real("epsilon", 1e-5);
   int64_t groups = n.integer("num_groups", 0), stash = n.integer("stash_type", 1);
@@ -193,7 +193,7 @@ static LogicalResult importMeanVarianceNormalization(Node &n) {
   return n.set(normalized->result);
 }
 
-/// x / (bias + alpha / size * sum of x^2 over the `size` channels around)^beta.
+/// x / (bias + alpha / size * sum of x^2 over the `size` surrounding channels)^beta.
 static LogicalResult importLrn(Node &n) {
   double alpha = n.real("alpha", 1e-4), beta = n.real("beta", 0.75), bias = n.real("bias", 1);
   int64_t size = n.integer("size", 0);

@@ -1,4 +1,4 @@
-// Reads tensors that a model keeps in other files of its folder.
+// Reads tensors that a model stores in other files of its folder.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/OnnxModel.h"
@@ -16,8 +16,8 @@ static StringRef entry(const onnx::TensorProto &tensor, StringRef key) {
   return {};
 }
 
-/// The file of a location. A model must not read files outside its own folder: an absolute name,
-/// one that climbs, or a link that leads outside is refused.
+/// The file at a location. A model must not read files outside its own folder: an absolute name, a
+/// name that climbs, or a link that leads outside is refused.
 static FailureOr<std::string> resolve(StringRef name, StringRef modelPath, Location where) {
   namespace path = llvm::sys::path;
   auto outside = [&](const Twine &why) {

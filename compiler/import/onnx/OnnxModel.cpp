@@ -1,4 +1,4 @@
-// Reads an ONNX file and checks the properties of the file as a whole, before looking at nodes.
+// Reads an ONNX file and checks the properties of the whole file before its nodes.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Functions.h"
@@ -20,7 +20,7 @@ OnnxModel::OnnxModel(MLIRContext &context, StringRef path)
 
 FailureOr<std::unique_ptr<OnnxModel>> OnnxModel::read(MLIRContext &context, StringRef path) {
   std::unique_ptr<OnnxModel> model(new OnnxModel(context, path));
-  // Only regular files are read: a device such as /dev/zero never ends, a pipe may never begin.
+  // Only regular files are read: a device such as /dev/zero never ends, and a pipe may never begin.
   if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
     return emitError(model->location)
            << "cannot read the ONNX model \"" << path << "\": not a regular file";
@@ -45,7 +45,7 @@ LogicalResult OnnxModel::parse() {
   if (!proto->ParseFromArray(original.data(), int(original.size()))) {
     if (std::string kind = fileKind(original); !kind.empty())
       return emitError(location) << "expected an ONNX model, found " << kind;
-    // A truncated model begins like a model: with fields that a model has.
+    // A truncated model begins with fields that a model has.
     bool begins = false;
     auto broken = walkFields(original, [&](const WireField &field) {
       begins |= onnx::ModelProto::descriptor()->FindFieldByNumber(field.number) != nullptr;
@@ -65,7 +65,7 @@ LogicalResult OnnxModel::parse() {
   return success();
 }
 
-/// Finds fields that the schema does not know, and reports their places.
+/// Finds fields that the schema does not know, and reports their locations.
 static void findUnknown(const google::protobuf::Message &message, const std::string &place,
                         SmallVectorImpl<std::string> &found) {
   const google::protobuf::Reflection *reflection = message.GetReflection();
@@ -117,7 +117,7 @@ LogicalResult OnnxModel::checkOpset() {
     return emitError(location)
            << "expected an ONNX model, found a protobuf without an operator set "
               "(opset_import)";
-  // A model with other domains only: its nodes are reported one by one.
+  // The model only uses other domains; its nodes are reported one by one.
   if (!hasVersion)
     opsetVersion = newestOpset;
   if (opsetVersion < oldestOpset || opsetVersion > newestOpset)
@@ -127,7 +127,7 @@ LogicalResult OnnxModel::checkOpset() {
   return success();
 }
 
-/// An exported model has no functions either: its nodes are rewritten one by one.
+/// Exports contain no functions either, because nodes are rewritten individually.
 LogicalResult OnnxModel::inlineCalls() {
   if (proto->functions().empty())
     return success();
@@ -158,7 +158,7 @@ LogicalResult OnnxModel::checkNames() {
     named.insert(t.name());
   }
   for (const onnx::ValueInfoProto &v : graph().input())
-    if (!named.contains(v.name())) // up to IR version 3 every initializer is an input, too
+    if (!named.contains(v.name())) // up to IR version 3, initializers are also inputs
       claim(v.name(), "a graph input", nameLoc(v.name()));
   for (const onnx::NodeProto &n : graph().node())
     for (const std::string &output : n.output())
@@ -172,7 +172,7 @@ LogicalResult OnnxModel::checkNames() {
   return success(ok);
 }
 
-/// Protobuf's limit is 2 GiB; an export adds nodes.
+/// Protobuf's limit is 2 GiB, and an export adds nodes.
 static constexpr size_t mostBytes = INT32_MAX - (size_t(64) << 20);
 
 LogicalResult OnnxModel::loadTensors() {
@@ -305,7 +305,7 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
   initializers.erase(alias);
   ties[alias] = {a.str(), transpose};
 
-  // A node that computes `b` from `a`: the rest of the graph does not change.
+  // A node that computes `b` from `a`, so the rest of the graph stays unchanged.
   onnx::NodeProto *node = graph.add_node();
   node->set_name("tie:" + alias);
   node->set_op_type(transpose ? "Transpose" : "Identity");
@@ -326,7 +326,7 @@ void OnnxModel::edit(llvm::function_ref<void(onnx::ModelProto &)> change) {
   whole.ParseFromString(original);
   change(whole);
   for (onnx::TensorProto &tensor : *whole.mutable_graph()->mutable_initializer())
-    if (tensor.has_raw_data()) { // given in place of what a file has
+    if (tensor.has_raw_data()) { // replaces the data in a file
       tensor.clear_data_location();
       tensor.clear_external_data();
     }

@@ -1,4 +1,5 @@
-// An ONNX file in memory: read, checked, external data inlined, every tensor as raw bytes.
+// An ONNX file in memory: read and checked, with external data inlined and every tensor as raw
+// bytes.
 #ifndef COMPILER_IMPORT_ONNXMODEL_H
 #define COMPILER_IMPORT_ONNXMODEL_H
 
@@ -13,7 +14,7 @@
 
 namespace gradc {
 
-/// The oldest and newest version of ONNX's operator set that the importer knows.
+/// The oldest and newest version of ONNX's operator set that the importer supports.
 constexpr int64_t oldestOpset = 6, newestOpset = 28;
 
 class OnnxModel {
@@ -25,53 +26,54 @@ public:
   const onnx::GraphProto &graph() const { return proto->graph(); }
   int64_t opset() const { return opsetVersion; }
   mlir::Location fileLoc() const { return location; }
-  /// The node's name (without one: its op and first output) over the file.
+  /// The location of a node within the file, by its name or, if it has none, by its op and first
+  /// output.
   mlir::Location nodeLoc(const onnx::NodeProto &node) const;
   mlir::Location nameLoc(llvm::StringRef name) const;
 
-  /// The graph's inputs without initializers (up to IR version 3 those are inputs, too).
+  /// The graph's inputs without initializers, which are also inputs up to IR version 3.
   std::vector<std::string> inputNames() const;
   std::vector<std::string> outputNames() const;
-  /// The results of its nodes.
+  /// The results of the graph's nodes.
   llvm::StringSet<> computedNames() const;
   std::vector<std::string> initializerNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
-  /// The first dim of graph inputs that is a symbol, which is the batch; "": none is.
+  /// The symbol of the first symbolic dim of graph inputs, which is the batch; "" if there is none.
   llvm::StringRef batchSymbol() const;
 
-  /// Makes `b` an alias of `a` (transposed) in the graph; `bytes` keeps both.
+  /// Makes `b` an alias of `a` (transposed) in the graph; `bytes` still contains both.
   mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,
                           mlir::Location where);
 
-  /// The type of a tensor, of u8 where that is narrow; failure (reported at `where`) if gradc has
-  /// none.
+  /// The type of a tensor, u8 for narrow types. Fails, with a diagnostic at `where`, if gradc does
+  /// not support the type.
   mlir::FailureOr<mlir::RankedTensorType> type(const onnx::TensorProto &tensor,
                                                mlir::Location where) const;
-  /// A tensor's elements, of narrow types their codes. Large ones are views of this model's memory,
-  /// which they keep alive.
+  /// A tensor's elements; for narrow types, their codes. Large ones are views of this model's
+  /// memory and keep it alive.
   mlir::FailureOr<mlir::ElementsAttr> value(const onnx::TensorProto &tensor,
                                             mlir::Location where) const;
 
-  /// Changes the model for what is imported from now on, and for `bytes`. Initializers stay.
+  /// Changes the model for later imports and for `bytes`. Initializers stay.
   void edit(llvm::function_ref<void(onnx::ModelProto &)> change);
 
-  /// Changes the graph for what is imported from now on; `bytes` keeps what it was.
+  /// Changes the graph for later imports; `bytes` stays as it was.
   void extend(llvm::function_ref<void(onnx::GraphProto &)> change);
 
-  /// The initializer that this name was tied to, at the end of a chain; or the name itself.
+  /// The initializer that this name is tied to, following chains, or the name itself.
   struct Tied {
     llvm::StringRef initializer;
     bool transposed;
   };
   Tied tiedTo(llvm::StringRef name) const;
 
-  /// The files beside the model that its tensors were read from.
+  /// The files next to the model from which its tensors were read.
   const std::set<std::string> &externalFiles() const { return files; }
   const std::string &file() const { return path; }
 
-  /// The model as a file, before ties and extensions; with the tensors in their own files still
-  /// where it is too large for one.
+  /// The model as a file, before ties and extensions. If it is too large for one file, the tensors
+  /// stay in their own files.
   std::string bytes() const;
   bool isTooLargeForOneFile() const { return staysApart; }
 
@@ -88,8 +90,8 @@ private:
   std::string path;
   mlir::Location location;
   std::shared_ptr<onnx::ModelProto> proto;
-  /// The result of `bytes` if it is not `proto`: the file as read, or the model before ties and
-  /// extensions.
+  /// The result of `bytes` if it differs from `proto`: the file as read, or the model before ties
+  /// and extensions.
   std::string original;
   bool staysApart = false; ///< `original` keeps tensors in files of their own
   std::set<std::string> files;
@@ -98,25 +100,25 @@ private:
   llvm::StringMap<std::pair<std::string, bool>> ties; ///< to what, and whether transposed
 };
 
-/// The element type that ONNX's TensorProto.DataType `number` stands for, or null.
+/// The element type for ONNX's TensorProto.DataType `number`, or null.
 mlir::Type elementType(mlir::MLIRContext &context, int32_t number);
 bool isString(int32_t number);
-/// "f32 [64, 128]".
+/// For example "f32 [64, 128]".
 std::string describe(mlir::Type type);
-/// Whether a shape is plausible: no negative dim, below 2^40 elements.
+/// Whether a shape is plausible: no negative dim, and fewer than 2^40 elements.
 bool fits(llvm::ArrayRef<int64_t> shape);
-/// "string", "float8e4m3fn": ONNX's name of a data type.
+/// ONNX's name of a data type, such as "string" or "float8e4m3fn".
 std::string dataTypeName(int32_t number);
 
-/// Moves data from external files and typed fields into raw_data.
-/// Names the file that it has read, if any, in `files`.
+/// Moves data from external files and typed fields into raw_data. If it reads a file, adds the
+/// file's name to `files`.
 mlir::LogicalResult inlineExternalData(onnx::TensorProto &tensor, llvm::StringRef modelPath,
                                        mlir::Location where,
                                        std::set<std::string> *files = nullptr);
 mlir::LogicalResult makeRaw(onnx::TensorProto &tensor, mlir::MLIRContext &context,
                             mlir::Location where);
 
-/// The place of each initializer's raw bytes in a serialized model.
+/// The position of each initializer's raw bytes in a serialized model.
 std::vector<InitializerRange> initializerRanges(llvm::StringRef modelBytes);
 
 } // namespace gradc

@@ -10,7 +10,7 @@ using namespace gradc;
 using mlir::grad::HostTensor;
 
 namespace {
-/// TensorProto.DataType, as the file numbers it.
+/// TensorProto.DataType, with the numbers of the file format.
 enum DataType : int32_t {
   FLOAT = 1,
   UINT8,
@@ -29,7 +29,7 @@ enum DataType : int32_t {
   COMPLEX128,
   BFLOAT16
 };
-/// No tensor of a model that fits a machine is larger; larger sizes are mistakes or attacks.
+/// Larger tensors fit no machine; larger sizes are mistakes or attacks.
 constexpr int64_t absurdBytes = int64_t(1) << 40;
 } // namespace
 
@@ -102,7 +102,7 @@ std::string gradc::describe(Type type) {
   return text;
 }
 
-/// The shape's number of elements; nothing if it is negative or absurd.
+/// The number of elements of a shape; nullopt if it is negative or absurd.
 static std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t n : shape)
@@ -138,7 +138,7 @@ static LogicalResult makeRawBytes(onnx::TensorProto &tensor, int64_t expected, S
 
 LogicalResult gradc::makeRaw(onnx::TensorProto &tensor, MLIRContext &context, Location where) {
   Type element = fileElementType(context, tensor.data_type());
-  if (!element) // Said where the tensor is used.
+  if (!element) // reported where the tensor is used
     return success();
   const NarrowType *narrow = findNarrow(tensor.data_type());
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
@@ -159,7 +159,7 @@ LogicalResult gradc::makeRaw(onnx::TensorProto &tensor, MLIRContext &context, Lo
     return success();
   }
 
-  if (narrow) // a byte of the packed elements in each number
+  if (narrow) // each number holds one byte of packed elements
     return makeRawBytes(tensor, expected, describe(RankedTensorType::get(shape, element)), where);
 
   int64_t found = 0;
@@ -221,7 +221,7 @@ FailureOr<ElementsAttr> OnnxModel::value(const onnx::TensorProto &tensor, Locati
         .toAttribute(tensor.name());
   if (raw.size() <= 1024 || type->getElementType().isInteger(1)) {
     HostTensor host(*type, raw);
-    if (type->getElementType().isInteger(1)) // any byte but 0 is true
+    if (type->getElementType().isInteger(1)) // any nonzero byte is true
       for (int64_t i = 0; i < host.size(); ++i)
         host.setInt(i, host.getInt(i));
     return host.toAttribute(tensor.name());

@@ -9,13 +9,14 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// The amounts before and after every dim; negative amounts cut off.
+/// The amounts before and after each dim; negative amounts crop.
 struct Pads {
   SmallVector<int64_t> low, high;
 };
 } // namespace
 
-/// Amounts as an attribute (up to opset 10) or an operand, for all dims or (18) for some.
+/// Reads the amounts: an attribute (up to opset 10) or an operand, for all dims or (from opset 18
+/// on) for some.
 static FailureOr<Pads> readPads(Node &n) {
   auto amounts = n.integersOrOperand("pads", 1);
   if (failed(amounts))
@@ -45,7 +46,7 @@ static FailureOr<Pads> readPads(Node &n) {
   return pads;
 }
 
-/// A number as an attribute (up to opset 10) or an operand.
+/// Reads a number: an attribute (up to opset 10) or an operand.
 static FailureOr<double> readValue(Node &n) {
   double value = n.real("value", 0);
   if (!n.operand(2))
@@ -75,7 +76,7 @@ static Value padWithConstant(Node &n, const Pads &pads, double value) {
   return padAround(n.expr(inner), low, high, value);
 }
 
-/// The element of a dim of `size` that is repeated at `position` outside it.
+/// The element of a dim of `size` that is repeated at the outside position `position`.
 static int64_t source(StringRef mode, int64_t position, int64_t size) {
   if (mode == "edge")
     return std::clamp<int64_t>(position, 0, size - 1);

@@ -1,4 +1,4 @@
-// Finds the pattern in a list of indices: runs of equal stride, or a period that repeats.
+// Finds patterns in a list of indices: runs of equal stride, or a repeating period.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Pick.h"
@@ -25,7 +25,7 @@ int64_t gradc::countRuns(ArrayRef<int64_t> indices) {
   return runs;
 }
 
-/// The smallest number of indices after which they repeat, all shifted by the same step.
+/// The smallest period after which the indices repeat, all shifted by the same step.
 static int64_t findPeriod(ArrayRef<int64_t> indices) {
   int64_t size = indices.size();
   for (int64_t period = 1; period < std::min(size, maxPieces + 1); ++period) {
@@ -39,7 +39,7 @@ static int64_t findPeriod(ArrayRef<int64_t> indices) {
   return size;
 }
 
-/// `count` elements from `start` on, `stride` apart; the same one again and again for stride 0.
+/// `count` elements from `start` on, `stride` apart; a stride of 0 repeats one element.
 static Expr strided(Expr x, int64_t dim, int64_t start, int64_t count, int64_t stride) {
   int64_t rank = x.type().getRank();
   SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), strides(rank, 1);
@@ -64,7 +64,7 @@ static Expr concatenate(ArrayRef<Value> pieces, Expr like, int64_t dim) {
       like.getBuilder().createOrFold<ConcatenateOp>(like.getLoc(), ValueRange(pieces), dim));
 }
 
-/// Every piece is strided; joined along a new dim, they interleave.
+/// Each piece is strided; the pieces interleave when joined along a new dim.
 static Expr interleave(Expr x, int64_t dim, ArrayRef<int64_t> indices, int64_t period) {
   int64_t count = int64_t(indices.size()) / period;
   int64_t step = count > 1 ? indices[period] - indices[0] : 0;
@@ -81,7 +81,7 @@ static Expr interleave(Expr x, int64_t dim, ArrayRef<int64_t> indices, int64_t p
   }
   if (!llvm::all_equal(pieces))
     return concatenate(pieces, x, dim + 1).reshape(result);
-  // One element repeated: a broadcast, which a kernel reads without a copy.
+  // One repeated element becomes a broadcast, which a kernel reads without a copy.
   SmallVector<int64_t> thin(apart), wide(apart);
   thin.erase(thin.begin() + dim + 1);
   wide[dim + 1] = period;

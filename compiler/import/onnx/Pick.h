@@ -1,4 +1,4 @@
-// Ops that only move elements, to places known at compile time: shared by Gather, Pad, Resize and
+// Ops that only move elements to places known at compile time, shared by Gather, Pad, Resize, and
 // others.
 #ifndef COMPILER_IMPORT_PICK_H
 #define COMPILER_IMPORT_PICK_H
@@ -7,16 +7,16 @@
 
 namespace gradc {
 
-/// result[..., i, ...] = x[..., indices[i], ...] along `dim`, as slices, broadcasts and
+/// result[..., i, ...] = x[..., indices[i], ...] along `dim`, as slices, broadcasts, and
 /// concatenations. Null if that takes more than `maxPieces` slices. `indices` are in range.
 mlir::Value pick(mlir::grad::Expr x, int64_t dim, llvm::ArrayRef<int64_t> indices);
 constexpr int64_t maxPieces = 64;
-/// Longer lists of indices are not made.
+/// The maximum length of index lists.
 constexpr int64_t maxIndices = 1 << 24;
-/// The slices that `indices` select in sequence: runs of equal stride.
+/// The number of consecutive slices that `indices` select: runs of equal stride.
 int64_t countRuns(llvm::ArrayRef<int64_t> indices);
 
-/// x with `low` and `high` elements of `value` around it, numbers a dim.
+/// x surrounded by `low` and `high` elements of `value`; one number per dim.
 mlir::grad::Expr padAround(mlir::grad::Expr x, llvm::ArrayRef<int64_t> low,
                            llvm::ArrayRef<int64_t> high, double value = 0);
 

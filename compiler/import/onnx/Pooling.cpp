@@ -1,4 +1,4 @@
-// Pools: reductions over windows. Inside, spatial dims come first, as in convolutions.
+// Pools: reductions over windows. Internally, spatial dims come first, as in convolutions.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Window.h"
@@ -42,7 +42,7 @@ static FailureOr<Pool> readPool(Node &n) {
   for (int64_t d = 0; d < w.rank(); ++d) {
     int64_t size = n.shape(0)[d + 2], windows = w.positions(d, size);
     int64_t room = size + w.low[d] + w.high[d] - w.extent(d);
-    // One more for a remainder, unless it would start in the padding.
+    // The remainder adds one window, unless that window would start in the padding.
     if (roundUp && room % w.strides[d] != 0)
       ++windows;
     if (roundUp && (windows - 1) * w.strides[d] >= size + w.low[d])
@@ -54,7 +54,7 @@ static FailureOr<Pool> readPool(Node &n) {
   return pool;
 }
 
-/// Taps of every window of dim `d` that count for an average.
+/// The number of taps of each window of dim `d` that count in an average.
 static SmallVector<int64_t> countTaps(Node &n, const Pool &pool, int64_t d, bool countPads) {
   const Window &w = pool.window;
   int64_t size = n.shape(0)[d + 2];
@@ -72,7 +72,7 @@ static SmallVector<int64_t> countTaps(Node &n, const Pool &pool, int64_t d, bool
   return counts;
 }
 
-/// The number of taps of every window, as a constant with the windows' shape, broadcast to `like`.
+/// The number of taps of each window, as a constant with the windows' shape, broadcast to `like`.
 static Expr divisor(Node &n, const Pool &pool, bool countPads, Expr like) {
   int64_t rank = pool.window.rank();
   HostTensor taps(RankedTensorType::get(pool.results, like.type().getElementType()));
@@ -107,7 +107,7 @@ static LogicalResult importAveragePool(Node &n) {
   return n.set(channelsSecond(sum / divisor(n, *pool, countPads, sum)));
 }
 
-/// |x|^p for a whole number p.
+/// |x|^p for an integer p.
 static Expr power(Expr x, int64_t p) {
   if (p == 1)
     return x.apply<AbsOp>();
@@ -138,8 +138,8 @@ static LogicalResult importLpPool(Node &n) {
   return n.set(channelsSecond(root(sum, *p)));
 }
 
-/// The position in operand 0 of the tap `index` [o..., N, C] of every window: row-major, or with
-/// the spatial dims in column-major order.
+/// The position in operand 0 of tap `index` [o..., N, C] of each window: row-major, or with spatial
+/// dims in column-major order.
 static Expr flatPosition(Node &n, Expr tap, const Window &w, bool columnMajor) {
   ArrayRef<int64_t> s = n.shape(0);
   auto iota = [&](int64_t d) {

@@ -1,4 +1,4 @@
-// Ops that keep or choose elements by their position: triangles, the first maximum, the center.
+// Ops that keep or select elements by position: triangles, the first maximum, the center.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The elements on and above (`upper`) or on and below the k-th diagonal; 0 elsewhere.
+/// Keeps the elements on and above (`upper`) or on and below the k-th diagonal; 0 elsewhere.
 static LogicalResult importTrilu(Node &n) {
   bool upper = n.integer("upper", 1);
   if (n.rank(0) < 2)
@@ -32,7 +32,7 @@ static LogicalResult importTrilu(Node &n) {
   return n.set(n.expr(n.broadcast(kept, n.shape(0))).select(x, x.splat(0)));
 }
 
-/// 1 at the first maximum along a dim, 0 elsewhere; up to opset 12 over all dims from `axis` on.
+/// 1 at the first maximum along a dim, 0 elsewhere; up to opset 12, over all dims from `axis` on.
 static LogicalResult importHardmax(Node &n) {
   bool flattens = n.opset() < 13;
   FailureOr<int64_t> axis = n.axis(n.integer("axis", flattens ? 1 : -1), n.rank(0));
@@ -58,7 +58,7 @@ static LogicalResult importHardmax(Node &n) {
   return n.set(chosen.cast(n.element(0)).reshape(n.shape(0)));
 }
 
-/// Cuts or pads dims to `shape` on both sides alike; an odd element goes to the end.
+/// Crops or pads dims to `shape`, equally on both sides; an odd element goes to the end.
 static LogicalResult importCenterCropPad(Node &n) {
   auto axes = n.axesInOrder(n.integers("axes"));
   if (failed(axes))

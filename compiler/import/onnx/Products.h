@@ -1,4 +1,4 @@
-// Products that ops on floats and on quantized integers share.
+// Products shared by ops on floats and ops on quantized integers.
 #ifndef COMPILER_IMPORT_PRODUCTS_H
 #define COMPILER_IMPORT_PRODUCTS_H
 
@@ -6,11 +6,11 @@
 
 namespace gradc {
 
-/// numpy.matmul of `a` and `b`, which stand for operands `lhs` and `rhs` in errors.
+/// numpy.matmul of `a` and `b`, which errors describe as operands `lhs` and `rhs`.
 mlir::FailureOr<mlir::grad::Expr> numpyMatmul(Node &n, mlir::grad::Expr a, mlir::grad::Expr b,
                                               unsigned lhs, unsigned rhs);
 
-/// The sizes of a checked convolution. `inputs` and `filters` are channels of one group.
+/// The sizes of a checked convolution. `inputs` and `filters` are the channels of one group.
 struct Channels {
   int64_t groups, inputs, filters;
 
@@ -21,10 +21,10 @@ struct Channels {
   }
 };
 
-/// Reads and checks operand 0, the filters (operand `weight`) and the window of a convolution.
+/// Reads and checks operand 0, the filters (operand `weight`), and the window of a convolution.
 mlir::FailureOr<std::pair<Channels, mlir::grad::WindowAttr>> readConvolution(Node &n,
                                                                              unsigned weight = 1);
-/// [N, C, d...] convolved to [N, O, d'...]; `bias` may be null. The weight of a transposed
+/// Convolves [N, C, d...] to [N, O, d'...]; `bias` may be null. The weight of a transposed
 /// convolution is [C, O / group, k...].
 mlir::grad::Expr convolve(Node &n, mlir::grad::Expr x, mlir::grad::Expr weight, mlir::Value bias,
                           const Channels &channels, mlir::grad::WindowAttr window,

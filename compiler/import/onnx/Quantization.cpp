@@ -1,4 +1,4 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: per tensor, per axis, and in blocks.
+// QuantizeLinear, DequantizeLinear, and DynamicQuantizeLinear: per tensor, per axis, and per block.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Narrow.h"
@@ -25,8 +25,8 @@ Expr gradc::saturate(Expr x, Expr zeroPoint, Type element) {
   return (x.apply<RoundOp>().cast(f32) + zeroPoint.cast(f32)).cast(element);
 }
 
-/// A scale or zero point at every element of operand 0: one for all, one for each index of `axis`,
-/// or one for each block along it.
+/// A scale or zero point broadcast to the elements of operand 0: one for all, one per index of
+/// `axis`, or one per block along it.
 static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) {
   Expr value = n.expr(i);
   RankedTensorType type = n.type(0).clone(n.element(i));
@@ -56,7 +56,8 @@ static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) 
   return value.with(n.builder().createOrFold<SliceOp>(n.loc(), value, starts, n.shape(0), ones));
 }
 
-/// Operand 1 at every element of operand 0; float8e8m0 as the powers of two that it stands for.
+/// Operand 1 broadcast to the elements of operand 0; float8e8m0 becomes the powers of two that it
+/// represents.
 static FailureOr<Expr> spreadScale(Node &n, int64_t axis, int64_t block) {
   FailureOr<Expr> scale = spread(n, 1, axis, block);
   if (failed(scale) || !n.narrow(1))
@@ -66,7 +67,7 @@ static FailureOr<Expr> spreadScale(Node &n, int64_t axis, int64_t block) {
   return n.error() << "expected numbers or float8e8m0 as scale, found " << n.describeOperand(1);
 }
 
-/// The element type that attribute `name` asks for; `otherwise` where it does not.
+/// The element type that attribute `name` asks for; `otherwise` if it is missing.
 static FailureOr<Type> typeAttribute(Node &n, StringRef name, Type otherwise) {
   int32_t number = int32_t(n.integer(name, 0));
   if (number == 0)
@@ -76,7 +77,7 @@ static FailureOr<Type> typeAttribute(Node &n, StringRef name, Type otherwise) {
   return n.error() << "with " << name << " " << dataTypeName(number) << " is not supported";
 }
 
-/// The codes of saturate(quotient + zero point), of integers rounded before.
+/// The codes of saturate(quotient + zero point); for integers, after rounding.
 static Expr quantize(Expr quotient, std::optional<Expr> zero, const NarrowType &type,
                      bool saturates) {
   Type element = quotient.type().getElementType();
@@ -92,16 +93,16 @@ static Expr quantize(Expr quotient, std::optional<Expr> zero, const NarrowType &
   return encode(raised.apply<MinOp>(sum.splat(least + (1 << type.bits) - 1)), type);
 }
 
-/// saturate(round(x / scale) + zero point), divided in the scale's precision.
+/// saturate(round(x / scale) + zero point), divided in the precision of the scale.
 static LogicalResult importQuantizeLinear(Node &n) {
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   bool saturates = n.integer("saturate", 1);
   Type unsignedByte = n.builder().getIntegerType(8, /*isSigned=*/false);
   bool hasZero = bool(n.operand(2));
-  // Without output_dtype the zero point's type counts.
+  // Without output_dtype, the type of the zero point decides.
   int32_t asked = int32_t(n.integer("output_dtype", 0));
   const NarrowType *narrow = asked || !hasZero ? findNarrow(asked) : n.narrow(2);
-  FailureOr<Type> result = unsignedByte; // of codes as well
+  FailureOr<Type> result = unsignedByte; // also the type of codes
   if (!narrow)
     result = typeAttribute(n, "output_dtype", hasZero ? n.element(2) : unsignedByte);
   Type f32 = n.builder().getF32Type();
@@ -158,7 +159,7 @@ static LogicalResult importDequantizeLinear(Node &n) {
   return n.set((x.cast(f32) * scale->cast(f32)).cast(*result));
 }
 
-/// To bytes, over the range of x with 0 in it.
+/// Quantizes to bytes, over the range of x extended to contain 0.
 static LogicalResult importDynamicQuantizeLinear(Node &n) {
   if (failed(n.expect(0, Kind::Float)))
     return failure();

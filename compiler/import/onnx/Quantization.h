@@ -1,4 +1,4 @@
-// Quantization as ops on quantized tensors share it: scales, zero points, saturation.
+// Scales, zero points, and saturation, shared by all ops on quantized tensors.
 #ifndef COMPILER_IMPORT_QUANTIZATION_H
 #define COMPILER_IMPORT_QUANTIZATION_H
 
@@ -6,14 +6,15 @@
 
 namespace gradc {
 
-/// Operands of one quantized tensor.
+/// The operands of one quantized tensor.
 struct Quantized {
   unsigned value, scale, zeroPoint;
 };
-/// Checks the elements of a quantized operand, its scale and its zero point.
+/// Checks the element types of a quantized operand, its scale, and its zero point.
 mlir::LogicalResult expectQuantized(Node &n, const Quantized &q);
 
-/// round(x) + zero point, saturated to the zero point's elements. x and `zeroPoint` have one shape.
+/// round(x) + zero point, saturated to the zero point's type. x and `zeroPoint` have the same
+/// shape.
 mlir::grad::Expr saturate(mlir::grad::Expr x, mlir::grad::Expr zeroPoint, mlir::Type element);
 
 } // namespace gradc

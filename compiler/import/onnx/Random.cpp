@@ -1,4 +1,5 @@
-// Dropout and random tensors. Seeds are the job's: the entry gets them as arguments on first use.
+// Dropout and random tensors. The job owns the seeds: the entry receives them as arguments, created
+// on first use.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -8,16 +9,16 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// A stream of random numbers for the node alone; normal numbers take two.
+/// A random stream of this node only; normal numbers take two streams.
 static IntegerAttr stream(Node &n) { return n.builder().getI32IntegerAttr(2 * n.position()); }
 static Value seed(Node &n) { return n.getEntry().scalarArgument(GRADC_ROLE_SEED); }
 static Value counter(Node &n) { return n.getEntry().scalarArgument(GRADC_ROLE_COUNTER); }
 
-/// Active in training entries, the identity in all others, whatever training_mode the exporter
-/// left: the same file serves both.
+/// Active in training entries and the identity in all others, whatever training_mode the exporter
+/// left: one file serves both.
 static LogicalResult importDropout(Node &n) {
   n.ignore("seed");
-  n.ignore("is_test"); // of opset 6
+  n.ignore("is_test"); // from opset 6
   double ratio = n.real("ratio", 0.5);
   if (failed(n.expect(0, Kind::Float)))
     return failure();
@@ -77,7 +78,7 @@ template <typename Op> static LogicalResult randomLike(Node &n) {
   return makeRandom<Op>(n, n.shape(0), n.element(0));
 }
 
-/// 1 with the probability that the operand says.
+/// 1 with the probability given by the operand.
 static LogicalResult importBernoulli(Node &n) {
   n.ignore("seed");
   Type element = n.element(0);

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM as scans: one product of all steps with the input weights before the loop, then
-// cells that carry their state.
+// RNN, GRU, and LSTM as scans: a single product multiplies all steps by the input weights before
+// the loop, then cells carry their state.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Activation.h"
@@ -13,7 +13,7 @@ namespace {
 
 enum class CellKind { rnn, gru, lstm };
 
-/// The columns of gate `gate` of `x` [rows, gates * size].
+/// The columns of gate `gate` in `x` [rows, gates * size].
 Expr gateOf(Expr x, int64_t gate, int64_t size) {
   int64_t rows = x.shape()[0];
   return x.with(
@@ -37,7 +37,7 @@ public:
   LogicalResult run() {
     if (failed(readAttributes()) || failed(checkOperands()))
       return failure();
-    SmallVector<SmallVector<Value>> results(3); // Y, Y_h and Y_c of each direction
+    SmallVector<SmallVector<Value>> results(3); // Y, Y_h, and Y_c of each direction
     for (int64_t d = 0; d < directions; ++d)
       importDirection(d, results);
     return setResults(results);
@@ -127,7 +127,7 @@ private:
 
   // One direction --------------------------------------------------------------------------------
 
-  /// Direction `d` of an operand, whose dim `dim` goes.
+  /// Direction `d` of an operand, with dim `dim` removed.
   Expr part(unsigned operand, int64_t d, int64_t dim = 0) {
     Expr x = n.expr(operand);
     SmallVector<int64_t> starts(x.type().getRank(), 0), sizes(x.shape()), ones(sizes.size(), 1);
@@ -146,8 +146,8 @@ private:
     return part(operand, d, layout);
   }
 
-  /// The share that the input has in every gate of every step: [steps, rows, gates * hidden]. The
-  /// one product of all steps has rows outermost, where any number of them can be.
+  /// The input's contribution to each gate of each step: [steps, rows, gates * hidden]. The product
+  /// of all steps has rows outermost, since their number may vary.
   Expr inputShares(int64_t d) {
     Expr x = n.expr(0u);
     if (!layout)
@@ -164,7 +164,7 @@ private:
     return shares.reshape({rows, steps, gates * hidden}).transpose({1, 0, 2});
   }
 
-  /// The input's or the state's half of the bias.
+  /// The half of the bias that belongs to the input or to the state.
   Expr half(int64_t d, int64_t which) {
     int64_t size = gates * hidden;
     Expr bias = part(3, d);
@@ -179,7 +179,7 @@ private:
                                                   ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1}));
   }
 
-  /// `vector` with zeros behind its first `count` elements.
+  /// `vector` with zeros after its first `count` elements.
   Expr onlyFirst(Expr vector, int64_t count) {
     int64_t rest = vector.shape()[0] - count;
     return vector.with(PadOp::create(n.builder(), n.loc(), slice(vector, 0, count),
@@ -195,7 +195,7 @@ private:
     if (resetsAfter && n.operand(3))
       operands.invariants.push_back(slice(half(d, 1), 2 * hidden, hidden));
     if (kind == CellKind::lstm && n.operand(7))
-      for (int64_t i = 0; i < 3; ++i) // of the gates i, o and f
+      for (int64_t i = 0; i < 3; ++i) // for gates i, o, and f
         operands.invariants.push_back(slice(part(7, d), i * hidden, hidden));
     if (n.operand(4))
       operands.stacks.push_back(isWithinLength());
@@ -212,7 +212,7 @@ private:
       results[1 + i].push_back(scan.getResult(i));
   }
 
-  /// Whether a step is within a row's length: bool [steps, rows].
+  /// Whether a step is within its row's length: bool [steps, rows].
   Value isWithinLength() {
     OpBuilder &b = n.builder();
     auto type = RankedTensorType::get({steps, rows}, n.element(4));
@@ -232,7 +232,7 @@ private:
                               : kind == CellKind::gru ? gru(share, state[0], invariants, functions)
                                                       : lstm(share, state, invariants, functions);
     Expr output = share.with(next[0]);
-    if (n.operand(4)) { // behind a row's length its state stays and its output is 0
+    if (n.operand(4)) { // past a row's length, the state stays and the output is 0
       Expr within = share.with(arguments[carried + 1]);
       Expr mask = within.broadcast(output.type().clone(b.getI1Type()), {0});
       output = mask.select(output, output.splat(0));
@@ -308,7 +308,8 @@ private:
     for (unsigned i = 0; i < 3; ++i) {
       if (!n.wants(i))
         continue;
-      // Y is [steps, directions, rows, hidden], others lack steps; in layout 1 rows come first.
+      // Y is [steps, directions, rows, hidden]; the others have no steps. In layout 1, rows come
+      // first.
       int64_t dim = i == 0 ? 1 : 0;
       SmallVector<Value> parts;
       for (Value v : results[i]) {
@@ -336,7 +337,7 @@ private:
 };
 
 template <CellKind kind> LogicalResult importRecurrent(Node &n) {
-  n.ignore("output_sequence"); // of operator sets before 7
+  n.ignore("output_sequence"); // from opsets before 7
   return RecurrentImport(n, kind).run();
 }
 

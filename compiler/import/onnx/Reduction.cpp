@@ -1,4 +1,4 @@
-// ONNX's reductions and argmax. Reduced dims stay as 1 unless keepdims is 0.
+// ONNX's reductions and argmax. Reduced dims stay with size 1 unless keepdims is 0.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -20,7 +20,7 @@ Expr l1(Expr x, ArrayRef<int64_t> dims) { return x.apply<AbsOp>().sum(dims); }
 Expr l2(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims).apply<SqrtOp>(); }
 Expr sumSquare(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims); }
 Expr logSum(Expr x, ArrayRef<int64_t> dims) { return x.sum(dims).apply<LogOp>(); }
-/// Shifted by the maximum, if that is finite.
+/// Subtracts the maximum first, if it is finite.
 Expr logSumExp(Expr x, ArrayRef<int64_t> dims) {
   Expr top = reduce<ReduceMaxOp>(x, dims);
   OpBuilder &b = x.getBuilder();
@@ -30,7 +30,7 @@ Expr logSumExp(Expr x, ArrayRef<int64_t> dims) {
   return (x - spread).apply<ExpOp>().sum(dims).apply<LogOp>() + shift;
 }
 
-/// The result over no elements: what the formula says, nothing sensible, or a limit of the type.
+/// The result of a reduction over no elements: by the formula, an error, or a limit of the type.
 enum class Empty { Formula, Error, Lowest, Highest };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -38,7 +38,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// ReduceMean without dims is the identity, which needs no division.
 Expr mean(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMeanOp>(x, dims); }
 
-/// The mean of as many elements as a run has.
+/// The mean over the number of elements that a run has.
 Expr meanOf(Expr x, ArrayRef<int64_t> dims, RunExtent extent) {
   Type element = x.type().getElementType();
   if (element.getIntOrFloatBitWidth() < 32)
@@ -90,7 +90,7 @@ LogicalResult reduction(Node &n) {
     result = meanOf(x, dims, *extent);
   else if (hasElements || empty == Empty::Formula)
     result = formula(x, dims);
-  else // as an integer, the limit of its type
+  else // for integers, the limit of the type
     result = x.with(splat(n.builder(), n.loc(), x.type().clone(left),
                           empty == Empty::Lowest ? -infinity : infinity));
   result = result.cast(n.element(0));
@@ -106,7 +106,7 @@ Expr prod(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceProdOp>(x, dims)
 Expr maximum(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMaxOp>(x, dims); }
 Expr minimum(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMinOp>(x, dims); }
 
-/// ArgMin reverses the order of the elements, select_last_index their positions.
+/// ArgMin reverses the order of elements; select_last_index reverses their positions.
 template <bool minimum> LogicalResult arg(Node &n) {
   bool keep = n.integer("keepdims", 1), last = n.integer("select_last_index", 0);
   if (failed(n.expect(0, Kind::Number)))
@@ -118,7 +118,7 @@ template <bool minimum> LogicalResult arg(Node &n) {
   if (size == 0)
     return n.error() << "expected elements along dim " << *dim << " of " << n.describeOperand(0);
   Expr x = n.expr(0u);
-  if (minimum) // -1 - x has no overflow, signed or unsigned
+  if (minimum) // -1 - x never overflows, signed or unsigned
     x = isa<FloatType>(n.element(0)) ? -x : x.splat(-1) - x;
   OpBuilder &b = n.builder();
   if (last) {

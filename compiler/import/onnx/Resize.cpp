@@ -1,5 +1,5 @@
-// Resize and Upsample, dim by dim: nearest moves elements, linear and cubic are a product with a
-// constant matrix.
+// Resize and Upsample, dim by dim: nearest moves elements, linear and cubic multiply by a constant
+// matrix.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -23,7 +23,7 @@ struct Resize {
   bool excludeOutside, antialias;
   SmallVector<DimResize> dims;
 
-  /// The kernel's, on each side.
+  /// The support of the kernel on each side.
   double support() const { return mode == "linear" ? 1 : 2; }
   bool crops() const { return coordinates == "tf_crop_and_resize"; }
 };
@@ -33,7 +33,7 @@ using Taps = SmallVector<std::pair<int64_t, double>, 4>;
 } // namespace
 
 /// The position of result `i` between the operand's elements. The scale is not rounded to whole
-/// elements, as in ONNX's own cases.
+/// elements, as in ONNX's own test cases.
 static double position(const Resize &r, const DimResize &dim, int64_t i) {
   double last = double(dim.size - 1), width = dim.scale * double(dim.size), x = double(i);
   if (r.coordinates == "align_corners")
@@ -74,7 +74,7 @@ static double kernel(const Resize &r, double d) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/// The terms of result `i`; none outside a cropped region.
+/// The terms of result `i`; empty outside a cropped region.
 static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   double x = position(r, dim, i);
   if (r.crops() && (x < 0 || x > double(dim.size - 1)))
@@ -82,7 +82,7 @@ static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   auto inside = [&](int64_t k) { return std::clamp<int64_t>(k, 0, dim.size - 1); };
   if (r.mode == "nearest")
     return {{inside(nearestTo(r.nearest, x)), 1.0}};
-  // Where the result shrinks, antialiasing stretches the kernel over all elements that it covers.
+  // If the result shrinks, antialiasing stretches the kernel over all elements that it covers.
   double shrink = r.antialias ? std::min(dim.scale, 1.0) : 1, sum = 0;
   int64_t below = int64_t(std::floor(x)), reach = int64_t(std::ceil(r.support() / shrink));
   Taps result;
@@ -98,7 +98,7 @@ static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   return result;
 }
 
-/// The matrix [result, size] times dim `d` of x; other dims stay in place.
+/// Multiplies the matrix [result, size] by dim `d` of x; other dims stay in place.
 static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
   int64_t before = 1, after = 1, size = x.shape()[d], result = matrix.shape()[0];
   for (auto [i, n] : llvm::enumerate(x.shape()))
@@ -169,7 +169,7 @@ static LogicalResult expectCount(Node &n, StringRef what, size_t found, size_t e
   return n.error() << "expected " << expected << " " << what << ", found " << found;
 }
 
-/// Scales, or sizes, of `axes`: the results' sizes, rounded down.
+/// Sets the scales, or sizes, of `axes`; result sizes are rounded down.
 static LogicalResult setScales(Node &n, Resize &r, ArrayRef<int64_t> axes,
                                ArrayRef<double> scales) {
   if (failed(expectCount(n, "scales", scales.size(), axes.size())))
@@ -188,7 +188,7 @@ static LogicalResult setScales(Node &n, Resize &r, ArrayRef<int64_t> axes,
   return success();
 }
 
-/// `policy` other than "stretch": one scale for all, the smallest or the largest of them.
+/// With a `policy` other than "stretch", all dims share one scale, the smallest or the largest.
 static LogicalResult setSizes(Node &n, Resize &r, ArrayRef<int64_t> axes, ArrayRef<int64_t> sizes,
                               StringRef policy) {
   if (failed(expectCount(n, "sizes", sizes.size(), axes.size())))
@@ -224,7 +224,7 @@ static LogicalResult build(Node &n, const Resize &r) {
   if (failed(n.expectSensible(shape)))
     return failure();
   Expr x = n.expr(0u);
-  // The last dim first: it needs no transposition, and is often the one that shrinks.
+  // Starts with the last dim: it needs no transposition, and often shrinks.
   for (int64_t d = n.rank(0) - 1; d >= 0; --d) {
     const DimResize &dim = r.dims[d];
     if (dim.scale == 1 && dim.size == dim.result && dim.begin == 0 && dim.end == 1)
@@ -310,7 +310,7 @@ static LogicalResult importResize(Node &n) {
       r.dims[axis].end = (*roi)[i + axes.size()];
     }
   }
-  // Up to opset 12 scales are there but empty where sizes count.
+  // Up to opset 12, scales are present but empty if sizes are used.
   if (n.operand(2) && n.type(2).getNumElements() > 0) {
     auto scales = knownFloats(n, 2, "the scales");
     if (failed(scales) || failed(setScales(n, r, axes, *scales)))

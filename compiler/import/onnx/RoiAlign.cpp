@@ -1,4 +1,4 @@
-// RoiAlign: regions of pictures, pooled over points between their pixels.
+// RoiAlign: regions of pictures, pooled over points between pixels.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -14,7 +14,7 @@ struct RoiAlign {
   double scale;
   int64_t samples; ///< in each bin, along a dim
 
-  /// Along one dim of the pictures.
+  /// The parameters along one dim of the pictures.
   struct Dim {
     int64_t size, bins, coordinate; ///< a region's first coordinate in `rois`; its last is 2 on
   };
@@ -39,7 +39,7 @@ static FailureOr<RoiAlign> readRoiAlign(Node &n) {
   return RoiAlign{coordinates == "half_pixel", mode == "max", n.real("spatial_scale", 1), samples};
 }
 
-/// Points along one dim, [regions, bins * samples].
+/// The points along one dim, [regions, bins * samples].
 static Expr pointsAlong(const RoiAlign &r, Expr rois, RoiAlign::Dim dim) {
   OpBuilder &b = rois.getBuilder();
   int64_t count = rois.shape()[0];
@@ -50,7 +50,7 @@ static Expr pointsAlong(const RoiAlign &r, Expr rois, RoiAlign::Dim dim) {
     return one.reshape({count}) * r.scale - (r.halfPixel ? 0.5 : 0.0);
   };
   Expr begin = column(dim.coordinate), length = column(dim.coordinate + 2) - begin;
-  if (!r.halfPixel) // regions have at least the size of a pixel
+  if (!r.halfPixel) // regions are at least one pixel wide
     length = length.apply<MaxOp>(length.splat(1));
   int64_t points = dim.bins * r.samples;
   HostTensor fractions(RankedTensorType::get({points}, rois.type().getElementType()));
@@ -61,8 +61,8 @@ static Expr pointsAlong(const RoiAlign &r, Expr rois, RoiAlign::Dim dim) {
   return begin.broadcast(type, {0}) + length.broadcast(type, {0}) * fraction;
 }
 
-/// The two pixels beside each point. What lies at most a pixel outside counts as the border;
-/// farther out, weights are 0.
+/// The two pixels next to each point. Points up to one pixel outside count as points on the border;
+/// points farther out have weight 0.
 static PixelTaps tapsAlong(Expr points, int64_t size) {
   OpBuilder &b = points.getBuilder();
   double last = double(size - 1);
@@ -73,12 +73,12 @@ static PixelTaps tapsAlong(Expr points, int64_t size) {
   PixelTaps taps = linearTaps(inside);
   for (Expr &weight : taps.weights)
     weight = near.select(weight, weight.splat(0));
-  // Behind the last pixel, whose weight is 1, is none.
+  // No pixel follows the last one, whose weight is 1.
   taps.pixels[1] = taps.pixels[1].apply<MinOp>(taps.pixels[1].splat(last));
   return taps;
 }
 
-/// The taps of one dim's points for all points of a region, [regions, y, x].
+/// Broadcasts the taps of one dim's points to all points of a region, [regions, y, x].
 static PixelTaps acrossPoints(PixelTaps taps, int64_t dim, ArrayRef<int64_t> shape) {
   for (auto *values : {&taps.pixels, &taps.weights})
     for (Expr &value : *values)
@@ -86,8 +86,8 @@ static PixelTaps acrossPoints(PixelTaps taps, int64_t dim, ArrayRef<int64_t> sha
   return taps;
 }
 
-/// The mean over the points of each bin, or the maximum over their pixels times weights, as ONNX
-/// has it.
+/// The mean over the points of each bin, or the maximum over their weighted pixels, as ONNX defines
+/// it.
 static Expr pool(const RoiAlign &r, const Sampler &sampler, ArrayRef<PixelTaps> taps,
                  ArrayRef<int64_t> bins) {
   auto reduce = [&](Expr x, bool max) {

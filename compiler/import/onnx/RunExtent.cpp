@@ -1,4 +1,5 @@
-// Values that are as long as a run finds out: the most is planned, and the extent comes along.
+// Values whose extent only a run knows: memory is planned for the maximum, and the extent is a
+// value.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -61,7 +62,7 @@ LogicalResult Node::setLike(unsigned operand, Value value, int64_t dim) {
   return extent ? set(0, value, {dim, extent->count}) : set(value);
 }
 
-// Dims are counted from the back, as numpy's broadcasting matches them.
+// Dims are counted from the back, since numpy's broadcasting aligns them there.
 LogicalResult EntryImport::followExtents(Node &node) {
   std::optional<RunExtent> common;
   for (unsigned i = 0; i < node.operandCount(); ++i)

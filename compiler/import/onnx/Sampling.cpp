@@ -1,4 +1,4 @@
-// A sum over the pixels around a position: each is a gather with a weight of its own.
+// A sum over the pixels around a position: one gather and weight per pixel.
 #include "compiler/import/onnx/Sampling.h"
 
 #include "dialects/Pch.h"

@@ -1,4 +1,4 @@
-// Elements of pictures between their pixels, at positions computed at run time.
+// Pictures read between their pixels, at positions computed at run time.
 #ifndef COMPILER_IMPORT_SAMPLING_H
 #define COMPILER_IMPORT_SAMPLING_H
 
@@ -6,30 +6,30 @@
 
 namespace gradc {
 
-/// The pixels around a position along one dim, as i64, and their weights; none where there is one
-/// pixel that counts as it is.
+/// The pixels around a position along one dim, as i64, and their weights. Weights are empty for a
+/// single unweighted pixel.
 struct PixelTaps {
   llvm::SmallVector<mlir::grad::Expr> pixels, weights;
 };
 
-/// Reads between the pixels of `data`: the dims where `dims` is negative, numbered as grad.gather
-/// does. Positions have one shape, whose dims are `indexDims` of the result.
+/// Reads `data` between pixels, in the dims that are negative in `dims`, numbered as in
+/// grad.gather. All positions have one shape, whose dims are `indexDims` of the result.
 struct Sampler {
   mlir::grad::Expr data;
   llvm::SmallVector<int64_t> dims, indexDims;
   bool mayBeOutside;
 
-  /// The data at one pixel, times its weight if it has one; 0 outside, whatever the weight is.
+  /// The data at one pixel, times its weight if there is one; 0 outside, for any weight.
   mlir::grad::Expr pixel(llvm::ArrayRef<mlir::grad::Expr> indices,
                          std::optional<mlir::grad::Expr> weight) const;
-  /// The weighted sum over all combinations of taps; one entry for each index of the data.
+  /// The weighted sum over all combinations of taps; one entry per index of the data.
   mlir::grad::Expr sum(llvm::ArrayRef<PixelTaps> taps) const;
 };
 
-/// The type to compute positions and weighted sums in: f32 for 16-bit floats.
+/// The type for positions and weighted sums: f32 for 16-bit floats.
 mlir::Type wideFloat(mlir::Type element);
 mlir::grad::Expr floorOf(mlir::grad::Expr x);
-/// The two pixels beside each position.
+/// The two pixels next to each position.
 PixelTaps linearTaps(mlir::grad::Expr position);
 
 } // namespace gradc

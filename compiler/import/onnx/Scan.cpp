@@ -1,4 +1,4 @@
-// Scan: a region that is run on every step of its operands.
+// Scan: a region that runs on each step of its operands.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The same tensor, its steps along `dim` in reverse order.
+/// The tensor with its steps along `dim` in reverse order.
 static Value reversed(Expr x, int64_t dim = 0) {
   int64_t rank = x.type().getRank();
   SmallVector<int64_t> starts(rank, 0), strides(rank, 1);
@@ -18,7 +18,7 @@ static Value reversed(Expr x, int64_t dim = 0) {
   return SliceOp::create(x.getBuilder(), x.getLoc(), x, starts, x.shape(), strides);
 }
 
-/// Dim `from` as dim `to`, the others in their order.
+/// Moves dim `from` to position `to`; the other dims keep their order.
 static Expr moveDim(Expr x, int64_t from, int64_t to) {
   SmallVector<int64_t> order = otherDims(x.type().getRank(), {from});
   order.insert(order.begin() + to, from);
@@ -27,7 +27,7 @@ static Expr moveDim(Expr x, int64_t from, int64_t to) {
 
 namespace {
 
-/// A Scan node from operator set 9 on. Operands are carried values, then what is scanned.
+/// A Scan node from opset 9 on. Its operands are carried values, then scanned ones.
 class ScanImport {
 public:
   ScanImport(Node &n, const onnx::GraphProto &graph) : n(n), graph(graph) {}
@@ -90,7 +90,7 @@ public:
   }
 
 private:
-  /// One number an input or output, 0 where the node says nothing.
+  /// One number per input or output; 0 if the node has no list.
   FailureOr<SmallVector<int64_t>> list(StringRef name, unsigned size) {
     auto given = n.integers(name);
     if (!given)
@@ -142,9 +142,9 @@ private:
 
 namespace {
 
-/// A Scan node of operator set 8, which runs over each row of a batch: a scan over rows, whose step
-/// is the scan over the steps of one row. Operand 0 are the rows' lengths: behind them values that
-/// are carried stay, and what is stacked is 0.
+/// A Scan node of opset 8, which runs over each row of a batch: a scan over rows, whose step is the
+/// scan over the steps of one row. Operand 0 holds the rows' lengths. Past a row's length, carried
+/// values stay and stacked values are 0.
 class RowScanImport {
 public:
   RowScanImport(Node &n, const onnx::GraphProto &graph) : n(n), graph(graph) {}
@@ -199,7 +199,7 @@ private:
     return success();
   }
 
-  /// The block of one step: a counter, the graph's inputs, then what is around it.
+  /// The block of one step: a counter, the graph's inputs, then captured values.
   LogicalResult buildStep() {
     step = std::make_unique<Block>();
     OpBuilder &b = n.builder();
@@ -267,7 +267,7 @@ private:
         });
     handOnIndexChecks(n, checks, overRows.getResults().take_back(checks.size()));
     for (auto [i, result] : llvm::enumerate(overRows.getResults().drop_back(checks.size()))) {
-      // Stacked outputs are in the order of the iterations.
+      // Stacked outputs are in the order of iterations.
       Value value = i >= carriedCount && isReverse ? reversed(n.expr(result), 1) : Value(result);
       if (n.wants(unsigned(i)) && failed(n.set(unsigned(i), value)))
         return failure();

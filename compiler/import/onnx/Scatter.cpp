@@ -1,5 +1,5 @@
-// ScatterElements and ScatterND, with every reduction, TensorScatter and MaxUnpool: updates
-// combined into elements at indices.
+// ScatterElements and ScatterND with all reductions, TensorScatter, and MaxUnpool: combine updates
+// with elements at indices.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -45,8 +45,8 @@ static LogicalResult importScatterElements(Node &n) {
   FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
   if (failed(indices))
     return failure();
-  // Where another dim of the data is longer, the elements behind the updates get some of no effect:
-  // their index is out of range.
+  // If another dim of the data is longer, updates are padded to it. The padding has an index out of
+  // range and therefore no effect.
   Value updates = n.operand(2);
   SmallVector<int64_t> high, zeros(n.rank(0), 0);
   for (auto [d, from, to] : llvm::enumerate(n.shape(0), n.shape(1)))
@@ -78,7 +78,7 @@ static LogicalResult importScatterND(Node &n) {
                                                    tuples->dims, allDims(outer.size())));
 }
 
-/// Writes consecutive steps of a cache, from the step that each sample of the batch chooses.
+/// Writes consecutive steps of a cache, starting at a step given per sample of the batch.
 static LogicalResult importTensorScatter(Node &n) {
   StringRef mode = n.string("mode", "linear");
   FailureOr<int64_t> dim = n.axis(n.integer("axis", -2), n.rank(0));
@@ -114,7 +114,7 @@ static LogicalResult importTensorScatter(Node &n) {
                                          ArrayRef<int64_t>{0, *dim}));
 }
 
-/// The sizes of the picture that a pool with this window turned into operand 0.
+/// The sizes of the picture that a pool with this window reduced to operand 0.
 static FailureOr<SmallVector<int64_t>> unpooledShape(Node &n) {
   FailureOr<Window> window = readWindow(n);
   if (failed(window))
@@ -128,8 +128,8 @@ static FailureOr<SmallVector<int64_t>> unpooledShape(Node &n) {
   return shape;
 }
 
-/// Indices count through all planes, and those of a plane lie in that plane: each plane is a
-/// scatter of its own. A larger output_shape adds zeros behind the picture.
+/// Indices count through all planes, and the indices of a plane stay in that plane, so each plane
+/// is a separate scatter. A larger output_shape adds zeros after the picture.
 static LogicalResult importMaxUnpool(Node &n) {
   FailureOr<SmallVector<int64_t>> shape = unpooledShape(n);
   if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)) || failed(shape))
@@ -166,7 +166,7 @@ static LogicalResult importMaxUnpool(Node &n) {
   };
   Expr plane = count(0) * double(outer[1]) + count(1);
   indices = indices - plane * double(area);
-  // An index into an earlier plane is no index from the end.
+  // An index into an earlier plane must not count from the end.
   Expr outside = indices.splat(double(area));
   indices = indices.compare(ComparePredicate::lt, indices.splat(0)).select(outside, indices);
   if (failed(expectInRange(n, indices, area, "a plane of the output")))

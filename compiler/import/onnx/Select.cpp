@@ -1,4 +1,4 @@
-// NonZero and Compress: a run finds out how many elements it keeps.
+// NonZero and Compress: only a run knows how many elements are kept.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -44,7 +44,7 @@ FailureOr<AlongAxis> gradc::sliceByAxis(Node &n) {
   return AlongAxis{x, *dim};
 }
 
-/// For each element that is not 0 its index along each dim, in row-major order.
+/// For each nonzero element, its index along each dim, in row-major order.
 static LogicalResult importNonZero(Node &n) {
   int64_t elements = n.type(0).getNumElements();
   if (n.rank(0) == 0)
@@ -68,7 +68,8 @@ static LogicalResult importNonZero(Node &n) {
   return n.set(0, all, {1, kept.count});
 }
 
-/// The slices along an axis, or the elements, where the condition holds; none behind its end.
+/// The slices along an axis, or the elements, for which the condition holds; none past the end of
+/// the condition.
 static LogicalResult importCompress(Node &n) {
   if (failed(n.expect(1, Kind::Bool)) || failed(n.expectRank(1, 1)))
     return failure();

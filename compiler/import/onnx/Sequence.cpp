@@ -1,5 +1,5 @@
-// Sequences of tensors, and optional values. How long they are and which tensor is where is known
-// at compile time, so they are lists of values here and never reach the compiled code.
+// Sequences of tensors, and optional values. Their lengths and contents are known at compile time,
+// so the importer handles them as lists of values, and they never reach the compiled code.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -15,7 +15,7 @@ static LogicalResult expectSequence(Node &n, unsigned i) {
   return n.error() << "expected a sequence as operand " << i << ", found a tensor";
 }
 
-/// A position among `size` tensors, counted from the back when negative.
+/// A position among `size` tensors; negative positions count from the back.
 static FailureOr<int64_t> position(Node &n, unsigned i, int64_t size) {
   auto known = n.knownInts(i, "the position");
   if (failed(known))
@@ -43,7 +43,7 @@ static LogicalResult importEmpty(Node &n) {
   return n.setSequence({});
 }
 
-/// Before the position, or at the end.
+/// Inserts before the position, or at the end.
 static LogicalResult importInsert(Node &n) {
   if (failed(expectSequence(n, 0)))
     return failure();
@@ -118,8 +118,8 @@ static LogicalResult importConcatFromSequence(Node &n) {
   return n.set(n.builder().createOrFold<ConcatenateOp>(n.loc(), parts, *dim));
 }
 
-/// Parts of one size, the last one smaller, or of given sizes; without `split` of 1, which
-/// disappears unless keepdims is set.
+/// Splits into parts of one size, the last one smaller, or of given sizes. Without `split`, parts
+/// have size 1 in a dim that is removed unless keepdims is set.
 static LogicalResult importSplitToSequence(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   bool keep = n.integer("keepdims", 1) || n.operand(1);
@@ -162,7 +162,7 @@ static LogicalResult importSplitToSequence(Node &n) {
   return n.setSequence(parts);
 }
 
-/// An operand that is there has an element: whether it is there is known.
+/// An operand that is present has an element; its presence is known at compile time.
 static LogicalResult importHasElement(Node &n) {
   HostTensor has(RankedTensorType::get({}, n.builder().getI1Type()));
   has.setInt(0, n.operand(0) || n.isSequence(0));
@@ -173,7 +173,7 @@ static LogicalResult importGetElement(Node &n) {
   return n.isSequence(0) ? n.setSequence(n.sequence(0)) : n.set(n.operand(0));
 }
 
-/// Without an operand it has no element.
+/// An optional without an operand has no element.
 static LogicalResult importOptional(Node &n) {
   n.ignore("type");
   if (n.isSequence(0))
@@ -181,8 +181,8 @@ static LogicalResult importOptional(Node &n) {
   return n.operand(0) ? n.set(n.operand(0)) : n.setAbsent(0);
 }
 
-/// The graph once for each tensor of the first sequence; other operands are sequences as long, or
-/// tensors that every time has.
+/// Imports the graph once per tensor of the first sequence. Other operands are sequences of the
+/// same length, or tensors that every iteration reads.
 static LogicalResult importSequenceMap(Node &n) {
   auto graph = findGraph(n, "body");
   if (failed(graph) || failed(expectSequence(n, 0)) ||

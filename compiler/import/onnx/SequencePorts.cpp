@@ -1,5 +1,6 @@
-// Sequences and optionals by name. At the border of an entry each tensor of a sequence is a port of
-// its own; how many there are, and whether an optional is there, the options of the import say.
+// Sequences and optionals by name. At the boundary of an entry, each tensor of a sequence is a
+// separate port. The import options determine the length of a sequence and the presence of an
+// optional.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -9,7 +10,7 @@
 using namespace mlir;
 using namespace gradc;
 
-/// Each is a port with its name.
+/// Each tensor is a port with its own name.
 static constexpr int64_t mostTensors = 1024;
 
 const SmallVector<Value> *EntryImport::findSequence(StringRef name) const {
@@ -51,7 +52,7 @@ std::optional<int64_t> gradc::sequenceLength(const ImportOptions &options,
   return length ? std::optional(length) : std::nullopt;
 }
 
-/// The type of a sequence, or of the one that an optional may hold; null: it is of another type.
+/// The type of a sequence, or of the sequence in an optional; null for other types.
 static const onnx::TypeProto::Sequence *sequenceType(const onnx::TypeProto &type) {
   const onnx::TypeProto &held = type.has_optional_type() ? type.optional_type().elem_type() : type;
   return held.has_sequence_type() ? &held.sequence_type() : nullptr;

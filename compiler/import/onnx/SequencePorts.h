@@ -1,4 +1,4 @@
-// The ports that a graph input becomes which is a sequence.
+// The ports of a graph input that is a sequence.
 #ifndef COMPILER_IMPORT_SEQUENCEPORTS_H
 #define COMPILER_IMPORT_SEQUENCEPORTS_H
 
@@ -6,12 +6,12 @@
 
 namespace gradc {
 
-/// "s.0", of tensor 0 of the sequence s.
+/// For example "s.0", the name of tensor 0 of sequence s.
 std::string elementName(llvm::StringRef sequence, int64_t i);
-/// How many tensors the sequence of that name has, by the options; none: they do not say it.
+/// The number of tensors in the sequence of that name; nullopt if the options do not tell.
 std::optional<int64_t> sequenceLength(const ImportOptions &options, const std::string &name);
-/// The names of the tensors of all sequences among the model's inputs, as far as the options say
-/// how many there are.
+/// The names of the tensors in all sequences among the model's inputs, as far as the options tell
+/// their number.
 std::vector<std::string> elementNames(const OnnxModel &model, const ImportOptions &options);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Ops that change shapes or move elements, and those that compute with shapes: all shapes are known
+// Ops that change shapes or move elements, and ops that compute with shapes. All shapes are known
 // at compile time, so the latter become constants.
 #include "dialects/Pch.h"
 
@@ -19,7 +19,7 @@ static LogicalResult wrongSize(Node &n, ArrayRef<int64_t> shape) {
   return error << "]";
 }
 
-/// 0 copies a dim (unless allowzero), -1 is what is left.
+/// 0 copies a dim (unless allowzero); -1 takes the remaining elements.
 static LogicalResult importReshape(Node &n) {
   bool allowZero = n.integer("allowzero", 0);
   auto asked = n.knownInts(1, "the shape");
@@ -86,7 +86,7 @@ static LogicalResult importSqueeze(Node &n) {
   if (failed(given))
     return failure();
   SmallVector<int64_t> dims, shape;
-  int64_t before = 0; // squeezed dims before the one whose extent only a run knows
+  int64_t before = 0; // squeezed dims before the dim whose extent only a run knows
   if (*given) {
     auto checked = n.axes(**given, n.rank(0));
     if (failed(checked))
@@ -127,7 +127,7 @@ static LogicalResult importUnsqueeze(Node &n) {
   return n.setLike(0, n.expr(0u).reshape(shape), extent ? kept[extent->dim] : 0);
 }
 
-/// numpy's slicing. Up to opset 9 by attributes, then by operands.
+/// numpy's slicing, by attributes up to opset 9 and by operands from opset 10 on.
 static LogicalResult importSlice(Node &n) {
   SmallVector<int64_t> starts, ends, axes, steps;
   auto get = [&](StringRef name, unsigned i, SmallVector<int64_t> &to) {
@@ -156,14 +156,15 @@ static LogicalResult importSlice(Node &n) {
     if (step == 0)
       return n.error() << "expected steps that are not 0";
     int64_t dim = *n.axis(axis, n.rank(0)), size = n.shape(0)[dim];
-    // Positions count from the back when negative and stop at the ends, one before 0 backwards.
+    // Negative positions count from the back. Positions are clamped to the ends; backwards, the end
+    // is one before 0.
     auto position = [&](int64_t p) {
       return std::clamp(p < 0 ? p + size : p, step < 0 ? int64_t(-1) : 0,
                         step < 0 ? size - 1 : size);
     };
     int64_t a = position(start), b = position(end);
     int64_t distance = step < 0 ? a - b : b - a;
-    // Negating INT64_MIN would overflow; any step beyond the dim takes one element.
+    // Negating INT64_MIN would overflow; any step larger than the dim takes one element.
     int64_t width = step < -size ? size + 1 : std::min(step < 0 ? -step : step, size + 1);
     sizes[dim] = distance <= 0 ? 0 : (distance - 1) / width + 1;
     from[dim] = sizes[dim] ? a : 0;
@@ -204,8 +205,8 @@ static LogicalResult importConcat(Node &n) {
   return n.set(n.builder().createOrFold<ConcatenateOp>(n.loc(), operands, *dim));
 }
 
-/// Part sizes as an attribute (up to 12) or an operand; else equal parts, the last one smaller
-/// (18).
+/// Part sizes as an attribute (up to opset 12) or an operand; otherwise equal parts, the last one
+/// smaller (from opset 18 on).
 static LogicalResult importSplit(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   auto given = n.integersOrOperand("split", 1);
@@ -280,8 +281,8 @@ static LogicalResult importTile(Node &n) {
   return n.set(n.expr(0u).broadcast(n.type(0).clone(wide), dims).reshape(shape));
 }
 
-/// The number of elements in `dims`, for arithmetic: the batch's size is a number of the run. As a
-/// shape it is known all the same.
+/// The number of elements in `dims`, for arithmetic: the size of the batch is a number of the run.
+/// As a shape, it is known nevertheless.
 static Value countOf(Node &n, ArrayRef<int64_t> dims, bool scalar) {
   constexpr int64_t maxCount = 1 << 24; // counts are f32
   int64_t size = 1;
@@ -316,7 +317,7 @@ static LogicalResult expectMode(Node &n, StringRef mode) {
   return n.error() << "expected mode \"DCR\" or \"CRD\", found \"" << mode << "\"";
 }
 
-/// Channels to squares of pixels, and back: a transposition of a reshape.
+/// Channels to squares of pixels, and back: a transposed reshape.
 static LogicalResult importDepthToSpace(Node &n) {
   int64_t block = n.integer("blocksize", 0);
   StringRef mode = n.string("mode", "DCR");

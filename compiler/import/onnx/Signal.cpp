@@ -1,5 +1,5 @@
-// Fourier transforms, windows and the mel scale. A transform is products with constant matrices: of
-// a length that has factors, one product for each of them.
+// Fourier transforms, windows, and the mel scale. A transform multiplies by constant matrices: one
+// product per factor of its length.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -11,13 +11,13 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Up to this length one product is less work than two and the transpositions between them.
+/// Up to this length, one product is less work than two with transpositions between them.
 static constexpr int64_t maxDirect = 128;
-/// Longer prime factors would need matrices of gigabytes.
+/// Longer prime factors would require matrices of gigabytes.
 static constexpr int64_t maxFactor = 1 << 12;
 
 namespace {
-/// Rows of complex numbers, [rows, length] each; no imaginary part: 0.
+/// Rows of complex numbers, [rows, length] each; a missing imaginary part is 0.
 struct Complex {
   Expr real;
   std::optional<Expr> imaginary;
@@ -35,7 +35,7 @@ static Expr waves(Node &n, Type element, int64_t rows, int64_t columns, int64_t 
   return n.expr(n.constant(table));
 }
 
-/// x (cos + sign i sin), where `multiply` forms the product of a part of x with a table.
+/// x (cos + sign i sin); `multiply` forms the product of a part of x and a table.
 template <typename Multiply>
 static Complex rotate(const Complex &x, Expr cosine, Expr sine, double sign, Multiply multiply) {
   Expr real = multiply(x.real, cosine), imaginary = multiply(x.real, sine) * sign;
@@ -48,7 +48,7 @@ static Complex map(const Complex &x, llvm::function_ref<Expr(Expr)> move) {
   return {move(x.real), x.imaginary ? std::optional(move(*x.imaginary)) : std::nullopt};
 }
 
-/// The first `wanted` sums over k of x[k] e^(sign 2 pi i j k / length), one for each j.
+/// The first `wanted` sums over k of x[k] e^(sign 2 pi i j k / length), one per j.
 static FailureOr<Complex> transform(Node &n, const Complex &x, double sign, int64_t wanted) {
   int64_t rows = x.real.shape()[0], length = x.real.shape()[1];
   Type element = x.real.type().getElementType();
@@ -65,7 +65,7 @@ static FailureOr<Complex> transform(Node &n, const Complex &x, double sign, int6
                     return a.with(a.getBuilder().createOrFold<MatmulOp>(a.getLoc(), a, table));
                   });
   }
-  // k = rest k1 + k2 and j = j1 + factor j2: over k1 first, then a rotation, then over k2.
+  // k = rest k1 + k2 and j = j1 + factor j2: sums over k1 first, then rotates, then sums over k2.
   int64_t rest = length / factor;
   auto split = [&](Expr a) {
     return a.reshape({rows, factor, rest}).transpose({0, 2, 1}).reshape({rows * rest, factor});
@@ -99,7 +99,7 @@ static Expr sliceLast(Expr x, int64_t start, int64_t count, int64_t stride = 1) 
   return x.with(x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, strides));
 }
 
-/// The last dim cut to `length`, or filled with zeros.
+/// The last dim, cut or zero-padded to `length`.
 static Expr fitLast(Expr x, int64_t length) {
   int64_t rank = x.type().getRank(), size = x.shape().back();
   if (length <= size)
@@ -115,7 +115,7 @@ static Expr concatenate(Node &n, ArrayRef<Value> parts, int64_t dim) {
   return n.expr(n.builder().createOrFold<ConcatenateOp>(n.loc(), parts, dim));
 }
 
-/// The spectrum of a real signal of `length` from its first half.
+/// The full spectrum of a real signal of `length` from its first half.
 static Complex fromHalf(Node &n, const Complex &x, int64_t length) {
   int64_t missing = length - length / 2 - 1;
   auto mirrored = [&](Expr a, double sign) {
@@ -127,7 +127,7 @@ static Complex fromHalf(Node &n, const Complex &x, int64_t length) {
           x.imaginary ? std::optional(mirrored(*x.imaginary, -1)) : std::nullopt};
 }
 
-/// Operand `i`, [..., 1] of real or [..., 2] of complex numbers, in 32 bits or more.
+/// Operand `i`, [..., 1] of real or [..., 2] of complex numbers, in at least 32 bits.
 static FailureOr<Complex> readComplex(Node &n, unsigned i) {
   if (failed(n.expect(i, Kind::Float)))
     return failure();
@@ -142,7 +142,7 @@ static FailureOr<Complex> readComplex(Node &n, unsigned i) {
   return Complex{part(0), parts == 2 ? std::optional(part(1)) : std::nullopt};
 }
 
-/// Both parts in a new last dim.
+/// Joins both parts in a new last dim.
 static Expr unite(Node &n, const Complex &x) {
   SmallVector<int64_t> shape(x.real.shape());
   shape.push_back(1);
@@ -159,7 +159,7 @@ static FailureOr<int64_t> knownInteger(Node &n, unsigned i, StringRef what) {
   return n.error() << "expected one number as " << what << ", found " << n.describeOperand(i);
 }
 
-/// The dim that is transformed: an attribute up to opset 19, then an operand.
+/// The transformed dim: an attribute up to opset 19, an operand from opset 20 on.
 static FailureOr<int64_t> readAxis(Node &n) {
   int64_t axis = n.opset() < 20 ? n.integer("axis", 1) : -2;
   if (n.operand(2)) {
@@ -223,8 +223,8 @@ static LogicalResult importDft(Node &n) {
   return n.set(result.real.reshape(shape).cast(n.element(0)));
 }
 
-/// [batch, length] as [batch, frames, width], frames `step` apart: parts of each frame that are
-/// `step` wide lie one after the other in the signal.
+/// [batch, length] as [batch, frames, width], with frames `step` apart. The parts of width `step`
+/// of each frame are consecutive in the signal.
 static Expr takeFrames(Node &n, Expr x, int64_t frames, int64_t width, int64_t step) {
   int64_t batch = x.shape()[0], parts = llvm::divideCeil(width, step);
   Expr chunks = fitLast(x, (frames + parts - 1) * step).reshape({batch, frames + parts - 1, step});
@@ -275,7 +275,7 @@ static LogicalResult importStft(Node &n) {
   return n.set(unite(n, result).cast(n.element(0)));
 }
 
-/// The tensor of `values` in the element type that output_datatype asks for.
+/// Sets the result to the tensor of `values` in the element type given by output_datatype.
 static LogicalResult setTable(Node &n, ArrayRef<int64_t> shape, ArrayRef<double> values) {
   int32_t number = int32_t(n.integer("output_datatype", 1));
   Type element = elementType(*n.builder().getContext(), number);
@@ -287,7 +287,7 @@ static LogicalResult setTable(Node &n, ArrayRef<int64_t> shape, ArrayRef<double>
   return n.set(n.constant(table));
 }
 
-/// a - b cos(t) + c cos(2 t) over one period, or (not periodic) to its end.
+/// a - b cos(t) + c cos(2 t) over one period or, if not periodic, up to its end.
 template <double (*window)(double)> static LogicalResult importWindow(Node &n) {
   bool periodic = n.integer("periodic", 1);
   FailureOr<int64_t> size = knownInteger(n, 0, "the size");
@@ -307,7 +307,7 @@ static double hann(double t) { return 0.5 - 0.5 * std::cos(t); }
 static double hamming(double t) { return 25.0 / 46 - 21.0 / 46 * std::cos(t); }
 static double blackman(double t) { return 0.42 - 0.5 * std::cos(t) + 0.08 * std::cos(2 * t); }
 
-/// Triangles that are even on the mel scale, one a column, over the frequencies of a transform.
+/// Triangles evenly spaced on the mel scale, one per column, over the frequencies of a transform.
 static LogicalResult importMelWeightMatrix(Node &n) {
   FailureOr<int64_t> bins = knownInteger(n, 0, "the bins"),
                      length = knownInteger(n, 1, "the length"),

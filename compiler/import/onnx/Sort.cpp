@@ -1,6 +1,6 @@
 // TopK: an element's place in the order is the number of elements before it. Counting them compares
-// all pairs, in one kernel that depends on no data, so all results have the same bits on every
-// device.
+// all pairs, in one kernel that does not depend on the data, so all results have the same bits on
+// every device.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -19,7 +19,7 @@ struct TopK {
 static FailureOr<TopK> readTopK(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", -1), n.rank(0));
   TopK read{0, n.integer("k", 0), n.integer("largest", 1) != 0};
-  n.ignore("sorted"); // without it any order will do
+  n.ignore("sorted"); // without it, any order is allowed
   if (failed(dim) || failed(n.expect(0, Kind::Number)))
     return failure();
   read.dim = *dim;
@@ -43,7 +43,7 @@ static FailureOr<TopK> readTopK(Node &n) {
 
 Expr gradc::placeInOrder(Expr x, int64_t dim, bool largestFirst) {
   OpBuilder &b = x.getBuilder();
-  int64_t rank = x.type().getRank(), beside = dim + 1; // the dim of all elements to compare to
+  int64_t rank = x.type().getRank(), beside = dim + 1; // the dim of the elements to compare with
   SmallVector<int64_t> shape(x.shape());
   shape.insert(shape.begin() + beside, x.shape()[dim]);
   auto type = x.type().clone(shape);
@@ -75,7 +75,7 @@ static LogicalResult importTopK(Node &n) {
   shape[read->dim] = read->count;
   auto type = RankedTensorType::get(shape, b.getI64Type());
   auto dims = elementDims(n.rank(0), read->dim), all = allDims(n.rank(0));
-  // Elements whose place is behind the last one are updates out of range, which have no effect.
+  // Elements placed after the last result are updates out of range, which have no effect.
   Expr number = n.expr(IotaOp::create(b, n.loc(), place.type().clone(b.getI64Type()), read->dim));
   Value none = splat(b, n.loc(), type, 0);
   Value indices = b.createOrFold<ScatterOp>(n.loc(), type, none, place.get(), number,

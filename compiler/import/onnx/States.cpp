@@ -1,4 +1,4 @@
-// Decides the role of each initializer, and keeps the module's states.
+// Decides the role of each initializer, and owns the module's states.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/States.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Constants above this size in bytes are states: code contains none of them.
+/// Larger constants (in bytes) become states, so that the code does not contain them.
 static constexpr int64_t smallBytes = 1024;
 
 LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
@@ -23,7 +23,7 @@ LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
   return success(succeeded(first) && succeeded(second));
 }
 
-/// Whether the run finds its values in the data.
+/// Whether the run finds the initializer's values in the data.
 static bool isFitted(StringRef initializer) { return initializer.starts_with(GRADC_FITTED_PREFIX); }
 
 StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Location location) {
@@ -31,7 +31,7 @@ StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Locat
   for (int i = 1; module.lookupSymbol(symbol); ++i)
     symbol = (prefix + name + "." + Twine(i)).str();
   auto builder = OpBuilder::atBlockBegin(module.getBody());
-  // Before the functions, after the states so far.
+  // Inserts before the functions and after existing states.
   for (Operation &op : *module.getBody())
     if (!isa<StateOp>(op)) {
       builder.setInsertionPoint(&op);
@@ -94,10 +94,10 @@ StringRef States::symbol(StringRef initializer) const {
   return state ? state.getSymName() : StringRef();
 }
 
-/// Whether all values of a tensor of floats are as asked.
+/// Whether all values of a float tensor satisfy the predicate.
 static bool allOf(ElementsAttr value, llvm::function_ref<bool(double)> isRight) {
   if (auto floats =
-          dyn_cast<DenseF32ResourceElementsAttr>(value)) // the large ones, where it counts
+          dyn_cast<DenseF32ResourceElementsAttr>(value)) // large tensors, which need the fast path
     return llvm::all_of(*floats.tryGetAsArrayRef(), isRight);
   HostTensor host(value);
   for (int64_t i = 0; i < host.size(); ++i)
@@ -106,10 +106,10 @@ static bool allOf(ElementsAttr value, llvm::function_ref<bool(double)> isRight) 
   return true;
 }
 
-/// Whether the tensor holds zeros and one number far below them, which a mask adds to scores that
-/// are not to be seen. No training leaves a parameter like this.
+/// Whether the tensor holds zeros and one large negative number, which a mask adds to hidden
+/// scores. No training produces such a parameter.
 static bool isMask(ElementsAttr value) {
-  constexpr double leastHiding = -1e4; // the smallest in use, for f16
+  constexpr double leastHiding = -1e4; // the smallest magnitude in use, for f16
   double number = 0;
   return allOf(value,
                [&](double x) {
@@ -120,8 +120,8 @@ static bool isMask(ElementsAttr value) {
          number != 0;
 }
 
-/// The first use that makes a value anything other than a parameter. Ops that only move elements
-/// pass the question on to their users.
+/// The first use that shows a value is not a parameter. Ops that only move elements pass the
+/// question on to their users.
 static Operation *constantUse(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();

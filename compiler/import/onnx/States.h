@@ -1,4 +1,4 @@
-// The initializers of a model: which become states, which of those train, and the use of others.
+// The initializers of a model: which become states, which of those train, and how others are used.
 #ifndef COMPILER_IMPORT_STATES_H
 #define COMPILER_IMPORT_STATES_H
 
@@ -8,47 +8,48 @@
 
 namespace gradc {
 
-/// Shared by all entries of a module. An initializer that may hold parameters (float, not of rank
-/// 0) is a `grad.state` from its first use on; any other is a constant that folds.
+/// Shared by all entries of a module. An initializer that may hold parameters (float, rank above 0)
+/// becomes a `grad.state` at its first use; any other is a constant that folds.
 class States {
 public:
-  /// `prefix` keeps the symbols of one model apart from another's.
+  /// `prefix` separates the symbols of one model from those of another.
   States(const OnnxModel &model, mlir::ModuleOp module, llvm::StringRef prefix = "")
       : model(model), module(module), prefix(prefix.str()) {}
   mlir::ModuleOp getModule() const { return module; }
 
-  /// The patterns of the spec: `trainable` overrides the rule, `freeze` overrides both.
+  /// Sets the patterns of the spec: `trainable` overrides the rule, `freeze` overrides both.
   mlir::LogicalResult setPatterns(llvm::ArrayRef<std::string> trainable,
                                   llvm::ArrayRef<std::string> freeze,
                                   llvm::function_ref<mlir::Location(int)> trainableLoc,
                                   llvm::function_ref<mlir::Location(int)> freezeLoc);
 
-  /// As if `freeze` named it.
+  /// Equivalent to a match of `freeze`.
   void freeze(llvm::StringRef initializer) { frozen.insert(initializer); }
-  /// As if `trainable` named it.
+  /// Equivalent to a match of `trainable`.
   void train(llvm::StringRef initializer) { trainable.insert(initializer); }
-  /// Only what `trainable` names trains; `why` is the reason of the other verdicts.
+  /// Makes only initializers that `trainable` names train; `why` is the reason in the other
+  /// verdicts.
   void trainNothingElse(llvm::StringRef why) { whyOthersStay = why.str(); }
 
-  /// The initializer as a value at `builder`. Null where its type is not supported (said).
+  /// The initializer as a value at `builder`. Null if its type is not supported, which is reported.
   mlir::Value read(mlir::OpBuilder &builder, const onnx::TensorProto &initializer);
-  /// The value of a constant or of an initializer, null for anything else.
+  /// The value of a constant or of an initializer; null for anything else.
   mlir::ElementsAttr known(mlir::Value value);
 
   /// Whether `trainable` of the spec names the initializer.
   bool isNamed(llvm::StringRef initializer) const { return trainable.contains(initializer); }
 
-  /// Marks the state that is read as a statistic of the node at `node`: entries update it, no
-  /// optimizer does. False if no state is read.
+  /// Marks the state that `read` reads as a statistic of the node at `node`: entries update it,
+  /// optimizers do not. Returns false if no state is read.
   bool makeStatistic(mlir::Value read, mlir::Location node);
   /// Whether `freeze` of the spec names the initializer that is read.
   bool isFrozen(mlir::Value read);
 
-  /// After all entries: decides which states train, turns large constants into states, and erases
-  /// states that folding made useless.
+  /// Must be called after all entries: decides which states train, turns large constants into
+  /// states, and erases states that folding left unused.
   void finish(std::vector<Verdict> &verdicts);
 
-  /// The symbol of an initializer's state, empty if it has none.
+  /// The symbol of an initializer's state; empty if it has none.
   llvm::StringRef symbol(llvm::StringRef initializer) const;
 
 private:

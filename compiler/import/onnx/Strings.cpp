@@ -1,4 +1,4 @@
-// StringNormalizer: stopwords leave a list of strings, and letters change their case.
+// StringNormalizer: removes stopwords from a list of strings, and changes the case of letters.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -19,7 +19,7 @@ static Expr is(Expr x, int64_t number) {
   return x.compare(ComparePredicate::eq, x.splat(double(number)));
 }
 
-/// x [strings, bytes] with each element in the place `by` before its own; 0 where none comes from.
+/// x [strings, bytes] with each element moved `by` places toward the front; 0 in vacated places.
 static Expr moved(Expr x, int64_t by) {
   int64_t bytes = x.shape()[1], left = bytes - std::abs(by);
   if (left <= 0)
@@ -34,7 +34,7 @@ static Expr lowBits(Expr x) { return x.apply<RemOp>(x.splat(64)) + 0x80; }
 
 namespace {
 
-/// Letters of UTF-8, each at its first byte: numbers (i32) [strings, bytes].
+/// UTF-8 letters, each at the position of its first byte: numbers (i32) [strings, bytes].
 struct Letters {
   Expr bytes, length; ///< of letters of 2 to 4 bytes; 0 elsewhere
   Expr code;          ///< of letters of 1 to 3 bytes; 0 elsewhere
@@ -52,7 +52,7 @@ static Letters decode(Expr x) {
   Expr isTwo = between(x, 0xc2, 0xdf).apply<AndOp>(isTail1);
   Expr isThree = between(x, 0xe0, 0xef).apply<AndOp>(isTail1).apply<AndOp>(isTail2);
   isThree = isThree.apply<AndOp>(between(three, 0x800, 0xffff));
-  // No letter above U+FFFF changes, which is wrong for a few scripts.
+  // Letters above U+FFFF never change case, which is wrong for a few scripts.
   Expr hasCase = is(next, 0x90).apply<OrOp>(is(next, 0x91)).apply<OrOp>(is(next, 0x96));
   hasCase = is(x, 0xf0).apply<AndOp>(hasCase.apply<OrOp>(is(next, 0x9e)));
   Expr isFour = between(x, 0xf0, 0xf4).apply<AndOp>(isTail1).apply<AndOp>(isTail2);
@@ -69,7 +69,8 @@ static Letters decode(Expr x) {
   return {x, length, code, isRight.apply<NotOp>()};
 }
 
-/// The codes in the wanted case; `isWrong` gets those that have none of as many bytes.
+/// The codes in the wanted case; `isWrong` marks letters whose other case has another number of
+/// bytes.
 static Expr lookUp(Letters &letters, LetterCase wanted) {
   Expr code = letters.code;
   OpBuilder &b = code.getBuilder();
@@ -85,7 +86,7 @@ static Expr lookUp(Letters &letters, LetterCase wanted) {
   return other;
 }
 
-/// Strings (u8) [strings, bytes] in the wanted case, letter by letter: their lengths stay.
+/// Strings (u8) [strings, bytes] in the wanted case, letter by letter; their lengths stay.
 static FailureOr<Expr> changeCase(Node &n, Expr text, LetterCase wanted) {
   Letters letters = decode(text.cast(n.builder().getI32Type()));
   Expr code = lookUp(letters, wanted), length = letters.length;
@@ -104,7 +105,7 @@ static FailureOr<Expr> changeCase(Node &n, Expr text, LetterCase wanted) {
   return result.cast(text.type().getElementType());
 }
 
-/// The stopwords that a string can be, as strings of `bytes`.
+/// The stopwords that a string may equal, as strings of `bytes`.
 static FailureOr<HostTensor> readStopwords(Node &n, int64_t bytes) {
   std::vector<std::string> words;
   if (n.has("stopwords"))
@@ -116,7 +117,7 @@ static FailureOr<HostTensor> readStopwords(Node &n, int64_t bytes) {
   return withBytes(textOf(words, {count}, *n.builder().getContext()), bytes);
 }
 
-/// For each of x [strings, bytes] whether it is one of the words.
+/// Whether each string of x [strings, bytes] is one of the words.
 static Expr isOneOf(Expr x, Expr words) {
   auto type = x.type().clone({x.shape()[0], words.shape()[0], x.shape()[1]});
   Expr equal =
@@ -137,7 +138,7 @@ static FailureOr<std::optional<LetterCase>> readAction(Node &n) {
   return std::optional(action == "LOWER" ? LetterCase::lower : LetterCase::upper);
 }
 
-/// The strings that are no stopwords, and their number; without any there is one, the empty one.
+/// The strings that are not stopwords, and their number. If there are none, a single empty string.
 static std::pair<Expr, Value> leaveOut(Node &n, Expr x, Expr isStopword) {
   OpBuilder &b = n.builder();
   Kept kept = keepWhere(isStopword.apply<NotOp>(), x.shape()[0]);

@@ -1,5 +1,5 @@
-// Graphs of nodes: their names are looked up from the inside out, and a region gets what is around
-// it as arguments.
+// Subgraphs of nodes: names are looked up from the inside out, and a region receives outside values
+// as arguments.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/GraphOrder.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The initializer of that name in a node's graph, or null.
+/// The initializer of that name in a subgraph, or null.
 static const onnx::TensorProto *initializerOf(const onnx::GraphProto &graph, StringRef name) {
   for (const onnx::TensorProto &tensor : graph.initializer())
     if (tensor.name() == name)
@@ -32,7 +32,7 @@ Value EntryImport::valueIn(Scope &at, StringRef name) {
       markInitializer(value, *initializer);
     return at.values[name] = value;
   }
-  // Only what the model's own graph holds trains, and is in checkpoints.
+  // Only initializers of the model's own graph train and are in checkpoints.
   if (const onnx::TensorProto *initializer = initializerOf(at.graph, name)) {
     FailureOr<ElementsAttr> held = model.value(*initializer, model.nameLoc(name));
     if (failed(held))
@@ -62,7 +62,7 @@ Value EntryImport::capture(Scope &at, Value value) {
     emitError(value.getLoc()) << "is read by a graph of a node, which cannot take strings";
     return nullptr;
   }
-  if (matchPattern(value, m_Constant())) { // a region has its own
+  if (matchPattern(value, m_Constant())) { // a region has its own constants
     Value own = builder.clone(*value.getDefiningOp())->getResult(0);
     if (const NarrowType *narrow = findNarrow(value))
       markNarrow(own, narrow);
@@ -85,7 +85,7 @@ Value EntryImport::visible(Scope &at, Value value) {
   return at.isRegion() ? capture(at, around) : around;
 }
 
-/// Whether a graph around the one that is being imported defines the name.
+/// Whether an enclosing graph defines the name.
 bool EntryImport::isKnownName(StringRef name) const {
   for (const Scope *at = scope->outer; at; at = at->outer)
     if (at->values.contains(name) || at->sequences.contains(name) || initializerOf(at->graph, name))
@@ -150,7 +150,7 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
   llvm::scope_exit leave([&] {
     scope = inner.outer;
     --depth;
-    // The caller may throw the region away, and other values may then take their places in memory.
+    // The caller may discard the region, and other values may then reuse its memory.
     for (auto &[value, argument] : inner.captured)
       outside.erase(argument);
     for (auto it = extents.begin(); inner.isRegion() && it != extents.end();)
@@ -187,7 +187,7 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     if (inner.isRegion() && result.tensor)
       ok &= succeeded(expectWhole(name, result.tensor, model.nameLoc(name)));
     bool isAbsent = this->isAbsent(name);
-    if (isAbsent && inner.isRegion()) // which returns tensors alone
+    if (isAbsent && inner.isRegion()) // a region returns only tensors
       result.sequence.emplace();
     if (!result.tensor && !result.sequence && !isAbsent) {
       reportHiddenSequence(name, model.nameLoc(name));

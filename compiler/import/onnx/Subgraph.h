@@ -1,4 +1,4 @@
-// Graphs that nodes have as attributes.
+// Graphs that are attributes of nodes.
 #ifndef COMPILER_IMPORT_SUBGRAPH_H
 #define COMPILER_IMPORT_SUBGRAPH_H
 
@@ -12,19 +12,20 @@ struct GraphValue {
   std::optional<llvm::SmallVector<mlir::Value>> sequence;
 };
 
-/// The node's graph of that name; an error if it has none.
+/// The node's subgraph in that attribute; reports an error if there is none.
 mlir::FailureOr<const onnx::GraphProto *> findGraph(Node &node, llvm::StringRef name);
 
 mlir::LogicalResult expectCounts(Node &node, const onnx::GraphProto &graph, int inputs,
                                  int outputs);
 
-/// A result for each value that a loop carries, before those that it stacks.
+/// Checks that the node has a result per value that a loop carries, before those that it stacks.
 mlir::LogicalResult expectCarriedResults(Node &node, unsigned carried);
 
-/// Random numbers depend on node and step; in a loop, on the iteration as well.
+/// Random numbers depend on node and step; in a loop, they would have to depend on the iteration as
+/// well.
 mlir::LogicalResult expectNothingRandom(Node &node, const onnx::GraphProto &graph);
 
-/// Makes the run check what a loop has stacked in `stacks` of the indices in its region.
+/// Makes the run check the indices in a loop's region, which the loop has collected in `stacks`.
 void handOnIndexChecks(Node &node, llvm::ArrayRef<mlir::Value> inRegion, mlir::ValueRange stacks);
 
 /// Sets the node's results.

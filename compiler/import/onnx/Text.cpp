@@ -1,4 +1,4 @@
-// Strings have no element type of their own: all ops on them are ops on bytes.
+// Strings have no element type of their own: ops on strings are ops on bytes.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Text.h"
@@ -34,7 +34,7 @@ FailureOr<HostTensor> gradc::textOf(const onnx::TensorProto &tensor, MLIRContext
   if (!fits(shape) || ShapedType::getNumElements(shape) != int64_t(strings.size()))
     return emitError(where) << "expected a string for each element of " << formatDims(shape)
                             << ", found " << strings.size();
-  constexpr size_t most = 1 << 16; // of --string-bytes
+  constexpr size_t most = 1 << 16; // the maximum of --string-bytes
   for (const std::string &string : strings)
     if (string.size() > most)
       return emitError(where) << "expected strings of at most " << most << " bytes, found one of "

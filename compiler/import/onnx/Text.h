@@ -1,4 +1,4 @@
-// Tensors of strings: bytes with one more dim, zeros behind each string's end.
+// Tensors of strings: bytes with one more dim, and zeros after each string's end.
 #ifndef COMPILER_IMPORT_TEXT_H
 #define COMPILER_IMPORT_TEXT_H
 
@@ -6,17 +6,18 @@
 
 namespace gradc {
 
-/// "string [4]", of the bytes' type.
+/// For example "string [4]", for the type of its bytes.
 std::string describeText(mlir::RankedTensorType type);
 
-/// The strings as bytes (u8), their longest and at least one each; an error where one has a zero.
+/// The strings as bytes (u8), each as long as the longest string and at least 1. A string that
+/// contains a zero byte is an error.
 mlir::FailureOr<mlir::grad::HostTensor> textOf(const onnx::TensorProto &tensor,
                                                mlir::MLIRContext &context, mlir::Location where);
 mlir::grad::HostTensor textOf(llvm::ArrayRef<std::string> strings, llvm::ArrayRef<int64_t> shape,
                               mlir::MLIRContext &context);
-/// The bytes of the longest string.
+/// The number of bytes of the longest string.
 int64_t longestText(const mlir::grad::HostTensor &text);
-/// The same strings with `bytes` each, as many as the longest at least.
+/// The same strings with `bytes` bytes each, which must be at least the longest string's.
 mlir::grad::HostTensor withBytes(const mlir::grad::HostTensor &text, int64_t bytes);
 
 } // namespace gradc

@@ -9,11 +9,12 @@ using namespace gradc;
 
 namespace {
 
-/// Results are at most so long.
+/// The maximum size of a result.
 constexpr int64_t maxWidth = 1 << 24;
 
 struct Pool {
-  SmallVector<int64_t> numbers, begins, columns; // begins: of the n-grams of each n, from 1 on
+  SmallVector<int64_t> numbers, begins,
+      columns; // begins: where the n-grams of each n start, from n = 1 on
   int64_t shortest, longest, mostSkipped, width = 0;
 
   int64_t begin(int64_t n) const { return begins[n - 1]; }
@@ -60,8 +61,8 @@ static FailureOr<Pool> readPool(Node &n) {
   return pool;
 }
 
-/// Counts the pool's n-grams in each row of x, with `skipped` numbers between two of an n-gram:
-/// f32 [rows, n-grams].
+/// Counts the pool's n-grams in each row of x, with `skipped` numbers between adjacent numbers of
+/// an n-gram: f32 [rows, n-grams].
 static Expr countGrams(Expr x, const Pool &pool, int64_t length, int64_t skipped) {
   OpBuilder &b = x.getBuilder();
   int64_t rows = x.shape()[0], grams = (pool.end(length) - pool.begin(length)) / length;
@@ -84,7 +85,8 @@ static Expr countGrams(Expr x, const Pool &pool, int64_t length, int64_t skipped
   return all.cast(b.getF32Type()).sum({1});
 }
 
-/// The counts, 1 where there is one, or the counts, each times its column's weight.
+/// Depending on the mode: the counts, 1 for each nonzero count, or the counts; the last two times
+/// the column's weight.
 static FailureOr<Expr> weigh(Node &n, Expr counts) {
   StringRef mode = n.string("mode", "");
   const onnx::AttributeProto *given = n.attribute("weights", Node::AttributeType::reals);
@@ -121,7 +123,7 @@ static LogicalResult importTfIdfVectorizer(Node &n) {
       continue;
     Expr counts =
         x.with(splat(b, n.loc(), RankedTensorType::get({rows, grams}, b.getF32Type()), 0));
-    // One number has nothing between, and beyond the row's end there is nothing to find.
+    // A single number has no gaps, and past the end of the row there is nothing to find.
     int64_t most = length == 1 ? 0 : std::min(pool->mostSkipped, x.shape()[1]);
     if (failed(n.expectSensible({rows, x.shape()[1], grams})))
       return failure();

@@ -1,5 +1,5 @@
-// ONNX's trigonometric and hyperbolic functions. The formulas keep their digits near 0 and overflow
-// only where the result does, and their gradients are finite wherever the function has one.
+// ONNX's trigonometric and hyperbolic functions. The formulas keep their accuracy near 0, overflow
+// only if the result does, and have finite gradients wherever the function has a gradient.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -9,7 +9,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// A function of one float tensor. 16-bit floats compute in f32, since each step would round.
+/// A function of one float tensor. 16-bit floats are computed in f32, since each step would round.
 template <Expr (*formula)(Expr)> LogicalResult function(Node &n) {
   if (failed(n.expect(0, Kind::Float)))
     return failure();
@@ -31,13 +31,13 @@ Expr acos(Expr x) { return atan(sqrt((1 - x) / (1 + x))) * 2; }
 Expr sinh(Expr x) { return (expm1(x) - expm1(-x)) * 0.5; }
 Expr cosh(Expr x) { return (exp(x) + exp(-x)) * 0.5; }
 Expr atanh(Expr x) { return (log1p(x) - log1p(-x)) * 0.5; }
-/// ln(x + sqrt(x^2 - 1)) of x = 1 + t.
+/// ln(x + sqrt(x^2 - 1)) for x = 1 + t.
 Expr acosh(Expr x) {
   Expr t = x - 1;
   return log1p(t + sqrt(t) * sqrt(t + 2));
 }
-/// Up to 1 through atanh, which is odd and smooth at 0; beyond it ln(a + sqrt(1 + a^2)), where a^2
-/// does not overflow as a factor.
+/// Up to 1, uses atanh, which is odd and smooth at 0; above 1, uses ln(a + sqrt(1 + a^2)), factored
+/// so that a^2 does not overflow.
 Expr asinh(Expr x) {
   Builder &b = x.getBuilder();
   Expr inner = x.with(x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, b.getF64FloatAttr(-1),

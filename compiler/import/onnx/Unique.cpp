@@ -1,4 +1,5 @@
-// Unique: the distinct elements of a list, or slices of a tensor, found by comparing all pairs.
+// Unique: the distinct elements of a list, or the distinct slices of a tensor, found by comparing
+// all pairs.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -18,7 +19,7 @@ struct Pairs {
 
 } // namespace
 
-/// `x`: [rows, elements]. NaN is equal to NaN, and the largest number.
+/// `x`: [rows, elements]. NaN equals NaN and is the largest number.
 static Pairs comparePairs(Expr x) {
   OpBuilder &b = x.getBuilder();
   int64_t rows = x.shape()[0], width = x.shape()[1];
@@ -46,7 +47,7 @@ static Pairs comparePairs(Expr x) {
           x.with(IotaOp::create(b, x.getLoc(), pairs, 1))};
 }
 
-/// For each row the number of distinct rows before its own among the results.
+/// For each row, the number of distinct rows that precede it in the result.
 static Expr placeOf(const Pairs &pairs, Expr isFirst, bool isSorted) {
   OpBuilder &b = isFirst.getBuilder();
   Expr isBefore = pairs.isLess;
@@ -68,7 +69,7 @@ static LogicalResult importUnique(Node &n) {
   auto [x, dim] = *slices;
   int64_t rank = x.type().getRank(), count = x.shape()[dim];
   int64_t width = count ? x.type().getNumElements() / count : 1;
-  // As many comparisons take minutes.
+  // More comparisons would take minutes.
   if (count > mostSorted || width > (int64_t(1) << 34) / std::max<int64_t>(count * count, 1))
     return n.error() << "among " << count << " slices of " << width
                      << " elements is not supported: expected at most " << mostSorted

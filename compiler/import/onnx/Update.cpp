@@ -1,4 +1,4 @@
-// The update rules of ai.onnx.preview.training, as ops on parameters, gradients and states.
+// The update rules of ai.onnx.preview.training, as ops on parameters, gradients, and states.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -8,7 +8,7 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// One parameter with what belongs to it, and the scalars that all of them share.
+/// One parameter with its gradient and states, and the scalars that all parameters share.
 struct Update {
   Expr parameter, gradient;
   SmallVector<Expr> states;
@@ -17,8 +17,8 @@ struct Update {
 /// The new parameter, then the new states.
 using Rule = SmallVector<Expr> (*)(Node &, const Update &);
 
-/// Operands are the rate, the count of updates, all parameters, all gradients, and all of each
-/// state; results are all parameters and all of each state.
+/// Operands are the rate, the count of updates, all parameters, all gradients, and all values of
+/// each state; results are all parameters and all values of each state.
 template <Rule rule, unsigned states> LogicalResult update(Node &n) {
   unsigned groups = 2 + states, count = (n.operandCount() - 2) / groups;
   if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)))
@@ -54,7 +54,7 @@ template <Rule rule, unsigned states> LogicalResult update(Node &n) {
   return success();
 }
 
-/// Whether an update came before.
+/// Whether this is not the first update.
 Expr isLater(const Update &u) { return u.count.compare(ComparePredicate::gt, u.count.splat(0)); }
 
 SmallVector<Expr> adagrad(Node &n, const Update &u) {
@@ -77,7 +77,7 @@ SmallVector<Expr> adam(Node &n, const Update &u) {
   double epsilon = n.real("epsilon", 1e-6), after = n.real("norm_coefficient_post", 0);
   Expr first = u.states[0] * alpha + u.gradient * (1 - alpha);
   Expr second = u.states[1] * beta + u.gradient * u.gradient * (1 - beta);
-  // At count 0 both corrections are 0; the rate stays as it is.
+  // At count 0, both corrections are 0; the rate stays unchanged.
   Expr count = isLater(u).select(u.count, u.count.splat(1));
   auto correction = [&](double factor) { return 1 - count.splat(factor).apply<PowOp>(count); };
   Expr corrected = u.rate * correction(beta).apply<SqrtOp>() / correction(alpha);

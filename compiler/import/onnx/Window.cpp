@@ -1,4 +1,4 @@
-// Reads a node's window, checks it, and fills in what auto_pad leaves out.
+// Reads and checks a node's window, and computes the padding of auto_pad.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Window.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// No window reaches further; so no product of these numbers and a dim overflows.
+/// The maximum reach of a window; products of these numbers and a dim do not overflow.
 static constexpr int64_t maxReach = 1 << 20;
 
 void Window::setPads(int64_t d, int64_t total) {
