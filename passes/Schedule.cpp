@@ -117,10 +117,22 @@ private:
     return int64_t(dims.size()) == root.getRank() - 1 ? dims : SmallVector<int64_t>();
   }
 
+  /// The dims of a matrix, the longer one first, unless it has too few tiles for the threads.
+  SmallVector<int64_t> longerFirst() {
+    int64_t first = size(0) > size(1) ? 0 : 1;
+    if (tiles(first) < manyUnits && tiles(1 - first) > tiles(first))
+      first = 1 - first;
+    return {first, 1 - first};
+  }
+
   /// If both operands stride across a long sum, the sum is walked in blocks, which stay in cache.
+  /// Units are tiles of the longer dim of the result: those of the shorter dim that a block needs
+  /// stay in cache, too.
   void product(ContractionOpInterface op) {
     contraction(op);
     if (walksBlocks(op, *level.kernels)) {
+      if (root.getRank() == 2)
+        order = longerFirst();
       // With 16-bit factors in pairs, twice as many steps fit in cache.
       bool arePairs = llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
         exec::PanelAttr layout = kernel.getLayout(i);

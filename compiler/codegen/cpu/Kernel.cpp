@@ -35,8 +35,20 @@ FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, LoopNest &nest, 
   return rootRows(kernel);
 }
 
-/// Emits a contraction in blocks of its first reduced dims: zeros first, then all tiles for each
-/// block.
+/// The units of a product in blocks whose results stay in cache from block to block; 0: all units
+/// take a block together, since more tiles than those of a unit read the same operands.
+int64_t unitsPerWalk(exec::KernelOp kernel, const exec::Level &level) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  RankedTensorType root = kernel.getRoot();
+  if (root.getRank() != 2)
+    return 0;
+  int64_t outer = schedule.getOrder().front(), rows = schedule.getTile()[outer];
+  int64_t bytes = rows * root.getDimSize(1 - outer) * (root.getElementTypeBitWidth() / 8);
+  return std::max<int64_t>(level.cachedBytes() * 2 / 5 / bytes, 1);
+}
+
+/// Emits the units [begin, end) of a contraction in blocks of its first reduced dims: zeros first,
+/// then all tiles for each block.
 LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                          const Memory &memory, Value begin, Value end) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
@@ -57,7 +69,6 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
     if (emitter.add(value, memory))
       emitter.emitUnits(begin, end);
   };
-  space(op.getDpsInits()[0]);
   auto ranges = op.getStaticLoopRanges();
   SmallVector<std::pair<LinearExpr, LinearExpr>> at;
   auto loops = [&](auto &&self) -> void {
@@ -80,7 +91,24 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
       at.pop_back();
     });
   };
-  loops(loops);
+  auto walk = [&] {
+    space(op.getDpsInits()[0]);
+    loops(loops);
+  };
+  int64_t together = unitsPerWalk(kernel, nest.level);
+  if (!together) {
+    walk();
+    return success();
+  }
+  Value first = begin, last = end, units = nest.constant(together);
+  Value count = arith::SubIOp::create(nest.builder, nest.location, last, first);
+  count = arith::CeilDivSIOp::create(nest.builder, nest.location, count, units);
+  nest.again(count, [&](LinearExpr i) {
+    begin = nest.index(nest.variable(first) + i * together);
+    end = arith::AddIOp::create(nest.builder, nest.location, begin, units);
+    end = arith::MinSIOp::create(nest.builder, nest.location, end, last);
+    walk();
+  });
   return success();
 }
 

@@ -197,6 +197,17 @@ TEST(Contraction, NarrowTypes) {
   contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "i32");
 }
 
+/// More units than keep their results in cache from block to block.
+TEST(Contraction, InBlocks) {
+  for (const char *order : {"0, 1", "1, 0"})
+    expectRight(formatv(
+        R"(exec.kernel @k(%a: tensor<40x300xf32>, %b: tensor<40x500xf32>) attributes {{
+    schedule = #exec.schedule<lanes = 8, tile = [6, 16], order = [{0}], grain = 1, block = [16]> } {{
+    %c = grad.matmul %a, %b transpose_lhs : tensor<40x300xf32>, tensor<40x500xf32>
+    exec.yield %c : tensor<300x500xf32> })",
+        order));
+}
+
 TEST(Contraction, Batched) {
   expectRight(formatv(
       R"(exec.kernel @k(%a: tensor<3x7x10xf32>, %b: tensor<3x10x19xf32>) attributes {{{0}} {{
