@@ -31,6 +31,10 @@ static LogicalResult checkLabels(RankedTensorType logits, RankedTensorType label
 
 static bool isDistribution(Value labels) { return isa<FloatType>(getElementTypeOrSelf(labels)); }
 
+/// Rows with fewer classes stay in registers, where a comparison with each class is cheap; longer
+/// ones would be read once more.
+constexpr int64_t longRow = 1024;
+
 /// bool [N, C]: is c the label of sample n? Compared in 32 bits: narrower labels must not wrap, and
 /// wider ones would halve the lanes per vector.
 static Expr isLabel(Expr logits, Value labels) {
@@ -39,6 +43,22 @@ static Expr isLabel(Expr logits, Value labels) {
   Expr classes = logits.with(IotaOp::create(b, logits.getLoc(), type, 1));
   Expr label = logits.with(labels).cast(b.getI32Type()).broadcast(type, {0});
   return classes.compare(ComparePredicate::eq, label);
+}
+
+/// The label's logit minus its row's maximum, [N]; 0 if the label is no class.
+static Expr labelLogit(Expr logits, Value labels, Expr maximum) {
+  OpBuilder &b = logits.getBuilder();
+  if (logits.shape()[1] < longRow) {
+    Expr s = logits - maximum.broadcast(logits.type(), {0});
+    return isLabel(logits, labels).select(s, s.splat(0)).sum(1);
+  }
+  Expr label = logits.with(labels).cast(b.getI32Type());
+  Expr picked = logits.with(GatherOp::create(b, logits.getLoc(), logits, label.get(),
+                                             /*dims=*/{0, -1}, /*indexDims=*/{0}));
+  Expr none = maximum.splat(0);
+  Expr isBelow = label.compare(ComparePredicate::lt, label.splat(0));
+  Expr isAbove = label.compare(ComparePredicate::ge, label.splat(double(logits.shape()[1])));
+  return isBelow.select(none, isAbove.select(none, picked - maximum));
 }
 
 /// A row's labels as probabilities: `weight(n, c)`.
@@ -116,7 +136,7 @@ SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &b) {
   Expr log = s.apply<ExpOp>().sum(1).apply<LogOp>();
   if (isDistribution(getLabels()))
     return {(x.with(getLabels()) * (log.broadcast(x.type(), {0}) - s)).sum(1)};
-  return {log - isLabel(x, getLabels()).select(s, x.splat(0)).sum(1)};
+  return {log - labelLogit(x, getLabels(), maximum)};
 }
 
 LogicalResult SoftmaxCrossEntropyGradOp::verify() {

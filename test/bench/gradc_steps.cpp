@@ -6,6 +6,7 @@
 #include "runtime/train/Phase.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -82,6 +83,13 @@ void pinToOneCpu() {
   sched_setaffinity(0, sizeof set, &set);
 }
 
+/// MiB of this process at its peak.
+double mostResident() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return double(usage.ru_maxrss) / 1024;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -100,6 +108,7 @@ int main(int argc, char **argv) {
   if (threads == 1)
     pinToOneCpu();
 
+  double before = mostResident();
   auto start = Clock::now();
   Steps steps(argv[1], argv[2], threads);
   std::vector<float> losses;
@@ -125,9 +134,10 @@ int main(int argc, char **argv) {
   std::sort(times.begin(), times.end());
   std::printf(
       "{\"peer\": \"gradc\", \"threads\": %d, \"ms\": %.5f, \"ms_p10\": %.5f, \"ms_p90\": %.5f, "
-      "\"steps\": %zu, \"first_step_s\": %.4f, \"losses\": [",
+      "\"steps\": %zu, \"first_step_s\": %.4f, \"rss_mb\": %.1f, \"before_mb\": %.1f, \"losses\": "
+      "[",
       threads, times[times.size() / 2], times[times.size() / 10], times[times.size() * 9 / 10],
-      times.size() * chunk, first / 1e3);
+      times.size() * chunk, first / 1e3, mostResident(), before);
   for (size_t i = 0; i < firstLosses.size(); ++i)
     std::printf("%s%.9g", i ? ", " : "", firstLosses[i]);
   std::printf("]}\n");

@@ -24,10 +24,17 @@ def since_start():
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
+def resident():
+    """MiB of this process."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
 def measure(make, seconds):
     """Sets up by make() -> Steps, then steps. `ms` is the median over chunks of about 50 ms, each waited for at its end, after a
-    warm-up of twenty steps. Memory is the highest resident size of this process, without compilers started by it."""
-    began = time.perf_counter()
+    warm-up of twenty steps. Memory is the highest resident size of this process, without compilers started by it; `before_mb` of it
+    is resident before make()."""
+    before, began = resident(), time.perf_counter()
     steps = make()
     kept = [steps.call(0)]
     steps.wait(kept[0])
@@ -61,5 +68,6 @@ def measure(make, seconds):
         "first_step_s": round(first, 3),
         "startup_s": round(startup, 2),
         "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "before_mb": round(before),
         "losses": losses,
     }

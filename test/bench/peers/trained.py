@@ -52,6 +52,18 @@ class Tagger(nn.Module):
         return self.head(self.bert(input_ids=x)[0])
 
 
+class LanguageModel(nn.Module):
+    """GPT-2 with 124 million parameters, the embedding tied to the head: logits of each next token."""
+
+    def __init__(self):
+        super().__init__()
+        config = transformers.GPT2Config(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False, attn_implementation="sdpa")
+        self.gpt = transformers.GPT2LMHeadModel(config)
+
+    def forward(self, x):
+        return self.gpt(input_ids=x).logits
+
+
 class SequenceClassifier(nn.Module):
     def __init__(self, width=256, classes=10):
         super().__init__()
@@ -123,6 +135,7 @@ FORMS = {
     "U-Net": Form(PixelLabels, (4, 3, 128, 128), 4, ADAM, labels=(128, 128)),
     "ViT": Form(lambda: vision.VisionTransformer(64, 8, 6, 6, 192, 768, num_classes=10), (16, 3, 64, 64), 10, ADAMW),
     "BERT": Form(Tagger, (8, 128), 32, ADAMW, vocabulary=8192, labels=(128,)),
+    "GPT-2": Form(LanguageModel, (4, 256), 50257, ADAMW, vocabulary=50257, labels=(256,)),
     "LSTM": Form(SequenceClassifier, (32, 64, 256), 10, ADAM),
     "wide MLP": Form(lambda: perceptron((4096, 4096, 4096, 10), nn.ReLU), (256, 4096), 10, ADAMW),
     "skinny MLP": Form(lambda: perceptron((16, 64, 64, 64, 10), nn.Tanh), (8192, 16), 10, ADAM),
